@@ -188,7 +188,7 @@ func (c *Config) check() error {
 		{"DeliveryRetention", c.DeliveryRetention, time.Hour},
 		{"MessageRetention", c.MessageRetention, 0},
 		{"NumberRetention", c.NumberRetention, 0},
-		{"IdempotencyRetention", c.IdempotencyRetention, engine.KeyLife},
+		{"IdempotencyRetention", c.IdempotencyRetention, engine.IdempotencyKeyLife},
 	} {
 		if r.keep != 0 && (r.keep < 0 || r.keep < r.least) {
 			return fmt.Errorf("payments: %s is %s, want 0 or at least %s", r.name, r.keep, r.least)

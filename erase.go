@@ -9,7 +9,7 @@ import (
 
 // EraseConsumer closes a consumer's account for good and removes the person's data. It removes
 // name, number and PIN from the account. For every merchant, it removes the number from payments
-// and the name from transfers, and their copies in events and kept answers. It deletes messages to
+// and the name from transfers, and their copies in events and stored answers. It deletes messages to
 // or about the consumer that wait or are kept. Bookings stay, with the account's id. EraseConsumer
 // ignores caller.Merchant, so the host must call it for the operator only. It reads all records of
 // the mode. After an error, call it again.
@@ -26,7 +26,7 @@ func (s *Service) EraseAgent(ctx context.Context, caller api.Caller, id string) 
 }
 
 // ErasePayee removes the number and name of a phone's or bank account's holder from the merchant's
-// transfers. It covers payouts, disbursements, batch rows, events and kept answers. The masked
+// transfers. It covers payouts, disbursements, batch rows, events and stored answers. The masked
 // number stays. If d has an AccountName, it also finds transfers whose number
 // [Config.NumberRetention] has removed. It reads all transfers and events of the merchant's mode.
 // After an error, call it again.

@@ -2,7 +2,6 @@ package payments_test
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
@@ -73,16 +73,10 @@ func testHealth(t *testing.T, store storage.Store) {
 	}
 
 	h := health()
-	if h.Running || h.Lag() != 0 || h.OldestDue != nil || h.StuckLive+h.StuckTest != 0 || !h.At.Equal(begin) || len(h.Queues) < 7 {
-		t.Errorf("at first: %+v", h)
-	}
-	if h.OldestUnsealed != nil || h.SealLag() != 0 {
-		t.Errorf("with nothing booked entries have no seal: %+v", h)
-	}
+	expect.True(t, !h.Running && h.Lag() == 0 && h.OldestDue == nil && h.StuckLive+h.StuckTest == 0 && h.At.Equal(begin) && len(h.Queues) >= 7, "at first: %+v", h)
+	expect.True(t, h.OldestUnsealed == nil && h.SealLag() == 0, "with nothing booked entries have no seal: %+v", h)
 	for _, q := range h.Queues {
-		if q.Due != 0 || q.OldestDue != nil {
-			t.Errorf("at first: %+v", q)
-		}
+		expect.True(t, q.Due == 0 && q.OldestDue == nil, "at first: %+v", q)
 	}
 
 	// More than a page of them, live; a few of test mode.
@@ -133,21 +127,13 @@ func testHealth(t *testing.T, store storage.Store) {
 	}
 
 	svc.Start(t.Context())
-	if !health().Running {
-		t.Error("it does not run when it was started")
-	}
+	expect.True(t, health().Running, "it does not run when it was started")
 	must.Do(t, svc.Stop(t.Context()))
-	if health().Running {
-		t.Error("it runs when it was stopped")
-	}
+	expect.True(t, !health().Running, "it runs when it was stopped")
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := svc.Health(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("in an ended context: %v", err)
-	}
+	expect.ErrorIs(t, testkit.Err(svc.Health(ended)), context.Canceled, "in an ended context")
 	must.Do(t, store.Close())
-	if _, err := svc.Health(t.Context()); !errors.Is(err, storage.ErrClosed) {
-		t.Errorf("of a closed store: %v", err)
-	}
+	expect.ErrorIs(t, testkit.Err(svc.Health(t.Context())), storage.ErrClosed, "of a closed store")
 }

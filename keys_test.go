@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
@@ -81,9 +82,7 @@ func TestKeyRotation(t *testing.T) {
 		before, prepared, after := with(old), with(old, fresh), with(fresh, old)
 		wants := func(what string, got []string, want ...string) {
 			t.Helper()
-			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("%s: refused are %q, want %q", what, got, want)
-			}
+			expect.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "%s: refused are %q, want %q", what, got, want)
 		}
 		n := 0
 		begin := func(svc *payments.Service) made { n++; return makeUnder(t, svc, n) }
@@ -105,9 +104,7 @@ func TestVerifiedCodeIsReplayedAfterKeyRotation(t *testing.T) {
 	verified := must.Get(first.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code}))(t)
 	second := testkit.New(t, store, payments.Config{Key: fresh, FallbackKeys: [][]byte{old}})
 	again, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code})
-	if err != nil || *again != *verified {
-		t.Errorf("got %+v, %v", again, err)
-	}
+	expect.True(t, err == nil && *again == *verified, "got %+v, %v", again, err)
 	other := []byte(m.code)
 	other[0] = '0' + (other[0]-'0'+1)%10
 	testkit.WantCode(t, "another code", testkit.Err(second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: string(other)})), api.OTPInvalid)
@@ -128,7 +125,5 @@ func TestStoredKeyWorksAsFallback(t *testing.T) {
 
 func TestFallbackKeysAreLong(t *testing.T) {
 	_, err := payments.New(t.Context(), memory.New(), payments.Config{FallbackKeys: [][]byte{make([]byte, 32), make([]byte, 31)}})
-	if err == nil || err.Error() != "payments: FallbackKeys[1] has 31 bytes, want at least 32" {
-		t.Errorf("got %v", err)
-	}
+	expect.True(t, err != nil && err.Error() == "payments: FallbackKeys[1] has 31 bytes, want at least 32", "got %v", err)
 }

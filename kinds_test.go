@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -53,7 +52,5 @@ func TestKindsKeepTheirDefinitions(t *testing.T) {
 		must.Do(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 	want := must.Get(os.ReadFile(golden))(t)
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("-golden +got; to accept added columns and kinds, run with -update:\n%s", diff)
-	}
+	expect.Same(t, strings.Split(got, "\n"), strings.Split(string(want), "\n"), "-golden +got; to accept added columns and kinds, run with -update")
 }

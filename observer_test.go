@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
@@ -38,18 +39,14 @@ type workLog struct {
 
 func (l *workLog) BeginWork(ctx context.Context, w payments.Work) context.Context {
 	ended := w.Outcome != "" || w.Duration != 0
-	if ended != (w.Queue == "events") || w.Queue == "" || w.Records < 1 {
-		l.t.Errorf("begun: %+v", w)
-	}
+	expect.True(l.t, ended == (w.Queue == "events") && w.Queue != "" && w.Records >= 1, "begun: %+v", w)
 	return context.WithValue(ctx, begun{}, w.Queue)
 }
 
 func (l *workLog) EndWork(ctx context.Context, w payments.Work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ctx.Value(begun{}) != any(w.Queue) || w.Duration <= 0 {
-		l.t.Errorf("ended: %+v", w)
-	}
+	expect.True(l.t, ctx.Value(begun{}) == any(w.Queue) && w.Duration > 0, "ended: %+v", w)
 	failed := ""
 	if w.Err != nil {
 		failed = " failed"
@@ -165,9 +162,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("the disbursement is told as %+v", w)
 	}
 	for _, who := range []string{"rail", "charger", "mailer", "subscriber"} {
-		if !l.passed[who] {
-			t.Errorf("the %s was not called in the observer's context", who)
-		}
+		expect.True(t, l.passed[who], "the %s was not called in the observer's context", who)
 	}
 
 	host.fails = false
@@ -184,13 +179,9 @@ func TestObserver(t *testing.T) {
 		}
 	}
 	for outcome := range got {
-		if strings.Contains(outcome, "failed") || strings.Contains(outcome, "error") {
-			t.Errorf("told of %s", outcome)
-		}
+		expect.True(t, !strings.Contains(outcome, "failed") && !strings.Contains(outcome, "error"), "told of %s", outcome)
 	}
-	if got["events fanned_out 0 DEBUG"] == 0 {
-		t.Errorf("no event was fanned out: %v", got)
-	}
+	expect.True(t, got["events fanned_out 0 DEBUG"] != 0, "no event was fanned out: %v", got)
 }
 
 // hostCharger keeps the two meanings of Status apart.

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -44,9 +45,7 @@ func TestOnce(t *testing.T) {
 		return receipt.Number, nil
 	}
 	failing = errors.New("planned")
-	if _, err := topUp("acme.top_up", 5); !errors.Is(err, failing) {
-		t.Errorf("a failure: %v", err)
-	}
+	expect.ErrorIs(t, testkit.Err(topUp("acme.top_up", 5)), failing, "a failure")
 	failing = nil
 	for i := range 3 {
 		if n, err := topUp("acme.top_up", 5); n != 1 || err != nil || replayed != (i > 0) {
@@ -72,9 +71,7 @@ func TestOnce(t *testing.T) {
 			t.Errorf("without a key: %v", err)
 		}
 	}
-	if made != 5 {
-		t.Errorf("made %d times", made)
-	}
+	expect.Equal(t, made, 5, "made %d times", made)
 }
 
 // A route of the host's tops a wallet up, once for a key.

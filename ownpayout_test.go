@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
@@ -15,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -58,13 +58,9 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 		pay := func(own *payments.Tx) {
 			var err error
 			made = must.Get(own.Payouts.Create(ctx, s.Caller, outside("0241234567")))(t)
-			if made.Status != payout.Pending {
-				t.Errorf("it is made %s", made.Status)
-			}
+			expect.Equal(t, made.Status, payout.Pending, "it is made")
 			_, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
-			if api.CodeOf(err) != api.OTPVerificationRequired {
-				t.Errorf("a second one for the same code: %v", err)
-			}
+			expect.Equal(t, api.CodeOf(err), api.OTPVerificationRequired, "a second one for the same code: %v", err)
 		}
 		inHost(t, s, db, rollback, pay)
 		testkit.WantCode(t, "rolled back", testkit.Err(s.Payouts.Get(ctx, s.Caller, made.ID)), api.ResourceMissing)
@@ -103,9 +99,7 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 		before, heard := testkit.Contents(t, db.all, s.Caller.Merchant), told.Load()
 		inHost(t, s, db, rollback, do)
 		s.Work()
-		if diff := cmp.Diff(before, testkit.Contents(t, db.all, s.Caller.Merchant)); diff != "" {
-			t.Errorf("it left\n%s", diff)
-		}
+		expect.Same(t, testkit.Contents(t, db.all, s.Caller.Merchant), before, "it left")
 		if told.Load() != heard || db.count() != 0 {
 			t.Errorf("%d events were told, and there are %d rows", told.Load()-heard, db.count())
 		}
@@ -255,18 +249,14 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 				}
 			}
 		})
-		if diff := cmp.Diff(before, testkit.Contents(t, db.all, s.Caller.Merchant)); diff != "" {
-			t.Errorf("what was refused left\n%s", diff)
-		}
+		expect.Same(t, testkit.Contents(t, db.all, s.Caller.Merchant), before, "what was refused left")
 		// What is paid already, or sent later, asks nobody.
 		inHost(t, s, db, commit, func(own *payments.Tx) {
 			must.Get(own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"}))(t)
 			must.Get(own.Payouts.Create(ctx, s.Caller, outside("0241234567")))(t)
 			must.Get(own.Webhooks.Create(ctx, s.Caller, webhook.CreateParams{URL: endpoints.Data[0].URL, Events: []event.Type{"*"}}))(t)
 		}).Wake()
-		if n := asked.Load(); n != 0 {
-			t.Errorf("%d questions were asked", n)
-		}
+		expect.Equal(t, asked.Load(), 0, "questions were asked")
 		s.Work()
 		if len(inbox.Events()) != 1 || asked.Load() != 1 {
 			t.Errorf("%d events, and %d orders to the rail", len(inbox.Events()), asked.Load())

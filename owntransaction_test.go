@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/jackc/pgx/v5"
@@ -144,9 +145,7 @@ func TestOwnTransaction(t *testing.T) {
 		check("committed", 1, 15)
 		in(commit, func(own *payments.Tx) { must.Do(t, pay(own, "a", 10)) })
 		check("repeated", 2, 15)
-		if err := s.Drain(ctx); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, s.Drain(ctx), "Drain")
 		// The store itself goes on, and knows what was committed beside it.
 		s.Fund(s.Caller.Merchant, 1)
 		check("afterwards", 2, 15)
@@ -167,20 +166,14 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 			Amount: decimal.NewFromInt(5), OTPCode: "123456",
 			Destination: payout.DestinationParams{Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Ama Mensah"},
 		}
-		if _, err := own.Payouts.Create(ctx, s.Caller, params); !errors.Is(err, api.ErrSecretInTx) {
-			t.Errorf("a payout with a code: %v", err)
-		}
-		if _, err := own.Payouts.VerifyOTP(ctx, s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: "123456"}); !errors.Is(err, api.ErrSecretInTx) {
-			t.Errorf("verify: %v", err)
-		}
+		expect.ErrorIs(t, testkit.Err(own.Payouts.Create(ctx, s.Caller, params)), api.ErrSecretInTx, "a payout with a code")
+		expect.ErrorIs(t, testkit.Err(own.Payouts.VerifyOTP(ctx, s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: "123456"})), api.ErrSecretInTx, "verify")
 		params.OTPCode = ""
 		testkit.WantCode(t, "a payout without a verified code", testkit.Err(own.Payouts.Create(ctx, s.Caller, params)), api.OTPVerificationRequired)
 		amount := int64(500)
 		code := must.Get(own.QRCodes.Create(ctx, s.Caller, qrcode.CreateParams{Amount: &amount}))(t)
 		pay := qrcode.PayParams{Wallet: account.WalletRef{Phone: "0241234567"}, PIN: "1234"}
-		if _, err := own.QRCodes.Pay(ctx, s.Caller, code.ID, pay); !errors.Is(err, api.ErrSecretInTx) {
-			t.Errorf("a PIN: %v", err)
-		}
+		expect.ErrorIs(t, testkit.Err(own.QRCodes.Pay(ctx, s.Caller, code.ID, pay)), api.ErrSecretInTx, "a PIN")
 	})
 }
 
@@ -199,24 +192,14 @@ func TestOwnTransactionGoesNowhere(t *testing.T) {
 		tx, store := db.begin()
 		defer tx.rollback()
 		own := must.Get(s.InTx(ctx, store))(t)
-		if _, err := own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{}); !errors.Is(err, api.ErrNetworkInTx) {
-			t.Errorf("a charge: %v", err)
-		}
-		if _, err := own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{PaidOutOfBand: true}); err != nil {
-			t.Errorf("paid outside: %v", err)
-		}
+		expect.ErrorIs(t, testkit.Err(own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{})), api.ErrNetworkInTx, "a charge")
+		expect.NoError(t, testkit.Err(own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{PaidOutOfBand: true})), "paid outside")
 		to := payout.DestinationParams{
 			Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Nobody At All", MatchName: true,
 		}
 		_, err := own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: to})
-		if !errors.Is(err, api.ErrNetworkInTx) {
-			t.Errorf("a name that nobody has compared: %v", err)
-		}
-		if _, err := own.Payouts.LookUpAccountName(ctx, s.Caller, to); !errors.Is(err, api.ErrNetworkInTx) {
-			t.Errorf("a look-up of a name: %v", err)
-		}
-		if _, err := own.Webhooks.Ping(ctx, s.Caller, "we_1"); !errors.Is(err, api.ErrNetworkInTx) {
-			t.Errorf("a ping: %v", err)
-		}
+		expect.True(t, errors.Is(err, api.ErrNetworkInTx), "a name that nobody has compared: %v", err)
+		expect.ErrorIs(t, testkit.Err(own.Payouts.LookUpAccountName(ctx, s.Caller, to)), api.ErrNetworkInTx, "a look-up of a name")
+		expect.ErrorIs(t, testkit.Err(own.Webhooks.Ping(ctx, s.Caller, "we_1")), api.ErrNetworkInTx, "a ping")
 	})
 }

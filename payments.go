@@ -121,7 +121,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 	s.engine = &engine.Engine{
 		Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Runner: s.runner,
-		Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention,
+		Sandbox: c.Sandbox, IdempotencyRetention: c.IdempotencyRetention,
 	}
 
 	if err := s.wire(c, nil); err != nil {
@@ -140,12 +140,12 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.internal.providers.Jobs()...)
 	s.runner.Add(s.internal.disbursements.Jobs()...)
 	s.runner.Add(s.internal.webhooks.Jobs()...)
-	s.runner.Add(s.internal.events.NotifySubscribers())
+	s.runner.Add(s.internal.events.CallSubscribers())
 	s.runner.Add(s.internal.invoices.Jobs()...)
 	s.runner.Add(s.internal.accounts.Jobs()...)
 	s.runner.Add(s.internal.erasure.Job())
 	s.runner.Add(outbox.Job(s.internal.messages, s.internal.invoices, c.Logger))
-	s.runner.Add(s.engine.ForgetKeys(), kept.Job())
+	s.runner.Add(s.engine.ForgetIdempotencyKeys(), kept.Job())
 	if c.Sandbox {
 		s.runner.Add(s.engine.RestClocks(s.runner.Kinds()))
 	}
@@ -158,7 +158,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	in := &s.internal
 	s.Events, in.events = event.New(s.engine)
 	s.Messages, in.messages = message.New(s.engine, message.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
-	ac := account.Config{Keys: c.keys(), Messages: in.messages, Events: in.events}
+	ac := account.Config{ServerKeys: c.keys(), Messages: in.messages, Events: in.events}
 	if outer != nil {
 		ac.Outer = outer.internal.accounts
 	}
@@ -170,7 +170,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	})
 	var err error
 	s.Payouts, in.payouts, err = payout.New(s.engine, payout.Config{
-		Accounts: in.accounts, Events: in.events, Messages: in.messages, Keys: c.keys(), SingleUse: c.SingleUseOTP,
+		Accounts: in.accounts, Events: in.events, Messages: in.messages, ServerKeys: c.keys(), SingleUse: c.SingleUseOTP,
 		Rail: c.Live.Rail, TestRail: c.Test.Rail, Banks: c.Banks, Fees: c.Fees,
 		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, NameQuota: c.NameQuota, StuckAfter: c.StuckAfter,
 		NumberRetention: c.NumberRetention,
@@ -267,7 +267,7 @@ type ClockParams struct {
 // time of the clock.
 //
 // The clock governs the times of objects, expiries, limits and due times of that merchant's test
-// mode; it never goes back. With an idempotency key, a repeated call moves nothing and returns the
+// mode; it never goes back. With an idempotency key, a replay moves nothing and returns the
 // first call's time. Refusals: permission_denied in live mode or without Config.Sandbox;
 // parameter_invalid for a time before the clock's, or more than 100 years ahead.
 func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {

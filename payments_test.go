@@ -2,7 +2,6 @@ package payments_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -81,9 +81,7 @@ func TestNewRefusesWrongConfigurations(t *testing.T) {
 	}
 	closed := memory.New()
 	must.Do(t, closed.Close())
-	if _, err := payments.New(t.Context(), closed, payments.Config{}); !errors.Is(err, storage.ErrClosed) {
-		t.Errorf("a closed store: got %v", err)
-	}
+	expect.ErrorIs(t, testkit.Err(payments.New(t.Context(), closed, payments.Config{})), storage.ErrClosed, "a closed store")
 }
 
 // What a consumer's code was signed with outlives the process.
@@ -101,9 +99,7 @@ func TestTheServerKeyIsKept(t *testing.T) {
 			code := must.Get(svc.QRCodes.IssueConsumerCode(t.Context(), caller, qrcode.IssueConsumerCodeParams{Account: c.ID}))(t)
 			text = code.Payload
 		}
-		if _, err := svc.QRCodes.Resolve(t.Context(), caller, text); err != nil {
-			t.Errorf("start %d: %v", start, err)
-		}
+		expect.NoError(t, testkit.Err(svc.QRCodes.Resolve(t.Context(), caller, text)), "start %d", start)
 		other := testkit.New(t, store, payments.Config{Key: []byte(strings.Repeat("k", 32))})
 		testkit.WantCode(t, "with another key", testkit.Err(other.QRCodes.Resolve(t.Context(), caller, text)), api.InvalidConsumerQR)
 		must.Do(t, store.Close())
@@ -112,21 +108,15 @@ func TestTheServerKeyIsKept(t *testing.T) {
 
 func TestStartAndStop(t *testing.T) {
 	svc := testkit.New(t, memory.New(), payments.Config{})
-	if err := svc.Stop(t.Context()); err != nil {
-		t.Errorf("Stop before Start: %v", err)
-	}
+	expect.NoError(t, svc.Stop(t.Context()), "Stop before Start")
 	for range 2 {
 		svc.Start(t.Context())
 		svc.Start(t.Context())
 		for range 2 {
-			if err := svc.Stop(t.Context()); err != nil {
-				t.Errorf("Stop: %v", err)
-			}
+			expect.NoError(t, svc.Stop(t.Context()), "Stop")
 		}
 	}
-	if err := svc.Drain(t.Context()); err != nil {
-		t.Errorf("Drain: %v", err)
-	}
+	expect.NoError(t, svc.Drain(t.Context()), "Drain")
 }
 
 func TestMoveClock(t *testing.T) {
@@ -153,7 +143,5 @@ func TestMoveClock(t *testing.T) {
 	live := api.Caller{Merchant: m.ID, Live: true}
 	testkit.WantCode(t, "live", testkit.Err(svc.MoveClock(t.Context(), live, payments.ClockParams{By: time.Hour})), api.PermissionDenied)
 	code, err := svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{})
-	if err != nil || code.Created != now.Unix() {
-		t.Errorf("a live code was made at %d, %v", code.Created, err)
-	}
+	expect.True(t, err == nil && code.Created == now.Unix(), "a live code was made at %d, %v", code.Created, err)
 }

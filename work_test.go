@@ -2,7 +2,6 @@ package payments_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
@@ -40,9 +40,7 @@ func TestAHostsOwnIDs(t *testing.T) {
 		return prefix + strings.Repeat("0", 8-n) + "x"
 	}})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	if err != nil || m.ID != "mer_0000000x" {
-		t.Errorf("got %+v, %v", m, err)
-	}
+	expect.True(t, err == nil && m.ID == "mer_0000000x", "got %+v, %v", m, err)
 }
 
 // slow is a Texter that takes until it is let go.
@@ -84,27 +82,17 @@ func TestWorkUnderWayIsWaitedFor(t *testing.T) {
 
 		start := time.Now()
 		caller := api.Caller{Merchant: live.Merchant}
-		if _, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour}); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(start); took != 2*time.Second {
-			t.Errorf("the clock waited %s", took)
-		}
+		expect.NoError(t, testkit.Err(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour})), "MoveClock")
+		expect.Equal(t, time.Since(start), 2*time.Second, "the clock waited")
 		gone, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := svc.Stop(gone); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Stop: got %v", err)
-		}
+		expect.ErrorIs(t, svc.Stop(gone), context.DeadlineExceeded, "Stop")
 		var both sync.WaitGroup
 		both.Go(func() {
-			if err := svc.Stop(t.Context()); err != nil {
-				t.Errorf("Stop: %v", err)
-			}
+			expect.NoError(t, svc.Stop(t.Context()), "Stop")
 		})
 		both.Go(func() {
-			if err := svc.Drain(t.Context()); err != nil {
-				t.Errorf("Drain: %v", err)
-			}
+			expect.NoError(t, svc.Drain(t.Context()), "Drain")
 		})
 		ended := make(chan struct{})
 		go func() {
@@ -131,24 +119,14 @@ func TestAClockWhoseCallerGoesAway(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		if _, err := svc.MoveClock(ctx, api.Caller{Merchant: live.Merchant}, payments.ClockParams{}); err != nil {
-			t.Errorf("got %v", err)
-		}
-		if took := time.Since(start); took != time.Millisecond {
-			t.Errorf("the caller waited %s", took)
-		}
+		expect.NoError(t, testkit.Err(svc.MoveClock(ctx, api.Caller{Merchant: live.Merchant}, payments.ClockParams{})), "MoveClock")
+		expect.Equal(t, time.Since(start), time.Millisecond, "the caller waited")
 		gone, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := svc.Stop(gone); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Stop did not wait for what the clock had left: %v", err)
-		}
+		expect.ErrorIs(t, svc.Stop(gone), context.DeadlineExceeded, "Stop did not wait for what the clock had left")
 		close(texter.proceed)
-		if err := svc.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if len(texter.began) != 2 {
-			t.Errorf("%d messages were begun", len(texter.began))
-		}
+		expect.NoError(t, svc.Stop(t.Context()), "Stop")
+		expect.Equal(t, len(texter.began), 2, "%d messages were begun", len(texter.began))
 	})
 }
 
@@ -168,8 +146,6 @@ func TestMoveClockDoesWhatBecameDue(t *testing.T) {
 	}{{30*24*time.Hour - time.Second, 2}, {time.Second, 0}} {
 		must.Get(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: step.by}))(t)
 		list, err := svc.Messages.List(t.Context(), caller, message.ListParams{})
-		if err != nil || len(list.Data) != step.want {
-			t.Errorf("%s on: %d messages, want %d, %v", step.by, len(list.Data), step.want, err)
-		}
+		expect.True(t, err == nil && len(list.Data) == step.want, "%s on: %d messages, want %d, %v", step.by, len(list.Data), step.want, err)
 	}
 }

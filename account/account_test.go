@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,13 +72,9 @@ func TestMerchants(t *testing.T) {
 	b := newBench(t, nil)
 	png := []byte("\x89PNG\r\n\x1a\n…")
 	m := must.Get(b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301 000 000", Logo: png}))(t)
-	if m.Phone != "+233301000000" || !m.HasLogo || !strings.HasPrefix(m.ServiceID, "SVC") {
-		t.Errorf("merchant %+v", m)
-	}
+	expect.True(t, m.Phone == "+233301000000" && m.HasLogo && strings.HasPrefix(m.ServiceID, "SVC"), "merchant %+v", m)
 	logo, err := b.GetLogo(t.Context(), api.Caller{}, m.ID)
-	if err != nil || logo.Type != "image/png" || string(logo.Data) != string(png) {
-		t.Errorf("logo %v, %v", logo, err)
-	}
+	expect.True(t, err == nil && logo.Type == "image/png" && string(logo.Data) == string(png), "logo %v, %v", logo, err)
 	if m, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Name: new("Adom Juice")}); err != nil || !m.HasLogo || m.Name != "Adom Juice" || m.Phone != "+233301000000" {
 		t.Errorf("a new name: %+v, %v", m, err)
 	}
@@ -87,17 +84,13 @@ func TestMerchants(t *testing.T) {
 	testkit.WantCode(t, "a logo that was removed", testkit.Err(b.GetLogo(t.Context(), api.Caller{}, m.ID)), api.ResourceMissing)
 	got := must.Get(b.GetMerchant(t.Context(), api.Caller{}, m.ID))(t)
 	must.Get(b.GetMerchant(t.Context(), api.Caller{Merchant: m.ID}, m.ID))(t)
-	if _, err := b.GetMerchant(t.Context(), api.Caller{Merchant: "mer_other"}, m.ID); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("another merchant reads it: %v", err)
-	}
+	testkit.WantCode(t, "another merchant reads it", testkit.Err(b.GetMerchant(t.Context(), api.Caller{Merchant: "mer_other"}, m.ID)), api.ResourceMissing)
 	if diff := cmp.Diff(m, got); diff != "" {
 		t.Error(diff)
 	}
 	second := b.merchant(t)
 	list, err := b.ListMerchants(t.Context(), api.Caller{}, api.Page{Limit: 1})
-	if err != nil || len(list.Data) != 1 || list.Data[0].ID != second || !list.HasMore {
-		t.Errorf("list %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].ID == second && list.HasMore, "list %+v, %v", list, err)
 	for name, p := range map[string]account.CreateMerchantParams{
 		"no name": {}, "a long name": {Name: strings.Repeat("n", 256)}, "a phone of elsewhere": {Name: "M", Phone: "+4412345678"},
 		"two e-mail addresses": {Name: "M", Email: "a@example.com,b@example.com"}, "a long address": {Name: "M", Address: strings.Repeat("a", 501)},
@@ -116,17 +109,13 @@ func TestHolders(t *testing.T) {
 	ama := b.consumer(t, "0241000001")
 	testkit.WantCode(t, "a phone twice", testkit.Err(b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "B", Phone: "+233 24 100 0001"})), api.ParameterInvalid)
 	agent, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001", SubAgent: true})
-	if err != nil || !agent.SubAgent {
-		t.Errorf("an agent with a consumer's phone: %+v, %v", agent, err)
-	}
+	expect.True(t, err == nil && agent.SubAgent, "an agent with a consumer's phone: %+v, %v", agent, err)
 	if _, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "L", Phone: "0241000001"}); err != nil {
 		t.Errorf("the phone in the other mode: %v", err)
 	}
 	merchant := must.Get(b.GetMerchant(t.Context(), api.Caller{}, b.merchant(t)))(t)
 	seen := map[string]bool{ama.ServiceID: true, agent.ServiceID: true, merchant.ServiceID: true}
-	if len(seen) != 3 {
-		t.Errorf("service ids are not unique: %v", seen)
-	}
+	expect.Equal(t, len(seen), 3, "service ids are not unique: %v", seen)
 
 	// Closing an account frees its number for good.
 	must.Get(b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
@@ -176,16 +165,10 @@ func TestKeysOfMerchants(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t), Live: true}
 	key := must.Get(b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "server", Resources: []string{"payments"}}))(t)
-	if !strings.HasPrefix(key.Secret, "sk_live_") || !strings.HasPrefix(key.Secret, key.Hint[:12]) {
-		t.Errorf("key %+v", key)
-	}
+	expect.True(t, strings.HasPrefix(key.Secret, "sk_live_") && strings.HasPrefix(key.Secret, key.Hint[:12]), "key %+v", key)
 	access, err := b.Authenticate(t.Context(), key.Secret)
-	if err != nil || access.Merchant != caller.Merchant || !access.Live {
-		t.Errorf("access %+v, %v", access, err)
-	}
-	if access.Allows("qr_codes", false) || !access.Allows("payments", true) {
-		t.Error("the key's resources do not hold")
-	}
+	expect.True(t, err == nil && access.Merchant == caller.Merchant && access.Live, "access %+v, %v", access, err)
+	expect.True(t, !access.Allows("qr_codes", false) && access.Allows("payments", true), "the key's resources do not hold")
 	flipped := []byte(key.Secret)
 	flipped[20] ^= 1
 	for _, bad := range []string{"", "sk_live_", string(flipped), strings.ToUpper(key.Secret), key.Secret + "a", "pk" + key.Secret[2:]} {
@@ -195,9 +178,7 @@ func TestKeysOfMerchants(t *testing.T) {
 	used := func() *api.Time {
 		list := must.Get(b.ListKeys(t.Context(), caller, api.Page{}))(t)
 		for _, k := range list.Data {
-			if k.Secret != "" {
-				t.Error("a list shows a secret")
-			}
+			expect.Equal(t, k.Secret, "", "a list shows a secret")
 			if k.ID == key.ID {
 				return k.LastUsed
 			}
@@ -217,9 +198,7 @@ func TestKeysOfMerchants(t *testing.T) {
 	}
 
 	rolled, err := b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Hour})
-	if err != nil || rolled.Secret == key.Secret {
-		t.Fatalf("rolled to %+v, %v", rolled, err)
-	}
+	must.True(t, err == nil && rolled.Secret != key.Secret, "rolled to %+v, %v", rolled, err)
 	mustAuthenticate(t, b, rolled.Secret)
 	mustAuthenticate(t, b, key.Secret)
 	b.advance(time.Hour)
@@ -227,9 +206,7 @@ func TestKeysOfMerchants(t *testing.T) {
 	testkit.WantCode(t, "the old one after the overlap", testkit.Err(b.Authenticate(t.Context(), key.Secret)), api.APIKeyInvalid)
 
 	for range 2 {
-		if err := b.RevokeKey(t.Context(), caller, rolled.ID); err != nil {
-			t.Errorf("revoke: %v", err)
-		}
+		expect.NoError(t, b.RevokeKey(t.Context(), caller, rolled.ID), "revoke")
 	}
 	testkit.WantCode(t, "a revoked key", testkit.Err(b.Authenticate(t.Context(), rolled.Secret)), api.APIKeyInvalid)
 
@@ -252,9 +229,7 @@ func TestUnknownKeyIsRefused(t *testing.T) {
 
 func mustAuthenticate(t *testing.T, b *bench, secret string) {
 	t.Helper()
-	if _, err := b.Authenticate(t.Context(), secret); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, testkit.Err(b.Authenticate(t.Context(), secret)), "Authenticate")
 }
 
 // enter checks a PIN. Its effect confirms the PIN and then returns effect.
@@ -277,9 +252,7 @@ func TestPINs(t *testing.T) {
 
 	for range 3 { // more right entries in a row than attempts are allowed
 		for range 3 {
-			if err := try("1234", refused); !errors.Is(err, refused) {
-				t.Errorf("a refused effect: %v", err)
-			}
+			expect.ErrorIs(t, try("1234", refused), refused, "a refused effect")
 		}
 		for range 4 {
 			testkit.WantCode(t, "a wrong one", try("0000", nil), api.PINInvalid)
@@ -333,9 +306,7 @@ func TestGuessesAreBounded(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if compared.Load() != 5 || lockedOut.Load() != 195 {
-		t.Errorf("%d were compared, %d locked out", compared.Load(), lockedOut.Load())
-	}
+	expect.True(t, compared.Load() == 5 && lockedOut.Load() == 195, "%d were compared, %d locked out", compared.Load(), lockedOut.Load())
 }
 
 // Many right entries at once do not lock each other out.
@@ -357,9 +328,7 @@ func TestDepositsAndStatement(t *testing.T) {
 		must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: merchant, Amount: decimal.New(int64(n+1), -2), Source: "bank", Ref: fmt.Sprint("r", n)}))
 	}
 	balance, err := b.Balance(t.Context(), caller)
-	if err != nil || balance.Available.String() != "0.28" || balance.Reserved.String() != "0" {
-		t.Errorf("balance %+v, %v", balance, err)
-	}
+	expect.True(t, err == nil && balance.Available.String() == "0.28" && balance.Reserved.String() == "0", "balance %+v, %v", balance, err)
 	read := func(p api.Page) (refs []string, first, last string, more bool) {
 		list, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: p})
 		if err != nil {
@@ -378,13 +347,9 @@ func TestDepositsAndStatement(t *testing.T) {
 		t.Errorf("all: %v, more %t", all, more)
 	}
 	refs, _, last, more := read(api.Page{Limit: 3})
-	if fmt.Sprint(refs) != "[r6 r5 r4]" || !more {
-		t.Errorf("first page: %v, %t", refs, more)
-	}
+	expect.True(t, fmt.Sprint(refs) == "[r6 r5 r4]" && more, "first page: %v, %t", refs, more)
 	refs, _, last, more = read(api.Page{Limit: 3, StartingAfter: last})
-	if fmt.Sprint(refs) != "[r3 r2 r1]" || !more {
-		t.Errorf("second page: %v, %t", refs, more)
-	}
+	expect.True(t, fmt.Sprint(refs) == "[r3 r2 r1]" && more, "second page: %v, %t", refs, more)
 	if refs, _, _, more = read(api.Page{Limit: 3, StartingAfter: last}); fmt.Sprint(refs) != "[r0]" || more {
 		t.Errorf("last page: %v, %t", refs, more)
 	}
@@ -420,9 +385,7 @@ func TestRevokedKeyCannotBeRolled(t *testing.T) {
 	must.Do(t, b.RevokeKey(t.Context(), caller, key.ID))
 	testkit.WantCode(t, "a revoked key", testkit.Err(b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Hour})), api.ParameterInvalid)
 	list, err := b.ListKeys(t.Context(), caller, api.Page{})
-	if err != nil || len(list.Data) != 1 {
-		t.Errorf("%d keys, %v", len(list.Data), err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 1, "%d keys, %v", len(list.Data), err)
 }
 
 // The operator's deposits and the merchant's calls use separate idempotency keys. The merchant
@@ -436,14 +399,10 @@ func TestDepositKeysBelongToOperator(t *testing.T) {
 		must.Do(t, b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-1"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	}
 	balance, err := b.Balance(t.Context(), caller)
-	if err != nil || balance.Available.String() != "1" {
-		t.Errorf("balance %+v, %v", balance, err)
-	}
+	expect.True(t, err == nil && balance.Available.String() == "1", "balance %+v, %v", balance, err)
 	caller.IdempotencyKey = "ref-2"
 	must.Do(t, b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-2"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"}))
-	if _, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Kofi"}); err != nil {
-		t.Errorf("the merchant's own key: %v", err)
-	}
+	expect.NoError(t, testkit.Err(b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Kofi"})), "the merchant's own key")
 }
 
 // One idempotency key creates one account, even under concurrent calls. The PIN is not part of
@@ -469,9 +428,7 @@ func TestOneKeyCreatesOneHolder(t *testing.T) {
 	}
 	all.Wait()
 	for _, c := range made[1:] {
-		if diff := cmp.Diff(made[0], c); diff != "" {
-			t.Errorf("two accounts (-first +other):\n%s", diff)
-		}
+		expect.Same(t, c, made[0], "two accounts")
 	}
 	kofi := ama
 	kofi.Name = "Kofi"
@@ -485,13 +442,9 @@ func TestCustomers(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t), IdempotencyKey: "c-1"}
 	c, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Akua", Phone: "0241234567"})
-	if err != nil || c.Phone != "+233241234567" {
-		t.Fatalf("%+v, %v", c, err)
-	}
+	must.True(t, err == nil && c.Phone == "+233241234567", "%+v, %v", c, err)
 	again, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Akua", Phone: "024 123 4567"})
-	if err != nil || again.ID != c.ID {
-		t.Errorf("again: %+v, %v", again, err)
-	}
+	expect.True(t, err == nil && again.ID == c.ID, "again: %+v, %v", again, err)
 	testkit.WantCode(t, "the key for another", testkit.Err(b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Esi"})), api.IdempotencyKeyReused)
 	got, err := b.GetCustomer(t.Context(), caller, c.ID)
 	if diff := cmp.Diff(c, got); diff != "" || err != nil {

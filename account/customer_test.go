@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,9 +34,7 @@ func TestUpdateCustomer(t *testing.T) {
 	testkit.WantCode(t, "update", err, "")
 	want := *made
 	want.Name, want.Phone, want.Address, want.Metadata = "Akua Boateng", "", "Tema", api.Metadata{"b": "2", "c": "3"}
-	if diff := cmp.Diff(&want, got); diff != "" {
-		t.Errorf("updated (-want +got)\n%s", diff)
-	}
+	expect.Same(t, got, &want, "updated")
 
 	// A refused change leaves every field as it was.
 	long := strings.Repeat("n", 501)
@@ -101,9 +100,7 @@ func TestListCustomers(t *testing.T) {
 		for _, c := range list.Data {
 			got = append(got, c.ID)
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", name, diff)
-		}
+		expect.Same(t, got, test.want, "%s", name)
 	}
 	testkit.WantCode(t, "a list of no address", testkit.Err(b.ListCustomers(t.Context(), caller, account.ListCustomersParams{Email: "nobody"})), api.ParameterInvalid)
 	testkit.WantCode(t, "a list of no number", testkit.Err(b.ListCustomers(t.Context(), caller, account.ListCustomersParams{Phone: "12"})), api.InvalidPhoneNumber)
@@ -118,9 +115,7 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	testkit.WantCode(t, "create", err, "")
 	for range 2 { // the second is a repetition
 		gone, err := b.DeleteCustomer(t.Context(), caller, c.ID)
-		if err != nil || gone.ID != c.ID || !gone.Deleted {
-			t.Errorf("deleted %+v, %v", gone, err)
-		}
+		expect.True(t, err == nil && gone.ID == c.ID && gone.Deleted, "deleted %+v, %v", gone, err)
 	}
 	testkit.WantCode(t, "one that was deleted", testkit.Err(b.GetCustomer(t.Context(), caller, c.ID)), api.ResourceMissing)
 
@@ -133,11 +128,9 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 		return claimed
 	}
 	first := claim()
-	if len(first) != 1 || first[0].ID != c.ID {
-		t.Fatalf("claimed %+v", first)
-	}
+	must.True(t, len(first) == 1 && first[0].ID == c.ID, "claimed %+v", first)
 	o, err := pii.Erasures.Decode(first[0])
-	if err != nil || o.Value.Request != "req_1" || o.Value.Key != "k" {
+	if err != nil || o.Value.Request != "req_1" || o.Value.IdempotencyKey != "k" {
 		t.Errorf("queued %+v, %v", o, err)
 	}
 	// The worker finishes the erasure.

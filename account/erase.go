@@ -71,7 +71,7 @@ func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id stri
 
 // forget queues the work on the copies of a customer's data.
 func forget(tx *engine.Tx, id string) error {
-	erasure := pii.Erasure{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
+	erasure := pii.Erasure{Request: tx.Caller.RequestID, IdempotencyKey: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 	scope := engine.Scope(tx.Caller)
 	o, err := pii.Erasures.GetOrNew(tx, scope, id)
 	if err == nil {

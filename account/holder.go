@@ -108,7 +108,7 @@ var agents = storage.NewCollection("cash_agents", []storage.Field[Agent]{
 }, storage.Unique("phone", "phone"))
 
 // CreateConsumer makes a consumer of the caller's mode, with an empty wallet. Only the operator
-// calls it. With an idempotency key it may be repeated safely. A repetition may carry another
+// calls it. With an idempotency key it may be repeated safely. A replay may carry another
 // PIN, because the library stores no PIN to compare.
 func (s *Service) CreateConsumer(ctx context.Context, caller api.Caller, p CreateHolderParams) (*Consumer, error) {
 	if err := operatorOnly(caller); err != nil {

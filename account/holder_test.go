@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -29,9 +29,7 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 	note := func(id string, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if err != nil || seen[id] {
-			t.Errorf("%s again, or %v", id, err)
-		}
+		expect.True(t, err == nil && !seen[id], "%s again, or %v", id, err)
 		seen[id] = true
 	}
 	var all sync.WaitGroup
@@ -56,22 +54,16 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 		t.Error("a phone number was given twice")
 	}
 	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	if err != nil || m.ServiceID != "SVC1000061" {
-		t.Errorf("got %s, %v", m.ServiceID, err)
-	}
+	expect.True(t, err == nil && m.ServiceID == "SVC1000061", "got %s, %v", m.ServiceID, err)
 }
 
 func TestAgents(t *testing.T) {
 	b := newBench(t, nil)
 	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Kojo", Phone: "020 111 2222", Status: account.Suspended}))(t)
-	if agent.Status != account.Suspended || agent.Phone != "+233201112222" || !strings.HasPrefix(agent.ID, "cag_") {
-		t.Errorf("agent %+v", agent)
-	}
+	expect.True(t, agent.Status == account.Suspended && agent.Phone == "+233201112222" && strings.HasPrefix(agent.ID, "cag_"), "agent %+v", agent)
 	for _, status := range []account.Status{account.Active, account.Frozen, account.Closed, account.Closed} {
 		got, err := b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(status)})
-		if err != nil || got.Status != status || got.Name != "Kojo" {
-			t.Errorf("%s: got %+v, %v", status, got, err)
-		}
+		expect.True(t, err == nil && got.Status == status && got.Name == "Kojo", "%s: got %+v, %v", status, got, err)
 	}
 	_, err := b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	testkit.WantCode(t, "opening a closed float", err, api.ParameterInvalid)
@@ -93,9 +85,7 @@ func TestDepositsToHolders(t *testing.T) {
 	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001"}))(t)
 	for to, amount := range map[string]string{consumer.ID: "12.34", agent.ID: "999999.99"} {
 		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.RequireFromString(amount), Source: "bank"})
-		if err != nil {
-			t.Errorf("%s: %v", to, err)
-		}
+		expect.NoError(t, err, "%s", to)
 	}
 	if got, err := b.WalletBalance(t.Context(), api.Caller{}, consumer.ID); err != nil || got.String() != "12.34" {
 		t.Errorf("wallet %s, %v", got, err)
@@ -136,9 +126,7 @@ func TestOnlyUsableWalletsPay(t *testing.T) {
 		// A frozen wallet is found all the same: only its holder is told.
 		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			found, err := b.inside.Payer(tx, false, account.WalletRef{Phone: "0241000001"})
-			if err == nil && found.Status != status {
-				t.Errorf("%s: found %+v", status, found)
-			}
+			expect.True(t, err != nil || found.Status == status, "%s: found %+v", status, found)
 			return err
 		})
 		testkit.WantCode(t, "the search for a wallet that is "+string(status), err, "")
@@ -172,9 +160,7 @@ func TestAttemptSurvivesCancelledCall(t *testing.T) {
 	for range 5 {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Error("the effect did not die")
-				}
+				expect.True(t, recover() != nil, "the effect did not die")
 			}()
 			_ = b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { panic(died) })
 		}()
@@ -199,15 +185,11 @@ func TestRightPINAttemptIsNotCounted(t *testing.T) {
 			cancel()
 			return ctx.Err()
 		})
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		expect.True(t, errors.Is(err, context.Canceled), "got %v", err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := enter(gone, b, id, "1234", nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("a caller who has gone before: %v", err)
-	}
+	expect.ErrorIs(t, enter(gone, b, id, "1234", nil), context.Canceled, "a caller who has gone before")
 	testkit.WantCode(t, "a right one", enter(t.Context(), b, id, "1234", nil), "")
 }
 
@@ -245,9 +227,7 @@ func TestRightsOfKeys(t *testing.T) {
 		rolled := must.Get(b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Hour}))(t)
 		for _, secret := range []string{key.Secret, rolled.Secret} {
 			access, err := b.Authenticate(t.Context(), secret)
-			if err != nil || access.Merchant != caller.Merchant || access.Live {
-				t.Fatalf("%s: %+v, %v", test.name, access, err)
-			}
+			must.True(t, err == nil && access.Merchant == caller.Merchant && !access.Live, "%s: %+v, %v", test.name, access, err)
 			var read, write []string
 			for _, resource := range []string{"qr_codes", "payments"} {
 				if access.Allows(resource, false) {
@@ -257,9 +237,7 @@ func TestRightsOfKeys(t *testing.T) {
 					write = append(write, resource)
 				}
 			}
-			if diff := cmp.Diff([][]string{test.read, test.write}, [][]string{read, write}); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.name, diff)
-			}
+			expect.Same(t, [][]string{read, write}, [][]string{test.read, test.write}, "%s", test.name)
 		}
 	}
 	testkit.WantCode(t, "a name with NUL", testkit.Err(b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "a\x00"})), api.ParameterInvalid)

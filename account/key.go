@@ -90,7 +90,7 @@ func (a Access) Allows(resource string, write bool) bool {
 // CreateKey makes a key for the caller's merchant and mode. Only this answer has the secret; it
 // cannot be read again.
 //
-// With an idempotency key a repetition makes no other key. It answers the same key without its
+// With an idempotency key a replay makes no other key. It answers the same key without its
 // Secret: the store keeps only a hash, so a stolen database reveals no key. A caller that lost
 // the first answer revokes the key and creates another.
 //
@@ -154,7 +154,7 @@ type RollKeyParams struct {
 // RollKey makes a new key with the old one's rights. The old key works until the overlap ends, so
 // that the merchant has time to deploy the new one. In other processes an overlap under a second
 // may last a second, see [Service.RevokeKey]. RollKey refuses an ended key with
-// parameter_invalid. With an idempotency key, a repetition answers as in CreateKey.
+// parameter_invalid. With an idempotency key, a replay answers as in CreateKey.
 func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, p RollKeyParams) (*Key, error) {
 	if p.Overlap < 0 {
 		return nil, api.Invalid("overlap", "The overlap must not be negative.")
@@ -193,7 +193,7 @@ func (s *Service) RevokeKey(ctx context.Context, caller api.Caller, id string) e
 }
 
 func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Duration) error {
-	tx.OnCommit(s.keys.forget) // another process may have ended the key, and this one may still cache it
+	tx.OnCommit(s.keyCache.forget) // another process may have ended the key, and this one may still cache it
 	at := s.engine.Clock().Add(in)
 	if end := o.Value.ExpiresAt; end != nil && !at.Before(end.Time) {
 		return nil
@@ -224,11 +224,11 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Access, erro
 	}
 	now, hash := s.engine.Clock(), keyHash(sha256.Sum256([]byte(secret)))
 	inside := s.engine.Host != nil // the host may roll back, so the key may never come to exist
-	if access, ok := s.keys.find(hash, now); ok && !inside && ctx.Err() == nil {
+	if access, ok := s.keyCache.find(hash, now); ok && !inside && ctx.Err() == nil {
 		access.Resources = slices.Clone(access.Resources)
 		return access, nil
 	}
-	reading, began := s.keys.begin()
+	reading, began := s.keyCache.begin()
 	o, err := apiKeys.FindOne(ctx, s.engine.Store, "hash", storage.Scope{}, hex.EncodeToString(hash[:]))
 	if errors.Is(err, storage.ErrNotFound) {
 		return Access{}, errKey
@@ -252,7 +252,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Access, erro
 	if !inside {
 		known := cachedKey{access: access, lastUsed: used.Time, ends: o.Value.ExpiresAt, until: began.Add(keyCacheTTL)}
 		known.access.Resources = slices.Clone(access.Resources)
-		s.keys.keep(reading, hash, known)
+		s.keyCache.keep(reading, hash, known)
 	}
 	return access, nil
 }

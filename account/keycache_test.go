@@ -2,12 +2,12 @@ package account_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -53,9 +53,7 @@ func TestKeysAreReadOnceASecond(t *testing.T) {
 		before := store.views.Load()
 		for range 10 {
 			access, err := here.Authenticate(t.Context(), key.Secret)
-			if err != nil || !access.Allows("payouts", true) || access.Allows("payments", false) {
-				t.Fatalf("access %+v, %v", access, err)
-			}
+			must.True(t, err == nil && access.Allows("payouts", true) && !access.Allows("payments", false), "access %+v, %v", access, err)
 			access.Resources[0] = "payments" // the caller owns the returned list
 		}
 		if n := store.views.Load() - before; n != 0 {
@@ -68,9 +66,7 @@ func TestKeysAreReadOnceASecond(t *testing.T) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := here.Authenticate(ended, key.Secret); !errors.Is(err, context.Canceled) {
-			t.Errorf("with an ended context: %v", err)
-		}
+		expect.ErrorIs(t, testkit.Err(here.Authenticate(ended, key.Secret)), context.Canceled, "with an ended context")
 	})
 }
 
@@ -101,9 +97,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 		mustAuthenticate(t, here, key.Secret) // stores the use
 		time.Sleep(time.Second)
 		store.found = func() {
-			if err := here.RevokeKey(t.Context(), caller, key.ID); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, here.RevokeKey(t.Context(), caller, key.ID), "RevokeKey")
 		}
 		mustAuthenticate(t, here, key.Secret) // the cache knows the key
 		refused(t, "revoked while it was being read", here, key.Secret)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -14,9 +15,7 @@ func TestNamesAreShortened(t *testing.T) {
 	for name, want := range map[string]string{
 		"Ama Serwaa Mensah": "Ama M.", "Ama": "Ama", "  Kofi   Boateng ": "Kofi B.", "": "", "Ɛsi Ɔwusu": "Ɛsi Ɔ.",
 	} {
-		if got := (&account.Holder{Name: name}).DisplayName(); got != want {
-			t.Errorf("%q: got %q, want %q", name, got, want)
-		}
+		expect.Equal(t, (&account.Holder{Name: name}).DisplayName(), want, "%q", name)
 	}
 	b := newBench(t, nil)
 	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kofi Atta Boateng", Phone: "0241000002"}))(t)
@@ -25,8 +24,6 @@ func TestNamesAreShortened(t *testing.T) {
 		b.consumer(t, "0241000001").ServiceID: "Ama M.", agent.ServiceID: "Kofi B.", m.ServiceID: "Adom Juice Bar",
 	} {
 		found, err := b.LookUpServiceID(t.Context(), api.Caller{Merchant: m.ID}, id)
-		if err != nil || found.Name != want {
-			t.Errorf("got %+v, %v, want %s", found, err, want)
-		}
+		expect.True(t, err == nil && found.Name == want, "got %+v, %v, want %s", found, err, want)
 	}
 }

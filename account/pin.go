@@ -130,7 +130,7 @@ type noAnswer struct{}
 
 // SetPIN gives an account of the caller's mode a new PIN and unlocks it. Live mode refuses
 // repeated and sequential digits with parameter_invalid. Only the operator calls it. With an
-// idempotency key a repetition changes nothing, whatever its PIN: the library stores no PIN to
+// idempotency key a replay changes nothing, whatever its PIN: the library stores no PIN to
 // compare.
 func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string, p SetPINParams) error {
 	if err := operatorOnly(caller); err != nil {
@@ -289,7 +289,7 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	case refusal != nil:
 		return refusal
 	case !right:
-		s.notifyLocked(ctx, caller, proof)
+		s.textLocked(ctx, caller, proof)
 		return api.Errorf(api.PINInvalid, "pin", "The PIN is wrong. Check the number of the wallet, too. %d wrong entries lock a PIN.", maxPINAttempts)
 	}
 	if s.hasher.Stale(proof.hash) {
@@ -304,7 +304,7 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 		undo := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 			return s.confirm(tx, proof)
 		})
-		if undo != nil && api.CodeOf(undo) == "" {
+		if undo != nil && !api.IsRefusal(undo) {
 			s.engine.Log.ErrorContext(ctx, "a try of a PIN could not be given back", "account", e.Account, "error", undo)
 		}
 	}
@@ -349,15 +349,15 @@ func (s *Service) digestAddress(from string) string {
 
 // keyedDigest returns a digest that depends on the server's key.
 func (s *Service) keyedDigest(text string) []byte {
-	h := hmac.New(sha256.New, s.key)
+	h := hmac.New(sha256.New, s.digestKey)
 	h.Write([]byte(text))
 	return h.Sum(nil)
 }
 
-// notifyLocked sends the holder an SMS if the wrong entry of the proof has locked the PIN. A
-// missing wallet, or one without PIN, gets no message. notifyLocked writes its record again
+// textLocked sends the holder an SMS if the wrong entry of the proof has locked the PIN. A
+// missing wallet, or one without PIN, gets no message. textLocked writes its record again
 // instead, so that the time does not distinguish it from others.
-func (s *Service) notifyLocked(ctx context.Context, caller api.Caller, p *Proof) {
+func (s *Service) textLocked(ctx context.Context, caller api.Caller, p *Proof) {
 	if last := len(p.attempts.Recent) - 1; s.messages == nil || last < 0 || p.attempts.Recent[last].Lock == p.attempts.Locks {
 		return
 	}

@@ -51,7 +51,7 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	id := b.consumer(t, "0241000001").ID
 	keys := [][]byte{bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)}
 	with := func(keys ...[]byte) *account.Internal {
-		_, inside := account.New(b.engine, account.Config{Keys: keys})
+		_, inside := account.New(b.engine, account.Config{ServerKeys: keys})
 		return inside
 	}
 	entry := account.PINEntry{Account: id, PIN: "1234"}
@@ -91,8 +91,8 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 func TestTwoProcessesRehashOnePIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
-	_, here := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
-	_, there := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
+	_, here := account.New(b.engine, account.Config{ServerKeys: [][]byte{make([]byte, 32)}})
+	_, there := account.New(b.engine, account.Config{ServerKeys: [][]byte{make([]byte, 32)}})
 	entry := account.PINEntry{Account: id, PIN: "1234"}
 	err := here.WithPIN(t.Context(), api.Caller{}, entry, func(p *account.Proof) error {
 		testkit.WantCode(t, "there", entered(t, there, b.engine, api.Caller{}, entry), "")
@@ -385,7 +385,7 @@ func TestTriesAtUnknownWalletsAreBounded(t *testing.T) {
 // The number of records stays bounded, and strangers cannot compute their ids.
 func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	b := newBench(t, nil)
-	_, other := account.New(b.engine, account.Config{Keys: [][]byte{bytes.Repeat([]byte{2}, 32)}})
+	_, other := account.New(b.engine, account.Config{ServerKeys: [][]byte{bytes.Repeat([]byte{2}, 32)}})
 	payer := func(s *account.Internal, live bool, ref account.WalletRef) (name string) {
 		t.Helper()
 		must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -40,9 +41,7 @@ func TestOperatorCallsAreReplayed(t *testing.T) {
 		}
 		return err
 	})
-	if len(made) != 2 || made[0] != made[1] {
-		t.Errorf("one key made the merchants %v", made)
-	}
+	expect.True(t, len(made) == 2 && made[0] == made[1], "one key made the merchants %v", made)
 	again(t, operator, "update merchant", func(c api.Caller) error {
 		_, err := b.UpdateMerchant(t.Context(), c, merchant, account.UpdateMerchantParams{Name: new("Adom Juice")})
 		return err
@@ -84,20 +83,14 @@ func TestReplayedKeyHasNoSecret(t *testing.T) {
 	})
 	for i := 0; i < len(keys); i += 2 {
 		first, replay := keys[i], keys[i+1]
-		if first.ID != replay.ID || first.Secret == "" || replay.Secret != "" {
-			t.Errorf("first %+v, replay %+v", first, replay)
-		}
+		expect.True(t, first.ID == replay.ID && first.Secret != "" && replay.Secret == "", "first %+v, replay %+v", first, replay)
 		mustAuthenticate(t, b, first.Secret)
 		for _, record := range everyRecord(t, b) {
-			if strings.Contains(record, first.Secret) {
-				t.Errorf("the store holds the secret: %s", record)
-			}
+			expect.True(t, !strings.Contains(record, first.Secret), "the store holds the secret: %s", record)
 		}
 	}
 	list, err := b.ListKeys(t.Context(), caller, api.Page{})
-	if err != nil || len(list.Data) != 2 {
-		t.Errorf("keys %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 2, "keys %+v, %v", list, err)
 	caller.IdempotencyKey = "create"
 	testkit.WantCode(t, "the key of another request", testkit.Err(b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "other"})), api.IdempotencyKeyReused)
 }
@@ -117,8 +110,6 @@ func everyRecord(t *testing.T, b *bench) (all []string) {
 		}
 		return nil
 	})
-	if err != nil || len(all) == 0 {
-		t.Fatalf("%d records, %v", len(all), err)
-	}
+	must.True(t, err == nil && len(all) != 0, "%d records, %v", len(all), err)
 	return all
 }

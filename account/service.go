@@ -45,9 +45,9 @@ func (s Status) check() error {
 
 // Config holds the service's settings and the packages that it calls.
 type Config struct {
-	// Keys are the server's secrets. The service hashes new PINs under the first. It accepts PINs
-	// hashed under the others, or under none, and rehashes them when they are entered.
-	Keys [][]byte
+	// ServerKeys are the server's secrets. The service hashes new PINs under the first. It accepts
+	// PINs hashed under the others, or under none, and rehashes them when they are entered.
+	ServerKeys [][]byte
 	// Messages sends holders an SMS when their PIN is locked; nil sends none.
 	Messages *message.Internal
 	// Events records changes of customers; nil records nothing.
@@ -63,27 +63,27 @@ type Service struct {
 	messages *message.Internal
 	hasher   *pin.Hasher
 	guard    pin.Guard
-	// key makes the digests of network addresses and the names of decoys, which strangers must
+	// digestKey makes the digests of network addresses and the names of decoys, which strangers must
 	// not be able to compute.
-	key    []byte
-	events *event.Internal
+	digestKey []byte
+	events    *event.Internal
 	// sealKeys authenticate the seals of the ledger.
 	sealKeys [][]byte
-	// keys is shared with the services inside a host's transaction.
-	keys *keyCache
+	// keyCache is shared with the services inside a host's transaction.
+	keyCache *keyCache
 }
 
 // New returns the service, and the methods for sibling packages' transactions.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{
-		engine: e, messages: c.Messages, events: c.Events, hasher: pin.NewHasher(c.Keys...), keys: new(keyCache),
-		sealKeys: deriveSealKeys(c.Keys),
+		engine: e, messages: c.Messages, events: c.Events, hasher: pin.NewHasher(c.ServerKeys...), keyCache: new(keyCache),
+		sealKeys: deriveSealKeys(c.ServerKeys),
 	}
-	if len(c.Keys) > 0 {
-		s.key = c.Keys[0]
+	if len(c.ServerKeys) > 0 {
+		s.digestKey = c.ServerKeys[0]
 	}
 	if c.Outer != nil {
-		s.keys = c.Outer.svc.keys
+		s.keyCache = c.Outer.svc.keyCache
 	}
 	return s, &Internal{s}
 }

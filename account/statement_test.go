@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,9 +54,7 @@ func written(t testing.TB, st *account.Statement) []row {
 	var b bytes.Buffer
 	must.Do(t, st.CSV(t.Context(), &b))
 	table, err := csv.NewReader(&b).ReadAll()
-	if err != nil || len(table) < 3 {
-		t.Fatalf("%d rows, %v", len(table), err)
-	}
+	must.True(t, err == nil && len(table) >= 3, "%d rows, %v", len(table), err)
 	first, last := table[1], table[len(table)-1]
 	if first[2] != "opening_balance" || first[5] != st.Opening.StringFixed(2) || last[2] != "closing_balance" || last[5] != st.Closing.StringFixed(2) {
 		t.Errorf("edges %v and %v of %+v", first, last, st)
@@ -202,9 +201,7 @@ func testPeriods(t *testing.T, b *bench) {
 		st := must.Get(b.Statement(t.Context(), caller, api.Times{From: begin.Add(time.Duration(from) * time.Second), Until: begin.Add(time.Duration(until) * time.Second)}))(t)
 		return st.Entries
 	}
-	if got := count(0, 10); got != 0 {
-		t.Errorf("nothing was booked, got %d", got)
-	}
+	expect.Equal(t, count(0, 10), 0, "nothing was booked")
 	for i := range 500 {
 		book(i * 10)
 	}
@@ -255,28 +252,18 @@ func testEntryFilters(t *testing.T, b *bench) {
 		return must.Get(b.ListEntries(t.Context(), caller, p))(t)
 	}
 	newest := list(account.ListEntriesParams{Type: "adjustment", Page: api.Page{Limit: 2}})
-	if len(newest.Data) != 2 || newest.Data[0].Source != ids[2] || newest.Data[1].Source != ids[1] || !newest.HasMore {
-		t.Errorf("newest adjustments: %+v", newest)
-	}
+	expect.True(t, len(newest.Data) == 2 && newest.Data[0].Source == ids[2] && newest.Data[1].Source == ids[1] && newest.HasMore, "newest adjustments: %+v", newest)
 	oldest := list(account.ListEntriesParams{Type: "adjustment", Page: api.Page{StartingAfter: newest.Data[1].ID}})
-	if len(oldest.Data) != 1 || oldest.Data[0].Source != ids[0] || oldest.HasMore {
-		t.Errorf("the page after: %+v", oldest)
-	}
+	expect.True(t, len(oldest.Data) == 1 && oldest.Data[0].Source == ids[0] && !oldest.HasMore, "the page after: %+v", oldest)
 	back := list(account.ListEntriesParams{Type: "adjustment", Page: api.Page{EndingBefore: oldest.Data[0].ID, Limit: 1}})
-	if len(back.Data) != 1 || back.Data[0].Source != ids[1] || !back.HasMore {
-		t.Errorf("the page before: %+v", back)
-	}
+	expect.True(t, len(back.Data) == 1 && back.Data[0].Source == ids[1] && back.HasMore, "the page before: %+v", back)
 	one := list(account.ListEntriesParams{Source: "r-20"})
-	if len(one.Data) != 1 || one.Data[0].Type != "deposit" || one.HasMore {
-		t.Errorf("one source: %+v", one)
-	}
+	expect.True(t, len(one.Data) == 1 && one.Data[0].Type == "deposit" && !one.HasMore, "one source: %+v", one)
 	if none := list(account.ListEntriesParams{Type: "payment"}); len(none.Data) != 0 || none.HasMore {
 		t.Errorf("none: %+v", none)
 	}
 	within := list(account.ListEntriesParams{Created: api.Times{From: begin.Add(11 * time.Second), Until: begin.Add(21 * time.Second)}, Type: "adjustment"})
-	if len(within.Data) != 1 || within.Data[0].Source != ids[1] {
-		t.Errorf("in a period: %+v", within)
-	}
+	expect.True(t, len(within.Data) == 1 && within.Data[0].Source == ids[1], "in a period: %+v", within)
 	testkit.WantCode(t, "an unknown cursor", testkit.Err(b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: api.Page{StartingAfter: "txn_1"}})), api.ResourceMissing)
 }
 
@@ -321,17 +308,13 @@ func testAdjust(t *testing.T, b *bench) {
 		t.Error(diff)
 	}
 	other, err := b.ListAdjustments(t.Context(), api.Caller{Merchant: caller.Merchant}, api.Page{})
-	if err != nil || len(other.Data) != 0 {
-		t.Errorf("in the other mode: %+v, %v", other, err)
-	}
+	expect.True(t, err == nil && len(other.Data) == 0, "in the other mode: %+v, %v", other, err)
 	entries, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{})
 	if err != nil || len(entries.Data) != 2 || entries.Data[0].Source != taken.ID || entries.Data[0].Type != "adjustment" || entries.Data[0].Amount.String() != "-100.05" {
 		t.Errorf("entries %+v, %v", entries, err)
 	}
 	v, err := b.Verify(t.Context())
-	if err != nil || len(v.Problems) > 0 {
-		t.Errorf("the ledger: %v, %v", v, err)
-	}
+	expect.True(t, err == nil && len(v.Problems) == 0, "the ledger: %v, %v", v, err)
 }
 
 // The document has pages, each with the table head. It shortens a source that is too long.
@@ -344,9 +327,7 @@ func TestStatementPDF(t *testing.T) {
 	}
 	st := must.Get(b.Statement(t.Context(), caller, api.Times{From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}))(t)
 	pages, err := st.Pages(t.Context())
-	if err != nil || len(pages) < 3 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
+	must.True(t, err == nil && len(pages) >= 3, "%d pages, %v", len(pages), err)
 	for i, texts := range pages {
 		all := strings.Join(texts, "\n")
 		if !strings.Contains(all, "TEST MODE") || !strings.Contains(all, "Balance (GHS)") || strings.Contains(all, strings.Repeat("=W", 50)) {
@@ -355,17 +336,13 @@ func TestStatementPDF(t *testing.T) {
 	}
 	data := must.Get(st.PDF(t.Context()))(t)
 	again, err := st.PDF(t.Context())
-	if err != nil || !bytes.Equal(data, again) {
-		t.Errorf("made again, the bytes differ (%v)", err)
-	}
+	expect.True(t, err == nil && bytes.Equal(data, again), "made again, the bytes differ (%v)", err)
 	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
 		command := exec.Command(pdftotext, "-layout", "-", "-")
 		command.Stdin = bytes.NewReader(data)
 		out := must.Get(command.Output())(t)
 		for _, want := range []string{"Ɛdɔm Juice Bar", "185,184.00", "TEST MODE", "page 3 of"} {
-			if !strings.Contains(string(out), want) {
-				t.Errorf("the document does not say %s", want)
-			}
+			expect.True(t, strings.Contains(string(out), want), "the document does not say %s", want)
 		}
 	}
 }
@@ -390,15 +367,11 @@ func TestStatementFailures(t *testing.T) {
 	}
 	st := must.Get(b.Statement(t.Context(), caller, api.Times{}))(t)
 	for _, left := range []int{0, 5000} {
-		if err := st.CSV(t.Context(), &failing{left}); !errors.Is(err, errFull) {
-			t.Errorf("after %d bytes: %v", left, err)
-		}
+		expect.ErrorIs(t, st.CSV(t.Context(), &failing{left}), errFull, "after %d bytes", left)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := st.CSV(gone, &failing{1 << 20}); !errors.Is(err, context.Canceled) {
-		t.Errorf("the caller has gone: %v", err)
-	}
+	expect.ErrorIs(t, st.CSV(gone, &failing{1 << 20}), context.Canceled, "the caller has gone")
 	testkit.WantCode(t, "of nobody", testkit.Err(b.Statement(t.Context(), api.Caller{Merchant: "mer_1"}, api.Times{})), api.ResourceMissing)
 }
 

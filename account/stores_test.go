@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -47,16 +48,12 @@ func TestSealsOfManyAccounts(t *testing.T) {
 		verify := func(want int64) {
 			t.Helper()
 			v := must.Get(svc.Accounts.Verify(t.Context()))(t)
-			if v.Sealed != want || len(v.Problems) > 0 {
-				t.Errorf("%d entries have seals, want %d: %q", v.Sealed, want, v.Problems)
-			}
+			expect.True(t, v.Sealed == want && len(v.Problems) == 0, "%d entries have seals, want %d: %q", v.Sealed, want, v.Problems)
 		}
 		post(1200)
 		verify(0)
 		sealed := must.Get(svc.Accounts.Seal(t.Context()))(t)
-		if sealed != 2400 {
-			t.Errorf("%d entries were sealed", sealed)
-		}
+		expect.Equal(t, sealed, 2400, "%d entries were sealed", sealed)
 		for _, wallets := range []int{1, 700, 130} {
 			post(wallets)
 			verify(sealed)
@@ -97,9 +94,7 @@ func TestMoneyIsConserved(t *testing.T) {
 							Moves: []storage.Move{ledger.Wallet(ids[from], false).Move(-amount), ledger.Wallet(ids[to], false).Move(amount)},
 						})
 					})
-					if err != nil && !errors.Is(err, storage.ErrInsufficient) {
-						t.Error(err)
-					}
+					expect.True(t, err == nil || errors.Is(err, storage.ErrInsufficient), "%v", err)
 				}
 			})
 		}
@@ -107,17 +102,11 @@ func TestMoneyIsConserved(t *testing.T) {
 		total := decimal.Zero
 		for _, id := range ids {
 			b, err := svc.Accounts.WalletBalance(t.Context(), api.Caller{}, id)
-			if err != nil || b.IsNegative() {
-				t.Errorf("%s has %s, %v", id, b, err)
-			}
+			expect.True(t, err == nil && !b.IsNegative(), "%s has %s, %v", id, b, err)
 			total = total.Add(b.Decimal)
 		}
-		if !total.Equal(decimal.NewFromInt(wallets * begin)) {
-			t.Errorf("all wallets have %s", total)
-		}
+		expect.True(t, total.Equal(decimal.NewFromInt(wallets*begin)), "all wallets have %s", total)
 		v, err := svc.Accounts.Verify(t.Context())
-		if err != nil || len(v.Problems) > 0 || v.Postings < wallets {
-			t.Errorf("Verify: %+v, %v", v, err)
-		}
+		expect.True(t, err == nil && len(v.Problems) == 0 && v.Postings >= wallets, "Verify: %+v, %v", v, err)
 	})
 }

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -96,25 +96,19 @@ func TestVerifyReadsAllPages(t *testing.T) {
 	})
 	must.Do(t, err)
 	v, err := b.Verify(t.Context())
-	if err != nil || len(v.Problems) > 0 || v.Accounts != wallets+1 || v.Postings != postings || v.Entries != 2*postings {
-		t.Errorf("got %+v, %v", v, err)
-	}
+	expect.True(t, err == nil && len(v.Problems) == 0 && v.Accounts == wallets+1 && v.Postings == postings && v.Entries == 2*postings, "got %+v, %v", v, err)
 
 	// It reports its progress, and ends with the counts that it returns.
 	var told []account.Verification
 	v, err = b.VerifyWithProgress(t.Context(), func(v account.Verification) { told = append(told, v) })
-	if err != nil || len(told) < 6 {
-		t.Fatalf("told %d times, %v", len(told), err)
-	}
+	must.True(t, err == nil && len(told) >= 6, "told %d times, %v", len(told), err)
 	for i, is := range told[1:] {
 		was := told[i]
 		if is.Entries+is.Postings <= was.Entries+was.Postings && is.Accounts <= was.Accounts || is.Entries < was.Entries || is.Accounts < was.Accounts {
 			t.Errorf("after %+v it tells %+v", was, is)
 		}
 	}
-	if diff := cmp.Diff(*v, told[len(told)-1]); diff != "" {
-		t.Errorf("the last time it tells (-end +told)\n%s", diff)
-	}
+	expect.Same(t, told[len(told)-1], *v, "the last time it tells")
 	store.booked = func(b *storage.Booked) { b.Entries = nil }
 	if v, err = b.Verify(t.Context()); err != nil || len(v.Problems) != 100 || v.Postings != postings {
 		t.Errorf("got %d problems, %d postings, %v", len(v.Problems), v.Postings, err)
@@ -208,12 +202,8 @@ func TestVerifyFindsDamage(t *testing.T) {
 			*store = damage
 			v := must.Get(b.Verify(t.Context()))(t)
 			all := strings.Join(v.Problems, "\n")
-			if test.want == "" && all != "" || !strings.Contains(all, test.want) {
-				t.Errorf("problems %q, want %q among them", all, test.want)
-			}
-			if test.want == "" && (v.Accounts != 2 || v.Postings != 3 || v.Entries != 6) {
-				t.Errorf("counted %+v", v)
-			}
+			expect.True(t, (test.want != "" || all == "") && strings.Contains(all, test.want), "problems %q, want %q among them", all, test.want)
+			expect.True(t, test.want != "" || v.Accounts == 2 && v.Postings == 3 && v.Entries == 6, "counted %+v", v)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // thing is an object of a list whose id is in an embedded struct, as that of a consumer is.
@@ -65,9 +66,7 @@ func collect(t *testing.T, s *shelf, p thingParams, each func(id int)) (ids []in
 	t.Helper()
 	for o, err := range api.All(t.Context(), api.Caller{}, p, s.List) {
 		if err != nil {
-			if end != nil || o != nil {
-				t.Errorf("yields %v after %v", err, end)
-			}
+			expect.True(t, end == nil && o == nil, "yields %v after %v", err, end)
 			end = err
 			continue
 		}
@@ -85,9 +84,7 @@ func TestAllYieldsEveryPageOnce(t *testing.T) {
 		s := newShelf(n)
 		want := slices.Clone(s.ids)
 		got, err := collect(t, s, thingParams{Page: api.Page{Limit: 3, EndingBefore: "7"}}, nil)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("of %d: %v, %v", n, got, err)
-		}
+		expect.True(t, err == nil && slices.Equal(got, want), "of %d: %v, %v", n, got, err)
 		if most := max(1, (n+99)/100); s.reads != most {
 			t.Errorf("of %d: %d reads, want %d", n, s.reads, most)
 		}
@@ -101,23 +98,17 @@ func TestAllWhilePagesChange(t *testing.T) {
 	s := newShelf(250)
 	want := slices.Clone(s.ids)
 	got, err := collect(t, s, thingParams{}, func(id int) { s.ids = slices.Insert(s.ids, 0, 1000+id) })
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("with newer objects: %v, %v", got, err)
-	}
+	expect.True(t, err == nil && slices.Equal(got, want), "with newer objects: %v, %v", got, err)
 	s = newShelf(250)
 	got, err = collect(t, s, thingParams{}, func(id int) { s.ids = slices.DeleteFunc(s.ids, func(i int) bool { return i == id }) })
-	if err != nil || !slices.Equal(got, want) || len(s.ids) != 0 {
-		t.Errorf("deleting each: %v, %v; %d are left", got, err, len(s.ids))
-	}
+	expect.True(t, err == nil && slices.Equal(got, want) && len(s.ids) == 0, "deleting each: %v, %v; %d are left", got, err, len(s.ids))
 	s = newShelf(250)
 	got, err = collect(t, s, thingParams{}, func(id int) {
 		if id == 200 {
 			s.ids = slices.DeleteFunc(s.ids, func(i int) bool { return i == 151 }) // the next cursor
 		}
 	})
-	if api.CodeOf(err) != api.ResourceMissing || len(got) != 100 {
-		t.Errorf("a cursor that is gone: %d objects, %v", len(got), err)
-	}
+	expect.True(t, api.CodeOf(err) == api.ResourceMissing && len(got) == 100, "a cursor that is gone: %d objects, %v", len(got), err)
 }
 
 func TestAllEnds(t *testing.T) {
@@ -125,16 +116,12 @@ func TestAllEnds(t *testing.T) {
 	for range api.All(t.Context(), api.Caller{}, thingParams{}, s.List) {
 		break
 	}
-	if s.reads != 1 {
-		t.Errorf("%d reads for one object", s.reads)
-	}
+	expect.Equal(t, s.reads, 1, "%d reads for one object", s.reads)
 	broken := errors.New("broken")
 	for _, err := range api.All(t.Context(), api.Caller{}, api.Page{}, func(context.Context, api.Caller, api.Page) (*api.List[thing], error) {
 		return nil, broken
 	}) {
-		if !errors.Is(err, broken) {
-			t.Errorf("got %v", err)
-		}
+		expect.True(t, errors.Is(err, broken), "got %v", err)
 	}
 	var last error
 	for _, err := range api.All(t.Context(), api.Caller{}, api.Page{}, func(context.Context, api.Caller, api.Page) (*api.List[int], error) {
@@ -142,7 +129,5 @@ func TestAllEnds(t *testing.T) {
 	}) {
 		last = err
 	}
-	if last == nil || errors.Is(last, broken) {
-		t.Errorf("objects without id: %v", last)
-	}
+	expect.True(t, last != nil && !errors.Is(last, broken), "objects without id: %v", last)
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -28,9 +29,9 @@ func ExampleError() {
 }
 
 func ExamplePesewas() {
-	text, _ := json.Marshal([]api.GHS{api.Pesewas(15050), api.Pesewas(100), api.Pesewas(1), api.Pesewas(-250)})
+	text, _ := json.Marshal([]api.GHS{api.Pesewas(15050), api.Pesewas(100), api.Pesewas(1), api.Pesewas(-250), api.Pesewas(999_999_99), api.Pesewas(115)})
 	fmt.Println(string(text))
-	// Output: [150.5,1,0.01,-2.5]
+	// Output: [150.5,1,0.01,-2.5,999999.99,1.15]
 }
 
 func ExampleMetadata_Merge() {
@@ -42,27 +43,19 @@ func ExampleMetadata_Merge() {
 
 func TestErrors(t *testing.T) {
 	e := api.Invalid("limit", "limit is %d", 5)
-	if e.Type != api.InvalidRequest || e.Error() != "parameter_invalid: limit is 5 (limit)" || e.Unwrap() != nil {
-		t.Errorf("got %+v", e)
-	}
+	expect.True(t, e.Type == api.InvalidRequest && e.Error() == "parameter_invalid: limit is 5 (limit)" && e.Unwrap() == nil, "got %+v", e)
 	caused := e.WithCause(io.EOF)
 	if !errors.Is(caused, io.EOF) || e.Unwrap() != nil || strings.Contains(caused.Error(), "EOF") {
 		t.Errorf("cause: %v of %v", caused.Unwrap(), caused)
 	}
-	if got := api.CodeOf(fmt.Errorf("x: %w", e)); got != api.ParameterInvalid {
-		t.Errorf("code %s", got)
-	}
-	if got := api.CodeOf(io.EOF); got != "" {
-		t.Errorf("code of another error: %s", got)
-	}
+	expect.Equal(t, api.CodeOf(fmt.Errorf("x: %w", e)), api.ParameterInvalid, "code")
+	expect.Equal(t, api.CodeOf(io.EOF), "", "code of another error")
 	for code, want := range map[api.Code]api.ErrorType{
 		api.APIKeyInvalid: api.Authentication, api.PINLocked: api.Permission, api.QRExpired: api.Payment, api.AmountRequired: api.InvalidRequest,
 		api.AccountNotFound: api.InvalidRequest, api.IdempotencyKeyReused: api.Idempotency, api.IdempotencyKeyInvalid: api.InvalidRequest,
 		api.RateLimited: api.RateLimit, api.Unavailable: api.Fault, "anything": api.InvalidRequest,
 	} {
-		if got := code.Type(); got != want {
-			t.Errorf("%s: got %s, want %s", code, got, want)
-		}
+		expect.Equal(t, code.Type(), want, "%s", code)
 	}
 	if missing := api.Missing("amount"); missing.Code != api.ParameterMissing || missing.Param != "amount" {
 		t.Errorf("missing: %+v", missing)
@@ -72,9 +65,7 @@ func TestErrors(t *testing.T) {
 func TestTimesInJSON(t *testing.T) {
 	at := api.At(time.Date(2026, 1, 31, 9, 15, 0, 123_999_999, time.FixedZone("", 3600)))
 	text, err := json.Marshal(at)
-	if err != nil || string(text) != `"2026-01-31T08:15:00.123Z"` {
-		t.Errorf("got %s, %v", text, err)
-	}
+	expect.True(t, err == nil && string(text) == `"2026-01-31T08:15:00.123Z"`, "got %s, %v", text, err)
 	var back api.Time
 	if err := json.Unmarshal(text, &back); err != nil || !back.Equal(at.Time) {
 		t.Errorf("back %s, %v", back, err)
@@ -91,17 +82,13 @@ func TestTimesInJSON(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
-	if api.AtOrNil(time.Time{}) != nil || api.AtOrNil(at.Time) == nil {
-		t.Error("AtOrNil is wrong")
-	}
+	expect.True(t, api.AtOrNil(time.Time{}) == nil && api.AtOrNil(at.Time) != nil, "AtOrNil is wrong")
 }
 
 func TestAmountsInJSON(t *testing.T) {
 	for text, want := range map[string]string{"1.15": "1.15", "150.50": "150.5", "0": "0", "-2": "-2"} {
 		var a api.GHS
-		if err := json.Unmarshal([]byte(text), &a); err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
+		expect.NoError(t, json.Unmarshal([]byte(text), &a), "%s", text)
 		if got, err := json.Marshal(a); err != nil || string(got) != want {
 			t.Errorf("%s: got %s, %v", text, got, err)
 		}

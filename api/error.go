@@ -64,6 +64,9 @@ func CodeOf(err error) Code {
 	return ""
 }
 
+// IsRefusal reports whether an Error is in err's chain.
+func IsRefusal(err error) bool { return CodeOf(err) != "" }
+
 // Errorf returns a refusal with the type that belongs to the code. param is
 // the parameter at fault, or empty.
 func Errorf(code Code, param, format string, args ...any) *Error {

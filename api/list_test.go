@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestPages(t *testing.T) {
@@ -29,9 +30,7 @@ func TestPages(t *testing.T) {
 		if errors.As(err, &e) != (test.param != "") || (e != nil && (e.Param != test.param || e.Code != api.ParameterInvalid)) {
 			t.Errorf("%+v: refused with %v", test.page, err)
 		}
-		if got := test.page.Size(); got != test.size {
-			t.Errorf("%+v: size %d", test.page, got)
-		}
+		expect.Equal(t, test.page.Size(), test.size, "%+v: size", test.page)
 		if by, start := test.page.Cursor(); by != test.by || start != test.start {
 			t.Errorf("%+v: cursor %s %s", test.page, by, start)
 		}
@@ -54,9 +53,7 @@ func TestCallers(t *testing.T) {
 	var replayed bool
 	c := api.Caller{Merchant: "mer_1", Live: true, RequestID: "req_1", IdempotencyKey: "k", Replayed: &replayed}
 	c.MarkReplayed()
-	if !replayed {
-		t.Error("a replay is not marked")
-	}
+	expect.True(t, replayed, "a replay is not marked")
 	api.Caller{}.MarkReplayed() // nobody wants to know
 }
 

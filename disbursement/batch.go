@@ -52,7 +52,7 @@ type Batch struct {
 	Metadata    api.Metadata `json:"metadata"`
 	Livemode    bool         `json:"livemode"`
 	CreatedAt   api.Time     `json:"created_at"`
-	// CompletedAt is the time when the worker settled the last row; nil until then.
+	// CompletedAt is the time when the last row ended; nil until then.
 	CompletedAt *api.Time `json:"completed_at"`
 }
 
@@ -107,7 +107,7 @@ type RowError struct {
 // RowParams describe one row.
 type RowParams struct {
 	CreateParams
-	// IdempotencyKey makes repetitions of the row safe, in this batch, in another, or alone. It
+	// IdempotencyKey makes it safe to repeat the row, in this batch, in another, or alone. It
 	// is the key of [Service.Create], so one key makes one disbursement. If empty, it is the
 	// batch's id and the row's number.
 	IdempotencyKey string `json:"idempotency_key,omitempty" param:",nonempty"`
@@ -123,22 +123,22 @@ type CreateBatchParams struct {
 
 type batchRecord struct {
 	Batch
-	// Request and Key belong to the call that created the batch. Later events name them.
-	Request string `json:"request,omitempty"`
-	Key     string `json:"key,omitempty"`
+	// Request and IdempotencyKey belong to the call that created the batch. Later events name them.
+	Request        string `json:"request,omitempty"`
+	IdempotencyKey string `json:"key,omitempty"`
 }
 
 type rowRecord struct {
 	Row
 	// DisbursementID is the id of the disbursement.
 	DisbursementID string `json:"made,omitempty"`
-	// Params is the request, with unmasked numbers; nil once the row is settled.
+	// Params is the request, with unmasked numbers; nil once the row has ended.
 	Params *CreateParams `json:"params,omitempty"`
 	// Request belongs to the call that created the batch.
 	Request string `json:"request,omitempty"`
 	// Attempts counts the attempts that ended without a decision.
 	Attempts int `json:"tries,omitempty"`
-	// Due is the time of the worker's next attempt; nil once the row is settled.
+	// Due is the time of the worker's next attempt; nil once the row has ended.
 	Due *api.Time `json:"due,omitempty"`
 }
 
@@ -178,20 +178,20 @@ func Kinds() []*storage.Kind { return []*storage.Kind{batches.Kind(), rows.Kind(
 // Refusals: those of [Service.Create] that need neither the rail nor the balance.
 func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBatchParams) (*Batch, error) {
 	for i := range p.Rows {
-		if err := s.payouts.CheckWritable(transfer.Disbursement, p.Rows[i].Amount); err != nil {
+		if err := s.payouts.CheckDigits(transfer.Disbursement, p.Rows[i].Amount); err != nil {
 			return nil, underRow(i, err)
 		}
 	}
-	call := engine.Operation{Name: "disbursement_batch.create", Params: p}
+	op := engine.Operation{Name: "disbursement_batch.create", Params: p}
 	prepared, err := s.prepareBatch(caller.Live, &p)
 	if err != nil {
 		// A replay gets its answer even if limits, banks or the rail have changed since.
-		if done, replayErr := engine.Replay[Batch](ctx, s.engine, caller, call); done != nil || replayErr != nil {
+		if done, replayErr := engine.Replay[Batch](ctx, s.engine, caller, op); done != nil || replayErr != nil {
 			return done, replayErr
 		}
 		return nil, err
 	}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Batch, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Batch, error) {
 		b := batchRecord{
 			Batch: Batch{
 				ID: tx.NewID("bat_"), Object: "disbursement_batch", Status: BatchPending,
@@ -199,7 +199,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 				Description: p.Description, Reference: p.Reference, Metadata: p.Metadata,
 				Livemode: caller.Live, CreatedAt: api.At(tx.Now),
 			},
-			Request: caller.RequestID, Key: caller.IdempotencyKey,
+			Request: caller.RequestID, IdempotencyKey: caller.IdempotencyKey,
 		}
 		var amount, fee int64
 		// Lists show the newest first. Inserting the last row first makes them show the rows in
@@ -280,7 +280,7 @@ func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]preparedRow, 
 		if r.IdempotencyKey == "" {
 			continue
 		}
-		if err := engine.CheckKey(r.IdempotencyKey); err != nil {
+		if err := engine.CheckIdempotencyKey(r.IdempotencyKey); err != nil {
 			return nil, api.Invalid(rowParam(i, "idempotency_key"), "%s must have 1 to 255 printable ASCII characters.", rowParam(i, "idempotency_key"))
 		}
 		if same, ok := keys[r.IdempotencyKey]; ok {
@@ -384,7 +384,7 @@ func (s *Service) ListRows(ctx context.Context, caller api.Caller, batch string,
 			if id == "" {
 				continue
 			}
-			if list.Data[i].Disbursement, err = s.payouts.Transfer(tx, engine.Scope(caller), transfer.Disbursement, id); err != nil {
+			if list.Data[i].Disbursement, err = s.payouts.GetTx(tx, engine.Scope(caller), transfer.Disbursement, id); err != nil {
 				return err
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -94,9 +95,7 @@ func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, 
 		}
 		made[r.Disbursement.ID] = true
 	}
-	if len(made) != n {
-		t.Errorf("%d rows are %d disbursements", n, len(made))
-	}
+	expect.Equal(t, len(made), n, "%d rows are %d disbursements", n, len(made))
 	events := 0
 	for e, err := range api.All(t.Context(), caller, event.ListParams{Type: event.DisbursementBatchCompleted}, svc.Events.List) {
 		must.Do(t, err)
@@ -104,9 +103,7 @@ func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, 
 			events++
 		}
 	}
-	if events != 1 {
-		t.Errorf("the batch was completed %d times", events)
-	}
+	expect.Equal(t, events, 1, "the batch was completed %d times", events)
 	transfers := 0
 	for p := (payout.ListParams{Page: api.Page{Limit: 100}}); ; {
 		page := must.Get(svc.Disbursements.List(t.Context(), caller, p))(t)
@@ -116,9 +113,7 @@ func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, 
 		}
 		p.StartingAfter = page.Data[len(page.Data)-1].ID
 	}
-	if transfers != n {
-		t.Errorf("there are %d disbursements, want %d", transfers, n)
-	}
+	expect.Equal(t, transfers, n, "there are %d disbursements, want %d", transfers, n)
 	balance := must.Get(svc.Accounts.Balance(t.Context(), caller))(t)
 	if want := decimal.NewFromInt(1000).Sub(decimal.RequireFromString("1.10").Mul(decimal.NewFromInt(int64(n)))); !balance.Available.Equal(want) || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, want %s", balance, want)
@@ -197,9 +192,7 @@ func TestBatchMakesEachRowOnceAcrossCrashes(t *testing.T) {
 		}
 		once(t, svc, caller, batch.ID, n)
 		must.Do(t, kept.Close())
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		must.True(t, !t.Failed(), "seed %d", seed)
 	}
 }
 
@@ -245,9 +238,7 @@ func TestBatchSurvivesSIGKILL(t *testing.T) {
 		}
 		must.Do(t, child.Process.Kill())
 		_ = child.Wait() // the signal has killed it
-		if seen < lines {
-			t.Fatalf("the process ended after %d orders, before it was killed", seen)
-		}
+		must.True(t, seen >= lines, "the process ended after %d orders, before it was killed", seen)
 	}
 	store := must.Get(sqlite.Open(context.Background(), path, sqlite.Config{}))(t)
 	defer store.Close()
@@ -255,9 +246,7 @@ func TestBatchSurvivesSIGKILL(t *testing.T) {
 	later.Store(int64(10 * time.Minute))
 	svc, caller := open(t, store, payments.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
 	list := must.Get(svc.Disbursements.ListBatches(t.Context(), caller, disbursement.ListBatchesParams{}))(t)
-	if len(list.Data) != 1 || list.Data[0].Counts.Queued == 0 {
-		t.Errorf("the batches after the last kill, which should leave one in the middle: %+v", list.Data)
-	}
+	expect.True(t, len(list.Data) == 1 && list.Data[0].Counts.Queued != 0, "the batches after the last kill, which should leave one in the middle: %+v", list.Data)
 	for range 3 {
 		must.Do(t, svc.Drain(t.Context()))
 		later.Add(int64(10 * time.Minute))
@@ -283,9 +272,7 @@ func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 	var both sync.WaitGroup
 	for _, svc := range services {
 		both.Go(func() {
-			if err := svc.Drain(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, svc.Drain(t.Context()), "Drain")
 		})
 	}
 	both.Wait()
@@ -297,9 +284,7 @@ func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 		}
 	}
 	balance := must.Get(services[0].Accounts.Balance(t.Context(), caller))(t)
-	if balance.Available.String() != "956" {
-		t.Errorf("the balance is %s", balance.Available)
-	}
+	expect.Equal(t, balance.Available.String(), "956", "the balance is %s", balance.Available)
 }
 
 // moody is a rail whose name lookup fails at first.
@@ -340,18 +325,12 @@ func TestRefusedRowsStopNoOthers(t *testing.T) {
 		}
 		return text
 	}
-	if got := statuses(); got != "queued refused idempotency_key_reused made " {
-		t.Errorf("at first: %s", got)
-	}
+	expect.Equal(t, statuses(), "queued refused idempotency_key_reused made ", "at first")
 	now = now.Add(4 * time.Second)
 	rail.silent.Store(false)
-	if got := statuses(); got != "queued refused idempotency_key_reused made " {
-		t.Errorf("too early: %s", got)
-	}
+	expect.Equal(t, statuses(), "queued refused idempotency_key_reused made ", "too early")
 	now = now.Add(time.Second)
-	if got := statuses(); got != "made refused idempotency_key_reused made " {
-		t.Errorf("when the rail answers: %s", got)
-	}
+	expect.Equal(t, statuses(), "made refused idempotency_key_reused made ", "when the rail answers")
 	b := must.Get(svc.Disbursements.GetBatch(t.Context(), caller, batch.ID))(t)
 	if want := (disbursement.Counts{Total: 3, Made: 2, Refused: 1}); b.Counts != want || b.Status != disbursement.BatchCompleted {
 		t.Errorf("%+v", b)
@@ -365,9 +344,7 @@ func TestRefusedRowsStopNoOthers(t *testing.T) {
 		statuses()
 		now = now.Add(3 * time.Hour)
 	}
-	if got := statuses(); got != "refused service_unavailable " {
-		t.Errorf("in the end: %s", got)
-	}
+	expect.Equal(t, statuses(), "refused service_unavailable ", "in the end")
 }
 
 // A settled row stores no unmasked number.
@@ -384,14 +361,10 @@ func TestSettledRowsKeepNoNumbers(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if len(page) == 0 {
-				t.Errorf("nothing is kept as %s", k.Name)
-			}
+			expect.True(t, len(page) != 0, "nothing is kept as %s", k.Name)
 			for _, r := range page {
 				for _, number := range []string{"240000000", "241230906"} {
-					if bytesContain(r.Data, number) {
-						t.Errorf("%s keeps %s", k.Name, r.Data)
-					}
+					expect.True(t, !bytesContain(r.Data, number), "%s keeps %s", k.Name, r.Data)
 				}
 			}
 		}

@@ -36,7 +36,7 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 		return err
 	}
 	if o.Value.Params == nil {
-		return nil // already settled
+		return nil // already ended
 	}
 	var replayed bool
 	caller := api.Caller{
@@ -106,8 +106,6 @@ func (s *Service) finishRow(tx *engine.Tx, claimed *storage.Object[rowRecord], m
 		return nil
 	}
 	// The event names the batch's request, not the last row's.
-	caller := tx.Caller
-	defer func() { tx.Caller = caller }()
-	tx.Caller.RequestID, tx.Caller.IdempotencyKey = b.Value.Request, b.Value.Key
+	defer tx.AttributeEvents(b.Value.Request, b.Value.IdempotencyKey)()
 	return s.events.Record(tx, &b.Value.Batch, event.DisbursementBatchCompleted)
 }

@@ -51,9 +51,10 @@ type CreateParams struct {
 	Metadata    api.Metadata             `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A disbursement to a wallet or float is completed when it returns; any
-// other is pending, with amount and fee reserved, until a worker submits it to the rail. With an
-// idempotency key it may be repeated safely.
+// Create sends money out. A disbursement to a wallet or float is completed when it returns. For
+// any other, amount and fee are reserved, and a worker submits it to the rail, often right after
+// the commit: the answer says pending when the disbursement may be processing already, which
+// cannot be cancelled. With an idempotency key the call may be repeated safely.
 //
 // Refusals: those of [payout.Service.Create] but for one-time codes and the daily
 // limit.
@@ -62,12 +63,12 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 }
 
 // createWith makes the disbursement and runs also, if not nil, in the same transaction. It
-// does not run also when it answers a repetition.
+// does not run also when it answers a replay.
 func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
-	if err := s.payouts.CheckWritable(transfer.Disbursement, p.Amount); err != nil {
+	if err := s.payouts.CheckDigits(transfer.Disbursement, p.Amount); err != nil {
 		return nil, err
 	}
-	call := engine.Operation{Name: "disbursement.create", Params: p}
+	op := engine.Operation{Name: "disbursement.create", Params: p}
 	prepared, prepareErr := s.payouts.Prepare(caller.Live, transfer.Disbursement, p.payoutParams(), &p.Reference)
 	run := func() (*payout.Transfer, error) {
 		if prepareErr != nil {
@@ -76,7 +77,7 @@ func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreatePar
 		if err := s.payouts.CheckDestination(ctx, caller, prepared); err != nil {
 			return nil, err
 		}
-		return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
+		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payout.Transfer, error) {
 			recipient, err := prepared.Recipient(tx)
 			if err != nil {
 				return nil, err
@@ -89,12 +90,12 @@ func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreatePar
 		})
 	}
 	if prepareErr == nil && !prepared.AsksRail() {
-		return run() // Execute answers a repetition, and nothing is asked before it
+		return run() // Execute answers a replay, and nothing is asked before it
 	}
-	// ExecuteWithReplay looks for the key before it calls run. So a repetition is answered
+	// ExecuteWithReplay looks for the stored answer before it calls run. So a replay is answered
 	// though limits, banks or the rail have changed since and Prepare fails now. Nor is the
 	// rail called again.
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, run)
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, run)
 }
 
 // payoutParams returns the request as package payout takes it.
@@ -135,8 +136,8 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRPar
 			return nil, err
 		}
 	}
-	call := engine.Operation{Name: "disbursement.create_qr", Params: p}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
+	op := engine.Operation{Name: "disbursement.create_qr", Params: p}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payout.Transfer, error) {
 		shown, err := s.codes.Redeem(tx, id)
 		if err != nil {
 			return nil, err
@@ -166,9 +167,9 @@ func withParam(param string, err error) error {
 	if !errors.As(err, &refusal) {
 		return err
 	}
-	ofCode := *refusal
-	ofCode.Param = param
-	return &ofCode
+	copied := *refusal
+	copied.Param = param
+	return &copied
 }
 
 // Get returns one disbursement.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,9 +76,7 @@ func TestCreateQRRules(t *testing.T) {
 	if _, err = pay(once, ""); err != nil {
 		t.Error(err)
 	}
-	if w := worth(t, svc, ama.ID); w != "12.51" {
-		t.Errorf("the wallet has %s", w)
-	}
+	expect.Equal(t, worth(t, svc, ama.ID), "12.51", "the wallet has")
 
 	_, err = pay(free, "")
 	testkit.WantParam(t, "no amount", err, api.AmountRequired, "amount")
@@ -105,9 +104,7 @@ func TestCreateQRRules(t *testing.T) {
 		_, err = pay(fixed, "")
 		testkit.WantParam(t, string(status), err, code, "qr_payload")
 	}
-	if w := worth(t, svc, ama.ID); w != "12.51" {
-		t.Errorf("after refusals the wallet has %s", w)
-	}
+	expect.Equal(t, worth(t, svc, ama.ID), "12.51", "after refusals the wallet has")
 	live := api.Caller{Merchant: caller.Merchant, Live: true}
 	_, err = svc.Disbursements.CreateQR(ctx, live, disbursement.CreateQRParams{Payload: fixed})
 	testkit.WantParam(t, "the other mode", err, api.InvalidConsumerQR, "qr_payload")
@@ -160,13 +157,9 @@ func TestCancelAndSettle(t *testing.T) {
 		t.Errorf("settled %+v, and %s are left", settled, available())
 	}
 	statuses := disbursement.Statuses()
-	if slices.Contains(statuses, payout.Succeeded) || !slices.Contains(statuses, payout.Completed) {
-		t.Errorf("a filter may be %v", statuses)
-	}
+	expect.True(t, !slices.Contains(statuses, payout.Succeeded) && slices.Contains(statuses, payout.Completed), "a filter may be %v", statuses)
 	list, err := svc.Disbursements.List(ctx, caller, payout.ListParams{Status: payout.Cancelled})
-	if err != nil || len(list.Data) != 1 || list.Data[0].ID != first.ID {
-		t.Errorf("listed %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].ID == first.ID, "listed %+v, %v", list, err)
 }
 
 // A batch with any error is refused as a whole, and the refusal names the parameter.
@@ -208,9 +201,7 @@ func TestInvalidBatchesAreRefused(t *testing.T) {
 		}
 	}
 	list, err := svc.Disbursements.List(t.Context(), caller, payout.ListParams{})
-	if err != nil || len(list.Data) != 0 {
-		t.Errorf("made %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 0, "made %+v, %v", list, err)
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
 		b := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(1)))(t)
 		_, err = svc.Disbursements.GetBatch(t.Context(), stranger, b.ID)
@@ -228,9 +219,7 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	first := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(2)))(t)
 	strict, _ := open(t, store, payments.Config{DisbursementLimits: payout.Limits{Max: ghs("0.50")}})
 	again, err := strict.Disbursements.CreateBatch(t.Context(), caller, some(2))
-	if err != nil || again.ID != first.ID {
-		t.Errorf("again: %+v, %v", again, err)
-	}
+	expect.True(t, err == nil && again.ID == first.ID, "again: %+v, %v", again, err)
 	_, err = strict.Disbursements.CreateBatch(t.Context(), api.Caller{Merchant: caller.Merchant}, some(2))
 	testkit.WantParam(t, "a new one", err, api.AmountTooLarge, "rows[0].amount")
 }

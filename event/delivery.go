@@ -83,13 +83,13 @@ func hasDelivery(tx storage.ReadTx, scope storage.Scope, id string) (bool, error
 const maxPending = 1000
 
 // pendingDeliveries counts the deliveries of an event that are pending: those with a due
-// time and, of a leased event, those that are not stored yet.
-func pendingDeliveries(tx storage.ReadTx, scope storage.Scope, e *Event, leased bool) (int, error) {
+// time and, of a partly stored event, those that are not stored yet.
+func pendingDeliveries(tx storage.ReadTx, scope storage.Scope, e *Event, partlyStored bool) (int, error) {
 	page, _, err := deliveries.List(tx, storage.Query{
 		Scope: scope, Where: []storage.Equal{{Column: "event", Value: e.ID}},
 		Range: []storage.Range{{Column: "due", From: time.UnixMilli(1)}}, Limit: maxPending,
 	})
-	if err != nil || !leased {
+	if err != nil || !partlyStored {
 		return len(page), err
 	}
 	n := len(page)

@@ -25,7 +25,7 @@ func (*Internal) EraseCustomer(tx *engine.Tx, customer string) (changed []string
 		if o.Value.Data.Object, err = pii.Redact(o.Value.Data.Object); err != nil {
 			return nil, false, err
 		}
-		o.Value.Person = ""
+		o.Value.StoredPerson = ""
 		if err := events.Replace(tx, o); err != nil {
 			return nil, false, fmt.Errorf("event: redact: %w", err)
 		}

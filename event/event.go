@@ -51,33 +51,34 @@ type Request struct {
 	IdempotencyKey *string `json:"idempotency_key"`
 }
 
+// record is the stored form of an event. Its PendingWebhooks is the number of endpoints that
+// want the event: first of those at its recording, then of those at the fan-out. After the
+// fan-out a read shows how many deliveries are pending instead. A stored count of them would
+// rewrite the event for each delivery.
 type record struct {
 	Event
-	// Due is when a worker fans the event out to its endpoints; nil once FannedOut. Until
-	// then a read shows PendingWebhooks. Afterwards PendingWebhooks stays as it was at the
-	// fan-out, and a read counts the deliveries: a stored count would rewrite the event for
-	// each.
+	// Due is when a worker fans the event out to its endpoints; nil once FannedOut.
 	Due       *api.Time `json:"due,omitempty"`
 	FannedOut bool      `json:"told,omitempty"`
-	// Leased says that the event was fanned out, but that not all deliveries are stored yet;
-	// see [Fanout].
-	Leased bool `json:"held,omitempty"`
+	// PartlyStored says that the event was fanned out, but that not all deliveries are stored
+	// yet; see [Fanout]. The stored name is of an earlier release.
+	PartlyStored bool `json:"held,omitempty"`
 	// Resent are the times of the last resends, the oldest first.
 	Resent []api.Time `json:"resent,omitempty"`
-	// Person is the customer whose data the snapshot holds; see package pii.
-	Person string `json:"person,omitempty"`
+	// StoredPerson stores Person, which the JSON of an event leaves out; see package pii.
+	StoredPerson string `json:"person,omitempty"`
 }
 
 var events = storage.NewCollection("events", []storage.Field[record]{
 	storage.TextColumn("type", func(r *record) string { return string(r.Type) }).Indexed(),
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 	storage.NullTimeColumn("due", func(r *record) *api.Time { return r.Due }),
-	storage.TextColumn("person", func(r *record) string { return r.Person }).Nullable().Indexed(),
+	storage.TextColumn("person", func(r *record) string { return r.StoredPerson }).Nullable().Indexed(),
 }, storage.DueBy("due")).Verbatim(func(r *record) *json.RawMessage { return &r.Data.Object })
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{events.Kind(), notifications.Kind(), heads.Kind(), subscribed.Kind(), deliveries.Kind()}
+	return []*storage.Kind{events.Kind(), subscriberCalls.Kind(), heads.Kind(), subscribed.Kind(), deliveries.Kind()}
 }
 
 // maxSnapshot bounds the object of a host's own event, in bytes of JSON.
@@ -169,7 +170,7 @@ func (s *Service) insert(tx *engine.Tx, id string, t Type, object any, snapshot 
 		ID: id, Object: "event", Type: canonical,
 		CreatedAt: api.At(tx.Now), Data: Data{Object: snapshot},
 		Request: Request{ID: api.TextOrNil(tx.Caller.RequestID), IdempotencyKey: api.TextOrNil(tx.Caller.IdempotencyKey)},
-	}, Person: person}
+	}, StoredPerson: person}
 	if r.PendingWebhooks, err = countSubscriptions(tx, engine.Scope(tx.Caller), canonical); err != nil {
 		return nil, err
 	}
@@ -182,12 +183,12 @@ func (s *Service) insert(tx *engine.Tx, id string, t Type, object any, snapshot 
 	if _, err := events.Insert(tx, engine.Scope(tx.Caller), r.ID, r); err != nil {
 		return nil, fmt.Errorf("event: record %s: %w", t, err)
 	}
-	r.Event.Person = r.Person
+	r.Person = r.StoredPerson
 	return &r.Event, nil
 }
 
 // markFannedOut notes that all deliveries are stored, so that the event is no longer due.
-func (r *record) markFannedOut() { r.Due, r.FannedOut, r.Leased = nil, true, false }
+func (r *record) markFannedOut() { r.Due, r.FannedOut, r.PartlyStored = nil, true, false }
 
 // Get returns one event.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event, error) {
@@ -221,8 +222,8 @@ func (e *Event) redactedFor(caller api.Caller) *Event {
 	return &shown
 }
 
-// EventAsSent returns an event as endpoints see it: pending_webhooks is how many endpoints
-// wanted it at the fan-out.
+// EventAsSent returns an event as its deliveries carry it: pending_webhooks is the number of
+// endpoints that wanted it at the fan-out.
 func (*Internal) EventAsSent(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
 	o, err := engine.GetTx(tx, events, scope, id, "event")
 	if err != nil {
@@ -242,7 +243,7 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*Event
 	if err != nil {
 		return nil, err
 	}
-	o.Value.Event.Person = o.Value.Person
+	o.Value.Person = o.Value.StoredPerson
 	return &o.Value.Event, s.countPending(tx, scope, &o.Value)
 }
 
@@ -265,16 +266,17 @@ func (i *Internal) Resend(tx *engine.Tx, id string) (*Event, error) {
 	if o.Value.Due != nil {
 		tx.WakeAfterCommit(events.Kind()) // Replace ended the lease of its worker
 	}
-	o.Value.Event.Person = o.Value.Person
+	o.Value.Person = o.Value.StoredPerson
 	return &o.Value.Event, i.svc.countPending(tx, o.Scope, &o.Value)
 }
 
-// countPending sets PendingWebhooks to the endpoints that the event has yet to reach.
+// countPending sets PendingWebhooks to the number of pending deliveries. An event that is not
+// fanned out has none, and keeps the number of endpoints that want it.
 func (s *Service) countPending(tx storage.ReadTx, scope storage.Scope, r *record) error {
-	if !r.FannedOut && !r.Leased {
+	if !r.FannedOut && !r.PartlyStored {
 		return nil
 	}
-	n, err := pendingDeliveries(tx, scope, &r.Event, r.Leased)
+	n, err := pendingDeliveries(tx, scope, &r.Event, r.PartlyStored)
 	if err != nil {
 		return fmt.Errorf("event: count pending webhooks: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -51,9 +52,7 @@ func TestCatalogueListsEveryTypeOfTheSpecification(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
+	expect.True(t, slices.Equal(got, want), "got  %v\nwant %v", got, want)
 	for name, canonical := range map[event.Type]event.Type{
 		"payment.completed": "payment.succeeded", "payment.succeeded": "payment.succeeded",
 		"refund.completed": "refund.succeeded", "subscription.trial_ending": "subscription.trial_will_end",
@@ -85,21 +84,15 @@ func TestHostRecordsItsOwnEvent(t *testing.T) {
 		t.Errorf("event %+v, %s", first, first.Data.Object)
 	}
 	again, err := s.Record(t.Context(), caller, event.RecordParams{Type: "subscription.trial_ending", Object: plan})
-	if err != nil || again.ID != first.ID {
-		t.Errorf("again: %+v, %v", again, err)
-	}
+	expect.True(t, err == nil && again.ID == first.ID, "again: %+v, %v", again, err)
 	for typ, want := range map[event.Type]event.Type{
 		"": "subscription.trial_will_end", "subscription.trial_ending": "subscription.trial_ending", "subscription.trial_will_end": "subscription.trial_will_end",
 	} {
 		list, err := s.List(t.Context(), caller, event.ListParams{Type: typ})
-		if err != nil || len(list.Data) != 1 || list.Data[0].Type != want {
-			t.Errorf("%q: %+v, %v", typ, list, err)
-		}
+		expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].Type == want, "%q: %+v, %v", typ, list, err)
 	}
 	got, err := s.Get(t.Context(), caller, first.ID)
-	if err != nil || got.Type != "subscription.trial_will_end" {
-		t.Errorf("Get: %+v, %v", got, err)
-	}
+	expect.True(t, err == nil && got.Type == "subscription.trial_will_end", "Get: %+v, %v", got, err)
 
 	caller.IdempotencyKey = ""
 	for name, object := range map[string]any{
@@ -130,9 +123,7 @@ func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 			t.Errorf("%s has the resource %q", typ, typ.Resource())
 		}
 	}
-	if got := event.Type("payment").Resource(); got != "" {
-		t.Errorf("what is no type has the resource %q", got)
-	}
+	expect.Equal(t, event.Type("payment").Resource(), "", "what is no type has the resource")
 
 	s, _, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
@@ -149,9 +140,7 @@ func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 	}
 	caller.Permissions = &narrow{"events", "plans"}
 	list, err := s.List(t.Context(), caller, event.ListParams{})
-	if err != nil || len(list.Data) != len(want) {
-		t.Fatalf("%d events, %v", len(list.Data), err)
-	}
+	must.True(t, err == nil && len(list.Data) == len(want), "%d events, %v", len(list.Data), err)
 	for _, e := range list.Data {
 		one, err := s.Get(t.Context(), caller, e.ID)
 		if err != nil || string(one.Data.Object) != want[e.Type] || string(e.Data.Object) != want[e.Type] {

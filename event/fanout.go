@@ -7,11 +7,11 @@ import (
 )
 
 // Fanout is an event that package webhook has claimed, to make its deliveries. It ends with
-// Finish if the same transaction stores all deliveries. Otherwise it ends with Lease, and with
-// Close once all are stored.
+// Finish if the same transaction stores all deliveries. Otherwise it ends with FinishPartly,
+// and with FinishRest once all are stored.
 type Fanout struct {
-	object  *storage.Object[record]
-	release func()
+	object      *storage.Object[record]
+	stopRenewal func()
 }
 
 // Kind returns the kind of events, which are due until they are fanned out.
@@ -36,9 +36,9 @@ func (f *Fanout) Clone() *Fanout {
 // Event returns the event.
 func (f *Fanout) Event() *Event { return &f.object.Value.Event }
 
-// WasLeased reports whether a process has leased the event before and not closed it: some
-// deliveries may be stored.
-func (f *Fanout) WasLeased() bool { return f.object.Value.Leased }
+// WasPartlyStored reports whether an earlier fan-out of the event ended with FinishPartly alone:
+// some deliveries may be stored.
+func (f *Fanout) WasPartlyStored() bool { return f.object.Value.PartlyStored }
 
 // Caller returns the merchant of the event as a caller, with the call that caused the event.
 func (f *Fanout) Caller() api.Caller {
@@ -72,19 +72,20 @@ func (i *Internal) Finish(tx *engine.Tx, f *Fanout, endpoints int) error {
 	return events.Replace(tx, f.object)
 }
 
-// Lease notes that some deliveries are stored only after their first attempt, and that
-// Close follows in another transaction. The event stays due, and this process has its lease
-// until Release. If the process dies before Close, another fans the event out again.
-func (i *Internal) Lease(tx *engine.Tx, f *Fanout, endpoints int) error {
+// FinishPartly notes that some deliveries are stored only after their first attempt, and that
+// FinishRest follows in another transaction. The event stays due, and this process has its
+// lease until StopRenewal. If the process dies before FinishRest, another fans the event out
+// again.
+func (i *Internal) FinishPartly(tx *engine.Tx, f *Fanout, endpoints int) error {
 	if err := i.recordFanout(tx, f, endpoints); err != nil {
 		return err
 	}
-	f.object.Value.Leased = true
+	f.object.Value.PartlyStored = true
 	if err := events.Replace(tx, f.object); err != nil {
 		return err
 	}
 	var err error
-	f.release, err = tx.KeepLease(events.Kind(), f.object.ID, f.object.Version)
+	f.stopRenewal, err = tx.LeaseAndRenew(events.Kind(), f.object.ID, f.object.Version)
 	return err
 }
 
@@ -92,23 +93,24 @@ func (i *Internal) Lease(tx *engine.Tx, f *Fanout, endpoints int) error {
 // also notifies the subscribers in the host's process.
 func (i *Internal) recordFanout(tx *engine.Tx, f *Fanout, endpoints int) error {
 	f.object.Value.PendingWebhooks = endpoints
-	if f.WasLeased() {
+	if f.WasPartlyStored() {
 		return nil
 	}
-	return i.svc.addNotifications(tx, f.Event())
+	return i.svc.addSubscriberCalls(tx, f.Event())
 }
 
-// Release stops the renewal of the lease. When the lease runs out, a worker fans the event
-// out again, unless it was closed.
-func (f *Fanout) Release() {
-	if f.release != nil {
-		f.release()
+// StopRenewal stops the renewal of the lease that FinishPartly took. When the lease runs out,
+// a worker fans the event out again, unless FinishRest came first.
+func (f *Fanout) StopRenewal() {
+	if f.stopRenewal != nil {
+		f.stopRenewal()
 	}
 }
 
-// Close notes that all deliveries of a leased event are stored. It returns ErrConflict if the
-// event has changed, or another worker has fanned it out again: that worker closes it.
-func (*Internal) Close(tx *engine.Tx, f *Fanout) error {
+// FinishRest notes that all deliveries of a partly stored event are stored. It returns
+// ErrConflict if the event has changed, or another worker has fanned it out again: that worker
+// finishes it.
+func (*Internal) FinishRest(tx *engine.Tx, f *Fanout) error {
 	o := *f.object // a run that is rolled back leaves the version as it is
 	o.Value.markFannedOut()
 	return events.Replace(tx, &o)

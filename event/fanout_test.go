@@ -16,15 +16,15 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// A worker fans a leased event out again unless it is closed in time. A process that comes
-// too late cannot close it. Subscribers get it once.
-func TestLeasedEventIsFannedOutAgainUnlessClosed(t *testing.T) {
+// A worker fans a partly stored event out again unless the rest is finished in time. A process
+// that comes too late cannot finish it. Subscribers get it once.
+func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 	d := newDiary(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	d.subscribe(t, caller, "we_1", "we_2")
 	heard := 0
 	d.Subscribe("ledger", func(context.Context, api.Caller, event.Event) error { heard++; return nil })
-	var leased []*event.Fanout
+	var fanouts []*event.Fanout
 	var repeated []bool
 	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
 	d.runner.Add(work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 1, RunOne: func(ctx context.Context, claimed storage.Record) error {
@@ -33,11 +33,11 @@ func TestLeasedEventIsFannedOutAgainUnlessClosed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			leased, repeated = append(leased, f), append(repeated, f.WasLeased())
-			return d.internal.Lease(tx, f, 2)
+			fanouts, repeated = append(fanouts, f), append(repeated, f.WasPartlyStored())
+			return d.internal.FinishPartly(tx, f, 2)
 		})
 	}})
-	d.runner.Add(d.internal.NotifySubscribers())
+	d.runner.Add(d.internal.CallSubscribers())
 	e := d.record(t, caller, struct{}{})
 	pending := func(when string, want int) {
 		t.Helper()
@@ -57,21 +57,21 @@ func TestLeasedEventIsFannedOutAgainUnlessClosed(t *testing.T) {
 		t.Errorf("fanned out %d times while it was leased", len(repeated))
 	}
 	d.pass(t, time.Millisecond)
-	closed := func(f *event.Fanout) error {
-		return d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.internal.Close(tx, f) })
+	finished := func(f *event.Fanout) error {
+		return d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.internal.FinishRest(tx, f) })
 	}
 	if diff := cmp.Diff([]bool{false, true}, repeated); diff != "" {
 		t.Fatalf("fanned out again (-want +got)\n%s", diff)
 	}
-	if err := closed(leased[0]); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("the lease was over, and it was closed: %v", err)
+	if err := finished(fanouts[0]); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("the lease was over, and it was finished: %v", err)
 	}
-	if err := closed(leased[1]); err != nil {
+	if err := finished(fanouts[1]); err != nil {
 		t.Error(err)
 	}
 	d.pass(t, time.Hour)
 	if len(repeated) != 2 || heard != 1 {
 		t.Errorf("fanned out %d times, and told %d times", len(repeated), heard)
 	}
-	pending("closed", 0)
+	pending("finished", 0)
 }

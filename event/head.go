@@ -17,9 +17,10 @@ import (
 // They then write one row. A head for each merchant would be a row for nearly every event.
 type head struct {
 	Event string `json:"event"`
-	// CoversAll says that the head is as old as the first event. Otherwise an earlier release
-	// recorded events before it, with a head for each merchant or with none.
-	CoversAll bool `json:"whole,omitempty"`
+	// NoLegacyEvents says that every event was recorded under this head. Otherwise an earlier
+	// release recorded events before it, with a head for each merchant or with none. The stored
+	// name is of an earlier release.
+	NoLegacyEvents bool `json:"whole,omitempty"`
 }
 
 var heads = storage.NewCollection[head]("event_heads", nil)
@@ -36,7 +37,7 @@ func (s *Service) newIDs(tx *engine.Tx, n int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !o.Value.CoversAll {
+	if !o.Value.NoLegacyEvents {
 		before, err := s.legacyHeads.newest(tx)
 		if err != nil {
 			return nil, err
@@ -58,7 +59,7 @@ func (s *Service) newIDs(tx *engine.Tx, n int) ([]string, error) {
 // empty when there is none. Events that are recorded later have greater ids.
 func (*Internal) Newest(tx *engine.Tx) (string, error) {
 	o, err := readHead(tx)
-	if err != nil || o.Value.CoversAll {
+	if err != nil || o.Value.NoLegacyEvents {
 		return o.Value.Event, err
 	}
 	before, err := newestInScope(tx)
@@ -79,7 +80,7 @@ func readHead(tx *engine.Tx) (*storage.Object[head], error) {
 		if err != nil {
 			return o, fmt.Errorf("event: look for events before the head: %w", err)
 		}
-		o.Value.CoversAll = len(first) == 0
+		o.Value.NoLegacyEvents = len(first) == 0
 	}
 	return o, nil
 }
@@ -97,8 +98,8 @@ func newestInScope(tx *engine.Tx) (string, error) {
 }
 
 // legacyHeads remembers, for each scope, the newest event at the time when this process first
-// recorded one there: the head covers later ones. newIDs reads it while the head does not
-// cover all.
+// recorded one there: the head covers later ones. newIDs reads it unless the head says that
+// there are no legacy events.
 type legacyHeads struct {
 	mu  sync.Mutex
 	ids map[storage.Scope]string

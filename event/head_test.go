@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -60,9 +61,7 @@ func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *proc
 	t.Helper()
 	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...))
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, store.Close(), "Close")
 	})
 	e := &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
@@ -121,12 +120,8 @@ func (w *walker) check(t *testing.T, written int) {
 		all = append(all, e.ID)
 	}
 	slices.Reverse(all)
-	if len(all) != written {
-		t.Errorf("%d events, %d were recorded", len(all), written)
-	}
-	if !slices.Equal(w.seen, all) {
-		t.Errorf("%d of %d events were seen, or in another order", len(w.seen), len(all))
-	}
+	expect.Equal(t, len(all), written, "%d events, %d were recorded", len(all), written)
+	expect.True(t, slices.Equal(w.seen, all), "%d of %d events were seen, or in another order", len(w.seen), len(all))
 }
 
 // A reader that pages forward sees the events of a process whose clock is behind.
@@ -185,17 +180,13 @@ func TestEventsOfOlderReleasesComeFirst(t *testing.T) {
 			first := must.Get(p.Record(t.Context(), others, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
 			w := &walker{from: p}
 			must.Do(t, w.walk(t.Context()))
-			if slices.Max(w.seen) < first.ID {
-				t.Fatalf("the clock that is behind made %s, which follows %v by itself", first.ID, w.seen)
-			}
+			must.True(t, slices.Max(w.seen) >= first.ID, "the clock that is behind made %s, which follows %v by itself", first.ID, w.seen)
 			var newest string
 			err = p.engine.Update(t.Context(), walked, func(tx *engine.Tx) error {
 				newest, err = p.internal.Newest(tx)
 				return err
 			})
-			if err != nil || newest != slices.Max(w.seen) {
-				t.Errorf("the newest event is %q, %v, want one of %v", newest, err, w.seen)
-			}
+			expect.True(t, err == nil && newest == slices.Max(w.seen), "the newest event is %q, %v, want one of %v", newest, err, w.seen)
 			must.Do(t, p.record(t.Context(), 2, nil))
 			must.Do(t, newProcess(t, stores[1], func() time.Time { return now }).record(t.Context(), 1, nil))
 			w.check(t, 6)
@@ -239,9 +230,7 @@ func TestListBesideWritersMissesNothing(t *testing.T) {
 						if i%4 == 3 {
 							outcome = planned
 						}
-						if err := processes[c%2].record(t.Context(), 1+i%2, outcome); !errors.Is(err, outcome) {
-							t.Errorf("record: %v", err)
-						}
+						expect.ErrorIs(t, processes[c%2].record(t.Context(), 1+i%2, outcome), outcome, "record")
 					}
 				})
 			}

@@ -64,7 +64,7 @@ func (d *diary) open() {
 		panic(err)
 	}
 	d.runner.Add(kept.Job())
-	d.runner.Add(d.fanOut(), d.internal.NotifySubscribers())
+	d.runner.Add(d.fanOut(), d.internal.CallSubscribers())
 }
 
 // fanOut is the job that fans events out to all endpoints, whose deliveries stay pending.
@@ -289,7 +289,7 @@ func TestErasureOfObjectsCanBeRepeated(t *testing.T) {
 	}
 }
 
-// The notifications of a subscriber that this process does not have wait until it is back,
+// The queued calls of a subscriber that this process does not have wait until it is back,
 // and it gets every event then, but for those that were removed meanwhile.
 func TestNotificationWaitsForItsSubscriber(t *testing.T) {
 	d := newDiary(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -42,13 +43,9 @@ func TestEveryTypeIsRecordedAndFound(t *testing.T) {
 			t.Errorf("%s: %v", typ, err)
 			continue
 		}
-		if recorded.Request != (event.Request{}) || recorded.Object != "event" || string(recorded.Data.Object) != "{}" {
-			t.Errorf("%s: %+v", typ, recorded)
-		}
+		expect.True(t, recorded.Request == (event.Request{}) && recorded.Object == "event" && string(recorded.Data.Object) == "{}", "%s: %+v", typ, recorded)
 		list, err := s.List(t.Context(), caller, event.ListParams{Type: typ})
-		if err != nil || len(list.Data) != 1 || list.Data[0].Type != typ || list.Data[0].ID != recorded.ID {
-			t.Errorf("%s: listed %+v, %v", typ, list, err)
-		}
+		expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].Type == typ && list.Data[0].ID == recorded.ID, "%s: listed %+v, %v", typ, list, err)
 	}
 }
 
@@ -58,9 +55,7 @@ func TestLargeSnapshotIsRefused(t *testing.T) {
 	const around = len(`{"a":""}`)
 	for size, want := range map[int]api.Code{64<<10 - around: "", 64<<10 - around + 1: api.ParameterInvalid} {
 		_, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"a": strings.Repeat("<", size)}})
-		if api.CodeOf(err) != want || (want == "" && err != nil) {
-			t.Errorf("%d bytes: got %v", size+around, err)
-		}
+		expect.True(t, api.CodeOf(err) == want && (want != "" || err == nil), "%d bytes: got %v", size+around, err)
 	}
 }
 
@@ -70,23 +65,15 @@ func TestUnknownTypeIsRefused(t *testing.T) {
 	caller := api.Caller{Merchant: "mer_1"}
 	long := event.Type(strings.Repeat("x", 10_000))
 	_, err := s.List(t.Context(), caller, event.ListParams{Type: long})
-	if api.CodeOf(err) != api.EventTypeUnknown || len(err.Error()) > 300 {
-		t.Errorf("a filter: got %.400v", err)
-	}
+	expect.True(t, api.CodeOf(err) == api.EventTypeUnknown && len(err.Error()) <= 300, "a filter: got %.400v", err)
 	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		return internal.Record(tx, struct{}{}, event.PaymentCreated, "payment.lost")
 	})
-	if api.CodeOf(err) != api.EventTypeUnknown {
-		t.Errorf("a record: got %v", err)
-	}
+	expect.Equal(t, api.CodeOf(err), api.EventTypeUnknown, "a record: got %v", err)
 	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error { return internal.Record(tx, make(chan int), event.PaymentCreated) })
-	if err == nil || api.CodeOf(err) != "" {
-		t.Errorf("an object that is no JSON: got %v", err)
-	}
+	expect.True(t, err != nil && api.CodeOf(err) == "", "an object that is no JSON: got %v", err)
 	list, err := s.List(t.Context(), caller, event.ListParams{})
-	if err != nil || len(list.Data) != 0 {
-		t.Errorf("events of refused transactions: %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 0, "events of refused transactions: %+v, %v", list, err)
 }
 
 // A host that repeats itself, even at once, records one event.
@@ -117,9 +104,7 @@ func TestRecordIsIdempotent(t *testing.T) {
 		}
 	}
 	list, err := s.List(t.Context(), caller, event.ListParams{})
-	if err != nil || len(list.Data) != 1 || *list.Data[0].Request.IdempotencyKey != "sub-1" {
-		t.Errorf("recorded %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 1 && *list.Data[0].Request.IdempotencyKey == "sub-1", "recorded %+v, %v", list, err)
 	if _, err := s.Get(t.Context(), api.Caller{Merchant: "mer_2"}, first.ID); api.CodeOf(err) != api.ResourceMissing {
 		t.Errorf("another merchant: %v", err)
 	}
@@ -135,9 +120,7 @@ func TestResendsAreBounded(t *testing.T) {
 	resend := func() error {
 		return e.Update(t.Context(), caller, func(tx *engine.Tx) error {
 			again, err := internal.Resend(tx, made.ID)
-			if err == nil && again.ID != made.ID {
-				t.Errorf("got %+v", again)
-			}
+			expect.True(t, err != nil || again.ID == made.ID, "got %+v", again)
 			return err
 		})
 	}
@@ -152,9 +135,7 @@ func TestResendsAreBounded(t *testing.T) {
 		}
 	}
 	now = now.Add(time.Hour)
-	if err := resend(); err != nil {
-		t.Errorf("an hour later: %v", err)
-	}
+	expect.NoError(t, resend(), "an hour later")
 }
 
 // A page of large events ends by bytes, and says that there is more.
@@ -174,15 +155,11 @@ func TestPagesEndByBytes(t *testing.T) {
 			size += len(e.Data.Object)
 			seen = append(seen, e.ID)
 		}
-		if size > 1<<20 {
-			t.Errorf("a page of %d bytes", size)
-		}
+		expect.True(t, size <= 1<<20, "a page of %d bytes", size)
 		if !list.HasMore {
 			break
 		}
 		p.StartingAfter = seen[len(seen)-1]
 	}
-	if len(seen) != made || !slices.IsSortedFunc(seen, func(a, b string) int { return strings.Compare(b, a) }) {
-		t.Errorf("the pages have %d events", len(seen))
-	}
+	expect.True(t, len(seen) == made && slices.IsSortedFunc(seen, func(a, b string) int { return strings.Compare(b, a) }), "the pages have %d events", len(seen))
 }

@@ -53,16 +53,17 @@ func (s *Service) Subscribe(name string, fn Subscriber) {
 // service inside the host's transaction has no subscribers of its own.
 func (i *Internal) ShareSubscribers(other *Internal) { i.svc.names = slices.Clip(other.svc.names) }
 
-// notification is an event that a subscriber has yet to get.
-type notification struct {
+// subscriberCall is a queued call of a subscriber with an event.
+type subscriberCall struct {
 	Subscriber string   `json:"subscriber"`
 	Event      string   `json:"event"`
 	Attempts   int      `json:"attempts,omitempty"`
 	Due        api.Time `json:"due"`
 }
 
-var notifications = storage.NewCollection("event_tellings", []storage.Field[notification]{
-	storage.NullTimeColumn("due", func(n *notification) *api.Time { return &n.Due }),
+// The table's name is of an earlier release.
+var subscriberCalls = storage.NewCollection("event_tellings", []storage.Field[subscriberCall]{
+	storage.NullTimeColumn("due", func(c *subscriberCall) *api.Time { return &c.Due }),
 }, storage.DueBy("due"))
 
 // retrySchedule is how long to wait after each failure of a subscriber. The last entry stands
@@ -71,32 +72,32 @@ var retrySchedule = retry.Schedule{
 	time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
 }
 
-// notifyTimeout bounds one call of a subscriber.
-const notifyTimeout = 30 * time.Second
+// subscriberTimeout bounds one call of a subscriber.
+const subscriberTimeout = 30 * time.Second
 
-// addNotifications writes a notification of an event for every subscriber.
-func (s *Service) addNotifications(tx *engine.Tx, e *Event) error {
+// addSubscriberCalls queues a call of each subscriber with an event.
+func (s *Service) addSubscriberCalls(tx *engine.Tx, e *Event) error {
 	for _, name := range s.names {
-		n := notification{Subscriber: name, Event: e.ID, Due: api.At(tx.Now)}
-		if _, err := notifications.Insert(tx, engine.Scope(tx.Caller), tx.NewID("tell_"), n); err != nil {
+		c := subscriberCall{Subscriber: name, Event: e.ID, Due: api.At(tx.Now)}
+		if _, err := subscriberCalls.Insert(tx, engine.Scope(tx.Caller), tx.NewID("tell_"), c); err != nil {
 			return fmt.Errorf("event: notify %s: %w", name, err)
 		}
 	}
 	if len(s.names) > 0 {
-		tx.WakeAfterCommit(notifications.Kind())
+		tx.WakeAfterCommit(subscriberCalls.Kind())
 	}
 	return nil
 }
 
-// NotifySubscribers returns the job that calls the subscribers.
-func (i *Internal) NotifySubscribers() work.Job {
+// CallSubscribers returns the job that calls the subscribers.
+func (i *Internal) CallSubscribers() work.Job {
 	const atATime = 32
-	return work.Job{Kind: notifications.Kind(), Timeout: 2 * notifyTimeout, Batch: atATime, RunOne: i.svc.notify}
+	return work.Job{Kind: subscriberCalls.Kind(), Timeout: 2 * subscriberTimeout, Batch: atATime, RunOne: i.svc.runCall}
 }
 
-// notify calls a subscriber with one event, and deletes the notification or puts it off.
-func (s *Service) notify(ctx context.Context, claimed storage.Record) error {
-	o, err := notifications.Decode(claimed)
+// runCall calls a subscriber with one event, and deletes the queued call or puts it off.
+func (s *Service) runCall(ctx context.Context, claimed storage.Record) error {
+	o, err := subscriberCalls.Decode(claimed)
 	if err != nil {
 		return err
 	}
@@ -115,15 +116,15 @@ func (s *Service) notify(ctx context.Context, claimed storage.Record) error {
 	work.SetReport(ctx, outcome)
 	written := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 		if err == nil {
-			return notifications.Delete(tx, o)
+			return subscriberCalls.Delete(tx, o)
 		}
 		again := *o
 		again.Value.Attempts++
 		again.Value.Due = api.At(tx.Now.Add(retrySchedule.AfterOrLast(again.Value.Attempts)))
-		return notifications.Replace(tx, &again)
+		return subscriberCalls.Replace(tx, &again)
 	})
 	if errors.Is(written, storage.ErrConflict) || errors.Is(written, storage.ErrNotFound) {
-		return nil // the lease has run out, and another worker has the notification
+		return nil // the lease has run out, and another worker has the call
 	}
 	return written
 }
@@ -137,7 +138,7 @@ func (s *Service) callSubscriber(ctx context.Context, fn Subscriber, caller api.
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, subscriberTimeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -28,9 +29,7 @@ func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 		s.Events.Subscribe(name, func(_ context.Context, caller api.Caller, e event.Event) error {
 			mu.Lock()
 			defer mu.Unlock()
-			if caller.Merchant != s.Caller.Merchant || caller.Live {
-				t.Errorf("the caller is %+v", caller)
-			}
+			expect.True(t, caller.Merchant == s.Caller.Merchant && !caller.Live, "the caller is %+v", caller)
 			if err := fail(); err != nil {
 				return err
 			}
@@ -54,9 +53,7 @@ func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 		must.Do(t, s.Drain(t.Context()))
 	}
 	drain(0)
-	if len(told["ledger"]) != 1 || len(told["mail"]) != 0 {
-		t.Errorf("told %v", told)
-	}
+	expect.True(t, len(told["ledger"]) == 1 && len(told["mail"]) == 0, "told %v", told)
 	drain(time.Second)
 	drain(5 * time.Second)
 	drain(time.Hour)
@@ -65,15 +62,11 @@ func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 	}
 	s.Pay(code.ID, 100)
 	drain(0)
-	if len(told["ledger"]) != 3 || len(told["mail"]) != 3 {
-		t.Errorf("told %v", told)
-	}
+	expect.True(t, len(told["ledger"]) == 3 && len(told["mail"]) == 3, "told %v", told)
 	for _, name := range []string{"", "ledger", "Ledger", "a-b"} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%q is taken", name)
-				}
+				expect.True(t, recover() != nil, "%q is taken", name)
 			}()
 			s.Events.Subscribe(name, func(context.Context, api.Caller, event.Event) error { return nil })
 		}()
@@ -88,20 +81,14 @@ func TestAllReadsEveryPage(t *testing.T) {
 	n, last := 0, ""
 	for e, err := range api.All(t.Context(), s.Caller, event.ListParams{Type: "plan.created"}, s.Events.List) {
 		must.Do(t, err)
-		if last != "" && e.ID >= last {
-			t.Fatal("not newest first")
-		}
+		must.True(t, last == "" || e.ID < last, "not newest first")
 		n, last = n+1, e.ID
 	}
-	if n != 250 {
-		t.Errorf("%d events", n)
-	}
+	expect.Equal(t, n, 250, "%d events", n)
 	for range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
 		break // which must end it
 	}
 	for _, err := range api.All(t.Context(), s.Caller, event.ListParams{Type: "nothing"}, s.Events.List) {
-		if api.CodeOf(err) != api.EventTypeUnknown {
-			t.Errorf("got %v", err)
-		}
+		expect.Equal(t, api.CodeOf(err), api.EventTypeUnknown, "got %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -262,9 +263,7 @@ func TestAttacks(t *testing.T) {
 	before, _ := v.Accounts.Balance(t.Context(), v.Caller)
 	names := map[string]bool{}
 	for _, a := range attacks {
-		if names[a.name] {
-			t.Errorf("two rows are called %q", a.name)
-		}
+		expect.True(t, !names[a.name], "two rows are called %q", a.name)
 		names[a.name] = true
 		response, body := v.send(t, v.request(a))
 		if response == nil {
@@ -275,19 +274,13 @@ func TestAttacks(t *testing.T) {
 		if strings.Contains(response.Header.Get("Content-Type"), "json") && response.StatusCode >= 400 && len(body) > 0 {
 			got = strings.TrimSpace(got + " " + field(t, body, "error.code") + " " + field(t, body, "error.param"))
 		}
-		if got != a.want {
-			t.Errorf("%s: got %s, want %s\n%.300s", a.name, got, a.want, body)
-		}
+		expect.Equal(t, got, a.want, "%s: got %s, want %s\n%.300s", a.name, got, a.want, body)
 		if response.StatusCode >= 500 && response.StatusCode != 501 || bytes.Contains(body, []byte("goroutine")) || bytes.Contains(body, []byte(".go:")) {
 			t.Errorf("%s: it shows the inside: %.300s", a.name, body)
 		}
-		if bytes.Contains(body, []byte(v.Key)) {
-			t.Errorf("%s: the key is in the answer", a.name)
-		}
+		expect.True(t, !bytes.Contains(body, []byte(v.Key)), "%s: the key is in the answer", a.name)
 	}
 	after, err := v.Accounts.Balance(t.Context(), v.Caller)
-	if err != nil || !before.Available.Equal(after.Available.Decimal) {
-		t.Errorf("the balance was %s and is %s, %v", before.Available, after.Available, err)
-	}
+	expect.True(t, err == nil && before.Available.Equal(after.Available.Decimal), "the balance was %s and is %s, %v", before.Available, after.Available, err)
 	verified(t, v.Shop)
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Authenticator finds the merchant of a key. The handler calls it for every request under /v1, from
-// many goroutines at once. For a malformed, unknown or revoked key it returns an [api.Error] of
+// Authenticator finds the merchant of an API key. The handler calls it for every request under
+// /v1, from many goroutines at once. For a malformed, unknown or revoked key it returns an [api.Error] of
 // type [api.Authentication], and the handler answers 401. Any other error is a fault, and the
 // handler answers 500 or 503.
 type Authenticator func(ctx context.Context, key string) (Access, error)
 
-// Access says what a key may do.
+// Access says what an API key may do.
 type Access struct {
 	// Merchant is the merchant's id (mer_…).
 	Merchant string
@@ -33,37 +33,37 @@ func (a Access) Allows(resource string, write bool) bool {
 	return a.Allow == nil || a.Allow(resource, write)
 }
 
-// maxKey exceeds the length of any key; longer ones are not looked up.
-const maxKey = 512
+// maxAPIKey exceeds the length of any API key; longer ones are not looked up.
+const maxAPIKey = 512
 
 var (
-	errKeyMissing = api.Errorf(api.APIKeyMissing, "",
+	errAPIKeyMissing = api.Errorf(api.APIKeyMissing, "",
 		"This request has no API key. Send it in the header: Authorization: Bearer sk_….")
-	// errKeyInvalid is the same for every bad key, so that it reveals nothing about
+	// errAPIKeyInvalid is the same for every bad API key, so that it reveals nothing about
 	// existing keys.
-	errKeyInvalid = api.Errorf(api.APIKeyInvalid, "",
+	errAPIKeyInvalid = api.Errorf(api.APIKeyInvalid, "",
 		"The API key is not valid. Check that it is whole, not revoked, and sent as: Authorization: Bearer sk_….")
 )
 
-// bearerKey returns the key in the Authorization header. A key anywhere else,
+// bearerAPIKey returns the API key in the Authorization header. A key anywhere else,
 // as in the query string, which ends up in logs, does not count.
-func bearerKey(h http.Header) (string, error) {
+func bearerAPIKey(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
-		return "", errKeyMissing
+		return "", errAPIKeyMissing
 	}
 	scheme, key, _ := strings.Cut(values[0], " ")
 	key = strings.Trim(key, " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || len(key) > maxKey || !isName(key) {
-		return "", errKeyInvalid
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || len(key) > maxAPIKey || !isName(key) {
+		return "", errAPIKeyInvalid
 	}
 	return key, nil
 }
 
 // authenticate sets the request's caller and access.
 func (rt *router) authenticate(r *request) error {
-	key, err := bearerKey(r.Header)
-	if errors.Is(err, errKeyMissing) {
+	key, err := bearerAPIKey(r.Header)
+	if errors.Is(err, errAPIKeyMissing) {
 		return err // and no try
 	}
 	r.client = rt.clientIP(r.Request)
@@ -77,7 +77,7 @@ func (rt *router) authenticate(r *request) error {
 	var refusal *api.Error
 	if errors.As(err, &refusal) && refusal.Type == api.Authentication {
 		rt.badKeys.failed(r.client, key, time.Now())
-		return errKeyInvalid
+		return errAPIKeyInvalid
 	}
 	if err != nil {
 		return err

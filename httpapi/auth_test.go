@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestAuthentication(t *testing.T) {
@@ -50,16 +50,10 @@ func TestAuthentication(t *testing.T) {
 				r.Header["Authorization"] = tt.headers
 			}
 			w := serve(rt, r)
-			if w.Code != tt.status {
-				t.Errorf("status %d, want %d", w.Code, tt.status)
-			}
-			if tt.code != "" && codeOf(w) != tt.code {
-				t.Errorf("code %s, want %s", codeOf(w), tt.code)
-			}
+			expect.Equal(t, w.Code, tt.status, "status")
+			expect.True(t, tt.code == "" || codeOf(w) == tt.code, "code %s, want %s", codeOf(w), tt.code)
 			challenge := w.Header().Get("WWW-Authenticate")
-			if (challenge == "Bearer") != (tt.status == 401) {
-				t.Errorf("WWW-Authenticate: %q with status %d", challenge, w.Code)
-			}
+			expect.Equal(t, (challenge == "Bearer"), (tt.status == 401), "WWW-Authenticate: %q with status %d", challenge, w.Code)
 		})
 	}
 }
@@ -71,12 +65,8 @@ func TestBadKeysAreAnsweredAlike(t *testing.T) {
 	first := serve(rt, newRequest("GET", "/v1/payouts", "", "Authorization", "Bearer sk_test_revoked"))
 	for _, header := range []string{"Bearer sk_test_unknown", "Bearer", "Basic x", "Bearer \xff", "x"} {
 		w := serve(rt, newRequest("POST", "/v1/nothing", "", "Authorization", header))
-		if diff := cmp.Diff(first.Body.String(), w.Body.String()); diff != "" {
-			t.Errorf("%q (-want +got)\n%s", header, diff)
-		}
-		if diff := cmp.Diff(first.Header(), w.Header()); diff != "" {
-			t.Errorf("%q (-want +got)\n%s", header, diff)
-		}
+		expect.Same(t, w.Body.String(), first.Body.String(), "%q", header)
+		expect.Same(t, w.Header(), first.Header(), "%q", header)
 	}
 }
 
@@ -101,12 +91,8 @@ func TestPermissions(t *testing.T) {
 		{"GET", "/v1/nothing", 404},
 	} {
 		w := serve(rt, newRequest(tt.method, tt.target, "", "Authorization", "Bearer "+readKey))
-		if w.Code != tt.want {
-			t.Errorf("%s %s: status %d, want %d", tt.method, tt.target, w.Code, tt.want)
-		}
-		if tt.want == 403 && codeOf(w) != "permission_denied" {
-			t.Errorf("%s %s: code %s", tt.method, tt.target, codeOf(w))
-		}
+		expect.Equal(t, w.Code, tt.want, "%s %s: status", tt.method, tt.target)
+		expect.True(t, tt.want != 403 || codeOf(w) == "permission_denied", "%s %s: code %s", tt.method, tt.target, codeOf(w))
 	}
 }
 
@@ -136,14 +122,10 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := idempotencyKey(tt.header)
 			if err != nil {
-				if refused(err) != "idempotency_key_invalid " {
-					t.Errorf("refused with %v", err)
-				}
+				expect.Equal(t, refused(err), "idempotency_key_invalid ", "refused with %v", err)
 				got = "!"
 			}
-			if got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			expect.Equal(t, got, tt.want, "got")
 		})
 	}
 }
@@ -161,8 +143,6 @@ func TestIdempotencyKeyByMethod(t *testing.T) {
 		{"HEAD", "/v1/payouts", 200},
 	} {
 		w := serve(rt, newRequest(tt.method, tt.target, "", "X-Idempotency-Key", ""))
-		if w.Code != tt.want {
-			t.Errorf("%s with an empty key: status %d, want %d", tt.method, w.Code, tt.want)
-		}
+		expect.Equal(t, w.Code, tt.want, "%s with an empty key: status", tt.method)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// maxBadKeys is how many bad keys an address may send in a minute.
+// maxBadKeys is how many bad API keys an address may send in a minute.
 const maxBadKeys = 100
 
-// badKeyLimiter limits requests from addresses that send bad keys. An IPv6 address counts
+// badKeyLimiter limits requests from addresses that send bad API keys. An IPv6 address counts
 // by its network of 64 bits and by that of 48, which one customer may have. A key that was
 // good from the same address before passes: several merchants may share an address.
 type badKeyLimiter struct {

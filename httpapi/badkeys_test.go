@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestBadKeysAreLimitedByAddress(t *testing.T) {
@@ -58,9 +59,7 @@ func TestBadKeysAreLimitedByAddress(t *testing.T) {
 						}
 					}
 				}
-				if tried != 0 {
-					t.Errorf("%d keys were looked for all the same", tried)
-				}
+				expect.Equal(t, tried, 0, "%d keys were looked for all the same", tried)
 				if status, _ := ask(tt.from(0), readKey); status != http.StatusOK {
 					t.Errorf("a key that was good from there before: status %d", status)
 				}
@@ -99,12 +98,8 @@ func TestRevokedKeysAreLimited(t *testing.T) {
 		rt.config.Authenticate = func(context.Context, string) (Access, error) {
 			return Access{}, api.Errorf(api.APIKeyInvalid, "", "It was revoked.")
 		}
-		if got := get(goodKey); got != http.StatusUnauthorized {
-			t.Errorf("the first time: status %d", got)
-		}
-		if got := get(goodKey); got != http.StatusTooManyRequests {
-			t.Errorf("the second time: status %d", got)
-		}
+		expect.Equal(t, get(goodKey), http.StatusUnauthorized, "the first time: status")
+		expect.Equal(t, get(goodKey), http.StatusTooManyRequests, "the second time: status")
 	})
 }
 
@@ -116,7 +111,5 @@ func TestRecentKeysDropOldest(t *testing.T) {
 	if n := len(r.young) + len(r.old); n > 2*maxRecentKeys {
 		t.Errorf("it remembers %d", n)
 	}
-	if !r.has("a", strconv.Itoa(3*maxRecentKeys-1)) || r.has("a", "0") || r.has("b", strconv.Itoa(3*maxRecentKeys-1)) {
-		t.Error("it remembers others than the last")
-	}
+	expect.True(t, r.has("a", strconv.Itoa(3*maxRecentKeys-1)) && !r.has("a", "0") && !r.has("b", strconv.Itoa(3*maxRecentKeys-1)), "it remembers others than the last")
 }

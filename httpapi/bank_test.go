@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -159,9 +160,7 @@ func judge(t *testing.T, s *paymentstest.Shop, begin decimal.Decimal, history []
 		switch {
 		case o.id != "":
 			writes++
-			if at[o.id] == 0 {
-				t.Errorf("%s was acknowledged, and is not in the statement", o.id)
-			}
+			expect.True(t, at[o.id] != 0, "%s was acknowledged, and is not in the statement", o.id)
 			if at[o.id] <= low {
 				t.Errorf("%s stands at %d, though %d was acknowledged before it began", o.id, at[o.id], low)
 			}
@@ -171,9 +170,7 @@ func judge(t *testing.T, s *paymentstest.Shop, begin decimal.Decimal, history []
 			for p := low; p <= high; p++ {
 				found = found || points[p].LessThan(o.amount)
 			}
-			if !found {
-				t.Errorf("%s was refused, and between %d and %d there was enough", o.amount, low, high)
-			}
+			expect.True(t, found, "%s was refused, and between %d and %d there was enough", o.amount, low, high)
 		case o.read:
 			reads++
 			// What an earlier read had seen is not unseen. History is in the order of ends.
@@ -188,13 +185,9 @@ func judge(t *testing.T, s *paymentstest.Shop, begin decimal.Decimal, history []
 					seen[i] = p
 				}
 			}
-			if seen[i] < 0 {
-				t.Errorf("a read saw %s, which the balance was at no point from %d to %d", o.balance, low, high)
-			}
+			expect.True(t, seen[i] >= 0, "a read saw %s, which the balance was at no point from %d to %d", o.balance, low, high)
 		}
 	}
-	if writes == 0 || refusals == 0 || reads == 0 {
-		t.Errorf("%d writes, %d refusals and %d reads prove little", writes, refusals, reads)
-	}
+	expect.True(t, writes != 0 && refusals != 0 && reads != 0, "%d writes, %d refusals and %d reads prove little", writes, refusals, reads)
 	t.Logf("%d writes, %d refusals, %d reads", writes, refusals, reads)
 }

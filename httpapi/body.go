@@ -73,7 +73,7 @@ func interruptRead(ctx context.Context, w http.ResponseWriter) (stop func()) {
 // limitUnreadBody bounds how long a page waits for the rest of the body: the server reads what
 // the handler left unread before it sends the answer.
 func (r *request) limitUnreadBody() (stop func()) {
-	if r.needsKey || r.ContentLength == 0 {
+	if r.needsAPIKey || r.ContentLength == 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -100,12 +101,8 @@ func TestBody(t *testing.T) {
 			_, err = io.Copy(w.Body, res.Body)
 			_ = res.Body.Close()
 			must.Do(t, err)
-			if res.StatusCode != tt.status {
-				t.Errorf("status %d, want %d: %.200s", res.StatusCode, tt.status, w.Body)
-			}
-			if tt.code != "" && codeOf(w) != tt.code {
-				t.Errorf("code %s, want %s", codeOf(w), tt.code)
-			}
+			expect.Equal(t, res.StatusCode, tt.status, "status %d, want %d: %.200s", res.StatusCode, tt.status, w.Body)
+			expect.True(t, tt.code == "" || codeOf(w) == tt.code, "code %s, want %s", codeOf(w), tt.code)
 		})
 	}
 }
@@ -176,15 +173,11 @@ func exchange(t *testing.T, h http.Handler, change func(*http.Server), text stri
 	start := time.Now()
 	go func() { _, _ = io.WriteString(conn, text) }() // the server need not read it all
 	answer, err := io.ReadAll(conn)
-	if err != nil {
-		t.Errorf("read answer: %v", err)
-	}
+	expect.NoError(t, err, "read answer")
 	took := time.Since(start)
 	_ = conn.Close()
 	_ = server.Close()
-	if err := <-stopped; !errors.Is(err, http.ErrServerClosed) {
-		t.Errorf("serve: %v", err)
-	}
+	expect.ErrorIs(t, <-stopped, http.ErrServerClosed, "serve")
 	return string(answer), took
 }
 
@@ -195,12 +188,8 @@ func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt, _ := testRouter(Config{Timeout: 5 * time.Second}, bodyRoutes...)
 		answer, took := exchange(t, rt, nil, halfRequest)
-		if !strings.HasPrefix(answer, "HTTP/1.1 503 ") || !strings.Contains(answer, `"code":"service_unavailable"`) {
-			t.Errorf("answer:\n%s", answer)
-		}
-		if took != 5*time.Second {
-			t.Errorf("the connection ended after %v, want 5 s", took)
-		}
+		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 503 ") && strings.Contains(answer, `"code":"service_unavailable"`), "answer:\n%s", answer)
+		expect.Equal(t, took, 5*time.Second, "the connection ended after %v, want 5 s", took)
 	})
 }
 
@@ -208,12 +197,8 @@ func TestSlowBodyWithShorterServerTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt, _ := testRouter(Config{}, bodyRoutes...)
 		answer, took := exchange(t, rt, func(s *http.Server) { s.ReadTimeout = 2 * time.Second }, halfRequest)
-		if !strings.HasPrefix(answer, "HTTP/1.1 503 ") {
-			t.Errorf("answer:\n%s", answer)
-		}
-		if took != 2*time.Second {
-			t.Errorf("the connection ended after %v, want 2 s", took)
-		}
+		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 503 "), "answer:\n%s", answer)
+		expect.Equal(t, took, 2*time.Second, "the connection ended after %v, want 2 s", took)
 	})
 }
 
@@ -241,12 +226,8 @@ func TestSlowBodiesOfPages(t *testing.T) {
 					held = time.Since(start)
 				})
 				answer, _ := exchange(t, timed, nil, tt.request)
-				if !strings.HasPrefix(answer, "HTTP/1.1 "+tt.status) {
-					t.Errorf("answer:\n%.300s", answer)
-				}
-				if held > 5*time.Second {
-					t.Errorf("held for %v", held)
-				}
+				expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 "+tt.status), "answer:\n%.300s", answer)
+				expect.True(t, held <= 5*time.Second, "held for %v", held)
 			})
 		})
 	}
@@ -265,8 +246,6 @@ func TestSlowAnswersAfterAForm(t *testing.T) {
 		}})
 		answer, _ := exchange(t, rt, nil, "POST /pay/qr_1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+
 			"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\npin=1")
-		if !strings.HasPrefix(answer, "HTTP/1.1 200 ") || !strings.Contains(answer, `{"pin":["1"]}`) {
-			t.Errorf("answer:\n%s", answer)
-		}
+		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 200 ") && strings.Contains(answer, `{"pin":["1"]}`), "answer:\n%s", answer)
 	})
 }

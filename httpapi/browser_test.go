@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/browsertest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // reader is somebody with a small phone without scripts.
@@ -48,9 +49,7 @@ func (r *reader) onlyFrom(t *testing.T, origin string) {
 	t.Helper()
 	origins := r.Origins()
 	delete(origins, origin)
-	if len(origins) > 0 {
-		t.Errorf("the pages asked others: %v", origins)
-	}
+	expect.True(t, len(origins) == 0, "the pages asked others: %v", origins)
 }
 
 func TestPayPageInABrowser(t *testing.T) {
@@ -63,17 +62,13 @@ func TestPayPageInABrowser(t *testing.T) {
 	b.sees("open amount", "Adom Juice Bar", "Till 1", "Fresh juice", "Amount in GHS", "Wallet number", "PIN", "Test mode")
 	var background string
 	b.Ask(`getComputedStyle(document.querySelector("main")).borderRadius`, &background)
-	if background != "12px" {
-		t.Errorf("the style is not applied: border-radius %q", background)
-	}
+	expect.Equal(t, background, "12px", "the style is not applied: border-radius")
 	b.pay("Pay", amountLabel, "12.50", walletLabel, "0241000001", pinLabel, "9999")
 	b.sees("wrong PIN", "The PIN is wrong")
 	var amount, pin string
 	b.Ask(`document.querySelector("#amount").value`, &amount)
 	b.Ask(`document.querySelector("#pin").value`, &pin)
-	if amount != "12.50" || pin != "" {
-		t.Errorf("after a wrong PIN the form holds %q and PIN %q", amount, pin)
-	}
+	expect.True(t, amount == "12.50" && pin == "", "after a wrong PIN the form holds %q and PIN %q", amount, pin)
 	open(entered)
 	b.pay("Pay", amountLabel, "12.50", walletLabel, "0241000001", pinLabel, "1234")
 	b.sees("receipt", "Paid. Thank you.", "GHS 12.50", "024****001", "pay_")

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // Whoever has one address of IPv6 has as many as there are in its network of 64
@@ -20,9 +22,7 @@ func TestClientsCountByNetwork(t *testing.T) {
 		"[fe80::1%eth0]:4000":              "fe80::/64",
 		"@":                                "@", // of a socket without addresses
 	} {
-		if got := remoteIP(&http.Request{RemoteAddr: address}); got != want {
-			t.Errorf("%s is %s, want %s", address, got, want)
-		}
+		expect.Equal(t, remoteIP(&http.Request{RemoteAddr: address}), want, "%s", address)
 	}
 }
 
@@ -49,9 +49,7 @@ func TestClientsBehindProxies(t *testing.T) {
 		{"@", []string{"198.51.100.1"}, "@"}, // of a socket without addresses
 	} {
 		r := &http.Request{RemoteAddr: tt.connection, Header: http.Header{"X-Forwarded-For": tt.forwarded}}
-		if got := config.clientIP()(r); got != tt.want {
-			t.Errorf("%s for %q is %s, want %s", tt.connection, tt.forwarded, got, tt.want)
-		}
+		expect.Equal(t, config.clientIP()(r), tt.want, "%s for %q", tt.connection, tt.forwarded)
 	}
 }
 

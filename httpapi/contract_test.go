@@ -21,7 +21,6 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
@@ -29,6 +28,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/contract"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 )
@@ -48,9 +48,7 @@ func same(t *testing.T, what string, code, description []string) {
 	t.Helper()
 	slices.Sort(code)
 	slices.Sort(description)
-	if diff := cmp.Diff(code, description); diff != "" {
-		t.Errorf("%s (-only in the code, +only in openapi.yaml):\n%s", what, diff)
-	}
+	expect.Same(t, description, code, "%s (wanted by the code, got from openapi.yaml)", what)
 }
 
 func TestEveryRouteIsDescribed(t *testing.T) {
@@ -65,15 +63,9 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	}
 	for _, o := range c.Operations() {
 		description = append(description, o.Name())
-		if o.Security != nil && len(*o.Security) == 0 && strings.HasPrefix(o.Path, "/v1/") {
-			t.Errorf("%s is described as public", o.Name())
-		}
-		if o.Security == nil && !strings.HasPrefix(o.Path, "/v1/") {
-			t.Errorf("%s is described with a key", o.Name())
-		}
-		if len(o.Tags) != 1 || !tags[o.Tags[0]] {
-			t.Errorf("%s has the tags %v, of which there should be one", o.Name(), o.Tags)
-		}
+		expect.True(t, o.Security == nil || len(*o.Security) != 0 || !strings.HasPrefix(o.Path, "/v1/"), "%s is described as public", o.Name())
+		expect.True(t, o.Security != nil || strings.HasPrefix(o.Path, "/v1/"), "%s is described with a key", o.Name())
+		expect.True(t, len(o.Tags) == 1 && tags[o.Tags[0]], "%s has the tags %v, of which there should be one", o.Name(), o.Tags)
 	}
 	same(t, "routes", code, description)
 }
@@ -95,9 +87,7 @@ func constants(t *testing.T, file, typeName string) (values []string) {
 		}
 		return true
 	})
-	if len(values) == 0 {
-		t.Fatalf("%s has no constants of type %s", file, typeName)
-	}
+	must.True(t, len(values) != 0, "%s has no constants of type %s", file, typeName)
 	return values
 }
 
@@ -129,9 +119,7 @@ func TestEveryCodeIsDescribed(t *testing.T) {
 	same(t, "statuses of disbursements", texts(disbursement.Statuses()), enum(t, c, "DisbursementStatus"))
 	for name, code := range c.Codes {
 		status, kind := httpapi.StatusOf(api.Code(name)), string(api.Code(name).Type())
-		if code.Status != status || code.Type != kind || code.Description == "" {
-			t.Errorf("%s is %d and %s, and described as %+v", name, status, kind, code)
-		}
+		expect.True(t, code.Status == status && code.Type == kind && code.Description != "", "%s is %d and %s, and described as %+v", name, status, kind, code)
 	}
 	for _, o := range c.Operations() {
 		for _, name := range o.Codes {
@@ -180,10 +168,8 @@ func literals(t *testing.T) []string {
 			return true
 		})
 	}
-	for _, must := range []string{"amount", "line_items", "otp_code", "coupon", "due_date", "account_id"} {
-		if !found[must] {
-			t.Fatalf("%s is not among the names", must)
-		}
+	for _, known := range []string{"amount", "line_items", "otp_code", "coupon", "due_date", "account_id"} {
+		must.True(t, found[known], "%s is not among the names", known)
 	}
 	return slices.Sorted(maps.Keys(found))
 }
@@ -229,9 +215,7 @@ func (p *prober) ask(o contract.Operation, query, body string, headers ...string
 			p.t.Fatalf("%s: %v in %s", o.Name(), err, w.Body)
 		}
 	}
-	if w.Code >= 500 {
-		p.t.Errorf("%s%s with %s: %s", o.Name(), query, body, w.Body)
-	}
+	expect.True(p.t, w.Code < 500, "%s%s with %s: %s", o.Name(), query, body, w.Body)
 	return answer.Error.Code, answer.Error.Param
 }
 
@@ -252,9 +236,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 		}
 		same(t, o.Name()+" in the path", wildcards, described["path"])
 		if !strings.HasPrefix(o.Path, "/v1/") {
-			if len(described["query"])+len(described["header"]) > 0 {
-				t.Errorf("%s is a page, and pages read neither queries nor headers", o.Name())
-			}
+			expect.True(t, len(described["query"])+len(described["header"]) == 0, "%s is a page, and pages read neither queries nor headers", o.Name())
 			continue
 		}
 		p.queries(o, described["query"])
@@ -299,9 +281,7 @@ func (p *prober) headers(o contract.Operation, described []string) {
 func (p *prober) bodies(o contract.Operation) {
 	p.t.Helper()
 	if o.Method == http.MethodGet || o.Method == http.MethodDelete {
-		if o.RequestBody != nil {
-			p.t.Errorf("%s is described with a body", o.Name())
-		}
+		expect.True(p.t, o.RequestBody == nil, "%s is described with a body", o.Name())
 		return
 	}
 	schema, example := &openapi3.Schema{}, map[string]any{}
@@ -396,9 +376,7 @@ func TestGeneratorsUnderstandTheDescription(t *testing.T) {
 		switch v := v.(type) {
 		case map[string]any:
 			for _, word := range []string{"anyOf", "oneOf"} {
-				if v["properties"] != nil && v[word] != nil {
-					t.Errorf("%s has %s beside properties", path, word)
-				}
+				expect.True(t, v["properties"] == nil || v[word] == nil, "%s has %s beside properties", path, word)
 			}
 			contents, _ := v["content"].(map[string]any)
 			for name, content := range contents {
@@ -455,12 +433,8 @@ func TestEveryTestServerIsChecked(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || !users["../httpapi"] {
-		t.Fatalf("looked at %v, %v", users, err)
-	}
+	must.True(t, err == nil && users["../httpapi"], "looked at %v, %v", users, err)
 	for folder, asks := range users {
-		if asks && !checked[folder] {
-			t.Errorf("the tests in %s use paymentstest: import internal/contract in one of their files", folder)
-		}
+		expect.True(t, !asks || checked[folder], "the tests in %s use paymentstest: import internal/contract in one of their files", folder)
 	}
 }

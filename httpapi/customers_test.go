@@ -9,12 +9,7 @@ import (
 
 func TestCustomerBodies(t *testing.T) {
 	s := paymentstest.New(t)
-	step := func(name, method, path string, body any, headers ...string) []byte {
-		t.Helper()
-		response, data := s.Do(method, path, body, headers...)
-		golden(t, name, response, data)
-		return data
-	}
+	step := steps(t, s)
 	full := `{"name":"Akua Donkor","email":"Akua@Example.com","phone_number":"020 111-2223","address":"12 Oxford Street\nOsu","metadata":{"tier":"gold","visits":7}}`
 	akua := field(t, step("customers_create", "POST", "/v1/customers", full, "Idempotency-Key", "c-1"), "id")
 	step("customers_create_empty", "POST", "/v1/customers", nil)

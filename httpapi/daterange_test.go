@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -73,9 +74,7 @@ func TestTimes(t *testing.T) {
 			q := newQuery(tt.query)
 			got := q.times("created")
 			must.Do(t, q.err())
-			if diff := cmp.Diff(api.Times{From: at(tt.from), Until: at(tt.until)}, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			expect.Same(t, got, api.Times{From: at(tt.from), Until: at(tt.until)}, "got")
 		})
 	}
 }

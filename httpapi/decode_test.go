@@ -12,15 +12,15 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // decodeText decodes a body as a handler does.
 func decodeText[P any](t *testing.T, text string) (P, error) {
 	t.Helper()
 	v, err := parseBody([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var p P
 	err = decodeObject(v.members, paramsOf(reflect.TypeFor[P]()), nil, reflect.ValueOf(&p).Elem())
 	return p, err
@@ -102,9 +102,7 @@ func TestDecode(t *testing.T) {
 		"metadata": {"a": "b", "n": 1.50, "t": true, "drop": null, "nested": {"x": [1]}}, "nothing": {},
 		"secret": "s", "hidden": "x", "unnamed": "x", "-": "x", "Text": "other", "unknown": {}
 	}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := readParams{
 		embedded: embedded{Text: "ɔ"}, Empty: new(""), Cleared: new(""), ClearedTime: new(time.Time{}), Yes: true, No: new(false),
 		Five: new(int64(5)), Minus: -7, Amount: 1000, GHS: decimal.RequireFromString("150.5"),
@@ -117,9 +115,7 @@ func TestDecode(t *testing.T) {
 		Nothing: api.Metadata{}, Secret: "s",
 	}
 	want.Destination.Phone, want.Destination.Deep.Er = "0241234567", 1
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(readParams{})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	expect.Equal(t, cmp.Diff(want, got, cmp.AllowUnexported(readParams{})), "", "(-want +got)")
 }
 
 // A tag that is misspelt, or a field that no request can fill, is found when the routes are made.
@@ -138,9 +134,7 @@ func TestParamsOfPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if recover() == nil {
-					t.Error("it was accepted")
-				}
+				expect.True(t, recover() != nil, "it was accepted")
 			}()
 			learn()
 		})
@@ -249,9 +243,7 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := tt.read(t, tt.body)
-			if got := refused(err); got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
+			expect.Equal(t, refused(err), tt.want, "refused(err)")
 			if text := errorText(err); len(text) > 300 {
 				t.Errorf("the message repeats what was sent: %d characters", len(text))
 			}

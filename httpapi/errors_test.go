@@ -17,9 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -82,18 +81,12 @@ func TestStatusOfRefusals(t *testing.T) {
 		t.Run(string(tt.err.Code), func(t *testing.T) {
 			rt, _ := failing(fmt.Errorf("payout: create: %w", tt.err))
 			w := serve(rt, newRequest("GET", "/v1/payouts", ""))
-			if w.Code != tt.status {
-				t.Errorf("status %d, want %d", w.Code, tt.status)
-			}
-			if got := w.Header().Get("Retry-After"); got != tt.wait {
-				t.Errorf("Retry-After: %q, want %q", got, tt.wait)
-			}
+			expect.Equal(t, w.Code, tt.status, "status")
+			expect.Equal(t, w.Header().Get("Retry-After"), tt.wait, "Retry-After")
 			var got errorBody
 			must.Do(t, json.Unmarshal(w.Body.Bytes(), &got))
 			want := errorBody{errorDetail{tt.err.Type, tt.err.Code, tt.err.Message, tt.err.Param, "req_1"}}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			expect.Same(t, got, want, "got")
 		})
 	}
 }
@@ -121,12 +114,8 @@ func TestFaults(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			rt, log := failing(tt.err)
 			w := serve(rt, newRequest("GET", "/v1/payouts", ""))
-			if w.Code != tt.status || codeOf(w) != tt.code {
-				t.Errorf("got %d %s, want %d %s", w.Code, codeOf(w), tt.status, tt.code)
-			}
-			if strings.Contains(w.Body.String(), secret) {
-				t.Errorf("the answer shows %q: %s", secret, w.Body)
-			}
+			expect.True(t, w.Code == tt.status && codeOf(w) == tt.code, "got %d %s, want %d %s", w.Code, codeOf(w), tt.status, tt.code)
+			expect.True(t, !strings.Contains(w.Body.String(), secret), "the answer shows %q: %s", secret, w.Body)
 			if w.Code == 503 && (w.Header().Get("Retry-After") != "2" || !strings.Contains(w.Body.String(), "idempotency key")) && tt.name != "fault with a cause" {
 				t.Errorf("503 with Retry-After %q: %s", w.Header().Get("Retry-After"), w.Body)
 			}
@@ -136,9 +125,7 @@ func TestFaults(t *testing.T) {
 				RequestID string `json:"request_id"`
 			}
 			must.Do(t, json.Unmarshal([]byte(first), &line))
-			if line.Level != tt.level || line.RequestID != "req_1" {
-				t.Errorf("logged at %s for %s, want %s for req_1", line.Level, line.RequestID, tt.level)
-			}
+			expect.True(t, line.Level == tt.level && line.RequestID == "req_1", "logged at %s for %s, want %s for req_1", line.Level, line.RequestID, tt.level)
 		})
 	}
 }
@@ -159,13 +146,9 @@ func TestClientGone(t *testing.T) {
 		return nil, r.Context().Err()
 	}})
 	w := serve(rt, newRequest("GET", "/v1/payouts", "").WithContext(ctx))
-	if w.Code != http.StatusServiceUnavailable {
-		t.Errorf("status %d", w.Code)
-	}
+	expect.Equal(t, w.Code, http.StatusServiceUnavailable, "status")
 	for line := range strings.Lines(log.String()) {
-		if !strings.Contains(line, `"level":"DEBUG"`) {
-			t.Errorf("a client that has gone is logged above debug: %s", line)
-		}
+		expect.True(t, strings.Contains(line, `"level":"DEBUG"`), "a client that has gone is logged above debug: %s", line)
 	}
 }
 
@@ -211,18 +194,12 @@ func TestHardTimeoutAnswersForSlowHandler(t *testing.T) {
 		if answer.StatusCode != 503 || !strings.Contains(string(body), `"code":"service_unavailable"`) || !strings.Contains(string(body), `"request_id":"req_1"`) {
 			t.Errorf("got %d %s", answer.StatusCode, body)
 		}
-		if answer.Header.Get("Retry-After") == "" || !answer.Close || answer.Header.Get("Request-Id") != "req_1" {
-			t.Errorf("headers %v", answer.Header)
-		}
+		expect.True(t, answer.Header.Get("Retry-After") != "" && answer.Close && answer.Header.Get("Request-Id") == "req_1", "headers %v", answer.Header)
 		_ = conn.Close()
 		time.Sleep(20 * time.Second)
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, server.Close(), "Close")
 		<-stopped
-		if !strings.Contains(log.String(), `"status":503`) {
-			t.Errorf("the log says another status:\n%s", log)
-		}
+		expect.True(t, strings.Contains(log.String(), `"status":503`), "the log says another status:\n%s", log)
 	})
 }
 
@@ -243,15 +220,11 @@ func TestPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rt, log := testRouter(Config{}, route{method: "GET", pattern: "/v1/payouts", handle: handle})
 			w := serve(rt, newRequest("GET", "/v1/payouts", ""))
-			if w.Code != 500 || codeOf(w) != "internal_error" {
-				t.Errorf("got %d %s", w.Code, codeOf(w))
-			}
+			expect.True(t, w.Code == 500 && codeOf(w) == "internal_error", "got %d %s", w.Code, codeOf(w))
 			if !json.Valid(w.Body.Bytes()) || strings.Contains(w.Body.String(), "first half") || strings.Contains(w.Body.String(), "inside") {
 				t.Errorf("the body is not clean: %s", w.Body)
 			}
-			if w.Header().Get("Request-Id") != "req_1" {
-				t.Error("no Request-Id")
-			}
+			expect.Equal(t, w.Header().Get("Request-Id"), "req_1", "no Request-Id")
 			if !strings.Contains(log.String(), "errors_test.go") || strings.Count(log.String(), "\n") != 2 {
 				t.Errorf("the log does not hold the stack once and the request once:\n%s", log)
 			}
@@ -264,9 +237,7 @@ func TestUnencodableAnswer(t *testing.T) {
 		return map[string]any{"a": "b", "c": make(chan int)}, nil
 	}})
 	w := serve(rt, newRequest("GET", "/v1/payouts", ""))
-	if w.Code != 500 || codeOf(w) != "internal_error" {
-		t.Errorf("got %d %s", w.Code, codeOf(w))
-	}
+	expect.True(t, w.Code == 500 && codeOf(w) == "internal_error", "got %d %s", w.Code, codeOf(w))
 }
 
 func TestAbortHandlerPassesThrough(t *testing.T) {
@@ -296,9 +267,7 @@ func TestRefusalPage(t *testing.T) {
 		"/panic":      "500 text/html; charset=utf-8 500 internal_error req_1",
 	} {
 		w := serve(rt, httptest.NewRequest("GET", target, nil))
-		if got := fmt.Sprint(w.Code, " ", w.Header().Get("Content-Type"), " ", w.Body); got != want {
-			t.Errorf("%s: got %s, want %s", target, got, want)
-		}
+		expect.Equal(t, fmt.Sprint(w.Code, " ", w.Header().Get("Content-Type"), " ", w.Body), want, "%s", target)
 	}
 	if w := serve(rt, httptest.NewRequest("GET", "/broken", nil)); w.Code != 404 || codeOf(w) != "resource_missing" {
 		t.Errorf("a page that fails: got %d %s, want the JSON of the refusal", w.Code, codeOf(w))
@@ -351,9 +320,7 @@ func TestErrorBodies(t *testing.T) {
 				must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 			}
 			want := must.Get(os.ReadFile(file))(t)
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			expect.Same(t, got, string(want), "got")
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -45,9 +46,7 @@ func wants(t *testing.T, what string, response *http.Response, body []byte, stat
 func newCode(t *testing.T, s *paymentstest.Shop, body string) string {
 	t.Helper()
 	response, data := s.Do("POST", "/v1/qr_codes", body)
-	if response.StatusCode != 200 {
-		t.Fatalf("create: %s", data)
-	}
+	must.True(t, response.StatusCode == 200, "create: %s", data)
 	return field(t, data, "id")
 }
 
@@ -58,9 +57,7 @@ func payBody(consumer, pin string) map[string]any {
 func verified(t *testing.T, s *paymentstest.Shop) {
 	t.Helper()
 	v := must.Get(s.Accounts.Verify(t.Context()))(t)
-	if len(v.Problems) > 0 || v.Entries == 0 {
-		t.Errorf("ledger: %+v", v)
-	}
+	expect.True(t, len(v.Problems) == 0 && v.Entries != 0, "ledger: %+v", v)
 }
 
 func advance(t *testing.T, s *paymentstest.Shop, by time.Duration) {

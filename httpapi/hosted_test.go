@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // Who guesses at pages is slowed, and takes no page from others with the same address,
@@ -26,22 +27,14 @@ func TestMissingPagesCountSeparately(t *testing.T) {
 		for i := range 200 {
 			last = get(fmt.Sprint("/invoice/unknown", i, path))
 		}
-		if last != http.StatusTooManyRequests {
-			t.Errorf("the 200th guess at %s: %d", path, last)
-		}
+		expect.Equal(t, last, http.StatusTooManyRequests, "the 200th guess at %s", path)
 	}
-	if got := get(page); got != http.StatusOK {
-		t.Errorf("a page that exists: %d", got)
-	}
-	if got := get(page + "/pdf"); got != http.StatusOK {
-		t.Errorf("its document: %d", got)
-	}
+	expect.Equal(t, get(page), http.StatusOK, "a page that exists")
+	expect.Equal(t, get(page+"/pdf"), http.StatusOK, "its document")
 	for range 200 {
 		get(page)
 	}
-	if got := get(page); got != http.StatusTooManyRequests {
-		t.Errorf("after 200 looks: %d", got)
-	}
+	expect.Equal(t, get(page), http.StatusTooManyRequests, "after 200 looks")
 	// Invoices and payment pages count together. The limit may let one through meanwhile.
 	code, refused := newCode(t, s, `{"amount":100}`), false
 	for range 5 {
@@ -49,7 +42,5 @@ func TestMissingPagesCountSeparately(t *testing.T) {
 		s.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/pay/"+code, nil))
 		refused = refused || w.Code == http.StatusTooManyRequests
 	}
-	if !refused {
-		t.Error("a payment page has a limit of its own")
-	}
+	expect.True(t, refused, "a payment page has a limit of its own")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // crowd is a router whose requests stay under way until they are let go.
@@ -89,18 +90,14 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 				if c.refuses(t, tt.target, tt.key, here) { // it takes the last place
 					t.Errorf("refused number %d", tt.bound)
 				}
-				if !c.refuses(t, tt.target, tt.key, here) {
-					t.Errorf("let through number %d", tt.bound+1)
-				}
+				expect.True(t, c.refuses(t, tt.target, tt.key, here), "let through number %d", tt.bound+1)
 				// Others are not concerned.
 				if c.refuses(t, "/v1/payouts", "sk_live_good", there) != (name == "live mode") || c.refuses(t, "/pay/qr_1", "", there) {
 					t.Error("refused another mode or another address")
 				}
 				close(c.hold)
 				synctest.Wait()
-				if got := c.ask(tt.target, tt.key, here); got != http.StatusNoContent {
-					t.Errorf("after the others have ended: status %d", got)
-				}
+				expect.Equal(t, c.ask(tt.target, tt.key, here), http.StatusNoContent, "after the others have ended: status")
 				c.inFlight.isEmpty(t)
 				c.heavy.isEmpty(t)
 			})
@@ -111,9 +108,7 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 // isEmpty reports places that are still counted, and channels that no request waits for.
 func (f *concurrencyLimiter) isEmpty(t *testing.T) {
 	t.Helper()
-	if f.total != 0 || f.byClass != [3]int{} || len(f.groups) != 0 || f.freed != nil {
-		t.Errorf("still counted: %d, %v, %v, %v", f.total, f.byClass, f.groups, f.freed)
-	}
+	expect.True(t, f.total == 0 && f.byClass == [3]int{} && len(f.groups) == 0 && f.freed == nil, "still counted: %d, %v, %v, %v", f.total, f.byClass, f.groups, f.freed)
 }
 
 // Two requests that take much memory are worked on for a merchant in test mode at a time.
@@ -122,23 +117,15 @@ func TestHeavyRequestsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(Config{})
 		c.send(20, "/v1/file", goodKey, here)
-		if n := c.files.Load(); n != 2 {
-			t.Errorf("%d are worked on", n)
-		}
+		expect.Equal(t, c.files.Load(), 2, "are worked on")
 		c.send(1, "/v1/file", "sk_live_good", here)
-		if n := c.files.Load(); n != 3 {
-			t.Errorf("%d with one of another mode", n)
-		}
+		expect.Equal(t, c.files.Load(), 3, "with one of another mode")
 		time.Sleep(c.config.timeout() + time.Second) // those that wait are answered
-		if n := c.files.Load(); n != 3 {
-			t.Errorf("%d after the others gave up", n)
-		}
+		expect.Equal(t, c.files.Load(), 3, "after the others gave up")
 		c.send(3, "/v1/file", goodKey, here)
 		close(c.hold)
 		synctest.Wait()
-		if n := c.files.Load(); n != 6 {
-			t.Errorf("%d were worked on in the end", n)
-		}
+		expect.Equal(t, c.files.Load(), 6, "were worked on in the end")
 		c.heavy.isEmpty(t)
 	})
 }
@@ -150,25 +137,15 @@ func TestTestModeAndPagesHaveAQuarterEach(t *testing.T) {
 		c := newCrowd(Config{InFlight: InFlight{All: 8}})
 		defer close(c.hold)
 		c.send(2, "/v1/payouts", goodKey, here)
-		if !c.refuses(t, "/v1/payouts", goodKey, here) {
-			t.Error("test mode took more than a quarter")
-		}
+		expect.True(t, c.refuses(t, "/v1/payouts", goodKey, here), "test mode took more than a quarter")
 		for i, from := range []string{here, there} {
-			if c.refuses(t, "/pay/qr_1", "", from) {
-				t.Errorf("page %d was refused", i+1)
-			}
+			expect.True(t, !c.refuses(t, "/pay/qr_1", "", from), "page %d was refused", i+1)
 		}
-		if !c.refuses(t, "/pay/qr_1", "", "192.0.2.3:1") {
-			t.Error("pages took more than a quarter")
-		}
+		expect.True(t, c.refuses(t, "/pay/qr_1", "", "192.0.2.3:1"), "pages took more than a quarter")
 		for i := range 4 {
-			if c.refuses(t, "/v1/payouts", "sk_live_good", here) {
-				t.Errorf("live mode was refused number %d", i+1)
-			}
+			expect.True(t, !c.refuses(t, "/v1/payouts", "sk_live_good", here), "live mode was refused number %d", i+1)
 		}
-		if !c.refuses(t, "/v1/payouts", "sk_live_good", here) {
-			t.Error("more than all are under way")
-		}
+		expect.True(t, c.refuses(t, "/v1/payouts", "sk_live_good", here), "more than all are under way")
 	})
 }
 
@@ -179,12 +156,8 @@ func TestPagesInFlightCountByNetwork(t *testing.T) {
 		defer close(c.hold)
 		c.send(1, "/pay/qr_1", "", "[2001:db8:1:1::1]:1")
 		c.send(1, "/pay/qr_1", "", "[2001:db8:1:2::1]:1")
-		if !c.refuses(t, "/pay/qr_1", "", "[2001:db8:1:3::1]:1") {
-			t.Error("let through a third of one network of 48 bits")
-		}
-		if c.refuses(t, "/pay/qr_1", "", "[2001:db8:2:3::1]:1") {
-			t.Error("refused another network")
-		}
+		expect.True(t, c.refuses(t, "/pay/qr_1", "", "[2001:db8:1:3::1]:1"), "let through a third of one network of 48 bits")
+		expect.True(t, !c.refuses(t, "/pay/qr_1", "", "[2001:db8:2:3::1]:1"), "refused another network")
 	})
 }
 

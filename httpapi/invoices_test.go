@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -19,20 +20,13 @@ const oneLine = `"line_items":[{"description":"Catering","unit_amount":2500}]`
 func newInvoice(t *testing.T, s *paymentstest.Shop, body string) (id, address string) {
 	t.Helper()
 	response, data := s.Do("POST", "/v1/invoices", body)
-	if response.StatusCode != 200 {
-		t.Fatalf("create: %s", data)
-	}
+	must.True(t, response.StatusCode == 200, "create: %s", data)
 	return field(t, data, "id"), field(t, data, "hosted_invoice_url")
 }
 
 func TestInvoiceBodies(t *testing.T) {
 	s := paymentstest.New(t)
-	step := func(name, method, path string, body any) []byte {
-		t.Helper()
-		response, data := s.Do(method, path, body)
-		golden(t, name, response, data)
-		return data
-	}
+	step := steps(t, s)
 	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com","phone_number":"0201112223"}`)
 	customer := field(t, data, "id")
 
@@ -84,9 +78,7 @@ func TestInvoiceListFilters(t *testing.T) {
 		"created[lt]=" + url.QueryEscape(now(t, s, -24*time.Hour)): early,
 	} {
 		_, data := s.Do("GET", "/v1/invoices?"+query, nil)
-		if got := field(t, data, "data.0.id"); got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		expect.Equal(t, field(t, data, "data.0.id"), want, "%s", query)
 	}
 }
 
@@ -126,13 +118,9 @@ func TestInvoicePage(t *testing.T) {
 	_, page = browse(t, "GET", address, nil)
 	holds(t, "paid", page, "Paid. Thank you.", "pay_")
 	_, data := s.Do("GET", "/v1/payments?invoice="+id, nil)
-	if field(t, data, "data.0.amount") != "2500" || field(t, data, "data.1") != "" {
-		t.Errorf("payments: %s", data)
-	}
+	expect.True(t, field(t, data, "data.0.amount") == "2500" && field(t, data, "data.1") == "", "payments: %s", data)
 	redirect, _ := browse(t, "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil)
-	if redirect.StatusCode != 401 {
-		t.Errorf("the PDF without a key: %d", redirect.StatusCode)
-	}
+	expect.Equal(t, redirect.StatusCode, 401, "the PDF without a key")
 	r, pdf := browse(t, "GET", address+"/pdf", nil)
 	_, again := browse(t, "GET", address+"/pdf", nil)
 	if r.Header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(pdf, "%PDF") || pdf != again {
@@ -149,17 +137,13 @@ func TestInvoicePageOfZero(t *testing.T) {
 	s := paymentstest.New(t)
 	id, address := newInvoice(t, s, `{"auto_finalize":true,"line_items":[{"description":"Sample","unit_amount":0}]}`)
 	_, page := browse(t, "GET", address, nil)
-	if strings.Contains(page, `name="wallet"`) {
-		t.Errorf("the page asks for a wallet: %s", page)
-	}
+	expect.True(t, !strings.Contains(page, `name="wallet"`), "the page asks for a wallet: %s", page)
 	form := url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}}
 	if r, text := browse(t, "POST", address, form); r.StatusCode != 303 {
 		t.Errorf("pay: %d %s", r.StatusCode, text)
 	}
 	_, data := s.Do("GET", "/v1/invoices/"+id, nil)
-	if field(t, data, "status") != "paid" || !strings.Contains(string(data), `"payment":null`) {
-		t.Errorf("paid: %s", data)
-	}
+	expect.True(t, field(t, data, "status") == "paid" && strings.Contains(string(data), `"payment":null`), "paid: %s", data)
 }
 
 // JSON, page and document show the same figures, whatever the invoice.
@@ -193,9 +177,7 @@ func TestInvoiceFigures(t *testing.T) {
 		}
 		for where, text := range texts {
 			for figure := range figures {
-				if !strings.Contains(text, figure) {
-					t.Errorf("the %s lacks %s of %s", where, figure, data)
-				}
+				expect.True(t, strings.Contains(text, figure), "the %s lacks %s of %s", where, figure, data)
 			}
 		}
 	}

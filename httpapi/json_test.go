@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -141,9 +142,7 @@ func errorText(err error) string {
 func TestParseBody(t *testing.T) {
 	for _, empty := range []string{"", " \r\n\t", "{}"} {
 		v, err := parseBody([]byte(empty))
-		if err != nil || v.kind != jsonObject || len(v.members) != 0 {
-			t.Errorf("parseBody(%q) = %+v, %v", empty, v, err)
-		}
+		expect.True(t, err == nil && v.kind == jsonObject && len(v.members) == 0, "parseBody(%q) = %+v, %v", empty, v, err)
 	}
 	for _, other := range []string{`[]`, `"text"`, `1`, `null`, `true`} {
 		if _, err := parseBody([]byte(other)); api.CodeOf(err) != api.ParameterInvalid {
@@ -173,9 +172,7 @@ func TestParseJSONAllocatesInProportion(t *testing.T) {
 			return testing.AllocsPerRun(3, func() { _, _ = parseJSON(data) })
 		}
 		short, long := allocations(2_000), allocations(16_000)
-		if long > 10*short+50 {
-			t.Errorf("%s: %.0f allocations for 8 times the text that took %.0f", name, long, short)
-		}
+		expect.True(t, long <= 10*short+50, "%s: %.0f allocations for 8 times the text that took %.0f", name, long, short)
 	}
 }
 

@@ -74,9 +74,7 @@ func TestReadsEqualEncodedValues(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			value, err := n.list(t.Context())
 			id := field(t, compare(t, path, value, err), "data.0.id")
-			if id == "" {
-				t.Fatal("the world has none of these")
-			}
+			must.True(t, id != "", "the world has none of these")
 			value, err = n.get(t.Context(), id)
 			compare(t, path+"/"+id, value, err)
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/race"
 )
@@ -59,9 +60,7 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	do := func(method, path, body string) []byte {
 		t.Helper()
 		response, data := s.Do(method, path, body)
-		if response.StatusCode != 200 {
-			t.Fatalf("%s %s: %s", method, path, data)
-		}
+		must.True(t, response.StatusCode == 200, "%s %s: %s", method, path, data)
 		return data
 	}
 	do("POST", "/v1/webhooks", `{"url":"http://127.0.0.1:9/h","events":["*"]}`)
@@ -94,9 +93,7 @@ func lists(t *testing.T, s *paymentstest.Shop, table []httpapi.TableRow) map[str
 			continue
 		}
 		response, data := s.Do("GET", row.Pattern, nil)
-		if response.StatusCode != 200 && !strings.HasPrefix(row.Pattern, "/v1/test_helpers/") {
-			t.Errorf("GET %s: %d %s", row.Pattern, response.StatusCode, data)
-		}
+		expect.True(t, response.StatusCode == 200 || strings.HasPrefix(row.Pattern, "/v1/test_helpers/"), "GET %s: %d %s", row.Pattern, response.StatusCode, data)
 		all[row.Pattern] = string(data)
 	}
 	return all
@@ -185,9 +182,7 @@ func TestIsolationMatrix(t *testing.T) {
 			if strings.ReplaceAll(theirs, id, "ID") != strings.ReplaceAll(nobodys, like(id), "ID") {
 				t.Errorf("%s %s %s as %s:\n%s\nbut what is nobody's is\n%s", row.Method, path, body, name, theirs, nobodys)
 			}
-			if status >= 500 {
-				t.Errorf("%s %s as %s: %s", row.Method, path, name, theirs)
-			}
+			expect.True(t, status < 500, "%s %s as %s: %s", row.Method, path, name, theirs)
 		}
 	}
 
@@ -236,9 +231,7 @@ func TestIsolationMatrix(t *testing.T) {
 				t.Errorf("%s with a key that may only read: %s", name, text)
 			}
 		}
-		if !api.IsResource(row.Resource) {
-			t.Errorf("%s has the resource %q, which no key can name; see api.Resources", name, row.Resource)
-		}
+		expect.True(t, api.IsResource(row.Resource), "%s has the resource %q, which no key can name; see api.Resources", name, row.Resource)
 		if status, text := ask(narrow, row, path, bodyOf(row)); status != 403 || !strings.Contains(text, `"permission_denied"`) {
 			t.Errorf("%s with a key for nothing: %s", name, text)
 		}
@@ -286,9 +279,7 @@ func TestIsolationMatrix(t *testing.T) {
 		for path, text := range lists(t, other, table) {
 			for _, ids := range owned {
 				for _, id := range ids {
-					if strings.Contains(text, id) && !strings.HasPrefix(id, "acc_") {
-						t.Errorf("GET %s as %s shows %s", path, name, id)
-					}
+					expect.True(t, !strings.Contains(text, id) || strings.HasPrefix(id, "acc_"), "GET %s as %s shows %s", path, name, id)
 				}
 			}
 		}
@@ -313,9 +304,7 @@ func TestIsolationMatrix(t *testing.T) {
 				}
 			}
 		}
-		if !found {
-			t.Errorf("%s %s: the matrix has no object for this route; make one in matrixWorld, and give its body in matrixBodies", row.Method, row.Pattern)
-		}
+		expect.True(t, found, "%s %s: the matrix has no object for this route; make one in matrixWorld, and give its body in matrixBodies", row.Method, row.Pattern)
 	}
 }
 
@@ -349,9 +338,7 @@ func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
 				nobody := *s
 				nobody.Key = ""
 				response, _ := nobody.Do("GET", wildcard.ReplaceAllString(row.Pattern, id), nil)
-				if response.StatusCode != 404 {
-					t.Errorf("%s with %s: %d", row.Pattern, id, response.StatusCode)
-				}
+				expect.Equal(t, response.StatusCode, 404, "%s with %s", row.Pattern, id)
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func parseDecimal(literal string, places int) (decimal.Decimal, error) {
 		return decimal.Decimal{}, errPlaces
 	}
 	d, err := decimal.NewFromString(literal)
-	if err != nil || !money.Writable(d) || d.Abs().Cmp(overLimit) >= 0 {
+	if err != nil || !money.FewDigits(d) || d.Abs().Cmp(overLimit) >= 0 {
 		return decimal.Decimal{}, errRange
 	}
 	short := d.Truncate(int32(places))

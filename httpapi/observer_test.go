@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 type hostKey struct{}
@@ -76,9 +77,7 @@ func TestObserverPanicIsLogged(t *testing.T) {
 	if got := serve(rt, newRequest("GET", "/v1/payouts", "")); got.Code != 200 || got.Body.Len() == 0 {
 		t.Errorf("answered %d", got.Code)
 	}
-	if !strings.Contains(log.String(), "the observer panicked") || strings.Contains(log.String(), "planned") {
-		t.Errorf("the log says\n%s", log)
-	}
+	expect.True(t, strings.Contains(log.String(), "the observer panicked") && !strings.Contains(log.String(), "planned"), "the log says\n%s", log)
 }
 
 type blind struct{}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestOpenAPIOverHTTP(t *testing.T) {
@@ -16,12 +18,8 @@ func TestOpenAPIOverHTTP(t *testing.T) {
 	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/json" || !json.Valid(data) {
 		t.Fatalf("got %d %v %.100s", response.StatusCode, response.Header, data)
 	}
-	if !bytes.HasPrefix(data, []byte(`{"openapi":"3.1.0","info":{"title":`)) {
-		t.Errorf("the order is lost: %.60s", data)
-	}
-	if got := field(t, data, "servers.0.variables.base_url.default"); got != s.Server.URL {
-		t.Errorf("the server is %s, not %s", got, s.Server.URL)
-	}
+	expect.True(t, bytes.HasPrefix(data, []byte(`{"openapi":"3.1.0","info":{"title":`)), "the order is lost: %.60s", data)
+	expect.Equal(t, field(t, data, "servers.0.variables.base_url.default"), s.Server.URL, "the server")
 	if _, again := s.Do("GET", "/v1/openapi.json", nil); !bytes.Equal(data, again) {
 		t.Error("it is another the second time")
 	}
@@ -34,9 +32,7 @@ func TestOpenAPIOverHTTP(t *testing.T) {
 // The caller may change what OpenAPI and OpenAPIJSON return.
 func TestOpenAPI(t *testing.T) {
 	text := httpapi.OpenAPI()
-	if !strings.Contains(string(text), "\nopenapi: 3.1.0\n") {
-		t.Fatalf("got %.100s", text)
-	}
+	must.True(t, strings.Contains(string(text), "\nopenapi: 3.1.0\n"), "got %.100s", text)
 	clear(text)
 	if text := httpapi.OpenAPI(); !strings.Contains(string(text), "\nopenapi: 3.1.0\n") {
 		t.Errorf("changed, the YAML is %.100q", text)
@@ -48,8 +44,6 @@ func TestOpenAPI(t *testing.T) {
 		if want == "" {
 			want = "http://127.0.0.1:8080"
 		}
-		if got := field(t, text, "servers.0.variables.base_url.default"); got != want {
-			t.Errorf("%q: the server is %s", baseURL, got)
-		}
+		expect.Equal(t, field(t, text, "servers.0.variables.base_url.default"), want, "%q: the server", baseURL)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -20,14 +21,10 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 func requestOTP(t *testing.T, s *paymentstest.Shop) string {
 	t.Helper()
 	response, data := s.Do("POST", "/v1/otp/request", `{"purpose":"PAYOUT"}`)
-	if response.StatusCode != 200 {
-		t.Fatalf("request: %s", data)
-	}
+	must.True(t, response.StatusCode == 200, "request: %s", data)
 	_, data = s.Do("GET", "/v1/test_helpers/messages?to=0301000000&kind=sms&limit=1", nil)
 	code := sixDigits.FindString(field(t, data, "data.0.text"))
-	if code == "" {
-		t.Fatalf("no code in %s", data)
-	}
+	must.True(t, code != "", "no code in %s", data)
 	return code
 }
 
@@ -74,9 +71,7 @@ func TestRefusalsOfOTP(t *testing.T) {
 	}
 	response, data := s.Do("POST", request, `{"purpose":"PAYOUT"}`)
 	refused(t, "after ten wrong ones", response, data, 429, "otp_attempts_exceeded", "")
-	if response.Header.Get("Retry-After") == "" {
-		t.Error("no Retry-After")
-	}
+	expect.True(t, response.Header.Get("Retry-After") != "", "no Retry-After")
 	mute := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Mute"}))(t)
 	nobody, _ := as(t, s, api.Caller{Merchant: mute.ID}, account.CreateKeyParams{})
 	meet(t, nobody, refusal{request, `{"purpose":"PAYOUT"}`, 400, "invalid_phone_number", ""})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 var errWrongPIN = api.Errorf(api.PINInvalid, "pin", "The PIN is wrong.")
@@ -42,13 +43,9 @@ func TestFailedPINsOnManyPagesLimitTheAddress(t *testing.T) {
 		if got := waitOf(enterAs(v, "qr_new", "[2001:db8:1:ffff::1]:1", wrong)); got.Round(time.Second) != 10*time.Second {
 			t.Errorf("the next one waits for %v", got)
 		}
-		if err := enterAs(v, "qr_new", "[2001:db8:2::1]:1", wrong); err != errWrongPIN {
-			t.Errorf("another network: %v", err)
-		}
+		expect.True(t, enterAs(v, "qr_new", "[2001:db8:2::1]:1", wrong) == errWrongPIN, "another network")
 		time.Sleep(11 * time.Second)
-		if err := enterAs(v, "qr_new", "[2001:db8:1:ffff::1]:1", wrong); err != errWrongPIN {
-			t.Errorf("11 seconds later: %v", err)
-		}
+		expect.True(t, enterAs(v, "qr_new", "[2001:db8:1:ffff::1]:1", wrong) == errWrongPIN, "11 seconds later")
 	})
 }
 
@@ -68,12 +65,8 @@ func TestConcurrentPINsAllRun(t *testing.T) {
 				return end
 			})
 		}
-		if err := together(30, nil); err != nil {
-			t.Errorf("30 payers: %v", err)
-		}
-		if err := together(30, errWrongPIN); err != errWrongPIN {
-			t.Errorf("30 wrong entries: %v", err)
-		}
+		expect.NoError(t, together(30, nil), "30 payers")
+		expect.True(t, together(30, errWrongPIN) == errWrongPIN, "30 wrong entries")
 		if got := waitOf(enterAs(v, "qr_1", here, wrong)); got.Round(time.Second) != 21*2*time.Minute {
 			t.Errorf("the next one waits for %v", got)
 		}
@@ -87,9 +80,7 @@ func TestPagesPassClientAddress(t *testing.T) {
 	} {
 		v := newPageLimiter(Config{ClientIP: func(*http.Request) string { return name }})
 		_ = enterAs(v, "qr_1", here, func(from string) error {
-			if from != want {
-				t.Errorf("%q is %q, want %q", name, from, want)
-			}
+			expect.Equal(t, from, want, "%q", name)
 			return nil
 		})
 	}

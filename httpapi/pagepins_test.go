@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -30,9 +31,7 @@ func TestPagesDoNotRevealWallets(t *testing.T) {
 		}
 		must.Do(t, s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID))
 		want := answer("0241000001", "0000")
-		if !strings.HasPrefix(want, "403") {
-			t.Errorf("%s: a wrong PIN is answered %s", name, want)
-		}
+		expect.True(t, strings.HasPrefix(want, "403"), "%s: a wrong PIN is answered %s", name, want)
 		for what, wallet := range map[string]string{"no wallet": "0249999999", "no service id": "SVC999", "the merchant": "SVC1000001"} {
 			if got := answer(wallet, "0000"); got != want {
 				t.Errorf("%s: %s is answered\n%s\na wrong PIN\n%s", name, what, got, want)
@@ -54,23 +53,31 @@ func lockPIN(t *testing.T, s *paymentstest.Shop) {
 		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", payBody(s.Consumer.ID, "0000"))
 		wants(t, "a wrong PIN", response, data, 403, "pin_invalid", "pin")
 	}
+	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", payBody(s.Consumer.ID, "1234"))
+	wants(t, "the right PIN", response, data, 403, "pin_locked", "pin")
 }
 
 // An address that has entered four wrong PINs for a wallet, on whatever pages, is refused
 // for that wallet, and the wallet is not locked for its holder.
 func TestAStrangerOnPagesLocksNoWallet(t *testing.T) {
-	s := paymentstest.New(t)
-	for n, pin := range []string{"0000", "0001", "0002", "0003", "1234"} {
-		response, _ := browse(t, "POST", s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), entry(n, "", "0241000001", pin))
-		if response.StatusCode != 403 {
-			t.Errorf("PIN %s: status %d", pin, response.StatusCode)
+	for name, page := range map[string]func(*paymentstest.Shop) string{
+		"code": func(s *paymentstest.Shop) string { return s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`) },
+		"invoice": func(s *paymentstest.Shop) string {
+			_, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+			return address
+		},
+	} {
+		s := paymentstest.New(t)
+		for n, pin := range []string{"0000", "0001", "0002", "0003", "1234"} {
+			if response, _ := browse(t, "POST", page(s), entry(n, "", "0241000001", pin)); response.StatusCode != 403 {
+				t.Errorf("%s: PIN %s: status %d", name, pin, response.StatusCode)
+			}
 		}
-	}
-	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
-	wants(t, "the holder, elsewhere", response, data, 200, "", "")
-	response, _ = browse(t, "POST", s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), entry(5, "", "0241000001", "1234"))
-	if response.StatusCode != http.StatusSeeOther {
-		t.Errorf("after a right entry: status %d", response.StatusCode)
+		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
+		wants(t, "the holder, elsewhere", response, data, 200, "", "")
+		if response, _ = browse(t, "POST", page(s), entry(5, "", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
+			t.Errorf("%s: after a right entry: status %d", name, response.StatusCode)
+		}
 	}
 }
 
@@ -110,9 +117,7 @@ func TestAmountsAreCheckedBeforeThePIN(t *testing.T) {
 	for n := range 12 {
 		for _, amount := range []string{"1000000", "0", "-1", "0.001"} {
 			response, page := browse(t, "POST", address, entry(n, amount, "0241000001", "0000"))
-			if response.StatusCode != 400 {
-				t.Errorf("%s: status %d", amount, response.StatusCode)
-			}
+			expect.Equal(t, response.StatusCode, 400, "%s: status", amount)
 			holds(t, amount, page, "Enter the amount in cedis")
 		}
 	}

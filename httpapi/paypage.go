@@ -46,7 +46,7 @@ var (
 const (
 	// maxForm is the longest form that is read, in bytes.
 	maxForm = 16 << 10
-	// formTime is how long a form may take to arrive. A browser sends it in a packet or two.
+	// formTimeout is how long a form may take to arrive. A browser sends it in a packet or two.
 	formTimeout = 5 * time.Second
 )
 

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -59,15 +60,11 @@ func TestPayPage(t *testing.T) {
 		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store",
 		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
 	} {
-		if got := response.Header.Get(header); got != want {
-			t.Errorf("%s: got %q, want %q", header, got, want)
-		}
+		expect.Equal(t, response.Header.Get(header), want, "%s", header)
 	}
 	policy := response.Header.Get("Content-Security-Policy")
 	for _, part := range []string{"default-src 'none'", "style-src 'sha256-", "img-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
-		if !strings.Contains(policy, part) {
-			t.Errorf("policy %q lacks %q", policy, part)
-		}
+		expect.True(t, strings.Contains(policy, part), "policy %q lacks %q", policy, part)
 	}
 	if response.StatusCode != 200 || strings.Contains(page, "<script") || strings.Contains(page, "://") {
 		t.Errorf("status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
@@ -97,9 +94,7 @@ func TestPayPage(t *testing.T) {
 		"too little money": {form("5,000.00", "024-100-0001", "1234"), 402, "not enough money"},
 	} {
 		response, refused := browse(t, "POST", address, try.form)
-		if response.StatusCode != try.status {
-			t.Errorf("%s: status %d, want %d", name, response.StatusCode, try.status)
-		}
+		expect.Equal(t, response.StatusCode, try.status, "%s: status", name)
 		holds(t, name, refused, try.text, `role="alert"`, `value="`+try.form.Get("amount")+`"`)
 		if pin := try.form.Get("pin"); pin != "" && strings.Contains(refused, `value="`+pin+`"`) {
 			t.Errorf("%s: the PIN is given back", name)
@@ -116,22 +111,16 @@ func TestPayPage(t *testing.T) {
 	for i := range receipts {
 		all.Go(func() {
 			response, _ := browse(t, "POST", address, good)
-			if response.StatusCode != 303 {
-				t.Errorf("status %d", response.StatusCode)
-			}
+			expect.Equal(t, response.StatusCode, 303, "status")
 			receipts[i] = response.Header.Get("Location")
 		})
 	}
 	all.Wait()
 	for _, r := range receipts {
-		if r != receipts[0] {
-			t.Errorf("receipts %v", receipts)
-		}
+		expect.Equal(t, r, receipts[0], "receipts %v", receipts)
 	}
 	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-	if got := balance.Available.String(); got != "1012.5" {
-		t.Errorf("the merchant has %s", got)
-	}
+	expect.Equal(t, balance.Available.String(), "1012.5", "the merchant has")
 	paid := receipts[0][strings.LastIndex(receipts[0], "/")+1:]
 	_, receipt := browse(t, "GET", s.Server.URL+"/pay/"+receipts[0], nil)
 	holds(t, "the receipt", receipt, paid, "GHS 12.50", "024****001", `role="status"`, `src="../logo"`)
@@ -139,9 +128,7 @@ func TestPayPage(t *testing.T) {
 	other := newCode(t, s, `{}`)
 	for _, path := range []string{"/pay/" + other + "/receipt/" + paid, "/pay/qr_unknown", "/pay/qr_unknown.png", "/pay/" + code + "/receipt/pay_unknown"} {
 		response, page := browse(t, "GET", s.Server.URL+path, nil)
-		if response.StatusCode != 404 {
-			t.Errorf("%s: status %d", path, response.StatusCode)
-		}
+		expect.Equal(t, response.StatusCode, 404, "%s: status", path)
 		holds(t, path, page, "There is nothing to pay here.")
 	}
 	if response, _ := browse(t, "PUT", address, nil); response.StatusCode != 405 {
@@ -164,8 +151,6 @@ func TestPayPageOfAClosedCode(t *testing.T) {
 	for code, text := range map[string]string{off: "is not active", once: "as often as it may be", soon: "has expired"} {
 		_, page := browse(t, "GET", s.Server.URL+"/pay/"+code, nil)
 		holds(t, code, page, text, `role="alert"`)
-		if strings.Contains(page, "<form") {
-			t.Errorf("%s can be filled in", code)
-		}
+		expect.True(t, !strings.Contains(page, "<form"), "%s can be filled in", code)
 	}
 }

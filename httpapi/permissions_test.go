@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -33,9 +34,7 @@ func TestEventsAndWebhooksFollowPermissions(t *testing.T) {
 	_, one := narrow.Do("GET", "/v1/events/"+id, nil)
 	response, sent := narrow.Do("POST", "/v1/events/"+id+"/resend", nil, "Idempotency-Key", "again")
 	_, again := narrow.Do("POST", "/v1/events/"+id+"/resend", nil, "Idempotency-Key", "again")
-	if response.StatusCode != 200 {
-		t.Errorf("resend: %s", sent)
-	}
+	expect.Equal(t, response.StatusCode, 200, "resend: %s", sent)
 	for what, data := range map[string][]byte{"list": list, "get": one, "resend": sent, "its repetition": again} {
 		if text := string(data); strings.Contains(text, "secret name") || !strings.Contains(text, code) {
 			t.Errorf("%s shows %s", what, text)
@@ -55,9 +54,7 @@ func TestEventsAndWebhooksFollowPermissions(t *testing.T) {
 		{"a secret", "POST", "/v1/webhooks/" + wideID + "/rotate_secret", ``, "permission_denied"},
 	} {
 		response, data := narrow.Do(c.method, c.path, c.body)
-		if field(t, data, "error.code") != c.code || c.code != "" && response.StatusCode != 403 {
-			t.Errorf("%s: %d %s", c.what, response.StatusCode, data)
-		}
+		expect.True(t, field(t, data, "error.code") == c.code && (c.code == "" || response.StatusCode == 403), "%s: %d %s", c.what, response.StatusCode, data)
 	}
 	_, made := narrow.Do("POST", "/v1/webhooks", `{"url":"http://127.0.0.1:9/","events":["refund.created"]}`)
 	if response, data := narrow.Do("PATCH", "/v1/webhooks/"+field(t, made, "id"), `{"events":["qr_code.*"]}`); response.StatusCode == 200 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -35,9 +36,7 @@ func TestPictures(t *testing.T) {
 	must.Get(b.ReadFrom(public.Body))(t)
 	png("the public one", public, b.Bytes(), qrcode.DefaultSize)
 	response, data = s.Do("GET", path+"?format=svg&size=300", nil)
-	if response.Header.Get("Content-Type") != "image/svg+xml" || !bytes.Contains(data, []byte(`width="300"`)) {
-		t.Errorf("SVG: %v %.80s", response.Header, data)
-	}
+	expect.True(t, response.Header.Get("Content-Type") == "image/svg+xml" && bytes.Contains(data, []byte(`width="300"`)), "SVG: %v %.80s", response.Header, data)
 	for query, param := range map[string]string{"size=63": "size", "size=2049": "size", "size=big": "size", "format=gif": "format"} {
 		response, data := s.Do("GET", path+"?"+query, nil)
 		wants(t, query, response, data, 400, "parameter_invalid", param)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -28,18 +29,12 @@ func TestLimiter(t *testing.T) {
 			t.Fatalf("the fourth: %v, want rate_limited for half a second", err)
 		}
 	}
-	if err := l.take(live, now); err != nil {
-		t.Errorf("live mode counts with test mode: %v", err)
-	}
-	if err := l.take(test, now.Add(time.Second/2)); err != nil {
-		t.Errorf("after the wait: %v", err)
-	}
+	expect.NoError(t, l.take(live, now), "live mode counts with test mode")
+	expect.NoError(t, l.take(test, now.Add(time.Second/2)), "after the wait")
 	if err := l.take(test, now.Add(time.Second/2)); err == nil {
 		t.Error("two passed after the wait for one")
 	}
-	if err := newLimiter(RateLimit{}).take(test, now); err != nil {
-		t.Errorf("a limiter that is off refused: %v", err)
-	}
+	expect.NoError(t, newLimiter(RateLimit{}).take(test, now), "a limiter that is off refused")
 	if got := newLimiter(RateLimit{PerSecond: 7}).burst; got != 7 {
 		t.Errorf("burst is %d, want that of a second, 7", got)
 	}
@@ -58,13 +53,9 @@ func TestLimiterDropsLeastRecentlyUsed(t *testing.T) {
 	}
 	for i := range 100 {
 		must.Do(t, take(fmt.Sprint("new", i)))
-		if take("a") == nil {
-			t.Fatal("the bucket used last was forgotten")
-		}
+		must.True(t, take("a") != nil, "the bucket used last was forgotten")
 	}
-	if len(l.buckets) != 2 || l.recent.Len() != 2 {
-		t.Errorf("%d buckets in the map and %d in the list, want 2", len(l.buckets), l.recent.Len())
-	}
+	expect.True(t, len(l.buckets) == 2 && l.recent.Len() == 2, "%d buckets in the map and %d in the list, want 2", len(l.buckets), l.recent.Len())
 }
 
 func TestRateLimitOverHTTP(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi/reference"
 	"github.com/seed-7082ffec/payments/internal/browsertest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestReferenceInABrowser(t *testing.T) {
@@ -25,16 +26,12 @@ func TestReferenceInABrowser(t *testing.T) {
 	b.See("phone_number", "payment.succeeded")
 	var background, place string
 	b.Ask(`getComputedStyle(document.querySelector("article")).borderRadius`, &background)
-	if background != "12px" {
-		t.Errorf("the style is not applied: border-radius %q", background)
-	}
+	expect.Equal(t, background, "12px", "the style is not applied: border-radius")
 	b.Go(host.URL + "/docs/")
 	b.Enter("Contents")
 	b.Enter("Create a payout")
 	b.Ask(`document.querySelector(":target h3").innerText + " " + (document.querySelector(":target").getBoundingClientRect().top >= 0)`, &place)
-	if place != "Create a payout true" {
-		t.Errorf("the link leads to %s", place)
-	}
+	expect.Equal(t, place, "Create a payout true", "the link leads to")
 	parts := []string{"listPayouts", "createPayout", "receiveEvent", "object-Invoice", "codes"}
 	b.Parts("reference", parts...)
 	b.Resize(browsertest.Desktop)

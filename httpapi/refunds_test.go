@@ -8,17 +8,13 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestRefundBodies(t *testing.T) {
 	s := paymentstest.New(t)
-	step := func(name, method, path string, body any, headers ...string) []byte {
-		t.Helper()
-		response, data := s.Do(method, path, body, headers...)
-		golden(t, name, response, data)
-		return data
-	}
+	step := steps(t, s)
 	paid := s.Pay(newCode(t, s, `{"reference":"order-1001"}`), 1250)
 	body := fmt.Sprintf(`{"payment":%q,"amount":500.0,"reason":"One juice <was> warm","metadata":{"ticket":7}}`, paid.ID)
 	id := field(t, step("refund_create", "POST", "/v1/refunds", body, "X-Idempotency-Key", "refund-1"), "id")
@@ -74,9 +70,7 @@ func TestHostedPageShowsRefunds(t *testing.T) {
 	_, _, page := get(address)
 	_, token, _ := strings.Cut(address, "/invoice/")
 	for _, want := range []string{"Paid. Thank you.", "Refunded", "GHS 10.00 refunded", `href="` + token + "/credit_notes/" + refund + `"`, "CN-"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %q on %s", want, page)
-		}
+		expect.True(t, strings.Contains(page, want), "no %q on %s", want, page)
 	}
 	if status, kind, body := get(address + "/credit_notes/" + refund); status != 200 || kind != "application/pdf" || !strings.HasPrefix(body, "%PDF-") {
 		t.Errorf("the credit note: %d %s", status, kind)

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -304,7 +305,5 @@ func TestLogoAndPDFOfAnInvoice(t *testing.T) {
 	response, err := http.DefaultTransport.RoundTrip(request) // follows nothing
 	must.Do(t, err)
 	response.Body.Close()
-	if response.StatusCode != 302 || response.Header.Get("Location") != address+"/pdf" {
-		t.Errorf("got %d to %s", response.StatusCode, response.Header.Get("Location"))
-	}
+	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode, response.Header.Get("Location"))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // A repetition is answered byte for byte as the first request was, but for what is
@@ -126,9 +127,7 @@ func TestAChosenPINIsAnotherRequest(t *testing.T) {
 	s := paymentstest.New(t)
 	s.Do("POST", "/v1/test_helpers/consumers", `{"name":"Ama"}`, "X-Idempotency-Key", "k")
 	response, data := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"Ama","pin":"1357"}`, "X-Idempotency-Key", "k")
-	if response.StatusCode != 422 {
-		t.Errorf("%d %s", response.StatusCode, data)
-	}
+	expect.Equal(t, response.StatusCode, 422, "%d %s", response.StatusCode, data)
 }
 
 // No lines at all is another request than lines left as they are.
@@ -137,7 +136,5 @@ func TestNoLinesIsAnotherRequest(t *testing.T) {
 	draft, _ := newInvoice(t, s, `{`+oneLine+`}`)
 	s.Do("POST", "/v1/invoices/"+draft, `{"memo":"x"}`, "X-Idempotency-Key", "k")
 	response, data := s.Do("POST", "/v1/invoices/"+draft, `{"memo":"x","line_items":[]}`, "X-Idempotency-Key", "k")
-	if response.StatusCode != 422 {
-		t.Errorf("%d %s", response.StatusCode, data)
-	}
+	expect.Equal(t, response.StatusCode, 422, "%d %s", response.StatusCode, data)
 }

@@ -15,7 +15,7 @@ type request struct {
 	*http.Request
 	// caller is the caller for the services. On a public path it has only a request id.
 	caller api.Caller
-	// access is what the key allows.
+	// access is what the API key allows.
 	access Access
 	// route is the row of the table; nil until it is found.
 	route *route
@@ -23,13 +23,13 @@ type request struct {
 	names  []string             // of the wildcards of the path
 	values [maxWildcards]string // of the wildcards
 
-	needsKey  bool     // the path is under /v1
-	pattern   string   // the path as it is logged
-	allow     string   // the value of the header Allow
-	client    string   // the client's address, see Config.ClientIP
-	replayed  bool     // the service repeated an earlier answer
-	abandoned bool     // the client has gone
-	code      api.Code // of the error
+	needsAPIKey bool     // the path is under /v1
+	pattern     string   // the path as it is logged
+	allow       string   // the value of the header Allow
+	client      string   // the client's address, see Config.ClientIP
+	replayed    bool     // the service returned a stored answer
+	abandoned   bool     // the client has gone
+	code        api.Code // of the error
 
 	// slot and heavySlot count the request among all, and among the heavy ones.
 	slot, heavySlot slot

@@ -15,12 +15,12 @@ import (
 type route struct {
 	method string
 	// pattern is a path in which a segment may be a wildcard: "/v1/payouts/{id}". A path
-	// under /v1 needs a key, every other is public.
+	// under /v1 needs an API key, every other is public.
 	pattern string
-	// resource is what a key's permissions name, as "payouts"; empty where every
-	// key will do. A public route has none.
+	// resource is what an API key's permissions name, as "payouts"; empty where every key will
+	// do. A public route has none.
 	resource string
-	// write says that the key must have the permission to change the resource.
+	// write says that the API key must have the permission to change the resource.
 	write  bool
 	handle handler
 	// maxBody bounds the body in bytes; 0 stands for the package's maxBody.
@@ -90,14 +90,14 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	rt.observe(hr.Context(), r, status, time.Since(start))
 }
 
-// serve checks the key, limits, path, method, permission and body, and calls the handler.
+// serve checks the API key, limits, path, method, permission and body, and calls the handler.
 func (rt *router) serve(r *request) (any, error) {
 	var err error
 	if r.slot, err = rt.inFlight.acquire(); err != nil {
 		return nil, err
 	}
-	// Check the key before the path, so that a client without one learns no paths.
-	if r.needsKey = pathNeedsKey(r.URL.Path); r.needsKey {
+	// Check the API key before the path, so that a client without one learns no paths.
+	if r.needsAPIKey = pathNeedsAPIKey(r.URL.Path); r.needsAPIKey {
 		if err := rt.authenticate(r); err != nil {
 			return nil, err
 		}
@@ -107,13 +107,13 @@ func (rt *router) serve(r *request) (any, error) {
 	if err := r.slot.joinGroup(r.caller, r.client); err != nil {
 		return nil, err
 	}
-	if r.needsKey {
+	if r.needsAPIKey {
 		if err := rt.limiter.take(engine.Scope(r.caller), time.Now()); err != nil {
 			return nil, err
 		}
 	}
 	e := rt.paths.find(r.URL.EscapedPath(), &r.values)
-	if e == nil || pathNeedsKey(e.pattern) != r.needsKey {
+	if e == nil || pathNeedsAPIKey(e.pattern) != r.needsAPIKey {
 		return nil, api.Errorf(api.NotFound, "", "There is nothing at this path. Check it against the reference; it has no slash at its end.")
 	}
 	r.pattern, r.allow, r.names = e.pattern, e.allow, e.names
@@ -124,7 +124,7 @@ func (rt *router) serve(r *request) (any, error) {
 	if r.route = e.methods[method]; r.route == nil {
 		return nil, api.Errorf(api.MethodNotAllowed, "", "This path does not answer that method. It answers %s.", e.allow)
 	}
-	if r.needsKey && r.route.resource != "" && !r.access.Allows(r.route.resource, r.route.write) {
+	if r.needsAPIKey && r.route.resource != "" && !r.access.Allows(r.route.resource, r.route.write) {
 		return nil, api.Errorf(api.PermissionDenied, "", "This API key does not allow this. It needs the permission to %s %s.", verb(r.route.write), r.route.resource)
 	}
 	for _, value := range r.values[:len(e.names)] {
@@ -144,12 +144,12 @@ func (rt *router) serve(r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A read-only key stores nothing, so it uses up no idempotency key.
+		// A read-only API key stores nothing, so it uses up no idempotency key.
 		if r.access.Allows(r.route.resource, true) {
 			r.caller.IdempotencyKey = key
 		}
 	}
-	if r.needsKey && (method == http.MethodPost || method == http.MethodPatch) {
+	if r.needsAPIKey && (method == http.MethodPost || method == http.MethodPatch) {
 		// Refuse a malformed body even if the handler needs none.
 		if _, err := r.body(); err != nil {
 			return nil, err
@@ -158,8 +158,8 @@ func (rt *router) serve(r *request) (any, error) {
 	return r.route.handle(r)
 }
 
-// pathNeedsKey reports whether a path needs a key, even if it does not exist.
-func pathNeedsKey(path string) bool { return path == "/v1" || strings.HasPrefix(path, "/v1/") }
+// pathNeedsAPIKey reports whether a path needs an API key, even if it does not exist.
+func pathNeedsAPIKey(path string) bool { return path == "/v1" || strings.HasPrefix(path, "/v1/") }
 
 func verb(write bool) string {
 	if write {

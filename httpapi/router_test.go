@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -154,21 +155,11 @@ func TestRouting(t *testing.T) {
 	} {
 		t.Run(tt.method+" "+tt.target[:min(40, len(tt.target))], func(t *testing.T) {
 			w := serve(rt, newRequest(tt.method, tt.target, ""))
-			if w.Code != tt.status {
-				t.Errorf("status %d, want %d", w.Code, tt.status)
-			}
-			if got := w.Header().Get("Allow"); got != tt.allow {
-				t.Errorf("Allow: %q, want %q", got, tt.allow)
-			}
-			if got := w.Header().Get("Request-Id"); got != "req_1" {
-				t.Errorf("Request-Id: %q", got)
-			}
-			if got := w.Header().Get("Location"); got != "" {
-				t.Errorf("redirected to %s", got)
-			}
-			if tt.code != "" && tt.method != "HEAD" && codeOf(w) != tt.code {
-				t.Errorf("code %s, want %s", codeOf(w), tt.code)
-			}
+			expect.Equal(t, w.Code, tt.status, "status")
+			expect.Equal(t, w.Header().Get("Allow"), tt.allow, "Allow")
+			expect.Equal(t, w.Header().Get("Request-Id"), "req_1", "Request-Id")
+			expect.Equal(t, w.Header().Get("Location"), "", "redirected to")
+			expect.True(t, tt.code == "" || tt.method == "HEAD" || codeOf(w) == tt.code, "code %s, want %s", codeOf(w), tt.code)
 		})
 	}
 }
@@ -188,15 +179,11 @@ func TestStripPrefix(t *testing.T) {
 		"/payments":                 404,
 	} {
 		w := serve(mux, newRequest("GET", target, ""))
-		if w.Code != want {
-			t.Errorf("%s: status %d, want %d", target, w.Code, want)
-		}
+		expect.Equal(t, w.Code, want, "%s: status", target)
 	}
 	// Without the host's mux, which cleans paths itself.
 	w := serve(http.StripPrefix("/payments", rt), newRequest("GET", "/payments/v1//payouts", ""))
-	if w.Code != 404 || w.Header().Get("Location") != "" {
-		t.Errorf("an unclean path: status %d, Location %q", w.Code, w.Header().Get("Location"))
-	}
+	expect.True(t, w.Code == 404 && w.Header().Get("Location") == "", "an unclean path: status %d, Location %q", w.Code, w.Header().Get("Location"))
 }
 
 func TestAnswerHeaders(t *testing.T) {
@@ -213,16 +200,10 @@ func TestAnswerHeaders(t *testing.T) {
 	if diff := cmp.Diff(want, get.Header()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff(body, get.Body.String()); diff != "" {
-		t.Errorf("body (-want +got)\n%s", diff)
-	}
+	expect.Same(t, get.Body.String(), body, "body")
 	head := serve(rt, newRequest("HEAD", "/v1/payouts/po_<&>", ""))
-	if diff := cmp.Diff(get.Header(), head.Header()); diff != "" {
-		t.Errorf("HEAD has other headers than GET (-GET +HEAD)\n%s", diff)
-	}
-	if head.Body.Len() != 0 {
-		t.Errorf("HEAD has a body: %q", head.Body)
-	}
+	expect.Same(t, head.Header(), get.Header(), "HEAD has other headers than GET")
+	expect.Equal(t, head.Body.Len(), 0, "HEAD has a body: %q", head.Body)
 }
 
 func TestRenderHandlerResults(t *testing.T) {
@@ -253,9 +234,7 @@ func TestRenderHandlerResults(t *testing.T) {
 		w := serve(rt, httptest.NewRequest("GET", tt.path, nil))
 		got := []any{w.Code, w.Body.String(), w.Header().Get("Content-Type"), w.Header().Get("Location"), w.Header().Get("Content-Length"), w.Header().Get("Cache-Control")}
 		want := []any{tt.status, tt.body, tt.contentType, tt.location, tt.length, tt.cache}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", tt.path, diff)
-		}
+		expect.Same(t, got, want, "%s", tt.path)
 	}
 }
 
@@ -268,9 +247,7 @@ func TestCaller(t *testing.T) {
 	}
 	w = serve(rt, newRequest("GET", "/pay/qr_1", "", "Idempotency-Key", "k"))
 	want = `{"id":"qr_1","key":"","live":false,"merchant":"","request":"req_1"}` + "\n"
-	if diff := cmp.Diff(want, w.Body.String()); diff != "" {
-		t.Errorf("a public path (-want +got)\n%s", diff)
-	}
+	expect.Same(t, w.Body.String(), want, "a public path")
 }
 
 func TestReplayedHeader(t *testing.T) {
@@ -294,9 +271,7 @@ func TestRequestLog(t *testing.T) {
 	serve(rt, newRequest("GET", "/v1/payouts/po_secret?phone=0241234567", ""))
 	serve(rt, newRequest("BREW0241234567", "/v1/0241234567", "", "Authorization", "Bearer sk_0241234567"))
 	for _, secret := range []string{"0241234567", "po_secret", goodKey} {
-		if strings.Contains(log.String(), secret) {
-			t.Errorf("the log holds %s:\n%s", secret, log)
-		}
+		expect.True(t, !strings.Contains(log.String(), secret), "the log holds %s:\n%s", secret, log)
 	}
 	var got []map[string]any
 	for line := range strings.Lines(log.String()) {
@@ -315,16 +290,12 @@ func TestRequestLog(t *testing.T) {
 		{"level": "INFO", "msg": "request", "method": "GET", "route": "/v1/payouts/{id}", "status": "OK", "request_id": "req_1", "merchant": "mer_1", "live": false},
 		{"level": "INFO", "msg": "request", "method": "other", "route": "", "status": "Unauthorized", "request_id": "req_1", "merchant": "", "live": false, "code": "api_key_invalid"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	expect.Same(t, got, want, "got")
 }
 
 func TestCollidingRoutesPanic(t *testing.T) {
 	defer func() {
-		if recover() == nil {
-			t.Error("two routes for one method and path were accepted")
-		}
+		expect.True(t, recover() != nil, "two routes for one method and path were accepted")
 	}()
 	testRouter(Config{}, payoutRoutes[0], payoutRoutes[0])
 }

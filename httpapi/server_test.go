@@ -6,26 +6,22 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestServerCutsSlowHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer, took := exchange(t, http.NotFoundHandler(), nil, "GET / HTTP/1.1\r\nHost: x\r\n")
-		if took != 10*time.Second {
-			t.Errorf("the connection ended after %v, want 10 s", took)
-		}
-		if strings.Contains(answer, " 200 ") {
-			t.Errorf("answer: %s", answer)
-		}
+		expect.Equal(t, took, 10*time.Second, "the connection ended after %v, want 10 s", took)
+		expect.True(t, !strings.Contains(answer, " 200 "), "answer: %s", answer)
 	})
 }
 
 func TestServerEndsIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, took := exchange(t, http.NotFoundHandler(), nil, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-		if took != 120*time.Second {
-			t.Errorf("the connection ended after %v, want 120 s", took)
-		}
+		expect.Equal(t, took, 120*time.Second, "the connection ended after %v, want 120 s", took)
 	})
 }
 
@@ -33,9 +29,7 @@ func TestServerRefusesLongHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer, _ := exchange(t, http.NotFoundHandler(), nil,
 			"GET / HTTP/1.1\r\nHost: x\r\nA: "+strings.Repeat("a", 64<<10)+"\r\n\r\n")
-		if !strings.HasPrefix(answer, "HTTP/1.1 431 ") {
-			t.Errorf("answer: %.100s", answer)
-		}
+		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 431 "), "answer: %.100s", answer)
 	})
 }
 
@@ -48,18 +42,12 @@ func TestServerLeavesTimeToAnswer(t *testing.T) {
 			return nil, r.Context().Err()
 		}})
 		answer, _ := exchange(t, rt, nil, strings.Replace(halfRequest, "Content-Length: 100", "Connection: close\r\nContent-Length: 10", 1)+`1}`)
-		if !strings.HasPrefix(answer, "HTTP/1.1 503 ") || !strings.Contains(answer, "took too long") {
-			t.Errorf("answer:\n%s", answer)
-		}
+		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 503 ") && strings.Contains(answer, "took too long"), "answer:\n%s", answer)
 	})
 }
 
 func TestNewServer(t *testing.T) {
 	s := NewServer("127.0.0.1:0", http.NotFoundHandler())
-	if s.Addr != "127.0.0.1:0" || s.Handler == nil {
-		t.Errorf("address %q, handler %v", s.Addr, s.Handler)
-	}
-	if s.ReadTimeout < s.ReadHeaderTimeout+defaultTimeout || s.WriteTimeout <= defaultTimeout {
-		t.Error("the server ends requests before their own time-out")
-	}
+	expect.True(t, s.Addr == "127.0.0.1:0" && s.Handler != nil, "address %q, handler %v", s.Addr, s.Handler)
+	expect.True(t, s.ReadTimeout >= s.ReadHeaderTimeout+defaultTimeout && s.WriteTimeout > defaultTimeout, "the server ends requests before their own time-out")
 }

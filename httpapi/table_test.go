@@ -21,7 +21,7 @@ func TableOf(h http.Handler) []TableRow {
 	var rows []TableRow
 	for _, row := range h.(*router).routes {
 		rows = append(rows, TableRow{
-			Method: row.method, Pattern: row.pattern, Write: row.write, Private: pathNeedsKey(row.pattern), Resource: row.resource,
+			Method: row.method, Pattern: row.pattern, Write: row.write, Private: pathNeedsAPIKey(row.pattern), Resource: row.resource,
 		})
 	}
 	slices.SortFunc(rows, func(a, b TableRow) int {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -21,9 +22,7 @@ func npm(t *testing.T, script string, env ...string) string {
 	_, err := os.Stat(filepath.Join(folder, "node_modules", ".package-lock.json"))
 	program, missing := exec.LookPath("npm")
 	if err != nil || missing != nil {
-		if os.Getenv("PAYMENTS_REQUIRE_NPM") != "" {
-			t.Fatalf("npm, or what npm ci installs in httpapi/%s, is not there", folder)
-		}
+		must.True(t, os.Getenv("PAYMENTS_REQUIRE_NPM") == "", "npm, or what npm ci installs in httpapi/%s, is not there", folder)
 		t.Skipf("needs npm, and npm ci in httpapi/%s", folder)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -56,9 +55,7 @@ func TestTypeScriptClient(t *testing.T) {
 	}
 	s := paymentstest.New(t)
 	output := npm(t, "use", "BASE_URL="+s.Server.URL, "API_KEY="+s.Key)
-	if !strings.Contains(output, "every resource was used") {
-		t.Errorf("the program says %s", output)
-	}
+	expect.True(t, strings.Contains(output, "every resource was used"), "the program says %s", output)
 }
 
 // The program grows with the interface.
@@ -72,8 +69,6 @@ func TestTypeScriptUsesEveryResource(t *testing.T) {
 		}
 	}
 	for _, tag := range c.Doc.Tags {
-		if !used[tag.Name] {
-			t.Errorf("use.ts uses nothing of %s", tag.Name)
-		}
+		expect.True(t, used[tag.Name], "use.ts uses nothing of %s", tag.Name)
 	}
 }

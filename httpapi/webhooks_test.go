@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -19,18 +20,11 @@ func TestWebhookBodies(t *testing.T) {
 		if err == nil {
 			err = described(t).CheckDelivery(r, body)
 		}
-		if err != nil {
-			t.Errorf("a delivery of %s: %v", body, err)
-		}
+		expect.NoError(t, err, "a delivery of %s", body)
 		_, _ = io.WriteString(w, `{"received":true}`)
 	}))
 	defer receiver.Close()
-	step := func(name, method, path string, body any, headers ...string) []byte {
-		t.Helper()
-		response, data := s.Do(method, path, body, headers...)
-		golden(t, name, response, data)
-		return data
-	}
+	step := steps(t, s)
 	create := `{"url":"` + receiver.URL + `","events":["qr_code.created","payment.completed","qr_code.created"]}`
 	id := field(t, step("webhook_create", "POST", "/v1/webhooks", create, "X-Idempotency-Key", "k"), "id")
 	step("webhook_create_replayed", "POST", "/v1/webhooks", create, "X-Idempotency-Key", "k")

@@ -31,7 +31,9 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	if len(r.Lines.Data) == 0 {
 		return api.Errorf(api.InvoiceNoLines, "", "This invoice has no lines. Add one before it is finalized.")
 	}
-	r.enter(Open)
+	if err := r.enter(Open); err != nil {
+		return err
+	}
 	r.FinalizedAt, r.InvoiceDate = api.AtOrNil(tx.Now), api.At(tx.Now)
 	r.PDF = new(r.HostedURL + "/pdf")
 	if r.CollectionMethod == ChargeAutomatically {
@@ -39,7 +41,7 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 		r.scheduleNext()
 		tx.WakeAfterCommit(invoices.Kind())
 	}
-	if _, err := s.notifyCustomer(tx, r); err != nil {
+	if _, err := s.queueInvoiceMessages(tx, r); err != nil {
 		return err
 	}
 	if err := s.scheduleReminders(tx, r); err != nil {
@@ -58,7 +60,7 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 		if r.OpenCharge != nil {
 			return r.payable("")
 		}
-		if is := r.Status; !r.enter(Void) {
+		if is := r.Status; r.enter(Void) != nil {
 			return api.Errorf(api.InvoiceNotVoidable, "", "This invoice is %s. Only an open or uncollectible one can be voided; a draft is deleted, a paid one refunded.", is)
 		}
 		r.VoidedAt = api.AtOrNil(tx.Now)
@@ -77,7 +79,9 @@ func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id s
 		if err := r.payable(""); err != nil {
 			return err
 		}
-		r.enter(Uncollectible)
+		if err := r.enter(Uncollectible); err != nil {
+			return err
+		}
 		r.NextPaymentAttempt, r.NextWorkAt = nil, nil
 		return s.save(tx, o, event.InvoiceMarkedUncollectible)
 	})
@@ -98,11 +102,11 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 		if r.Status == Draft {
 			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is a draft. Finalize it before it is sent.")
 		}
-		told, err := s.notifyCustomer(tx, r)
+		queued, err := s.queueInvoiceMessages(tx, r)
 		if err != nil {
 			return err
 		}
-		if !told {
+		if !queued {
 			return api.Errorf(api.InvoiceNoRecipient, "", "This invoice has neither customer_email nor customer_phone.")
 		}
 		messages := s.config.Messages

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -24,9 +25,7 @@ func lines(n int) []invoice.LineParams { return slices.Repeat([]invoice.LinePara
 func (s *shop) newest(t event.Type) (*invoice.Invoice, int) {
 	s.t.Helper()
 	list := must.Get(s.Events.List(s.t.Context(), s.Caller, event.ListParams{Type: t}))(s.t)
-	if len(list.Data) == 0 {
-		s.t.Fatalf("there is no %s", t)
-	}
+	must.True(s.t, len(list.Data) != 0, "there is no %s", t)
 	var v invoice.Invoice
 	must.Do(s.t, json.Unmarshal(list.Data[0].Data.Object, &v))
 	return &v, len(list.Data[0].Data.Object)
@@ -39,9 +38,7 @@ func TestLinesAreBounded(t *testing.T) {
 	refused := func(what string, err error) {
 		t.Helper()
 		var refusal *api.Error
-		if !errors.As(err, &refusal) || refusal.Code != api.ParameterInvalid || refusal.Param != "line_items" {
-			t.Errorf("%s: %v", what, err)
-		}
+		expect.True(t, errors.As(err, &refusal) && refusal.Code == api.ParameterInvalid && refusal.Param == "line_items", "%s: %v", what, err)
 	}
 	_, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{Fields: invoice.Fields{Lines: lines(251)}})
 	refused("create", err)
@@ -53,9 +50,7 @@ func TestLinesAreBounded(t *testing.T) {
 		t.Errorf("it has %d lines", n)
 	}
 	copied := must.Get(s.Invoices.Duplicate(ctx, s.Caller, full.ID))(t)
-	if len(copied.Lines.Data) != 250 || copied.Lines.HasMore {
-		t.Errorf("the duplicate has %d lines", len(copied.Lines.Data))
-	}
+	expect.True(t, len(copied.Lines.Data) == 250 && !copied.Lines.HasMore, "the duplicate has %d lines", len(copied.Lines.Data))
 }
 
 // A few long lines are as bad as many.
@@ -69,9 +64,7 @@ func TestBytesOfLinesAreBounded(t *testing.T) {
 	v := s.draft(invoice.Fields{Lines: slices.Repeat([]invoice.LineParams{long}, 9)})
 	testkit.WantCode(t, "a tenth long line", testkit.Err(s.Invoices.AddLine(t.Context(), s.Caller, v.ID, long)), api.ParameterInvalid)
 	v = must.Get(s.Invoices.AddLine(t.Context(), s.Caller, v.ID, line(1)))(t)
-	if len(v.Lines.Data) != 10 {
-		t.Errorf("it has %d lines", len(v.Lines.Data))
-	}
+	expect.Equal(t, len(v.Lines.Data), 10, "it has %d lines", len(v.Lines.Data))
 	// What the largest invoice is told of can be received: see webhook.Handler.
 	if _, size := s.newest(event.InvoiceUpdated); size > 400<<10 {
 		t.Errorf("its event has %d bytes", size)

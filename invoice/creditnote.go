@@ -99,11 +99,11 @@ func (in *Internal) Refunded(tx *engine.Tx, p RefundedParams) (*CreditNote, erro
 	if err := s.save(tx, o); err != nil {
 		return nil, err
 	}
-	return &n, s.notifyRefunded(tx, r, &n, p.Payer, p.Phone)
+	return &n, s.queueRefundMessages(tx, r, &n, p.Payer, p.Phone)
 }
 
-// notifyRefunded queues what the customer is told of a refund.
-func (s *Service) notifyRefunded(tx *engine.Tx, r *record, n *CreditNote, payer, phone string) error {
+// queueRefundMessages queues the messages about a refund to the customer.
+func (s *Service) queueRefundMessages(tx *engine.Tx, r *record, n *CreditNote, payer, phone string) error {
 	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("invoice: merchant: %w", err)

@@ -36,12 +36,12 @@ func (s *Service) order(r *record) *dispatch.Order {
 	c := r.OpenCharge
 	return &dispatch.Order{
 		Submission: &c.Submission, Ref: dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID},
-		Type: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Flow: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
 	}
 }
 
 // startCharge opens a charge of an open invoice, and returns the call of the charger.
-func (s *Service) startCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
+func (s *Service) startCharge(tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
 	c.ID, c.Submission = tx.NewID("att_"), dispatch.NewSubmission(tx)
 	o.Value.OpenCharge = c
 	o.Value.AttemptCount++
@@ -49,16 +49,16 @@ func (s *Service) startCharge(ctx context.Context, tx *engine.Tx, o *storage.Obj
 	if err := dispatch.Charges.IndexOpen(tx, ref, tx.Now); err != nil {
 		return nil, err
 	}
-	return s.nextCall(ctx, tx, o, s.charger(tx.Caller.Live))
+	return s.nextCall(tx, o, s.charger(tx.Caller.Live))
 }
 
-// nextCall counts one call of the charger for the open charge, and returns it for the caller
-// to run after the commit.
-func (s *Service) nextCall(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
+// nextCall counts an attempt at the open charge, writes and leases the invoice, and returns the
+// call of the charger for the caller to run after the commit.
+func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
 	r, c := &o.Value, o.Value.OpenCharge
 	first := c.CountAttempt(tx.Now)
-	c.Due = api.AtOrNil(tx.Now)
-	if err := s.save(tx, o); err != nil {
+	c.Due = api.AtOrNil(tx.Now) // NewCall leases it; save knows by it that a call may be under way
+	if err := s.write(tx, o); err != nil {
 		return nil, err
 	}
 	request := provider.Charge{
@@ -77,7 +77,8 @@ func (s *Service) nextCall(ctx context.Context, tx *engine.Tx, o *storage.Object
 }
 
 // Begin does the queued work of an invoice: it polls for the outcome of the open charge, or
-// starts a scheduled one. It returns nil when there is nothing to call.
+// starts a scheduled one. It returns nil when there is nothing to call; what needs no call, it
+// books itself: an invoice without anything due, or a charge without a charger.
 func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
 	s := in.svc
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
@@ -92,25 +93,27 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		r.NextWorkAt = nil
 		return nil, s.save(tx, o)
 	case r.AmountDue == 0:
-		r.FinalizedBy.setOn(tx)
+		r.FinalizedBy.overrideRequest(tx)
 		return nil, s.markPaid(tx, o, nil, payer{})
 	case s.charger(tx.Caller.Live) == nil:
+		// No charge was opened, so nothing was taken, and this attempt has failed. The outcome of
+		// an open charge is unknown: pollCharge waits until there is a charger again.
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
-		r.FinalizedBy.setOn(tx)
+		r.FinalizedBy.overrideRequest(tx)
 		r.AttemptCount++
 		return nil, s.bookFailed(tx, o, tx.Now)
 	}
-	return s.startCharge(ctx, tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
+	return s.startCharge(tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
 }
 
-// pollCharge returns the next call for the open charge, or postpones it when there is no
-// charger.
+// pollCharge returns the next call for the open charge, or postpones it when there is no charger.
+// It polls: the provider has the charge, or may have it.
 func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
 	if err := o.Value.indexLegacyCharge(tx); err != nil {
 		return nil, err
 	}
 	if charger := s.charger(tx.Caller.Live); charger != nil {
-		return s.nextCall(ctx, tx, o, charger)
+		return s.nextCall(tx, o, charger)
 	}
 	s.order(&o.Value).PostponeWithoutProvider(ctx, tx)
 	return nil, s.save(tx, o)
@@ -151,26 +154,26 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		if err != nil {
 			return 0, err
 		}
-		ended := &dispatch.Order{Ref: ref, Type: dispatch.Charges, Kind: invoices.Kind()}
+		// An ended order needs no Submission: Decide schedules nothing for it.
+		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Kind: invoices.Kind()}
 		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
 	}
 	c := r.OpenCharge
 	defer c.AttributeEvents(tx)()
-	caller := tx.Caller     // of the call that started the charge, under whose key the answer is stored
-	c.FinalizedBy.setOn(tx) // of an automatic charge, whose events name another request
+	c.FinalizedBy.overrideRequest(tx) // the events of an automatic charge name another request
 	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
 	case decision == dispatch.Succeeded:
 		err = s.bookPaid(tx, o, payer{
-			account: ledger.Clearing(ChargeClearing, tx.Caller.Live), source: payment.Source{Charge: c.ID}, phone: c.Source,
+			account: ledger.Clearing(ChargeClearing, tx.Caller.Live), source: payment.Source{Charge: c.ID}, phone: c.Phone,
 			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: api.TextOrNil(result.Network)},
 		})
 		if err == nil {
-			err = engine.StoreAnswer(tx, caller, payOperation(r.ID, c.PayParams), &r.Invoice)
+			err = engine.StoreAnswer(tx, c.IdempotencyKey, payOperation(r.ID, c.PayParams), &r.Invoice)
 		}
 	case decision == dispatch.Failed:
-		if err = r.clearPending(tx); err == nil {
+		if err = r.endCharge(tx); err == nil {
 			err = s.bookFailed(tx, o, c.SubmittedAt.Time)
 		}
 	default:
@@ -179,23 +182,27 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	return decision, err
 }
 
-// bookFailed writes an invoice after a charge that took nothing. After the last scheduled one
-// it is uncollectible. A charge that started before the scheduled time was a call of Pay, and
-// leaves the schedule as it is.
+// bookFailed writes an invoice after a charge that took nothing. A charge that started at or
+// after the scheduled time counts as the scheduled one, also if a call of Pay made it: bookFailed
+// then schedules the next, and after the last one the invoice is uncollectible.
 func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started time.Time) error {
 	r := &o.Value
 	types := []event.Type{event.InvoicePaymentFailed}
 	next := r.NextPaymentAttempt
 	r.NextWorkAt = next
-	if next != nil && !started.Before(next.Time) && !r.scheduleNext() {
-		r.enter(Uncollectible)
-		types = append(types, event.InvoiceMarkedUncollectible)
+	if next != nil && !started.Before(next.Time) {
+		if scheduled := r.scheduleNext(); !scheduled {
+			if err := r.enter(Uncollectible); err != nil {
+				return err
+			}
+			types = append(types, event.InvoiceMarkedUncollectible)
+		}
 	}
 	return s.save(tx, o, types...)
 }
 
-// clearPending ends the open charge of an invoice, if there is one.
-func (r *record) clearPending(tx *engine.Tx) error {
+// endCharge ends the open charge of an invoice, if there is one.
+func (r *record) endCharge(tx *engine.Tx) error {
 	c := r.OpenCharge
 	r.OpenCharge, r.NextWorkAt = nil, nil
 	if c == nil {

@@ -8,8 +8,8 @@ import (
 // eventRequest is the request that events name as their cause, though they happen after it
 // has ended.
 type eventRequest struct {
-	Request string `json:"request,omitempty"`
-	Key     string `json:"key,omitempty"`
+	Request        string `json:"request,omitempty"`
+	IdempotencyKey string `json:"key,omitempty"`
 }
 
 // eventRequestOf returns the request of a caller, or nil for none.
@@ -20,9 +20,10 @@ func eventRequestOf(c api.Caller) *eventRequest {
 	return &eventRequest{c.RequestID, c.IdempotencyKey}
 }
 
-// setOn lets the events of the transaction name this request, if it is not nil.
-func (q *eventRequest) setOn(tx *engine.Tx) {
+// overrideRequest makes the events of the transaction name this request, if it is not nil, until
+// a caller of AttributeEvents restores what was before.
+func (q *eventRequest) overrideRequest(tx *engine.Tx) {
 	if q != nil {
-		tx.Caller.RequestID, tx.Caller.IdempotencyKey = q.Request, q.Key
+		tx.AttributeEvents(q.Request, q.IdempotencyKey)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -59,9 +60,7 @@ func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" || len(got) < 4 {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(first, finalize()); diff != "" {
-				t.Errorf("the key stands for another answer (-first +again):\n%s", diff)
-			}
+			expect.Same(t, finalize(), first, "the key stands for another answer")
 			s.Verified()
 		})
 	}
@@ -77,7 +76,5 @@ func TestSendFailsWithoutTexterAndMailer(t *testing.T) {
 	}))(t)
 	testkit.WantCode(t, "send in live mode", testkit.Err(s.Invoices.Send(t.Context(), live, v.ID)), api.Unavailable)
 	sent := must.Get(s.Events.List(t.Context(), live, event.ListParams{Type: event.InvoiceSent}))(t)
-	if len(sent.Data) != 0 {
-		t.Error("it is said to be sent")
-	}
+	expect.Equal(t, len(sent.Data), 0, "it is said to be sent")
 }

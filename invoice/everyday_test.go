@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -48,31 +49,21 @@ func TestPaidOutOfBand(t *testing.T) {
 				}
 			}
 			is := s.get(v.ID)
-			if is.PaidOutOfBand == nil || *is.PaidOutOfBand != method {
-				t.Errorf("%q: kept %v", method, is.PaidOutOfBand)
-			}
+			expect.True(t, is.PaidOutOfBand != nil && *is.PaidOutOfBand == method, "%q: kept %v", method, is.PaidOutOfBand)
 			var rows []string
 			for _, sum := range is.Sums() {
 				rows = append(rows, sum.Name)
 			}
-			if got := strings.Join(rows, ", "); got != "Subtotal, Total, "+row+", Amount due" {
-				t.Errorf("%q: the document says %s", method, got)
-			}
+			expect.Equal(t, strings.Join(rows, ", "), "Subtotal, Total, "+row+", Amount due", "%q: the document says", method)
 			testkit.WantCode(t, "once more", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.InvoiceAlreadyPaid)
 			testkit.WantCode(t, "refunded", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})), api.PaymentNotRefundable)
 			sms := s.texts("0245556666")
-			if last := sms[len(sms)-1]; last != fmt.Sprintf("You paid GHS 25.00 to Adom Juice Bar for invoice %s.", v.Number) {
-				t.Errorf("told %s", last)
-			}
+			expect.Equal(t, sms[len(sms)-1], fmt.Sprintf("You paid GHS 25.00 to Adom Juice Bar for invoice %s.", v.Number), "told")
 		}
 		after := must.Get(s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{}))(t)
-		if len(after.Data) != len(before.Data) {
-			t.Errorf("money has moved: %+v", after.Data)
-		}
+		expect.Equal(t, len(after.Data), len(before.Data), "money has moved: %+v", after.Data)
 		paid := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoicePaid}))(t)
-		if len(paid.Data) != 2 {
-			t.Errorf("%d events", len(paid.Data))
-		}
+		expect.Equal(t, len(paid.Data), 2, "%d events", len(paid.Data))
 		testkit.WantCode(t, "a draft", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, s.draft(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true})), api.InvoiceNotOpen)
 		_, err := s.Invoices.Pay(t.Context(), s.Caller, s.openInvoice(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: strings.Repeat("x", 51)})
 		testkit.WantCode(t, "a long method", err, api.ParameterInvalid)
@@ -98,9 +89,7 @@ func TestDuplicate(t *testing.T) {
 	caller.IdempotencyKey = "again"
 	made := must.Get(s.Invoices.Duplicate(t.Context(), caller, old.ID))(t)
 	repeated, err := s.Invoices.Duplicate(t.Context(), caller, old.ID)
-	if err != nil || repeated.ID != made.ID {
-		t.Errorf("repeated: %+v, %v", repeated, err)
-	}
+	expect.True(t, err == nil && repeated.ID == made.ID, "repeated: %+v, %v", repeated, err)
 	is := s.get(made.ID)
 	if is.ID == old.ID || is.Status != invoice.Draft || is.Number != "INV-2026-000002" || is.HostedURL == old.HostedURL ||
 		is.DueDate != nil || is.PaidAt != nil || is.Payment != nil || is.AmountPaid != 0 || is.PDF != nil || is.AttemptCount != 0 || is.FinalizedAt != nil {
@@ -111,13 +100,9 @@ func TestDuplicate(t *testing.T) {
 		*is.Coupon != "LOYAL" || is.CollectionMethod != auto || is.Metadata["flat"] != "3" || fmt.Sprint(is.TaxRows()) != fmt.Sprint(old.TaxRows()) {
 		t.Errorf("got %+v", is)
 	}
-	if len(is.Lines.Data) != 2 || is.Lines.Data[0].ID == old.Lines.Data[0].ID || is.Lines.URL != "/v1/invoices/"+is.ID+"/lines" {
-		t.Errorf("lines %+v", is.Lines)
-	}
+	expect.True(t, len(is.Lines.Data) == 2 && is.Lines.Data[0].ID != old.Lines.Data[0].ID && is.Lines.URL == "/v1/invoices/"+is.ID+"/lines", "lines %+v", is.Lines)
 	created := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceCreated}))(t)
-	if len(created.Data) != 2 {
-		t.Errorf("%d events", len(created.Data))
-	}
+	expect.Equal(t, len(created.Data), 2, "%d events", len(created.Data))
 	testkit.WantCode(t, "no such invoice", testkit.Err(s.Invoices.Duplicate(t.Context(), s.Caller, "inv_0")), api.ResourceMissing)
 	if was := s.get(old.ID); was.Status != invoice.Paid || was.Lines.Data[0].ID != old.Lines.Data[0].ID {
 		t.Errorf("the old one is %+v", was)
@@ -159,19 +144,13 @@ func TestReminders(t *testing.T) {
 			}
 		}
 		s.pass(10 * 24 * time.Hour)
-		if got := s.reminded(to); got != 3 {
-			t.Errorf("%d reminders in all", got)
-		}
+		expect.Equal(t, s.reminded(to), 3, "reminders in all")
 		mails := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"}))(t)
 		for _, m := range mails.Data {
-			if strings.HasPrefix(m.Subject, "Reminder") && !strings.Contains(m.Text, "Please pay by 20 March 2026.") {
-				t.Errorf("mailed %s", m.Text)
-			}
+			expect.True(t, !strings.HasPrefix(m.Subject, "Reminder") || strings.Contains(m.Text, "Please pay by 20 March 2026."), "mailed %s", m.Text)
 		}
 		sent := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent}))(t)
-		if len(sent.Data) != 3 {
-			t.Errorf("%d events", len(sent.Data))
-		}
+		expect.Equal(t, len(sent.Data), 3, "%d events", len(sent.Data))
 		if is := s.get(v.ID); is.Status != invoice.Open {
 			t.Errorf("it is %s", is.Status)
 		}
@@ -242,12 +221,8 @@ func TestNoReminderDuringACharge(t *testing.T) {
 		return provider.Result{Outcome: provider.Refused}, nil
 	}
 	m.mu.Unlock()
-	if got := s.reminded("0245556666"); got != 0 {
-		t.Errorf("%d reminders while it is charged", got)
-	}
+	expect.Equal(t, s.reminded("0245556666"), 0, "reminders while it is charged")
 	s.pass(time.Hour) // the charge is declined, and then the reminder is due
 	s.pass(time.Hour)
-	if got := s.reminded("0245556666"); got != 1 {
-		t.Errorf("%d reminders", got)
-	}
+	expect.Equal(t, s.reminded("0245556666"), 1, "reminders")
 }

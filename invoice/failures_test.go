@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -47,9 +48,7 @@ func TestWorkersChargeAndRemindOnceWhileTheStoreFails(t *testing.T) {
 		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}
-		if k > 500 {
-			t.Fatal("the work has no end")
-		}
+		must.True(t, k <= 500, "the work has no end")
 	}
 	s.pass(24 * time.Hour)
 	sent := map[string]int{}
@@ -68,13 +67,9 @@ func TestWorkersChargeAndRemindOnceWhileTheStoreFails(t *testing.T) {
 		}
 	}
 	for id, n := range charger.charged {
-		if n != 100 {
-			t.Errorf("of %s %d were taken", id, n)
-		}
+		expect.Equal(t, n, 100, "of %s %d were taken", id, n)
 	}
-	if len(charger.charged) != len(made) {
-		t.Errorf("%d charges for %d invoices", len(charger.charged), len(made))
-	}
+	expect.Equal(t, len(charger.charged), len(made), "%d charges for %d invoices", len(charger.charged), len(made))
 	s.Verified()
 }
 

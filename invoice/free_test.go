@@ -3,11 +3,10 @@ package invoice_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -42,9 +41,7 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 				}
 				v := must.Get(s.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: fields}))(t)
 				v = must.Get(s.Invoices.Finalize(t.Context(), caller, v.ID))(t)
-				if v.Status != invoice.Open {
-					t.Errorf("finalized: %s", v.Status)
-				}
+				expect.Equal(t, v.Status, invoice.Open, "finalized")
 				if pay != nil {
 					caller.IdempotencyKey = "once"
 					paid := must.Get(pay(s, caller, v.ID))(t)
@@ -58,18 +55,14 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 					t.Errorf("paid: %+v", is)
 				}
 				made := must.Get(s.Payments.List(t.Context(), caller, payment.ListParams{}))(t)
-				if len(asked.calls) > 0 || len(made.Data) > 0 {
-					t.Errorf("the charger was asked %v, the payments are %+v", asked.calls, made.Data)
-				}
+				expect.True(t, len(asked.calls) == 0 && len(made.Data) == 0, "the charger was asked %v, the payments are %+v", asked.calls, made.Data)
 				events := must.Get(s.Events.List(t.Context(), caller, event.ListParams{}))(t)
 				count := map[event.Type]int{}
 				for _, e := range events.Data {
 					count[e.Type]++
 				}
 				want := map[event.Type]int{event.InvoiceCreated: 1, event.InvoiceFinalized: 1, event.InvoicePaid: 1}
-				if diff := cmp.Diff(want, count); diff != "" {
-					t.Errorf("events (-want +got)\n%s", diff)
-				}
+				expect.Same(t, count, want, "events")
 				testkit.WantCode(t, "pay again", testkit.Err(s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})), api.InvoiceAlreadyPaid)
 			})
 		}

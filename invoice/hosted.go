@@ -81,7 +81,7 @@ type PayFromWalletParams struct {
 }
 
 // PayFromWallet pays the amount due of an open invoice from a consumer's wallet. caller is the
-// merchant; see [Hosted]. With an idempotency key it may be repeated safely; a repeated call
+// merchant; see [Hosted]. With an idempotency key it may be repeated safely; a replay
 // ignores the PIN. If nothing is due, it marks the invoice paid without a wallet, a PIN or a
 // payment.
 //

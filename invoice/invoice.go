@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -78,7 +79,7 @@ type Invoice struct {
 	CollectionMethod   CollectionMethod `json:"collection_method"`
 	HostedURL          string           `json:"hosted_invoice_url"`
 	PDF                *string          `json:"invoice_pdf"`
-	AttemptCount       int              `json:"attempt_count"`
+	AttemptCount       int              `json:"attempt_count"` // of charges, by Pay or automatic
 	NextPaymentAttempt *api.Time        `json:"next_payment_attempt"`
 	FinalizedAt        *api.Time        `json:"finalized_at"`
 	VoidedAt           *api.Time        `json:"voided_at"`
@@ -129,14 +130,13 @@ type record struct {
 	UnlinkedCustomer string  `json:"from,omitempty"`
 	// CreatedAt is Created with its milliseconds.
 	CreatedAt api.Time `json:"created_at"`
-	// NextWorkAt is when a worker looks at the invoice next; nil when there is nothing to do.
-	// The due time of an open charge takes precedence. The stored name is of an earlier
-	// release, and has nothing to do with the due date.
+	// NextWorkAt is when a worker looks at an invoice without an open charge; nil for never. See
+	// dueAt. The stored name is of an earlier release, and has nothing to do with the due date.
 	NextWorkAt *api.Time `json:"due,omitempty"`
 }
 
-// nextWorkAt is the time at which workers claim the invoice.
-func (r *record) nextWorkAt() *api.Time {
+// dueAt is the time at which workers claim the invoice.
+func (r *record) dueAt() *api.Time {
 	if r.OpenCharge != nil && r.OpenCharge.Due != nil {
 		return r.OpenCharge.Due
 	}
@@ -175,17 +175,17 @@ func (r *record) setLines(lines []Line) error {
 	return r.total()
 }
 
-// enter moves the invoice to another status, or reports that the table does not
-// have that step.
-func (r *record) enter(to Status) bool {
+// enter moves the invoice to another status. It fails, and changes nothing, if the state machine
+// has no such transition.
+func (r *record) enter(to Status) error {
 	if !slices.Contains(transitions[to], r.Status) {
-		return false
+		return fmt.Errorf("invoice: an invoice that is %s cannot become %s", r.Status, to)
 	}
 	r.Status = to
 	if to == Paid || to == Void {
 		r.AmountDue = 0
 	}
-	return true
+	return nil
 }
 
 var invoices = storage.NewCollection("invoices", []storage.Field[record]{
@@ -194,7 +194,7 @@ var invoices = storage.NewCollection("invoices", []storage.Field[record]{
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 	storage.NullTimeColumn("due_date", func(r *record) *api.Time { return r.DueDate }).Indexed(),
 	storage.TextColumn("token", func(r *record) string { return r.Token }),
-	storage.NullTimeColumn("due", (*record).nextWorkAt),
+	storage.NullTimeColumn("due", (*record).dueAt),
 	storage.TextColumn("unlinked", func(r *record) string { return r.UnlinkedCustomer }).Nullable().Indexed(),
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
 

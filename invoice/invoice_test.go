@@ -19,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -136,21 +137,15 @@ func TestTaxes(t *testing.T) {
 		{Name: "GETFund", Percent: decimal.New(25, -1), Amount: 4},
 	}
 	got := s.get(v.ID).TaxRows() // what was kept, too
-	if fmt.Sprint(got) != fmt.Sprint(want) || v.Tax != 40 || v.TaxPercent.String() != "20" {
-		t.Errorf("got %v, tax %d at %s; want %v", got, v.Tax, v.TaxPercent, want)
-	}
+	expect.True(t, fmt.Sprint(got) == fmt.Sprint(want) && v.Tax == 40 && v.TaxPercent.String() == "20", "got %v, tax %d at %s; want %v", got, v.Tax, v.TaxPercent, want)
 	v = s.draft(invoice.Fields{Lines: []invoice.LineParams{{Description: "a", UnitAmount: &cents, Taxable: true}, {Description: "b", UnitAmount: &cents}}})
-	if v.TaxPercent.String() != "12.5" || v.Tax != 12 {
-		t.Errorf("the configured rate: %s, %d", v.TaxPercent, v.Tax)
-	}
+	expect.True(t, v.TaxPercent.String() == "12.5" && v.Tax == 12, "the configured rate: %s, %d", v.TaxPercent, v.Tax)
 	other := decimal.NewFromInt(5)
 	v = s.draft(invoice.Fields{Lines: []invoice.LineParams{
 		{Description: "a", UnitAmount: &cents, Taxable: true},
 		{Description: "b", UnitAmount: &cents, Taxable: true, TaxPercent: &other},
 	}})
-	if v.TaxPercent != nil {
-		t.Errorf("two rates are shown as %s", v.TaxPercent)
-	}
+	expect.True(t, v.TaxPercent == nil, "two rates are shown as %s", v.TaxPercent)
 }
 
 // One wins, and the money moves once.
@@ -177,9 +172,7 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 				all.Go(func() {
 					err := calls[i%len(calls)]()
 					won[i] = err == nil
-					if err != nil && api.CodeOf(err) == "" {
-						t.Error(err)
-					}
+					expect.True(t, err == nil || api.CodeOf(err) != "", "%v", err)
 				})
 			}
 			all.Wait()
@@ -195,12 +188,8 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 			}
 			// An uncollectible invoice may still be voided, which are two steps.
 			two := is.Status == invoice.Void && (won[3] || won[7])
-			if wins != 1 && !(two && wins == 2) {
-				t.Errorf("%d won: %v, %s", wins, won, is.Status)
-			}
-			if paid != (is.Status == invoice.Paid) || paid && moved != "25" || !paid && moved != "0" {
-				t.Errorf("%s, won %v, moved %s", is.Status, won, moved)
-			}
+			expect.True(t, wins == 1 || two && wins == 2, "%d won: %v, %s", wins, won, is.Status)
+			expect.True(t, paid == (is.Status == invoice.Paid) && (!paid || moved == "25") && (paid || moved == "0"), "%s, won %v, moved %s", is.Status, won, moved)
 		}
 		for range 10 { // finalize beside delete, and twice
 			v := s.draft(invoice.Fields{})
@@ -222,9 +211,7 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 					wins++
 				}
 			}
-			if wins != 1 {
-				t.Errorf("%d won: %v", wins, outcomes)
-			}
+			expect.Equal(t, wins, 1, "%d won: %v", wins, outcomes)
 		}
 		s.Verified()
 	})
@@ -325,14 +312,10 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 			s.pass(time.Minute)
 			is := s.get(v.ID)
 			if later.Outcome == provider.Refused {
-				if is.Status != invoice.Open || is.AttemptCount != 1 {
-					t.Errorf("%s after %d attempts", is.Status, is.AttemptCount)
-				}
+				expect.True(t, is.Status == invoice.Open && is.AttemptCount == 1, "%s after %d attempts", is.Status, is.AttemptCount)
 				return
 			}
-			if is.Status != invoice.Paid || is.AttemptCount != 1 || is.AmountDue != 0 || is.AmountPaid != 25_00 {
-				t.Errorf("got %+v", is)
-			}
+			expect.True(t, is.Status == invoice.Paid && is.AttemptCount == 1 && is.AmountDue == 0 && is.AmountPaid == 25_00, "got %+v", is)
 			var replayed bool
 			caller.Replayed = &replayed
 			if err := pay(caller); err != nil || !replayed {
@@ -340,16 +323,15 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 			}
 			id, _, _ := strings.Cut(m.calls[0], "25")
 			for _, call := range m.calls {
-				if !strings.HasPrefix(call, id) {
-					t.Errorf("two ids for one charge: %v", m.calls)
-				}
+				expect.True(t, strings.HasPrefix(call, id), "two ids for one charge: %v", m.calls)
 			}
 			s.Verified()
 		})
 	}
 }
 
-// A failed call of Pay leaves the schedule of the automatic charges as it is.
+// A call of Pay that fails before the scheduled time leaves the schedule of the automatic
+// charges as it is.
 func TestFailedPayLeavesTheSchedule(t *testing.T) {
 	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
 		return provider.Result{Outcome: provider.Refused}, nil
@@ -390,9 +372,7 @@ func TestAutomaticCharges(t *testing.T) {
 		}
 		s.pass(time.Second)
 		is := s.get(v.ID)
-		if is.AttemptCount != i+1 {
-			t.Errorf("after %s: %d attempts, want %d", after, is.AttemptCount, i+1)
-		}
+		expect.Equal(t, is.AttemptCount, i+1, "after %s: %d attempts, want %d", after, is.AttemptCount, i+1)
 		if last := i == 3; last != (is.Status == invoice.Uncollectible) || last != (is.NextPaymentAttempt == nil) {
 			t.Errorf("after %s: %s, next %v", after, is.Status, is.NextPaymentAttempt)
 		}
@@ -427,9 +407,7 @@ func TestExport(t *testing.T) {
 	var b bytes.Buffer
 	var written []int
 	must.Do(t, s.Invoices.Export(t.Context(), s.Caller, invoice.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }}))
-	if !slices.Equal(written, []int{100, 121}) {
-		t.Errorf("told of %v invoices", written)
-	}
+	expect.True(t, slices.Equal(written, []int{100, 121}), "told of %v invoices", written)
 	rows := must.Get(csv.NewReader(&b).ReadAll())(t)
 	last := rows[len(rows)-1]
 	if len(rows) != 122 || last[5] != "'"+evil || last[7] != "+233241112222" || last[11] != "25.00" || last[18] != "0.00" || last[19] != "" || !strings.HasPrefix(last[17], "'-") {
@@ -453,9 +431,7 @@ func (own) Customer(_ context.Context, _ api.Caller, id string) (*account.Custom
 func TestHostCustomerDirectory(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Customers: own{}})
 	v := s.draft(invoice.Fields{Customer: new("crm-7"), Name: new("Efua & Co")})
-	if *v.Customer != "crm-7" || *v.Name != "Efua & Co" || *v.Email != "efua@example.com" || v.Phone != nil {
-		t.Errorf("got %+v", v)
-	}
+	expect.True(t, *v.Customer == "crm-7" && *v.Name == "Efua & Co" && *v.Email == "efua@example.com" && v.Phone == nil, "got %+v", v)
 	_, err := s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("crm-8")})
 	var refusal *api.Error
 	if testkit.WantCode(t, "nobody", err, api.ResourceMissing); !errors.As(err, &refusal) || refusal.Param != "customer" {
@@ -463,7 +439,5 @@ func TestHostCustomerDirectory(t *testing.T) {
 	}
 	testkit.WantCode(t, "nobody, without an error", testkit.Err(s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("crm-9")})), api.ResourceMissing)
 	v, err = s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("")})
-	if err != nil || v.Customer != nil || *v.Name != "Efua & Co" {
-		t.Errorf("got %+v, %v", v, err)
-	}
+	expect.True(t, err == nil && v.Customer == nil && *v.Name == "Efua & Co", "got %+v, %v", v, err)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -57,9 +58,7 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 
 		for _, one := range made {
 			is := must.Get(s.Invoices.Get(ctx, s.Caller, one.ID))(t)
-			if is.Status != invoice.Paid || is.Payment == nil {
-				t.Errorf("%s is %s", one.ID, is.Status)
-			}
+			expect.True(t, is.Status == invoice.Paid && is.Payment != nil, "%s is %s", one.ID, is.Status)
 		}
 		b := must.Get(s.Accounts.Balance(ctx, s.Caller))(t)
 		if want := decimal.NewFromInt(1050); !b.Available.Equal(want) {
@@ -140,9 +139,7 @@ func TestContradictionAfterPaymentIsReported(t *testing.T) {
 	s.contradicted(&logged, v.ID, "paid, and now refused")
 	// The repetition finds what was booked.
 	again, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-	if err != nil || again.Status != invoice.Paid {
-		t.Errorf("again: %+v, %v", again, err)
-	}
+	expect.True(t, err == nil && again.Status == invoice.Paid, "again: %+v, %v", again, err)
 	s.Verified()
 }
 
@@ -247,9 +244,7 @@ func TestPayFromWalletRefusesUnusableWallets(t *testing.T) {
 	}
 	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(account.Active)}))(t)
 	balance, err := s.Accounts.WalletBalance(t.Context(), api.Caller{}, s.Consumer.ID)
-	if err != nil || balance.IntPart() != 1000 || s.get(v.ID).Status != invoice.Open {
-		t.Errorf("the wallet has %s, %v", balance, err)
-	}
+	expect.True(t, err == nil && balance.IntPart() == 1000 && s.get(v.ID).Status == invoice.Open, "the wallet has %s, %v", balance, err)
 	testkit.WantCode(t, "active", pay(s.PIN), "")
 	s.Verified()
 }

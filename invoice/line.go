@@ -110,14 +110,14 @@ const places = 6
 // checkSize refuses a number whose digits would fill the memory. It is called before anything
 // formats the number.
 func (p *LineParams) checkSize() error {
-	if p.Quantity != nil && !money.Writable(*p.Quantity) {
+	if p.Quantity != nil && !money.FewDigits(*p.Quantity) {
 		return api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000, with at most six decimals.")
 	}
-	writable := p.TaxPercent == nil || money.Writable(*p.TaxPercent)
+	fewDigits := p.TaxPercent == nil || money.FewDigits(*p.TaxPercent)
 	for _, t := range p.Taxes {
-		writable = writable && money.Writable(t.Percent)
+		fewDigits = fewDigits && money.FewDigits(t.Percent)
 	}
-	if !writable {
+	if !fewDigits {
 		return api.Invalid("tax_percent", "tax_percent must be from 0 to 100, with at most six decimals.")
 	}
 	return nil

@@ -25,14 +25,14 @@ type emailData struct {
 	Merchant, Title, Amount, Description, Due, Payment, URL, Action string
 }
 
-// notifyCustomer queues what the customer is told of an invoice, by e-mail and SMS
+// queueInvoiceMessages queues the messages about an invoice to the customer, by e-mail and SMS
 // as far as there is an address and a number, and reports whether there is any.
-func (s *Service) notifyCustomer(tx *engine.Tx, r *record) (told bool, err error) {
-	return s.notify(tx, r, false)
+func (s *Service) queueInvoiceMessages(tx *engine.Tx, r *record) (queued bool, err error) {
+	return s.queueMessages(tx, r, false)
 }
 
-// notify is notifyCustomer, or reminds of what was told before.
-func (s *Service) notify(tx *engine.Tx, r *record, again bool) (told bool, err error) {
+// queueMessages is queueInvoiceMessages, or, with reminder set, queues a reminder of the invoice.
+func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued bool, err error) {
 	if r.Phone == nil && r.Email == nil {
 		return false, nil
 	}
@@ -41,7 +41,7 @@ func (s *Service) notify(tx *engine.Tx, r *record, again bool) (told bool, err e
 		return false, fmt.Errorf("invoice: merchant: %w", err)
 	}
 	word, due := "Invoice", ""
-	if again {
+	if reminder {
 		word, due = "Reminder of invoice", ", due "+day(r.DueDate.Time)
 	}
 	if r.Phone != nil {

@@ -1,12 +1,12 @@
 package invoice_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -64,23 +64,15 @@ func TestNotifyBooksACharge(t *testing.T) {
 			again := s.Caller
 			again.IdempotencyKey, again.Replayed = "pay "+v.ID, &replayed
 			if first == provider.Paid {
-				if got.Status != invoice.Paid || got.Payment == nil {
-					t.Errorf("the invoice is %+v", got)
-				}
+				expect.True(t, got.Status == invoice.Paid && got.Payment != nil, "the invoice is %+v", got)
 				kept, err := s.Invoices.Pay(t.Context(), again, v.ID, invoice.PayParams{})
-				if err != nil || !replayed || kept.ID != v.ID || kept.Status != invoice.Paid {
-					t.Errorf("repeated: %+v, %v, replayed %t", kept, err, replayed)
-				}
+				expect.True(t, err == nil && replayed && kept.ID == v.ID && kept.Status == invoice.Paid, "repeated: %+v, %v, replayed %t", kept, err, replayed)
 			} else if got.Status != invoice.Open || got.AttemptCount != 1 {
 				t.Errorf("the invoice is %+v", got)
 			}
-			if err := notify(opposite); !errors.Is(err, provider.ErrContradicted) {
-				t.Errorf("the opposite: %v", err)
-			}
+			expect.ErrorIs(t, notify(opposite), provider.ErrContradicted, "the opposite")
 			list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{Contradicted: true})
-			if err != nil || len(list.Data) != 1 || list.Data[0].ID != charge || list.Data[0].Outcome != first {
-				t.Errorf("listed %+v, %v", list, err)
-			}
+			expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].ID == charge && list.Data[0].Outcome == first, "listed %+v, %v", list, err)
 			must.Do(t, s.Providers.Resolve(t.Context(), charge))
 			s.Verified()
 		})
@@ -101,9 +93,7 @@ func TestLateResultLeavesTheOpenChargeAlone(t *testing.T) {
 
 	must.Do(t, notify(first, provider.Refused)) // repeated
 	testkit.WantCode(t, "the second charge is open", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.InvoicePaymentInProgress)
-	if err := notify(first, provider.Paid); !errors.Is(err, provider.ErrContradicted) {
-		t.Errorf("paid after all: %v", err)
-	}
+	expect.ErrorIs(t, notify(first, provider.Paid), provider.ErrContradicted, "paid after all")
 	if got := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t); got.Status != invoice.Open || got.AttemptCount != 2 {
 		t.Errorf("the invoice is %s after %d charges", got.Status, got.AttemptCount)
 	}
@@ -128,8 +118,6 @@ func TestSettleBooksACharge(t *testing.T) {
 		t.Errorf("the invoice is %+v, %v", got, err)
 	}
 	list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
-	if err != nil || len(list.Data) != 0 {
-		t.Errorf("listed %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 0, "listed %+v, %v", list, err)
 	s.Verified()
 }

@@ -22,8 +22,8 @@ type PayParams struct {
 	// PaymentMethod is passed on to the [provider.Charger]. With PaidOutOfBand it says how the
 	// money came, as "cash" or "bank", in at most 50 characters, and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
-	// Source is a phone number for the receipt if the invoice has no phone number.
-	Source     string `json:"source,omitempty"`
+	// Phone gets the receipt if the invoice has no phone number.
+	Phone      string `json:"source,omitempty"`
 	OffSession bool   `json:"off_session,omitempty"`
 	// PaidOutOfBand says that the merchant already has the money, from outside this service. Pay
 	// then charges nothing and moves no money. The invoice is paid without a payment, and its PDF
@@ -43,14 +43,14 @@ func (p *PayParams) check() error {
 	if err := check.Text("payment_method", p.PaymentMethod, longest); err != nil {
 		return err
 	}
-	if p.Source == "" {
+	if p.Phone == "" {
 		return nil
 	}
-	number, err := phone.Parse(p.Source)
+	number, err := phone.Parse(p.Phone)
 	if err != nil {
 		return api.Errorf(api.InvalidPhoneNumber, "source", "source is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
 	}
-	p.Source = number
+	p.Phone = number
 	return nil
 }
 
@@ -58,13 +58,13 @@ func (p *PayParams) check() error {
 // voids or pays an invoice that may be paid already, and the worker that finds the charge
 // after a crash asks the charger by its id.
 //
-// Invoice.AttemptCount counts the charges. The counter of the Submission counts the calls of
-// the charger for this one.
+// The API calls a whole charge an attempt: Invoice.AttemptCount counts charges. The Attempts of
+// the Submission are those at this charge; see [dispatch.Call].
 type charge struct {
 	ID string `json:"id"` // att_…
 	PayParams
-	// Submission is that of the charge. Its Key is that of the call, under which the answer
-	// is kept, whether the call or a worker learns the outcome.
+	// The answer is stored under the IdempotencyKey of the Submission, whether the call of Pay
+	// or a worker learns the outcome.
 	dispatch.Submission
 	// FinalizedBy is the request that the events of an automatic charge name; nil for a
 	// charge by Pay. The stored name is of an earlier release.
@@ -108,15 +108,15 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 				}
 				o.Value.OutOfBandMethod = &p.PaymentMethod
 				s.fillDerived(&o.Value)
-				return s.markPaid(tx, o, nil, payer{phone: p.Source})
+				return s.markPaid(tx, o, nil, payer{phone: p.Phone})
 			})
 		}
-		call, err := s.prepareCharge(ctx, caller, id, p)
+		call, err := s.commitCharge(ctx, caller, id, p)
 		switch {
 		case err != nil:
 			return nil, err
 		case call == nil:
-			return s.payWithoutCharge(ctx, caller, op, id, p.Source)
+			return s.payWithoutCharge(ctx, caller, op, id, p.Phone)
 		}
 		return s.runCharge(ctx, caller, op, call)
 	})
@@ -129,10 +129,10 @@ func (s *Service) charger(live bool) provider.Charger {
 	return s.config.TestCharger
 }
 
-// prepareCharge writes a charge and returns the call of the charger; nil for an invoice
-// whose amount due is zero. The invoice is queued and leased, so a worker polls for the
-// outcome if this process dies.
-func (s *Service) prepareCharge(ctx context.Context, caller api.Caller, id string, p PayParams) (call *dispatch.Call, err error) {
+// commitCharge writes a charge in its own transaction and returns the call of the charger; nil
+// for an invoice whose amount due is zero. The invoice is queued and leased, so a worker polls
+// for the outcome if this process dies.
+func (s *Service) commitCharge(ctx context.Context, caller api.Caller, id string, p PayParams) (call *dispatch.Call, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		call = nil
 		o, err := s.get(tx, engine.Scope(caller), id)
@@ -149,7 +149,7 @@ func (s *Service) prepareCharge(ctx context.Context, caller api.Caller, id strin
 		if s.charger(caller.Live) == nil {
 			return api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
 		}
-		call, err = s.startCharge(ctx, tx, o, &charge{PayParams: p})
+		call, err = s.startCharge(tx, o, &charge{PayParams: p})
 		return err
 	})
 	return call, err
@@ -167,14 +167,15 @@ func (s *Service) payWithoutCharge(ctx context.Context, caller api.Caller, op en
 	})
 }
 
-// payable refuses what cannot be paid now.
-func (r *record) payable(key string) error {
+// payable refuses what cannot be paid now. idempotencyKey is that of a call of Pay; empty for
+// other calls.
+func (r *record) payable(idempotencyKey string) error {
 	switch {
 	case r.Status == Paid:
 		return api.Errorf(api.InvoiceAlreadyPaid, "", "This invoice is paid.")
 	case r.Status != Open:
 		return notOpen(r.Status)
-	case r.OpenCharge != nil && key != "" && r.OpenCharge.Key == key:
+	case r.OpenCharge != nil && idempotencyKey != "" && r.OpenCharge.IdempotencyKey == idempotencyKey:
 		e := api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.")
 		e.RetryAfter = retryAfter
 		return e
@@ -208,9 +209,9 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 	case err != nil:
 		return nil, err
 	case result.Outcome == provider.Paid:
-		if decision == dispatch.AlreadyBooked { // a worker has kept the answer
-			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, op); kept != nil && err == nil {
-				return kept, nil
+		if decision == dispatch.AlreadyBooked { // a worker has stored the answer
+			if stored, err := engine.Replay[Invoice](ctx, s.engine, caller, op); stored != nil && err == nil {
+				return stored, nil
 			}
 		}
 		return paid, nil
@@ -268,15 +269,17 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 	return s.markPaid(tx, o, &id, p)
 }
 
-// markPaid marks an invoice paid: by a payment, or with nil out of band, or because its
-// amount due was zero. The receipt goes to the payer when the invoice has no number.
-func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], by *string, p payer) error {
+// markPaid marks an invoice paid. paymentID is nil for one that was paid out of band or whose
+// amount due was zero. The receipt goes to the payer when the invoice has no phone number.
+func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], paymentID *string, p payer) error {
 	r := &o.Value
 	r.AmountPaid += r.AmountDue
-	r.enter(Paid)
-	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), by
+	if err := r.enter(Paid); err != nil {
+		return err
+	}
+	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), paymentID
 	r.NextPaymentAttempt = nil
-	if err := r.clearPending(tx); err != nil {
+	if err := r.endCharge(tx); err != nil {
 		return err
 	}
 	if err := s.receipts(tx, r, p); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/document"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -62,17 +63,13 @@ func TestPDFText(t *testing.T) {
 		r := sample(t, n)
 		data := must.Get(render(contents{invoice: &r.Invoice, merchant: merchant}))(t)
 		again, err := render(contents{invoice: &r.Invoice, merchant: merchant})
-		if err != nil || !bytes.Equal(data, again) {
-			t.Errorf("%d lines: made again, the bytes differ (%v)", n, err)
-		}
+		expect.True(t, err == nil && bytes.Equal(data, again), "%d lines: made again, the bytes differ (%v)", n, err)
 		if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" {
 			must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("invoice-%d.pdf", n)), data, 0o644))
 		}
 		text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant})
 		for _, s := range r.Sums() {
-			if !strings.Contains(text, s.Name) {
-				t.Errorf("%d lines: no %s", n, s.Name)
-			}
+			expect.True(t, strings.Contains(text, s.Name), "%d lines: no %s", n, s.Name)
 		}
 		if strings.Count(text, "Item ")+1 != n || strings.Contains(text, "SECRET") {
 			t.Errorf("%d lines: %d items, or the memo", n, strings.Count(text, "Item "))
@@ -82,13 +79,9 @@ func TestPDFText(t *testing.T) {
 			command.Stdin = bytes.NewReader(data)
 			out := must.Get(command.Output())(t)
 			for _, want := range []string{"INV-2026-000042", "Akosua Agyemang", "₵ ɛ ɔ ŋ Ɛ Ɔ", "VAT 15%", "NHIL 2.5%", "GETFund 2.5%", "page 1 of"} {
-				if !strings.Contains(string(out), want) {
-					t.Errorf("%d lines: the PDF has no %q", n, want)
-				}
+				expect.True(t, strings.Contains(string(out), want), "%d lines: the PDF has no %q", n, want)
 			}
-			if strings.Contains(string(out), "SECRET") {
-				t.Error("the memo is in the PDF")
-			}
+			expect.True(t, !strings.Contains(string(out), "SECRET"), "the memo is in the PDF")
 		}
 	}
 }
@@ -126,9 +119,7 @@ func TestPDFBillTo(t *testing.T) {
 		want := name == "name" || name == "phone"
 		for _, note := range []*CreditNote{nil, {Number: "CN-2026-000001", Amount: 100}} {
 			text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant, creditNote: note})
-			if got := strings.Contains(text, "BILL TO"); got != want {
-				t.Errorf("%s, credit note %t: the heading is there: %t, want %t", name, note != nil, got, want)
-			}
+			expect.Equal(t, strings.Contains(text, "BILL TO"), want, "%s, credit note %t: the heading is there", name, note != nil)
 		}
 	}
 }
@@ -151,9 +142,7 @@ func TestPDFOfTestMode(t *testing.T) {
 					t.Errorf("%s, live %t: page %d of %d begins with %+v", name, live, i+1, len(pages), page[0])
 				}
 			}
-			if name == "invoice" && len(pages) < 2 {
-				t.Errorf("%d pages", len(pages))
-			}
+			expect.True(t, name != "invoice" || len(pages) >= 2, "%d pages", len(pages))
 		}
 	}
 }
@@ -168,9 +157,7 @@ func TestPDFSurvivesHostileTexts(t *testing.T) {
 	r.Lines.Data[2].Description = strings.Repeat("word ", 100)
 	r.Footer = new(strings.Repeat("x\n", 250))
 	text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant})
-	if strings.ContainsAny(text, "\u202e\u2066\u200f") || !strings.Contains(text, "abcd") {
-		t.Error("turns the direction of writing")
-	}
+	expect.True(t, !strings.ContainsAny(text, "\u202e\u2066\u200f") && strings.Contains(text, "abcd"), "turns the direction of writing")
 	d := contents{invoice: &r.Invoice, merchant: merchant}
 	for i, page := range laid(t, d) {
 		for _, at := range page {
@@ -199,9 +186,7 @@ func TestPDFStamp(t *testing.T) {
 				lines = at.Top
 			case strings.ToUpper(string(status)):
 				stamps++
-				if at.Top+34 > lines {
-					t.Errorf("%s: the stamp is at %.0f and the lines at %.0f", status, at.Top, lines)
-				}
+				expect.True(t, at.Top+34 <= lines, "%s: the stamp is at %.0f and the lines at %.0f", status, at.Top, lines)
 			}
 		}
 		if want := map[bool]int{true: 0, false: 1}[status == Open]; stamps != want || lines == 0 {
@@ -297,12 +282,8 @@ func TestPDFLogo(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		again, err := render(d)
-		if err != nil || !bytes.Equal(data, again) {
-			t.Errorf("%s: made again, the bytes differ (%v)", name, err)
-		}
-		if has := bytes.Contains(data, []byte("/Subtype /Image")); has != (name == "with") {
-			t.Errorf("%s: has a picture: %t", name, has)
-		}
+		expect.True(t, err == nil && bytes.Equal(data, again), "%s: made again, the bytes differ (%v)", name, err)
+		expect.Equal(t, bytes.Contains(data, []byte("/Subtype /Image")), (name == "with"), "%s: has a picture", name)
 		if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" && name == "with" {
 			must.Do(t, os.WriteFile(filepath.Join(dir, "invoice-logo.pdf"), data, 0o644))
 		}
@@ -321,7 +302,5 @@ func TestPDFMarksUnknownLetters(t *testing.T) {
 	command := exec.Command(pdftotext, "-layout", "-", "-")
 	command.Stdin = bytes.NewReader(data)
 	out := must.Get(command.Output())(t)
-	if !strings.Contains(string(out), "Tea (\uFFFD\uFFFD)") || !strings.Contains(string(out), "\u0303") {
-		t.Errorf("got %s", out)
-	}
+	expect.True(t, strings.Contains(string(out), "Tea (\uFFFD\uFFFD)") && strings.Contains(string(out), "\u0303"), "got %s", out)
 }

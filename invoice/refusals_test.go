@@ -183,7 +183,7 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 	testkit.WantCode(t, "send to nobody", testkit.Err(s.Invoices.Send(ctx, s.Caller, s.openInvoice(invoice.Fields{}).ID)), api.InvoiceNoRecipient)
 	testkit.WantCode(t, "finalize nothing", testkit.Err(s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)), api.InvoiceNoLines)
 	testkit.WantCode(t, "finalize nothing at once", testkit.Err(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true})), api.InvoiceNoLines)
-	testkit.WantCode(t, "a receipt to no number", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{Source: "12"})), api.InvalidPhoneNumber)
+	testkit.WantCode(t, "a receipt to no number", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{Phone: "12"})), api.InvalidPhoneNumber)
 	testkit.WantCode(t, "a card that is declined", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})), api.PaymentFailed)
 }
 

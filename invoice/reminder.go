@@ -123,7 +123,7 @@ func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 		if r.Status != Open {
 			more = false
 		} else if come != nil {
-			if _, err := s.notify(tx, r, true); err != nil {
+			if _, err := s.queueMessages(tx, r, true); err != nil {
 				return err
 			}
 			if err := s.recordEvents(tx, r, event.InvoiceSent); err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // Of ten that come together two run at a time, and who cannot wait is told so.
@@ -33,22 +35,16 @@ func TestRenderLimiterBoundsConcurrency(t *testing.T) {
 			t.Error("it ran beside two others")
 			return nil
 		})
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
+		expect.True(t, errors.Is(err, context.DeadlineExceeded), "got %v", err)
 		last := time.Duration(0)
 		for range 10 {
 			last = max(last, <-ended)
 		}
-		if last != 5*time.Second {
-			t.Errorf("the last of ten ended after %s, want 5 s", last)
-		}
+		expect.Equal(t, last, 5*time.Second, "the last of ten ended after %s, want 5 s", last)
 		func() {
 			defer func() { _ = recover() }()
 			_ = p.run(t.Context(), func() error { panic("a broken picture") })
 		}()
-		if len(p) != 0 {
-			t.Errorf("%d places are kept", len(p))
-		}
+		expect.Equal(t, len(p), 0, "%d places are kept", len(p))
 	})
 }

@@ -95,9 +95,7 @@ func TestTransactionRerunStartsTheAutomaticCharge(t *testing.T) {
 	}
 	s.pass(2 * time.Minute) // the worker looks at what takes so long
 	s.pass(48 * time.Hour)
-	if store.between != nil {
-		t.Fatal("no run was dropped")
-	}
+	must.True(t, store.between == nil, "no run was dropped")
 	if is := s.get(draft.ID); is.Status != invoice.Paid {
 		t.Errorf("it is %s", is.Status)
 	}

@@ -168,16 +168,25 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*stora
 	return o, nil
 }
 
-// save writes a changed invoice and records its events. During a charge it leases the
-// invoice again, because the write has ended the lease, and a worker would poll at once.
-func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
+// write writes a changed invoice, which ends its lease.
+func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
 	s.fillDerived(&o.Value)
 	if err := invoices.Replace(tx, o); err != nil {
 		return fmt.Errorf("invoice: write: %w", err)
 	}
-	if r := &o.Value; r.OpenCharge != nil && r.nextWorkAt() != nil && !r.nextWorkAt().After(tx.Now) {
+	return nil
+}
+
+// save writes a changed invoice and records its events. If the open charge is due, a process may
+// be calling the charger, and the write has ended its lease. save then leases the invoice again, or
+// a worker would poll at once.
+func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
+	if err := s.write(tx, o); err != nil {
+		return err
+	}
+	if r := &o.Value; r.OpenCharge != nil && r.dueAt() != nil && !r.dueAt().After(tx.Now) {
 		if err := invoices.Lease(tx, o, s.engine.Clock().Add(work.LeaseDuration)); err != nil {
-			return fmt.Errorf("invoice: hold: %w", err)
+			return fmt.Errorf("invoice: lease: %w", err)
 		}
 	}
 	if len(types) == 0 {

@@ -12,7 +12,7 @@ func TestInvoiceStates(t *testing.T) {
 	for _, from := range all {
 		for _, to := range all {
 			r := record{Invoice: Invoice{Status: from}}
-			entered := r.enter(to)
+			entered := r.enter(to) == nil
 			if entered != allowed[[2]Status{from, to}] {
 				t.Errorf("from %s to %s: %t", from, to, entered)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -35,9 +36,7 @@ func TestStuckChargeIsListed(t *testing.T) {
 				t.Helper()
 				list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t)
 				h := must.Get(s.Health(t.Context()))(t)
-				if h.StuckTest != len(list.Data) || h.StuckLive != 0 {
-					t.Errorf("%d and %d are counted, %d listed", h.StuckTest, h.StuckLive, len(list.Data))
-				}
+				expect.True(t, h.StuckTest == len(list.Data) && h.StuckLive == 0, "%d and %d are counted, %d listed", h.StuckTest, h.StuckLive, len(list.Data))
 				return list.Data
 			}
 			begin := s.Now()
@@ -48,9 +47,7 @@ func TestStuckChargeIsListed(t *testing.T) {
 			}
 			s.pass(time.Second)
 			list := stuck()
-			if len(list) != 1 {
-				t.Fatalf("%d are stuck", len(list))
-			}
+			must.True(t, len(list) == 1, "%d are stuck", len(list))
 			if is := list[0]; is.Record != v.ID || is.Merchant != s.Caller.Merchant || is.Live || !is.SubmittedAt.Equal(begin) || !strings.HasPrefix(is.ID, "att_") || is.Attempts != 2 {
 				t.Errorf("stuck: %+v", is)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -56,26 +57,18 @@ var receipt = message.Email{
 
 func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	p, mailer := newPost(t, nil), &mails{}
-	if p.internal.CanEmail(true) || !p.internal.CanEmail(false) {
-		t.Error("CanEmail is wrong without a Mailer")
-	}
+	expect.True(t, !p.internal.CanEmail(true) && p.internal.CanEmail(false), "CanEmail is wrong without a Mailer")
 	p.email(t, live, receipt, "")
-	if n := p.kept(t, true); n != 0 {
-		t.Errorf("%d e-mails are queued without a Mailer", n)
-	}
+	expect.Equal(t, p.kept(t, true), 0, "e-mails are queued without a Mailer")
 	p.over(p.engine.Store, message.Config{Mailer: mailer})
-	if !p.internal.CanEmail(true) {
-		t.Error("CanEmail is wrong with a Mailer")
-	}
+	expect.True(t, p.internal.CanEmail(true), "CanEmail is wrong with a Mailer")
 
 	// The attachment is asked for when the e-mail goes out, and each time anew.
 	var asked []string
 	missing := errors.New("no such file")
 	p.attach = func(_ context.Context, caller api.Caller, name string) (*message.Attachment, error) {
 		asked = append(asked, name)
-		if caller != live {
-			t.Errorf("asked for %+v", caller)
-		}
+		expect.True(t, caller == live, "asked for %+v", caller)
 		if len(asked) == 1 {
 			return nil, missing
 		}
@@ -83,27 +76,19 @@ func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	}
 	p.email(t, live, receipt, "inv_1")
 	p.email(t, live, message.Email{Text: "To nobody."}, "")
-	if len(asked) != 0 {
-		t.Error("an attachment was made before the e-mail was sent")
-	}
+	expect.Equal(t, len(asked), 0, "an attachment was made before the e-mail was sent")
 	p.pass(t, 0)
-	if len(mailer.sent) != 0 || p.kept(t, true) != 1 {
-		t.Errorf("sent %+v without the attachment", mailer.sent)
-	}
+	expect.True(t, len(mailer.sent) == 0 && p.kept(t, true) == 1, "sent %+v without the attachment", mailer.sent)
 	mailer.fail = 1
 	p.pass(t, 5*time.Second)
 	p.pass(t, 30*time.Second)
-	if len(mailer.sent) != 1 || p.kept(t, true) != 0 {
-		t.Fatalf("sent %+v", mailer.sent)
-	}
+	must.True(t, len(mailer.sent) == 1 && p.kept(t, true) == 0, "sent %+v", mailer.sent)
 	got, want := mailer.sent[0], receipt
 	want.ID, want.Attachments = got.ID, []message.Attachment{{Name: "inv_1.pdf", Type: "application/pdf", Data: []byte("%PDF")}}
 	if diff := cmp.Diff(want, got); diff != "" || got.ID == "" {
 		t.Errorf("sent (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"inv_1", "inv_1", "inv_1"}, asked); diff != "" {
-		t.Errorf("asked (-want +got)\n%s", diff)
-	}
+	expect.Same(t, asked, []string{"inv_1", "inv_1", "inv_1"}, "asked")
 }
 
 // In test mode an e-mail is listed, and sent only where the host gave a Mailer for
@@ -119,13 +104,9 @@ func TestTestEmailIsKeptAndSentOnlyByTestMailer(t *testing.T) {
 	for _, wait := range []time.Duration{0, 5 * time.Second, time.Hour, 24 * time.Hour} {
 		p.pass(t, wait)
 	}
-	if len(mailer.sent) != 1 || len(other.sent) != 0 || mailer.fail != 0 {
-		t.Errorf("sent %+v and, as if live, %+v", mailer.sent, other.sent)
-	}
+	expect.True(t, len(mailer.sent) == 1 && len(other.sent) == 0 && mailer.fail == 0, "sent %+v and, as if live, %+v", mailer.sent, other.sent)
 	list, err := p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail, To: receipt.To})
-	if err != nil || len(list.Data) != 2 || list.Data[0].Subject != "Receipt" || list.Data[0].ID != mailer.sent[0].ID {
-		t.Errorf("listed %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 2 && list.Data[0].Subject == "Receipt" && list.Data[0].ID == mailer.sent[0].ID, "listed %+v, %v", list, err)
 	p.pass(t, 31*24*time.Hour)
 	if n := p.kept(t, false); n != 0 || len(mailer.sent) != 1 {
 		t.Errorf("%d are kept after a month, %d were sent", n, len(mailer.sent))
@@ -152,16 +133,10 @@ func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {
 		return p.internal.Erase(t.Context(), test, "cus_1")
 	})
 	list, err := p.List(t.Context(), test, message.ListParams{Page: api.Page{Limit: 100}})
-	if err != nil || len(list.Data) != 1 || list.Data[0].Text != "To another." {
-		t.Errorf("kept %+v, %v", list, err)
-	}
-	if n := p.kept(t, true); n != 1 {
-		t.Errorf("%d live messages are kept", n)
-	}
+	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].Text == "To another.", "kept %+v, %v", list, err)
+	expect.Equal(t, p.kept(t, true), 1, "live messages are kept")
 	others, err := p.List(t.Context(), api.Caller{Merchant: "mer_2"}, message.ListParams{})
-	if err != nil || len(others.Data) != 1 {
-		t.Errorf("kept of another merchant %+v, %v", others, err)
-	}
+	expect.True(t, err == nil && len(others.Data) == 1, "kept of another merchant %+v, %v", others, err)
 }
 
 // An attempt whose outcome is rolled back and written again counts once, and the next follows
@@ -180,9 +155,7 @@ func TestRerunCountsOneAttempt(t *testing.T) {
 		p.pass(t, min(wait, time.Millisecond))
 	}
 	p.pass(t, time.Hour)
-	if len(texter.sent) != 1 || len(mailer.sent) != 1 || p.kept(t, true) != 0 {
-		t.Errorf("sent %v and %v", texter.sent, mailer.sent)
-	}
+	expect.True(t, len(texter.sent) == 1 && len(mailer.sent) == 1 && p.kept(t, true) == 0, "sent %v and %v", texter.sent, mailer.sent)
 }
 
 // When any operation of the store fails, the call returns the error. A queued message stays
@@ -197,9 +170,7 @@ func TestStoreFailuresLoseNoMessage(t *testing.T) {
 	}
 	store.Each(t, "TextTx", queue)
 	store.Each(t, "List", func() error { _, err := p.List(t.Context(), test, message.ListParams{}); return err })
-	if n := p.kept(t, true); n != 1 {
-		t.Errorf("%d messages are queued", n)
-	}
+	expect.Equal(t, p.kept(t, true), 1, "messages are queued")
 	for k := 1; p.kept(t, true) > 0; k++ {
 		store.FailAt(k)
 		p.now = p.now.Add(time.Hour) // past every lease and wait

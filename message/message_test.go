@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -119,12 +120,8 @@ func TestLiveMessageIsRemovedOnceSent(t *testing.T) {
 	p.queue(t, live, number, "Your code is 123456.")
 	p.queue(t, live, "", "To nobody.")
 	p.pass(t, 0)
-	if len(texter.sent) != 1 || texter.sent[0] != number+" Your code is 123456." {
-		t.Errorf("sent %q", texter.sent)
-	}
-	if n := p.kept(t, true); n != 0 {
-		t.Errorf("%d messages are kept after they were sent", n)
-	}
+	expect.True(t, len(texter.sent) == 1 && texter.sent[0] == number+" Your code is 123456.", "sent %q", texter.sent)
+	expect.Equal(t, p.kept(t, true), 0, "messages are kept after they were sent")
 	if _, err := p.List(t.Context(), live, message.ListParams{}); api.CodeOf(err) != api.PermissionDenied {
 		t.Errorf("live messages are listed: %v", err)
 	}
@@ -140,43 +137,27 @@ func TestFailedMessageIsRetriedThenDropped(t *testing.T) {
 	p.pass(t, 0)
 	for i, wait := range schedule {
 		p.pass(t, wait-time.Millisecond)
-		if tries := 100 - texter.fail; tries != i+1 {
-			t.Errorf("%d tries a moment before try %d", tries, i+2)
-		}
+		expect.Equal(t, 100-texter.fail, i+1, "tries a moment before try %d", i+2)
 		p.pass(t, time.Millisecond)
-		if tries := 100 - texter.fail; tries != i+2 {
-			t.Errorf("%d tries, want %d", tries, i+2)
-		}
+		expect.Equal(t, 100-texter.fail, i+2, "tries, want %d", i+2)
 	}
-	if n := p.kept(t, true); n != 0 {
-		t.Errorf("%d messages are kept after they were given up", n)
-	}
+	expect.Equal(t, p.kept(t, true), 0, "messages are kept after they were given up")
 	p.pass(t, 48*time.Hour)
-	if tries := 100 - texter.fail; tries != len(schedule)+1 {
-		t.Errorf("%d tries in all", tries)
-	}
+	expect.Equal(t, 100-texter.fail, len(schedule)+1, "tries in all")
 	log := p.log.String()
-	if !strings.Contains(log, "outcome=given_up attempt=9") || strings.Contains(log, "241234567") || strings.Contains(log, "Hello") {
-		t.Errorf("the log says\n%s", log)
-	}
+	expect.True(t, strings.Contains(log, "outcome=given_up attempt=9") && !strings.Contains(log, "241234567") && !strings.Contains(log, "Hello"), "the log says\n%s", log)
 	texter.fail = 1
 	p.queue(t, live, number, "Again.")
 	p.pass(t, 0)
 	p.pass(t, 5*time.Second)
-	if len(texter.sent) != 1 {
-		t.Errorf("sent %q after one failure", texter.sent)
-	}
+	expect.Equal(t, len(texter.sent), 1, "sent %q after one failure", texter.sent)
 }
 
 func TestLiveModeWithoutTexterQueuesNothing(t *testing.T) {
 	p := newPost(t, nil)
-	if p.internal.CanText(true) || !p.internal.CanText(false) {
-		t.Error("CanText is wrong")
-	}
+	expect.True(t, !p.internal.CanText(true) && p.internal.CanText(false), "CanText is wrong")
 	p.queue(t, live, number, "Hello.")
-	if n := p.kept(t, true); n != 0 {
-		t.Errorf("%d messages are queued without a Texter", n)
-	}
+	expect.Equal(t, p.kept(t, true), 0, "messages are queued without a Texter")
 }
 
 func TestTestMessageIsKeptForAMonth(t *testing.T) {
@@ -186,14 +167,10 @@ func TestTestMessageIsKeptForAMonth(t *testing.T) {
 	p.queue(t, test, "+233201112223", "Second.")
 	p.pass(t, 30*24*time.Hour-time.Millisecond)
 	list, err := p.List(t.Context(), test, message.ListParams{})
-	if err != nil || len(list.Data) != 2 || list.Data[0].Text != "Second." {
-		t.Errorf("list %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 2 && list.Data[0].Text == "Second.", "list %+v, %v", list, err)
 	for to, want := range map[string]int{"024 123 4567": 1, number: 1, "0249999999": 0, "somebody@example.com": 0} {
 		list, err := p.List(t.Context(), test, message.ListParams{To: to, Kind: message.KindSMS})
-		if err != nil || len(list.Data) != want {
-			t.Errorf("to %s: %+v, %v", to, list, err)
-		}
+		expect.True(t, err == nil && len(list.Data) == want, "to %s: %+v, %v", to, list, err)
 	}
 	if list, err := p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail}); err != nil || len(list.Data) != 0 {
 		t.Errorf("e-mails: %+v, %v", list, err)
@@ -219,9 +196,7 @@ func TestRolledBackMessageIsNotSent(t *testing.T) {
 		return planned
 	})
 	p.pass(t, time.Hour)
-	if !errors.Is(err, planned) || len(texter.sent) != 0 {
-		t.Errorf("got %v, sent %q", err, texter.sent)
-	}
+	expect.True(t, errors.Is(err, planned) && len(texter.sent) == 0, "got %v, sent %q", err, texter.sent)
 }
 
 // explosive is a Texter that panics with the number, as often as it is told.
@@ -241,9 +216,7 @@ func TestPanickingTexterIsRetried(t *testing.T) {
 	p := newPost(t, texter)
 	p.queue(t, live, number, "Hello.")
 	for _, wait := range []time.Duration{0, 5 * time.Second, 30 * time.Second} {
-		if n := p.kept(t, true); n != 1 {
-			t.Errorf("%d messages are kept before the try after %s", n, wait)
-		}
+		expect.Equal(t, p.kept(t, true), 1, "messages are kept before the try after %s", wait)
 		p.pass(t, wait)
 	}
 	if n := p.kept(t, true); n != 0 || texter.left != -1 {
@@ -263,7 +236,5 @@ func TestLiveMessagesWithoutTexterAreDropped(t *testing.T) {
 	p.runner = &work.Runner{Store: p.engine.Store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
 	p.addWorker()
 	p.pass(t, 0)
-	if n := p.kept(t, true); n != 0 {
-		t.Errorf("%d messages are kept", n)
-	}
+	expect.Equal(t, p.kept(t, true), 0, "messages are kept")
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/message"
 )
@@ -16,14 +17,10 @@ func TestGetShowsWholeMessage(t *testing.T) {
 	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Email(tx, "", e, "inv_1") })
 	must.Do(t, err)
 	list, err := p.List(t.Context(), caller, message.ListParams{})
-	if err != nil || len(list.Data) != 1 {
-		t.Fatalf("%+v, %v", list, err)
-	}
+	must.True(t, err == nil && len(list.Data) == 1, "%+v, %v", list, err)
 	read := must.Get(p.Get(t.Context(), caller, list.Data[0].ID))(t)
 	want := message.Detail{Message: list.Data[0], FromName: "Adom", HTML: "<p>GHS 5</p>", Attached: "inv_1"}
-	if *read != want {
-		t.Errorf("got %+v", read)
-	}
+	expect.Equal(t, *read, want, "got %+v", read)
 	for name, c := range map[string]struct {
 		caller api.Caller
 		id     string

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,9 +66,7 @@ func (s *till) take(t *testing.T, caller api.Caller, p payment.Payment, end erro
 		}
 		return end
 	})
-	if !errors.Is(err, end) {
-		t.Fatal(err)
-	}
+	must.True(t, errors.Is(err, end), "%v", err)
 	return kept
 }
 
@@ -79,13 +78,9 @@ func TestCompletedPayments(t *testing.T) {
 		Amount: 1250, PaymentMethod: payment.ServiceWallet, Phone: &masked, QRCode: &code,
 		Reference: "table 7", Metadata: api.Metadata{"note": "<3"},
 	}, nil)
-	if !strings.HasPrefix(kept.ID, "pay_") {
-		t.Errorf("id %s", kept.ID)
-	}
+	expect.True(t, strings.HasPrefix(kept.ID, "pay_"), "id %s", kept.ID)
 	got := must.Get(s.Get(t.Context(), caller, kept.ID))(t)
-	if diff := cmp.Diff(kept, got); diff != "" {
-		t.Errorf("read back (-kept +got):\n%s", diff)
-	}
+	expect.Same(t, got, kept, "read back")
 
 	// The JSON is the API's, and does not name the payer.
 	text := must.Get(json.Marshal(got))(t)
@@ -95,9 +90,7 @@ func TestCompletedPayments(t *testing.T) {
 		"payment_method":"service_wallet","provider":null,"phone":"024****567","qr_code":"qr_1","invoice":null,
 		"reference":"table 7","metadata":{"note":"<3"},"livemode":false,"created_at":"2026-01-31T12:00:00.000Z"}`, kept.ID)
 	must.Do(t, json.Unmarshal([]byte(wanted), &want))
-	if diff := cmp.Diff(want, shown); diff != "" {
-		t.Errorf("JSON (-want +got):\n%s", diff)
-	}
+	expect.Same(t, shown, want, "JSON")
 
 	// Both events carry the payment.
 	list := must.Get(s.events.List(t.Context(), caller, event.ListParams{}))(t)
@@ -110,9 +103,7 @@ func TestCompletedPayments(t *testing.T) {
 			t.Errorf("%s of request %s (-want +got):\n%s", e.Type, *e.Request.ID, diff)
 		}
 	}
-	if diff := cmp.Diff([]event.Type{event.PaymentSucceeded, event.PaymentCreated}, types); diff != "" {
-		t.Errorf("events, newest first (-want +got):\n%s", diff)
-	}
+	expect.Same(t, types, []event.Type{event.PaymentSucceeded, event.PaymentCreated}, "events, newest first")
 }
 
 func TestPaymentRollsBackWithItsTransaction(t *testing.T) {
@@ -186,10 +177,6 @@ func TestExport(t *testing.T) {
 	var b strings.Builder
 	var written []int
 	err := s.Export(t.Context(), caller, payment.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }})
-	if err != nil || strings.Count(b.String(), "\n") != 102 || !strings.Contains(b.String(), ",1.01,GHS,") {
-		t.Errorf("%v\n%s", err, b.String())
-	}
-	if diff := cmp.Diff([]int{100, 101}, written); diff != "" {
-		t.Errorf("told (-want +got)\n%s", diff)
-	}
+	expect.True(t, err == nil && strings.Count(b.String(), "\n") == 102 && strings.Contains(b.String(), ",1.01,GHS,"), "%v\n%s", err, b.String())
+	expect.Same(t, written, []int{100, 101}, "told")
 }

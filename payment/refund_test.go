@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -62,9 +63,7 @@ func TestRefundsAreCounted(t *testing.T) {
 		{-1, api.ParameterInvalid, 0, 1000},
 	} {
 		counted, err := s.refund(t, caller, paid.ID, step.amount)
-		if api.CodeOf(err) != step.code || (err == nil) != (step.code == "") {
-			t.Errorf("refund of %d: %v, want %q", step.amount, err, step.code)
-		}
+		expect.True(t, api.CodeOf(err) == step.code && (err == nil) == (step.code == ""), "refund of %d: %v, want %q", step.amount, err, step.code)
 		if err == nil && (counted.Amount != step.give || counted.Payment.AmountRefunded != step.total || counted.Source.Payer != "acc_payer") {
 			t.Errorf("refund of %d: %+v", step.amount, counted)
 		}
@@ -78,9 +77,7 @@ func TestRefundsAreCounted(t *testing.T) {
 		_, err := s.inside.Refund(tx, paid.ID, &zero)
 		return err
 	})
-	if api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("refund of 0: %v", err)
-	}
+	expect.Equal(t, api.CodeOf(err), api.ParameterInvalid, "refund of 0: %v", err)
 
 	// A failed refund frees its amount, and never more than it counted.
 	for _, step := range []struct {
@@ -106,9 +103,7 @@ func TestRefundsAreCounted(t *testing.T) {
 	}
 	// A refund adds no event to the payment: refunds have their own.
 	list, err := s.events.List(t.Context(), caller, event.ListParams{})
-	if err != nil || len(list.Data) != 4 {
-		t.Errorf("%d events, %v", len(list.Data), err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 4, "%d events, %v", len(list.Data), err)
 }
 
 // For any order of calls, the counted amount is the granted refunds less the failed ones. It is
@@ -152,13 +147,9 @@ func TestSourceOfPayment(t *testing.T) {
 	paid := s.take(t, caller, payment.Payment{Amount: 1}, nil)
 	err := s.engine.View(t.Context(), caller, func(tx *engine.ReadTx) error {
 		from, err := s.inside.Source(tx, engine.Scope(caller), paid.ID)
-		if err != nil || from != (payment.Source{Payer: "acc_payer"}) {
-			t.Errorf("from %+v, %v", from, err)
-		}
+		expect.True(t, err == nil && from == (payment.Source{Payer: "acc_payer"}), "from %+v, %v", from, err)
 		_, err = s.inside.Source(tx, engine.Scope(api.Caller{Merchant: "mer_2"}), paid.ID)
-		if api.CodeOf(err) != api.ResourceMissing {
-			t.Errorf("a stranger: %v", err)
-		}
+		expect.Equal(t, api.CodeOf(err), api.ResourceMissing, "a stranger: %v", err)
 		return nil
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/provider"
@@ -78,9 +79,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 		"cancelled, then paid": {silent, func(t *testing.T, s *shop, id string) {
 			must.Get(s.Disbursements.Cancel(t.Context(), s.Caller, id))(t)
 			err := s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid})
-			if !errors.Is(err, provider.ErrContradicted) {
-				t.Errorf("paid: %v", err)
-			}
+			expect.True(t, errors.Is(err, provider.ErrContradicted), "paid: %v", err)
 		}, "cancelled, and now paid"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,9 +124,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 			}
 			testkit.WantCode(t, "resolved twice", s.Providers.Resolve(t.Context(), made.ID), api.ResourceMissing)
 			after := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
-			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("(-before +after)\n%s", diff)
-			}
+			expect.Same(t, after, before, "the contents of the store")
 			s.Verified()
 		})
 	}

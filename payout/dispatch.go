@@ -18,7 +18,7 @@ func ref(r *record) dispatch.Ref { return dispatch.Ref{Object: r.Object, ID: r.I
 
 func (in *Internal) order(v *transfer.Variant, r *record) *dispatch.Order {
 	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r), Type: dispatch.Transfers, Kind: collection(v).Kind(),
+		Submission: &r.Submission, Ref: ref(r), Flow: dispatch.Transfers, Kind: collection(v).Kind(),
 		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
 	}
 }
@@ -112,11 +112,11 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	switch {
 	case err != nil:
 	case decision == dispatch.Succeeded:
-		err = in.settle(tx, v, found)
+		err = in.bookPaid(tx, v, found)
 	case decision == dispatch.Failed:
 		r.FailureReason = new(dispatch.Truncate(result.Reason.Text(), dispatch.MaxReason))
 		if err = r.enter(Failed); err == nil {
-			err = in.release(tx, v, found)
+			err = in.bookReleased(tx, v, found)
 		}
 	default:
 		err = collection(v).Replace(tx, found)
@@ -124,7 +124,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	return decision, err
 }
 
-// outcome returns the outcome of the order, as the transfer's status implies it.
+// outcome returns the outcome of the order, as the transfer's status implies it. A cancelled
+// transfer is Refused, so that a rail that reports it paid contradicts the booking, and one
+// that refuses it does not.
 func (r *record) outcome() provider.Outcome {
 	switch r.Status {
 	case Succeeded, Completed:
@@ -137,7 +139,7 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// Kind is what the transfers of a kind are stored as.
+// Kind is what the transfers of a variant are stored as.
 func (in *Internal) Kind(v *transfer.Variant) *storage.Kind { return collection(v).Kind() }
 
 // FindOwnOrder returns the order of the caller's with that id. It reads the transfers, since one to
@@ -154,7 +156,7 @@ func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id stri
 
 // Load returns a transfer as hosts see it, and its status as a word.
 func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Transfer, string, error) {
-	t, err := in.Transfer(tx, engine.Scope(tx.Caller), transfer.Of(ref.Object), ref.Record)
+	t, err := in.GetTx(tx, engine.Scope(tx.Caller), transfer.Of(ref.Object), ref.Record)
 	if err != nil {
 		return nil, "", err
 	}
@@ -170,7 +172,7 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	r := &found.Value
 	info := &provider.OrderInfo{Outcome: r.outcome(), Attempts: r.Attempts}
 	info.Amount, _ = r.pesewas()
-	if r.Status == Cancelled { // the rail never got it
+	if r.Status == Cancelled { // for a person, the rail never got it; see outcome
 		info.Outcome = provider.NotFound
 	}
 	if r.SubmittedAt != nil {
@@ -179,9 +181,9 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	return info, nil
 }
 
-// settle books a transfer that has arrived: the reserve leaves the merchant, the
-// amount to the world outside, the fee to the operator.
-func (in *Internal) settle(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
+// bookPaid books a transfer that the rail has paid: the reserve leaves the merchant, the amount
+// to the rail's clearing account, the fee to the operator.
+func (in *Internal) bookPaid(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
 	r := &found.Value
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()
@@ -194,7 +196,7 @@ func (in *Internal) settle(tx *engine.Tx, v *transfer.Variant, found *storage.Ob
 	}
 	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: v.Object + "_settled", Ref: r.ID, At: tx.Now, Moves: moves})
 	if err != nil {
-		return fmt.Errorf("payout: settle: %w", err)
+		return fmt.Errorf("payout: book paid: %w", err)
 	}
 	if err := r.enter(Status(v.Done)); err != nil {
 		return err
@@ -203,8 +205,9 @@ func (in *Internal) settle(tx *engine.Tx, v *transfer.Variant, found *storage.Ob
 	return in.finish(tx, v, found)
 }
 
-// release releases the reserve of a transfer that has failed or was cancelled.
-func (in *Internal) release(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
+// bookReleased releases the reserve of a transfer that has failed or was cancelled, and writes
+// the transfer.
+func (in *Internal) bookReleased(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
 	r := &found.Value
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -65,23 +66,17 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 		test.change(&p)
 		_, err := s.Disbursements.Create(t.Context(), s.Caller, p)
 		var e *api.Error
-		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
-			t.Errorf("%s: got %+v", name, err)
-		}
+		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "%s: got %+v", name, err)
 		_, err = s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 			Amount: p.Amount, Currency: p.Currency, Destination: p.Destination, Description: p.Description, Metadata: p.Metadata, OTPCode: "123456",
 		})
-		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
-			t.Errorf("%s, of a payout: got %+v", name, err)
-		}
+		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "%s, of a payout: got %+v", name, err)
 	}
 	_, err := s.Disbursements.Create(t.Context(), s.Caller, params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567"), Reference: strings.Repeat("r", 101)})
 	testkit.WantCode(t, "a long reference", err, api.ParameterInvalid)
 	for what, purpose := range map[string]payout.Purpose{"no purpose": "", "another purpose": "LOGIN"} {
 		_, err := s.Payouts.RequestOTP(t.Context(), s.Caller, purpose)
-		if api.CodeOf(err) == "" {
-			t.Errorf("%s: %v", what, err)
-		}
+		expect.True(t, api.CodeOf(err) != "", "%s: %v", what, err)
 		if _, err = s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: purpose, Code: "123456"}); api.CodeOf(err) == "" {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -75,7 +75,7 @@ type Limits struct {
 	Min, Max decimal.Decimal
 	// Daily bounds the payouts that a merchant creates in one mode on one day (UTC, Ghana's
 	// time). It leaves out fees, and payouts that failed or were cancelled. Disbursements have no
-	// daily limit.
+	// daily limit: payments.New refuses one.
 	Daily decimal.Decimal
 }
 

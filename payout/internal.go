@@ -27,9 +27,9 @@ type Config struct {
 	Accounts *account.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// Keys are the server's secrets. The first authenticates new one-time codes; the package also
-	// accepts codes of the others.
-	Keys [][]byte
+	// ServerKeys are the server's secrets. The first authenticates new one-time codes; the package
+	// also accepts codes of the others.
+	ServerKeys [][]byte
 	// SingleUse makes a one-time code good for one payout. Otherwise a code is good for 10
 	// minutes.
 	SingleUse bool
@@ -85,6 +85,9 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 		}
 	}
 	in := &Internal{engine: e, events: c.Events, config: c, limits: map[*transfer.Variant]bounds{}}
+	if !c.DisbursementLimits.Daily.IsZero() {
+		return nil, api.Invalid("DisbursementLimits", "DisbursementLimits: disbursements have no daily limit. Leave Daily zero.")
+	}
 	var err error
 	if in.limits[transfer.Payout], err = c.PayoutLimits.bounds("PayoutLimits", minPayout, dailyPayouts); err != nil {
 		return nil, err
@@ -109,7 +112,8 @@ type preparedTransfer struct {
 	target      *target
 }
 
-// Prepare checks a request. reference is nil for a variant that has none. Refusals:
+// Prepare checks a request. It reads and writes nothing. reference is nil for a variant that has
+// none. Refusals:
 // amount_too_small, amount_too_large, invalid_phone_number, invalid_destination, invalid
 // parameters; and service_unavailable in live mode without a rail.
 func (in *Internal) Prepare(live bool, v *transfer.Variant, p CreateParams, reference *string) (*preparedTransfer, error) {
@@ -159,11 +163,11 @@ func (in *Internal) prepareCommon(live bool, v *transfer.Variant, p CreateParams
 	}, nil
 }
 
-// CheckWritable refuses an amount like 1e999999999, whose digits would exhaust the memory.
-// Callers call it before the amount is marshalled for the fingerprint of an idempotency key.
-// No call with such an amount can have succeeded before, so there is no replay to answer.
-func (in *Internal) CheckWritable(v *transfer.Variant, amount decimal.Decimal) error {
-	if money.Writable(amount) {
+// CheckDigits refuses an amount like 1e999999999, whose digits would exhaust the memory. Callers
+// call it before they marshal the amount for the fingerprint of an idempotency key. No call with
+// such an amount can have succeeded before, so none is replayed.
+func (in *Internal) CheckDigits(v *transfer.Variant, amount decimal.Decimal) error {
+	if money.FewDigits(amount) {
 		return nil
 	}
 	_, err := in.limits[v].check(amount)
@@ -261,8 +265,10 @@ func (in *Internal) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to 
 	}
 	r.CompletedAt, r.Due = api.AtOrNil(tx.Now), nil
 	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
-		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
+		return nil, fmt.Errorf("payout: write %s: %w", r.Object, err)
 	}
+	// One event for each status entered. The transfer is made in its final status, so both show it
+	// completed.
 	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Created), statusEvent(p.variant, Completed)); err != nil {
 		return nil, err
 	}
@@ -293,16 +299,16 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	if err := dispatch.Transfers.IndexOpen(tx, ref(r), tx.Now); err != nil {
 		return nil, err
 	}
-	pending := r.Transfer
+	pending := r.Transfer // the answer; what is stored may be processing already
 	if err := in.insertAndSubmit(tx, p.variant, r); err != nil {
 		return nil, err
 	}
 	return &pending, nil
 }
 
-// insertAndSubmit writes a new transfer. If a worker of this process is free, the worker
+// insertAndSubmit writes a new transfer. If this process has a free slot (see [work.Slot]), it
 // submits the transfer right after the commit. The transfer is then written as one that may
-// have been submitted, which spares the transactions in which a worker claims it and counts
+// have been submitted, which spares the transaction in which a worker claims it and counts
 // the attempt. Otherwise it waits for a worker.
 func (in *Internal) insertAndSubmit(tx *engine.Tx, v *transfer.Variant, r *record) error {
 	kind, rail := collection(v).Kind(), in.rail(tx.Caller.Live)
@@ -317,7 +323,7 @@ func (in *Internal) insertAndSubmit(tx *engine.Tx, v *transfer.Variant, r *recor
 	}
 	o, err := collection(v).Insert(tx, engine.Scope(tx.Caller), r.ID, *r)
 	if err != nil {
-		return fmt.Errorf("payout: keep %s: %w", r.Object, err)
+		return fmt.Errorf("payout: write %s: %w", r.Object, err)
 	}
 	if submits {
 		call, err = in.newCall(tx, v, o, rail, true)
@@ -345,8 +351,8 @@ func listing(v *transfer.Variant) engine.Listing[record, Transfer] {
 	}
 }
 
-// Transfer returns one transfer of a variant in a transaction.
-func (in *Internal) Transfer(tx storage.ReadTx, scope storage.Scope, v *transfer.Variant, id string) (*Transfer, error) {
+// GetTx is Get in a transaction.
+func (in *Internal) GetTx(tx storage.ReadTx, scope storage.Scope, v *transfer.Variant, id string) (*Transfer, error) {
 	found, err := engine.GetTx(tx, collection(v), scope, id, v.Object)
 	if err != nil {
 		return nil, err
@@ -382,8 +388,8 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 // Cancel takes back a transfer that was not submitted to the rail yet. Any other is refused
 // with the variant's code.
 func (in *Internal) Cancel(ctx context.Context, caller api.Caller, v *transfer.Variant, id string) (*Transfer, error) {
-	call := engine.Operation{Name: v.Object + ".cancel", Params: id}
-	return engine.Execute(ctx, in.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
+	op := engine.Operation{Name: v.Object + ".cancel", Params: id}
+	return engine.Execute(ctx, in.engine, caller, op, func(tx *engine.Tx) (*Transfer, error) {
 		found, err := engine.GetTx(tx, collection(v), engine.Scope(caller), id, v.Object)
 		if err != nil {
 			return nil, err
@@ -391,7 +397,7 @@ func (in *Internal) Cancel(ctx context.Context, caller api.Caller, v *transfer.V
 		if status := found.Value.Status; found.Value.enter(Cancelled) != nil {
 			return nil, api.Errorf(v.NotCancellable, "", "This %s is %s and can no longer be cancelled.", v.Object, status)
 		}
-		if err := in.release(tx, v, found); err != nil {
+		if err := in.bookReleased(tx, v, found); err != nil {
 			return nil, err
 		}
 		return &found.Value.Transfer, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -60,9 +61,7 @@ func TestRandomLivesMatchTheModel(t *testing.T) {
 				store := on.open(t)
 				play(t, uint64(seed), store)
 				must.Do(t, store.Close())
-				if t.Failed() {
-					t.Fatalf("seed %d", seed)
-				}
+				must.True(t, !t.Failed(), "seed %d", seed)
 			}
 		})
 	}
@@ -134,9 +133,7 @@ func (w *world) step() {
 	case 3:
 		if id := w.pick(); id != "" {
 			_, err := w.svc.Disbursements.Cancel(ctx, w.caller, id)
-			if err != nil && api.CodeOf(err) != api.DisbursementNotCancellable {
-				w.t.Errorf("cancel: %v", err)
-			}
+			expect.True(w.t, err == nil || api.CodeOf(err) == api.DisbursementNotCancellable, "cancel: %v", err)
 		}
 	case 4:
 		for _, c := range w.rail.Callbacks() {
@@ -189,9 +186,7 @@ func (w *world) create() {
 		return
 	}
 	again, err := w.svc.Disbursements.Create(ctx, caller, p)
-	if err != nil || again.ID != made.ID {
-		w.t.Errorf("repeated: %+v, %v", again, err)
-	}
+	expect.True(w.t, err == nil && again.ID == made.ID, "repeated: %+v, %v", again, err)
 }
 
 // pick returns the id of an external transfer, or "".
@@ -208,9 +203,7 @@ func (w *world) pick() string {
 
 func (w *world) notify(id string, r provider.Result) {
 	err := w.svc.Providers.Notify(w.t.Context(), id, r)
-	if err != nil && !errors.Is(err, errShaky) {
-		w.t.Errorf("callback of %s: %v", id, err)
-	}
+	expect.True(w.t, err == nil || errors.Is(err, errShaky), "callback of %s: %v", id, err)
 }
 
 func (w *world) drain() {
@@ -246,26 +239,18 @@ func (w *world) compare() {
 			continue
 		}
 		moved := w.rail.Moved(made.ID)
-		if moved > 1 {
-			w.t.Errorf("%s moved %d times", made.ID, moved)
-		}
+		expect.True(w.t, moved <= 1, "%s moved %d times", made.ID, moved)
 		switch is.Status {
 		case payout.Pending, payout.Processing:
 			reserved += amount + fee
-			if is.Status == payout.Pending && moved > 0 {
-				w.t.Errorf("%s is pending, but has moved", made.ID)
-			}
+			expect.True(w.t, is.Status != payout.Pending || moved <= 0, "%s is pending, but has moved", made.ID)
 		case payout.Completed:
 			spent += amount + fee
 			cleared += amount
 			fees += fee
-			if moved != 1 {
-				w.t.Errorf("%s is completed, but has moved %d times", made.ID, moved)
-			}
+			expect.Equal(w.t, moved, 1, "%s is completed, but has moved %d times", made.ID, moved)
 		case payout.Failed, payout.Cancelled:
-			if moved != 0 {
-				w.t.Errorf("%s is %s, but has moved", made.ID, is.Status)
-			}
+			expect.Equal(w.t, moved, 0, "%s is %s, but has moved", made.ID, is.Status)
 		default:
 			w.t.Errorf("%s is %s", made.ID, is.Status)
 		}
@@ -282,9 +267,7 @@ func (w *world) compare() {
 		{ledger.Clearing(invoice.ChargeClearing, true), back.cleared - w.charged},
 		{ledger.Fees(true), fees},
 	} {
-		if got := w.balance(a.account); got != a.want {
-			w.t.Errorf("%s has %d, want %d", a.account.Name, got, a.want)
-		}
+		expect.Equal(w.t, w.balance(a.account), a.want, "%s", a.account.Name)
 	}
 }
 
@@ -297,13 +280,9 @@ func (w *world) finish() {
 		w.drain()
 	}
 	w.compare()
-	if got := w.balance(ledger.Reserved(w.caller.Merchant, true)); got != 0 {
-		w.t.Errorf("%d pesewas stay reserved", got)
-	}
+	expect.Equal(w.t, w.balance(ledger.Reserved(w.caller.Merchant, true)), 0, "pesewas stay reserved")
 	stuck := must.Get(w.svc.Providers.List(w.t.Context(), api.Caller{Live: true}, provider.ListParams{}))(w.t)
-	if len(stuck.Data) != 0 {
-		w.t.Errorf("orders are stuck: %+v", stuck.Data)
-	}
+	expect.Equal(w.t, len(stuck.Data), 0, "orders are stuck: %+v", stuck.Data)
 	w.events()
 }
 
@@ -324,9 +303,7 @@ func (w *world) events() {
 		if is.Destination.Type == payout.ServiceWallet {
 			want = "[created completed]"
 		}
-		if got := fmt.Sprint(told[made.ID]); got != want {
-			w.t.Errorf("%s is %s and told %s, want %s", made.ID, is.Status, got, want)
-		}
+		expect.Equal(w.t, fmt.Sprint(told[made.ID]), want, "%s is %s and told", made.ID, is.Status)
 	}
 	w.refundEvents(told)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -108,23 +109,17 @@ func (w *world) refund() {
 	case asked > available:
 		want = api.InsufficientBalance
 	}
-	if api.CodeOf(err) != want || err != nil && want == "" {
-		w.t.Errorf("a refund of %d of %d, with %d available: %v, want %q", asked, left, available, err, want)
-	}
+	expect.True(w.t, api.CodeOf(err) == want && (err == nil || want != ""), "a refund of %d of %d, with %d available: %v, want %q", asked, left, available, err, want)
 	if err != nil {
 		return
 	}
-	if made.Amount != asked {
-		w.t.Errorf("%d were to be refunded, and %d are", asked, made.Amount)
-	}
+	expect.Equal(w.t, made.Amount, asked, "%d were to be refunded, and %d are", asked, made.Amount)
 	w.refunds = append(w.refunds, made)
 	if caller.IdempotencyKey == "" {
 		return
 	}
 	again, err := w.svc.Refunds.Create(ctx, caller, p)
-	if err != nil || again.ID != made.ID {
-		w.t.Errorf("repeated: %+v, %v", again, err)
-	}
+	expect.True(w.t, err == nil && again.ID == made.ID, "repeated: %+v, %v", again, err)
 }
 
 func (w *world) refundCallbacks() {
@@ -149,30 +144,20 @@ func (w *world) compareRefunds() (back givenBack) {
 		}
 		if is.Invoice == nil {
 			back.wallet += is.Amount
-			if is.Status != refund.Succeeded {
-				w.t.Errorf("%s goes to a wallet and is %s", is.ID, is.Status)
-			}
+			expect.Equal(w.t, is.Status, refund.Succeeded, "%s goes to a wallet and", is.ID)
 			continue
 		}
 		moved := w.charger.rail.Moved(made.ID)
-		if moved > 1 {
-			w.t.Errorf("%s moved %d times", made.ID, moved)
-		}
+		expect.True(w.t, moved <= 1, "%s moved %d times", made.ID, moved)
 		switch is.Status {
 		case refund.Pending, refund.Processing:
 			back.reserved += is.Amount
-			if is.Status == refund.Pending && moved > 0 {
-				w.t.Errorf("%s is pending, but has moved", made.ID)
-			}
+			expect.True(w.t, is.Status != refund.Pending || moved <= 0, "%s is pending, but has moved", made.ID)
 		case refund.Succeeded:
 			back.cleared += is.Amount
-			if moved != 1 || is.CreditNote == nil {
-				w.t.Errorf("%s has succeeded, but moved %d times, and has the credit note %v", made.ID, moved, is.CreditNote)
-			}
+			expect.True(w.t, moved == 1 && is.CreditNote != nil, "%s has succeeded, but moved %d times, and has the credit note %v", made.ID, moved, is.CreditNote)
 		case refund.Failed:
-			if moved != 0 {
-				w.t.Errorf("%s has failed, but has moved", made.ID)
-			}
+			expect.Equal(w.t, moved, 0, "%s has failed, but has moved", made.ID)
 		}
 	}
 	for _, paid := range w.payments {
@@ -190,8 +175,6 @@ func (w *world) refundEvents(told map[string][]string) {
 	for _, made := range w.refunds {
 		is := must.Get(w.svc.Refunds.Get(w.t.Context(), w.caller, made.ID))(w.t)
 		want := map[refund.Status]string{refund.Succeeded: "[created succeeded]", refund.Failed: "[created failed]"}[is.Status]
-		if got := fmt.Sprint(told[made.ID]); got != want {
-			w.t.Errorf("%s is %s and told %s, want %s", made.ID, is.Status, got, want)
-		}
+		expect.Equal(w.t, fmt.Sprint(told[made.ID]), want, "%s is %s and told", made.ID, is.Status)
 	}
 }

@@ -38,9 +38,9 @@ func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p De
 	if s.engine.Host != nil {
 		return nil, fmt.Errorf("payout: look up a name: %w", api.ErrNetworkInTx)
 	}
-	call := engine.Operation{Name: "account_name.look_up", Params: p}
-	// The call changes nothing, but a caller that gives a key gets the first answer again.
-	return engine.Memoize(ctx, s.engine, caller, call, func() (*AccountName, error) {
+	op := engine.Operation{Name: "account_name.look_up", Params: p}
+	// The call changes nothing, but with an idempotency key a replay gets the stored answer.
+	return engine.RunAndStoreAnswer(ctx, s.engine, caller, op, func() (*AccountName, error) {
 		return s.lookUpName(ctx, caller, p)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -142,9 +143,7 @@ func TestAccountNames(t *testing.T) {
 		s := open(t, payments.Config{Live: payments.Providers{Rail: c.rail}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 		got, err := s.Payouts.LookUpAccountName(t.Context(), live, c.to)
-		if api.CodeOf(err) != c.code || c.code == "" && (err != nil || got.Name != c.want) {
-			t.Errorf("%s: got %+v, %v", name, got, err)
-		}
+		expect.True(t, api.CodeOf(err) == c.code && (c.code != "" || err == nil && got.Name == c.want), "%s: got %+v, %v", name, got, err)
 		var refusal *api.Error
 		if errors.As(err, &refusal) && (strings.Contains(refusal.Param, "destination") || strings.Contains(refusal.Message, "destination.")) {
 			t.Errorf("%s: %v speaks of a destination", name, err)
@@ -183,32 +182,22 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 	} {
 		_, err := s.disburse("5", c.to)
 		var refusal *api.Error
-		if !errors.As(err, &refusal) || refusal.Code != c.code || refusal.Param != c.param {
-			t.Errorf("%s: got %v", name, err)
-		}
+		expect.True(t, errors.As(err, &refusal) && refusal.Code == c.code && refusal.Param == c.param, "%s: got %v", name, err)
 		_, err = s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{Amount: decimal.NewFromInt(5), Destination: c.to, OTPCode: otp})
-		if api.CodeOf(err) != c.code {
-			t.Errorf("%s, as a payout: got %v", name, err)
-		}
+		expect.Equal(t, api.CodeOf(err), c.code, "%s, as a payout: got %v", name, err)
 	}
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	must.Do(t, s.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: live.Merchant, Amount: decimal.NewFromInt(10), Source: "bank"}))
 	_, err := s.Disbursements.Create(t.Context(), live, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: demand(momo("0241234560"), "Kofi Mensah")})
-	if api.CodeOf(err) != api.Unavailable {
-		t.Errorf("a live rail that is down: %v", err)
-	}
+	expect.Equal(t, api.CodeOf(err), api.Unavailable, "a live rail that is down: %v", err)
 	after := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-	if !after.Available.Equal(before.Available.Decimal) || !after.Reserved.IsZero() {
-		t.Errorf("refused transfers left %+v of %+v", after, before)
-	}
+	expect.True(t, after.Available.Equal(before.Available.Decimal) && after.Reserved.IsZero(), "refused transfers left %+v of %+v", after, before)
 	for _, to := range []payout.DestinationParams{
 		demand(momo("0241234560"), "MENSAH Kofi"), demand(momo("0241234560"), "Kofi Mensa"),
 		demand(bank("1234567891"), "Ama Owusu"), demand(wallet, "ama mensah"),
 	} {
 		made, err := s.disburse("5", to)
-		if err != nil || made.Status == payout.Failed {
-			t.Errorf("%s: %+v, %v", to.AccountName, made, err)
-		}
+		expect.True(t, err == nil && made.Status != payout.Failed, "%s: %+v, %v", to.AccountName, made, err)
 		if _, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{Amount: decimal.NewFromInt(5), Destination: to, OTPCode: otp}); err != nil {
 			t.Errorf("%s, as a payout: %v", to.AccountName, err)
 		}
@@ -226,13 +215,9 @@ func TestNameLookupReplays(t *testing.T) {
 	caller.IdempotencyKey, caller.Replayed = "n-1", &replayed
 	for range 2 {
 		got, err := s.Payouts.LookUpAccountName(t.Context(), caller, momo("0241234567"))
-		if err != nil || got.Name != "Kofi Mensah" || got.Number != "024****567" {
-			t.Errorf("got %+v, %v", got, err)
-		}
+		expect.True(t, err == nil && got.Name == "Kofi Mensah" && got.Number == "024****567", "got %+v, %v", got, err)
 	}
-	if asked != 1 || !replayed {
-		t.Errorf("asked %d times, replayed %t", asked, replayed)
-	}
+	expect.True(t, asked == 1 && replayed, "asked %d times, replayed %t", asked, replayed)
 	to := momo("0241234567")
 	to.AccountName, to.MatchName = "Kofi Mensah", true
 	caller.IdempotencyKey = "n-2"
@@ -241,7 +226,5 @@ func TestNameLookupReplays(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if asked != 2 {
-		t.Errorf("asked %d times", asked)
-	}
+	expect.Equal(t, asked, 2, "asked %d times", asked)
 }

@@ -98,8 +98,8 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 	if !s.internal.config.Messages.CanText(caller.Live) {
 		return nil, api.Errorf(api.Unavailable, "", "One-time codes cannot be sent in live mode at the moment. Try again later, or ask the operator.")
 	}
-	call := engine.Operation{Name: "otp.request", Params: purpose}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*OTP, error) {
+	op := engine.Operation{Name: "otp.request", Params: purpose}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*OTP, error) {
 		m, err := s.internal.config.Accounts.Merchant(tx, caller.Merchant)
 		if err != nil {
 			return nil, fmt.Errorf("payout: merchant of a code: %w", err)
@@ -121,7 +121,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 		}
 		digits := sixDigits()
 		o.Code, o.VerifyBy = tx.NewID("otp_"), api.At(tx.Now.Add(otpVerifyWithin))
-		o.MAC = otpMAC(s.internal.config.Keys[0], engine.Scope(caller), purpose, o.Code, digits)
+		o.MAC = otpMAC(s.internal.config.ServerKeys[0], engine.Scope(caller), purpose, o.Code, digits)
 		o.ValidUntil, o.Used, o.Guesses = nil, false, 0
 		if err := otps.Put(tx, found); err != nil {
 			return nil, fmt.Errorf("payout: keep code: %w", err)
@@ -155,20 +155,20 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 		return nil, err
 	}
 	// The fingerprint holds no secret, but must differ for another code. So it uses the MAC.
-	under := func(key []byte) engine.Operation {
+	operation := func(key []byte) engine.Operation {
 		return engine.Operation{Name: "otp.verify", Params: struct {
 			Purpose Purpose `json:"purpose"`
 			Code    []byte  `json:"code"`
 		}{purpose, otpMAC(key, engine.Scope(caller), purpose, "fingerprint", code)}}
 	}
-	call := under(s.internal.config.Keys[0])
-	verified, err := engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*OTP, error) {
-		return s.verifyOTP(ctx, caller, call, purpose, code)
+	op := operation(s.internal.config.ServerKeys[0])
+	verified, err := engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*OTP, error) {
+		return s.verifyOTP(ctx, caller, op, purpose, code)
 	})
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
 		// The server's key may have changed since the first call.
-		for _, key := range s.internal.config.Keys[1:] {
-			if done, _ := engine.Replay[OTP](ctx, s.engine, caller, under(key)); done != nil {
+		for _, key := range s.internal.config.ServerKeys[1:] {
+			if done, _ := engine.Replay[OTP](ctx, s.engine, caller, operation(key)); done != nil {
 				return done, nil
 			}
 		}
@@ -182,13 +182,13 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 }
 
 // verifyOTP runs VerifyOTP for a call that is not a replay.
-func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.Operation, purpose Purpose, code string) (*OTP, error) {
-	right, err := s.checkCode(ctx, caller, purpose, code)
+func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, op engine.Operation, purpose Purpose, code string) (*OTP, error) {
+	codeID, err := s.checkCode(ctx, caller, purpose, code)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*OTP, error) {
-		found, err := s.currentCode(tx, purpose, right)
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*OTP, error) {
+		found, err := s.currentCode(tx, purpose, codeID)
 		if err != nil {
 			return nil, err
 		}
@@ -215,13 +215,13 @@ func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.
 // checkCode compares a code, and returns its id. It counts a wrong one in the transaction of the
 // comparison. So the service compares at most five of many concurrent guesses, and the count
 // stays although the request is refused.
-func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purpose, code string) (right string, err error) {
+func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purpose, code string) (codeID string, err error) {
 	if s.engine.Host != nil {
 		return "", fmt.Errorf("payout: %w", api.ErrSecretInTx)
 	}
 	var refusal *api.Error
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		right, refusal = "", nil
+		codeID, refusal = "", nil
 		found, err := otps.Get(tx, engine.Scope(caller), string(purpose))
 		if errors.Is(err, storage.ErrNotFound) {
 			refusal = api.Errorf(api.OTPInvalid, "code", "No code was requested. Request one with POST /v1/otp/request.")
@@ -242,7 +242,7 @@ func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purp
 			refusal = api.Errorf(api.OTPExpired, "code", "The code has expired. Request a new one.")
 			return nil
 		case s.matchesCode(o, engine.Scope(caller), purpose, code):
-			right = o.Code
+			codeID = o.Code
 			return nil
 		}
 		o.Guesses++
@@ -259,17 +259,17 @@ func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purp
 	if refusal != nil {
 		return "", refusal
 	}
-	return right, nil
+	return codeID, nil
 }
 
 // currentCode reads the code again in the transaction that relies on it. It returns nil if a
 // newer code has replaced the compared one, or if the code is no longer valid.
-func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, right string) (*storage.Object[otp], error) {
+func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, codeID string) (*storage.Object[otp], error) {
 	found, err := otps.Get(tx, engine.Scope(tx.Caller), string(purpose))
 	if err != nil {
 		return nil, fmt.Errorf("payout: read code: %w", err)
 	}
-	if o := &found.Value; o.Code != right || o.Guesses >= otpGuesses || o.expired(tx.Now) {
+	if o := &found.Value; o.Code != codeID || o.Guesses >= otpGuesses || o.expired(tx.Now) {
 		return nil, nil
 	}
 	return found, nil
@@ -293,13 +293,13 @@ func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otp], error) {
 }
 
 // requireOTP refuses a payout unless the compared code is verified.
-func (s *Service) requireOTP(tx *engine.Tx, right string) error {
+func (s *Service) requireOTP(tx *engine.Tx, codeID string) error {
 	var found *storage.Object[otp]
 	var err error
 	if s.engine.Host != nil {
 		found, err = s.verifiedCode(tx)
 	} else {
-		found, err = s.currentCode(tx, ForPayout, right)
+		found, err = s.currentCode(tx, ForPayout, codeID)
 	}
 	if err != nil {
 		return err
@@ -355,7 +355,7 @@ func (o *otp) countSend(now time.Time) error {
 
 // matchesCode reports whether the digits are a code's, under any of the server's keys.
 func (s *Service) matchesCode(o *otp, scope storage.Scope, purpose Purpose, digits string) bool {
-	for _, key := range s.internal.config.Keys {
+	for _, key := range s.internal.config.ServerKeys {
 		if hmac.Equal(o.MAC, otpMAC(key, scope, purpose, o.Code, digits)) {
 			return true
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
@@ -38,9 +39,7 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 func (s *shop) request() string {
 	s.t.Helper()
 	sent := must.Get(s.Payouts.RequestOTP(s.t.Context(), s.Caller, payout.ForPayout))(s.t)
-	if sent.Status != "sent" || sent.Phone != "030****000" || !sent.ExpiresAt.Equal(s.Now().Add(10*time.Minute)) {
-		s.t.Errorf("sent %+v", sent)
-	}
+	expect.True(s.t, sent.Status == "sent" && sent.Phone == "030****000" && sent.ExpiresAt.Equal(s.Now().Add(10*time.Minute)), "sent %+v", sent)
 	list := must.Get(s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: "0301000000"}))(s.t)
 	return sixDigits.FindString(list.Data[0].Text)
 }
@@ -219,9 +218,7 @@ func TestParallelGuesses(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if compared.Load() != 5 || refused.Load() != 9_995 {
-		t.Errorf("%d were compared, %d refused", compared.Load(), refused.Load())
-	}
+	expect.True(t, compared.Load() == 5 && refused.Load() == 9_995, "%d were compared, %d refused", compared.Load(), refused.Load())
 	testkit.WantCode(t, "the right one", s.verify(code), api.OTPAttemptsExceeded)
 }
 
@@ -242,8 +239,6 @@ func TestReplayNeedsNoOTP(t *testing.T) {
 		var replayed bool
 		caller.Replayed = &replayed
 		again, err := s.Payouts.Create(t.Context(), caller, p)
-		if err != nil || again.ID != first.ID || !replayed {
-			t.Errorf("with %q: %+v, %v, replayed %t", otp, again, err, replayed)
-		}
+		expect.True(t, err == nil && again.ID == first.ID && replayed, "with %q: %+v, %v, replayed %t", otp, again, err, replayed)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -32,9 +33,7 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 		t.Helper()
 		store.BetweenAt(2, request)
 		testkit.WantCode(t, what, call(), want)
-		if !store.Heal() {
-			t.Errorf("%s: no code was sent meanwhile", what)
-		}
+		expect.True(t, store.Heal(), "%s: no code was sent meanwhile", what)
 	}
 	request()
 	first := newest()

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
@@ -60,9 +61,7 @@ func TestFeeFollowsAmountAndDestination(t *testing.T) {
 	}
 	s.Fund(s.Caller.Merchant, 30_000)
 	made := must.Get(s.disburse("20000", momo("0241234567")))(t)
-	if made.Fee.String() != "10" {
-		t.Errorf("the fee of 20,000 is %s, want the cap", made.Fee)
-	}
+	expect.Equal(t, made.Fee.String(), "10", "the fee of 20,000 is %s, want the cap", made.Fee)
 	s.Verified()
 }
 
@@ -74,6 +73,7 @@ func TestConfigRefused(t *testing.T) {
 		"more than all":            {Fees: &payout.Fees{BankTransfer: payout.Fee{Percent: decimal.NewFromInt(101)}}},
 		"a negative limit":         {PayoutLimits: payout.Limits{Max: negative}},
 		"min above max":            {PayoutLimits: payout.Limits{Min: decimal.NewFromInt(5), Max: decimal.NewFromInt(4)}},
+		"a daily limit":            {DisbursementLimits: payout.Limits{Daily: decimal.NewFromInt(9)}},
 		"beyond what is an amount": {DisbursementLimits: payout.Limits{Max: decimal.NewFromInt(1_000_000)}},
 	} {
 		testkit.WantCode(t, name, testkit.Err(payments.New(t.Context(), memory.New(), c)), api.ParameterInvalid)
@@ -89,9 +89,7 @@ func TestDailyLimit(t *testing.T) {
 	testkit.WantCode(t, "a pesewa too much", testkit.Err(s.pay(code, 40_01, "0241234567")), api.DailyLimitExceeded)
 	rest := must.Get(s.pay(code, 40_00, "0241234567"))(t)
 	testkit.WantCode(t, "more than all", testkit.Err(s.pay(code, 1_00, "0241234567")), api.DailyLimitExceeded)
-	if _, err := s.disburse("200", momo("0241234567")); err != nil {
-		t.Errorf("a disbursement has no daily limit: %v", err)
-	}
+	expect.NoError(t, testkit.Err(s.disburse("200", momo("0241234567"))), "a disbursement has no daily limit")
 	must.Get(s.Payouts.Cancel(t.Context(), s.Caller, rest.ID))(t)
 	testkit.WantCode(t, "after a cancellation", testkit.Err(s.pay(code, 40_00, "0241234567")), "")
 
@@ -162,20 +160,12 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.InProgress)) // late
-	if err := notify(provider.Refused); !errors.Is(err, provider.ErrContradicted) {
-		t.Errorf("the opposite: %v", err)
-	}
+	expect.ErrorIs(t, notify(provider.Refused), provider.ErrContradicted, "the opposite")
 	is := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
-	if is.Status != payout.Completed || *is.ProviderReference != "theirs" || is.CompletedAt == nil {
-		t.Errorf("got %+v", is)
-	}
-	if !strings.Contains(log.String(), "contradicts") || strings.Contains(log.String(), "1234567") {
-		t.Errorf("log: %s", log.String())
-	}
+	expect.True(t, is.Status == payout.Completed && *is.ProviderReference == "theirs" && is.CompletedAt != nil, "got %+v", is)
+	expect.True(t, strings.Contains(log.String(), "contradicts") && !strings.Contains(log.String(), "1234567"), "log: %s", log.String())
 	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-	if balance.Available.String() != "994.9" || !balance.Reserved.IsZero() {
-		t.Errorf("balance %+v", balance)
-	}
+	expect.True(t, balance.Available.String() == "994.9" && balance.Reserved.IsZero(), "balance %+v", balance)
 	s.Verified()
 }
 
@@ -192,9 +182,7 @@ func TestPanickingRailIsRetried(t *testing.T) {
 	made := must.Get(s.disburse("5", momo("0241234567")))(t)
 	must.Do(t, s.Drain(t.Context()))
 	is := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
-	if is.Status != payout.Processing || strings.Contains(log.String(), "1234567") {
-		t.Errorf("status %s, log %s", is.Status, log.String())
-	}
+	expect.True(t, is.Status == payout.Processing && !strings.Contains(log.String(), "1234567"), "status %s, log %s", is.Status, log.String())
 }
 
 func TestReconcile(t *testing.T) {

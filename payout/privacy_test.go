@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
@@ -63,9 +64,7 @@ func TestWalletNamesAreShortened(t *testing.T) {
 		Amount: decimal.NewFromInt(1), OTPCode: s.verified(),
 		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID, AccountName: s.Consumer.Name, MatchName: true},
 	})
-	if err != nil || paid.Destination.Name != "Ama M." {
-		t.Errorf("got %+v, %v", paid, err)
-	}
+	expect.True(t, err == nil && paid.Destination.Name == "Ama M.", "got %+v, %v", paid, err)
 }
 
 // A merchant may look up a limited number of names in an hour and in a day. Other merchants, the

@@ -41,9 +41,11 @@ type CreateParams struct {
 	Metadata    api.Metadata `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A payout to a wallet or float is completed when it returns; any other is
-// pending, with amount and fee reserved, until a worker submits it to the rail. With an idempotency
-// key it may be repeated safely; a repeated call needs no one-time code.
+// Create sends money out. A payout to a wallet or float is completed when it returns. For any
+// other, amount and fee are reserved, and a worker submits it to the rail, often right after the
+// commit: the answer says pending when the payout may be processing already, which cannot be
+// cancelled. With an idempotency key the call may be repeated safely; a replay needs no one-time
+// code.
 //
 // Refusals: those of a wrong parameter, amount_too_small, amount_too_large,
 // invalid_phone_number, invalid_destination, invalid_service_id,
@@ -57,24 +59,24 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			return nil, err
 		}
 	}
-	if err := s.internal.CheckWritable(transfer.Payout, p.Amount); err != nil {
+	if err := s.internal.CheckDigits(transfer.Payout, p.Amount); err != nil {
 		return nil, err
 	}
-	call := engine.Operation{Name: "payout.create", Params: p}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*Transfer, error) {
-		return s.create(ctx, caller, call, p)
+	op := engine.Operation{Name: "payout.create", Params: p}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Transfer, error) {
+		return s.create(ctx, caller, op, p)
 	})
 }
 
 // create runs Create for a call that is not a replay.
-func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Operation, p CreateParams) (*Transfer, error) {
+func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Operation, p CreateParams) (*Transfer, error) {
 	prepared, err := s.internal.Prepare(caller.Live, transfer.Payout, p, nil)
 	if err != nil {
 		return nil, err
 	}
 	// Only a caller with a valid code may learn whether the recipient exists. So the transaction
 	// checks the code first.
-	var right string
+	var codeID string
 	switch {
 	case s.engine.Host != nil:
 		if p.OTPCode != "" {
@@ -83,9 +85,9 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Ope
 	case p.OTPCode == "":
 		return nil, errNotVerified()
 	default:
-		right, err = s.checkCode(ctx, caller, ForPayout, p.OTPCode)
+		codeID, err = s.checkCode(ctx, caller, ForPayout, p.OTPCode)
 	}
-	if api.CodeOf(err) != "" {
+	if api.IsRefusal(err) {
 		return nil, errNotVerified().WithCause(err)
 	}
 	if err != nil {
@@ -94,8 +96,8 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Ope
 	if err := s.internal.CheckDestination(ctx, caller, prepared); err != nil {
 		return nil, err
 	}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
-		if err := s.requireOTP(tx, right); err != nil {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Transfer, error) {
+		if err := s.requireOTP(tx, codeID); err != nil {
 			return nil, err
 		}
 		var recipient *account.Recipient

@@ -1,6 +1,10 @@
 package payout
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+)
 
 // The test repeats the state machine. The code must refuse every move that is missing here.
 func TestTransferStates(t *testing.T) {
@@ -14,9 +18,7 @@ func TestTransferStates(t *testing.T) {
 		for _, to := range all {
 			r := record{Transfer: Transfer{Status: from}}
 			entered := r.enter(to) == nil
-			if entered != allowed[[2]Status{from, to}] {
-				t.Errorf("from %s to %s: %t", from, to, entered)
-			}
+			expect.Equal(t, entered, allowed[[2]Status{from, to}], "from %s to %s", from, to)
 			if want := map[bool]Status{true: to, false: from}[entered]; r.Status != want {
 				t.Errorf("from %s to %s: it is %s", from, to, r.Status)
 			}

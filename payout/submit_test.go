@@ -32,9 +32,9 @@ func (r slowRail) Status(context.Context, provider.Transfer) (provider.Result, e
 	return provider.Result{Outcome: provider.Paid}, nil
 }
 
-// A free worker submits a transfer right after the commit. Its caller sees it as pending, and
+// A free slot submits a transfer right after the commit. Its caller sees it as pending, and
 // everybody else as processing: the rail may have it, so it cannot be cancelled any more.
-func TestFreeWorkerSubmitsAfterCommit(t *testing.T) {
+func TestFreeSlotSubmitsAfterCommit(t *testing.T) {
 	for name, lost := range map[string]error{"answered": nil, "lost": errors.New("a broken connection")} {
 		t.Run(name, func(t *testing.T) {
 			rail := slowRail{make(chan string, 2), make(chan error)}

@@ -59,7 +59,7 @@ func (s Status) final() bool {
 	return false
 }
 
-// Transfer is a payout or a disbursement.
+// Transfer is a payout or a disbursement. [provider.Transfer] is what the rail gets of one.
 type Transfer struct {
 	ID     string `json:"id"`     // po_…
 	Object string `json:"object"` // "payout" or "disbursement"

@@ -34,7 +34,8 @@ type Order struct {
 	// follow the merchant's clock, which may run ahead in test mode.
 	SubmittedAt time.Time
 	Now         time.Time
-	// Attempts counts the calls for this order, this one included.
+	// Attempts counts the attempts for this order, this one included. One attempt may be two
+	// calls: a status query and, if the provider has never seen the order, a submission.
 	Attempts int
 }
 

@@ -7,7 +7,7 @@ import "context"
 //
 // A Rail carries out two submissions with one id as one transfer, and answers the second
 // with the state of the first. It must be safe for concurrent use: a process calls it for up to
-// 512 payouts of a merchant at once and for 1,024 in all, and for as many disbursements. The
+// 1,024 payouts of a merchant at once and for 2,048 in all, and for as many disbursements. The
 // library calls it outside of any transaction, with a context that ends after 30 seconds.
 //
 // An error means that the outcome is unknown: the provider may have carried out the transfer or
@@ -49,7 +49,7 @@ const (
 	BankTransfer Channel = "bank_transfer"
 )
 
-// Transfer is money that goes out: a payout or a disbursement.
+// Transfer is an external transfer: a payout or a disbursement to mobile money or a bank.
 type Transfer struct {
 	Order
 	Channel Channel

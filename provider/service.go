@@ -65,15 +65,15 @@ type OrderInfo struct {
 	Live           bool
 	// Amount is in pesewas, without our fee.
 	Amount int64
-	// Outcome is what is booked: Paid or Refused; InProgress while the provider has the
-	// order; NotFound if the provider never got it.
+	// Outcome is what is booked: Paid or Refused; InProgress from the first submission on, though
+	// the provider may not have got it; NotFound if the order was never submitted.
 	Outcome Outcome
 	// Contradiction says what is booked and what the provider reported later, such as "failed, and
 	// now paid". It is empty for a stuck order.
 	Contradiction string
-	// Attempts counts how often the order was submitted or asked about.
+	// Attempts counts as in [Order].
 	Attempts  int
 	CreatedAt time.Time
-	// SubmittedAt is when the provider first got the order; zero if it never did.
+	// SubmittedAt is when the order was first submitted; zero if it never was.
 	SubmittedAt time.Time
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -32,14 +33,10 @@ func TestSimulatedCases(t *testing.T) {
 			}
 		}
 		is, _, _ = strings.Cut(is, ":")
-		if !strings.Contains(strings.ToLower(c.Answer), is) {
-			t.Errorf("%s: the table says %q, the rail %s", c.Digits, c.Answer, is)
-		}
+		expect.True(t, strings.Contains(strings.ToLower(c.Answer), is), "%s: the table says %q, the rail %s", c.Digits, c.Answer, is)
 		seen[is] = true
 	}
-	if len(seen) != 7 {
-		t.Errorf("outcomes %v", seen)
-	}
+	expect.Equal(t, len(seen), 7, "outcomes %v", seen)
 }
 
 // What the rail leaves open it decides by the clock or by the second question, or never.
@@ -58,8 +55,6 @@ func TestSimulatedRailDecidesLater(t *testing.T) {
 	} {
 		o := provider.Order{ID: "po_1", CreatedAt: sent, SubmittedAt: sent, Now: sent.Add(c.after), Attempts: c.attempts}
 		result, err := provider.Simulated{}.Status(t.Context(), provider.Transfer{Order: o, Number: "+23324123" + c.digits})
-		if err != nil || result.Outcome != c.want {
-			t.Errorf("%s after %s: %+v, %v, want %s", c.digits, c.after, result, err, c.want)
-		}
+		expect.True(t, err == nil && result.Outcome == c.want, "%s after %s: %+v, %v, want %s", c.digits, c.after, result, err, c.want)
 	}
 }

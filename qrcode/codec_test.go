@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -86,13 +87,9 @@ func TestHostCodecIsUsed(t *testing.T) {
 	s.codec = wallets{}
 	ctx := context.Background()
 	code, err := s.IssueConsumerCode(ctx, s.caller, IssueConsumerCodeParams{Account: s.consumers[0], Type: Dynamic})
-	if err != nil || !strings.HasPrefix(code.Payload, "wallet:cqr_") {
-		t.Fatalf("%+v, %v", code, err)
-	}
+	must.True(t, err == nil && strings.HasPrefix(code.Payload, "wallet:cqr_"), "%+v, %v", code, err)
 	r, err := s.Resolve(ctx, s.caller, code.Payload)
-	if err != nil || r.DisplayName != "Ama M." || r.Type != Dynamic || !r.Active || r.Amount != nil {
-		t.Errorf("%+v, %v", r, err)
-	}
+	expect.True(t, err == nil && r.DisplayName == "Ama M." && r.Type == Dynamic && r.Active && r.Amount == nil, "%+v, %v", r, err)
 	for payload, want := range map[string]api.Code{"wallet:cqr_unknown": api.InvalidConsumerQR, "bank:1": api.InvalidConsumerQR, "": api.ParameterMissing} {
 		if _, err := s.Resolve(ctx, s.caller, payload); api.CodeOf(err) != want {
 			t.Errorf("%q: got %v", payload, err)
@@ -109,9 +106,7 @@ func TestHostCodecIsUsed(t *testing.T) {
 
 func TestAccountIDsAreMasked(t *testing.T) {
 	for id, want := range map[string]string{"acc_0123456789": "acc_****6789", "a": "acc_****a"} {
-		if got := maskAccount(id); got != want {
-			t.Errorf("%q: got %q, want %q", id, got, want)
-		}
+		expect.Equal(t, maskAccount(id), want, "%q", id)
 	}
 }
 

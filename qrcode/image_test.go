@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -88,9 +89,7 @@ func TestSVGScans(t *testing.T) {
 	data := must.Get(qrcode.Draw(payPage, qrcode.SVG, 300))(t)
 	text := string(data)
 	size := regexp.MustCompile(`^<svg xmlns="http://www.w3.org/2000/svg" width="300" height="300" viewBox="0 0 (\d+) (\d+)"`).FindStringSubmatch(text)
-	if size == nil || size[1] != size[2] {
-		t.Fatalf("not a square: %.200s", text)
-	}
+	must.True(t, size != nil && size[1] == size[2], "not a square: %.200s", text)
 	n := must.Get(strconv.Atoi(size[1]))(t)
 	dark := map[image.Point]bool{}
 	for _, run := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-(\d+)z`).FindAllStringSubmatch(text, -1) {
@@ -104,9 +103,7 @@ func TestSVGScans(t *testing.T) {
 		for x := range at[2] {
 			at := image.Pt(at[0]+x, at[1])
 			dark[at] = true
-			if !at.In(image.Rect(4, 4, n-4, n-4)) {
-				t.Errorf("the quiet zone is dark at %v", at)
-			}
+			expect.True(t, at.In(image.Rect(4, 4, n-4, n-4)), "the quiet zone is dark at %v", at)
 		}
 	}
 	if got, err := scan(modules(n, n, func(x, y int) bool { return dark[image.Pt(x, y)] })); err != nil || got != payPage {
@@ -182,8 +179,6 @@ func TestImageOfCode(t *testing.T) {
 		param  string
 	}{{qrcode.PNG, 63, "size"}, {qrcode.SVG, 2049, "size"}, {qrcode.PNG, -1, "size"}, {"gif", 512, "format"}, {"", 512, "format"}} {
 		_, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: test.format, Size: test.size})
-		if api.CodeOf(err) != api.ParameterInvalid || !strings.Contains(fmt.Sprint(err), test.param) {
-			t.Errorf("%s of %d: got %v", test.format, test.size, err)
-		}
+		expect.True(t, api.CodeOf(err) == api.ParameterInvalid && strings.Contains(fmt.Sprint(err), test.param), "%s of %d: got %v", test.format, test.size, err)
 	}
 }

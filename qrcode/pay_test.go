@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,15 +97,11 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	texter := &phones{}
 	s := newStall(t, true, texter)
 	code := s.code(t, qrcode.CreateParams{Reference: "table 7", Metadata: api.Metadata{"round": "2"}})
-	if code.Data != "https://pay.example.com/pay/"+code.ID || code.URL != code.Data+".png" || !code.Livemode {
-		t.Errorf("code %+v", code)
-	}
+	expect.True(t, code.Data == "https://pay.example.com/pay/"+code.ID && code.URL == code.Data+".png" && code.Livemode, "code %+v", code)
 	caller := s.caller
 	caller.IdempotencyKey = "order-1"
 	paid := must.Get(s.pay(t, caller, code.ID, goodPIN, pesewas(123456/100)))(t)
-	if got := s.money(t); got != "37.66 12.34" {
-		t.Errorf("the wallet and the merchant have %s", got)
-	}
+	expect.Equal(t, s.money(t), "37.66 12.34", "the wallet and the merchant have")
 	// A replay with another PIN returns the same payment. It moves no money and sends no message.
 	again, err := s.pay(t, caller, code.ID, "0000", pesewas(1234))
 	if diff := cmp.Diff(paid, again); err != nil || diff != "" {
@@ -117,18 +114,14 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 		"+233301000000: Ama M. paid you GHS 12.34. Payment " + paid.ID + ".",
 	}
 	slices.Sort(texter.sent)
-	if diff := cmp.Diff(want, texter.sent); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	expect.Same(t, texter.sent, want, "messages")
 	if log := s.log.String(); strings.Contains(log, "241000001") || strings.Contains(log, goodPIN) {
 		t.Errorf("the log says %s", log)
 	}
 	if *paid.Phone != "024****001" || *paid.QRCode != code.ID || paid.Reference != "table 7" || paid.Metadata["round"] != "2" || !paid.Livemode {
 		t.Errorf("payment %+v", paid)
 	}
-	if got := s.money(t); got != "37.66 12.34" {
-		t.Errorf("in the end the wallet and the merchant have %s", got)
-	}
+	expect.Equal(t, s.money(t), "37.66 12.34", "in the end the wallet and the merchant have")
 }
 
 // A refused payment leaves money, use count and messages as they were. It is no failed attempt of
@@ -172,14 +165,10 @@ func TestRefusedPayments(t *testing.T) {
 			t.Errorf("%s, with a wrong PIN: got %v", status, err)
 		}
 	}
-	if got := s.money(t); got != "50 0" {
-		t.Errorf("the wallet and the merchant have %s", got)
-	}
+	expect.Equal(t, s.money(t), "50 0", "the wallet and the merchant have")
 	for _, id := range []string{open.ID, fixed.ID, inactive.ID, expired.ID} {
 		c, err := s.QRCodes.Get(t.Context(), s.caller, id)
-		if err != nil || c.UsageCount != 0 {
-			t.Errorf("%s was used %d times, %v", id, c.UsageCount, err)
-		}
+		expect.True(t, err == nil && c.UsageCount == 0, "%s was used %d times, %v", id, c.UsageCount, err)
 	}
 	if list, err := s.Messages.List(t.Context(), s.caller, message.ListParams{}); err != nil || len(list.Data) != 0 {
 		t.Errorf("messages %+v, %v", list, err)
@@ -214,24 +203,16 @@ func TestUsageLimitsUnderConcurrency(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if paid.Load() != limit || full.Load() != payers-limit {
-		t.Errorf("%d paid, %d were refused", paid.Load(), full.Load())
-	}
-	if got := s.money(t); got != "47 3" {
-		t.Errorf("the wallet and the merchant have %s", got)
-	}
+	expect.True(t, paid.Load() == limit && full.Load() == payers-limit, "%d paid, %d were refused", paid.Load(), full.Load())
+	expect.Equal(t, s.money(t), "47 3", "the wallet and the merchant have")
 	got, err := s.QRCodes.Get(t.Context(), s.caller, code.ID)
-	if err != nil || got.UsageCount != limit || got.Active {
-		t.Errorf("code %+v, %v", got, err)
-	}
+	expect.True(t, err == nil && got.UsageCount == limit && !got.Active, "code %+v, %v", got, err)
 	// An activated code is still used up.
 	on := true
 	must.Get(s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{Active: &on}))(t)
 	testkit.WantCode(t, "a used-up code", testkit.Err(s.pay(t, s.caller, code.ID, goodPIN, nil)), api.QRLimitReached)
 	list, err := s.QRCodes.ListPayments(t.Context(), s.caller, code.ID, payment.ListParams{Page: api.Page{Limit: 2}})
-	if err != nil || len(list.Data) != 2 || !list.HasMore || list.URL != "/v1/qr_codes/"+code.ID+"/payments" {
-		t.Errorf("payments %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 2 && list.HasMore && list.URL == "/v1/qr_codes/"+code.ID+"/payments", "payments %+v, %v", list, err)
 	updated, err := s.Events.List(t.Context(), s.caller, event.ListParams{Type: event.QRCodeUpdated})
 	if err != nil || len(updated.Data) != 2 { // the last use deactivated it, and the merchant activated it
 		t.Errorf("%d updates are recorded, %v", len(updated.Data), err)
@@ -262,9 +243,7 @@ func TestUpdateCode(t *testing.T) {
 	}))(t)
 	want := *code
 	want.Name, want.Description, want.ExpiresAt, want.Metadata = name, description, nil, api.Metadata{"b": "2", "c": true}
-	if diff := cmp.Diff(&want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, got, &want, "got")
 	if got, err := s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{}); err != nil || got.Name != name {
 		t.Errorf("no change: %+v, %v", got, err)
 	}
@@ -291,9 +270,7 @@ func TestUpdateCode(t *testing.T) {
 	testkit.WantCode(t, "a list of an odd type", testkit.Err(s.QRCodes.List(t.Context(), s.caller, qrcode.ListParams{Type: "odd"})), api.ParameterInvalid)
 	missing := func(what string, err error) {
 		t.Helper()
-		if api.CodeOf(err) != api.ResourceMissing {
-			t.Errorf("%s: got %v", what, err)
-		}
+		expect.Equal(t, api.CodeOf(err), api.ResourceMissing, "%s: got %v", what, err)
 	}
 	_, err := s.QRCodes.Update(t.Context(), s.caller, "qr_1", qrcode.UpdateParams{})
 	missing("update", err)

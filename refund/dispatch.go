@@ -18,7 +18,7 @@ func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "refund", ID: id,
 
 func (in *Internal) order(r *record) *dispatch.Order {
 	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r.ID), Type: dispatch.Refunds, Kind: refunds.Kind(),
+		Submission: &r.Submission, Ref: ref(r.ID), Flow: dispatch.Refunds, Kind: refunds.Kind(),
 		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
 	}
 }
@@ -93,7 +93,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	switch {
 	case err != nil:
 	case decision == dispatch.Succeeded:
-		err = in.settle(tx, found)
+		err = in.bookPaid(tx, found)
 	case decision == dispatch.Failed:
 		err = in.release(tx, found, result.Reason.Message)
 	default:
@@ -143,9 +143,9 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	return info, nil
 }
 
-// settle books a refund that has arrived. The reserve goes to the provider, which has paid the
-// refund.
-func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
+// bookPaid books a refund that the provider has paid. The reserve goes to the provider's clearing
+// account.
+func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record]) error {
 	r, live := &o.Value, tx.Caller.Live
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
@@ -155,7 +155,7 @@ func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("refund: settle: %w", err)
+		return fmt.Errorf("refund: book paid: %w", err)
 	}
 	if err := r.enter(Succeeded); err != nil {
 		return err

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
@@ -102,14 +101,10 @@ func TestLostRefundStaysReserved(t *testing.T) {
 			m.mu.Unlock()
 			s.pass(time.Minute)
 			is := s.get(r.ID)
-			if is.Status != c.want {
-				t.Errorf("got %+v", is)
-			}
+			expect.Equal(t, is.Status, c.want, "got %+v", is)
 			if c.want == refund.Failed {
 				s.holds("declined", "1025", "0", "1000")
-				if *is.FailureReason != "The card has expired." || s.refunded(r.Payment) != 0 {
-					t.Errorf("got %+v", is)
-				}
+				expect.True(t, *is.FailureReason == "The card has expired." && s.refunded(r.Payment) == 0, "got %+v", is)
 				// The amount may be refunded anew.
 				if whole := s.refund(refund.CreateParams{Invoice: v.ID}); whole.Amount != 25_00 {
 					t.Errorf("all of it is %d", whole.Amount)
@@ -117,18 +112,14 @@ func TestLostRefundStaysReserved(t *testing.T) {
 			} else {
 				s.holds("refunded", "1020", "0", "1000")
 			}
-			if got := fmt.Sprint(m.calls); got != "[false 1 true 2 true 3 true 4 false 4]" {
-				t.Errorf("asked %s", got)
-			}
+			expect.Equal(t, fmt.Sprint(m.calls), "[false 1 true 2 true 3 true 4 false 4]", "asked")
 			for _, o := range m.orders {
 				if o.ID != r.ID || o.Amount != 5_00 || !strings.HasPrefix(o.Charge, "att_") || o.PaymentMethod != "pm_7" ||
 					o.Payment != r.Payment || o.Invoice != v.ID || o.Reason != "Cold" || o.Live || o.SubmittedAt.IsZero() {
 					t.Errorf("told %+v", o)
 				}
 			}
-			if strings.Contains(log.String(), "5556666") {
-				t.Errorf("log: %s", log.String())
-			}
+			expect.True(t, !strings.Contains(log.String(), "5556666"), "log: %s", log.String())
 			s.Verified()
 		})
 	}
@@ -169,14 +160,10 @@ func TestContradictionsBookNothing(t *testing.T) {
 		before := s.get(r.ID)
 		for range 2 {
 			err := s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: then})
-			if !errors.Is(err, provider.ErrContradicted) {
-				t.Errorf("%s, then %s: %v", first, then, err)
-			}
+			expect.True(t, errors.Is(err, provider.ErrContradicted), "%s, then %s: %v", first, then, err)
 		}
 		must.Do(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: first})) // again, late
-		if diff := cmp.Diff(before, s.get(r.ID)); diff != "" {
-			t.Errorf("%s, then %s (-before +after)\n%s", first, then, diff)
-		}
+		expect.Same(t, s.get(r.ID), before, "%s, then %s", first, then)
 		how := fmt.Sprintf("%s, and now %s", before.Status, then)
 		if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), `how="`+how+`"`) || strings.Contains(log.String(), "tried again") {
 			t.Errorf("%s, then %s: the log says: %s", first, then, &log)
@@ -185,9 +172,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 			Queue: "refunds", ID: r.ID, Merchant: s.Caller.Merchant, Records: 1,
 			Outcome: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted,
 		}
-		if len(seen.told) != 2 || seen.told[0] != want {
-			t.Errorf("%s, then %s: the observer is told %+v", first, then, seen.told)
-		}
+		expect.True(t, len(seen.told) == 2 && seen.told[0] == want, "%s, then %s: the observer is told %+v", first, then, seen.told)
 		stuck := func() []provider.OrderInfo {
 			t.Helper()
 			s.pass(24 * time.Hour)
@@ -205,9 +190,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 			t.Errorf("%s, then %s: listed when resolved: %+v", first, then, list)
 		}
 		// The charger repeats what it reported.
-		if err := s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: then}); !errors.Is(err, provider.ErrContradicted) {
-			t.Errorf("%s, then %s again: %v", first, then, err)
-		}
+		expect.ErrorIs(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: then}), provider.ErrContradicted, "%s, then %s again", first, then)
 		if list := stuck(); len(list) != 0 {
 			t.Errorf("%s, then %s: listed again: %+v", first, then, list)
 		}
@@ -257,9 +240,7 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.InProgress)) // late
-	if err := notify(provider.Refused); !errors.Is(err, provider.ErrContradicted) {
-		t.Errorf("the opposite: %v", err)
-	}
+	expect.ErrorIs(t, notify(provider.Refused), provider.ErrContradicted, "the opposite")
 	must.Do(t, s.Providers.Resolve(t.Context(), r.ID))
 	if list := stuck(); len(list) != 0 {
 		t.Errorf("when refunded: %+v", list)
@@ -273,9 +254,7 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	if is := s.get(r.ID); is.Status != refund.Succeeded || *is.ProviderReference != "theirs" {
 		t.Errorf("got %+v", is)
 	}
-	if got := s.told(r.ID); got != "[created succeeded]" {
-		t.Errorf("told %s", got)
-	}
+	expect.Equal(t, s.told(r.ID), "[created succeeded]", "told")
 	s.holds("afterwards", "1000", "0", "1000")
 	s.Verified()
 }
@@ -287,9 +266,7 @@ func TestNoRailReservesNothing(t *testing.T) {
 	_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
 	testkit.WantParam(t, "without a refund rail", err, api.Unavailable, "")
 	s.holds("afterwards", "1025", "0", "1000")
-	if got := s.refunded(*v.Payment); got != 0 {
-		t.Errorf("%d pesewas are refunded", got)
-	}
+	expect.Equal(t, s.refunded(*v.Payment), 0, "pesewas are refunded")
 }
 
 // When the host removes a charger, its refunds stay as they are until it is back.
@@ -306,9 +283,7 @@ func TestRemovedRailKeepsRefundsPending(t *testing.T) {
 	without := must.Get(payments.New(t.Context(), store, config))(t)
 	s.Pass(time.Minute)
 	must.Do(t, without.Drain(t.Context()))
-	if !strings.Contains(log.String(), "no provider is configured") {
-		t.Errorf("log: %s", log.String())
-	}
+	expect.True(t, strings.Contains(log.String(), "no provider is configured"), "log: %s", log.String())
 	s.holds("without", "1000", "25", "1000")
 	m.says(provider.Result{Outcome: provider.Paid}, nil)
 	s.pass(15 * time.Minute)

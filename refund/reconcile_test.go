@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
@@ -43,9 +44,7 @@ func TestReconcile(t *testing.T) {
 				continue
 			}
 			refs = append(refs, d.Order.ID)
-			if d.Order.Merchant != s.Caller.Merchant {
-				t.Errorf("%s is of %q", d.Order.ID, d.Order.Merchant)
-			}
+			expect.True(t, d.Order.Merchant == s.Caller.Merchant, "%s is of %q", d.Order.ID, d.Order.Merchant)
 		}
 		return refs
 	}

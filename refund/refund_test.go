@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/shopspring/decimal"
@@ -36,12 +37,8 @@ func TestRefundToWallet(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 		s.holds("partly refunded", "1007.5", "0", "992.5")
-		if got := s.refunded(paid.ID); got != 5_00 {
-			t.Errorf("%d pesewas are refunded", got)
-		}
-		if got := s.told(r.ID); got != "[created succeeded]" {
-			t.Errorf("told %s", got)
-		}
+		expect.Equal(t, s.refunded(paid.ID), 5_00, "pesewas are refunded")
+		expect.Equal(t, s.told(r.ID), "[created succeeded]", "told")
 		// The refund was never in another status than the one that both events show.
 		want := must.Get(json.Marshal(r))(t)
 		for e, err := range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
@@ -57,9 +54,7 @@ func TestRefundToWallet(t *testing.T) {
 		_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(7_51))})
 		testkit.WantParam(t, "more than is left", err, api.AmountTooLarge, "amount")
 		rest := s.refund(refund.CreateParams{Payment: paid.ID})
-		if rest.Amount != 7_50 || rest.Reason != nil {
-			t.Errorf("the rest is %+v", rest)
-		}
+		expect.True(t, rest.Amount == 7_50 && rest.Reason == nil, "the rest is %+v", rest)
 		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
 		testkit.WantParam(t, "once more", err, api.PaymentRefunded, "")
 		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
@@ -67,9 +62,7 @@ func TestRefundToWallet(t *testing.T) {
 		s.holds("refunded", "1000", "0", "1000")
 
 		list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: paid.ID}))(t)
-		if len(list.Data) != 2 || list.Data[0].ID != rest.ID || list.Data[1].ID != r.ID || list.URL != "/v1/refunds" {
-			t.Errorf("listed %+v", list)
-		}
+		expect.True(t, len(list.Data) == 2 && list.Data[0].ID == rest.ID && list.Data[1].ID == r.ID && list.URL == "/v1/refunds", "listed %+v", list)
 		for what, p := range map[string]refund.ListParams{
 			"another payment": {Payment: "pay_1"}, "an invoice": {Invoice: "inv_1"}, "failed": {Status: refund.Failed},
 		} {
@@ -130,9 +123,7 @@ func TestRefusedRefunds(t *testing.T) {
 	testkit.WantParam(t, "a closed wallet", err, api.AccountNotFound, "")
 
 	// A refused refund counts for nothing.
-	if got := s.refunded(paid.ID); got != 0 {
-		t.Errorf("%d pesewas are refunded", got)
-	}
+	expect.Equal(t, s.refunded(paid.ID), 0, "pesewas are refunded")
 	must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
 		Amount:      decimal.New(1003_01, -2),
 		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
@@ -166,9 +157,7 @@ func TestConcurrentRefundsNeverExceedPayment(t *testing.T) {
 					testkit.WantParam(t, what, err, api.AmountTooLarge, "amount")
 				}
 			}
-			if won != 10 {
-				t.Errorf("%s: %d of 50 were made", what, won)
-			}
+			expect.Equal(t, won, 10, "%s: %d of 50 were made", what, won)
 			must.Do(t, s.Drain(t.Context()))
 			list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Page: api.Page{Limit: 1}}))(t)
 			if got := s.refunded(list.Data[0].Payment); got != 10_00 {
@@ -217,9 +206,7 @@ func TestConcurrentRefundsAndPayoutsShareBalance(t *testing.T) {
 		}
 		must.Do(t, s.Drain(t.Context()))
 		b := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-		if won != 10 || !b.Available.IsZero() || !b.Reserved.IsZero() {
-			t.Errorf("%d were made, %s and %s are left", won, b.Available, b.Reserved)
-		}
+		expect.True(t, won == 10 && b.Available.IsZero() && b.Reserved.IsZero(), "%d were made, %s and %s are left", won, b.Available, b.Reserved)
 		s.Verified()
 	})
 }
@@ -233,9 +220,7 @@ func TestReplayedRefunds(t *testing.T) {
 	var replayed bool
 	caller.Replayed = &replayed
 	again, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
-	if err != nil || again.ID != first.ID || !replayed {
-		t.Errorf("got %+v, %v, replayed %t", again, err, replayed)
-	}
+	expect.True(t, err == nil && again.ID == first.ID && replayed, "got %+v, %v, replayed %t", again, err, replayed)
 	_, err = s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
 	testkit.WantParam(t, "another request", err, api.IdempotencyKeyReused, "")
 	s.holds("afterwards", "1000", "0", "1000")
@@ -275,9 +260,7 @@ func TestRefundThroughCharger(t *testing.T) {
 			if is.Status != c.status || is.ProviderReference == nil || *is.ProviderReference != "SIM-"+r.ID || (is.CompletedAt == nil) == (c.status == refund.Succeeded) {
 				t.Errorf("%s: %+v", method, is)
 			}
-			if got := s.told(r.ID); got != c.told {
-				t.Errorf("%s: told %s", method, got)
-			}
+			expect.Equal(t, s.told(r.ID), c.told, "%s: told", method)
 			shown := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t)
 			if c.status == refund.Failed {
 				if is.FailureReason == nil || is.CreditNote != nil || s.refunded(r.Payment) != 0 || shown.AmountRefunded != 0 {
@@ -317,13 +300,9 @@ func TestInvoicesShowRefunds(t *testing.T) {
 		t.Errorf("got %+v", h)
 	}
 	address, err := s.Refunds.CreditNote(t.Context(), s.Caller, first.ID)
-	if err != nil || address != v.HostedURL+"/credit_notes/"+first.ID {
-		t.Errorf("got %s, %v", address, err)
-	}
+	expect.True(t, err == nil && address == v.HostedURL+"/credit_notes/"+first.ID, "got %s, %v", address, err)
 	data, name, err := s.Invoices.HostedCreditNote(t.Context(), token, first.ID)
-	if err != nil || name != "CN-2026-000001.pdf" || !strings.HasPrefix(string(data), "%PDF-") {
-		t.Errorf("got %s, %v", name, err)
-	}
+	expect.True(t, err == nil && name == "CN-2026-000001.pdf" && strings.HasPrefix(string(data), "%PDF-"), "got %s, %v", name, err)
 	other := s.paidInvoice(1_00, "")
 	_, elsewhere, _ := strings.Cut(other.HostedURL, "/invoice/")
 	_, _, err = s.Invoices.HostedCreditNote(t.Context(), elsewhere, first.ID)
@@ -340,9 +319,7 @@ func TestInvoicesShowRefunds(t *testing.T) {
 			found++
 		}
 	}
-	if found != 4 {
-		t.Errorf("the customer is told %d times, want twice by e-mail and by SMS", found)
-	}
+	expect.Equal(t, found, 4, "the customer is told %d times, want twice by e-mail and by SMS", found)
 	if _, name, err := s.Invoices.CreditNotePDF(t.Context(), s.Caller, second.ID); err != nil || name != "CN-2026-000002.pdf" {
 		t.Errorf("the credit note is the file %q, %v", name, err)
 	}
@@ -356,9 +333,7 @@ func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 	must.Get(s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}))(t)
 	s.holds("paid", "1025", "0", "975")
 	r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00))})
-	if r.Status != refund.Succeeded || r.CreditNote == nil || *r.CreditNote != "CN-2026-000001" || r.PaymentMethod != payment.ServiceWallet {
-		t.Errorf("got %+v", r)
-	}
+	expect.True(t, r.Status == refund.Succeeded && r.CreditNote != nil && *r.CreditNote == "CN-2026-000001" && r.PaymentMethod == payment.ServiceWallet, "got %+v", r)
 	s.holds("refunded", "1020", "0", "980")
 	sms := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}}))(t)
 	if !strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number) {

@@ -90,8 +90,8 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	call := engine.Operation{Name: "refund.create", Params: p}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Refund, error) {
+	op := engine.Operation{Name: "refund.create", Params: p}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Refund, error) {
 		return s.internal.create(tx, p)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -87,9 +88,7 @@ func (s *shop) holds(what, available, reserved, wallet string) {
 func (s *shop) refunded(payment string) int64 {
 	s.t.Helper()
 	p := must.Get(s.Payments.Get(s.t.Context(), s.Caller, payment))(s.t)
-	if p.Status != "completed" {
-		s.t.Errorf("the payment is %s", p.Status)
-	}
+	expect.Equal(s.t, p.Status, "completed", "the payment")
 	return p.AmountRefunded
 }
 

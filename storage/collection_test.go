@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
@@ -58,16 +59,12 @@ func TestPutInsertsOrReplaces(t *testing.T) {
 		want(t, "Update", store.Update(t.Context(), func(tx storage.Tx) error {
 			o, err := tasks.GetOrNew(tx, shop, "t_1")
 			want(t, "GetOrNew", err, nil)
-			if o.Version != version || o.Scope != shop || o.ID != "t_1" {
-				t.Errorf("got %+v, want version %d", o, version)
-			}
+			expect.True(t, o.Version == version && o.Scope == shop && o.ID == "t_1", "got %+v, want version %d", o, version)
 			o.Value.Name = fmt.Sprint("named ", version)
 			want(t, "Put", tasks.Put(tx, o), nil)
 			want(t, "Put of an old version", tasks.Put(tx, &storage.Object[task]{Scope: shop, ID: "t_1", Version: version + 9}), storage.ErrConflict)
 			want(t, "Put of one that is there", tasks.Put(tx, &storage.Object[task]{Scope: shop, ID: "t_1"}), storage.ErrExists)
-			if o.Version != version+1 {
-				t.Errorf("Put left version %d", o.Version)
-			}
+			expect.Equal(t, o.Version, version+1, "Put left version")
 			return nil
 		}), nil)
 	}
@@ -81,22 +78,16 @@ func TestCollectionReadsAndWritesObjects(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if diff := cmp.Diff(&storage.Object[task]{Scope: shop, ID: "t_1", Version: 1, Value: task{Name: text, Token: "secret"}}, o, read); diff != "" {
-			t.Errorf("Insert (-want +got):\n%s", diff)
-		}
+		expect.Equal(t, cmp.Diff(&storage.Object[task]{Scope: shop, ID: "t_1", Version: 1, Value: task{Name: text, Token: "secret"}}, o, read), "", "Insert (-want +got)")
 		o.Value.Due = noon
 		want(t, "Replace", tasks.Replace(tx, o), nil)
 		want(t, "Replace again, with the version that it left", tasks.Replace(tx, o), nil)
-		if o.Version != 3 {
-			t.Errorf("version: got %d, want 3", o.Version)
-		}
+		expect.Equal(t, o.Version, 3, "version: got %d, want 3", o.Version)
 
 		stale := *o
 		stale.Version = 1
 		want(t, "Replace with an old version", tasks.Replace(tx, &stale), storage.ErrConflict)
-		if stale.Version != 1 {
-			t.Errorf("version after a conflict: got %d, want 1", stale.Version)
-		}
+		expect.Equal(t, stale.Version, 1, "version after a conflict: got %d, want 1", stale.Version)
 		want(t, "Delete with an old version", tasks.Delete(tx, &stale), storage.ErrConflict)
 		_, err = tasks.Insert(tx, shop, "t_2", task{Name: text})
 		want(t, "Insert of a taken key", err, storage.ErrExists)
@@ -119,9 +110,7 @@ func TestCollectionReadsAndWritesObjects(t *testing.T) {
 		} {
 			got, err := find()
 			want(t, what, err, nil)
-			if diff := cmp.Diff(wanted, got, read); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", what, diff)
-			}
+			expect.Equal(t, cmp.Diff(wanted, got, read), "", "%s (-want +got)", what)
 		}
 		_, err := tasks.Get(tx, shop, "t_9")
 		want(t, "Get of nothing", err, storage.ErrNotFound)
@@ -137,9 +126,7 @@ func TestCollectionReadsAndWritesObjects(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if len(claimed) != 1 || claimed[0].Version != 4 {
-			t.Fatalf("Claim: got %+v, want one of version 4", claimed)
-		}
+		must.True(t, len(claimed) == 1 && claimed[0].Version == 4, "Claim: got %+v, want one of version 4", claimed)
 		want(t, "Delete", tasks.Delete(tx, claimed[0]), nil)
 		_, err = tasks.Claim(tx, storage.Claim{})
 		want(t, "a wrong Claim", err, storage.ErrInvalid)
@@ -207,9 +194,7 @@ func TestCollectionList(t *testing.T) {
 func TestBackfillDerivesColumns(t *testing.T) {
 	columns, err := tasks.Kind().Backfill([]byte(`{"name":"a","due":"2026-01-31T12:00:00Z"}`))
 	want(t, "Backfill", err, nil)
-	if diff := cmp.Diff([]any{"a", nil, noon}, columns); diff != "" {
-		t.Errorf("columns (-want +got):\n%s", diff)
-	}
+	expect.Same(t, columns, []any{"a", nil, noon}, "columns")
 	if _, err := tasks.Kind().Backfill([]byte(`{"name":`)); err == nil {
 		t.Error("Backfill of half a document succeeds")
 	}
@@ -269,14 +254,10 @@ func TestVerbatimFieldIsStoredUnchanged(t *testing.T) {
 				return err
 			}
 			r, err := tx.Get(wraps.Kind(), storage.Scope{}, "w")
-			if string(r.Data) != string(doc) {
-				t.Errorf("kept %s, want %s", r.Data, doc)
-			}
+			expect.Equal(t, string(r.Data), string(doc), "kept %s, want %s", r.Data, doc)
 			return err
 		})
 		want(t, "Update", err, nil)
-		if string(v.Doc) != before {
-			t.Errorf("changed to %s", v.Doc)
-		}
+		expect.Equal(t, string(v.Doc), before, "changed to %s", v.Doc)
 	}
 }

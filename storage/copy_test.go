@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -94,9 +93,7 @@ func (b *viewCounterTx) Postings(after string, limit int) ([]storage.Booked, err
 func TestCopyReadsInShortViews(t *testing.T) {
 	src, dst := &viewCounter{Store: filledStore(t, 2500)}, memory.New()
 	must.Do(t, storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, nil))
-	if src.longest != 1 {
-		t.Errorf("a View reads %d pages", src.longest)
-	}
+	expect.Equal(t, src.longest, 1, "a View reads %d pages", src.longest)
 	sameStores(t, src.Store, dst)
 }
 
@@ -127,9 +124,7 @@ func sameStores(t *testing.T, src, dst storage.Store) {
 		}))
 		return all
 	}
-	if diff := cmp.Diff(read(src), read(dst)); diff != "" {
-		t.Errorf("(-source +copy)\n%s", diff)
-	}
+	expect.Same(t, read(dst), read(src), "the copy")
 }
 
 // A copy is right with more accounts than it remembers.

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -16,9 +15,7 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 // want checks an error by errors.Is; nil wants none.
 func want(t *testing.T, what string, got, wanted error) {
 	t.Helper()
-	if wanted == nil && got != nil || wanted != nil && !errors.Is(got, wanted) {
-		t.Errorf("%s: got error %v, want %v", what, got, wanted)
-	}
+	expect.True(t, (wanted != nil || got == nil) && (wanted == nil || errors.Is(got, wanted)), "%s: got error %v, want %v", what, got, wanted)
 }
 
 func everyType() *storage.Kind {
@@ -129,16 +126,12 @@ func TestKindCheckKey(t *testing.T) {
 	} {
 		got, err := k.CheckKey(test.key, test.values)
 		want(t, test.what, err, test.want)
-		if err == nil && got != k.Key(test.key) {
-			t.Errorf("%s: got key %v", test.what, got)
-		}
+		expect.True(t, err != nil || got == k.Key(test.key), "%s: got key %v", test.what, got)
 	}
 	values := []any{noon.Add(1)}
 	_, err := k.CheckKey("due", values)
 	want(t, "a time to be rounded", err, nil)
-	if diff := cmp.Diff([]any{noon}, values); diff != "" {
-		t.Errorf("values (-want +got):\n%s", diff)
-	}
+	expect.Same(t, values, []any{noon}, "values")
 }
 
 func TestKindCheckQuery(t *testing.T) {

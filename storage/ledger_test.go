@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -62,15 +62,9 @@ func TestPostingCheckSorts(t *testing.T) {
 	p := posting(passed...)
 	p.At = noon.Add(1999 * time.Microsecond)
 	want(t, "Check", p.Check(), nil)
-	if diff := cmp.Diff([]storage.Move{move("B", 1), move("a", -2), move("b", 1)}, p.Moves); diff != "" {
-		t.Errorf("moves (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]storage.Move{move("b", 1), move("B", 1), move("a", -2)}, passed); diff != "" {
-		t.Errorf("the caller's moves (-want +got):\n%s", diff)
-	}
-	if !p.At.Equal(noon.Add(time.Millisecond)) {
-		t.Errorf("time: got %v, want it down to the millisecond", p.At)
-	}
+	expect.Same(t, p.Moves, []storage.Move{move("B", 1), move("a", -2), move("b", 1)}, "moves")
+	expect.Same(t, passed, []storage.Move{move("b", 1), move("B", 1), move("a", -2)}, "the caller's moves")
+	expect.True(t, p.At.Equal(noon.Add(time.Millisecond)), "time: got %v, want it down to the millisecond", p.At)
 }
 
 // TestPostingCheckAgreesWithBigInt compares with sums that cannot wrap.
@@ -134,9 +128,7 @@ func TestApplyMovesMoney(t *testing.T) {
 		}
 		wanted := test.now
 		wanted.Amount, wanted.Entries = test.sum, 4
-		if got != wanted {
-			t.Errorf("%s: got %+v, want %+v", test.what, got, wanted)
-		}
+		expect.Equal(t, got, wanted, "%s", test.what)
 	}
 
 	got, err := storage.Apply(storage.Balance{}, guarded(4))

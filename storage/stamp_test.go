@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -88,9 +90,7 @@ func writeCrate(t fataler, kind *storage.Kind, write func(storage.Tx) error) (do
 			return err
 		})
 	}
-	if err := errors.Join(err, store.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, store.Close()))
 	return document
 }
 
@@ -121,13 +121,9 @@ func TestShownEqualsEncoding(t *testing.T) {
 			t.Fatalf("%s: %v", document, err)
 		}
 		want, err := plainjson.Marshal(r.crate)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got := storage.Shown[crate](crateRecords, document)
-		if "{"+string(got)+"}" != string(want) {
-			t.Fatalf("document %s\ngot  {%s}\nwant %s", document, got, want)
-		}
+		must.True(t, "{"+string(got)+"}" == string(want), "document %s\ngot  {%s}\nwant %s", document, got, want)
 	})
 }
 
@@ -135,9 +131,7 @@ func TestShownEqualsEncoding(t *testing.T) {
 // unless it has members that this program does not know.
 func TestOtherDocumentsAreDecodedUntilReplaced(t *testing.T) {
 	plain, err := plainjson.Marshal(crateRecord{crate: crate{ID: "p"}, Route: "r"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	stamped := string(writeCrate(t, crateRecords.Kind(), func(tx storage.Tx) error {
 		_, err := crateRecords.Insert(tx, shop, "p", crateRecord{crate: crate{ID: "p"}, Route: "r"})
 		return err
@@ -173,9 +167,7 @@ func TestOtherDocumentsAreDecodedUntilReplaced(t *testing.T) {
 		if test.stays != (got == nil) || !test.stays && !strings.HasSuffix(string(got), `"gift":true`) {
 			t.Errorf("%s: replaced by %s, Shown takes %s", name, replaced, got)
 		}
-		if !json.Valid(replaced) || strings.Count(string(replaced), `"_"`) > 1 {
-			t.Errorf("%s: replaced by %s", name, replaced)
-		}
+		expect.True(t, json.Valid(replaced) && strings.Count(string(replaced), `"_"`) <= 1, "%s: replaced by %s", name, replaced)
 	}
 }
 

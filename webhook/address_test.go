@@ -64,4 +64,18 @@ func TestUnsafeURLsAreRefused(t *testing.T) {
 			}
 		}
 	}
+	for _, host := range []string{
+		"127.0.1", "017700000001", "127.0.0.1.", "localhost.", "0", "[0:0:0:0:0:0:0:1]", "[::127.0.0.1]", "172.16.0.1", "0xa9fea9fe", "[::ffff:a9fe:a9fe]", "printer.local",
+		"224.0.0.1", "255.255.255.255", "198.18.0.1", "192.0.2.1", "１２７.0.0.1", "127。0。0。1", "127.0.0.1:22", "user@127.0.0.1", "example.com@127.0.0.1", "127.0.0.1\\@example.com",
+		"%31%32%37.0.0.1", "127.0.0.1%2eexample.com", "[::1", " 127.0.0.1", "example.com#@127.0.0.1",
+	} {
+		if err := checkURL("https://"+host+"/h", true); api.CodeOf(err) != api.WebhookURLInvalid {
+			t.Errorf("%s in live mode: %v", host, err)
+		}
+	}
+	for _, scheme := range []string{"file", "gopher", "data", "unix", "HTTPS+x"} {
+		if err := checkURL(scheme+"://example.com/h", false); api.CodeOf(err) != api.WebhookURLInvalid {
+			t.Errorf("%s: %v", scheme, err)
+		}
+	}
 }

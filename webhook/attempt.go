@@ -31,17 +31,18 @@ var retrySchedule = retry.Schedule{
 // switches it off.
 const disableAfter = 5 * 24 * time.Hour
 
-// outgoing is a delivery that this process has claimed, with what its attempt needs.
+// outgoing is a delivery that this process has at hand, claimed or started by the fan-out, with
+// what its attempt needs.
 type outgoing struct {
 	*storage.Object[Delivery]
 	caller   api.Caller
 	endpoint *endpointRecord // nil when the endpoint is off or gone, or the event was removed
 	body     []byte          // the event as JSON; nil until it is read
 	now      time.Time
-	// reserved says that the fan-out reserved room in the limiter.
+	// reserved says that the fan-out reserved room to wait in the limiter.
 	reserved bool
-	// leasedEvent is set if the delivery is not stored yet; its first outcome inserts it.
-	leasedEvent *leasedEvent
+	// partlyStored is set if the delivery is not stored yet; its first outcome inserts it.
+	partlyStored *partlyStored
 	// stopRenewal stops renewing the lease of a delivery that the fan-out stored. What is left of
 	// the lease covers the write of the outcome.
 	stopRenewal func()
@@ -57,16 +58,16 @@ func (s *Service) attemptClaimed(ctx context.Context, claimed storage.Record) er
 }
 
 // attemptFirst makes the first attempt of a delivery that the fan-out started, and stops
-// renewing its lease. The last delivery of a leased event closes the event. If a write failed, the lease
-// of the event runs out, and a worker fans the event out again.
+// renewing its lease. The last delivery of a partly stored event finishes the event. If a
+// write failed, the lease of the event runs out, and a worker fans the event out again.
 func (s *Service) attemptFirst(ctx context.Context, m *outgoing) (err error) {
 	written := false
 	defer func() { // also when it panics
 		if m.stopRenewal != nil {
 			m.stopRenewal()
 		}
-		if m.leasedEvent != nil && m.leasedEvent.settle(written) {
-			err = s.write(&deliveryUpdate{outgoing: m, closeEvent: true})
+		if p := m.partlyStored; p != nil && p.firstAttemptEnded(written) {
+			err = s.inBatch(m.caller, func(tx *engine.Tx, _ map[string]bool) error { return s.events.FinishRest(tx, p.fanout) })
 		}
 	}()
 	err = s.attempt(ctx, m)
@@ -80,15 +81,15 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 	report := work.Report{Attempt: len(m.Value.Attempts) + 1}
 	defer func() { work.SetReport(ctx, report) }()
 	limiter := &s.senderFor(m.caller.Live).limiter
-	defer limiter.done()
-	if ok, backoff := limiter.acquire(m.Value.Endpoint, m.reserved, s.engine.Clock()); !ok {
+	defer limiter.outcomeWritten()
+	if ok, backoff := limiter.acquireSlot(m.Value.Endpoint, m.reserved, s.engine.Clock()); !ok {
 		report = work.Report{Name: "put_off", Level: slog.LevelDebug}
-		return s.write(&deliveryUpdate{outgoing: m, status: Pending, wait: backoff})
+		return s.writeOutcome(m, outcome{status: Pending, wait: backoff})
 	}
 	// The attempt releases its slot before it writes the outcome: the write takes nothing of
 	// the endpoint.
 	var result attemptResult
-	release := sync.OnceFunc(func() { limiter.release(m.Value.Endpoint, result.ok(), result.took, s.engine.Clock()) })
+	release := sync.OnceFunc(func() { limiter.releaseSlot(m.Value.Endpoint, result.ok(), result.took, s.engine.Clock()) })
 	defer release()
 
 	if m.body == nil {
@@ -98,7 +99,7 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 	}
 	if m.endpoint == nil {
 		report = work.Report{Name: "not_wanted"}
-		return s.write(&deliveryUpdate{outgoing: m, status: Failed})
+		return s.writeOutcome(m, outcome{status: Failed})
 	}
 	result = s.post(ctx, m.caller.Live, m.endpoint.URL, m.Value.Event, m.body, m.endpoint.secrets(m.now))
 	release()
@@ -110,7 +111,7 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 	if !result.ok() {
 		report.Level, report.Err = slog.LevelWarn, result.err()
 	}
-	return s.write(&deliveryUpdate{outgoing: m, attempt: &result, status: status, wait: wait})
+	return s.writeOutcome(m, outcome{&result, status, wait})
 }
 
 // decide returns the status of a delivery after its nth attempt. A pending one waits for so
@@ -184,40 +185,34 @@ func (s *Service) body(tx *engine.ReadTx, d *Delivery) ([]byte, error) {
 	return plainjson.Marshal(e)
 }
 
-// deliveryUpdate is the outcome of a delivery, to be written, or the end of its leased event.
-type deliveryUpdate struct {
-	*outgoing
-	closeEvent bool           // whether to close the leased event instead
-	attempt    *attemptResult // nil when no attempt was made
-	status     DeliveryStatus
-	wait       time.Duration // how long a pending delivery waits
+// batchedWrite is a write that shares its transaction with others.
+type batchedWrite struct {
+	caller api.Caller
+	// run writes. notFailing holds the endpoints that are known in the transaction to have no
+	// FailingSince.
+	run func(tx *engine.Tx, notFailing map[string]bool) error
 }
 
-// write writes an update, together with others. If the lease has run out and another worker
-// has taken or made the delivery, write changes nothing.
-func (s *Service) write(u *deliveryUpdate) error {
-	err := s.writeBatch.Do(u)
-	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) || u.leasedEvent != nil && errors.Is(err, storage.ErrExists) {
+// inBatch writes together with others. If the lease has run out and another worker has written
+// the record, it changes nothing.
+func (s *Service) inBatch(caller api.Caller, run func(*engine.Tx, map[string]bool) error) error {
+	err := s.writeBatch.Do(&batchedWrite{caller, run})
+	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// writeUpdates writes many updates in one transaction.
-func (s *Service) writeUpdates(members []*deliveryUpdate) error {
+// runWrites runs many writes in one transaction.
+func (s *Service) runWrites(writes []*batchedWrite) error {
 	return s.engine.Update(context.Background(), api.Caller{}, func(tx *engine.Tx) error {
-		healthy := map[string]bool{} // endpoints without FailingSince
-		for _, u := range members {
-			tx, err := tx.As(u.caller)
+		notFailing := map[string]bool{}
+		for _, w := range writes {
+			tx, err := tx.As(w.caller)
 			if err != nil {
 				return err
 			}
-			if u.closeEvent {
-				err = s.events.Close(tx, u.leasedEvent.fanout)
-			} else {
-				err = s.writeOutcome(tx, u, healthy)
-			}
-			if err != nil {
+			if err := w.run(tx, notFailing); err != nil {
 				return err
 			}
 		}
@@ -225,35 +220,50 @@ func (s *Service) writeUpdates(members []*deliveryUpdate) error {
 	})
 }
 
+// outcome is the outcome of a delivery's work.
+type outcome struct {
+	attempt *attemptResult // nil when no attempt was made
+	status  DeliveryStatus
+	wait    time.Duration // how long a pending delivery waits
+}
+
 // writeOutcome writes the outcome of a delivery, and what it says about the endpoint.
-func (s *Service) writeOutcome(tx *engine.Tx, u *deliveryUpdate, healthy map[string]bool) error {
-	o := *u.Object // a run that is rolled back leaves the claimed version as it is
-	d := &o.Value
-	d.Status, d.NextAttemptAt = u.status, nil
-	if u.attempt != nil {
-		u.attempt.At = api.At(tx.Now)
-		d.Attempts = append(slices.Clip(d.Attempts), u.attempt.Attempt)
+func (s *Service) writeOutcome(m *outgoing, o outcome) error {
+	err := s.inBatch(m.caller, func(tx *engine.Tx, notFailing map[string]bool) error { return s.writeOutcomeTx(tx, m, o, notFailing) })
+	if m.partlyStored != nil && errors.Is(err, storage.ErrExists) {
+		return nil // another worker has fanned the event out again, and made the delivery
 	}
-	if u.status == Pending {
-		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(u.wait))
-		tx.WakeAfter(s.deliveries.Kind(), u.wait)
+	return err
+}
+
+func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, notFailing map[string]bool) error {
+	o := *m.Object // a run that is rolled back leaves the claimed version as it is
+	d := &o.Value
+	d.Status, d.NextAttemptAt = out.status, nil
+	if out.attempt != nil {
+		out.attempt.At = api.At(tx.Now)
+		d.Attempts = append(slices.Clip(d.Attempts), out.attempt.Attempt)
+	}
+	if out.status == Pending {
+		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(out.wait))
+		tx.WakeAfter(s.deliveries.Kind(), out.wait)
 	}
 	put := s.deliveries.Replace
-	if u.leasedEvent != nil {
+	if m.partlyStored != nil {
 		put = s.insert
 	}
 	if err := put(tx, &o); err != nil {
 		return err
 	}
 	switch {
-	case u.attempt == nil, u.attempt.ok() && healthy[d.Endpoint]:
+	case out.attempt == nil, out.attempt.ok() && notFailing[d.Endpoint]:
 		return nil
-	case u.attempt.ok():
-		healthy[d.Endpoint] = true
+	case out.attempt.ok():
+		notFailing[d.Endpoint] = true
 		return recordSuccess(tx, d.Endpoint)
 	}
-	delete(healthy, d.Endpoint)
-	return s.recordFailure(tx, d.Endpoint, u.attempt.StatusCode == http.StatusGone)
+	delete(notFailing, d.Endpoint)
+	return s.recordFailure(tx, d.Endpoint, out.attempt.StatusCode == http.StatusGone)
 }
 
 // recordSuccess ends a series of failures of an endpoint.
@@ -280,11 +290,12 @@ func (s *Service) recordFailure(tx *engine.Tx, id string, gone bool) error {
 		return fmt.Errorf("webhook: read endpoint: %w", err)
 	}
 	r := &o.Value
-	if r.FailingSince == nil {
+	first := r.FailingSince == nil
+	if first {
 		r.FailingSince = api.AtOrNil(tx.Now)
 	}
 	if !gone && tx.Now.Sub(r.FailingSince.Time) < disableAfter {
-		if o.Value.FailingSince.Equal(tx.Now) {
+		if first {
 			return endpoints.Replace(tx, o)
 		}
 		return nil
@@ -293,7 +304,7 @@ func (s *Service) recordFailure(tx *engine.Tx, id string, gone bool) error {
 	if err := endpoints.Replace(tx, o); err != nil {
 		return err
 	}
-	if err := s.resubscribe(tx, r, false); err != nil {
+	if err := s.updateSubscription(tx, r); err != nil {
 		return err
 	}
 	tx.OnCommit(func() {

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -84,9 +85,7 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 			for range 2 { // the second delivery finds endpoints that are known to answer
 				for range 1 + dice.IntN(2) {
 					_, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"a": 1}})
-					if err != nil && !errors.Is(err, errDead) {
-						t.Fatal(err)
-					}
+					must.True(t, err == nil || errors.Is(err, errDead), "%v", err)
 				}
 				if err := svc.Drain(t.Context()); err != nil && !errors.Is(err, errDead) {
 					t.Fatal(err)
@@ -99,9 +98,7 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 			must.Do(t, svc.Drain(t.Context()))
 		}
 		h := must.Get(svc.Health(t.Context()))(t)
-		if h.OldestDue != nil {
-			t.Errorf("seed %d: work is left over: %+v", seed, h.Queues)
-		}
+		expect.True(t, h.OldestDue == nil, "seed %d: work is left over: %+v", seed, h.Queues)
 		told := map[string]bool{}
 		for _, q := range r.got[before:] {
 			told[q.Header.Get("Webhook-Id")] = true
@@ -110,26 +107,16 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 		for e, err := range api.All(t.Context(), caller, event.ListParams{}, svc.Events.List) {
 			must.Do(t, err)
 			n++
-			if !told[e.ID] {
-				t.Errorf("seed %d: %s was lost", seed, e.ID)
-			}
-			if e.PendingWebhooks != 0 {
-				t.Errorf("seed %d: %d are still pending", seed, e.PendingWebhooks)
-			}
+			expect.True(t, told[e.ID], "seed %d: %s was lost", seed, e.ID)
+			expect.Equal(t, e.PendingWebhooks, 0, "seed %d: %d are still pending", seed, e.PendingWebhooks)
 			delete(told, e.ID)
 			made := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: e.ID}))(t)
-			if len(made.Data) != endpoints {
-				t.Errorf("seed %d: %d deliveries of %s to %d endpoints", seed, len(made.Data), e.ID, endpoints)
-			}
+			expect.Equal(t, len(made.Data), endpoints, "seed %d: %d deliveries of %s to %d endpoints", seed, len(made.Data), e.ID, endpoints)
 			for _, d := range made.Data {
-				if d.Status != webhook.Delivered {
-					t.Errorf("seed %d: %+v", seed, d)
-				}
+				expect.Equal(t, d.Status, webhook.Delivered, "seed %d: %+v", seed, d)
 			}
 		}
-		if len(told) > 0 || n == 0 {
-			t.Errorf("seed %d: %d events, and %d were told that were not committed", seed, n, len(told))
-		}
+		expect.True(t, len(told) == 0 && n != 0, "seed %d: %d events, and %d were told that were not committed", seed, n, len(told))
 		must.Do(t, kept.Close())
 		if t.Failed() {
 			return

@@ -132,14 +132,14 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 
 // ResendSince sends an active endpoint the events created in a period again, and returns how
 // many. It helps an endpoint that was switched off or has lost events. With an idempotency
-// key a repetition sends nothing, unless the first call failed halfway.
+// key a replay sends nothing, unless the first call failed halfway.
 func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
 	op := engine.Operation{Name: "webhook_endpoint.resend_since", Params: struct {
 		ID    string    `json:"id"`
 		Times api.Times `json:"times"`
 	}{endpoint, times}}
 	sent := 0
-	answer, err := engine.Memoize(ctx, s.engine, caller, op, func() (*int, error) {
+	answer, err := engine.RunAndStoreAnswer(ctx, s.engine, caller, op, func() (*int, error) {
 		var err error
 		sent, err = s.resendSince(ctx, caller, endpoint, times)
 		return &sent, err
@@ -182,13 +182,13 @@ func (s *Service) resendSince(ctx context.Context, caller api.Caller, endpoint s
 
 // Ping delivers an event of type "ping" to an endpoint at once, with the same checks of the
 // address, and returns the delivery. It stores neither event nor delivery. With an
-// idempotency key a repetition returns the first answer and sends nothing.
+// idempotency key a replay returns the first answer and sends nothing.
 func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
 	if s.engine.Host != nil {
 		return nil, fmt.Errorf("webhook: ping: %w", api.ErrNetworkInTx)
 	}
 	op := engine.Operation{Name: "webhook_endpoint.ping", Params: id}
-	return engine.Memoize(ctx, s.engine, caller, op, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
+	return engine.RunAndStoreAnswer(ctx, s.engine, caller, op, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
 }
 
 func (s *Service) ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {

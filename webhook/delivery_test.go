@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -28,18 +29,12 @@ func TestDeliveriesOfOneEventAreListed(t *testing.T) {
 		for _, e := range events.Data {
 			list := must.Get(s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Event: e.ID}))(t)
 			for _, d := range list.Data {
-				if d.Event != e.ID || d.Status != webhook.Delivered || len(d.Attempts) != 1 {
-					t.Errorf("delivery %+v of %s", d, e.ID)
-				}
+				expect.True(t, d.Event == e.ID && d.Status == webhook.Delivered && len(d.Attempts) == 1, "delivery %+v of %s", d, e.ID)
 				told[d.Endpoint]++
 			}
-			if len(list.Data) != 2 || list.HasMore {
-				t.Errorf("%s: %d deliveries", e.ID, len(list.Data))
-			}
+			expect.True(t, len(list.Data) == 2 && !list.HasMore, "%s: %d deliveries", e.ID, len(list.Data))
 		}
-		if len(events.Data) != 2 || len(told) != 2 {
-			t.Errorf("%d events, told %v", len(events.Data), told)
-		}
+		expect.True(t, len(events.Data) == 2 && len(told) == 2, "%d events, told %v", len(events.Data), told)
 		live := s.Caller
 		live.Live = true
 		for name, c := range map[string]api.Caller{"another mode": live, "another merchant": {Merchant: "mer_other"}} {
@@ -59,9 +54,7 @@ func TestReplayedCallRevealsNoSecret(t *testing.T) {
 			made := must.Get(s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:9/", Events: []event.Type{"*"}}))(t)
 			caller.IdempotencyKey = "rotate"
 			turned := must.Get(s.Webhooks.RotateSecret(t.Context(), caller, made.ID))(t)
-			if (made.Secret == "") != (i == 1) || (turned.Secret == "") != (i == 1) {
-				t.Errorf("call %d: secrets %q and %q", i, made.Secret, turned.Secret)
-			}
+			expect.True(t, (made.Secret == "") == (i == 1) && (turned.Secret == "") == (i == 1), "call %d: secrets %q and %q", i, made.Secret, turned.Secret)
 		}
 	})
 }

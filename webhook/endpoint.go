@@ -69,15 +69,16 @@ func (r *endpointRecord) secrets(now time.Time) []string {
 	return []string{r.Current}
 }
 
-// resubscribe writes the subscription of an endpoint, or removes it.
-func (s *Service) resubscribe(tx *engine.Tx, e *endpointRecord, subscribe bool) error {
-	if !subscribe {
+// updateSubscription writes the subscription of an endpoint, or removes it if the endpoint is
+// off.
+func (s *Service) updateSubscription(tx *engine.Tx, e *endpointRecord) error {
+	if !e.Active {
 		return s.events.DeleteSubscription(tx, e.ID)
 	}
 	return s.events.PutSubscription(tx, event.Subscription{Endpoint: e.ID, Events: e.Events, After: e.After, URL: e.URL})
 }
 
-// checkEvents refuses an empty list and unknown types, and drops repetitions.
+// checkEvents refuses an empty list and unknown types, and drops duplicates.
 func checkEvents(list []event.Type) ([]event.Type, error) {
 	if len(list) == 0 {
 		return nil, api.Errorf(api.ParameterMissing, "events", "events must name at least one type of event, or *.")
@@ -126,7 +127,7 @@ type CreateParams struct {
 }
 
 // Create registers an endpoint, which gets the events from now on. Only this answer has the
-// secret; a repetition of the call does not.
+// secret; a replay does not.
 //
 // Refusals: parameter_missing, webhook_url_invalid, event_type_unknown, and
 // parameter_invalid (url) for more than 100 active endpoints, or 10 with one url, and
@@ -163,7 +164,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		if _, err := endpoints.Insert(tx, engine.Scope(caller), r.ID, r); err != nil {
 			return nil, fmt.Errorf("webhook: create endpoint: %w", err)
 		}
-		return &r.Endpoint, s.resubscribe(tx, &r, true)
+		return &r.Endpoint, s.updateSubscription(tx, &r)
 	})
 	return s.reveal(caller, made, secret, err)
 }
@@ -215,8 +216,8 @@ func canonicalURL(address string) string {
 	return u.String()
 }
 
-// reveal puts a secret into the answer of the call that made it. A repetition, which gets
-// the stored answer, shows none.
+// reveal puts a secret into the answer of the call that made it. A replay, which gets the
+// stored answer, shows none.
 func (s *Service) reveal(caller api.Caller, e *Endpoint, secret string, err error) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
@@ -227,8 +228,8 @@ func (s *Service) reveal(caller api.Caller, e *Endpoint, secret string, err erro
 	return e, nil
 }
 
-// withReplayed returns a caller who learns whether the call is a repetition, which reveal
-// must know: a repetition may have made a secret that was rolled back.
+// withReplayed returns a caller who learns whether the call is a replay, which reveal must
+// know: a replay may have made a secret that was rolled back.
 func withReplayed(caller api.Caller) api.Caller {
 	if caller.Replayed == nil {
 		caller.Replayed = new(bool)
@@ -349,7 +350,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 		if err := endpoints.Replace(tx, o); err != nil {
 			return nil, fmt.Errorf("webhook: write endpoint: %w", err)
 		}
-		return &o.Value.Endpoint, s.resubscribe(tx, &o.Value, o.Value.Active)
+		return &o.Value.Endpoint, s.updateSubscription(tx, &o.Value)
 	})
 }
 
@@ -381,6 +382,6 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err := endpoints.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("webhook: delete endpoint: %w", err)
 		}
-		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, s.resubscribe(tx, &o.Value, false)
+		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, s.events.DeleteSubscription(tx, id)
 	})
 }

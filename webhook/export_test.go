@@ -9,7 +9,7 @@ import (
 func (s *Service) Claimed() (n int) {
 	for _, sender := range []*sender{&s.live, &s.test} {
 		sender.limiter.mu.Lock()
-		n += sender.limiter.claimed
+		n += sender.limiter.atHand
 		sender.limiter.mu.Unlock()
 	}
 	return n

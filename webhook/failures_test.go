@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -36,18 +37,12 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 	} {
 		_, err := s.Webhooks.Create(t.Context(), live, webhook.CreateParams{URL: test.url, Events: test.events})
 		var e *api.Error
-		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
-			t.Errorf("create with %s: got %+v", name, err)
-		}
+		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "create with %s: got %+v", name, err)
 		_, err = s.Webhooks.Update(t.Context(), live, kept.ID, webhook.UpdateParams{URL: &test.url, Events: test.events})
-		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
-			t.Errorf("update with %s: got %+v", name, err)
-		}
+		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "update with %s: got %+v", name, err)
 	}
 	_, err = s.Webhooks.Create(t.Context(), live, webhook.CreateParams{Events: []event.Type{"*"}})
-	if api.CodeOf(err) != api.ParameterMissing {
-		t.Errorf("no address: %v", err)
-	}
+	expect.Equal(t, api.CodeOf(err), api.ParameterMissing, "no address: %v", err)
 	list := must.Get(s.Webhooks.List(t.Context(), live, webhook.ListParams{}))(t)
 	if len(list.Data) != 1 || list.Data[0].URL != kept.URL || !cmp.Equal(list.Data[0].Events, kept.Events) || list.Data[0].Secret != "" || list.URL != "/v1/webhooks" {
 		t.Errorf("listed %+v", list)
@@ -112,23 +107,17 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}
-		if k > 500 {
-			t.Fatal("the work has no end")
-		}
+		must.True(t, k <= 500, "the work has no end")
 	}
 	s.pass(24 * time.Hour)
 	for id := range happened {
 		is := must.Get(s.Events.Get(ctx, s.Caller, id))(t)
-		if is.PendingWebhooks != 0 {
-			t.Errorf("%s waits", id)
-		}
+		expect.Equal(t, is.PendingWebhooks, 0, "%s waits", id)
 	}
 	if n := r.count(); n < len(happened) {
 		t.Errorf("%d deliveries of %d events", n, len(happened))
 	}
-	if n := w.Claimed(); n != 0 {
-		t.Errorf("%d deliveries count as claimed after a rollback", n)
-	}
+	expect.Equal(t, w.Claimed(), 0, "deliveries count as claimed after a rollback")
 	store.Each(t, "Deliveries", func() error {
 		_, err := w.ListDeliveries(ctx, s.Caller, webhook.DeliveryListParams{Endpoint: e.ID})
 		return err
@@ -143,9 +132,7 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	store.Each(t, "Delete", func() error { _, err := w.Delete(ctx, named("delete"), e.ID); return err })
 	s.happen()
 	s.pass(time.Hour)
-	if n := r.count(); n != before+1 {
-		t.Error("an endpoint that is gone was told")
-	}
+	expect.Equal(t, r.count(), before+1, "an endpoint that is gone was told")
 }
 
 // An endpoint gets the events from its creation on, and none before, although an older event
@@ -186,9 +173,7 @@ func TestDisabledEndpointMissesEvents(t *testing.T) {
 		active(true) // which changes nothing
 		s.happen()
 		newest := s.newest()
-		if newest.PendingWebhooks != 2 {
-			t.Errorf("%d are to be told of what happened afterwards", newest.PendingWebhooks)
-		}
+		expect.Equal(t, newest.PendingWebhooks, 2, "%d are to be told of what happened afterwards", newest.PendingWebhooks)
 		s.pass(0)
 		s.pass(time.Hour)
 		if other.count() != 3 || r.count() != 2 {
@@ -210,13 +195,9 @@ func TestGoneEndpointIsNotRetried(t *testing.T) {
 	must.Do(t, err)
 	s.pass(0)
 	d := s.deliveries(e.ID)[0]
-	if d.Status != webhook.Failed || d.NextAttemptAt != nil || len(d.Attempts) != 1 {
-		t.Errorf("the delivery is %+v", d)
-	}
+	expect.True(t, d.Status == webhook.Failed && d.NextAttemptAt == nil && len(d.Attempts) == 1, "the delivery is %+v", d)
 	is, err := s.Events.Get(t.Context(), s.Caller, told.ID)
-	if err != nil || is.PendingWebhooks != 0 {
-		t.Errorf("the event is %+v, %v", is, err)
-	}
+	expect.True(t, err == nil && is.PendingWebhooks == 0, "the event is %+v, %v", is, err)
 	if e, err := s.Webhooks.Get(t.Context(), s.Caller, e.ID); err != nil || e.Active {
 		t.Errorf("the endpoint is %+v, %v", e, err)
 	}

@@ -55,15 +55,15 @@ func (s *Service) fanOut(ctx context.Context, c storage.Claim) (done []storage.R
 	return done, more, err
 }
 
-// fanOutLeased fans out one event that the runner has leased, after fanOut failed.
-func (s *Service) fanOutLeased(ctx context.Context, claimed storage.Record) error {
-	leased, err := s.events.NewFanout(claimed)
+// fanOutClaimed fans out one event that the runner has claimed, after fanOut failed.
+func (s *Service) fanOutClaimed(ctx context.Context, claimed storage.Record) error {
+	f, err := s.events.NewFanout(claimed)
 	if err != nil {
 		return err
 	}
-	work.SetReport(ctx, work.Report{Name: "fanned_out", RequestID: leased.Caller().RequestID, Level: slog.LevelDebug})
+	work.SetReport(ctx, work.Report{Name: "fanned_out", RequestID: f.Caller().RequestID, Level: slog.LevelDebug})
 	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
-		_, err := s.newFanoutTx().fanOutEvent(tx, leased.Clone())
+		_, err := s.newFanoutTx().fanOutEvent(tx, f.Clone())
 		return err
 	})
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
@@ -72,26 +72,26 @@ func (s *Service) fanOutLeased(ctx context.Context, claimed storage.Record) erro
 	return err
 }
 
-// leasedEvent is an event some of whose deliveries are not stored yet: the first outcome of
-// each inserts it. These deliveries share the leasedEvent.
-type leasedEvent struct {
+// partlyStored is an event some of whose deliveries are not stored yet: the first outcome of
+// each inserts it. These deliveries share the partlyStored.
+type partlyStored struct {
 	fanout      *event.Fanout
-	unsettled   atomic.Int32 // deliveries whose first attempt has not ended
+	unstored    atomic.Int32 // deliveries whose first attempt has not ended
 	writeFailed atomic.Bool  // whether the write of an outcome failed
 }
 
-// settle notes that the first attempt of a delivery has ended, and whether its outcome is
-// written. The last one stops the renewal of the event's lease. settle reports whether to close the
-// event: all deliveries are written.
-func (l *leasedEvent) settle(written bool) (closable bool) {
+// firstAttemptEnded notes that the first attempt of a delivery has ended, and whether its
+// outcome is written. The last one stops the renewal of the event's lease. It reports whether
+// all deliveries are stored now, so that the caller calls FinishRest.
+func (p *partlyStored) firstAttemptEnded(written bool) (allStored bool) {
 	if !written {
-		l.writeFailed.Store(true)
+		p.writeFailed.Store(true)
 	}
-	if l.unsettled.Add(-1) > 0 {
+	if p.unstored.Add(-1) > 0 {
 		return false
 	}
-	l.fanout.Release()
-	return !l.writeFailed.Load()
+	p.fanout.StopRenewal()
+	return !p.writeFailed.Load()
 }
 
 // fanoutTx fans out the events of one transaction.
@@ -125,7 +125,7 @@ func (s *fanoutTx) fanOutEvent(tx *engine.Tx, f *event.Fanout) (endpoints int, e
 		return 0, err
 	}
 	if unstored {
-		return endpoints, s.events.Lease(tx, f, endpoints)
+		return endpoints, s.events.FinishPartly(tx, f, endpoints)
 	}
 	return endpoints, s.events.Finish(tx, f, endpoints)
 }
@@ -139,14 +139,14 @@ func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *event.Fanout) (endpoints int
 		return 0, false, err
 	}
 	e := f.Event()
-	payload := *e
-	payload.PendingWebhooks = 0
 	for i := range subscriptions {
 		if subscriptions[i].Match(e) != "" {
-			payload.PendingWebhooks++
+			endpoints++
 		}
 	}
-	leased := &leasedEvent{fanout: f}
+	partly := &partlyStored{fanout: f}
+	payload := *e
+	payload.PendingWebhooks = endpoints
 	var body []byte // the JSON of payload
 	for i := range subscriptions {
 		sub := &subscriptions[i]
@@ -155,7 +155,7 @@ func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *event.Fanout) (endpoints int
 			continue
 		}
 		id := s.events.FirstDeliveryID(e.ID, sub.Endpoint)
-		if f.WasLeased() {
+		if f.WasPartlyStored() {
 			if is, err := s.events.HasDelivery(tx, engine.Scope(tx.Caller), id); err != nil {
 				return 0, false, err
 			} else if is {
@@ -163,7 +163,7 @@ func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *event.Fanout) (endpoints int
 			}
 		}
 		m := &outgoing{Object: newDelivery(tx, id, sub.Endpoint, e.ID, name), caller: tx.Caller, now: tx.Now, reserved: true}
-		started, backoff, err := s.start(tx, m, leased)
+		started, backoff, err := s.start(tx, m, partly)
 		if err != nil {
 			return 0, false, err
 		}
@@ -184,32 +184,32 @@ func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *event.Fanout) (endpoints int
 		}
 		m.body = body
 	}
-	return payload.PendingWebhooks, leased.unsettled.Load() > 0, nil
+	return endpoints, partly.unstored.Load() > 0, nil
 }
 
 // start has this process attempt a delivery right after the commit, if the limiter has room.
 // Without room it returns how long to put the delivery off. The first outcome stores a
 // delivery to a healthy endpoint; start stores and leases any other.
-func (s *fanoutTx) start(tx *engine.Tx, m *outgoing, leased *leasedEvent) (started bool, backoff time.Duration, err error) {
+func (s *fanoutTx) start(tx *engine.Tx, m *outgoing, partly *partlyStored) (started bool, backoff time.Duration, err error) {
 	d, limiter := &m.Value, &s.senderFor(tx.Caller.Live).limiter
-	ok, healthy, backoff := limiter.reserve(d.Endpoint, s.engine.Clock())
+	ok, healthy, backoff := limiter.reserveRoom(d.Endpoint, s.engine.Clock())
 	if !ok {
 		return false, backoff, nil
 	}
 	if !tx.RunAfterCommit(s.deliveries.Kind(), d.ID, func(ctx context.Context) error { return s.attemptFirst(ctx, m) }) {
-		limiter.unreserve(d.Endpoint)
+		limiter.freeRoom(d.Endpoint)
 		return false, 0, nil
 	}
-	tx.OnRollback(func() { limiter.unreserve(d.Endpoint) })
+	tx.OnRollback(func() { limiter.freeRoom(d.Endpoint) })
 	if healthy {
-		m.leasedEvent = leased
-		leased.unsettled.Add(1)
+		m.partlyStored = partly
+		partly.unstored.Add(1)
 		return true, 0, nil
 	}
 	if err := s.insert(tx, m.Object); err != nil {
 		return false, 0, err
 	}
-	m.stopRenewal, err = tx.KeepLease(s.deliveries.Kind(), m.ID, m.Version)
+	m.stopRenewal, err = tx.LeaseAndRenew(s.deliveries.Kind(), m.ID, m.Version)
 	return true, 0, err
 }
 

@@ -45,7 +45,7 @@ const maxDelivery = 1 << 20
 // of fn counts as a failure and goes on to the server.
 //
 // The sender waits for 15 seconds. fn may take longer: its context does not end when the
-// sender hangs up, and a repetition is answered 200 once fn has returned nil.
+// sender hangs up, and a repeated delivery is answered 200 once fn has returned nil.
 func Handler(secret string, seen Seen, fn func(context.Context, event.Event) error) http.Handler {
 	if seen == nil {
 		seen = NewMemory(10_000)

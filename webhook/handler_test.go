@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -43,13 +44,9 @@ func TestHandlerRetriesAfterPanic(t *testing.T) {
 		return nil
 	})
 	for i, want := range []int{0, 200, 200} {
-		if got := deliver(t.Context(), h, receiverSecret, "evt_1"); got != want {
-			t.Errorf("delivery %d: %d, want %d", i, got, want)
-		}
+		expect.Equal(t, deliver(t.Context(), h, receiverSecret, "evt_1"), want, "delivery %d", i)
 	}
-	if calls != 2 {
-		t.Errorf("handled %d times, want twice", calls)
-	}
+	expect.Equal(t, calls, 2, "handled %d times, want twice", calls)
 }
 
 // A sender that gives up and delivers again gets 200 only once the event is handled. The
@@ -69,13 +66,9 @@ func TestHandlerFinishesAfterSenderGivesUp(t *testing.T) {
 		again := deliver(t.Context(), h, receiverSecret, "evt_1")
 		end <- failed
 		first.Wait()
-		if again != http.StatusServiceUnavailable {
-			t.Fatalf("delivered again while it is handled: %d", again)
-		}
+		must.True(t, again == http.StatusServiceUnavailable, "delivered again while it is handled: %d", again)
 	}
-	if got := deliver(t.Context(), h, receiverSecret, "evt_1"); got != http.StatusOK {
-		t.Errorf("delivered again after it was handled: %d", got)
-	}
+	expect.Equal(t, deliver(t.Context(), h, receiverSecret, "evt_1"), http.StatusOK, "delivered again after it was handled")
 }
 
 func TestHandlerWithoutSecretRefusesDeliveries(t *testing.T) {
@@ -83,9 +76,7 @@ func TestHandlerWithoutSecretRefusesDeliveries(t *testing.T) {
 		t.Error("a delivery that anyone can sign was handled")
 		return nil
 	})
-	if got := deliver(t.Context(), h, "", "evt_1"); got != http.StatusServiceUnavailable {
-		t.Errorf("answered %d", got)
-	}
+	expect.Equal(t, deliver(t.Context(), h, "", "evt_1"), http.StatusServiceUnavailable, "answered")
 }
 
 // An event that failed at first counts once among those that Memory remembers.
@@ -107,14 +98,8 @@ func TestSeenEventsForgetTheOldest(t *testing.T) {
 	for i := range 5 {
 		step(fmt.Sprintf("evt_failing%d", i), failed)
 	}
-	if step("evt_1", nil) || step("evt_2", nil) {
-		t.Error("an event was forgotten early")
-	}
+	expect.True(t, !step("evt_1", nil) && !step("evt_2", nil), "an event was forgotten early")
 	step("evt_3", nil)
-	if step("evt_2", nil) || !step("evt_1", nil) {
-		t.Error("not the oldest was forgotten")
-	}
-	if len(m.known) != 2 || len(m.order) != 2 {
-		t.Errorf("%d and %d are remembered", len(m.known), len(m.order))
-	}
+	expect.True(t, !step("evt_2", nil) && step("evt_1", nil), "not the oldest was forgotten")
+	expect.True(t, len(m.known) == 2 && len(m.order) == 2, "%d and %d are remembered", len(m.known), len(m.order))
 }

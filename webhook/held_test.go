@@ -76,7 +76,7 @@ func (e endings) EndWork(_ context.Context, w payments.Work) {
 // the event: the delivery counts as pending, and no other process attempts it. When the
 // process sleeps for too long, another takes over the deliveries that are not stored, and
 // its outcome stands.
-func TestLeasedEventStaysPendingUntilDelivered(t *testing.T) {
+func TestPartlyStoredEventStaysPendingUntilDelivered(t *testing.T) {
 	store := memory.New()
 	var mu sync.Mutex
 	now := time.Now()

@@ -7,20 +7,22 @@ import (
 )
 
 const (
-	// maxInFlight is how many attempts this process has under way at a time, over all
-	// endpoints, and maxPerEndpoint how many of them to one endpoint.
+	// maxInFlight is how many attempts this process has under way at a time in one mode, over
+	// all endpoints, and maxPerEndpoint how many of them to one endpoint.
 	maxInFlight    = 256
 	maxPerEndpoint = 10
-	// maxClaimed is how many deliveries this process has claimed at a time: those in
-	// flight, and those that wait for a slot. A waiting one costs a few kilobytes.
-	maxClaimed = 2048
-	maxWaiting = maxClaimed - maxInFlight
-	// softWaiting deliveries keep all slots busy, and softClaimed keep the store busy. Above
-	// either, the fan-out pauses, at most maxPause. Twice as many is the bound.
+	// maxAtHand is how many deliveries this process has at hand in one mode before the fan-out
+	// makes only the least: those in flight, and those that wait for a slot. A waiting one
+	// costs a few kilobytes.
+	maxAtHand  = 2048
+	maxWaiting = maxAtHand - maxInFlight
+	// softWaiting deliveries keep all slots busy, and softAtHand keep the store busy. Above
+	// either, the fan-out pauses, at most maxPause; at twice as many it makes only minRoom after
+	// each pause. maxWaiting bounds all that wait.
 	softWaiting = maxWaiting / 4
-	softClaimed = maxClaimed / 2
+	softAtHand  = maxAtHand / 2
 	maxPause    = 25 * time.Millisecond
-	// minRoom is how many deliveries the fan-out makes room for after such a pause.
+	// minRoom is how many deliveries the fan-out makes at least after such a pause.
 	minRoom = 128
 	// maxWait is how long a delivery waits for a slot before the worker puts it off.
 	maxWait = 5 * time.Second
@@ -40,18 +42,19 @@ const (
 // narrows it to one again. So endpoints that hang hold few of the shared slots, however many
 // they are. Endpoints that wait for a shared slot take turns.
 //
-// A delivery without a slot waits. All endpoints share the room to wait: each may have as
-// many waiting as there is still room for others, and one that does not answer a tenth of
-// that. The limiter puts off a delivery without room to wait until its turn is likely to come.
+// A delivery without a slot waits. All endpoints share the room to wait: each may have as many
+// tenths of what is left as its window has slots, so one that is new or fails has one tenth.
+// The limiter puts off a delivery without room to wait until its turn is likely to come.
 //
-// A claimed delivery calls acquire, release if it got a slot, and done. The fan-out calls
-// reserve before, and unreserve if it does not start the delivery after all.
+// A delivery at hand calls acquireSlot, then releaseSlot if it got one, and outcomeWritten at
+// the end. For one that the fan-out starts, reserveRoom comes before, and freeRoom instead of
+// the others if the fan-out does not start it after all.
 type limiter struct {
 	mu         sync.Mutex
 	endpoints  map[string]*endpointLimiter
 	inFlight   int
 	waiting    int                // includes the reserved
-	claimed    int                // from the fan-out or the claim until the outcome is written
+	atHand     int                // from the fan-out or the claim until the outcome is written
 	ready      []*endpointLimiter // with a slot and a waiting delivery, each once
 	roomSignal chan struct{}      // closed when there is room again; made by the waiting fan-out
 }
@@ -61,7 +64,7 @@ type endpointLimiter struct {
 	window   int // how many attempts may be in flight
 	inFlight int
 	waiting  []chan struct{} // each receives a slot
-	reserved int             // deliveries that the fan-out has started, before acquire
+	reserved int             // deliveries that the fan-out has started, before acquireSlot
 	ready    bool            // whether it is among the limiter's ready
 	// interval is about the time between free slots. progress is when the last slot became
 	// free, or the first was taken: so an endpoint that hangs shows before its attempt ends.
@@ -71,16 +74,16 @@ type endpointLimiter struct {
 	nextTurn time.Time
 }
 
-// acquire takes a slot of an endpoint, or waits for one. Without room to wait, or after
+// acquireSlot takes a slot of an endpoint, or waits for one. Without room to wait, or after
 // maxWait, ok is false and backoff is how long to put the delivery off. A reserved delivery
-// has room to wait. The caller calls done when the outcome is written.
-func (l *limiter) acquire(endpoint string, reserved bool, now time.Time) (ok bool, backoff time.Duration) {
+// has room to wait. The caller calls outcomeWritten at the end.
+func (l *limiter) acquireSlot(endpoint string, reserved bool, now time.Time) (ok bool, backoff time.Duration) {
 	l.mu.Lock()
 	ep := l.endpointAt(endpoint, now)
 	if reserved {
 		l.addReserved(ep, -1)
 	}
-	l.claimed++
+	l.atHand++
 	if len(ep.waiting) == 0 && ep.inFlight < ep.window && l.inFlight < maxInFlight {
 		ep.inFlight++
 		l.inFlight++
@@ -120,10 +123,10 @@ func (l *limiter) waitingFull(ep *endpointLimiter) bool {
 	return len(ep.waiting)+ep.reserved >= (maxWaiting-l.waiting)*ep.window/maxPerEndpoint
 }
 
-// reserve makes room for a delivery that the fan-out starts; acquire or unreserve follows.
+// reserveRoom makes room for a delivery that the fan-out starts; acquireSlot or freeRoom follows.
 // Without room, ok is false and backoff is how long to put the delivery off. An endpoint is
 // healthy when its last attempt succeeded.
-func (l *limiter) reserve(endpoint string, now time.Time) (ok, healthy bool, backoff time.Duration) {
+func (l *limiter) reserveRoom(endpoint string, now time.Time) (ok, healthy bool, backoff time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ep := l.endpointAt(endpoint, now)
@@ -134,8 +137,8 @@ func (l *limiter) reserve(endpoint string, now time.Time) (ok, healthy bool, bac
 	return true, ep.window > 1, 0
 }
 
-// unreserve gives up the room that reserve made.
-func (l *limiter) unreserve(endpoint string) {
+// freeRoom gives up the room that reserveRoom made.
+func (l *limiter) freeRoom(endpoint string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addReserved(l.endpoint(endpoint), -1)
@@ -144,20 +147,20 @@ func (l *limiter) unreserve(endpoint string) {
 func (l *limiter) addReserved(ep *endpointLimiter, n int) {
 	ep.reserved += n
 	l.waiting += n
-	l.claimed += n
+	l.atHand += n
 	l.signal()
 }
 
-// done ends what acquire began, with or without a slot.
-func (l *limiter) done() {
+// outcomeWritten ends what acquireSlot began, with or without a slot.
+func (l *limiter) outcomeWritten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.claimed--
+	l.atHand--
 	l.signal()
 }
 
 // saturated reports whether the deliveries at hand keep the slots or the store busy.
-func (l *limiter) saturated() bool { return l.waiting > softWaiting || l.claimed > softClaimed }
+func (l *limiter) saturated() bool { return l.waiting > softWaiting || l.atHand > softAtHand }
 
 // signal wakes the waiting fan-out if there is room.
 func (l *limiter) signal() {
@@ -167,9 +170,10 @@ func (l *limiter) signal() {
 	}
 }
 
-// awaitRoom waits, at most maxPause, while the limiter is saturated. It returns how many
-// deliveries have room. Events wait until then, because a worker must claim a delivery that
-// is stored before there is room. Endpoints that hang delay the others by no more.
+// awaitRoom waits while the limiter is saturated, and returns how many deliveries have room. An
+// event that is fanned out without room costs more: its deliveries are stored, and a worker
+// claims each again. The wait ends after maxPause, so that endpoints that hang do not delay the
+// events of others.
 func (l *limiter) awaitRoom() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,12 +191,12 @@ func (l *limiter) awaitRoom() int {
 		timer.Stop()
 		l.mu.Lock()
 	}
-	return max(min(2*softWaiting-l.waiting, maxClaimed-l.claimed), minRoom)
+	return max(min(2*softWaiting-l.waiting, maxAtHand-l.atHand), minRoom)
 }
 
-// release gives a slot back, and hands free slots to waiting deliveries. ok and took are the
+// releaseSlot gives a slot back, and hands free slots to waiting deliveries. ok and took are the
 // result and the duration of the attempt.
-func (l *limiter) release(endpoint string, ok bool, took time.Duration, now time.Time) {
+func (l *limiter) releaseSlot(endpoint string, ok bool, took time.Duration, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ep := l.endpoints[endpoint]

@@ -22,7 +22,7 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 		leave := func(well bool, want int64) {
 			t.Helper()
 			before := entered()
-			l.release("a", well, time.Millisecond, time.Now())
+			l.releaseSlot("a", well, time.Millisecond, time.Now())
 			if got := entered() - before; got != want {
 				t.Errorf("a slot was released and %d entered, want %d", got, want)
 			}
@@ -60,13 +60,13 @@ func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 				t.Fatal("a slot is missing")
 			}
 		}
-		first := crowd(t, &l, "first", 3*maxClaimed)
+		first := crowd(t, &l, "first", 3*maxAtHand)
 		if first() != 0 || l.waiting == 0 || l.waiting > maxWaiting/2 {
 			t.Fatalf("%d of one endpoint wait, which takes too much room", l.waiting)
 		}
 		last := crowd(t, &l, "last", 3)
 		for i := range 4 {
-			l.release(fmt.Sprint("busy", i), true, time.Millisecond, time.Now())
+			l.releaseSlot(fmt.Sprint("busy", i), true, time.Millisecond, time.Now())
 		}
 		if first() != 1 || last() != 1 { // they have one slot each
 			t.Errorf("%d and %d entered", first(), last())
@@ -83,7 +83,7 @@ func crowd(t *testing.T, l *limiter, endpoint string, n int) (entered func() int
 	var in atomic.Int64
 	for range n {
 		go func() {
-			if ok, _ := l.acquire(endpoint, false, time.Now()); ok {
+			if ok, _ := l.acquireSlot(endpoint, false, time.Now()); ok {
 				in.Add(1)
 			}
 		}()
@@ -100,10 +100,10 @@ func TestFullEndpointBacksOff(t *testing.T) {
 	now := time.Unix(1, 0)
 	one := l.endpoint("a")
 	for range 100 {
-		l.acquire("a", false, now)
-		l.release("a", false, time.Second, now)
+		l.acquireSlot("a", false, now)
+		l.releaseSlot("a", false, time.Second, now)
 	}
-	l.acquire("a", false, now)
+	l.acquireSlot("a", false, now)
 	first, second := one.backoff(now), one.backoff(now)
 	if first < 500*time.Millisecond || second < 2*first-time.Millisecond {
 		t.Errorf("put off by %s and %s", first, second)
@@ -132,7 +132,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		}
 		made := 0
 		for {
-			if ok, _, _ := l.reserve("a", time.Now()); !ok {
+			if ok, _, _ := l.reserveRoom("a", time.Now()); !ok {
 				break
 			}
 			made++
@@ -141,7 +141,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 			t.Errorf("%d of an endpoint that has not answered yet are reserved", made)
 		}
 		for i := range 2 * softWaiting {
-			l.reserve(fmt.Sprint("b", i), time.Now())
+			l.reserveRoom(fmt.Sprint("b", i), time.Now())
 		}
 		if room, took := wait(); room != minRoom || took != maxPause {
 			t.Errorf("room for %d after %s when all is full", room, took)
@@ -149,7 +149,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		go func() {
 			time.Sleep(maxPause / 5)
 			for i := range 2*softWaiting - 10 {
-				l.unreserve(fmt.Sprint("b", i))
+				l.freeRoom(fmt.Sprint("b", i))
 			}
 		}()
 		if room, took := wait(); room < softWaiting || took != maxPause/5 {
@@ -158,10 +158,10 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		var in, out atomic.Int64
 		for range made {
 			go func() {
-				defer l.done()
-				if ok, _ := l.acquire("a", true, time.Now()); ok {
+				defer l.outcomeWritten()
+				if ok, _ := l.acquireSlot("a", true, time.Now()); ok {
 					in.Add(1)
-					l.release("a", true, time.Millisecond, time.Now())
+					l.releaseSlot("a", true, time.Millisecond, time.Now())
 				} else {
 					out.Add(1)
 				}
@@ -172,10 +172,10 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 			t.Errorf("%d of %d that were reserved found room, %d did not", in.Load(), made, out.Load())
 		}
 		for i := range 10 {
-			l.unreserve(fmt.Sprint("b", 2*softWaiting-10+i))
+			l.freeRoom(fmt.Sprint("b", 2*softWaiting-10+i))
 		}
-		if l.waiting != 0 || l.claimed != 0 {
-			t.Errorf("%d wait and %d are claimed when all is done", l.waiting, l.claimed)
+		if l.waiting != 0 || l.atHand != 0 {
+			t.Errorf("%d wait and %d are claimed when all is done", l.waiting, l.atHand)
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -101,8 +102,6 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 			t.Errorf("%d posts, %+v", posts.Load(), list.Data)
 		}
 		is, err := svc.Events.Get(t.Context(), caller, e.ID)
-		if err != nil || is.PendingWebhooks != 0 {
-			t.Errorf("%+v, %v", is, err)
-		}
+		expect.True(t, err == nil && is.PendingWebhooks == 0, "%+v, %v", is, err)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -45,12 +46,8 @@ func TestSlowAnswersTimeOut(t *testing.T) {
 				}
 				transport.CloseIdleConnections()
 				time.Sleep(2 * time.Second) // until the last drop
-				if o.StatusCode != answer.status || o.Error != answer.reason {
-					t.Errorf("got %d %q", o.StatusCode, o.Error)
-				}
-				if len(o.Response) > 30 || answer.status == 200 && o.Response == "" {
-					t.Errorf("kept %q", o.Response)
-				}
+				expect.True(t, o.StatusCode == answer.status && o.Error == answer.reason, "got %d %q", o.StatusCode, o.Error)
+				expect.True(t, len(o.Response) <= 30 && (answer.status != 200 || o.Response != ""), "kept %q", o.Response)
 			})
 		})
 	}
@@ -100,9 +97,7 @@ func TestReboundNameIsRefused(t *testing.T) {
 		names := nameServer(t, to)
 		s := &Service{engine: &engine.Engine{Clock: time.Now}, live: sender{transport: transport(nil, names)}}
 		o := s.post(t.Context(), true, address, "evt_1", []byte("{}"), []string{newSecret()})
-		if o.StatusCode != 0 || !strings.Contains(o.Error, "not public") {
-			t.Errorf("%s: got %d %q", to, o.StatusCode, o.Error)
-		}
+		expect.True(t, o.StatusCode == 0 && strings.Contains(o.Error, "not public"), "%s: got %d %q", to, o.StatusCode, o.Error)
 	}
 	if n := knocks.Load(); n > 0 {
 		t.Errorf("%d connections were made inside", n)

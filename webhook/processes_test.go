@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -85,9 +86,7 @@ func TestTwoProcessesDeliverOnce(t *testing.T) {
 		var both sync.WaitGroup
 		for _, svc := range shops {
 			both.Go(func() {
-				if err := svc.Drain(t.Context()); err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, svc.Drain(t.Context()), "Drain")
 			})
 		}
 		both.Wait()
@@ -97,11 +96,7 @@ func TestTwoProcessesDeliverOnce(t *testing.T) {
 		told[q.Header.Get("Webhook-Id")]++
 	}
 	for id, n := range told {
-		if n != 3 {
-			t.Errorf("%s was told %d times, want once to each of three", id, n)
-		}
+		expect.Equal(t, n, 3, "%s was told %d times, want once to each of three", id, n)
 	}
-	if len(told) != events {
-		t.Errorf("%d events were told", len(told))
-	}
+	expect.Equal(t, len(told), events, "%d events were told", len(told))
 }

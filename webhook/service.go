@@ -31,9 +31,9 @@ type Service struct {
 	// avgEndpoints is the average number of endpoints of the events last fanned out.
 	avgEndpoints atomic.Int64
 	// readBatch reads the events and endpoints of many deliveries in one snapshot.
-	// writeBatch writes the outcomes of many attempts in one transaction.
+	// writeBatch runs many writes, most of them outcomes of attempts, in one transaction.
 	readBatch  *engine.Batcher[*outgoing]
-	writeBatch *engine.Batcher[*deliveryUpdate]
+	writeBatch *engine.Batcher[*batchedWrite]
 }
 
 // sender bounds and posts the deliveries of one mode.
@@ -53,13 +53,17 @@ func (s *Service) senderFor(live bool) *sender {
 // Internal is what the packages of this module call. Only payments.New has one.
 type Internal struct{ svc *Service }
 
+// maxWrites is how many transactions write outcomes at a time. They share a commit, and between
+// them the store serves others.
+const maxWrites = 4
+
 // New returns the service for hosts and the one for the packages of this module.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{engine: e, events: c.Events, deliveries: c.Events.Deliveries()}
 	s.live.transport, s.test.transport = transport(nil, nil), transport(c.Allow, nil)
 	s.avgEndpoints.Store(128) // a guess, until the first fan-out
 	s.readBatch = engine.NewBatcher(maxInFlight, 1, s.readOutgoing)
-	s.writeBatch = engine.NewBatcher(maxInFlight, maxClaimed/maxInFlight/2, s.writeUpdates)
+	s.writeBatch = engine.NewBatcher(maxInFlight, maxWrites, s.runWrites)
 	return s, &Internal{s}
 }
 
@@ -72,8 +76,8 @@ func Kinds() []*storage.Kind {
 func (i *Internal) Jobs() []work.Job {
 	s := i.svc
 	return []work.Job{
-		{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, RunInTx: s.fanOut, RunOne: s.fanOutLeased},
+		{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, RunInTx: s.fanOut, RunOne: s.fanOutClaimed},
 		// The timeout covers the wait for a slot, the attempt and the write of its outcome.
-		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: maxInFlight, MaxPerMerchant: maxClaimed, RunOne: s.attemptClaimed},
+		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: maxInFlight, MaxPerMerchant: maxAtHand, RunOne: s.attemptClaimed},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	stripe "github.com/stripe/stripe-go/v82/webhook"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -22,20 +23,12 @@ func TestThirdPartyVerifiersAcceptSignature(t *testing.T) {
 	sign(h, "evt_1", body, time.Now(), current, old)
 	for _, secret := range []string{current, old} {
 		v := must.Get(standard.NewWebhook(secret))(t)
-		if err := v.Verify(body, h); err != nil {
-			t.Errorf("Standard Webhooks: %v", err)
-		}
-		if err := stripe.ValidatePayload(body, h.Get(SignatureHeader), secret); err != nil {
-			t.Errorf("stripe-go: %v", err)
-		}
-		if err := Verify(h, body, secret, 0, time.Now()); err != nil {
-			t.Errorf("ours: %v", err)
-		}
+		expect.NoError(t, v.Verify(body, h), "Standard Webhooks")
+		expect.NoError(t, stripe.ValidatePayload(body, h.Get(SignatureHeader), secret), "stripe-go")
+		expect.NoError(t, Verify(h, body, secret, 0, time.Now()), "ours")
 	}
 	v := must.Get(standard.NewWebhook(other))(t)
-	if v.Verify(body, h) == nil || stripe.ValidatePayload(body, h.Get(SignatureHeader), other) == nil {
-		t.Error("another secret verifies")
-	}
+	expect.True(t, v.Verify(body, h) != nil && stripe.ValidatePayload(body, h.Get(SignatureHeader), other) != nil, "another secret verifies")
 }
 
 func TestVerifyRefusesForgedOrOldSignature(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -158,13 +159,9 @@ func TestEventIsDeliveredSigned(t *testing.T) {
 		s.endpoint(some.URL+"/hooks?a=b", "qr_code.created", "payment.completed")
 		s.endpoint(none.URL, "refund.created")
 		code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
-		if got := s.newest().PendingWebhooks; got != 2 {
-			t.Errorf("%d are pending before the fan-out", got)
-		}
+		expect.Equal(t, s.newest().PendingWebhooks, 2, "are pending before the fan-out")
 		must.Do(t, s.Drain(t.Context()))
-		if got := s.newest().PendingWebhooks; got != 0 {
-			t.Errorf("%d are pending afterwards", got)
-		}
+		expect.Equal(t, s.newest().PendingWebhooks, 0, "are pending afterwards")
 		s.Pay(code.ID, 100)
 		must.Do(t, s.Drain(t.Context()))
 		if got := every.types(t); len(got) != 3 || got[0] != "qr_code.created" {
@@ -179,9 +176,7 @@ func TestEventIsDeliveredSigned(t *testing.T) {
 
 		// The delivery verifies, and its body is the event as the API shows it.
 		q, body := every.got[0], every.bodies[0]
-		if err := webhook.Verify(q.Header, body, e.Secret, 0, s.now); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, webhook.Verify(q.Header, body, e.Secret, 0, s.now), "Verify")
 		var told event.Event
 		must.Do(t, json.Unmarshal(body, &told))
 		kept := must.Get(s.Events.Get(t.Context(), s.Caller, told.ID))(t)
@@ -215,9 +210,7 @@ func TestFailedDeliveryIsRetriedOnSchedule(t *testing.T) {
 				t.Fatalf("%d attempts, want %d", r.count(), i+1)
 			}
 			s.pass(gap * 89 / 100) // jitter is a tenth
-			if r.count() != i+1 {
-				t.Fatalf("attempt %d came too early", i+2)
-			}
+			must.True(t, r.count() == i+1, "attempt %d came too early", i+2)
 			s.pass(gap * 11 / 100)
 		}
 		d := s.deliveries(e.ID)[0]
@@ -290,9 +283,7 @@ func TestFailingEndpointIsDisabled(t *testing.T) {
 		missed := s.now.Add(-time.Millisecond)
 		s.happen()
 		s.pass(48 * time.Hour)
-		if dead.count() != before {
-			t.Error("an endpoint that is off is told")
-		}
+		expect.Equal(t, dead.count(), before, "an endpoint that is off is told")
 		dead.answers(200)
 		on := true
 		must.Get(s.Webhooks.Update(t.Context(), s.Caller, d.ID, webhook.UpdateParams{Active: &on}))(t)
@@ -319,24 +310,18 @@ func TestRotatedSecretSignsBesideTheOld(t *testing.T) {
 	}
 	s.happen()
 	s.pass(0)
-	if fresh.Secret == e.Secret || !verifies(fresh.Secret) || !verifies(e.Secret) {
-		t.Error("while the rotation overlaps, both secrets sign")
-	}
+	expect.True(t, fresh.Secret != e.Secret && verifies(fresh.Secret) && verifies(e.Secret), "while the rotation overlaps, both secrets sign")
 	s.pass(24 * time.Hour)
 	s.happen()
 	s.pass(0)
-	if !verifies(fresh.Secret) || verifies(e.Secret) {
-		t.Error("after a day the new secret alone signs")
-	}
+	expect.True(t, verifies(fresh.Secret) && !verifies(e.Secret), "after a day the new secret alone signs")
 	caller := s.Caller
 	caller.IdempotencyKey = "k"
 	for i := range 2 {
 		var replayed bool
 		caller.Replayed = &replayed
 		made, err := s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
-		if err != nil || (made.Secret == "") != (i == 1) || replayed != (i == 1) {
-			t.Errorf("call %d: %+v, %v", i+1, made, err)
-		}
+		expect.True(t, err == nil && (made.Secret == "") == (i == 1) && replayed == (i == 1), "call %d: %+v, %v", i+1, made, err)
 	}
 }
 
@@ -349,9 +334,7 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "0.0.0.0", "169.254.169.254"} {
 		e := s.endpoint("http://"+host+port, "*")
 		d, err := s.Webhooks.Ping(t.Context(), s.Caller, e.ID)
-		if err != nil || d.Status != webhook.Failed || d.Attempts[0].StatusCode != 0 || d.Attempts[0].Error == "" {
-			t.Errorf("%s: %+v, %v", host, d, err)
-		}
+		expect.True(t, err == nil && d.Status == webhook.Failed && d.Attempts[0].StatusCode == 0 && d.Attempts[0].Error != "", "%s: %+v, %v", host, d, err)
 		must.Get(s.Webhooks.Delete(t.Context(), s.Caller, e.ID))(t)
 	}
 	if r.count() != 0 {
@@ -437,9 +420,7 @@ func TestHandlerPassesVerifiedEventOnce(t *testing.T) {
 	}
 	answer := must.Get(http.Post(server.URL, "application/json", strings.NewReader(`{"id":"evt_1"}`)))(t)
 	defer answer.Body.Close()
-	if answer.StatusCode != 400 {
-		t.Errorf("without a signature: %d", answer.StatusCode)
-	}
+	expect.Equal(t, answer.StatusCode, 400, "without a signature")
 }
 
 var handler http.Handler

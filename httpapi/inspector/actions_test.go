@@ -16,6 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -25,9 +27,7 @@ func shows(t *testing.T, body string, texts ...string) {
 	t.Helper()
 	body = html.UnescapeString(body)
 	for _, text := range texts {
-		if !strings.Contains(body, text) {
-			t.Errorf("%q is missing in\n%s", text, body)
-		}
+		expect.True(t, strings.Contains(body, text), "%q is missing in\n%s", text, body)
 	}
 }
 
@@ -44,9 +44,7 @@ func testQRCodeForms(t *testing.T, s *site) {
 	_, body = s.do(page, "deactivate")
 	shows(t, body, "inactive", "Switch on", "qr_code.updated")
 	answer, body := s.post(page, s.token(page), "pay", "wallet", s.Consumer.ServiceID, "pin", "1234")
-	if answer.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("paying what is off: %s", answer.Status)
-	}
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "paying what is off: %s", answer.Status)
 	shows(t, body, "not active", `value="`+s.Consumer.ServiceID+`"`)
 	s.do(page, "activate")
 	_, body = s.do(page, "delete")
@@ -81,9 +79,7 @@ func TestRefusedForm(t *testing.T) {
 			shows(t, body, `value="`+c.amount+`"`)
 		}
 		marked := regexp.MustCompile(`name="(\w+)"[^>]* aria-invalid="true" autofocus aria-describedby="problem-pay`).FindStringSubmatch(body)
-		if marked == nil || marked[1] != c.wrong {
-			t.Errorf("%+v marks %q", c, marked)
-		}
+		expect.True(t, marked != nil && marked[1] == c.wrong, "%+v marks %q", c, marked)
 	}
 }
 
@@ -96,21 +92,15 @@ func TestFormPostedTwice(t *testing.T) {
 	for range 3 {
 		answer, _ := s.post("qr-codes", token, "create", "name", "Till 1")
 		to := answer.Header.Get("Location")
-		if answer.StatusCode != http.StatusSeeOther || first != "" && to != first {
-			t.Errorf("%s to %s", answer.Status, to)
-		}
+		expect.True(t, answer.StatusCode == http.StatusSeeOther && (first == "" || to == first), "%s to %s", answer.Status, to)
 		first = to
 	}
 	answer, body := s.post("qr-codes", token, "create", "name", "Till 2")
-	if answer.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("with another name: %s", answer.Status)
-	}
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "with another name: %s", answer.Status)
 	shows(t, body, "This form was sent before", `value="Till 2"`)
 	list, err := s.QRCodes.List(t.Context(), s.Caller, qrcode.ListParams{})
 	s.check(err)
-	if len(list.Data) != 1 {
-		t.Errorf("%d codes", len(list.Data))
-	}
+	expect.Equal(t, len(list.Data), 1, "%d codes", len(list.Data))
 
 	// However many click at once; and what was refused may be corrected.
 	token = s.token("")
@@ -148,14 +138,10 @@ func TestFormPostedTwice(t *testing.T) {
 		if c.Name == "Esi Boateng" {
 			n++
 			balance, err := s.Accounts.WalletBalance(t.Context(), api.Caller{}, c.ID)
-			if err != nil || balance.String() != "7" {
-				t.Errorf("a consumer has %s, %v", balance, err)
-			}
+			expect.True(t, err == nil && balance.String() == "7", "a consumer has %s, %v", balance, err)
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d consumers", n)
-	}
+	expect.Equal(t, n, 1, "%d consumers", n)
 }
 
 func TestTransferForms(t *testing.T) { onEachStore(t, testTransferForms) }
@@ -169,9 +155,7 @@ func testTransferForms(t *testing.T, s *site) {
 	code := s.lastCode()
 	shows(t, s.page("messages?kind=sms"), code)
 	answer, body := s.post("payouts", s.token("payouts"), "create", "amount", "10", "type", "mobile_money", "number", "0241234567", "otp_code", code)
-	if answer.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("not verified: %s", answer.Status)
-	}
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "not verified: %s", answer.Status)
 	shows(t, body, "one-time code")
 	s.do("payouts", "verify-otp", "code", code)
 	at, body := s.do("payouts", "create", "amount", "10", "type", "bank_transfer", "number", "1234560903", "bank_code", "300304", "otp_code", code)
@@ -196,14 +180,10 @@ func testTransferForms(t *testing.T, s *site) {
 
 	// A consumer shows a code, which is paid.
 	answer, body = s.post("sandbox", s.token("sandbox"), "show", "account_id", s.Consumer.ID, "type", "dynamic", "amount", "7.25")
-	if answer.StatusCode != http.StatusOK {
-		t.Fatalf("show: %s\n%s", answer.Status, body)
-	}
+	must.True(t, answer.StatusCode == http.StatusOK, "show: %s\n%s", answer.Status, body)
 	payload := regexp.MustCompile(`<dt>Payload</dt><dd><code>([^<]+)</code>`).FindStringSubmatch(body)
 	picture := regexp.MustCompile(`src="\.\./[^/]+/(sandbox/[^"]+)"`).FindStringSubmatch(body)
-	if payload == nil || picture == nil {
-		t.Fatalf("no payload or picture:\n%s", body)
-	}
+	must.True(t, payload != nil && picture != nil, "no payload or picture:\n%s", body)
 	if answer, data := s.get(s.at(picture[1])); answer.Header.Get("Content-Type") != "image/png" || !strings.HasPrefix(data, "\x89PNG") {
 		t.Errorf("picture: %s", answer.Status)
 	}
@@ -267,25 +247,17 @@ func testWebhookForms(t *testing.T, s *site) {
 	shows(t, s.page(event), "delivered", "200 in ", `{"received":true}`)
 	s.do(event, "resend")
 	s.check(s.Drain(t.Context()))
-	if n := strings.Count(s.page(event), "Delivery to "); n != 2 {
-		t.Errorf("%d deliveries after it was sent again", n)
-	}
+	expect.Equal(t, strings.Count(s.page(event), "Delivery to "), 2, "deliveries after it was sent again")
 
 	page := "webhooks/" + made["webhooks"]
 	shows(t, s.page(page), "payment.succeeded", "1 attempt")
 	answer, body := s.post(page, s.token(page), "ping")
-	if answer.StatusCode != http.StatusOK {
-		t.Errorf("ping: %s", answer.Status)
-	}
+	expect.Equal(t, answer.StatusCode, http.StatusOK, "ping: %s", answer.Status)
 	shows(t, body, "Ping", "200 in ")
 	answer, body = s.post(page, s.token(page), "rotate")
 	secret := regexp.MustCompile(`whsec_[0-9A-Za-z+/=&#;]+`).FindString(body)
-	if answer.StatusCode != http.StatusOK || secret == "" {
-		t.Errorf("rotate: %s", answer.Status)
-	}
-	if strings.Contains(s.page(page), "whsec_") {
-		t.Error("the secret is shown again")
-	}
+	expect.True(t, answer.StatusCode == http.StatusOK && secret != "", "rotate: %s", answer.Status)
+	expect.True(t, !strings.Contains(s.page(page), "whsec_"), "the secret is shown again")
 	_, body = s.do(page, "deactivate")
 	shows(t, body, "inactive")
 	s.do(page, "activate")
@@ -297,9 +269,7 @@ func testWebhookForms(t *testing.T, s *site) {
 	token := s.token("webhooks")
 	for i, want := range []string{"whsec_", "cannot be shown again"} {
 		answer, body := s.post("webhooks", token, "create", "url", "http://127.0.0.1:9/x", "events", "payment.succeeded, payout.failed")
-		if answer.StatusCode != http.StatusOK {
-			t.Errorf("create %d: %s", i, answer.Status)
-		}
+		expect.Equal(t, answer.StatusCode, http.StatusOK, "create %d: %s", i, answer.Status)
 		shows(t, body, want)
 	}
 	for _, wrong := range []string{"", "payment.eaten"} {
@@ -371,15 +341,11 @@ func testPages(t *testing.T, s *site) {
 		if page == "ledger" {
 			want++ // the money to begin with
 		}
-		if seen != want || pages != 2 {
-			t.Errorf("%s: %d rows on %d pages", page, seen, pages)
-		}
+		expect.True(t, seen == want && pages == 2, "%s: %d rows on %d pages", page, seen, pages)
 	}
 	today := time.Now().UTC()
 	for day, want := range map[time.Time]bool{today: true, today.AddDate(0, 0, -2): false} {
 		q := url.Values{"day": {day.Format(time.DateOnly)}, "status": {"completed"}}
-		if got := strings.Contains(s.page("payments?"+q.Encode()), "pay_0"); got != want {
-			t.Errorf("%s: %t", day, got)
-		}
+		expect.Equal(t, strings.Contains(s.page("payments?"+q.Encode()), "pay_0"), want, "%s", day)
 	}
 }

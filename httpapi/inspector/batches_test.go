@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestBatchForms(t *testing.T) { onEachStore(t, testBatchForms) }
@@ -17,20 +19,12 @@ func testBatchForms(t *testing.T, s *site) {
 	shows(t, s.page(page), "2: 0 queued, 1 made, 1 refused", "disbursement_batch.completed", "disbursements/po_", "The balance")
 	refused := s.page(page + "?status=refused")
 	shows(t, refused, "Row 2")
-	if strings.Contains(refused, "Row 1<") {
-		t.Error("the filter shows all rows")
-	}
+	expect.True(t, !strings.Contains(refused, "Row 1<"), "the filter shows all rows")
 	shows(t, s.page("batches?status=completed"), path.Base(at), "2 rows · Salaries of November")
-	if strings.Contains(s.page("batches?status=pending"), "bat_") {
-		t.Error("the filter shows all batches")
-	}
+	expect.True(t, !strings.Contains(s.page("batches?status=pending"), "bat_"), "the filter shows all batches")
 	wrong := "amount,type,phone_number\n<1>,mobile_money,0241234567"
 	answer, body := s.post("batches", s.token("batches"), "create", "rows", wrong)
-	if answer.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("a wrong row: %s", answer.Status)
-	}
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "a wrong row: %s", answer.Status)
 	shows(t, body, "Line 2: amount", wrong, "aria-invalid")
-	if strings.Contains(body, "<1>") {
-		t.Error("what was entered is markup")
-	}
+	expect.True(t, !strings.Contains(body, "<1>"), "what was entered is markup")
 }

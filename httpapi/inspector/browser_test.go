@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/browsertest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -40,9 +41,7 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 	origins := b.Origins()
 	delete(origins, strings.TrimSuffix(s.address, "/look"))
-	if len(origins) > 0 {
-		t.Errorf("the pages asked others: %v", origins)
-	}
+	expect.True(t, len(origins) == 0, "the pages asked others: %v", origins)
 }
 
 // An open page shows what happens elsewhere, but not under what somebody uses.
@@ -59,18 +58,14 @@ func TestLiveInABrowser(t *testing.T) {
 	b.AwaitText(first.ID)
 	var typed string
 	b.Ask(`document.querySelector("#pay-amount").value`, &typed)
-	if typed != "3.50" {
-		t.Errorf("what was typed is %q now", typed)
-	}
+	expect.Equal(t, typed, "3.50", "what was typed is %q now", typed)
 	b.Toggle("As the API shows it")
 	second := s.Pay(code.ID, 2500)
 	b.Ask("document.activeElement.blur(), 0", new(int))
 	b.AwaitText(second.ID)
 	var open bool
 	b.Ask(`document.querySelector("#json").open`, &open)
-	if !open {
-		t.Error("what was open is closed")
-	}
+	expect.True(t, open, "what was open is closed")
 	// The forms of what was shown later act, too.
 	b.Press("Switch off")
 	b.See("It is switched off.", "inactive")

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
@@ -58,15 +59,11 @@ func TestForgedForms(t *testing.T) {
 		"another origin, old browser": send(good, "Origin", "https://evil.example"),
 		"no origin, old browser":      send(good, "Origin", "null"),
 	} {
-		if answer.StatusCode != http.StatusForbidden {
-			t.Errorf("%s: %s", name, answer.Status)
-		}
+		expect.Equal(t, answer.StatusCode, http.StatusForbidden, "%s: %s", name, answer.Status)
 	}
 	list, err := s.QRCodes.List(t.Context(), s.Caller, qrcode.ListParams{})
 	s.check(err)
-	if len(list.Data) != 0 {
-		t.Errorf("%d codes were made", len(list.Data))
-	}
+	expect.Equal(t, len(list.Data), 0, "%d codes were made", len(list.Data))
 	if answer := send(good, "Sec-Fetch-Site", "same-origin"); answer.StatusCode != http.StatusSeeOther {
 		t.Errorf("our own form: %s", answer.Status)
 	}
@@ -83,9 +80,7 @@ func TestHosts(t *testing.T) {
 		s.check(err)
 		r.Host = host
 		answer, body := s.send(r)
-		if answer.StatusCode != want || want == 421 && strings.Contains(body, "Adom") {
-			t.Errorf("%q: %s", host, answer.Status)
-		}
+		expect.True(t, answer.StatusCode == want && (want != 421 || !strings.Contains(body, "Adom")), "%q: %s", host, answer.Status)
 	}
 }
 
@@ -95,17 +90,13 @@ func TestHeaders(t *testing.T) {
 	answer, body := s.get(s.at(""))
 	policy := answer.Header.Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "form-action 'self'"} {
-		if !strings.Contains(policy, want) {
-			t.Errorf("%q is missing in %q", want, policy)
-		}
+		expect.True(t, strings.Contains(policy, want), "%q is missing in %q", want, policy)
 	}
 	if strings.Contains(policy, "unsafe") || answer.Header.Get("Cache-Control") != "no-store" || answer.Header.Get("X-Frame-Options") != "DENY" {
 		t.Errorf("headers %v", answer.Header)
 	}
 	for _, inline := range []string{" style=", "<style", "<script>", " onclick="} {
-		if strings.Contains(body, inline) {
-			t.Errorf("the page has %q", inline)
-		}
+		expect.True(t, !strings.Contains(body, inline), "the page has %q", inline)
 	}
 	// An e-mail is shown by a frame that can do nothing.
 	answer, body = s.get(s.at("messages/" + made["messages"] + "/mail.html"))
@@ -168,9 +159,7 @@ func testNothingLive(t *testing.T, s *site) {
 	for _, path := range paths(made) {
 		body := s.page(path)
 		for _, secret := range []string{code.ID, paid.ID, bill.ID, hook.ID, consumer.ID, events.Data[0].ID, "Livia", "777.77", "820.19", "live.example.com", `"livemode": true`} {
-			if strings.Contains(body, secret) {
-				t.Errorf("%s shows %s", path, secret)
-			}
+			expect.True(t, !strings.Contains(body, secret), "%s shows %s", path, secret)
 		}
 	}
 	for _, path := range []string{
@@ -183,9 +172,7 @@ func testNothingLive(t *testing.T, s *site) {
 	}
 	// A live code is not paid, not even by a consumer of test mode.
 	answer, body := s.post("sandbox", s.token("sandbox"), "scan", "code", code.ID, "wallet", "0241000001", "pin", "1234", "amount", "1")
-	if answer.StatusCode == http.StatusSeeOther {
-		t.Errorf("a live code was paid: %s", body)
-	}
+	expect.True(t, answer.StatusCode != http.StatusSeeOther, "a live code was paid: %s", body)
 	for path, form := range map[string]string{"qr-codes/" + code.ID: "delete", "invoices/" + bill.ID: "void", "webhooks/" + hook.ID: "delete"} {
 		if answer, _ := s.post(path, s.token(""), form); answer.StatusCode != http.StatusNotFound {
 			t.Errorf("%s of %s: %s", form, path, answer.Status)
@@ -231,9 +218,7 @@ func TestRedirectsStayOnTheHost(t *testing.T) {
 		look.ServeHTTP(w, r)
 		location := strings.ReplaceAll(w.Header().Get("Location"), `\`, "/")
 		to, err := r.URL.Parse(location)
-		if err != nil || to.Host != r.URL.Host || to.Scheme != r.URL.Scheme {
-			t.Errorf("%q: %d leads to %q, %v", path, w.Code, location, err)
-		}
+		expect.True(t, err == nil && to.Host == r.URL.Host && to.Scheme == r.URL.Scheme, "%q: %d leads to %q, %v", path, w.Code, location, err)
 	}
 }
 
@@ -263,9 +248,7 @@ func TestAddresses(t *testing.T) {
 		r.Host, r.URL = "localhost", &url.URL{Path: path}
 		w := httptest.NewRecorder()
 		look.ServeHTTP(w, r)
-		if w.Code != http.StatusNotFound {
-			t.Errorf("%q: %d", path, w.Code)
-		}
+		expect.Equal(t, w.Code, http.StatusNotFound, "%q", path)
 	}
 	// At the root of a server, too, the links lead to where the pages are.
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/"+m+"/payments/x", nil)
@@ -284,9 +267,7 @@ func TestNoSandbox(t *testing.T) {
 	for _, path := range []string{"/", "/" + m.ID + "/", "/" + m.ID + "/payments"} {
 		w := httptest.NewRecorder()
 		look.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil))
-		if w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), "Adom") {
-			t.Errorf("%s: %d", path, w.Code)
-		}
+		expect.True(t, w.Code == http.StatusNotFound && !strings.Contains(w.Body.String(), "Adom"), "%s: %d", path, w.Code)
 	}
 }
 
@@ -295,18 +276,12 @@ func TestStaleForms(t *testing.T) {
 	s := open(t, inspector.Config{})
 	token := s.token("payouts")
 	answer, body := s.post("payouts", token, "unknown")
-	if answer.StatusCode != http.StatusConflict || !strings.Contains(body, "cannot be done any more") {
-		t.Errorf("an unknown form: %s", answer.Status)
-	}
+	expect.True(t, answer.StatusCode == http.StatusConflict && strings.Contains(body, "cannot be done any more"), "an unknown form: %s", answer.Status)
 	// A transfer that has ended does not offer to be cancelled, nor is it.
 	made := s.everything()
 	answer, _ = s.post("disbursements/"+made["disbursements"], token, "cancel")
-	if answer.StatusCode != http.StatusConflict {
-		t.Errorf("cancel: %s", answer.Status)
-	}
+	expect.Equal(t, answer.StatusCode, http.StatusConflict, "cancel: %s", answer.Status)
 	sent, err := s.Disbursements.Get(t.Context(), s.Caller, made["disbursements"])
 	s.check(err)
-	if sent.Status != payout.Completed {
-		t.Errorf("status %s", sent.Status)
-	}
+	expect.Equal(t, sent.Status, payout.Completed, "status")
 }

@@ -103,9 +103,7 @@ func (s *site) send(r *http.Request) (*http.Response, string) {
 func (s *site) page(path string) string {
 	s.t.Helper()
 	answer, body := s.get(s.at(path))
-	if answer.StatusCode != http.StatusOK {
-		s.t.Fatalf("%s: %s\n%s", path, answer.Status, body)
-	}
+	must.True(s.t, answer.StatusCode == http.StatusOK, "%s: %s\n%s", path, answer.Status, body)
 	return body
 }
 
@@ -115,9 +113,7 @@ var tokens = regexp.MustCompile(`name="token" value="([^"]+)"`)
 func (s *site) token(path string) string {
 	s.t.Helper()
 	found := tokens.FindStringSubmatch(s.page(path))
-	if found == nil {
-		s.t.Fatalf("%s has no form", path)
-	}
+	must.True(s.t, found != nil, "%s has no form", path)
 	return found[1]
 }
 
@@ -139,15 +135,11 @@ func (s *site) post(path, token, form string, fields ...string) (*http.Response,
 func (s *site) do(path, form string, fields ...string) (at, body string) {
 	s.t.Helper()
 	answer, body := s.post(path, s.token(path), form, fields...)
-	if answer.StatusCode != http.StatusSeeOther {
-		s.t.Fatalf("%s of %s: %s\n%s", form, path, answer.Status, body)
-	}
+	must.True(s.t, answer.StatusCode == http.StatusSeeOther, "%s of %s: %s\n%s", form, path, answer.Status, body)
 	to, err := answer.Location()
 	s.check(err)
 	answer, body = s.get(to.String())
-	if answer.StatusCode != http.StatusOK {
-		s.t.Fatalf("%s of %s leads to %s: %s", form, path, to, answer.Status)
-	}
+	must.True(s.t, answer.StatusCode == http.StatusOK, "%s of %s leads to %s: %s", form, path, to, answer.Status)
 	return to.Path, body
 }
 

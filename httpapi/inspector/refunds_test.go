@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -24,14 +25,10 @@ func testRefundForms(t *testing.T, s *site) {
 	shows(t, s.page(payment), refund, "Refunded", "GHS 2.50", "all that is left: GHS 10.00")
 	shows(t, s.page("ledger"), "refunds/"+refund, "−GHS 2.50")
 	answer, body := s.post(payment, s.token(payment), "refund", "amount", "10.01")
-	if answer.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("more than is left: %s", answer.Status)
-	}
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "more than is left: %s", answer.Status)
 	shows(t, body, "aria-invalid", `value="10.01"`)
 	s.do(payment, "refund")
-	if strings.Contains(s.page(payment), "Give it back") {
-		t.Error("what was given back is offered again")
-	}
+	expect.True(t, !strings.Contains(s.page(payment), "Give it back"), "what was given back is offered again")
 	if body := s.page("refunds?payment=" + path.Base(payment)); strings.Count(body, "<li><span") != 2 {
 		t.Errorf("refunds of the payment:\n%s", body)
 	}
@@ -61,12 +58,8 @@ func testRefundsUnderWay(t *testing.T, s *site) {
 		shows(t, s.page(page), "processing")
 		_, body = s.do(page, form, "failure_reason", "No such card")
 		shows(t, body, want)
-		if strings.Contains(body, "Let the provider") {
-			t.Errorf("%s: it can be ended again", form)
-		}
+		expect.True(t, !strings.Contains(body, "Let the provider"), "%s: it can be ended again", form)
 		answer, data := s.get(s.at(page + "/credit-note.pdf"))
-		if has := answer.StatusCode == http.StatusOK && strings.HasPrefix(data, "%PDF-"); has != (form == "succeed") {
-			t.Errorf("%s: credit note: %s", form, answer.Status)
-		}
+		expect.Equal(t, answer.StatusCode == http.StatusOK && strings.HasPrefix(data, "%PDF-"), (form == "succeed"), "%s: credit note: %s", form, answer.Status)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -50,9 +52,7 @@ func readUntil(t *testing.T, lines *bufio.Reader, text string) streamed {
 		if err != nil {
 			t.Fatalf("waiting for %q: %v", text, err)
 		}
-		if e.id == last {
-			t.Fatalf("version %s comes twice", last)
-		}
+		must.True(t, e.id != last, "version %s comes twice", last)
 		if last = e.id; strings.Contains(e.data, text) {
 			return e
 		}
@@ -115,9 +115,7 @@ func TestPagesEndInTime(t *testing.T) {
 	defer inspector.PageTime(0)()
 	w := httptest.NewRecorder()
 	inspector.New(s.Service, inspector.Config{}).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/"+s.Caller.Merchant+"/", nil))
-	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "took too long") {
-		t.Errorf("status %d: %s", w.Code, w.Body)
-	}
+	expect.True(t, w.Code == http.StatusServiceUnavailable && strings.Contains(w.Body.String(), "took too long"), "status %d: %s", w.Code, w.Body)
 }
 
 func TestStream(t *testing.T) {
@@ -150,18 +148,14 @@ func TestStream(t *testing.T) {
 	}
 	first, err := read(t, lines)
 	s.check(err)
-	if !strings.Contains(first.data, "Nobody has paid this code yet.") || !strings.Contains(first.data, "two\nlines\nand three") {
-		t.Errorf("at first:\n%s", first.data)
-	}
+	expect.True(t, strings.Contains(first.data, "Nobody has paid this code yet.") && strings.Contains(first.data, "two\nlines\nand three"), "at first:\n%s", first.data)
 	if page := s.page("qr-codes/" + code.ID); !strings.Contains(page, `data-version="`+first.id+`"`) {
 		t.Error("the page is of another version than the stream")
 	}
 	for range 3 {
 		paid := s.Pay(code.ID, 1250)
 		next := readUntil(t, lines, paid.ID)
-		if next.id == first.id || strings.Contains(next.data, "<h1>") {
-			t.Errorf("after a payment:\n%s", next.data)
-		}
+		expect.True(t, next.id != first.id && !strings.Contains(next.data, "<h1>"), "after a payment:\n%s", next.data)
 		first = next
 	}
 	if !strings.Contains(first.data, "<dd>3</dd>") { // uses
@@ -179,9 +173,7 @@ func TestStream(t *testing.T) {
 	// A page that is gone ends its stream, Close ends all, and the pages go on.
 	_, err = s.QRCodes.Delete(t.Context(), s.Caller, code.ID)
 	s.check(err)
-	if err := readToEnd(t, lines); err != io.EOF {
-		t.Errorf("the stream of what was deleted: %v", err)
-	}
+	expect.Equal(t, readToEnd(t, lines), io.EOF, "the stream of what was deleted")
 	if answer, _ := follow("qr-codes/"+code.ID, ""); answer.StatusCode != http.StatusNotFound {
 		t.Errorf("followed again: %s", answer.Status)
 	}
@@ -190,8 +182,6 @@ func TestStream(t *testing.T) {
 	s.check(err)
 	look.Close()
 	look.Close()
-	if err := readToEnd(t, overview); err != io.EOF {
-		t.Errorf("after Close: %v", err)
-	}
+	expect.Equal(t, readToEnd(t, overview), io.EOF, "after Close")
 	s.page("")
 }

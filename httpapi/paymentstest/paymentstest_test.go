@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	_ "github.com/seed-7082ffec/payments/internal/contract"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -30,9 +31,7 @@ func TestShop(t *testing.T) {
 	if err := json.Unmarshal(body, &list); err != nil || response.StatusCode != 200 {
 		t.Fatalf("status %d, %v", response.StatusCode, err)
 	}
-	if len(list.Data) != 1 || list.Data[0].ID != paid.ID || list.Data[0].Reference != "order-1001" {
-		t.Errorf("got %s", body)
-	}
+	expect.True(t, len(list.Data) == 1 && list.Data[0].ID == paid.ID && list.Data[0].Reference == "order-1001", "got %s", body)
 	balance := must.Get(shop.Accounts.Balance(t.Context(), shop.Caller))(t)
 	if got := balance.Available.String(); got != "1012.5" {
 		t.Errorf("available is %s, want 1012.5", got)

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
@@ -87,20 +88,14 @@ func TestReceive(t *testing.T) {
 	shop.Pay(code.ID, 1250)
 	shop.Work()
 	shop.Work()
-	if told != 1 {
-		t.Errorf("told %d times at once", told)
-	}
+	expect.Equal(t, told, 1, "told %d times at once", told)
 	fails = false
 	before := shop.Advance(0)
 	if after := shop.Advance(time.Minute); after.Sub(before) < time.Minute || after.Sub(before) > 2*time.Minute {
 		t.Errorf("the clock went from %s to %s", before, after)
 	}
-	if told != 2 {
-		t.Errorf("told %d times after a minute", told)
-	}
-	if endpoint.Secret == "" || len(endpoint.Events) != 1 {
-		t.Errorf("the endpoint is %+v", endpoint)
-	}
+	expect.Equal(t, told, 2, "told %d times after a minute", told)
+	expect.True(t, endpoint.Secret != "" && len(endpoint.Events) == 1, "the endpoint is %+v", endpoint)
 }
 
 // An inbox of everything is told once of each event, and messages can be read.

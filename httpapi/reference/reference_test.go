@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/reference"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -50,9 +51,7 @@ type description struct {
 func TestPage(t *testing.T) {
 	w := get(t, "/")
 	page := w.Body.String()
-	if w.Code != 200 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Fatalf("got %d %v", w.Code, w.Header())
-	}
+	must.True(t, w.Code == 200 && w.Header().Get("Content-Type") == "text/html; charset=utf-8", "got %d %v", w.Code, w.Header())
 	var d description
 	must.Do(t, yaml.Unmarshal(httpapi.OpenAPI(), &d))
 	operations := 0
@@ -63,19 +62,13 @@ func TestPage(t *testing.T) {
 			}
 			operations++
 			method = strings.ToUpper(method)
-			if !strings.Contains(page, `<span class="method `+method+`">`+method+`</span> <code>`+path+`</code>`) {
-				t.Errorf("the page lacks %s %s", method, path)
-			}
+			expect.True(t, strings.Contains(page, `<span class="method `+method+`">`+method+`</span> <code>`+path+`</code>`), "the page lacks %s %s", method, path)
 		}
 	}
 	for _, code := range d.Components.Schemas.ErrorCode.Enum {
-		if !strings.Contains(page, `<div id="code-`+code+`">`) {
-			t.Errorf("the page lacks the code %s", code)
-		}
+		expect.True(t, strings.Contains(page, `<div id="code-`+code+`">`), "the page lacks the code %s", code)
 	}
-	if operations < 50 || len(d.Components.Schemas.ErrorCode.Enum) < 50 {
-		t.Errorf("only %d operations were looked for", operations)
-	}
+	expect.True(t, operations >= 50 && len(d.Components.Schemas.ErrorCode.Enum) >= 50, "only %d operations were looked for", operations)
 	for _, part := range []string{
 		"curl &#39;" + base + "/v1/payouts&#39;",
 		"<code>destination</code> <span class=\"type\">object</span> <span class=\"required\">required</span>",
@@ -84,14 +77,10 @@ func TestPage(t *testing.T) {
 		"<code>usage_limit</code> times",
 		"<code>Service-Signature</code>",
 	} {
-		if !strings.Contains(page, part) {
-			t.Errorf("the page lacks %s", part)
-		}
+		expect.True(t, strings.Contains(page, part), "the page lacks %s", part)
 	}
 	for _, broken := range []string{"&lt;nil&gt;", "ZgotmplZ", "<script", "http://127.0.0.1:8080", "raw HTML omitted"} {
-		if strings.Contains(page, broken) {
-			t.Errorf("the page has %s", broken)
-		}
+		expect.True(t, !strings.Contains(page, broken), "the page has %s", broken)
 	}
 }
 
@@ -105,9 +94,7 @@ func TestAddress(t *testing.T) {
 		"<code>https://pay.example.com/it&#39;s&lt;b&gt;&amp;x</code>",
 		`curl &#39;https://pay.example.com/it&#39;\&#39;&#39;s&lt;b&gt;&amp;x/v1/payouts&#39;`,
 	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %s", want)
-		}
+		expect.True(t, strings.Contains(page, want), "the page lacks %s", want)
 	}
 }
 
@@ -121,14 +108,10 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	links := regexp.MustCompile(` href="([^"]*)"`).FindAllStringSubmatch(page, -1)
-	if len(links) < 200 {
-		t.Errorf("there are only %d links", len(links))
-	}
+	expect.True(t, len(links) >= 200, "there are only %d links", len(links))
 	for _, match := range links {
 		if place, ok := strings.CutPrefix(match[1], "#"); ok {
-			if places[place] == 0 {
-				t.Errorf("a link leads to %s, which is not there", place)
-			}
+			expect.True(t, places[place] != 0, "a link leads to %s, which is not there", place)
 		} else if w := get(t, "/"+match[1]); w.Code != 200 {
 			t.Errorf("a link leads to %s: %d", match[1], w.Code)
 		}
@@ -143,9 +126,7 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s: the policy is %q", path, policy)
 		}
 		again := get(t, path, "If-None-Match", w.Header().Get("ETag"))
-		if again.Code != http.StatusNotModified || again.Body.Len() > 0 {
-			t.Errorf("%s, unchanged: %d with %d bytes", path, again.Code, again.Body.Len())
-		}
+		expect.True(t, again.Code == http.StatusNotModified && again.Body.Len() == 0, "%s, unchanged: %d with %d bytes", path, again.Code, again.Body.Len())
 	}
 	if w := get(t, "/nothing"); w.Code != http.StatusNotFound {
 		t.Errorf("nothing: %d", w.Code)
@@ -155,10 +136,6 @@ func TestHeaders(t *testing.T) {
 func TestDescriptionForPrograms(t *testing.T) {
 	var d description
 	must.Do(t, json.Unmarshal(get(t, "/openapi.json").Body.Bytes(), &d))
-	if d.Servers[0].Variables["base_url"].Default != base {
-		t.Errorf("the server is %+v", d.Servers)
-	}
-	if got := get(t, "/openapi.yaml").Body.String(); got != string(httpapi.OpenAPI()) {
-		t.Error("the YAML is another")
-	}
+	expect.Equal(t, d.Servers[0].Variables["base_url"].Default, base, "the server is %+v", d.Servers)
+	expect.Equal(t, get(t, "/openapi.yaml").Body.String(), string(httpapi.OpenAPI()), "the YAML is another")
 }

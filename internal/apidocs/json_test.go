@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -21,9 +22,7 @@ line: |
 	const want = `{"zebra":1,"apple":[1.50,true,null,null,"true","no","no","2026-01-31","2026-01-31T08:15:00Z"],` +
 		`"200":{"a":{},"b":[]},"line":"one\ntwo \"quoted\" \u003cb\u003e ɛ\n"}`
 	got, err := marshalJSON(root)
-	if err != nil || string(got) != want {
-		t.Errorf("got  %s, %v\nwant %s", got, err, want)
-	}
+	expect.True(t, err == nil && string(got) == want, "got  %s, %v\nwant %s", got, err, want)
 	if n := get(root, "200", "a"); n == nil || get(root, "200", "c") != nil || get(root, "zebra", "x") != nil {
 		t.Error("get finds what is not there, or not what is")
 	}
@@ -45,9 +44,7 @@ func TestJSONRefuses(t *testing.T) {
 		if err == nil {
 			_, err = marshalJSON(root)
 		}
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%q: got %v, want %q", text, err, part)
-		}
+		expect.True(t, err != nil && strings.Contains(err.Error(), part), "%q: got %v, want %q", text, err, part)
 	}
 	for _, text := range []string{"", "a: [", "a: 1\na: : 2"} {
 		if _, err := parse([]byte(text)); err == nil {

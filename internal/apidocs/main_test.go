@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -13,8 +14,6 @@ func TestPublishedFilesAreUpToDate(t *testing.T) {
 	files := must.Get(generate())(t)
 	for name, want := range files {
 		got := must.Get(os.ReadFile(name))(t)
-		if !bytes.Equal(got, want) {
-			t.Errorf("httpapi/%s differs from what is made of %s: run go generate ./httpapi", name, source)
-		}
+		expect.True(t, bytes.Equal(got, want), "httpapi/%s differs from what is made of %s: run go generate ./httpapi", name, source)
 	}
 }

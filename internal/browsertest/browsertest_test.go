@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/browsertest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // notes is a test that keeps what is held against it.
@@ -39,9 +40,7 @@ func TestChecksFindFaults(t *testing.T) {
 	b.See("Pale", "something else")
 	all := strings.Join(n.kept, "\n")
 	for _, want := range []string{"does not show", "something else", "px wide"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("%q is missing in %s", want, all)
-		}
+		expect.True(t, strings.Contains(all, want), "%q is missing in %s", want, all)
 	}
 	if axe == "" {
 		t.Skip("PAYMENTS_AXE does not name axe-core")
@@ -50,8 +49,6 @@ func TestChecksFindFaults(t *testing.T) {
 	b.Accessible(axe)
 	all = strings.Join(n.kept, "\n")
 	for _, want := range []string{"color-contrast", "label:", "light", "dark"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("%q is missing in %s", want, all)
-		}
+		expect.True(t, strings.Contains(all, want), "%q is missing in %s", want, all)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestTexts(t *testing.T) {
@@ -23,17 +24,13 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	for currency, want := range map[string]api.Code{"": "", "GHS": "", "ghs": api.CurrencyNotSupported, "USD": api.CurrencyNotSupported} {
-		if got := api.CodeOf(check.Currency(currency)); got != want {
-			t.Errorf("%q: got %q", currency, got)
-		}
+		expect.Equal(t, api.CodeOf(check.Currency(currency)), want, "%q", currency)
 	}
 	now := time.Now()
 	if err := check.Ahead("expires_at", now, now); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("now: %v", err)
 	}
-	if err := check.Ahead("expires_at", now.Add(1), now); err != nil {
-		t.Errorf("later: %v", err)
-	}
+	expect.NoError(t, check.Ahead("expires_at", now.Add(1), now), "later")
 }
 
 func TestEmail(t *testing.T) {
@@ -50,9 +47,7 @@ func TestEmail(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	fine := api.Metadata{"a": json.Number("1.10"), "b": true, "c": "<x> & ɛ", "d": json.Number("12345678901234567890")}
-	if err := check.Metadata(fine, false); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, check.Metadata(fine, false), "Metadata")
 	many := api.Metadata{}
 	for i := range 51 {
 		many[fmt.Sprint(i)] = "x"
@@ -66,7 +61,5 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if err := check.Metadata(api.Metadata{"k": nil, strings.Repeat("ɛ", 40): strings.Repeat("ɛ", 500)}, true); err != nil {
-		t.Errorf("an update: %v", err)
-	}
+	expect.NoError(t, check.Metadata(api.Metadata{"k": nil, strings.Repeat("ɛ", 40): strings.Repeat("ɛ", 500)}, true), "an update")
 }

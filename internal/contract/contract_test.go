@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -87,13 +88,9 @@ func TestHandlerReportsDifferences(t *testing.T) {
 		}
 		answer := httptest.NewRecorder()
 		h.ServeHTTP(answer, r)
-		if answer.Code != x.status || answer.Body.String() != x.body {
-			t.Errorf("%s: the answer was changed to %d %s", name, answer.Code, answer.Body)
-		}
+		expect.True(t, answer.Code == x.status && answer.Body.String() == x.body, "%s: the answer was changed to %d %s", name, answer.Code, answer.Body)
 		said := strings.Join(w.said, "\n")
-		if (x.want == "") != (said == "") || !strings.Contains(said, x.want) {
-			t.Errorf("%s: want %q, got %q", name, x.want, said)
-		}
+		expect.True(t, (x.want == "") == (said == "") && strings.Contains(said, x.want), "%s: want %q, got %q", name, x.want, said)
 	}
 }
 
@@ -113,9 +110,7 @@ func TestPathsAreFound(t *testing.T) {
 		"/v1/disbursements/po_1/cancel?a=b/c": {"/v1/disbursements/{id}/cancel", "po_1"},
 	} {
 		path, values := c.findPath(httptest.NewRequest("GET", target, nil))
-		if path != want.path || values["id"] != want.id {
-			t.Errorf("%s: got %q with %q, want %q with %q", target, path, values, want.path, want.id)
-		}
+		expect.True(t, path == want.path && values["id"] == want.id, "%s: got %q with %q, want %q with %q", target, path, values, want.path, want.id)
 	}
 }
 
@@ -135,17 +130,11 @@ func TestDeliveryReportsDifferences(t *testing.T) {
 		}
 		return c.CheckDelivery(r, []byte(body))
 	}
-	if err := deliver(ping, ""); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, deliver(ping, ""), "deliver")
 	for _, header := range []string{"Service-Signature", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"} {
-		if deliver(ping, header) == nil {
-			t.Errorf("a delivery without %s passes", header)
-		}
+		expect.True(t, deliver(ping, header) != nil, "a delivery without %s passes", header)
 	}
 	for _, body := range []string{`{}`, strings.Replace(ping, `"ping"`, `"pong"`, 1), strings.Replace(ping, `"id"`, `"colour":1,"id"`, 1)} {
-		if deliver(body, "") == nil {
-			t.Errorf("a delivery of %s passes", body)
-		}
+		expect.True(t, deliver(body, "") != nil, "a delivery of %s passes", body)
 	}
 }

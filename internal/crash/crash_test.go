@@ -27,6 +27,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/race"
@@ -163,9 +164,7 @@ func (l *crashLoop) run(n int) {
 	l.kill()
 	l.inspect(true)
 	t.Logf("%d kills, %d requests acknowledged", n+3, l.made.Load())
-	if l.made.Load() == 0 {
-		t.Error("nothing was acknowledged")
-	}
+	expect.True(t, l.made.Load() != 0, "nothing was acknowledged")
 }
 
 // launch starts the server without waiting for it.
@@ -289,9 +288,7 @@ func (l *crashLoop) inspect(end bool) {
 		must.Do(l.t, svc.Drain(ctx)) // what the last server left
 	}
 	v, err := svc.Accounts.Verify(ctx)
-	if err != nil || len(v.Problems) > 0 {
-		t.Errorf("after a death: %+v, %v", v, err)
-	}
+	expect.True(t, err == nil && len(v.Problems) == 0, "after a death: %+v, %v", v, err)
 	// Each death may leave a try of the PIN counted, and five deaths without a payment
 	// between them would lock it.
 	must.Do(l.t, svc.Accounts.SetPIN(ctx, api.Caller{}, l.consumer, account.SetPINParams{PIN: "1234"}))
@@ -300,9 +297,7 @@ func (l *crashLoop) inspect(end bool) {
 	references := map[string]bool{}
 	note := func(kind, id, reference string) {
 		found[kind][id] = true
-		if reference != "" && references[kind+reference] {
-			t.Errorf("%s %s was made twice", kind, reference)
-		}
+		expect.True(t, reference == "" || !references[kind+reference], "%s %s was made twice", kind, reference)
 		references[kind+reference] = true
 	}
 	sent := decimal.Zero
@@ -328,9 +323,7 @@ func (l *crashLoop) inspect(end bool) {
 	}
 	for kind, ids := range seen {
 		for _, id := range ids {
-			if !found[kind][id] {
-				t.Errorf("%s was acknowledged, and is lost", id)
-			}
+			expect.True(t, found[kind][id], "%s was acknowledged, and is lost", id)
 		}
 		if end && kind != "qr_codes" && len(found[kind]) != len(ids) {
 			t.Errorf("%d %s were acknowledged, and there are %d", len(ids), kind, len(found[kind]))
@@ -342,9 +335,7 @@ func (l *crashLoop) inspect(end bool) {
 	}
 	must.Do(l.t, store.View(ctx, func(tx storage.ReadTx) error {
 		reserved, err := tx.Balance(ledger.Reserved(l.shop.MerchantID, false).Name)
-		if end && reserved.Amount != 0 {
-			t.Errorf("%d pesewas stay reserved", reserved.Amount)
-		}
+		expect.True(t, !end || reserved.Amount == 0, "%d pesewas stay reserved", reserved.Amount)
 		return err
 	}))
 }

@@ -30,12 +30,13 @@ var (
 // ProviderFunc calls a provider for one order: it submits the order, or asks for its status.
 type ProviderFunc = func(context.Context) (provider.Result, error)
 
-// Call is one attempt at an order: it submits the order, or polls for its status. It runs
-// outside of any transaction.
+// Call is one attempt at an order. The first submits the order. A later one polls for its
+// status, and submits it again if the provider has never seen it. It runs outside of any
+// transaction.
 type Call struct {
 	Ref
 	worker         api.Caller // for whom a worker books the result
-	typeName       string     // what the order is called in the log
+	flowName       string     // see [Flow.Name]
 	first          bool       // the provider cannot know the order yet
 	submit, status ProviderFunc
 	// report is what the observer gets for the attempt; Do adds the outcome.
@@ -71,7 +72,7 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	}
 	observed := work.SetReport(ctx, report)
 	if callErr != nil && !observed {
-		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.typeName, c.ID)
+		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.flowName, c.ID)
 	}
 	return result, decision, err
 }

@@ -25,9 +25,9 @@ const (
 	// StillPending means that the order has no outcome yet. The next poll is set; the
 	// caller writes the record.
 	StillPending
-	// Succeeded means that the money has moved. The caller settles the reserve.
+	// Succeeded means that the money has moved. The caller books it.
 	Succeeded
-	// Failed means that the money will never move. The caller gives the reserve back.
+	// Failed means that the money will never move. The caller releases the reserve.
 	Failed
 	// Contradicted means that the result is the opposite of what is booked. The index notes
 	// it; the caller books nothing.
@@ -40,7 +40,8 @@ type Booked struct {
 	Status  string           // the record's word for it
 }
 
-// Decide says what a result means. The zero result stands for a call that failed.
+// Decide says what a result means, and sets the next poll or notes a contradiction. The zero
+// result stands for a call that failed.
 func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r provider.Result) (Decision, error) {
 	paid, refused := r.Outcome == provider.Paid, r.Outcome == provider.Refused
 	switch {
@@ -66,15 +67,15 @@ var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelErr
 // the observer, unless ctx belongs to work that is reported anyway. Providers repeat their
 // callbacks: a contradiction that is noted or resolved already gets no second log line.
 func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error {
-	known, err := o.Type.contradict(tx, o.Ref, how)
+	known, err := o.Flow.contradict(tx, o.Ref, how)
 	if err != nil {
 		return err
 	}
-	caller, queue, typeName, id := tx.Caller, o.Kind.Name, string(o.Type.Name), o.ID
+	caller, queue, flowName, id := tx.Caller, o.Kind.Name, string(o.Flow.Name), o.ID
 	tx.OnCommit(func() {
 		if !known {
-			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+typeName+" is listed as stuck",
-				typeName, id, "merchant", caller.Merchant, "live", caller.Live, "how", how)
+			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+flowName+" is listed as stuck",
+				flowName, id, "merchant", caller.Merchant, "live", caller.Live, "how", how)
 		}
 		report := contradictionReport
 		report.RequestID = caller.RequestID
@@ -87,19 +88,19 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 
 // contradict notes in the index how an order was contradicted. known reports that the index
 // had noted it before.
-func (t *OrderType) contradict(tx *engine.Tx, ref Ref, how string) (known bool, err error) {
+func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string) (known bool, err error) {
 	scope := storage.Scope{Live: tx.Caller.Live}
-	found, err := t.index.Get(tx, scope, ref.ID)
+	found, err := f.index.Get(tx, scope, ref.ID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		entry := newEntry(tx, ref, tx.Now)
 		entry.Contradiction = how
-		_, err = t.index.Insert(tx, scope, ref.ID, entry)
+		_, err = f.index.Insert(tx, scope, ref.ID, entry)
 	case err == nil && (same(how, found.Value.Contradiction) || same(how, found.Value.Resolved)):
 		known = true
 	case err == nil:
 		found.Value.Contradiction = how
-		err = t.index.Replace(tx, found)
+		err = f.index.Replace(tx, found)
 	}
 	if err != nil {
 		return false, fmt.Errorf("dispatch: note contradiction: %w", err)
@@ -116,14 +117,14 @@ func same(now, noted string) bool { return now == earlierWords.Replace(noted) }
 
 // Resolve takes a contradicted order off the list, to which a repetition of the report
 // does not bring it back. An order that is not contradicted is resource_missing.
-func (t *OrderType) Resolve(ctx context.Context, e *engine.Engine, id string) error {
-	noun := "contradicted " + string(t.Name)
-	_, caller, err := t.FindInIndex(ctx, e, id, noun)
+func (f *Flow) Resolve(ctx context.Context, e *engine.Engine, id string) error {
+	noun := "contradicted " + string(f.Name)
+	_, caller, err := f.FindInIndex(ctx, e, id, noun)
 	if err != nil {
 		return err
 	}
 	return e.Update(ctx, caller, func(tx *engine.Tx) error {
-		o, err := t.index.Get(tx, storage.Scope{Live: caller.Live}, id)
+		o, err := f.index.Get(tx, storage.Scope{Live: caller.Live}, id)
 		if o, err = engine.OrMissing(o, err, noun); err != nil {
 			return err
 		}
@@ -131,6 +132,6 @@ func (t *OrderType) Resolve(ctx context.Context, e *engine.Engine, id string) er
 			return api.NoSuch(noun)
 		}
 		o.Value.Contradiction, o.Value.Resolved = "", o.Value.Contradiction
-		return t.index.Replace(tx, o)
+		return f.index.Replace(tx, o)
 	})
 }

@@ -24,11 +24,11 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// OrderType is one of the three types of orders: transfers, refunds and charges. It holds
-// the operator's index, with an [Entry] for each order of the type. A callback knows only an
-// id, and finds the order's record through the index. The index also lists the orders of all
-// merchants together.
-type OrderType struct {
+// Flow is one of the three flows of orders: transfers, refunds and charges. It holds the
+// operator's index, with an [Entry] for each order of the flow. A callback knows only an id, and
+// finds the order's record through the index. The index also lists the orders of all merchants
+// together.
+type Flow struct {
 	// Name is what an order is called in the log and in refusals.
 	Name provider.Flow
 	// Backoff is the wait after each inconclusive attempt. Its last entry stands for all later
@@ -40,11 +40,11 @@ type OrderType struct {
 	index *storage.Collection[Entry]
 }
 
-// The types of orders. The tables' names are of an earlier release.
+// The flows. The tables' names are of an earlier release.
 var (
-	Transfers = &OrderType{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("rail_orders")}
-	Refunds   = &OrderType{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("refund_orders")}
-	Charges   = &OrderType{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", index: newIndex("charge_orders")}
+	Transfers = &Flow{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("rail_orders")}
+	Refunds   = &Flow{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("refund_orders")}
+	Charges   = &Flow{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", index: newIndex("charge_orders")}
 )
 
 // Kinds are the kinds of records that this package stores.
@@ -64,11 +64,10 @@ type Ref struct {
 
 // Submission is the state of an order's submission to its provider, as a part of the record.
 type Submission struct {
-	// Request and Key belong to the call that made the order. Later events name them.
-	Request string `json:"request,omitempty"`
-	Key     string `json:"key,omitempty"`
-	// Attempts counts how often the order was submitted or polled for. Its stored name is
-	// of an earlier release.
+	// Request and IdempotencyKey belong to the call that made the order. Later events name them.
+	Request        string `json:"request,omitempty"`
+	IdempotencyKey string `json:"key,omitempty"`
+	// Attempts counts the attempts; see [Call]. The stored name is of an earlier release.
 	Attempts int `json:"asked,omitempty"`
 	// SubmittedAt is when the first attempt began, or when a callback came before that.
 	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
@@ -80,7 +79,7 @@ type Submission struct {
 
 // NewSubmission returns the submission of an order that the caller makes. It is due at once.
 func NewSubmission(tx *engine.Tx) Submission {
-	return Submission{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
+	return Submission{Request: tx.Caller.RequestID, IdempotencyKey: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 }
 
 // MarkSubmitted notes that the provider may have the order from now on. The caller commits
@@ -106,12 +105,9 @@ func (s *Submission) CountAttempt(now time.Time) (first bool) {
 	return first
 }
 
-// AttributeEvents makes the events of the transaction name the call that made the order,
-// until restore is called.
+// AttributeEvents makes the events of the transaction name the call that made the order.
 func (s *Submission) AttributeEvents(tx *engine.Tx) (restore func()) {
-	caller := tx.Caller
-	tx.Caller.RequestID, tx.Caller.IdempotencyKey = s.Request, s.Key
-	return func() { tx.Caller = caller }
+	return tx.AttributeEvents(s.Request, s.IdempotencyKey)
 }
 
 // DueField is the column by which workers claim records of type T.
@@ -123,7 +119,7 @@ func DueField[T any](submission func(*T) *Submission) storage.Field[T] {
 type Order struct {
 	*Submission
 	Ref
-	Type *OrderType
+	Flow *Flow
 	// Kind is what the record is stored as.
 	Kind *storage.Kind
 	// Since is when the order was made.
@@ -133,12 +129,12 @@ type Order struct {
 }
 
 // SchedulePoll sets the time of the next poll: what the provider asked for, or by the
-// backoff. It writes one log line about an order that takes too long. The caller writes the
-// record.
+// backoff. The worker finds the record at its own next look (Config.Poll). SchedulePoll writes
+// one log line about an order that takes too long. The caller writes the record.
 func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
 		// A callback may come before the first attempt.
-		pollAfter = o.Type.Backoff.AfterOrLast(max(o.Attempts, 1))
+		pollAfter = o.Flow.Backoff.AfterOrLast(max(o.Attempts, 1))
 	}
 	o.Due = api.AtOrNil(tx.Now.Add(pollAfter))
 	age := tx.Now.Sub(o.Since)
@@ -146,9 +142,9 @@ func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.
 		return
 	}
 	o.Stuck = true
-	typeName, id, attempts := string(o.Type.Name), o.ID, o.Attempts
+	flowName, id, attempts := string(o.Flow.Name), o.ID, o.Attempts
 	tx.OnCommit(func() {
-		tx.Log().ErrorContext(ctx, "a "+typeName+" is stuck: the provider has not decided", typeName, id, "age", age.String(), "attempts", attempts)
+		tx.Log().ErrorContext(ctx, "a "+flowName+" is stuck: the provider has not decided", flowName, id, "age", age.String(), "attempts", attempts)
 	})
 }
 
@@ -156,10 +152,10 @@ func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.
 // and writes a log line. The caller writes the record.
 func (o *Order) PostponeWithoutProvider(ctx context.Context, tx *engine.Tx) {
 	o.SchedulePoll(ctx, tx, providerWait)
-	typeName, id, live := string(o.Type.Name), o.ID, tx.Caller.Live
-	work.SetReport(ctx, work.Report{Name: o.Type.NoProvider, RequestID: o.Request})
+	flowName, id, live := string(o.Flow.Name), o.ID, tx.Caller.Live
+	work.SetReport(ctx, work.Report{Name: o.Flow.NoProvider, RequestID: o.Request})
 	tx.OnCommit(func() {
-		tx.Log().ErrorContext(ctx, "a "+typeName+" waits, because no provider is configured for it", typeName, id, "live", live)
+		tx.Log().ErrorContext(ctx, "a "+flowName+" waits, because no provider is configured for it", flowName, id, "live", live)
 	})
 }
 
@@ -171,12 +167,12 @@ func (o *Order) ReportAlreadyEnded(ctx context.Context) {
 // NewCall leases the record, which the caller has written at this version, and returns the
 // call of the provider. The caller runs it with [Call.Do] after the commit.
 func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status ProviderFunc) (*Call, error) {
-	stopRenewal, err := tx.KeepLease(o.Kind, o.Record, version)
+	stopRenewal, err := tx.LeaseAndRenew(o.Kind, o.Record, version)
 	if err != nil {
-		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Type.Name, err)
+		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Flow.Name, err)
 	}
 	return &Call{
-		Ref: o.Ref, worker: api.Caller{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live}, typeName: string(o.Type.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
+		Ref: o.Ref, worker: api.Caller{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live}, flowName: string(o.Flow.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
 		report: work.Report{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }

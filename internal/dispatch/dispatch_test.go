@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -75,9 +76,7 @@ func TestTruncateKeepsCharacters(t *testing.T) {
 	}{
 		{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aɛ", 2, "a"}, {"ɛɛ", 3, "ɛ"}, {"ɛ", 1, ""}, {"₵₵", 5, "₵"},
 	} {
-		if got := Truncate(test.text, test.most); got != test.want {
-			t.Errorf("%q to %d: %q", test.text, test.most, got)
-		}
+		expect.Equal(t, Truncate(test.text, test.most), test.want, "%q to %d", test.text, test.most)
 	}
 }
 
@@ -90,11 +89,7 @@ func TestEarlierContradictionsAreKnown(t *testing.T) {
 		"charged, and now declined":   "paid, and now refused",
 		"completed, and now refused":  "completed, and now refused",
 	} {
-		if !same(now, noted) {
-			t.Errorf("%q is not known as %q", now, noted)
-		}
-		if same(now, "") || same(now, "failed, and now nothing") {
-			t.Errorf("%q is known as something else", now)
-		}
+		expect.True(t, same(now, noted), "%q is not known as %q", now, noted)
+		expect.True(t, !same(now, "") && !same(now, "failed, and now nothing"), "%q is known as something else", now)
 	}
 }

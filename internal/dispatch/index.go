@@ -70,21 +70,21 @@ func newIndex(table string) *storage.Collection[Entry] {
 }
 
 // IndexOpen adds an order of the caller's to the index, as on its way since a time.
-func (t *OrderType) IndexOpen(tx *engine.Tx, ref Ref, since time.Time) error {
+func (f *Flow) IndexOpen(tx *engine.Tx, ref Ref, since time.Time) error {
 	e := newEntry(tx, ref, since)
 	e.Open = true
-	if _, err := t.index.Insert(tx, storage.Scope{Live: tx.Caller.Live}, ref.ID, e); err != nil {
+	if _, err := f.index.Insert(tx, storage.Scope{Live: tx.Caller.Live}, ref.ID, e); err != nil {
 		return fmt.Errorf("dispatch: index order: %w", err)
 	}
 	return nil
 }
 
 // IndexEnded notes in the index that an order has ended.
-func (t *OrderType) IndexEnded(tx *engine.Tx, id string) error {
-	o, err := t.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+func (f *Flow) IndexEnded(tx *engine.Tx, id string) error {
+	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
 	if err == nil {
 		o.Value.Open = false
-		err = t.index.Replace(tx, o)
+		err = f.index.Replace(tx, o)
 	}
 	if err != nil {
 		return fmt.Errorf("dispatch: close order: %w", err)
@@ -94,10 +94,10 @@ func (t *OrderType) IndexEnded(tx *engine.Tx, id string) error {
 
 // RemoveFromIndex removes the entry of an open order that an earlier release kept under the
 // id of its record.
-func (t *OrderType) RemoveFromIndex(tx *engine.Tx, id string) error {
-	o, err := t.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+func (f *Flow) RemoveFromIndex(tx *engine.Tx, id string) error {
+	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
 	if err == nil {
-		err = t.index.Delete(tx, o)
+		err = f.index.Delete(tx, o)
 	}
 	if err != nil {
 		return fmt.Errorf("dispatch: drop order: %w", err)
@@ -107,11 +107,11 @@ func (t *OrderType) RemoveFromIndex(tx *engine.Tx, id string) error {
 
 // FindInIndex returns the entry of an order of any merchant, and that merchant as caller.
 // noun is what the order is called in the refusal when there is none.
-func (t *OrderType) FindInIndex(ctx context.Context, e *engine.Engine, id, noun string) (entry *Entry, caller api.Caller, err error) {
+func (f *Flow) FindInIndex(ctx context.Context, e *engine.Engine, id, noun string) (entry *Entry, caller api.Caller, err error) {
 	err = e.Store.View(ctx, func(tx storage.ReadTx) error {
-		found, err := t.index.Get(tx, storage.Scope{Live: true}, id)
+		found, err := f.index.Get(tx, storage.Scope{Live: true}, id)
 		if errors.Is(err, storage.ErrNotFound) {
-			found, err = t.index.Get(tx, storage.Scope{}, id)
+			found, err = f.index.Get(tx, storage.Scope{}, id)
 		}
 		if found, err = engine.OrMissing(found, err, noun); err != nil {
 			return err
@@ -128,13 +128,13 @@ const orderPage = 200
 
 // Each calls do for every order of a mode that the query selects, newest first, each
 // in a View of its merchant's.
-func (t *OrderType) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+func (f *Flow) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
 	q.Scope, q.Limit = storage.Scope{Live: live}, orderPage
 	for more := true; more; {
 		var page []*storage.Object[Entry]
 		err := e.Store.View(ctx, func(tx storage.ReadTx) error {
 			var err error
-			page, more, err = t.index.List(tx, q)
+			page, more, err = f.index.List(tx, q)
 			return err
 		})
 		if err != nil {
@@ -159,13 +159,13 @@ var openOnly = []storage.Equal{{Column: "open", Value: true}}
 // contradictedOnly selects the ended orders that were contradicted.
 var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
 
-// EachStuck calls do, as [OrderType.Each] does, for the contradicted orders of a mode, and then
+// EachStuck calls do, as [Flow.Each] does, for the contradicted orders of a mode, and then
 // for those that have been open for so long.
-func (t *OrderType) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
-	if err := t.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
+func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+	if err := f.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
 		return err
 	}
-	return t.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
+	return f.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
 		if tx.Now.Sub(e.CreatedAt.Time) < after {
 			return nil
 		}
@@ -177,8 +177,8 @@ func (t *OrderType) EachStuck(ctx context.Context, e *engine.Engine, live bool, 
 // long, up to limit. It reads what is contradicted, and then what is open, the oldest
 // first. In live mode it reads no more than what is stuck. Test mode has as many clocks as
 // merchants, so that up to limit open ones are looked at there.
-func (t *OrderType) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
-	stuck, err := t.countContradicted(tx, live, limit)
+func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
+	stuck, err := f.countContradicted(tx, live, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -188,7 +188,7 @@ func (t *OrderType) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, a
 		Before: " ", Limit: orderPage, // before every id, so the page holds the oldest
 	}
 	for more := true; more && seen < limit; {
-		page, left, err := t.index.List(tx, q)
+		page, left, err := f.index.List(tx, q)
 		if err != nil {
 			return 0, fmt.Errorf("dispatch: count stuck orders: %w", err)
 		}
@@ -215,10 +215,10 @@ func (t *OrderType) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, a
 }
 
 // countContradicted counts the contradicted orders of a mode, up to limit.
-func (t *OrderType) countContradicted(tx storage.ReadTx, live bool, limit int) (n int, err error) {
+func (f *Flow) countContradicted(tx storage.ReadTx, live bool, limit int) (n int, err error) {
 	q := storage.Query{Scope: storage.Scope{Live: live}, Where: contradictedOnly, Limit: orderPage}
 	for more := true; more && n < limit; {
-		page, left, err := t.index.List(tx, q)
+		page, left, err := f.index.List(tx, q)
 		if err != nil {
 			return 0, fmt.Errorf("dispatch: count contradicted orders: %w", err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -33,20 +34,12 @@ func TestParagraph(t *testing.T) {
 	d.Paragraph(Left, 60, Text{Size: 10, Text: "one two three four\r\nfive\n\n" + strings.Repeat("x", 50) + " six\u202e\x00"})
 	page := d.Pages()[0]
 	texts := said(page)
-	if texts[2] != "five" || texts[3] != "" || !strings.HasSuffix(texts[len(texts)-1], "x six") {
-		t.Errorf("%q", texts)
-	}
-	if got := strings.Join(texts[:2], " "); got != "one two three four" {
-		t.Errorf("the first paragraph: %q", got)
-	}
+	expect.True(t, texts[2] == "five" && texts[3] == "" && strings.HasSuffix(texts[len(texts)-1], "x six"), "%q", texts)
+	expect.Equal(t, strings.Join(texts[:2], " "), "one two three four", "the first paragraph")
 	// A word that is longer than a line is broken, and keeps all its letters.
-	if got := strings.Join(texts[4:], ""); got != strings.Repeat("x", 50)+" six" {
-		t.Errorf("the long word: %q", got)
-	}
+	expect.Equal(t, strings.Join(texts[4:], ""), strings.Repeat("x", 50)+" six", "the long word")
 	for _, text := range page {
-		if text.From != Left || text.To-text.From > 60 {
-			t.Errorf("%q is at %.1f–%.1f", text.Text, text.From, text.To)
-		}
+		expect.True(t, text.From == Left && text.To-text.From <= 60, "%q is at %.1f–%.1f", text.Text, text.From, text.To)
 	}
 	// A letter that is wider than a line gets its own line.
 	if got := d.Wrap(Text{Size: 10, Text: "ab c"}, 1); len(got) != 3 {
@@ -66,28 +59,20 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("at %.1f, and began at %.1f", d.Y(), y)
 	}
 	at := d.Pages()[0][0]
-	if at.Text != "PAID" || at.To != Right || at.From >= at.To || at.Top != y {
-		t.Errorf("the stamp: %+v", at)
-	}
+	expect.True(t, at.Text == "PAID" && at.To == Right && at.From < at.To && at.Top == y, "the stamp: %+v", at)
 	data := must.Get(d.Bytes())(t)
-	if !bytes.Contains(data, []byte("/Subtype /Image")) {
-		t.Error("there is no picture")
-	}
+	expect.True(t, bytes.Contains(data, []byte("/Subtype /Image")), "there is no picture")
 }
 
 func TestFit(t *testing.T) {
 	d := begin(t)
 	for text, want := range map[string]string{"short": "short", "": "", "a\x00b": "ab"} {
-		if got := d.Fit(Text{Size: 10, Text: text}, 100); got != want {
-			t.Errorf("%q: got %q", text, got)
-		}
+		expect.Equal(t, d.Fit(Text{Size: 10, Text: text}, 100), want, "%q", text)
 	}
 	long := strings.Repeat("ɛ", 100)
 	for _, width := range []float64{-1, 0, 1, 20, 50} {
 		got := d.Fit(Text{Size: 10, Text: long}, width)
-		if !strings.HasSuffix(got, "…") || width > 10 && d.width(got, 10, false) > width {
-			t.Errorf("%.0f wide: %q", width, got)
-		}
+		expect.True(t, strings.HasSuffix(got, "…") && (width <= 10 || d.width(got, 10, false) <= width), "%.0f wide: %q", width, got)
 	}
 }
 
@@ -116,19 +101,13 @@ func TestPages(t *testing.T) {
 	lines := 0
 	for i, page := range d.Pages() {
 		said := said(page)
-		if said[0] != "HEAD" || slices.Contains(said[1:], "HEAD") {
-			t.Errorf("page %d: %q", i+1, said)
-		}
+		expect.True(t, said[0] == "HEAD" && !slices.Contains(said[1:], "HEAD"), "page %d: %q", i+1, said)
 		lines += len(said) - 1
 		for _, text := range d.pages[i].texts {
-			if text.y+text.Size > bottom {
-				t.Errorf("page %d: %q stands at %.0f", i+1, text.Text, text.y)
-			}
+			expect.True(t, text.y+text.Size <= bottom, "page %d: %q stands at %.0f", i+1, text.Text, text.y)
 		}
 	}
-	if lines != 300 || len(d.pages) < 3 {
-		t.Errorf("%d texts on %d pages", lines, len(d.pages))
-	}
+	expect.True(t, lines == 300 && len(d.pages) >= 3, "%d texts on %d pages", lines, len(d.pages))
 	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
 		command := exec.Command(pdftotext, "-layout", "-", "-")
 		command.Stdin = bytes.NewReader(data)
@@ -155,9 +134,7 @@ func TestRareLetters(t *testing.T) {
 		d.Line(Text{X: Left, Size: 10, Text: "Invoice"})
 		d.Line(Text{X: Left, Size: 10, Text: text})
 		data := must.Get(d.Bytes())(t)
-		if got := bytes.Contains(data, []byte("/regular-whole")); got != whole {
-			t.Errorf("%q: whole font %t, want %t", text, got, whole)
-		}
+		expect.Equal(t, bytes.Contains(data, []byte("/regular-whole")), whole, "%q: whole font", text)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // The first call runs alone. The calls that arrive meanwhile run together, in limited groups.
@@ -38,9 +39,7 @@ func TestBatcherJoinsConcurrentCalls(t *testing.T) {
 			}
 		}
 		slices.Sort(sizes)
-		if !slices.Equal(sizes, []int{1, 2, 4}) || len(seen) != 7 {
-			t.Errorf("runs of %v, members %v", sizes, seen)
-		}
+		expect.True(t, slices.Equal(sizes, []int{1, 2, 4}) && len(seen) == 7, "runs of %v, members %v", sizes, seen)
 	})
 }
 

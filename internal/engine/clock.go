@@ -97,14 +97,14 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, op Operation,
 	if !e.Sandbox || caller.Live {
 		return nil, api.Errorf(api.PermissionDenied, "", "The clock can be moved in test mode only, and only where the test helpers are switched on.")
 	}
-	digest, err := fingerprint(caller, op)
+	digest, err := fingerprint(caller.IdempotencyKey, op)
 	if err != nil {
 		return nil, err
 	}
 	return Execute(ctx, e, caller, op, func(tx *Tx) (*api.Time, error) {
 		// Look the key up first, at the clock's present time. At the new time, the key may have
 		// expired.
-		if kept, err := lookUp[api.Time](tx, caller, tx.Now, digest); kept != nil || err != nil {
+		if stored, err := storedAnswer[api.Time](tx, caller, tx.Now, digest); stored != nil || err != nil {
 			return nil, cmp.Or(err, errReplayed)
 		}
 		target, err := set(tx.Now)

@@ -173,7 +173,7 @@ func testTransactionMayRunAgain(t *testing.T) {
 	}
 }
 
-// ForgetKeys removes expired keys. It keeps a key that another request has used since the claim.
+// ForgetIdempotencyKeys removes expired keys. It keeps a key that another request has used since the claim.
 func TestExpiredKeysAreForgotten(t *testing.T) {
 	b := newBench(t)
 	var made atomic.Int64
@@ -191,7 +191,7 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 		}))
 		return keys
 	}
-	job := b.ForgetKeys()
+	job := b.ForgetIdempotencyKeys()
 	beside := job.RunBatch
 	job.RunBatch = func(ctx context.Context, records []storage.Record) error {
 		// A request uses one of the keys again between the claim and the work.

@@ -28,8 +28,9 @@ type Engine struct {
 	// Sandbox lets test clocks run ahead of the real one. Without it the engine does not read
 	// their offsets.
 	Sandbox bool
-	// KeyRetention is the time for which the engine keeps an idempotency key; at least [KeyLife].
-	KeyRetention time.Duration
+	// IdempotencyRetention is the time for which the engine keeps an idempotency key, at least
+	// [IdempotencyKeyLife].
+	IdempotencyRetention time.Duration
 	// Runner runs the due work that the transactions write.
 	Runner *work.Runner
 	// Host is set while the engine works inside the host's own transaction, which the host
@@ -39,7 +40,7 @@ type Engine struct {
 
 // Kinds are the kinds that the engine itself stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{keys.Kind(), clocks.Kind(), pii.Erasures.Kind()}
+	return []*storage.Kind{idempotencyKeys.Kind(), clocks.Kind(), pii.Erasures.Kind()}
 }
 
 // ReadTx is a snapshot, read for a caller.
@@ -128,6 +129,14 @@ func (tx *Tx) OnCommit(fn func()) { tx.hooks.onCommit = append(tx.hooks.onCommit
 // OnRollback runs fn if the transaction is rolled back, and not after a commit.
 func (tx *Tx) OnRollback(fn func()) { tx.hooks.onRollback = append(tx.hooks.onRollback, fn) }
 
+// AttributeEvents makes the events of the transaction name another call than the caller's, by its
+// request id and idempotency key, until restore is called.
+func (tx *Tx) AttributeEvents(requestID, idempotencyKey string) (restore func()) {
+	caller := tx.Caller
+	tx.Caller.RequestID, tx.Caller.IdempotencyKey = requestID, idempotencyKey
+	return func() { tx.Caller = caller }
+}
+
 // Log is the log of the engine.
 func (tx *Tx) Log() *slog.Logger { return tx.engine.Log }
 
@@ -137,10 +146,10 @@ func (tx *Tx) Observe(ctx context.Context, w work.Work) {
 }
 
 // RunAfterCommit has the workers of this process run do after the commit, without a claim, as the
-// work on a record that the transaction writes. It returns false if no slot is free. It also
-// returns false in a host's transaction: the engine does not see its rollback, and would lose the
-// slot. If it returns true, the transaction must call [Tx.KeepLease]: for the record, or
-// for the due record from which a worker makes this one again after a crash.
+// work on a record. If it returns true, the transaction must call [Tx.LeaseAndRenew] for that
+// record, or for another due record from which the work is done again after a crash. It
+// returns false if no slot is free, and in a host's transaction: the engine does not see its
+// rollback, and would lose the slot.
 func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context) error) bool {
 	if tx.engine.Host != nil {
 		return false
@@ -154,10 +163,10 @@ func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context
 	return true
 }
 
-// KeepLease leases a record of the caller that the transaction has written, at this version. This
-// process renews the lease until the caller calls stopRenewal, or until the record changes.
+// LeaseAndRenew leases a record of the caller that the transaction has written, at this version.
+// This process renews the lease until the caller calls stopRenewal, or until the record changes.
 // stopRenewal may be called at any time, and does not wait. What is left of the lease runs on.
-func (tx *Tx) KeepLease(k *storage.Kind, id string, version int64) (stopRenewal func(), err error) {
+func (tx *Tx) LeaseAndRenew(k *storage.Kind, id string, version int64) (stopRenewal func(), err error) {
 	record := storage.Record{Scope: Scope(tx.Caller), ID: id, Version: version}
 	if err := tx.Lease(k, record.Scope, id, version, tx.engine.Clock().Add(work.LeaseDuration)); err != nil {
 		return nil, err
@@ -238,7 +247,7 @@ func (e *Engine) runCommitHooks(a *commitHooks) {
 	}
 }
 
-// Call names a mutating call and holds the data that identifies a repetition.
+// Operation names a mutating call and holds the data by which a replay is recognized.
 type Operation struct {
 	// Name is the service method, such as "qr_code.create".
 	Name string
@@ -248,14 +257,15 @@ type Operation struct {
 }
 
 // Execute runs a mutating call in one transaction: fn's effect and, with an idempotency key, the
-// record of key, request and answer. A replay returns the first answer, sets the caller's
-// Replayed, and rolls fn's effect back. A refused or failed call stores nothing.
+// record of key, request and answer. A later call with the same key and request is a replay: it
+// returns the stored answer, sets the caller's Replayed, and rolls fn's effect back. A refused
+// or failed call stores nothing.
 //
 // Most keys are used once, so Execute does not look for the record first. It finds the record
 // when it stores the answer. It also looks when fn refuses, because fn may refuse for the very
 // reason that the first call succeeded.
 func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func(*Tx) (*T, error)) (*T, error) {
-	digest, err := fingerprint(caller, op)
+	digest, err := fingerprint(caller.IdempotencyKey, op)
 	if err != nil {
 		return nil, err
 	}
@@ -263,16 +273,16 @@ func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operat
 	err = e.Update(ctx, caller, func(tx *Tx) error {
 		var err error
 		if answer, err = fn(tx); err == nil {
-			if err = remember(tx, caller, digest, answer); err == nil {
+			if err = storeAnswer(tx, caller.IdempotencyKey, digest, answer); err == nil {
 				return nil
 			}
 		}
-		kept, lookErr := lookUp[T](tx, caller, tx.Now, digest)
+		stored, lookErr := storedAnswer[T](tx, caller, tx.Now, digest)
 		switch {
-		case kept != nil:
-			answer = kept
+		case stored != nil:
+			answer = stored
 			return errReplayed
-		case api.CodeOf(lookErr) != "":
+		case api.IsRefusal(lookErr):
 			return lookErr // another request used the key
 		}
 		return err
@@ -290,17 +300,17 @@ func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operat
 // errReplayed rolls back a call that was made before.
 var errReplayed = errors.New("engine: replayed")
 
-// Replay returns the answer of an earlier call with the caller's key, or nil. It is for calls
+// Replay returns the stored answer of an earlier call with the caller's key, or nil. It is for calls
 // with a step before their transaction that a replay must skip, such as the check of a PIN.
 func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation) (*T, error) {
-	digest, err := fingerprint(caller, op)
+	digest, err := fingerprint(caller.IdempotencyKey, op)
 	if err != nil || digest == "" {
 		return nil, err
 	}
 	var answer *T
 	err = e.View(ctx, caller, func(tx *ReadTx) error {
 		var err error
-		answer, err = lookUp[T](tx, caller, tx.Now, digest)
+		answer, err = storedAnswer[T](tx, caller, tx.Now, digest)
 		return err
 	})
 	if err != nil {
@@ -320,23 +330,23 @@ func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller,
 		return done, err
 	}
 	answer, err := fn()
-	if api.CodeOf(err) == "" {
+	if !api.IsRefusal(err) {
 		return answer, err
 	}
 	done, again := Replay[T](ctx, e, caller, op)
 	switch {
 	case done != nil:
 		return done, nil
-	case api.CodeOf(again) != "":
+	case api.IsRefusal(again):
 		return nil, again // another request used the key
 	}
 	return nil, err
 }
 
-// Memoize runs a call whose effects are in transactions of their own, in fn, and then stores its
-// answer under the caller's key. Repeating fn must do no harm: a process that dies before the
-// answer is stored leaves none, and concurrent calls may both run fn.
-func Memoize[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func() (*T, error)) (*T, error) {
+// RunAndStoreAnswer runs a call whose effects are in transactions of their own, in fn, and then
+// stores its answer under the caller's idempotency key. Repeating fn must do no harm: a process
+// that dies before the answer is stored leaves none, and concurrent calls may both run fn.
+func RunAndStoreAnswer[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func() (*T, error)) (*T, error) {
 	if caller.IdempotencyKey == "" {
 		return fn()
 	}

@@ -135,7 +135,7 @@ func TestExecuteWithReplayRunsTheStepsOnce(t *testing.T) {
 		}))(t)
 	}
 	first := call()
-	b.advance(engine.KeyLife - time.Millisecond)
+	b.advance(engine.IdempotencyKeyLife - time.Millisecond)
 	if again := call(); *again != *first || steps != 1 {
 		t.Errorf("a replay answers %+v after %d runs of the steps, want %+v after one", again, steps, first)
 	}

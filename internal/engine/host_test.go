@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -20,9 +21,7 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 	wakes := b.startWorker(t)
 	caller, done := api.Caller{Merchant: "mer_1"}, 0
 	must.Do(t, b.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		if !tx.RunAfterCommit(things.Kind(), "th_0", func(context.Context) error { return nil }) {
-			t.Error("no place is free; the test wants one")
-		}
+		expect.True(t, tx.RunAfterCommit(things.Kind(), "th_0", func(context.Context) error { return nil }), "no place is free; the test wants one")
 		return nil
 	}))
 	before := len(wakes()) // and the slot is free again
@@ -34,9 +33,7 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 			}
 			tx.WakeAfterCommit(things.Kind())
 			tx.OnCommit(func() { done++ })
-			if tx.RunAfterCommit(things.Kind(), id, func(context.Context) error { return nil }) {
-				t.Error("work was handed over")
-			}
+			expect.True(t, !tx.RunAfterCommit(things.Kind(), id, func(context.Context) error { return nil }), "work was handed over")
 			return fails
 		})
 	}

@@ -19,19 +19,20 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// KeyLife is the shortest time for which the engine keeps an idempotency key, as the API
-// promises.
-const KeyLife = 30 * 24 * time.Hour
+// IdempotencyKeyLife is the shortest time for which the engine keeps an idempotency key, as the
+// API promises.
+const IdempotencyKeyLife = 30 * 24 * time.Hour
 
-// clockApart is the lead of a test clock above which a key expires by that clock and is removed
+// clockApart is the lead of a test clock above which an idempotency key expires by that clock and is removed
 // by the real one.
 const clockApart = time.Minute
 
-// maxKey is the longest idempotency key, in characters.
-const maxKey = 255
+// maxIdempotencyKey is the longest idempotency key, in characters.
+const maxIdempotencyKey = 255
 
-// keyRecord is the first request and answer of an idempotency key. Its id is the key.
-type keyRecord struct {
+// idempotencyRecord holds the first request of an idempotency key, and its stored answer. Its id is the
+// key.
+type idempotencyRecord struct {
 	Fingerprint string          `json:"fingerprint"`
 	Answer      json.RawMessage `json:"answer"`
 	Expires     api.Time        `json:"expires"`
@@ -41,21 +42,20 @@ type keyRecord struct {
 	Forget *api.Time `json:"forget,omitempty"`
 }
 
-// A key is due at its removal time, by the real clock, even if it expires by a test clock. An
-// expired key has no effect, and a new call overwrites it. So all keys are one queue, which saves
-// an index.
-var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
-	storage.NullTimeColumn("expires", func(k *keyRecord) *api.Time { return cmp.Or(k.Forget, &k.Expires) }),
-	storage.TextColumn("person", func(k *keyRecord) string { return k.Person }).Nullable().Indexed(),
-}, storage.OneQueueBy("expires")).Verbatim(func(k *keyRecord) *json.RawMessage { return &k.Answer })
+// An idempotency key is due at its removal time, by the real clock, even if it expires by a test
+// clock. An expired key has no effect, and a new call overwrites it. So all keys are one queue,
+// which saves an index.
+var idempotencyKeys = storage.NewCollection("idempotency_keys", []storage.Field[idempotencyRecord]{
+	storage.NullTimeColumn("expires", func(k *idempotencyRecord) *api.Time { return cmp.Or(k.Forget, &k.Expires) }),
+	storage.TextColumn("person", func(k *idempotencyRecord) string { return k.Person }).Nullable().Indexed(),
+}, storage.OneQueueBy("expires")).Verbatim(func(k *idempotencyRecord) *json.RawMessage { return &k.Answer })
 
-// fingerprint returns a digest of the request, or "" if the caller gave no key.
-func fingerprint(caller api.Caller, op Operation) (string, error) {
-	key := caller.IdempotencyKey
+// fingerprint returns a digest of the request, or "" if it has no idempotency key.
+func fingerprint(key string, op Operation) (string, error) {
 	if key == "" {
 		return "", nil
 	}
-	if err := CheckKey(key); err != nil {
+	if err := CheckIdempotencyKey(key); err != nil {
 		return "", err
 	}
 	params, err := json.Marshal(op.Params)
@@ -69,10 +69,10 @@ func fingerprint(caller api.Caller, op Operation) (string, error) {
 	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)), nil
 }
 
-// CheckKey refuses text that cannot be an idempotency key, with idempotency_key_invalid.
-func CheckKey(key string) error {
-	if key == "" || len(key) > maxKey {
-		return api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxKey)
+// CheckIdempotencyKey refuses text that cannot be an idempotency key, with idempotency_key_invalid.
+func CheckIdempotencyKey(key string) error {
+	if key == "" || len(key) > maxIdempotencyKey {
+		return api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxIdempotencyKey)
 	}
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {
@@ -82,12 +82,12 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// lookUp returns the answer stored under the caller's key, or nil.
-func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest string) (*T, error) {
+// storedAnswer returns the answer stored under the caller's idempotency key, or nil.
+func storedAnswer[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest string) (*T, error) {
 	if digest == "" {
 		return nil, nil
 	}
-	o, err := keys.Get(tx, Scope(caller), caller.IdempotencyKey)
+	o, err := idempotencyKeys.Get(tx, Scope(caller), caller.IdempotencyKey)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}
@@ -102,14 +102,14 @@ func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest s
 	}
 	answer := new(T)
 	if err := json.Unmarshal(o.Value.Answer, answer); err != nil {
-		return nil, fmt.Errorf("engine: decode kept answer: %w", err)
+		return nil, fmt.Errorf("engine: decode stored answer: %w", err)
 	}
 	return answer, nil
 }
 
-// remember stores the answer under the key of caller, which the transaction's own caller may
-// differ from. It fails with ErrExists if the key already has an answer.
-func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
+// storeAnswer stores an answer under an idempotency key of the caller's. It fails with ErrExists
+// if the key already has an answer.
+func storeAnswer(tx *Tx, key, digest string, answer any) error {
 	if digest == "" {
 		return nil
 	}
@@ -117,39 +117,40 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 	if err != nil {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}
-	scope, key := Scope(caller), caller.IdempotencyKey
+	scope := Scope(tx.Caller)
 	data, person, err := pii.Copy(tx, scope, answer, data)
 	if err != nil {
-		return fmt.Errorf("engine: keep answer: %w", err)
+		return fmt.Errorf("engine: store answer: %w", err)
 	}
-	life := max(KeyLife, tx.engine.KeyRetention)
-	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(life)), Person: person}
+	life := max(IdempotencyKeyLife, tx.engine.IdempotencyRetention)
+	record := idempotencyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(life)), Person: person}
 	if at := api.At(tx.engine.Clock().Add(life)); at.Add(clockApart).Before(record.Expires.Time) {
 		record.Forget = &at
 	}
-	_, err = keys.Insert(tx, scope, key, record)
+	_, err = idempotencyKeys.Insert(tx, scope, key, record)
 	if errors.Is(err, storage.ErrExists) {
-		old, getErr := keys.Get(tx, scope, key)
+		old, getErr := idempotencyKeys.Get(tx, scope, key)
 		switch {
 		case getErr != nil:
 			err = getErr
 		case !tx.Now.Before(old.Value.Expires.Time): // expired, but not yet removed
 			old.Value = record
-			err = keys.Replace(tx, old)
+			err = idempotencyKeys.Replace(tx, old)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("engine: keep idempotency key: %w", err)
+		return fmt.Errorf("engine: store idempotency key: %w", err)
 	}
 	return nil
 }
 
-// StoreAnswer stores the answer of an earlier call under its key, in the transaction that found
-// the answer. If another request has taken the key meanwhile, its answer stays.
-func StoreAnswer(tx *Tx, caller api.Caller, op Operation, answer any) error {
-	digest, err := fingerprint(caller, op)
+// StoreAnswer stores the answer of an earlier call under the idempotency key of that call, in the
+// transaction that found the answer. If another request has taken the key meanwhile, its answer
+// stays.
+func StoreAnswer(tx *Tx, key string, op Operation, answer any) error {
+	digest, err := fingerprint(key, op)
 	if err == nil {
-		err = remember(tx, caller, digest, answer)
+		err = storeAnswer(tx, key, digest, answer)
 	}
 	if errors.Is(err, storage.ErrExists) {
 		return nil
@@ -162,7 +163,7 @@ func StoreAnswer(tx *Tx, caller api.Caller, op Operation, answer any) error {
 func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	q := storage.Query{Scope: Scope(caller), Where: Where(nil, "person", customer), Limit: api.MaxLimit}
 	return e.UpdateWhile(ctx, caller, func(tx *Tx) (bool, error) {
-		page, more, err := keys.List(tx, q)
+		page, more, err := idempotencyKeys.List(tx, q)
 		if err != nil {
 			return false, fmt.Errorf("engine: list answers: %w", err)
 		}
@@ -171,7 +172,7 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) 
 				return false, err
 			}
 			o.Value.Person = ""
-			if err := keys.Replace(tx, o); err != nil {
+			if err := idempotencyKeys.Replace(tx, o); err != nil {
 				return false, fmt.Errorf("engine: redact answer: %w", err)
 			}
 		}
@@ -181,26 +182,26 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) 
 
 // EraseObjects removes the personal data of objects from stored answers.
 func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]bool) error {
-	return Rewrite(ctx, e, keys, in, func(o *storage.Object[keyRecord]) (bool, error) {
-		kept, is, err := pii.RedactObject(o.Value.Answer, ids)
+	return Rewrite(ctx, e, idempotencyKeys, in, func(o *storage.Object[idempotencyRecord]) (bool, error) {
+		redacted, is, err := pii.RedactObject(o.Value.Answer, ids)
 		if err != nil || !is {
 			return false, err
 		}
-		changed := !bytes.Equal(kept, o.Value.Answer)
-		o.Value.Answer = kept
+		changed := !bytes.Equal(redacted, o.Value.Answer)
+		o.Value.Answer = redacted
 		return changed, nil
 	})
 }
 
-// ForgetKeys is the job that removes expired keys.
-func (e *Engine) ForgetKeys() work.Job {
+// ForgetIdempotencyKeys is the job that removes expired idempotencyKeys.
+func (e *Engine) ForgetIdempotencyKeys() work.Job {
 	return work.Job{
-		Kind: keys.Kind(), Timeout: time.Minute, Batch: 500,
+		Kind: idempotencyKeys.Kind(), Timeout: time.Minute, Batch: 500,
 		RunBatch: func(ctx context.Context, records []storage.Record) error {
 			work.SetReport(ctx, work.Report{Name: "forgotten", Level: slog.LevelDebug})
 			return e.Store.Update(ctx, func(tx storage.Tx) error {
 				for _, r := range records {
-					err := tx.Delete(keys.Kind(), r.Scope, r.ID, r.Version)
+					err := tx.Delete(idempotencyKeys.Kind(), r.Scope, r.ID, r.Version)
 					if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
 						return fmt.Errorf("engine: forget idempotency key: %w", err)
 					}

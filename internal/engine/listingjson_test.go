@@ -85,9 +85,7 @@ func TestListingJSONEqualsEncodedValues(t *testing.T) {
 					want, wrong := listing.List(t.Context(), b.Engine, storage.Query{Scope: scope}, p)
 					got.Reset()
 					err := listing.ListJSON(t.Context(), b.Engine, storage.Query{Scope: scope}, p, &got)
-					if fmt.Sprint(err) != fmt.Sprint(wrong) {
-						t.Fatalf("list %+v: %v, and as values %v", p, err, wrong)
-					}
+					must.True(t, fmt.Sprint(err) == fmt.Sprint(wrong), "list %+v: %v, and as values %v", p, err, wrong)
 					if err == nil && got.String() != encoded(t, want) {
 						t.Fatalf("list %+v: got %s, want %s", p, &got, encoded(t, want))
 					}
@@ -102,9 +100,7 @@ func TestListingJSONEqualsEncodedValues(t *testing.T) {
 					want, wrong := listing.Get(t.Context(), b.Engine, caller, id)
 					got.Reset()
 					err := listing.GetJSON(t.Context(), b.Engine, caller, id, &got)
-					if fmt.Sprint(err) != fmt.Sprint(wrong) {
-						t.Fatalf("get %s: %v, and as a value %v", id, err, wrong)
-					}
+					must.True(t, fmt.Sprint(err) == fmt.Sprint(wrong), "get %s: %v, and as a value %v", id, err, wrong)
 					if err == nil && got.String() != encoded(t, want) {
 						t.Fatalf("get %s: got %s, want %s", id, &got, encoded(t, want))
 					}

@@ -49,7 +49,7 @@ func looking(t *testing.T) (*bench, func() int) {
 	store := &counting{Store: b.Store}
 	b.Store = store
 	runner := &work.Runner{Store: store, Clock: b.Clock, Log: b.Log, Poll: time.Second, Clocks: b.awakeClocks}
-	runner.Add(b.ForgetKeys(), work.Job{
+	runner.Add(b.ForgetIdempotencyKeys(), work.Job{
 		Kind: chores.Kind(), Timeout: time.Minute, Batch: 500,
 		RunBatch: func(ctx context.Context, records []storage.Record) error {
 			return store.Update(ctx, func(tx storage.Tx) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -40,12 +41,8 @@ func TestErasureRemovesEndpointAnswers(t *testing.T) {
 		}
 		return false
 	}
-	if !quoted() {
-		t.Fatal("no delivery quotes the customer")
-	}
+	must.True(t, quoted(), "no delivery quotes the customer")
 	must.Get(svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID))(t)
 	must.Do(t, svc.Drain(t.Context()))
-	if quoted() {
-		t.Error("a delivery still quotes the customer")
-	}
+	expect.True(t, !quoted(), "a delivery still quotes the customer")
 }

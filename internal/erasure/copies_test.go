@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -28,9 +29,7 @@ const day = 24 * time.Hour
 func left(t *testing.T, store storage.Store, merchant, word string, except ...string) {
 	t.Helper()
 	for where, text := range testkit.Without(testkit.Contents(t, store, merchant), except...) {
-		if strings.Contains(strings.ToLower(text), strings.ToLower(word)) {
-			t.Errorf("%s is left in %s: %s", word, where, text)
-		}
+		expect.True(t, !strings.Contains(strings.ToLower(text), strings.ToLower(word)), "%s is left in %s: %s", word, where, text)
 	}
 }
 
@@ -69,9 +68,7 @@ func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 			Name: new("Yaw Typed"), Email: new("yaw@example.com"), Phone: new("0241113333"), Address: new(""),
 		}))(t)
 		for where := range testkit.Contents(t, store, m.ID) {
-			if strings.HasPrefix(where, "invoice_pdfs") && strings.Contains(where, retyped.ID) {
-				t.Errorf("%s is left of the customer", where)
-			}
+			expect.True(t, !strings.HasPrefix(where, "invoice_pdfs") || !strings.Contains(where, retyped.ID), "%s is left of the customer", where)
 		}
 		for n := range api.MaxLimit + 20 { // events of more than one step
 			must.Get(svc.Invoices.Update(t.Context(), caller, unlinked.ID, invoice.Fields{Memo: new(fmt.Sprint(n))}))(t)
@@ -113,9 +110,7 @@ func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 		if got, err := svc.Invoices.Get(t.Context(), caller, retyped.ID); err != nil || got.Name == nil || *got.Name != "Yaw Typed" || *got.Email != "yaw@example.com" {
 			t.Errorf("the draft that was typed anew is %+v, %v", got, err)
 		}
-		if len(list.Data) != 5 {
-			t.Errorf("%d drafts", len(list.Data))
-		}
+		expect.Equal(t, len(list.Data), 5, "%d drafts", len(list.Data))
 		// An e-mail and an SMS about the invoice of the other customer.
 		if after := messages(); after != 2 || before <= after {
 			t.Errorf("%d messages were there, %d are left, want those about the other customer", before, after)
@@ -167,9 +162,7 @@ func TestRetentionRemovesNumbersOfEndedTransfers(t *testing.T) {
 		want := func(what string, numbers map[string]bool) {
 			t.Helper()
 			for number, is := range numbers {
-				if held(number) != is {
-					t.Errorf("%s: %s is kept: %t, want %t", what, number, !is, is)
-				}
+				expect.Equal(t, held(number), is, "%s: %s is kept: %t, want %t", what, number, !is, is)
 			}
 		}
 		pass(2 * time.Hour)
@@ -184,8 +177,6 @@ func TestRetentionRemovesNumbersOfEndedTransfers(t *testing.T) {
 		pass(2 * time.Hour)
 		want("the one that ends late", map[string]bool{"241110903": false, "241110003": true})
 		got := must.Get(svc.Disbursements.Get(t.Context(), caller, first.ID))(t)
-		if got.Destination.Number != "024****001" || got.Status != payout.Completed {
-			t.Errorf("the transfer is %+v", got)
-		}
+		expect.True(t, got.Destination.Number == "024****001" && got.Status == payout.Completed, "the transfer is %+v", got)
 	})
 }

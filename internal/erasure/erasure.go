@@ -65,7 +65,7 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 		return err
 	}
 	caller := api.Caller{
-		Merchant: o.Scope.Merchant, Live: o.Scope.Live, RequestID: o.Value.Request, IdempotencyKey: o.Value.Key,
+		Merchant: o.Scope.Merchant, Live: o.Scope.Live, RequestID: o.Value.Request, IdempotencyKey: o.Value.IdempotencyKey,
 	}
 	if err := s.config.Invoices.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: invoices: %w", err)
@@ -74,7 +74,7 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 		return fmt.Errorf("erasure: events: %w", err)
 	}
 	if err := s.engine.Erase(ctx, caller, o.ID); err != nil {
-		return fmt.Errorf("erasure: kept answers: %w", err)
+		return fmt.Errorf("erasure: stored answers: %w", err)
 	}
 	if err := s.config.Messages.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: messages: %w", err)
@@ -145,7 +145,7 @@ func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Pay
 		return fmt.Errorf("erasure: events: %w", err)
 	}
 	if err := s.engine.EraseObjects(ctx, in, ids); err != nil {
-		return fmt.Errorf("erasure: kept answers: %w", err)
+		return fmt.Errorf("erasure: stored answers: %w", err)
 	}
 	if err := s.config.Payouts.ErasePayee(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: payee: %w", err)

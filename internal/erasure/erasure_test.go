@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -40,19 +41,13 @@ func TestErasureIsFinished(t *testing.T) {
 		now = now.Add(10 * time.Minute) // the lease ends
 		must.Do(t, svc.Drain(t.Context()))
 		for where, text := range testkit.Contents(t, whole, m.ID) {
-			if strings.Contains(strings.ToLower(text), "zenobia") {
-				t.Errorf("operation %d failed, and %s is left with %s", n, where, text)
-			}
+			expect.True(t, !strings.Contains(strings.ToLower(text), "zenobia"), "operation %d failed, and %s is left with %s", n, where, text)
 		}
 		if !hit {
-			if n < 20 {
-				t.Errorf("only %d operations; the test wants more", n)
-			}
+			expect.True(t, n >= 20, "only %d operations; the test wants more", n)
 			return
 		}
-		if n > 500 {
-			t.Fatal("there is no end of it")
-		}
+		must.True(t, n <= 500, "there is no end of it")
 	}
 }
 
@@ -75,14 +70,10 @@ func TestForgetCustomer(t *testing.T) {
 	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID, IdempotencyKey: "draft"}
 	draft := must.Get(svc.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: invoice.Fields{Customer: new("crm-1")}}))(t)
-	if draft.Name == nil || *draft.Name != "Zenobia" || draft.Address == nil || *draft.Address != "Zongo Lane" {
-		t.Errorf("filled %+v", draft)
-	}
+	expect.True(t, draft.Name != nil && *draft.Name == "Zenobia" && draft.Address != nil && *draft.Address == "Zongo Lane", "filled %+v", draft)
 	caller.IdempotencyKey = ""
 	draft = must.Get(svc.Invoices.Update(t.Context(), caller, draft.ID, invoice.Fields{Customer: new("crm-2")}))(t)
-	if *draft.Name != "Yaw Other" || draft.Address != nil {
-		t.Errorf("another customer has the address of the one before: %+v", draft)
-	}
+	expect.True(t, *draft.Name == "Yaw Other" && draft.Address == nil, "another customer has the address of the one before: %+v", draft)
 	must.Get(svc.Invoices.Update(t.Context(), caller, draft.ID, invoice.Fields{Customer: new("crm-1")}))(t)
 	must.Get(svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "customer.updated", Object: map[string]any{"object": "customer", "id": "crm-1", "name": "Zenobia"}}))(t)
 	for range 2 {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -115,9 +116,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	testkit.WantCode(t, "a merchant erases an agent", svc.EraseAgent(ctx, callers[0], agent.ID), api.PermissionDenied)
 	before := rows(t, path)
 	for _, word := range []string{"zenobia", "241112221", "024****221", "kwabena", "551234888", "ofori"} {
-		if !strings.Contains(before, word) {
-			t.Errorf("%s was nowhere", word)
-		}
+		expect.True(t, strings.Contains(before, word), "%s was nowhere", word)
 	}
 
 	must.Do(t, store.Update(ctx, func(tx storage.Tx) error { // the agent is paid out
@@ -142,20 +141,14 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	after := rows(t, path)
 	for _, word := range []string{"zenobia", "asante", "241112221", "024****221", "kwabena", "241112222", "551234888", "ofori"} {
 		for line := range strings.Lines(after) {
-			if strings.Contains(line, word) {
-				t.Errorf("%s is in %s", word, line)
-			}
+			expect.True(t, !strings.Contains(line, word), "%s is in %s", word, line)
 		}
 	}
 	for _, word := range []string{"adwoa stays", "serwaa stays", "551234777", consumer.ID, agent.ID} {
-		if !strings.Contains(after, strings.ToLower(word)) {
-			t.Errorf("%s is gone", word)
-		}
+		expect.True(t, strings.Contains(after, strings.ToLower(word)), "%s is gone", word)
 	}
 	got, err := svc.Accounts.GetConsumer(ctx, api.Caller{}, consumer.ID)
-	if err != nil || got.Status != account.Closed || got.Phone != "" {
-		t.Errorf("the consumer is %+v, %v", got, err)
-	}
+	expect.True(t, err == nil && got.Status == account.Closed && got.Phone == "", "the consumer is %+v, %v", got, err)
 	if v, err := svc.Accounts.Verify(ctx); err != nil || len(v.Problems) > 0 {
 		t.Errorf("the ledger: %+v, %v", v, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -35,8 +36,10 @@ func (r slowRail) Status(ctx context.Context, o provider.Transfer) (provider.Res
 // A callback that comes between any two transactions of the worker settles the
 // transfer, once, and the rail is not asked about it any more.
 func TestACallbackAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
+			t.Parallel()
 			inner := backend.Open(t)
 			defer func() { must.Do(t, inner.Close()) }()
 			store, now, asked := faultstore.New(inner), time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), &atomic.Int64{}
@@ -64,9 +67,7 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 				if before == 0 {
 					early++
 				}
-				if before != told {
-					t.Errorf("at transaction %d: the rail is asked about a settled transfer", k)
-				}
+				expect.Equal(t, before, told, "at transaction %d: the rail is asked about a settled transfer", k)
 				for range 3 {
 					now = now.Add(time.Hour)
 					must.Do(t, svc.Drain(t.Context()))
@@ -75,13 +76,9 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 					t.Errorf("at transaction %d: a settled transfer is asked about %d times more", k, after-before)
 				}
 				is := must.Get(svc.Disbursements.Get(t.Context(), caller, made.ID))(t)
-				if is.Status != payout.Completed {
-					t.Errorf("at transaction %d: %s", k, is.Status)
-				}
+				expect.Equal(t, is.Status, payout.Completed, "at transaction %d", k)
 			}
-			if early == 0 {
-				t.Error("no callback came before the rail was asked")
-			}
+			expect.True(t, early != 0, "no callback came before the rail was asked")
 			if v, err := svc.Accounts.Verify(t.Context()); err != nil || len(v.Problems) > 0 {
 				t.Errorf("Verify: %+v, %v", v, err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/race"
@@ -21,10 +22,13 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// onSubjects runs a test on a subject of its own over each store.
+// onSubjects runs a test on a subject of its own over each store. The stores, and the tests, run
+// beside one another, because a store that is a server mostly waits.
 func onSubjects(t *testing.T, test func(*testing.T, *subject)) {
+	t.Parallel()
 	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
+			t.Parallel()
 			store := backend.Open(t)
 			t.Cleanup(func() { must.Do(t, store.Close()) })
 			s := newSubject(t, store)
@@ -33,9 +37,7 @@ func onSubjects(t *testing.T, test func(*testing.T, *subject)) {
 			_, err := s.svc.Accounts.Seal(t.Context()) // the clock has moved, and no worker ran
 			must.Do(t, err)
 			v, err := s.svc.Accounts.Verify(t.Context())
-			if err != nil || len(v.Problems) > 0 || v.Entries == 0 {
-				t.Errorf("Verify: %+v, %v", v, err)
-			}
+			expect.True(t, err == nil && len(v.Problems) == 0 && v.Entries != 0, "Verify: %+v, %v", v, err)
 		})
 	}
 }
@@ -94,18 +96,20 @@ func shape(before, after map[string]string) map[string]int {
 
 // effect returns what a call leaves when nothing goes wrong and it is not the
 // first of its kind.
-func (s *subject) effect(t *testing.T, i int) (want map[string]int) {
+func (s *subject) effect(t *testing.T, i int) map[string]int {
 	t.Helper()
 	c := s.calls[i]
+	var before map[string]string
 	for n := range 2 {
 		id := c.prepared()
-		before := testkit.Contents(t, s.whole, s.caller.Merchant)
+		if n == 1 {
+			before = testkit.Contents(t, s.whole, s.caller.Merchant)
+		}
 		if _, err := c.do(t.Context(), s.named("whole-", i, "-", n), 10_000+2*i+n, id); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		want = shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))
 	}
-	return want
+	return shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))
 }
 
 // idOf returns the id in an answer, or its whole where there is none.
@@ -152,9 +156,7 @@ func TestStoreFailuresReachTheCaller(t *testing.T) {
 				}
 				before = after
 			}
-			if done < 2 && s.every == 1 {
-				t.Errorf("%s: %d operations; the test wants at least one that can fail", c.name, done-1)
-			}
+			expect.True(t, done >= 2 || s.every != 1, "%s: %d operations; the test wants at least one that can fail", c.name, done-1)
 		}
 	})
 }
@@ -223,23 +225,17 @@ func TestNoLostAnswerDoublesAnEffect(t *testing.T) {
 					break
 				}
 				lost++
-				if err == nil && !c.outside {
-					t.Errorf("%s: the answer to commit %d was lost, and the call has one", c.name, k)
-				}
+				expect.True(t, err != nil || c.outside, "%s: the answer to commit %d was lost, and the call has one", c.name, k)
 				if c.outside {
 					s.now = s.now.Add(10 * time.Minute)
 					must.Do(t, s.svc.Drain(t.Context()))
 				}
-				if _, err := c.do(t.Context(), caller, n, id); err != nil {
-					t.Errorf("%s: the answer to commit %d was lost, and the repetition said %v", c.name, k, err)
-				}
+				expect.NoError(t, testkit.Err(c.do(t.Context(), caller, n, id)), "%s: the answer to commit %d was lost, and the repetition said", c.name, k)
 				if diff := cmp.Diff(want, shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))); diff != "" && !c.outside {
 					t.Errorf("%s: the answer to commit %d was lost, and the effect is another\n%s", c.name, k, diff)
 				}
 			}
-			if lost == 0 {
-				t.Errorf("%s: it commits nothing", c.name)
-			}
+			expect.True(t, lost != 0, "%s: it commits nothing", c.name)
 		}
 	})
 }
@@ -262,10 +258,13 @@ func TestNoRaceDoublesAnEffect(t *testing.T) {
 				continue // hashing takes too long under it
 			}
 			want := s.effect(t, i)
+			var contents map[string]string // when the race before this one ended
 			race := func(k int, twin call, arm func(run func())) (hit bool) {
 				t.Helper()
-				id := c.prepared()
-				before := testkit.Contents(t, s.whole, s.caller.Merchant)
+				id, before := c.prepared(), contents
+				if before == nil || c.prepare != nil {
+					before = testkit.Contents(t, s.whole, s.caller.Merchant)
+				}
 				s.races++
 				n, key := 20_000+s.races, fmt.Sprint("twin-", s.races)
 				second := make(chan outcome, 1)
@@ -276,23 +275,19 @@ func TestNoRaceDoublesAnEffect(t *testing.T) {
 				first, err := c.do(t.Context(), s.named(key), n, id)
 				if !s.store.Heal() {
 					must.Do(t, err)
+					contents = nil
 					return false
 				}
 				other := <-second
 				for _, e := range []error{err, other.err} {
-					if e != nil && api.CodeOf(e) != api.IdempotencyKeyInUse {
-						t.Errorf("%s, twice at %d: %v", c.name, k, e)
-					}
+					expect.True(t, e == nil || api.CodeOf(e) == api.IdempotencyKeyInUse, "%s, twice at %d: %v", c.name, k, e)
 				}
 				if err == nil && other.err == nil && idOf(first) != idOf(other.answer) {
 					t.Errorf("%s, twice at %d: %s and %s", c.name, k, idOf(first), idOf(other.answer))
 				}
-				if err != nil && other.err != nil {
-					t.Errorf("%s, twice at %d: both were refused", c.name, k)
-				}
-				if diff := cmp.Diff(want, shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))); diff != "" {
-					t.Errorf("%s, twice at %d: the effect is another\n%s", c.name, k, diff)
-				}
+				expect.True(t, err == nil || other.err == nil, "%s, twice at %d: both were refused", c.name, k)
+				contents = testkit.Contents(t, s.whole, s.caller.Merchant)
+				expect.Same(t, shape(before, contents), want, "%s, twice at %d: the effect is another", c.name, k)
 				return true
 			}
 			// Side by side, in one process.
@@ -328,23 +323,15 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 				_, err := c.do(t.Context(), caller, k, id)
 				if !s.store.Heal() {
 					must.Do(t, err)
-					if k < 5 {
-						t.Errorf("%s has %d operations only", c.name, k-1)
-					}
+					expect.True(t, k >= 5, "%s has %d operations only", c.name, k-1)
 					break
 				}
-				if !errors.Is(err, faultstore.Err) {
-					t.Errorf("%s: operation %d failed, and the call said %v", c.name, k, err)
-				}
+				expect.True(t, errors.Is(err, faultstore.Err), "%s: operation %d failed, and the call said %v", c.name, k, err)
 				s.now = s.now.Add(10 * time.Minute)
 				must.Do(t, s.svc.Drain(t.Context()))
-				if _, err := c.do(t.Context(), caller, k, id); err != nil {
-					t.Errorf("%s: operation %d failed, and the repetition said %v", c.name, k, err)
-				}
+				expect.NoError(t, testkit.Err(c.do(t.Context(), caller, k, id)), "%s: operation %d failed, and the repetition said", c.name, k)
 				got := shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))
-				if got["new payments"] != 1 || got["new posting"] != 1 {
-					t.Errorf("%s: operation %d failed, and in the end there is %v", c.name, k, got)
-				}
+				expect.True(t, got["new payments"] == 1 && got["new posting"] == 1, "%s: operation %d failed, and in the end there is %v", c.name, k, got)
 			}
 		}
 	})
@@ -366,16 +353,12 @@ func TestNoUpdateThatIsRunAgainLeavesATrace(t *testing.T) {
 		return counts
 	}
 	for i, c := range plain.calls {
-		if diff := cmp.Diff(effect(plain, i), effect(undone, i)); diff != "" {
-			t.Errorf("%s has another effect (-once +undone and again)\n%s", c.name, diff)
-		}
+		expect.Same(t, effect(undone, i), effect(plain, i), "%s has another effect", c.name)
 	}
 	for _, s := range []*subject{plain, undone} {
 		s.now = s.now.Add(24 * time.Hour)
 		must.Do(t, s.svc.Drain(t.Context()))
 		v, err := s.svc.Accounts.Verify(t.Context())
-		if err != nil || len(v.Problems) > 0 || v.Entries == 0 {
-			t.Errorf("Verify: %+v, %v", v, err)
-		}
+		expect.True(t, err == nil && len(v.Problems) == 0 && v.Entries != 0, "Verify: %+v, %v", v, err)
 	}
 }

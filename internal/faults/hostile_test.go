@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
@@ -60,9 +61,7 @@ func TestHugeExponents(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			err := call()
 			runtime.ReadMemStats(&after)
-			if api.CodeOf(err) == "" {
-				t.Errorf("%s of 1e%d: %v", what, exponent, err)
-			}
+			expect.True(t, api.CodeOf(err) != "", "%s of 1e%d: %v", what, exponent, err)
 			if used := after.TotalAlloc - before.TotalAlloc; used > 2<<20 {
 				t.Errorf("%s of 1e%d took %d KiB of memory", what, exponent, used>>10)
 			}

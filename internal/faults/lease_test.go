@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
@@ -94,17 +95,13 @@ func TestTransferCaughtInAFailoverIsTakenOver(t *testing.T) {
 			if is.Status == payout.Completed {
 				break
 			}
-			if time.Since(lost) > 5*time.Minute {
-				t.Fatal("it stays open")
-			}
+			must.True(t, time.Since(lost) <= 5*time.Minute, "it stays open")
 			time.Sleep(100 * time.Millisecond)
 		}
 		if took := time.Since(lost); took > 20*time.Second {
 			t.Errorf("it was taken over after %s", took)
 		}
-		if rail.submitted.Load() != 1 || rail.asked.Load() != 1 {
-			t.Errorf("submitted %d times, asked about %d times", rail.submitted.Load(), rail.asked.Load())
-		}
+		expect.True(t, rail.submitted.Load() == 1 && rail.asked.Load() == 1, "submitted %d times, asked about %d times", rail.submitted.Load(), rail.asked.Load())
 		first.down.Store(false)
 	})
 }

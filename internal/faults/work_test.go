@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -34,9 +35,7 @@ func TestWorkIsDoneOnceWhileTheStoreFails(t *testing.T) {
 	}
 	k := 1
 	for hit := true; hit; k++ {
-		if k > 3000 {
-			t.Fatal("the work has no end")
-		}
+		must.True(t, k <= 3000, "the work has no end")
 		for _, s := range []*subject{plain, failing} {
 			work(s, k, "create batch", "refund through the charger")
 		}
@@ -51,9 +50,7 @@ func TestWorkIsDoneOnceWhileTheStoreFails(t *testing.T) {
 	for _, s := range []*subject{plain, failing} {
 		must.Do(t, pass(s, time.Hour))
 		v := must.Get(s.svc.Accounts.Verify(t.Context()))(t)
-		if len(v.Problems) > 0 || v.Entries == 0 || v.Sealed != v.Entries {
-			t.Errorf("Verify: %+v", v)
-		}
+		expect.True(t, len(v.Problems) == 0 && v.Entries != 0 && v.Sealed == v.Entries, "Verify: %+v", v)
 		is := map[string]int{}
 		for what, n := range shape(nil, testkit.Contents(t, s.whole, s.caller.Merchant)) {
 			is[anyID.ReplaceAllString(what, "_…")] += n

@@ -29,7 +29,7 @@ func (s *Store) Each(t testing.TB, what string, call func() error) {
 			}
 			return
 		}
-		if !errors.Is(err, Err) || api.CodeOf(err) != "" {
+		if !errors.Is(err, Err) || api.IsRefusal(err) {
 			t.Errorf("%s: operation %d failed, and the call said %v", what, k, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -94,9 +95,7 @@ func compare(t *testing.T, file, rule string, breaches []string) {
 		}
 	}
 	for _, b := range breaches {
-		if !slices.Contains(listed, b) {
-			t.Errorf("%s: %s", b, rule)
-		}
+		expect.True(t, slices.Contains(listed, b), "%s: %s", b, rule)
 	}
 	if *shrink {
 		text := ""

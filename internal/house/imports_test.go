@@ -55,7 +55,7 @@ var arrows = map[string][]string{
 // support are the packages of tests. They import any, and are imported by each other, by
 // tests and by examples.
 var support = []string{
-	"httpapi/paymentstest", "provider/railtest", "provider/chargertest", "storage/storagetest", "storage/postgres/pgtest",
+	"internal/expect", "httpapi/paymentstest", "provider/railtest", "provider/chargertest", "storage/storagetest", "storage/postgres/pgtest",
 	"internal/apidocs", "internal/benchbase", "internal/browsertest", "internal/contract", "internal/crash", "internal/document/gen", "internal/faults", "internal/faultstore",
 	"internal/fixtures", "internal/house", "internal/httpload", "internal/lifebench", "internal/must", "internal/mutation", "internal/pgbin", "internal/race",
 	"internal/testkit", "internal/simulation", "internal/testhook",

@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestIDsAscend(t *testing.T) {
@@ -24,13 +27,9 @@ func TestIDsAscend(t *testing.T) {
 		}
 		made = append(made, s.Make("qr_"))
 	}
-	if !slices.IsSorted(made) || len(slices.Compact(slices.Clone(made))) != len(made) {
-		t.Error("ids do not ascend")
-	}
+	expect.True(t, slices.IsSorted(made) && len(slices.Compact(slices.Clone(made))) == len(made), "ids do not ascend")
 	for _, id := range made {
-		if !strings.HasPrefix(id, "qr_") || len(id) != 3+Length || !IsBase62(id[3:]) {
-			t.Fatalf("id %q", id)
-		}
+		must.True(t, strings.HasPrefix(id, "qr_") && len(id) == 3+Length && IsBase62(id[3:]), "id %q", id)
 	}
 }
 
@@ -39,9 +38,7 @@ func TestTheCounterOverflowsIntoTheNextMillisecond(t *testing.T) {
 	s.Make("")
 	s.count = maxCount - 1
 	made := []string{s.Make(""), s.Make(""), s.Make("")}
-	if !slices.IsSorted(made) || s.last != 6 {
-		t.Errorf("made %v at %d", made, s.last)
-	}
+	expect.True(t, slices.IsSorted(made) && s.last == 6, "made %v at %d", made, s.last)
 }
 
 func TestFollowing(t *testing.T) {
@@ -57,9 +54,7 @@ func TestFollowing(t *testing.T) {
 		{"x_00000001000" + random, "x_2", "x_00000001000" + random}, // after a host's own
 		{"x_00000001000" + random, "x_0000000-000" + random, "x_00000001000" + random},
 	} {
-		if got := Following(test.id, test.last); got != test.want {
-			t.Errorf("%s after %q: got %s, want %s", test.id, test.last, got, test.want)
-		}
+		expect.Equal(t, Following(test.id, test.last), test.want, "%s after %q", test.id, test.last)
 	}
 }
 
@@ -73,9 +68,7 @@ func TestIDsOfManyGoroutinesDiffer(t *testing.T) {
 			for range 500 {
 				id := s.Make("x_")
 				mu.Lock()
-				if seen[id] {
-					t.Errorf("%s twice", id)
-				}
+				expect.True(t, !seen[id], "%s twice", id)
 				seen[id] = true
 				mu.Unlock()
 			}
@@ -98,9 +91,7 @@ func TestIDsAscendOverGoroutines(t *testing.T) {
 			for range 500 {
 				before := *newest.Load()
 				id := s.Make("x_")
-				if id <= before {
-					t.Errorf("%s was made after %s", id, before)
-				}
+				expect.True(t, id > before, "%s was made after %s", id, before)
 				newest.Store(&id)
 			}
 		})
@@ -142,26 +133,20 @@ func TestRandomCharactersAreEquallyLikely(t *testing.T) {
 
 func TestBase62(t *testing.T) {
 	for n, want := range map[int64]string{0: "0000", 1: "0001", 61: "000z", 62: "0010", 62*62*62*62 - 1: "zzzz"} {
-		if got := Base62(n, 4); got != want {
-			t.Errorf("%d: got %s, want %s", n, got, want)
-		}
+		expect.Equal(t, Base62(n, 4), want, "%d", n)
 	}
 }
 
 func TestSecretsUseEveryCharacter(t *testing.T) {
 	text := Secret(rand.Reader, 20_000)
-	if len(text) != 20_000 || !IsBase62(text) {
-		t.Fatalf("%d characters, or others", len(text))
-	}
+	must.True(t, len(text) == 20_000 && IsBase62(text), "%d characters, or others", len(text))
 	for _, c := range alphabet {
 		if n := strings.Count(text, string(c)); n < 200 || n > 450 { // 323 are expected; six sigma are 108
 			t.Errorf("%c stands %d times", c, n)
 		}
 	}
 	for _, bad := range []string{"a_", "a-", "ä", " "} {
-		if IsBase62(bad) {
-			t.Errorf("%q passes", bad)
-		}
+		expect.True(t, !IsBase62(bad), "%q passes", bad)
 	}
 }
 
@@ -176,9 +161,7 @@ func TestDerived(t *testing.T) {
 	for _, from := range []string{one, other, "evt", "evt_1", ""} {
 		for _, name := range []string{"", "a", "b"} {
 			got := Derived("wd_", from, name)
-			if got != Derived("wd_", from, name) || len(got) != len("wd_")+Length || seen[got] {
-				t.Errorf("from %q and %q: %s", from, name, got)
-			}
+			expect.True(t, got == Derived("wd_", from, name) && len(got) == len("wd_")+Length && !seen[got], "from %q and %q: %s", from, name, got)
 			seen[got] = true
 		}
 	}

@@ -3,8 +3,7 @@ package ledger_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -24,9 +23,7 @@ func TestNames(t *testing.T) {
 		{ledger.Float("cag_1", false), ledger.Account{Name: "test/float/cag_1", Guarded: true}},
 		{ledger.Clearing("bank", true), ledger.Account{Name: "live/clearing/bank"}},
 	} {
-		if diff := cmp.Diff(test.want, test.got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.want.Name, diff)
-		}
+		expect.Same(t, test.got, test.want, "%s", test.want.Name)
 	}
 }
 
@@ -35,7 +32,5 @@ func TestMove(t *testing.T) {
 	if got := ledger.Wallet("acc_1", true).Move(-150); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if ledger.Clearing("bank", true).Move(1).Guarded {
-		t.Error("a clearing account is guarded")
-	}
+	expect.True(t, !ledger.Clearing("bank", true).Move(1).Guarded, "a clearing account is guarded")
 }

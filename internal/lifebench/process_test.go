@@ -35,29 +35,39 @@ type process struct {
 	address string
 	input   io.Closer // the process ends with its input
 	cmd     *exec.Cmd
+	stopped bool
 }
 
-// startProcess returns a process that answers.
-func startProcess(b testing.TB, c processConfig) *process {
+// startProcesses returns so many processes that answer. They end with the test.
+func startProcesses(b testing.TB, c processConfig, n int) (all []*process) {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), processEnv+"="+string(must.Get(json.Marshal(c))(b)))
-	cmd.Stderr = os.Stderr
-	input := must.Get(cmd.StdinPipe())(b)
-	out := must.Get(cmd.StdoutPipe())(b)
-	must.Do(b, cmd.Start())
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		_ = input.Close()
-		b.Fatalf("the server process did not start: %v, %v", err, cmd.Wait())
+	var outputs []io.Reader
+	for range n { // a start takes many round trips, so they start together
+		cmd := exec.CommandContext(context.WithoutCancel(b.Context()), os.Args[0])
+		cmd.Env = append(os.Environ(), processEnv+"="+string(must.Get(json.Marshal(c))(b)))
+		cmd.Stderr = os.Stderr
+		p := &process{cmd: cmd, input: must.Get(cmd.StdinPipe())(b)}
+		outputs = append(outputs, must.Get(cmd.StdoutPipe())(b))
+		must.Do(b, cmd.Start())
+		b.Cleanup(func() { p.stop(b) }) // if it was not stopped before
+		all = append(all, p)
 	}
-	return &process{address: strings.TrimSpace(address), input: input, cmd: cmd}
+	for i, p := range all {
+		address := must.Get(bufio.NewReader(outputs[i]).ReadString('\n'))(b)
+		p.address = strings.TrimSpace(address)
+	}
+	return all
 }
 
 func (p *process) stop(b testing.TB) {
 	b.Helper()
-	must.Do(b, p.input.Close())
-	must.Do(b, p.cmd.Wait())
+	if p.stopped {
+		return
+	}
+	p.stopped = true
+	if err := errors.Join(p.input.Close(), p.cmd.Wait()); err != nil {
+		b.Error(err)
+	}
 }
 
 // serveProcess runs a server until the input of the process ends.

@@ -61,10 +61,10 @@ func ParseInput(text string) (*decimal.Decimal, error) {
 	return &amount, nil
 }
 
-// Writable reports whether a decimal can be compared and written in time proportional to its
-// text. A few characters such as 1e999999999 may expand to more than the memory holds. Amounts,
-// quantities and rates must be writable.
-func Writable(d decimal.Decimal) bool {
+// FewDigits reports whether a decimal has so few digits that it can be compared and written in
+// time proportional to its text. A few characters such as 1e999999999 may expand to more than
+// the memory holds. Amounts, quantities and rates must have few digits.
+func FewDigits(d decimal.Decimal) bool {
 	exponent := d.Exponent()
 	return exponent >= -40 && exponent <= 15
 }
@@ -76,10 +76,10 @@ func Pesewas(ghs decimal.Decimal) (int64, error) {
 	if ghs.IsZero() {
 		return 0, nil
 	}
-	if exponent > 0 && !Writable(ghs) || ghs.Coefficient().BitLen() > 128 {
+	if exponent > 0 && !FewDigits(ghs) || ghs.Coefficient().BitLen() > 128 {
 		return 0, ErrRange
 	}
-	if !Writable(ghs) {
+	if !FewDigits(ghs) {
 		return 0, ErrPrecision
 	}
 	p := ghs.Shift(2)

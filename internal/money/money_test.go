@@ -8,6 +8,8 @@ import (
 
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestParseGHS(t *testing.T) {
@@ -39,9 +41,7 @@ func TestParseGHS(t *testing.T) {
 func TestParseInput(t *testing.T) {
 	for text, want := range map[string]string{"12.50": "12.5", " 1,234.5 ": "1234.5", "1 000": "1000"} {
 		got, err := ParseInput(text)
-		if err != nil || got == nil || got.String() != want {
-			t.Errorf("%q: got %v, %v, want %s", text, got, err, want)
-		}
+		expect.True(t, err == nil && got != nil && got.String() == want, "%q: got %v, %v, want %s", text, got, err, want)
 	}
 	for _, text := range []string{"", "  "} {
 		if got, err := ParseInput(text); got != nil || err != nil {
@@ -96,9 +96,7 @@ func TestText(t *testing.T) {
 		0: "0.00", 5: "0.05", 99: "0.99", 100: "1.00", 123456: "1,234.56", 99999999: "999,999.99", 100000000: "1,000,000.00",
 		-123456: "-1,234.56", math.MaxInt64: "92,233,720,368,547,758.07", math.MinInt64: "-92,233,720,368,547,758.08",
 	} {
-		if got := Text(n); got != want {
-			t.Errorf("%d: got %s, want %s", n, got, want)
-		}
+		expect.Equal(t, Text(n), want, "%d", n)
 	}
 }
 

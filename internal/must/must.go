@@ -1,5 +1,8 @@
-// Package must has the two calls that end a test at an error it did not expect.
+// Package must has the calls that end a test where it cannot go on. Package expect has those
+// after which it goes on.
 package must
+
+import "fmt"
 
 // T is a *testing.T, a testing.TB or a *rapid.T.
 type T interface {
@@ -12,6 +15,14 @@ func Do(t T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// True ends the test with these words, as of [fmt.Sprintf], unless ok.
+func True(t T, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Fatal(fmt.Sprintf(format, args...))
 	}
 }
 

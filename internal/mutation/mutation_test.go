@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -17,9 +18,7 @@ import (
 func TestGuardsAreFound(t *testing.T) {
 	seen := map[string]bool{}
 	for _, g := range guards {
-		if seen[g.what] {
-			t.Errorf("two guards are named %q", g.what)
-		}
+		expect.True(t, !seen[g.what], "two guards are named %q", g.what)
 		seen[g.what] = true
 		text, err := os.ReadFile(filepath.Join("..", "..", g.file))
 		if err != nil {
@@ -31,9 +30,7 @@ func TestGuardsAreFound(t *testing.T) {
 			t.Errorf("%s: %v", g.what, err)
 			continue
 		}
-		if mutated == string(text) {
-			t.Errorf("%s: nothing is taken out", g.what)
-		}
+		expect.True(t, mutated != string(text), "%s: nothing is taken out", g.what)
 		if _, err := parser.ParseFile(token.NewFileSet(), g.file, mutated, 0); err != nil {
 			t.Errorf("%s: %v", g.what, err)
 		}
@@ -65,9 +62,7 @@ func TestTestsAreFound(t *testing.T) {
 		for _, name := range names[g.test] {
 			found = found || pattern.MatchString(name)
 		}
-		if !found {
-			t.Errorf("%s: no test of %s is named %s", g.what, g.test, g.run)
-		}
+		expect.True(t, found, "%s: no test of %s is named %s", g.what, g.test, g.run)
 	}
 }
 
@@ -76,8 +71,6 @@ func TestMutateFindsOnce(t *testing.T) {
 	g := guard{file: "f.go", find: "a > b", replace: "false"}
 	for text, want := range map[string]string{"if a > b {": "if false {", "": "", "a > b, a > b": ""} {
 		got, err := g.mutate(text)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("%q: %q, %v", text, got, err)
-		}
+		expect.True(t, got == want && (err == nil) == (want != ""), "%q: %q, %v", text, got, err)
 	}
 }

@@ -12,7 +12,7 @@ var erasureGuards = []guard{
 		"return changed, more, nil", "return changed, false, nil", "./internal/erasure", "TestErasureReachesUnlinkedDrafts/memory",
 	},
 	{
-		"erasure: kept answers are found by their person", "internal/engine/key.go",
+		"erasure: stored answers are found by their person", "internal/engine/key.go",
 		"Person: person}", "Person: person[:0]}", "./internal/erasure", "TestErasureReachesUnlinkedDrafts/memory",
 	},
 	{
@@ -78,19 +78,19 @@ var hostGuards = []guard{
 	},
 }
 
-// Idempotency keys: a repetition does nothing.
+// Idempotency keys: a replay does nothing.
 var keyGuards = []guard{
 	{
 		"idempotency: one key is one request", "internal/engine/key.go",
 		"if o.Value.Fingerprint != digest {", "", "./internal/engine", "TestExecuteReplays",
 	},
 	{
-		"idempotency: an answer is kept", "internal/engine/engine.go",
-		"if err = remember(tx, caller, digest, answer); err == nil {", `if err = remember(tx, caller, "", answer); err == nil {`,
+		"idempotency: an answer is stored", "internal/engine/engine.go",
+		"if err = storeAnswer(tx, caller.IdempotencyKey, digest, answer); err == nil {", `if err = storeAnswer(tx, caller.IdempotencyKey, "", answer); err == nil {`,
 		"./internal/engine", "TestExecuteReplays|TestConcurrentCallsWithOneKey",
 	},
 	{
-		"idempotency: a repetition is undone", "internal/engine/engine.go",
+		"idempotency: a replay is undone", "internal/engine/engine.go",
 		"return errReplayed", "return nil", "./internal/engine", "TestExecuteReplays|TestConcurrentCallsWithOneKey",
 	},
 	{
@@ -98,13 +98,13 @@ var keyGuards = []guard{
 		"if !now.Before(o.Value.Expires.Time) {", "", "./internal/engine", "TestExecuteWithReplayRunsTheStepsOnce",
 	},
 	{
-		"idempotency: a repetition goes nowhere again", "internal/engine/engine.go",
+		"idempotency: a replay goes nowhere again", "internal/engine/engine.go",
 		"if done, err := Replay[T](ctx, e, caller, op); done != nil || err != nil {", "if done, err := Replay[T](ctx, e, caller, op); err != nil {",
 		"./internal/engine", "TestExecuteWithReplayRunsTheStepsOnce",
 	},
 	{
 		"idempotency: a key is short", "internal/engine/key.go",
-		`if key == "" || len(key) > maxKey {`, "", "./internal/engine", "TestInvalidKeysAreRefused",
+		`if key == "" || len(key) > maxIdempotencyKey {`, "", "./internal/engine", "TestInvalidKeysAreRefused",
 	},
 }
 

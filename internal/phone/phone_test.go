@@ -1,6 +1,10 @@
 package phone
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+)
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
@@ -30,12 +34,8 @@ func TestProvider(t *testing.T) {
 	} {
 		for _, prefix := range prefixes {
 			number, err := Parse(prefix + "1234567")
-			if err != nil {
-				t.Errorf("%s: %v", prefix, err)
-			}
-			if got := Provider(number); got != provider {
-				t.Errorf("%s: got %q, want %q", prefix, got, provider)
-			}
+			expect.NoError(t, err, "%s", prefix)
+			expect.Equal(t, Provider(number), provider, "%s", prefix)
 		}
 	}
 	if got := Provider("+"); got != "" {
@@ -45,9 +45,7 @@ func TestProvider(t *testing.T) {
 
 func TestMask(t *testing.T) {
 	for number, want := range map[string]string{"+233241234567": "024****567", "": "****", "12": "****"} {
-		if got := Mask(number); got != want {
-			t.Errorf("%q: got %q, want %q", number, got, want)
-		}
+		expect.Equal(t, Mask(number), want, "%q", number)
 	}
 }
 

@@ -24,9 +24,9 @@ type Erasure struct {
 	// Recipients belong to an earlier release, which found messages by them. The erasure job
 	// removes them.
 	Recipients []string `json:"recipients,omitempty"`
-	// Request and Key belong to the call that deleted the customer.
-	Request string `json:"request,omitempty"`
-	Key     string `json:"key,omitempty"`
+	// Request and IdempotencyKey belong to the call that deleted the customer.
+	Request        string `json:"request,omitempty"`
+	IdempotencyKey string `json:"key,omitempty"`
 	// Due is the time at which the job removes the copies; nil once that is done.
 	Due *api.Time `json:"due,omitempty"`
 }

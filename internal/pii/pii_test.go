@@ -3,6 +3,7 @@ package pii_test
 import (
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/pii"
 )
 
@@ -19,13 +20,9 @@ func TestRedact(t *testing.T) {
 			want = doc
 		}
 		got, err := pii.Redact([]byte(doc))
-		if err != nil || string(got) != want {
-			t.Errorf("%s: got %s, %v", doc, got, err)
-		}
+		expect.True(t, err == nil && string(got) == want, "%s: got %s, %v", doc, got, err)
 		again, err := pii.Redact(got)
-		if err != nil || string(again) != want {
-			t.Errorf("%s: redacted again %s, %v", doc, again, err)
-		}
+		expect.True(t, err == nil && string(again) == want, "%s: redacted again %s, %v", doc, again, err)
 	}
 	for _, wrong := range []string{``, `[]`, `{"object":"event","data":[]}`, `{"object":"event","data":{"object":5}}`, `{"object":"customer"`, `{"object":5}`} {
 		if _, err := pii.Redact([]byte(wrong)); err == nil {
@@ -48,9 +45,7 @@ func TestOf(t *testing.T) {
 		`[{"object":"customer"}]`:                                                          "",
 		``:                                                                                 "",
 	} {
-		if got := pii.Of([]byte(doc)); got != want {
-			t.Errorf("%s: got %q", doc, got)
-		}
+		expect.Equal(t, pii.Of([]byte(doc)), want, "%s", doc)
 	}
 }
 
@@ -71,8 +66,6 @@ func TestRedactObject(t *testing.T) {
 			want = doc
 		}
 		got, is, err := pii.RedactObject([]byte(doc), ids)
-		if err != nil || string(got) != want || is != of {
-			t.Errorf("%s: got %s, %t, %v", doc, got, is, err)
-		}
+		expect.True(t, err == nil && string(got) == want && is == of, "%s: got %s, %t, %v", doc, got, is, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -14,13 +15,9 @@ func TestHashMatchesItsPINOnly(t *testing.T) {
 	h := NewHasher()
 	hash, err := h.Hash(t.Context(), "1234")
 	must.Do(t, err)
-	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
-		t.Errorf("hash %q", hash)
-	}
+	expect.True(t, strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$"), "hash %q", hash)
 	other, err := h.Hash(t.Context(), "1234")
-	if err != nil || other == hash {
-		t.Errorf("two hashes of one PIN are the same, or %v", err)
-	}
+	expect.True(t, err == nil && other != hash, "two hashes of one PIN are the same, or %v", err)
 	for pin, want := range map[string]bool{"1234": true, "1235": false, "": false, "12345": false} {
 		if got, err := h.Matches(t.Context(), hash, pin); err != nil || got != want {
 			t.Errorf("%q: got %t, %v", pin, got, err)
@@ -61,12 +58,8 @@ func TestHashesNeedTheirKey(t *testing.T) {
 		{"a key to come", old, hash[now], ErrUnknownKey, true},
 		{"no key", plain, hash[old], ErrUnknownKey, false},
 	} {
-		if err := test.h.Check(test.hash); !errors.Is(err, test.err) {
-			t.Errorf("%s: Check says %v", test.name, err)
-		}
-		if got := test.h.Stale(test.hash); got != test.stale {
-			t.Errorf("%s: stale is %t", test.name, got)
-		}
+		expect.ErrorIs(t, test.h.Check(test.hash), test.err, "%s: Check says", test.name)
+		expect.Equal(t, test.h.Stale(test.hash), test.stale, "%s: stale", test.name)
 		for pin, want := range map[string]bool{"1234": test.err == nil, "1235": false} {
 			if got, err := test.h.Matches(t.Context(), test.hash, pin); got != want || !errors.Is(err, test.err) {
 				t.Errorf("%s: %q matches: %t, %v", test.name, pin, got, err)
@@ -136,7 +129,5 @@ func TestGuardStopsWaitingWithTheContext(t *testing.T) {
 	giveBack()
 	giveBack = must.Get(g.Lock(t.Context(), "a"))(t)
 	giveBack()
-	if len(g.turns) != 0 {
-		t.Errorf("%d turns left", len(g.turns))
-	}
+	expect.Equal(t, len(g.turns), 0, "%d turns left", len(g.turns))
 }

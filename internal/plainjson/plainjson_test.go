@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
@@ -24,9 +25,7 @@ func TestMarshal(t *testing.T) {
 		{nil, `null`},
 	} {
 		got, err := plainjson.Marshal(test.value)
-		if err != nil || string(got) != test.want {
-			t.Errorf("%v: got %s, %v; want %s", test.value, got, err, test.want)
-		}
+		expect.True(t, err == nil && string(got) == test.want, "%v: got %s, %v; want %s", test.value, got, err, test.want)
 	}
 	for _, wrong := range []any{make(chan int), json.RawMessage(`{"a"`)} {
 		if got, err := plainjson.Marshal(wrong); err == nil {
@@ -65,9 +64,7 @@ func TestMarshalAround(t *testing.T) {
 		want := must.Get(plainjson.Marshal(&v))(t)
 		v.Inner = plainjson.Hole
 		got, found, err := plainjson.MarshalAround(&v, inner)
-		if err != nil || !found || string(got) != string(want) {
-			t.Errorf("got %s, %t, %v; want %s", got, found, err, want)
-		}
+		expect.True(t, err == nil && found && string(got) == string(want), "got %s, %t, %v; want %s", got, found, err, want)
 	})
 	for name, v := range map[string]any{
 		"none": outer{}, "two": outer{Inner: plainjson.Hole, After: []any{plainjson.Hole}},

@@ -10,12 +10,12 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// flow is a type of orders, with the package that makes them.
+// flow is a flow of orders, with the package that makes them.
 type flow struct {
-	*dispatch.OrderType
+	*dispatch.Flow
 	owner orderOwner
-	// simulate books a result that a test makes up, under the caller's idempotency key.
-	simulate func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error
+	// settle books a result that a test makes up, under the caller's idempotency key.
+	settle func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error
 }
 
 // orderOwner is the package that makes the orders of a flow: payout, refund or invoice. It
@@ -41,10 +41,10 @@ type ownerOf[T any] interface {
 
 // newFlow returns a flow. fingerprint returns what the fingerprint of a call of Settle is
 // computed from.
-func newFlow[T any](e *engine.Engine, t *dispatch.OrderType, owner ownerOf[T], fingerprint func(string, provider.Result) settleParams) *flow {
-	return &flow{t, owner, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
-		call := engine.Operation{Name: ref.Object + ".settle", Params: fingerprint(ref.ID, r)}
-		_, err := engine.Execute(ctx, e, caller, call, func(tx *engine.Tx) (*T, error) {
+func newFlow[T any](e *engine.Engine, of *dispatch.Flow, owner ownerOf[T], fingerprint func(string, provider.Result) settleParams) *flow {
+	return &flow{of, owner, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
+		op := engine.Operation{Name: ref.Object + ".settle", Params: fingerprint(ref.ID, r)}
+		_, err := engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*T, error) {
 			decision, err := owner.Book(ctx, tx, ref, r)
 			if err != nil {
 				return nil, err

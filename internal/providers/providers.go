@@ -69,13 +69,49 @@ func (s *Service) Jobs() []work.Job {
 func (s *Service) job(f *flow, object string, kind *storage.Kind) work.Job {
 	return work.Job{
 		Kind: kind, Timeout: dispatch.WorkLimit, Batch: 64,
-		MaxPerMerchant: 512, // most wait for the provider
+		MaxPerMerchant: 1024, // most wait for the provider
 		RunOne:         func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, f, object, claimed) },
+		BeginInTx: func(ctx context.Context, c storage.Claim) ([]work.Begun, error) {
+			return s.begin(ctx, f, object, kind, c)
+		},
 	}
 }
 
-// send submits an order or polls for its status, and books the result. The record is leased
-// meanwhile: it stays due, and another worker takes it over if this process dies.
+// begin claims due orders and begins an attempt of each, in one transaction. The rest of the
+// work calls the provider and books the result. The records are leased meanwhile: they stay
+// due, and another worker takes them over if this process dies.
+func (s *Service) begin(ctx context.Context, f *flow, object string, kind *storage.Kind, c storage.Claim) (begun []work.Begun, err error) {
+	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+		claimed, err := tx.Claim(kind, c)
+		if err != nil {
+			return err
+		}
+		begun = make([]work.Begun, len(claimed))
+		for i, record := range claimed {
+			own, err := tx.As(api.Caller{Merchant: record.Scope.Merchant, Live: record.Scope.Live})
+			if err != nil {
+				return err
+			}
+			reporting, report := work.CollectReport(ctx)
+			call, err := f.owner.Begin(reporting, own, object, record.ID)
+			if err != nil {
+				return err
+			}
+			begun[i] = work.Begun{Record: record, Run: func(ctx context.Context) error {
+				if call == nil {
+					work.SetReport(ctx, *report)
+					return nil
+				}
+				return call.Work(ctx, s.engine, f.owner.Book)
+			}}
+		}
+		return nil
+	})
+	return begun, err
+}
+
+// send is begin and the rest of the work for one claimed order. It is for orders that could
+// not begin together.
 //
 // There are two leases, one after the other. The worker's claim holds the first, and Begin's
 // write of the record ends it: its renewal then stops with a conflict, which is no error.

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// Settle implements [provider.Service]: it simulates a provider's result in test mode.
+// Settle implements [provider.Service]: it plays the provider in test mode.
 func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r provider.Result) error {
 	f := s.flowOf(id)
 	if caller.Live {
@@ -18,7 +18,7 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r pr
 	if err != nil {
 		return err
 	}
-	return f.simulate(ctx, caller, ref, r)
+	return f.settle(ctx, caller, ref, r)
 }
 
 // settleParams are the parameters of a call of Settle, from which the fingerprint of its

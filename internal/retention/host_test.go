@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
@@ -151,9 +152,7 @@ func TestRetentionIsChecked(t *testing.T) {
 	if _, err := payments.New(t.Context(), unscanned{memory.New()}, payments.Config{EventRetention: day}); err == nil || !strings.Contains(err.Error(), "storage.Scanner") {
 		t.Errorf("a store without Scan: %v", err)
 	}
-	if _, err := payments.New(t.Context(), unscanned{memory.New()}, payments.Config{}); err != nil {
-		t.Errorf("a store without Scan, and nothing to remove: %v", err)
-	}
+	expect.NoError(t, testkit.Err(payments.New(t.Context(), unscanned{memory.New()}, payments.Config{})), "a store without Scan, and nothing to remove")
 }
 
 // unscanned is a store without the optional interfaces.
@@ -176,13 +175,9 @@ func TestKeyRetentionFollowsConfig(t *testing.T) {
 	}
 	first := record()
 	now = now.Add(90*day - time.Millisecond)
-	if record() != first {
-		t.Error("the key was forgotten before its time")
-	}
+	expect.Equal(t, record(), first, "the key was forgotten before its time")
 	now = now.Add(time.Millisecond)
-	if record() == first {
-		t.Error("the key stands beyond its time")
-	}
+	expect.True(t, record() != first, "the key stands beyond its time")
 }
 
 // Test mode keeps messages for as long as the host says, including messages from before the
@@ -201,9 +196,7 @@ func TestMessageRetentionFollowsConfig(t *testing.T) {
 		t.Helper()
 		must.Do(t, svc.Drain(t.Context()))
 		list := must.Get(svc.Messages.List(t.Context(), caller, message.ListParams{}))(t)
-		if len(list.Data) != n {
-			t.Errorf("%s: %d are there, want %d", what, len(list.Data), n)
-		}
+		expect.Equal(t, len(list.Data), n, "%s: %d are there, want %d", what, len(list.Data), n)
 	}
 	say()
 	now = now.Add(5 * day)

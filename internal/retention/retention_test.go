@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -129,24 +130,16 @@ func TestOldRecordsGoInSmallTransactions(t *testing.T) {
 	d.put(t, 40, 3, note{Open: true})
 	d.pass(t, 9*time.Hour)
 	d.put(t, 40, 300, note{})
-	if n := d.left(t); n != 40*553 {
-		t.Errorf("%d are left before their time", n)
-	}
+	expect.Equal(t, d.left(t), 40*553, "are left before their time")
 	d.pass(t, 2*time.Hour)
-	if n := d.left(t); n != 40*303 {
-		t.Errorf("%d are left, want the young and the open", n)
-	}
-	if d.most < 100 || d.most > 200 {
-		t.Errorf("an Update removes %d", d.most)
-	}
+	expect.Equal(t, d.left(t), 40*303, "are left, want the young and the open")
+	expect.True(t, d.most >= 100 && d.most <= 200, "an Update removes %d", d.most)
 
 	d = newDesk(t, 10*time.Hour)
 	d.put(t, 200, 50, note{})
 	d.scans = 0
 	d.pass(t, 2*time.Hour)
-	if d.scans > 210 {
-		t.Errorf("%d reads of 200 scopes in which nothing is old", d.scans)
-	}
+	expect.True(t, d.scans <= 210, "%d reads of 200 scopes in which nothing is old", d.scans)
 	// Large records go in transactions of fewer records.
 	d = newDesk(t, time.Hour)
 	d.put(t, 1, 100, note{Text: string(make([]byte, 10_000))})
@@ -181,9 +174,7 @@ func TestUnreadableRecordStays(t *testing.T) {
 	}))
 	d.put(t, 1, 1, note{})
 	d.pass(t, 3*time.Hour)
-	if n := d.left(t); n != 1 {
-		t.Errorf("%d are left", n)
-	}
+	expect.Equal(t, d.left(t), 1, "are left")
 }
 
 // A rule whose records stay visits each of them once, and changes all that it may.
@@ -211,12 +202,8 @@ func TestStayingRecordsAreVisitedOnce(t *testing.T) {
 	}
 	looked = 0
 	d.pass(t, 2*time.Hour)
-	if looked != 0 {
-		t.Errorf("looked at %d again", looked)
-	}
+	expect.Equal(t, looked, 0, "looked at %d again", looked)
 	d.put(t, 1, 1, note{Text: "secret"})
 	d.pass(t, 2*time.Hour)
-	if looked != 1 || changed != 751 {
-		t.Errorf("looked at %d and changed %d, want the new one", looked, changed)
-	}
+	expect.True(t, looked == 1 && changed == 751, "looked at %d and changed %d, want the new one", looked, changed)
 }

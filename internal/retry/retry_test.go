@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/retry"
 )
 
@@ -25,9 +26,7 @@ func TestSchedule(t *testing.T) {
 		if wait, more := s.After(test.attempts); wait != test.wait || more != test.more {
 			t.Errorf("after %d attempts: %s, %t", test.attempts, wait, more)
 		}
-		if wait := s.AfterOrLast(test.attempts); wait != test.endless {
-			t.Errorf("after %d attempts without an end: %s", test.attempts, wait)
-		}
+		expect.Equal(t, s.AfterOrLast(test.attempts), test.endless, "after %d attempts without an end", test.attempts)
 	}
 	if _, more := (retry.Schedule{}).After(1); more {
 		t.Error("an empty schedule has a second attempt")

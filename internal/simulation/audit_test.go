@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -64,9 +65,7 @@ func (g *game) sameIDs(what string, acknowledged []string, found []string) {
 	acknowledged, found = slices.Clone(acknowledged), slices.Clone(found)
 	slices.Sort(acknowledged)
 	slices.Sort(found)
-	if !slices.Equal(acknowledged, found) {
-		g.t.Errorf("%s: %v were acknowledged, %v exist", what, acknowledged, found)
-	}
+	expect.True(g.t, slices.Equal(acknowledged, found), "%s: %v were acknowledged, %v exist", what, acknowledged, found)
 }
 
 func (g *game) balanceOf(a ledger.Account) (amount int64) {
@@ -90,9 +89,7 @@ func (g *game) audit() {
 		}
 		g.t.Error(p)
 	}
-	if late > 0 != (v.Overdue > 0) {
-		g.t.Errorf("%d entries are overdue: %q", v.Overdue, v.Problems)
-	}
+	expect.Equal(g.t, late > 0, (v.Overdue > 0), "%d entries are overdue: %q", v.Overdue, v.Problems)
 	for i, s := range g.sides {
 		g.auditSide(s)
 		events := g.eventsOf(s.caller)
@@ -165,9 +162,7 @@ func (g *game) auditSide(s *side) {
 		case payout.Pending, payout.Processing:
 			reserved += amount + fee
 			available -= amount + fee
-			if is.Status == payout.Pending && moved > 0 {
-				g.t.Errorf("%s is pending and has moved", is.ID)
-			}
+			expect.True(g.t, is.Status != payout.Pending || moved <= 0, "%s is pending and has moved", is.ID)
 		case payout.Completed, payout.Succeeded:
 			available -= amount + fee
 			if is.Destination.Type == payout.ServiceWallet {
@@ -175,13 +170,9 @@ func (g *game) auditSide(s *side) {
 				continue
 			}
 			railed += amount
-			if moved != 1 {
-				g.t.Errorf("%s is %s and has moved %d times", is.ID, is.Status, moved)
-			}
+			expect.Equal(g.t, moved, 1, "%s is %s and has moved %d times", is.ID, is.Status, moved)
 		default:
-			if moved != 0 {
-				g.t.Errorf("%s is %s and has moved", is.ID, is.Status)
-			}
+			expect.Equal(g.t, moved, 0, "%s is %s and has moved", is.ID, is.Status)
 		}
 	}
 	g.sameIDs("transfers", append(g.auditBatches(s), s.transfers...), transfers)
@@ -218,9 +209,7 @@ func (g *game) auditSide(s *side) {
 		{"the rail", g.balanceOf(ledger.Clearing("rail", live)), railed},
 		{"the charger", g.balanceOf(ledger.Clearing("charges", live)), -charged},
 	} {
-		if b.has != b.want {
-			g.t.Errorf("live %t: %s has %d, want %d", live, b.what, b.has, b.want)
-		}
+		expect.Equal(g.t, b.has, b.want, "live %t: %s", live, b.what)
 	}
 	g.history = append(g.history, fmt.Sprintf("live=%t available %d reserved %d wallets %d", live, available, reserved, wallets))
 }
@@ -242,16 +231,12 @@ func (g *game) finish() {
 	g.audit()
 	charged := int64(0)
 	for _, s := range g.sides {
-		if left := g.balanceOf(ledger.Reserved(s.caller.Merchant, s.caller.Live)); left != 0 {
-			g.t.Errorf("%d pesewas stay reserved", left)
-		}
+		expect.Equal(g.t, g.balanceOf(ledger.Reserved(s.caller.Merchant, s.caller.Live)), 0, "pesewas stay reserved")
 		charged -= g.balanceOf(ledger.Clearing("charges", s.caller.Live))
 		g.told(s, g.eventsOf(s.caller), true)
 		g.auditPeople(s, true)
 		for _, b := range g.batchesOf(s.caller) {
-			if b.Status != disbursement.BatchCompleted {
-				g.t.Errorf("%s stays %s", b.ID, b.Status)
-			}
+			expect.Equal(g.t, b.Status, disbursement.BatchCompleted, "%s stays", b.ID)
 		}
 	}
 	if moved := g.world.moved("att_") - g.world.moved("re_"); charged != moved {
@@ -259,15 +244,11 @@ func (g *game) finish() {
 	}
 	for _, live := range []bool{true, false} {
 		stuck := must.Get(g.svc.Providers.List(g.t.Context(), api.Caller{Live: live}, provider.ListParams{}))(g.t)
-		if len(stuck.Data) > 0 {
-			g.t.Errorf("orders are stuck: %+v", stuck.Data)
-		}
+		expect.True(g.t, len(stuck.Data) == 0, "orders are stuck: %+v", stuck.Data)
 	}
 	g.auditHooks(g.eventsOf(g.sides[0].caller), true)
 	sealed := must.Get(g.svc.Accounts.Verify(g.t.Context()))(g.t)
-	if sealed.Sealed != sealed.Entries {
-		g.t.Errorf("of %d entries, %d are sealed", sealed.Entries, sealed.Sealed)
-	}
+	expect.Equal(g.t, sealed.Sealed, sealed.Entries, "of %d entries, %d are sealed", sealed.Entries, sealed.Sealed)
 }
 
 // told checks that every status was told once and in order.
@@ -283,9 +264,7 @@ func (g *game) told(s *side, events []event.Event, ended bool) {
 		}
 	}
 	was := func(id string, status any, want string) {
-		if got := strings.Join(facts[id], " "); got != want {
-			g.t.Errorf("%s is %s, and told %s", id, status, got)
-		}
+		expect.Equal(g.t, strings.Join(facts[id], " "), want, "%s is %s, and told", id, status)
 	}
 	for _, is := range g.transfersOf(s.caller) {
 		want := "created pending processing completed"
@@ -327,9 +306,7 @@ func (g *game) told(s *side, events []event.Event, ended bool) {
 			continue
 		}
 		for _, fact := range got[1 : len(got)-end+1] {
-			if fact != "updated" {
-				g.t.Errorf("%s, deleted %t, was told %v", p.id, p.deleted, got)
-			}
+			expect.Equal(g.t, fact, "updated", "%s, deleted %t, was told %v", p.id, p.deleted, got)
 		}
 	}
 	for _, i := range g.invoicesOf(s.caller) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -65,9 +66,7 @@ func (g *game) rotate(h *hook) {
 			}
 			return h.id, err
 		})
-		if err != nil {
-			g.t.Errorf("rotate: %v", err)
-		}
+		expect.NoError(g.t, err, "rotate")
 		g.receivers.know(h.path, secret)
 	}
 }
@@ -136,9 +135,7 @@ func (g *game) auditHooks(events []event.Event, ended bool) {
 				h.quiet = h.quiet || objectOf(e) == h.id
 			}
 		}
-		if ended && e.PendingWebhooks != 0 {
-			g.t.Errorf("%s (%s) waits for %d endpoints", e.ID, e.Type, e.PendingWebhooks)
-		}
+		expect.True(g.t, !ended || e.PendingWebhooks == 0, "%s (%s) waits for %d endpoints", e.ID, e.Type, e.PendingWebhooks)
 	}
 	for _, h := range g.hooks {
 		got, problems := g.receivers.read(h.path)
@@ -152,17 +149,13 @@ func (g *game) auditHooks(events []event.Event, ended bool) {
 			e, ok := happened[id]
 			// What is sent again goes to every endpoint that wants it then.
 			late := e.CreatedAt.Before(h.created) && !g.sentAgain[id]
-			if !ok || !h.wants(e.Type) || late {
-				g.t.Errorf("%s, for %v since %s, was told of %s: %+v", h.id, h.events, h.created, id, e)
-			}
+			expect.True(g.t, ok && h.wants(e.Type) && !late, "%s, for %v since %s, was told of %s: %+v", h.id, h.events, h.created, id, e)
 		}
 		if !ended || h.quiet {
 			continue
 		}
 		for id, e := range happened {
-			if h.wants(e.Type) && e.CreatedAt.After(h.created) && got[id] == 0 {
-				g.t.Errorf("%s was never told of %s (%s)", h.id, id, e.Type)
-			}
+			expect.True(g.t, !h.wants(e.Type) || !e.CreatedAt.After(h.created) || got[id] != 0, "%s was never told of %s (%s)", h.id, id, e.Type)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -161,9 +162,7 @@ func (g *game) auditReminders(i *invoice.Invoice, told []event.Event, ended bool
 					}
 				}
 			}
-			if !due || sent[day] || over {
-				g.t.Errorf("%s, due %v, was sent at %s: of day %d, over %t, before %v", i.ID, i.DueDate, e.CreatedAt, day, over, sent)
-			}
+			expect.True(g.t, due && !sent[day] && !over, "%s, due %v, was sent at %s: of day %d, over %t, before %v", i.ID, i.DueDate, e.CreatedAt, day, over, sent)
 			sent[day] = true
 			if ended {
 				g.played["reminders"]++

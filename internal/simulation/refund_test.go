@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
@@ -85,9 +86,7 @@ func (g *game) auditRefunds(s *side, paid []payment.Payment) (to refundedTo) {
 		default:
 			to.reserved += r.Amount
 		}
-		if want >= 0 && moved != want {
-			g.t.Errorf("%s is %s and has moved %d times", r.ID, r.Status, moved)
-		}
+		expect.True(g.t, want < 0 || moved == want, "%s is %s and has moved %d times", r.ID, r.Status, moved)
 		if !g.calmSince.IsZero() {
 			g.played[fmt.Sprintf("%s refund, of a wallet %t", r.Status, wallet)]++
 		}
@@ -117,9 +116,7 @@ func (g *game) numbered(what string, numbers map[string]int) {
 	g.t.Helper()
 	years := map[string]int{}
 	for n, times := range numbers {
-		if times != 1 {
-			g.t.Errorf("%s: %s was given %d times", what, n, times)
-		}
+		expect.Equal(g.t, times, 1, "%s: %s was given %d times", what, n, times)
 		years[n[:strings.LastIndex(n, "-")]]++
 	}
 	for year, count := range years {
@@ -197,9 +194,7 @@ func (g *game) auditBatches(s *side) (made []string) {
 			return g.svc.Disbursements.ListRows(g.t.Context(), s.caller, b.ID, disbursement.ListRowsParams{Page: p})
 		}, func(r *disbursement.Row) string { return r.ID })
 		for i, r := range rows {
-			if r.Number != i+1 {
-				g.t.Errorf("row %d of %s has the number %d", i+1, b.ID, r.Number)
-			}
+			expect.Equal(g.t, r.Number, i+1, "row %d of %s has the number", i+1, b.ID)
 			counts.Total++
 			if !g.calmSince.IsZero() {
 				g.played[fmt.Sprint("row ", r.Status)]++
@@ -217,13 +212,9 @@ func (g *game) auditBatches(s *side) (made []string) {
 			case disbursement.RowMade:
 				counts.Made++
 				is := r.Disbursement
-				if !is.Amount.Equal(r.Amount.Decimal) {
-					g.t.Errorf("%s is of %s, and became %s of %s", r.ID, r.Amount, is.ID, is.Amount)
-				}
+				expect.True(g.t, is.Amount.Equal(r.Amount.Decimal), "%s is of %s, and became %s of %s", r.ID, r.Amount, is.ID, is.Amount)
 				key, before := known[is.ID]
-				if before && key != r.IdempotencyKey {
-					g.t.Errorf("%s was made of the rows %s and %s", is.ID, key, r.IdempotencyKey)
-				}
+				expect.True(g.t, !before || key == r.IdempotencyKey, "%s was made of the rows %s and %s", is.ID, key, r.IdempotencyKey)
 				if known[is.ID] = r.IdempotencyKey; !before {
 					made = append(made, is.ID)
 					ofKey[r.IdempotencyKey] = append(ofKey[r.IdempotencyKey], *is)

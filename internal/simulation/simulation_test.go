@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -74,16 +75,12 @@ func TestSimulation(t *testing.T) {
 				}
 			}
 			t.Logf("%d seeds, %d steps, %d calls, %d faults of the store: %v", n, steps, calls, faults, played)
-			if faults == 0 || calls == 0 {
-				t.Error("nothing was played")
-			}
+			expect.True(t, faults != 0 && calls != 0, "nothing was played")
 			for _, what := range []string{
 				"pay code", "disburse", "pay out", "cancel", "charge", "pay invoice from a wallet", "refund", "batch",
 				"delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
 			} {
-				if played[what] == 0 && n >= 100 {
-					t.Errorf("of %s nothing was played", what)
-				}
+				expect.True(t, played[what] != 0 || n < 100, "of %s nothing was played", what)
 			}
 		})
 	}
@@ -269,9 +266,7 @@ func (g *game) deposit(s *side, to string, pesewas int64) {
 			To: to, Amount: decimal.New(pesewas, -2), Source: "bank",
 		})
 	})
-	if err != nil {
-		g.t.Errorf("deposit: %v", err)
-	}
+	expect.NoError(g.t, err, "deposit")
 	if strings.HasPrefix(to, "mer_") {
 		s.funded += pesewas
 	} else {
@@ -342,9 +337,7 @@ func (g *game) drain() {
 	if g.store.Heal() {
 		g.faults++
 	}
-	if err != nil && !errors.Is(err, faultstore.Err) {
-		g.t.Errorf("drain: %v", err)
-	}
+	expect.True(g.t, err == nil || errors.Is(err, faultstore.Err), "drain: %v", err)
 }
 
 func pick(g *game, from []string) string {
@@ -467,9 +460,7 @@ func (g *game) moveClock() {
 		_, err = g.svc.MoveClock(g.t.Context(), g.sides[0].caller, payments.ClockParams{To: to})
 		must.Do(g.t, g.svc.Stop(g.t.Context()))
 	}
-	if err != nil {
-		g.t.Errorf("move clock: %v", err)
-	}
+	expect.NoError(g.t, err, "move clock")
 	g.played["move clock"]++
 	g.history = append(g.history, fmt.Sprintf("clock %s", to))
 	g.ahead += by
@@ -487,9 +478,7 @@ func (g *game) seal() {
 	}
 	must.Do(g.t, err)
 	v := must.Get(g.svc.Accounts.Verify(g.t.Context()))(g.t)
-	if v.Sealed != v.Entries {
-		g.t.Errorf("of %d entries, %d are sealed", v.Entries, v.Sealed)
-	}
+	expect.Equal(g.t, v.Sealed, v.Entries, "of %d entries, %d are sealed", v.Entries, v.Sealed)
 	g.played["sealed"]++
 	g.history = append(g.history, fmt.Sprintf("sealed %d", v.Sealed))
 }
@@ -510,8 +499,6 @@ func (g *game) callBack() {
 			err = g.svc.Providers.Notify(g.t.Context(), id, g.world.orders[id].result(id))
 		}
 		g.history = append(g.history, fmt.Sprint("callback ", id, err))
-		if err != nil {
-			g.t.Errorf("callback of %s: %v", id, err)
-		}
+		expect.NoError(g.t, err, "callback of %s", id)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestCells(t *testing.T) {
@@ -15,22 +16,12 @@ func TestCells(t *testing.T) {
 		"": "", "plain": "plain", "=1+1": "'=1+1", "+233": "'+233", "-5": "'-5", "@x": "'@x", "\tx": "'\tx", "%x": "'%x", "|x": "'|x", "5": "5",
 		"＝1+1": "'＝1+1", "＋1": "'＋1", "－1": "'－1", "＠x": "'＠x", "\rx": "'\rx", "ɛ=1": "ɛ=1",
 	} {
-		if got := Text(&given); got != want {
-			t.Errorf("Text(%q) = %q, want %q", given, got, want)
-		}
+		expect.Equal(t, Text(&given), want, "Text(%q) =", given)
 	}
-	if got := Phone(new("+233241112222")); got != "+233241112222" {
-		t.Errorf("a number: %q", got)
-	}
-	if got := Phone(new("+233=1")); got != "'+233=1" {
-		t.Errorf("no number: %q", got)
-	}
-	if Text(nil) != "" || Phone(nil) != "" || Time(nil) != "" || GHS(-105) != "-1.05" {
-		t.Error("nothing is not empty, or an amount is wrong")
-	}
-	if got := Time(&api.Time{Time: time.Unix(0, 0).In(time.FixedZone("x", 3600))}); got != "1970-01-01T00:00:00Z" {
-		t.Errorf("a time: %s", got)
-	}
+	expect.Equal(t, Phone(new("+233241112222")), "+233241112222", "a number")
+	expect.Equal(t, Phone(new("+233=1")), "'+233=1", "no number")
+	expect.True(t, Text(nil) == "" && Phone(nil) == "" && Time(nil) == "" && GHS(-105) == "-1.05", "nothing is not empty, or an amount is wrong")
+	expect.Equal(t, Time(&api.Time{Time: time.Unix(0, 0).In(time.FixedZone("x", 3600))}), "1970-01-01T00:00:00Z", "a time")
 }
 
 func TestWrite(t *testing.T) {
@@ -46,9 +37,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(&b, []string{"name", "x"}, list, id, row, func(rows int) { told = 10*told + rows }); err != nil || b.String() != "name,x\na,x\nb,x\n\"c,\"\"d\"\"\",x\n" {
 		t.Errorf("got %q, %v", b.String(), err)
 	}
-	if told != 23 {
-		t.Errorf("told of %d rows, want 2, then 3", told)
-	}
+	expect.Equal(t, told, 23, "told of %d rows, want 2, then 3", told)
 	broken := errors.New("broken")
 	if err := Write(&b, nil, func(string) (*api.List[string], error) { return nil, broken }, id, row, nil); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)

@@ -4,7 +4,7 @@ package transfer
 
 import "github.com/seed-7082ffec/payments/api"
 
-// Variant is one of the two variants of a transfer: a payout or a disbursement.
+// Variant is one of the two variants of a transfer. A transfer is a payout or a disbursement.
 type Variant struct {
 	// Object is the name of the object, as "payout". It begins the names of its events.
 	Object string

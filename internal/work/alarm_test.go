@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // Every time that was set rings, even if nearer ones were set later.
@@ -24,9 +26,7 @@ func TestEveryAlarmRings(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if len(rang) != 0 || len(a.times) != 0 {
-			t.Errorf("%d rang once more, %d are left", len(rang), len(a.times))
-		}
+		expect.True(t, len(rang) == 0 && len(a.times) == 0, "%d rang once more, %d are left", len(rang), len(a.times))
 	})
 }
 
@@ -39,13 +39,9 @@ func TestOnlyTheNearestAlarmsAreKept(t *testing.T) {
 		for i := range 3 * maxAlarms {
 			a.set(start.Add(time.Duration(3*maxAlarms-i)*10*time.Millisecond), func() { n.Add(1) })
 		}
-		if len(a.times) != maxAlarms {
-			t.Errorf("%d are kept", len(a.times))
-		}
+		expect.Equal(t, len(a.times), maxAlarms, "%d are kept", len(a.times))
 		time.Sleep(maxAlarms * 10 * time.Millisecond)
 		synctest.Wait()
-		if n.Load() != maxAlarms || len(a.times) != 0 {
-			t.Errorf("%d rang, %d are left", n.Load(), len(a.times))
-		}
+		expect.True(t, n.Load() == maxAlarms && len(a.times) == 0, "%d rang, %d are left", n.Load(), len(a.times))
 	})
 }

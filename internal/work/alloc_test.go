@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -28,9 +29,7 @@ func TestObservingAllocatesNothing(t *testing.T) {
 			r.report(t.Context(), &work, nil)
 			r.report(t.Context(), &work, fails)
 		})
-		if told != 0 {
-			t.Errorf("with observer %v, telling takes %v allocations", observer, told)
-		}
+		expect.Equal(t, told, 0, "with observer %v, telling takes %v allocations", observer, told)
 	}
 
 	// A piece of work, with its context, allocates the same with an observer.

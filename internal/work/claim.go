@@ -85,40 +85,31 @@ func (r *Runner) isDue(ctx context.Context, q *queue) (due bool, err error) {
 
 // claimBatch claims and runs one batch, by the given test clocks, or by the real clock if there
 // are none. turn says that the claim was limited to merchants whose turn it was.
-func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Clock) (n int, turn bool, err error) {
+func (r *Runner) claimBatch(ctx context.Context, q *queue, testClocks []storage.Clock) (n int, turn bool, err error) {
 	// The batch counts as running before it is claimed, so Drain cannot see an idle queue
 	// between the claim and the run.
 	q.begin()
 	defer q.end()
 	if q.RunInTx != nil {
-		c, err := r.nextClaim(ctx, q, clocks, false)
+		c, err := r.nextClaim(ctx, q, testClocks, false)
 		if err != nil {
 			return 0, false, err
 		}
-		turn = clocks == nil && len(c.Clocks) > 0
+		turn = testClocks == nil && len(c.Clocks) > 0
 		c.InTx = true
 		done, more, err := r.runInTx(ctx, q, c)
 		if err == nil || errors.Is(err, storage.ErrClosed) {
-			q.scheduler.claimed(q.Batch, &c, clocks != nil, done, more)
+			q.scheduler.claimed(q.Batch, &c, testClocks != nil, done, more)
 			return len(done), turn, err
 		}
-		r.Log.WarnContext(ctx, "due work is done one by one, because together it failed", "kind", q.Kind.Name, "error", err)
+		r.logOneByOne(ctx, q, err)
 	}
-	c, err := r.nextClaim(ctx, q, clocks, q.RunOne != nil)
+	c, err := r.nextClaim(ctx, q, testClocks, q.RunOne != nil)
 	if err != nil || c.Limit == 0 {
 		return 0, false, err
 	}
-	turn = clocks == nil && len(c.Clocks) > 0
-	var records []storage.Record
-	err = r.Store.Update(ctx, func(tx storage.Tx) error {
-		var err error
-		c.Now, c.Lease = r.Clock(), LeaseDuration
-		records, err = tx.Claim(q.Kind, c)
-		return err
-	})
-	if err != nil {
-		records = nil // the claim was rolled back
-	}
+	turn = testClocks == nil && len(c.Clocks) > 0 // then they name the merchants, all with the real time
+	records, begun, err := r.claim(ctx, q, c)
 	if q.RunOne != nil {
 		q.assign(c.Limit, records)
 	}
@@ -128,26 +119,64 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Cloc
 	if len(c.Clocks) == 0 && len(records) < c.Limit {
 		q.slots.noBacklog()
 	}
-	q.scheduler.claimed(q.Batch, &c, clocks != nil, records, len(records) == c.Limit)
-	r.start(ctx, q, records)
+	q.scheduler.claimed(q.Batch, &c, testClocks != nil, records, len(records) == c.Limit)
+	r.start(ctx, q, records, begun)
 	return len(records), turn, nil
 }
 
-// start runs claimed records.
-func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record) {
+// claim claims records. If it has begun the work on them, it returns the rest of it.
+func (r *Runner) claim(ctx context.Context, q *queue, c storage.Claim) (records []storage.Record, begun []Begun, err error) {
+	if q.BeginInTx != nil {
+		c := c
+		c.InTx = true
+		err := protect(context.WithoutCancel(ctx), func(ctx context.Context, _ []storage.Record) (err error) {
+			begun, err = q.BeginInTx(ctx, c)
+			return err
+		}, nil)
+		if err == nil || errors.Is(err, storage.ErrClosed) {
+			for i := range begun {
+				records = append(records, begun[i].Record)
+			}
+			return records, begun, err
+		}
+		r.logOneByOne(ctx, q, err)
+	}
+	err = r.Store.Update(ctx, func(tx storage.Tx) error {
+		var err error
+		c.Now, c.Lease = r.Clock(), LeaseDuration
+		records, err = tx.Claim(q.Kind, c)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err // the claim was rolled back
+	}
+	return records, nil, nil
+}
+
+// logOneByOne logs that records together could not be worked on.
+func (r *Runner) logOneByOne(ctx context.Context, q *queue, err error) {
+	r.Log.WarnContext(ctx, "due work is done one by one, because together it failed", "kind", q.Kind.Name, "error", err)
+}
+
+// start runs claimed records. begun is the rest of the work on each, if it has begun.
+func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record, begun []Begun) {
 	if q.RunOne == nil {
 		if len(records) > 0 {
 			r.runTask(ctx, q, records, q.RunBatch)
 		}
 		return
 	}
-	for _, record := range records {
+	for i, record := range records {
+		run := q.RunOne
+		if begun != nil {
+			record.Version = 0 // its lease is in the hands of Run
+			run = func(ctx context.Context, _ storage.Record) error { return begun[i].Run(ctx) }
+		}
 		q.begin()
 		do := func() {
 			defer q.end()
 			defer q.freeSlot(record.Scope.Merchant)
-			run := func(ctx context.Context, records []storage.Record) error { return q.RunOne(ctx, records[0]) }
-			r.runTask(ctx, q, []storage.Record{record}, run)
+			r.runTask(ctx, q, []storage.Record{record}, func(ctx context.Context, records []storage.Record) error { return run(ctx, records[0]) })
 		}
 		if r.Serial {
 			do()
@@ -159,14 +188,14 @@ func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record) 
 
 // nextClaim returns the next claim, without a lease. If bounded, it acquires as many slots
 // as the claim's limit, which is 0 when no slot is free.
-func (r *Runner) nextClaim(ctx context.Context, q *queue, clocks []storage.Clock, bounded bool) (storage.Claim, error) {
+func (r *Runner) nextClaim(ctx context.Context, q *queue, testClocks []storage.Clock, bounded bool) (storage.Claim, error) {
 	c := storage.Claim{Live: q.live, Now: r.Clock()}
 	bound := &q.slots
 	if !bounded {
 		bound = nil
 	}
-	if clocks != nil {
-		c.Clocks, c.Limit = q.rotateClocks(clocks, bound)
+	if testClocks != nil {
+		c.Clocks, c.Limit = q.rotateClocks(testClocks, bound)
 		return c, nil
 	}
 	for {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
@@ -78,9 +79,7 @@ func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 			}
 		}
 		// Two batches of 16 rows, and the transfers that they made.
-		if mine < 2 || last > 5*16 {
-			t.Errorf("live %t: a row and its transfer, %d of work, waited for %d of %d of the other merchant's", live, mine, last, before)
-		}
+		expect.True(t, mine >= 2 && last <= 5*16, "live %t: a row and its transfer, %d of work, waited for %d of %d of the other merchant's", live, mine, last, before)
 	}
 	if n := len(seen.order); n < 2*902 {
 		t.Errorf("%d of work", n)

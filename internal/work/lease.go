@@ -9,9 +9,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// A process leases the records that it works on for LeaseDuration, and renews the lease every renewEvery.
-// If the process dies or loses its database, another takes over the work when the lease ends, and
-// not before.
+// A process leases the records that it works on for LeaseDuration, and renews the lease every
+// renewEvery. If the process dies or loses its database, another takes over the work when the
+// lease ends, and not before.
 const (
 	LeaseDuration = 15 * time.Second
 	renewEvery    = 5 * time.Second

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -75,9 +76,7 @@ func TestWorkOfDeadProcessIsTakenOver(t *testing.T) {
 		}
 		close(hang)
 		for _, r := range []*work.Runner{w.Runner, other} {
-			if err := r.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, r.Stop(t.Context()), "Stop")
 		}
 	})
 }
@@ -137,8 +136,6 @@ func TestLeaseRenewerSurvivesDatabaseOutage(t *testing.T) {
 		}
 		renewer.Stop()
 		w.drain(t)
-		if w.count() != 1 {
-			t.Error("it is held")
-		}
+		expect.Equal(t, w.count(), 1, "it is held")
 	})
 }

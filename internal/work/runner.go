@@ -41,6 +41,17 @@ type Job struct {
 	// RunOne, set instead of RunBatch, acts on one record. The runner works on several records at
 	// once, so a slow one blocks no other.
 	RunOne func(ctx context.Context, record storage.Record) error
+	// BeginInTx, set together with RunOne, claims due records and begins the work on them in one
+	// transaction, which leases them. When it fails, the runner claims the records with a lease
+	// and gives them to RunOne.
+	BeginInTx func(ctx context.Context, c storage.Claim) ([]Begun, error)
+}
+
+// Begun is a record on which the work has begun.
+type Begun struct {
+	Record storage.Record
+	// Run does the rest of the work. The transaction that began it keeps the lease.
+	Run func(context.Context) error
 }
 
 // Runner runs jobs. All methods are safe for concurrent use.
@@ -132,7 +143,7 @@ func (r *Runner) Wake(k *storage.Kind, scope storage.Scope, at time.Time) {
 		})
 		return
 	}
-	free, belowFairShare := q.slots.capacity(scope.Merchant)
+	free, belowFairShare := q.slots.noteDue(scope.Merchant)
 	if belowFairShare {
 		q.scheduler.requestScan()
 	}
@@ -171,7 +182,7 @@ func (r *Runner) Start(ctx context.Context) {
 	}
 	go func() {
 		workers.Wait()
-		for _, q := range r.queues { // includes the work that Do has begun
+		for _, q := range r.queues { // includes the work that a Slot has begun
 			_, _ = q.wait(context.Background())
 		}
 		close(stopped)
@@ -266,8 +277,9 @@ func (r *Runner) loop(ctx context.Context, q *queue) {
 	}
 }
 
-// Slot runs a record that the caller has just written and leased, without a claim. The
-// caller calls Run or Free, once.
+// Slot runs the work on one record, without a claim. The caller holds a lease from which the
+// work is done again if this process dies: of the record itself, or of another that it is
+// made from. The caller calls Run or Free, once.
 type Slot struct {
 	runner *Runner
 	queue  *queue

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// slots bound how many records of a queue run at a time. A merchant may run as many records
-// as slots are free. So a merchant that is alone gets half of them, and two get a third
+// slots bound how many records of a queue run at a time. A merchant may start a record while
+// it runs fewer than there are free slots. So a merchant that is alone gets half of them, and two get a third
 // each. A slot always remains for the next merchant, even when the work of all others hangs.
 // A nil pointer bounds nothing.
 type slots struct {
@@ -34,9 +34,11 @@ func (p *slots) minAllowance() int {
 	return max(0, (p.free-most+1)/2)
 }
 
-// capacity reports whether a merchant may start a record. belowFairShare reports whether it
-// may start more records than another merchant, and so has fewer under way.
-func (p *slots) capacity(merchant string) (free, belowFairShare bool) {
+// noteDue notes that a record of a merchant is due. It reports whether the merchant may start
+// one; if not, freeSlot wakes the worker later, and new records wait behind this one.
+// belowFairShare reports whether the merchant may start more records than another, and so has
+// fewer under way.
+func (p *slots) noteDue(merchant string) (free, belowFairShare bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.allowance(merchant)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -19,20 +21,14 @@ func TestWakeDuringClaimIsNotLost(t *testing.T) {
 	}
 	all := 2 - q.slots.free
 	r.Wake(kind, scope, time.Time{})
-	if len(q.wake) != 0 {
-		t.Error("woken without a free slot")
-	}
+	expect.Equal(t, len(q.wake), 0, "woken without a free slot")
 	q.assign(all, nil) // and find no records
-	if len(q.wake) != 1 {
-		t.Fatal("not woken")
-	}
+	must.True(t, len(q.wake) == 1, "not woken")
 	<-q.wake
 	for range 3 {
 		q.assign(q.slots.acquireAny(1), nil)
 	}
-	if len(q.wake) != 0 {
-		t.Error("woken again for nothing")
-	}
+	expect.Equal(t, len(q.wake), 0, "woken again for nothing")
 }
 
 // New records run without a claim only as long as no older ones wait for slots.

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -44,9 +45,7 @@ func TestLiveModeDoesNotWaitForTestMode(t *testing.T) {
 	if before := w.place("mer_2"); before < 0 || before > 3 {
 		t.Errorf("%d of test mode went before", before)
 	}
-	if len(w.ran) != 501 {
-		t.Errorf("%d ran", len(w.ran))
-	}
+	expect.Equal(t, len(w.ran), 501, "%d ran", len(w.ran))
 }
 
 // Hanging work of test mode takes no slot of live mode.
@@ -69,13 +68,9 @@ func TestTestModeTakesNoSlotOfLiveMode(t *testing.T) {
 		w.backlog(t, live, 10, time.Now().Add(-time.Second))
 		w.Wake(tasks.Kind(), live, time.Time{})
 		synctest.Wait()
-		if n := len(w.ran) - 6; n != 10 {
-			t.Errorf("%d of live mode ran", n)
-		}
+		expect.Equal(t, len(w.ran)-6, 10, "of live mode ran")
 		close(hang)
-		if err := w.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, w.Stop(t.Context()), "Stop")
 	})
 }
 
@@ -94,9 +89,7 @@ func TestMerchantsTakeTurns(t *testing.T) {
 			t.Errorf("%d went before that of %q", before, m)
 		}
 	}
-	if len(w.ran) != 604 {
-		t.Errorf("%d ran", len(w.ran))
-	}
+	expect.Equal(t, len(w.ran), 604, "%d ran", len(w.ran))
 }
 
 // Two merchants with backlogs get half of the turns each.
@@ -118,9 +111,7 @@ func TestTurnsHaveEqualShares(t *testing.T) {
 			t.Fatalf("after %d, %s is %d ahead: %v", i+1, m, ahead, had)
 		}
 	}
-	if len(w.ran) != 300 {
-		t.Errorf("%d ran", len(w.ran))
-	}
+	expect.Equal(t, len(w.ran), 300, "%d ran", len(w.ran))
 }
 
 // A scan reads some hundreds of merchants. It reaches the merchants behind them after a few
@@ -137,9 +128,7 @@ func TestScanReachesEveryMerchant(t *testing.T) {
 	if before := w.place("mer_9999"); before < 0 || before > 5*3 {
 		t.Errorf("%d went before", before)
 	}
-	if len(w.ran) != 301 {
-		t.Errorf("%d ran", len(w.ran))
-	}
+	expect.Equal(t, len(w.ran), 301, "%d ran", len(w.ran))
 }
 
 // Merchants with hanging work leave slots to others.
@@ -167,17 +156,11 @@ func TestHungMerchantLeavesSlotsToOthers(t *testing.T) {
 		w.backlog(t, quick, 10, time.Now().Add(-time.Second))
 		w.Wake(tasks.Kind(), quick, time.Time{})
 		synctest.Wait()
-		if n := len(w.ran) - hanging; n != 10 {
-			t.Errorf("%d ran beside what hangs", n)
-		}
+		expect.Equal(t, len(w.ran)-hanging, 10, "ran beside what hangs")
 		close(hang)
 		synctest.Wait()
-		if n := len(w.ran); n != 110 {
-			t.Errorf("%d ran in the end", n)
-		}
-		if err := w.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		expect.Equal(t, len(w.ran), 110, "ran in the end")
+		expect.NoError(t, w.Stop(t.Context()), "Stop")
 	})
 }
 
@@ -200,9 +183,7 @@ func TestMerchantsWithTestClocksTakeTurns(t *testing.T) {
 			t.Errorf("%d went before %s", before, m)
 		}
 	}
-	if len(w.ran) != 150 {
-		t.Errorf("%d ran", len(w.ran))
-	}
+	expect.Equal(t, len(w.ran), 150, "%d ran", len(w.ran))
 }
 
 // counting counts the transactions of a store.
@@ -230,13 +211,9 @@ func TestSingleMerchantIsNotScanned(t *testing.T) {
 	const n, batch = 300, 3
 	w.backlog(t, storage.Scope{Merchant: "mer_1"}, n, time.Now().Add(-time.Hour))
 	w.drain(t)
-	if len(w.ran) != n {
-		t.Fatalf("%d ran", len(w.ran))
-	}
+	must.True(t, len(w.ran) == n, "%d ran", len(w.ran))
 	// Each round has one claim of live mode and one of test mode. The last round finds nothing.
-	if got := store.updates.Load(); got != 2*(n/batch+1) {
-		t.Errorf("%d claims", got)
-	}
+	expect.Equal(t, store.updates.Load(), 2*(n/batch+1), "claims")
 	if got := store.views.Load(); got > n/batch {
 		t.Errorf("%d looks", got)
 	}
@@ -278,7 +255,5 @@ func TestWorkInTxTakesTurns(t *testing.T) {
 			t.Errorf("%d went before that of %s", before, m)
 		}
 	}
-	if len(w.ran) != 303 {
-		t.Errorf("%d ran", len(w.ran))
-	}
+	expect.Equal(t, len(w.ran), 303, "%d ran", len(w.ran))
 }

@@ -13,10 +13,11 @@ import (
 type Work struct {
 	// Queue is the name of the kind.
 	Queue string
-	// the record's; empty for a batch, whose ids clients may have chosen
+	// ID and Scope are those of the record. ID is empty for a batch, whose ids clients may have
+	// chosen.
 	ID    string
 	Scope storage.Scope
-	// the number of records
+	// Records is the number of records.
 	Records int
 	// Wait is the time between the due time of the record, or of the batch's first, and its
 	// claim, by the real clock.
@@ -60,6 +61,13 @@ func SetReport(ctx context.Context, report Report) bool {
 	return ok
 }
 
+// CollectReport returns a context by which [SetReport] sets the report, for work that begins
+// before the runner has its own context for it.
+func CollectReport(ctx context.Context) (context.Context, *Report) {
+	collected := &workContext{Context: ctx}
+	return collected, &collected.work.Report
+}
+
 // HalfOver reports whether half of a job's limit is over. It is for work in steps that stores its
 // place between runs: the other half is left for the running step and the write. It reads
 // the deadline of ctx, and returns false if there is none.
@@ -89,7 +97,7 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	if q.RunOne != nil && len(records) == 1 {
 		work.ID = records[0].ID
 	}
-	if columns := records[0].Columns; columns != nil { // a Slot's record has not waited
+	if columns := records[0].Columns; columns != nil { // claimed; that of a Slot has not waited
 		if at, ok := columns[q.due].(time.Time); ok {
 			work.Wait = max(0, r.Clock().Sub(at))
 		}
@@ -97,8 +105,8 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	return work
 }
 
-// inTx runs the job's InTx, and reports the work afterwards, because the records are not known
-// before.
+// runInTx runs the job's RunInTx, and reports the work afterwards, because the records are not
+// known before.
 func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
 	now := &workContext{Context: context.WithoutCancel(ctx)}
 	start := time.Now()
@@ -121,7 +129,7 @@ func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done [
 func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record, run func(context.Context, []storage.Record) error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.Timeout)
 	defer cancel()
-	if records[0].Version > 0 { // the writer of a Slot's record has leased it
+	if records[0].Version > 0 { // claimed; else the writer of the record has leased it, and renews the lease
 		renewer := NewLeaseRenewer(r.Store, r.Clock, q.Kind, records...)
 		renewer.Start()
 		defer renewer.Stop()

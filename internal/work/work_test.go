@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -58,9 +59,7 @@ func TestWorkIsLoggedAndObserved(t *testing.T) {
 	w.Log, w.Observer = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), o
 	secret := errors.New("it is about 0241234567")
 	w.do = func(ctx context.Context, task *storage.Object[task]) error {
-		if ctx.Value(mark{}) != any(task.ID) {
-			t.Errorf("%s ran without the observer's context", task.ID)
-		}
+		expect.Equal(t, ctx.Value(mark{}), any(task.ID), "%s ran without the observer's context", task.ID)
 		switch task.ID {
 		case "warned":
 			work.SetReport(ctx, work.Report{Name: "first"})
@@ -79,20 +78,14 @@ func TestWorkIsLoggedAndObserved(t *testing.T) {
 	}
 	w.drain(t)
 
-	if len(o.begun) != 3 || len(o.ended) != 3 || o.lost != 0 {
-		t.Fatalf("%d begun, %d ended, %d with another context", len(o.begun), len(o.ended), o.lost)
-	}
+	must.True(t, len(o.begun) == 3 && len(o.ended) == 3 && o.lost == 0, "%d begun, %d ended, %d with another context", len(o.begun), len(o.ended), o.lost)
 	for _, b := range o.begun {
-		if b.Name != "" || b.Duration != 0 || b.Queue != "tasks" || b.Scope != scope || b.Records != 1 || b.Wait < time.Hour {
-			t.Errorf("begun: %+v", b)
-		}
+		expect.True(t, b.Name == "" && b.Duration == 0 && b.Queue == "tasks" && b.Scope == scope && b.Records == 1 && b.Wait >= time.Hour, "begun: %+v", b)
 	}
 	outcomes := map[string]string{}
 	for _, e := range o.ended {
 		outcomes[e.ID] = fmt.Sprint(e.Name, " ", e.Attempt, " ", e.Level, " ", e.Err, " ", e.RequestID)
-		if e.Duration <= 0 || e.Wait < time.Hour {
-			t.Errorf("ended: %+v", e)
-		}
+		expect.True(t, e.Duration > 0 && e.Wait >= time.Hour, "ended: %+v", e)
 	}
 	for id, want := range map[string]string{
 		"plain": "done 0 INFO <nil> ", "warned": "again 3 WARN " + secret.Error() + " req_1", "fails": "error 2 ERROR planned ",
@@ -103,17 +96,13 @@ func TestWorkIsLoggedAndObserved(t *testing.T) {
 	}
 
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) != 3 || strings.Contains(log.String(), "0241234567") {
-		t.Errorf("the log says\n%s", &log)
-	}
+	expect.True(t, len(lines) == 3 && !strings.Contains(log.String(), "0241234567"), "the log says\n%s", &log)
 	for _, want := range []string{
 		"level=INFO msg=work queue=tasks id=plain merchant=mer_1 live=true outcome=done wait=1h",
 		"level=WARN msg=work queue=tasks id=warned merchant=mer_1 live=true outcome=again attempt=3 wait=1h",
 		`level=ERROR msg="work failed and will be tried again" queue=tasks id=fails merchant=mer_1 live=true outcome=error attempt=2 wait=1h`,
 	} {
-		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, want) }) {
-			t.Errorf("no line has %s\n%s", want, &log)
-		}
+		expect.True(t, slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, want) }), "no line has %s\n%s", want, &log)
 	}
 }
 
@@ -138,9 +127,7 @@ func TestBatchIsObservedAsOnePiece(t *testing.T) {
 		w.add(t, storage.Scope{}, fmt.Sprint("secret", i), time.Now())
 	}
 	must.Do(t, r.Drain(t.Context()))
-	if len(o.ended) != 1 || o.ended[0].Records != 4 || o.ended[0].Name != "forgotten" || o.ended[0].ID != "" {
-		t.Errorf("ended: %+v", o.ended)
-	}
+	expect.True(t, len(o.ended) == 1 && o.ended[0].Records == 4 && o.ended[0].Name == "forgotten" && o.ended[0].ID == "", "ended: %+v", o.ended)
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "records=4") || strings.Contains(text, "secret") {
 		t.Errorf("the log says\n%s", text)
 	}
@@ -164,9 +151,7 @@ func TestObserverPanicIsLogged(t *testing.T) {
 
 // A report outside of work has no effect.
 func TestReportOutsideOfWorkIsIgnored(t *testing.T) {
-	if work.SetReport(t.Context(), work.Report{Name: "sent"}) {
-		t.Error("it belongs to no work")
-	}
+	expect.True(t, !work.SetReport(t.Context(), work.Report{Name: "sent"}), "it belongs to no work")
 }
 
 // The observer hears of work in the claiming transaction once it is done. Failed work is claimed
@@ -216,9 +201,7 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 		o.ended[0].Wait < 59*time.Minute || o.ended[0].Duration <= 0 || o.ended[0].ID != "" || len(o.begun) != 2 {
 		t.Errorf("ended: %+v", o.ended)
 	}
-	if slices.Max(versions) != 1 {
-		t.Errorf("the records were written before they were done: versions %v", versions)
-	}
+	expect.Equal(t, slices.Max(versions), 1, "the records were written before they were done: versions %v", versions)
 
 	o.ended = nil
 	w.add(t, storage.Scope{}, "bad", at)
@@ -228,7 +211,5 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 	for _, one := range o.ended {
 		outcomes[one.ID] = one.Name
 	}
-	if len(outcomes) != 2 || outcomes["bad"] != "error" || outcomes["good"] != "done" {
-		t.Errorf("outcomes %v", outcomes)
-	}
+	expect.True(t, len(outcomes) == 2 && outcomes["bad"] == "error" && outcomes["good"] == "done", "outcomes %v", outcomes)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/emersion/go-smtp"
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/message"
 )
@@ -109,9 +110,7 @@ func TestSend(t *testing.T) {
 	}))
 	box.mu.Lock()
 	defer box.mu.Unlock()
-	if box.from != "invoices@example.com" || strings.Join(box.to, ",") != "ama@example.com" {
-		t.Errorf("from %s to %v", box.from, box.to)
-	}
+	expect.True(t, box.from == "invoices@example.com" && strings.Join(box.to, ",") == "ama@example.com", "from %s to %v", box.from, box.to)
 	got := must.Get(mail.ReadMessage(bytes.NewReader(box.data)))(t)
 	for _, name := range []string{"Bcc", "X-Evil"} {
 		if v := got.Header.Get(name); v != "" {

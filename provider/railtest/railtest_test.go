@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -27,9 +28,7 @@ func TestSimulated(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			simulated := Rig{Rail: provider.Simulated{}, Name: "Kofi Mensah", Paid: to("+233241230000"), Refused: to("+233241230901"), Slow: to("+233241230903")}
-			if err := c.run(t, &rig{Rig: simulated}); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, c.run(t, &rig{Rig: simulated}), "run")
 		})
 	}
 }
@@ -165,9 +164,7 @@ func TestBadRails(t *testing.T) {
 					if check.name == name {
 						p := new(fake)
 						c.begin(p)
-						if check.run(t, &rig{Rig: p.rig()}) == nil {
-							t.Error("is not found")
-						}
+						expect.True(t, check.run(t, &rig{Rig: p.rig()}) != nil, "is not found")
 						return
 					}
 				}

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -54,14 +54,10 @@ func TestKeysOfAnyBytesStayInScope(t *testing.T) {
 			for _, r := range page {
 				got = append(got, r.ID)
 			}
-			if diff := cmp.Diff(odd, got); diff != "" {
-				t.Errorf("list of %+v (-want +got):\n%s", scope, diff)
-			}
+			expect.Same(t, got, odd, "list of %+v", scope)
 			for i, id := range odd {
 				r, err := tx.Find(kind, "a_b", scope, id, odd[len(odd)-1-i])
-				if err != nil || r.ID != id || r.Scope != scope {
-					t.Errorf("find of %q in %+v: got %q in %+v, %v", id, scope, r.ID, r.Scope, err)
-				}
+				expect.True(t, err == nil && r.ID == id && r.Scope == scope, "find of %q in %+v: got %q in %+v, %v", id, scope, r.ID, r.Scope, err)
 			}
 		}
 		return nil

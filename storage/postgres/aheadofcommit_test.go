@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -156,9 +157,7 @@ func TestPointReadsShareRoundTrips(t *testing.T) {
 				switch {
 				case c == 0 && errors.Is(err, context.Canceled):
 				case n%(known+1) == known:
-					if !errors.Is(err, storage.ErrNotFound) {
-						t.Errorf("what is not there: %v", err)
-					}
+					expect.True(t, errors.Is(err, storage.ErrNotFound), "what is not there: %v", err)
 				case err != nil || r.ID != id || r.Scope != scope:
 					t.Errorf("%s: got %+v, %v", id, r, err)
 				}

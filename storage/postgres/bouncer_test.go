@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -18,6 +19,7 @@ import (
 
 // Behind a proxy that pools by transaction, no prepared statement outlives its transaction.
 func TestStoreWorksBehindTransactionPooling(t *testing.T) {
+	t.Parallel() // it mostly waits
 	server := pgtest.NewServer(t)
 	bouncer := server.Bouncer(t)
 	const mode = "&default_query_exec_mode="
@@ -26,9 +28,7 @@ func TestStoreWorksBehindTransactionPooling(t *testing.T) {
 			pool := must.Get(postgres.Connect(t.Context(), bouncer.URL()+mode))(t)
 			_, err := postgres.Open(t.Context(), pool, postgres.Config{})
 			pool.Close()
-			if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "CacheDescribe") {
-				t.Errorf("%q: %v", mode, err)
-			}
+			expect.True(t, errors.Is(err, storage.ErrInvalid) && strings.Contains(err.Error(), "CacheDescribe"), "%q: %v", mode, err)
 		}
 	})
 	t.Run("contract", func(t *testing.T) {

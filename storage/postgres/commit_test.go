@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -42,12 +43,8 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 					}
 					return tx.Post(transfer(id))
 				})
-				if errors.Is(err, storage.ErrExists) {
-					t.Errorf("%s was written twice: %v", id, err)
-				}
-				if errors.Is(err, postgres.ErrUnknown) {
-					t.Errorf("%s: %v", id, err)
-				}
+				expect.True(t, !errors.Is(err, storage.ErrExists), "%s was written twice: %v", id, err)
+				expect.True(t, !errors.Is(err, postgres.ErrUnknown), "%s: %v", id, err)
 				mu.Lock()
 				written[id] = err == nil
 				mu.Unlock()
@@ -61,9 +58,7 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 	}
 	stats := store.Stats()
 	t.Logf("%d connections cut, %d commits resolved, %d runs repeated", proxy.cuts.Load(), stats.Resolved, stats.Reruns)
-	if stats.Resolved == 0 {
-		t.Error("no answer of a commit was lost")
-	}
+	expect.True(t, stats.Resolved != 0, "no answer of a commit was lost")
 
 	// This reads the database directly, without the store's cache.
 	direct := must.Get(postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{Schema: schema}))(t)
@@ -81,14 +76,10 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 			}
 		}
 		b, err := tx.Balance("guarded/to")
-		if b.Amount != succeeded || b.Entries != succeeded {
-			t.Errorf("balance %+v after %d transfers", b, succeeded)
-		}
+		expect.True(t, b.Amount == succeeded && b.Entries == succeeded, "balance %+v after %d transfers", b, succeeded)
 		return err
 	}))
-	if succeeded == 0 {
-		t.Error("no update succeeded")
-	}
+	expect.True(t, succeeded != 0, "no update succeeded")
 }
 
 var (
@@ -138,9 +129,7 @@ func newProxy(t *testing.T) *proxy {
 		}
 	})
 	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, listener.Close(), "Close")
 		running.Wait()
 	})
 	return p

@@ -49,7 +49,7 @@ const (
 	identifyTimeout = 2 * time.Second
 	// slowAfter is how long a connection is in use before the monitor probes.
 	slowAfter = time.Second
-	// probeTotalTimeout bounds a probe, and probeTimeout its connection to one host.
+	// probeTotalTimeout bounds a probe, and probeConnectTimeout its connection to one host.
 	probeTotalTimeout, probeConnectTimeout = 4 * time.Second, time.Second
 	// probeRetryInterval is the pause after a failed probe, and maxProbeInterval the
 	// longest pause after a successful one.

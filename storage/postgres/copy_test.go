@@ -2,12 +2,12 @@ package postgres_test
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -26,22 +26,16 @@ func TestCopyBetweenAllStores(t *testing.T) {
 		play(t, first, 99, step)
 	}
 	wanted := contents(t, first)
-	if len(wanted.Records) == 0 || len(wanted.Postings) < 10 || len(wanted.Sequences) != 2 {
-		t.Fatalf("too little to copy: %+v", wanted)
-	}
+	must.True(t, len(wanted.Records) != 0 && len(wanted.Postings) >= 10 && len(wanted.Sequences) == 2, "too little to copy: %+v", wanted)
 	src := storage.Store(first)
 	for _, dst := range []storage.Store{file, pgtest.Store(t), memory.New()} {
 		last := map[string]int64{}
 		must.Do(t, storage.Copy(t.Context(), dst, src, kinds, func(p storage.Progress) { last[p.What] = p.Done }))
-		if diff := cmp.Diff(wanted, contents(t, dst)); diff != "" {
-			t.Errorf("%T (-source +copy):\n%s", dst, diff)
-		}
+		expect.Same(t, contents(t, dst), wanted, "%T", dst)
 		if done := (map[string]int64{things.Name: int64(len(wanted.Records)), "sequences": 2, "ledger": int64(len(wanted.Postings))}); !cmp.Equal(done, last) {
 			t.Errorf("progress %v, want %v", last, done)
 		}
-		if err := storage.Copy(t.Context(), dst, src, kinds, nil); !errors.Is(err, storage.ErrExists) {
-			t.Errorf("copy into what is not empty: %v", err)
-		}
+		expect.ErrorIs(t, storage.Copy(t.Context(), dst, src, kinds, nil), storage.ErrExists, "copy into what is not empty")
 		src = dst
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -114,9 +115,7 @@ func (r *reports) holds(t *testing.T) (all []*hold) {
 			continue // the unfinished last line of a killed process
 		}
 		at, err := strconv.ParseInt(f[3], 10, 64)
-		if err != nil {
-			t.Fatalf("a worker said %q", line)
-		}
+		must.True(t, err == nil, "a worker said %q", line)
 		if f[1] == "begin" {
 			all = append(all, &hold{process: f[0], delivery: f[2], begin: at})
 		} else {
@@ -190,9 +189,7 @@ func deliveringProcesses(t *testing.T, processes int) {
 	await := func(what string, done func() bool) {
 		t.Helper()
 		for until := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatalf("%s: it does not come about", what)
-			}
+			must.True(t, !time.Now().After(until), "%s: it does not come about", what)
 		}
 	}
 	died := map[string]bool{}
@@ -246,9 +243,7 @@ func deliveringProcesses(t *testing.T, processes int) {
 	last, holds, lost := map[string]*hold{}, map[string]int{}, 0
 	for _, h := range said.holds(t) {
 		if h.end == 0 {
-			if !died[h.process] {
-				t.Errorf("%s has not ended %s, and lives", h.process, h.delivery)
-			}
+			expect.True(t, died[h.process], "%s has not ended %s, and lives", h.process, h.delivery)
 			lost++
 		}
 		before := last[h.delivery]
@@ -265,9 +260,7 @@ func deliveringProcesses(t *testing.T, processes int) {
 			t.Errorf("%s was done by %s in %s, and taken again by %s", h.delivery, before.process, took, h.process)
 		}
 	}
-	if lost < kills {
-		t.Errorf("%d deliveries were in the hands of the dead; the test wants one for each", lost)
-	}
+	expect.True(t, lost >= kills, "%d deliveries were in the hands of the dead; the test wants one for each", lost)
 	for _, arrives := range of {
 		if n := at.arrived[arrives]; n < 1 || n > holds[arrives] {
 			t.Errorf("%s arrived %d times, and was begun %d times", arrives, n, holds[arrives])

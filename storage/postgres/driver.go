@@ -256,7 +256,7 @@ func (d driver) NewestCommit() (newest sqlstore.Commit, err error) {
 }
 
 // resolve finds out whether a commit happened whose answer was lost: nil if it
-// did, [sqlstore.Dropped] if not, which is final.
+// did, [sqlstore.Retryable] if not, which is final.
 func (s *Store) resolve(c sqlstore.Commit, cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()

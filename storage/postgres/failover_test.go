@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -64,9 +65,7 @@ func newLoad(t *testing.T, url string) *load {
 	}
 	t.Cleanup(func() {
 		l.end()
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, store.Close(), "Close")
 	})
 	l.answered(time.Now())
 	time.Sleep(300 * time.Millisecond) // so that all connections are in use
@@ -165,34 +164,26 @@ func (l *load) check(url string) {
 	l.end()
 	l.t.Logf("%d written, %d unavailable, %d unknown, the longest call took %s",
 		len(l.written), l.unavailable, len(l.maybe), l.longest.Round(time.Millisecond))
-	if l.longest > requestLimit {
-		l.t.Errorf("a call took %s", l.longest)
-	}
+	expect.True(l.t, l.longest <= requestLimit, "a call took %s", l.longest)
 	conn := must.Get(pgx.Connect(context.Background(), url))(l.t)
 	defer conn.Close(context.Background())
 	rows := must.Get(conn.Query(context.Background(), "SELECT id FROM payments.test_notes"))(l.t)
 	there := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(l.t)
 	var moved int
 	must.Do(l.t, conn.QueryRow(context.Background(), "SELECT balance FROM payments.ledger_accounts WHERE name = 'guarded/to'").Scan(&moved))
-	if moved != len(there) {
-		l.t.Errorf("%d records and %d transfers", len(there), moved)
-	}
+	expect.Equal(l.t, moved, len(there), "%d records and %d transfers", len(there), moved)
 	found := map[string]bool{}
 	for _, id := range there {
 		found[id] = true
 	}
 	for _, id := range l.written {
-		if !found[id] {
-			l.t.Errorf("%s was acknowledged and is lost", id)
-		}
+		expect.True(l.t, found[id], "%s was acknowledged and is lost", id)
 		delete(found, id)
 	}
 	for id := range found {
 		// The end of the load cancels calls before their functions return, so those write
 		// nothing.
-		if !l.maybe[id] {
-			l.t.Errorf("%s was refused and is there", id)
-		}
+		expect.True(l.t, l.maybe[id], "%s was refused and is there", id)
 	}
 }
 
@@ -209,6 +200,7 @@ func hosts(servers ...*pgtest.Server) string {
 func outage() { time.Sleep(1500 * time.Millisecond) }
 
 func TestPrimaryKilledAndStandbyPromoted(t *testing.T) {
+	t.Parallel() // it mostly waits
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	l := newLoad(t, hosts(primary, standby))
@@ -220,6 +212,7 @@ func TestPrimaryKilledAndStandbyPromoted(t *testing.T) {
 }
 
 func TestPrimaryFrozenAndStandbyPromoted(t *testing.T) {
+	t.Parallel() // it mostly waits
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	l := newLoad(t, hosts(primary, standby))
@@ -233,6 +226,7 @@ func TestPrimaryFrozenAndStandbyPromoted(t *testing.T) {
 
 // The address leads to another server while the connections to the frozen one stay open.
 func TestAddressMovesFromFrozenServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	address := newTCPProxy(t, primary.Addr())
@@ -248,6 +242,7 @@ func TestAddressMovesFromFrozenServer(t *testing.T) {
 
 // The address leads to a standby for a while. Connections made then keep working afterwards.
 func TestAddressComesBackFromReadOnlyServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	address := newTCPProxy(t, primary.Addr())
@@ -261,6 +256,7 @@ func TestAddressComesBackFromReadOnlyServer(t *testing.T) {
 }
 
 func TestServerTroubleIsUnavailableAndPasses(t *testing.T) {
+	t.Parallel() // it mostly waits
 	server := pgtest.NewServer(t, "max_connections=12", "superuser_reserved_connections=1")
 	l := newLoad(t, server.URL())
 	t.Run("sessions ended", func(t *testing.T) {

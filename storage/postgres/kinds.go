@@ -46,27 +46,27 @@ func (m *migration) define(k *storage.Kind) (changed bool, err error) {
 	return sqlstore.Define(m, k, m.progress)
 }
 
-// Declaration implements [sqlstore.Tables].
+// Declaration implements [sqlstore.SchemaTx].
 func (m *migration) Declaration(kind string) (text string, err error) {
 	_, err = m.queryRow("SELECT declaration FROM "+sqlstore.Quote(m.schema)+".storage_kinds WHERE name = $1", []any{kind}, &text)
 	return text, err
 }
 
-// SetDeclaration implements [sqlstore.Tables].
+// SetDeclaration implements [sqlstore.SchemaTx].
 func (m *migration) SetDeclaration(kind, declaration string) error {
 	_, err := m.db.Exec(m.ctx, "INSERT INTO "+sqlstore.Quote(m.schema)+`.storage_kinds (name, declaration) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, kind, declaration)
 	return err
 }
 
-// HasIndex implements [sqlstore.Tables].
+// HasIndex implements [sqlstore.SchemaTx].
 func (m *migration) HasIndex(name string) (bool, error) {
 	return m.exists(`SELECT 1 FROM pg_catalog.pg_index AS i
 		JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = $2 AND i.indisvalid`, m.schema, shortName(name))
 }
 
-// CreateIndex implements [sqlstore.Tables].
+// CreateIndex implements [sqlstore.SchemaTx].
 func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
 	// A killed run may have left an invalid index.
 	err := m.script("DROP INDEX IF EXISTS " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(shortName(i.Name)))
@@ -76,7 +76,7 @@ func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
 	return indexError(i, err)
 }
 
-// DropIndex implements [sqlstore.Tables].
+// DropIndex implements [sqlstore.SchemaTx].
 func (m *migration) DropIndex(name string) error {
 	return m.script("DROP INDEX " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(shortName(name)))
 }
@@ -136,7 +136,7 @@ func shortName(name string) string {
 // copyBatch is how many rows a backfill holds in memory.
 const copyBatch = 200
 
-// AlterTable implements [sqlstore.Tables].
+// AlterTable implements [sqlstore.SchemaTx].
 func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
 	filled, err := m.isBackfilled(k)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -53,10 +54,6 @@ func TestLateCommitFailsAfterResolve(t *testing.T) {
 	if happened, err := s.Happened(t.Context(), number, newest); !happened || err != nil {
 		t.Errorf("one that happened: %t, %v", happened, err)
 	}
-	if err := insert("after"); err != nil {
-		t.Errorf("afterwards: %v", err)
-	}
-	if err := insert("before"); !errors.Is(err, storage.ErrExists) {
-		t.Errorf("again: %v", err)
-	}
+	expect.NoError(t, insert("after"), "afterwards")
+	expect.ErrorIs(t, insert("before"), storage.ErrExists, "again")
 }

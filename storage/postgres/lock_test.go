@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -25,9 +26,7 @@ func openNotes(t *testing.T, pool *pgxpool.Pool, schema string) *postgres.Store 
 	t.Helper()
 	store := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, store.Close(), "Close")
 	})
 	must.Do(t, store.Define(t.Context(), notes))
 	return store
@@ -40,6 +39,7 @@ func insertNote(t *testing.T, store *postgres.Store, id string) error {
 // A client sends half of a batch that takes the lock, and then nothing. Its connection stays
 // open, so the server waits for the rest.
 func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
+	t.Parallel() // it mostly waits
 	schema := pgtest.Schema(t)
 	store := openNotes(t, pgtest.Pool(t, 4), schema)
 	silent := must.Get(pgconn.Connect(t.Context(), pgtest.URL(t)))(t)
@@ -62,9 +62,7 @@ func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
 	must.Do(t, insertNote(t, store, "a"))
 	took := time.Since(start)
 	t.Logf("the lock was free after %s", took.Round(time.Millisecond))
-	if took > 15*time.Second {
-		t.Errorf("the lock was held for %s", took)
-	}
+	expect.True(t, took <= 15*time.Second, "the lock was held for %s", took)
 	if _, err := silent.ReceiveMessage(t.Context()); err == nil {
 		t.Error("the client that fell silent still has its session")
 	}
@@ -130,9 +128,7 @@ func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	}
 	all.Wait()
 	t.Logf("%d updates done, %d refused, %d locks not taken", done.Load(), refused.Load(), unlocked.Load())
-	if unlocked.Load() < 10 || done.Load() < 10 {
-		t.Error("too little to show anything")
-	}
+	expect.True(t, unlocked.Load() >= 10 && done.Load() >= 10, "too little to show anything")
 	direct := openNotes(t, pgtest.Pool(t, 2), schema)
 	must.Do(t, direct.Update(t.Context(), func(tx storage.Tx) error {
 		counter, err := tx.Get(notes, scope, "counter")
@@ -164,6 +160,7 @@ func userOf(t *testing.T) (user, password, database string) {
 // After the host's limits on waiting, the store waits again, and a host's transaction must begin
 // again.
 func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
 		t.Run(setting, func(t *testing.T) {
 			schema := pgtest.Schema(t)
@@ -183,23 +180,13 @@ func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
 			must.Get(tx.Exec(t.Context(), "LOCK TABLE "+schema+".storage_writer IN EXCLUSIVE MODE"))(t)
 			host := must.Get(hasty.Begin(t.Context()))(t)
 			err := impatient.In(host).Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("in")) })
-			if !errors.Is(err, storage.ErrRetry) {
-				t.Errorf("in the host's transaction: %v", err)
-			}
-			if err := host.Rollback(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expect.True(t, errors.Is(err, storage.ErrRetry), "in the host's transaction: %v", err)
+			expect.NoError(t, host.Rollback(t.Context()), "Rollback")
 			free := time.AfterFunc(1200*time.Millisecond, release)
 			defer free.Stop()
-			if err := insertNote(t, impatient, "own"); err != nil {
-				t.Errorf("in a transaction of the store: %v", err)
-			}
-			if impatient.Stats().Reruns == 0 {
-				t.Error("nothing had to be tried again")
-			}
-			if err := insertNote(t, store, "own"); !errors.Is(err, storage.ErrExists) {
-				t.Errorf("afterwards: %v", err)
-			}
+			expect.NoError(t, insertNote(t, impatient, "own"), "in a transaction of the store")
+			expect.True(t, impatient.Stats().Reruns != 0, "nothing had to be tried again")
+			expect.ErrorIs(t, insertNote(t, store, "own"), storage.ErrExists, "afterwards")
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -80,12 +81,8 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 					t.Errorf("killed before statement %d, and all of it was done", n)
 				}
 			}
-			if killed < 25 {
-				t.Errorf("it was killed at %d statements only", killed)
-			}
-			if err := postgres.Validate(t.Context(), pool, schema, &whole); err != nil {
-				t.Error(err)
-			}
+			expect.True(t, killed >= 25, "it was killed at %d statements only", killed)
+			expect.NoError(t, postgres.Validate(t.Context(), pool, schema, &whole), "Validate")
 			s := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true}))(t)
 			must.Do(t, s.Define(t.Context(), &whole))
 			if what != "grown" {
@@ -93,9 +90,7 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 			}
 			err := s.View(t.Context(), func(tx storage.ReadTx) error {
 				r, err := tx.Find(&whole, "token", scope, "token")
-				if err == nil && (r.ID != "th_1" || r.Columns[4] != any(epoch)) {
-					t.Errorf("found %+v", r)
-				}
+				expect.True(t, err != nil || r.ID == "th_1" && r.Columns[4] == any(epoch), "found %+v", r)
 				return err
 			})
 			if err != nil {
@@ -123,9 +118,7 @@ func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 	}
 	tx := must.Get(pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.Serializable}))(t)
 	defer tx.Rollback(t.Context())
-	if err := postgres.MigrateTx(t.Context(), tx, schema); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("in a serializable transaction: %v", err)
-	}
+	expect.ErrorIs(t, postgres.MigrateTx(t.Context(), tx, schema), storage.ErrInvalid, "in a serializable transaction")
 }
 
 // Every list and claim of the library uses an index. None reads a whole table, whatever size the
@@ -171,9 +164,7 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 		return nil
 	}))
 	tracer.on = false
-	if len(tracer.seen) < 50 {
-		t.Fatalf("%d statements were seen", len(tracer.seen))
-	}
+	must.True(t, len(tracer.seen) >= 50, "%d statements were seen", len(tracer.seen))
 	conn := must.Get(pool.Acquire(t.Context()))(t)
 	defer conn.Release()
 	for _, set := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_bitmapscan"} {
@@ -244,14 +235,10 @@ func TestMigrationReportsProgress(t *testing.T) {
 		}
 		last := int64(-1)
 		for _, p := range told {
-			if p.What != things.Name || p.Done < last {
-				t.Errorf("%s: told %v", test.what, told)
-			}
+			expect.True(t, p.What == things.Name && p.Done >= last, "%s: told %v", test.what, told)
 			last = p.Done
 		}
-		if last != test.last {
-			t.Errorf("%s: ended with %d of %d", test.what, last, test.last)
-		}
+		expect.Equal(t, last, test.last, "%s: ended with %d of %d", test.what, last, test.last)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -128,17 +129,13 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 		if is.rows < int64(n)/2 {
 			continue // it was not filled
 		}
-		if is.whole != was.whole {
-			t.Errorf("%s was read whole %d times", table, is.whole-was.whole)
-		}
+		expect.Equal(t, is.whole, was.whole, "%s was read whole %d times", table, is.whole-was.whole)
 		// Each query finds at most ten rows, a scope's rows or all due rows.
 		if read := is.fetched - was.fetched; read > int64(n)/4 {
 			t.Errorf("%d rows of %s were read by an index, of %d", read, table, n)
 		}
 	}
-	if used < int64(asked) {
-		t.Errorf("%d questions, and indexes were used %d times", asked, used)
-	}
+	expect.True(t, used >= int64(asked), "%d questions, and indexes were used %d times", asked, used)
 	t.Logf("%d kinds with %d rows each, %d questions", len(kinds), n, asked)
 }
 
@@ -165,17 +162,13 @@ func runAllQueries(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*sto
 	t.Helper()
 	s := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true}))(t)
 	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, s.Close(), "Close")
 	}()
 	must.Do(t, s.Define(t.Context(), payments.Kinds()...))
 	ask := func(what string, err error) {
 		t.Helper()
 		asked++
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("%s: %v", what, err)
-		}
+		expect.True(t, err == nil || errors.Is(err, storage.ErrNotFound), "%s: %v", what, err)
 	}
 	scope, id, due := storage.Scope{Merchant: fmt.Sprint("mer_", n/2%rowsBy)}, fmt.Sprintf("id_%09d", n/2), time.UnixMilli(int64(n))
 	read := func(tx storage.ReadTx) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -129,9 +130,7 @@ func severalProcesses(t *testing.T, processes int) {
 				case r.ID == "counter":
 					counter = size
 				case r.ID[:5] == "task_":
-					if size != 1 {
-						t.Errorf("%s was done %d times", r.ID, size)
-					}
+					expect.Equal(t, size, 1, "%s was done %d times", r.ID, size)
 				default:
 					written++
 				}
@@ -141,9 +140,7 @@ func severalProcesses(t *testing.T, processes int) {
 			}
 			after = page[len(page)-1].ID
 		}
-		if int64(written) != counter || written < len(told.ids) {
-			t.Errorf("%d calls were written, %d counted, %d reported", written, counter, len(told.ids))
-		}
+		expect.True(t, int64(written) == counter && written >= len(told.ids), "%d calls were written, %d counted, %d reported", written, counter, len(told.ids))
 		all, err := tx.Balances("", 100)
 		if err != nil {
 			return err
@@ -152,13 +149,9 @@ func severalProcesses(t *testing.T, processes int) {
 		for _, b := range all {
 			total += b.Amount
 			entries += b.Entries
-			if b.Guarded && b.Amount < 0 {
-				t.Errorf("%s is at %d", b.Account, b.Amount)
-			}
+			expect.True(t, !b.Guarded || b.Amount >= 0, "%s is at %d", b.Account, b.Amount)
 		}
-		if total != 0 || entries != 2*int64(written+accounts) {
-			t.Errorf("balances add up to %d, of %d entries for %d calls", total, entries, written)
-		}
+		expect.True(t, total == 0 && entries == 2*int64(written+accounts), "balances add up to %d, of %d entries for %d calls", total, entries, written)
 		return nil
 	}))
 }
@@ -316,9 +309,7 @@ func (r *reports) await(t *testing.T, more int) {
 	t.Helper()
 	until, wanted := time.Now().Add(time.Minute), r.count()+more
 	for r.count() < wanted {
-		if time.Now().After(until) {
-			t.Fatal("the processes do nothing")
-		}
+		must.True(t, !time.Now().After(until), "the processes do nothing")
 		time.Sleep(time.Millisecond) // other processes have no fake time
 	}
 }
@@ -348,20 +339,14 @@ func newWorker(t *testing.T, url, schema string, told *reports) *worker {
 
 func (w *worker) kill(t *testing.T) {
 	t.Helper()
-	if err := w.cmd.Process.Kill(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, w.cmd.Process.Kill(), "Kill")
 	<-w.read
 	_ = w.cmd.Wait() // it says that the process was killed
 }
 
 func (w *worker) end(t *testing.T) {
 	t.Helper()
-	if err := w.input.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, w.input.Close(), "Close")
 	<-w.read
-	if err := w.cmd.Wait(); err != nil {
-		t.Errorf("a worker ended with %v", err)
-	}
+	expect.NoError(t, w.cmd.Wait(), "a worker ended with")
 }

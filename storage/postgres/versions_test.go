@@ -6,8 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -110,9 +109,7 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 				must.Do(t, tx.Rollback(t.Context()))
 				err = old.View(t.Context(), func(tx storage.ReadTx) error {
 					page, err := tx.List(known, storage.Query{Scope: scope, Limit: 10})
-					if diff := cmp.Diff(count, len(page)); diff != "" {
-						t.Errorf("cards: %s", diff)
-					}
+					expect.Same(t, len(page), count, "cards")
 					return err
 				})
 				if err != nil {
@@ -164,9 +161,7 @@ func TestTableChangesOnline(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- newer.Define(t.Context(), grown) }()
 	for n := range 3 { // beside the read, and the change that waits for it
-		if err := insert(fmt.Sprint("b", n)); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, insert(fmt.Sprint("b", n)), "insert")
 	}
 	select {
 	case err := <-done:
@@ -175,14 +170,10 @@ func TestTableChangesOnline(t *testing.T) {
 	}
 	must.Do(t, reading.Commit(t.Context()))
 	must.Do(t, <-done)
-	if err := insert("c4"); !errors.Is(err, storage.ErrNewer) {
-		t.Errorf("afterwards: %v", err)
-	}
+	expect.ErrorIs(t, insert("c4"), storage.ErrNewer, "afterwards")
 	err := newer.View(t.Context(), func(tx storage.ReadTx) error {
 		all, err := tx.List(grown, storage.Query{Scope: scope, Limit: 10})
-		if len(all) != 6 {
-			t.Errorf("%d cards", len(all))
-		}
+		expect.Equal(t, len(all), 6, "%d cards", len(all))
 		for _, r := range all {
 			if r.Columns[2] != string(r.Data) {
 				t.Errorf("%s has %v, want %s", r.ID, r.Columns[2], r.Data)
@@ -193,15 +184,11 @@ func TestTableChangesOnline(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := postgres.Validate(t.Context(), pool, schema, grown); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, postgres.Validate(t.Context(), pool, schema, grown), "Validate")
 	var left int
 	err = pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE nspname = $1 AND relname LIKE '%.noted%'`, schema).Scan(&left)
-	if err != nil || left != 0 {
-		t.Errorf("%d tables are left over, %v", left, err)
-	}
+	expect.True(t, err == nil && left == 0, "%d tables are left over, %v", left, err)
 	if _, err := pool.Exec(t.Context(), fmt.Sprintf("UPDATE %q.cards SET copy = NULL", schema)); err == nil {
 		t.Error("the column can be null")
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -49,9 +50,7 @@ func inspectBackup(t *testing.T, path string) int64 {
 			}
 			for _, p := range batch {
 				number := strings.TrimPrefix(p.ID, "pst_")
-				if !made[number] {
-					t.Errorf("posting %s is in the backup without its note", p.ID)
-				}
+				expect.True(t, made[number], "posting %s is in the backup without its note", p.ID)
 				delete(made, number)
 				for _, e := range p.Entries {
 					sums[e.Account] += e.Amount
@@ -59,9 +58,7 @@ func inspectBackup(t *testing.T, path string) int64 {
 			}
 			after = batch[len(batch)-1].ID
 		}
-		if len(made) > 0 {
-			t.Errorf("%d notes are in the backup without their postings", len(made))
-		}
+		expect.True(t, len(made) == 0, "%d notes are in the backup without their postings", len(made))
 		balances, err := tx.Balances("", 10)
 		if err != nil {
 			return err
@@ -71,9 +68,7 @@ func inspectBackup(t *testing.T, path string) int64 {
 				t.Errorf("%s has the balance %d, and its entries add up to %d", b.Account, b.Amount, sums[b.Account])
 			}
 		}
-		if len(balances) != len(sums) {
-			t.Errorf("%d balances, entries of %d accounts", len(balances), len(sums))
-		}
+		expect.Equal(t, len(balances), len(sums), "%d balances, entries of %d accounts", len(balances), len(sums))
 		return nil
 	}))
 	postPayment(t, s, 90_000_000, 1) // the copy continues the numbering
@@ -124,9 +119,7 @@ func TestBackupBesideWriters(t *testing.T) {
 		before, steps, last := made, 0, int64(0)
 		ctx, cancel := context.WithCancel(t.Context())
 		err := s.Backup(ctx, path, func(p storage.Progress) {
-			if p.What != "pages" || p.Done <= last {
-				t.Errorf("progress %+v after %d", p, last)
-			}
+			expect.True(t, p.What == "pages" && p.Done > last, "progress %+v after %d", p, last)
 			last = p.Done
 			if steps++; steps == 100 {
 				cancel() // it starts over after each update
@@ -136,9 +129,7 @@ func TestBackupBesideWriters(t *testing.T) {
 		})
 		cancel()
 		must.Do(t, err)
-		if steps < 2 {
-			t.Fatalf("the backup had %d steps, want several", steps)
-		}
+		must.True(t, steps >= 2, "the backup had %d steps, want several", steps)
 		onlyFile(t, filepath.Dir(path), "backup.db")
 		if got := inspectBackup(t, path); got != before {
 			t.Errorf("backup %d holds %d payments, want the %d that were made before it", i, got, before)
@@ -184,9 +175,7 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 		mu.Lock()
 		least = append(least, acknowledged+int64(i)+1)
 		mu.Unlock()
-		if err := s.Backup(t.Context(), filepath.Join(path, fmt.Sprint(i)), nil); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, s.Backup(t.Context(), filepath.Join(path, fmt.Sprint(i)), nil), "Backup")
 		mu.Lock()
 		most = append(most, begun+int64(i)+1)
 		mu.Unlock()
@@ -229,9 +218,7 @@ func TestCancelledBackupLeavesNothing(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	directory := t.TempDir()
-	if err := s.Backup(ended, filepath.Join(directory, "backup.db"), nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("with an ended context: %v", err)
-	}
+	expect.ErrorIs(t, s.Backup(ended, filepath.Join(directory, "backup.db"), nil), context.Canceled, "with an ended context")
 	onlyFile(t, directory, "")
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
@@ -239,13 +226,9 @@ func TestCancelledBackupLeavesNothing(t *testing.T) {
 		steps++
 		cancel()
 	})
-	if !errors.Is(err, context.Canceled) || steps != 1 {
-		t.Errorf("cancelled in the first of %d steps: %v", steps, err)
-	}
+	expect.True(t, errors.Is(err, context.Canceled) && steps == 1, "cancelled in the first of %d steps: %v", steps, err)
 	onlyFile(t, directory, "")
-	if err := s.Backup(t.Context(), filepath.Join(directory, "backup.db"), nil); err != nil {
-		t.Errorf("repeated: %v", err)
-	}
+	expect.NoError(t, s.Backup(t.Context(), filepath.Join(directory, "backup.db"), nil), "repeated")
 	if got := inspectBackup(t, filepath.Join(directory, "backup.db")); got != 20 {
 		t.Errorf("the repeated backup holds %d payments, want 20", got)
 	}
@@ -257,36 +240,24 @@ func TestBackupRefusesUnusablePaths(t *testing.T) {
 	taken := filepath.Join(directory, "taken.db")
 	must.Do(t, os.WriteFile(taken, []byte("precious"), 0o600))
 	err := s.Backup(t.Context(), taken, nil)
-	if !errors.Is(err, storage.ErrExists) || !strings.Contains(err.Error(), taken) {
-		t.Errorf("onto a file: %v, want ErrExists that names it", err)
-	}
+	expect.True(t, errors.Is(err, storage.ErrExists) && strings.Contains(err.Error(), taken), "onto a file: %v, want ErrExists that names it", err)
 	if kept, err := os.ReadFile(taken); err != nil || string(kept) != "precious" {
 		t.Errorf("the file holds %q now, %v", kept, err)
 	}
 	// A file that appears during the backup stays, too.
 	late := filepath.Join(directory, "late.db")
 	err = s.Backup(t.Context(), late, func(storage.Progress) {
-		if err := os.WriteFile(late, []byte("late"), 0o600); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, os.WriteFile(late, []byte("late"), 0o600), "WriteFile")
 	})
-	if !errors.Is(err, storage.ErrExists) {
-		t.Errorf("onto a file that came meanwhile: %v, want ErrExists", err)
-	}
+	expect.True(t, errors.Is(err, storage.ErrExists), "onto a file that came meanwhile: %v, want ErrExists", err)
 	if kept, err := os.ReadFile(late); err != nil || string(kept) != "late" {
 		t.Errorf("the file that came meanwhile holds %q now, %v", kept, err)
 	}
 	onlyFile(t, directory, "late.db taken.db")
-	if err := s.Backup(t.Context(), filepath.Join(directory, "none", "x.db"), nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("into a missing directory: %v, want ErrNotExist", err)
-	}
-	if err := s.Backup(t.Context(), ":memory:", nil); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("into memory: %v, want ErrInvalid", err)
-	}
+	expect.ErrorIs(t, s.Backup(t.Context(), filepath.Join(directory, "none", "x.db"), nil), os.ErrNotExist, "into a missing directory")
+	expect.ErrorIs(t, s.Backup(t.Context(), ":memory:", nil), storage.ErrInvalid, "into memory")
 	must.Do(t, s.Close())
-	if err := s.Backup(t.Context(), filepath.Join(directory, "closed.db"), nil); !errors.Is(err, storage.ErrClosed) {
-		t.Errorf("after Close: %v, want ErrClosed", err)
-	}
+	expect.ErrorIs(t, s.Backup(t.Context(), filepath.Join(directory, "closed.db"), nil), storage.ErrClosed, "after Close")
 }
 
 // onlyFile checks the names in a directory, in ascending order.
@@ -297,7 +268,5 @@ func onlyFile(t *testing.T, directory, want string) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if got := strings.Join(names, " "); got != want {
-		t.Errorf("the directory holds %q, want %q", got, want)
-	}
+	expect.Equal(t, strings.Join(names, " "), want, "the directory holds")
 }

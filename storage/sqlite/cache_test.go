@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -47,9 +48,7 @@ func rewrite(t *testing.T, s *Store, id, account, posting string, outcome error)
 		}
 		return outcome
 	})
-	if !errors.Is(err, outcome) {
-		t.Fatal(err)
-	}
+	must.True(t, errors.Is(err, outcome), "%v", err)
 }
 
 // The cache is never older than the database, even if another process has written. It is never
@@ -139,9 +138,7 @@ func TestCacheReturnsCopies(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if !bytes.Equal(r.Data, note("n1").Data) {
-				t.Errorf("got %s", r.Data)
-			}
+			expect.True(t, bytes.Equal(r.Data, note("n1").Data), "got %s", r.Data)
 			clear(r.Data)
 			clear(r.Columns)
 			return nil

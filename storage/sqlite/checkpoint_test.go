@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -44,9 +45,7 @@ func TestLogStaysBoundedUnderConstantWrites(t *testing.T) {
 			for i := range 150 {
 				r := note(fmt.Sprintf("n%d.%03d", worker, i))
 				r.Data = make([]byte, 2*page)
-				if err := s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, r) }); err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, r) }), "Update")
 			}
 		})
 	}
@@ -60,12 +59,8 @@ func TestLogStaysBoundedUnderConstantWrites(t *testing.T) {
 	if got, most := info.Size(), int64(1200*frame); got > most {
 		t.Errorf("the log has %d bytes, want at most %d", got, most)
 	}
-	if s.Stats().Checkpoints == 0 {
-		t.Error("no checkpoint was made")
-	}
-	if got := len(ids(t, s)); got != 600 {
-		t.Errorf("%d records, want 600", got)
-	}
+	expect.True(t, s.Stats().Checkpoints != 0, "no checkpoint was made")
+	expect.Equal(t, len(ids(t, s)), 600, "records, want 600")
 }
 
 // A long View blocks a checkpoint and not a writer.
@@ -81,12 +76,8 @@ func TestCheckpointWaitsForViewNotWriter(t *testing.T) {
 			insert(t, s, fmt.Sprintf("n1.%02d", i))
 		}
 		records, err := tx.List(notes, storage.Query{Scope: scope, Limit: 100})
-		if len(records) != 1 {
-			t.Errorf("the snapshot has %d records, want 1", len(records))
-		}
+		expect.Equal(t, len(records), 1, "the snapshot has %d records, want 1", len(records))
 		return err
 	}))
-	if got := len(ids(t, s)); got != 21 {
-		t.Errorf("%d records, want 21", got)
-	}
+	expect.Equal(t, len(ids(t, s)), 21, "records, want 21")
 }

@@ -53,32 +53,32 @@ func schemaNumber(c *conn) (int64, error) {
 	return applied<<32 | changes, err
 }
 
-// migration changes tables inside a transaction. It implements [sqlstore.Tables].
+// migration changes tables inside a transaction. It implements [sqlstore.SchemaTx].
 type migration struct {
 	ctx  context.Context
 	conn *conn
 }
 
-// Declaration implements [sqlstore.Tables].
+// Declaration implements [sqlstore.SchemaTx].
 func (m *migration) Declaration(kind string) (text string, err error) {
 	_, err = m.conn.queryRow("SELECT declaration FROM storage_kinds WHERE name = ?", []any{kind}, &text)
 	return text, err
 }
 
-// SetDeclaration implements [sqlstore.Tables].
+// SetDeclaration implements [sqlstore.SchemaTx].
 func (m *migration) SetDeclaration(kind, declaration string) error {
 	_, err := m.conn.exec(`INSERT INTO storage_kinds (name, declaration) VALUES (?, ?)
 		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, kind, declaration)
 	return err
 }
 
-// HasIndex implements [sqlstore.Tables].
+// HasIndex implements [sqlstore.SchemaTx].
 func (m *migration) HasIndex(name string) (bool, error) {
 	var one int64
 	return m.conn.queryRow("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", []any{name}, &one)
 }
 
-// CreateIndex implements [sqlstore.Tables].
+// CreateIndex implements [sqlstore.SchemaTx].
 func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
 	err := m.conn.script(i.CreateStatement(i.Name, sqlstore.Quote(k.Name)))
 	if isUnique(err) {
@@ -87,12 +87,12 @@ func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
 	return err
 }
 
-// DropIndex implements [sqlstore.Tables].
+// DropIndex implements [sqlstore.SchemaTx].
 func (m *migration) DropIndex(name string) error {
 	return m.conn.script("DROP INDEX " + sqlstore.Quote(name))
 }
 
-// CreateTable implements [sqlstore.Tables].
+// CreateTable implements [sqlstore.SchemaTx].
 func (m *migration) CreateTable(k *storage.Kind) error { return m.create(k, k.Name) }
 
 // create makes the table of a kind under the given name.
@@ -145,7 +145,7 @@ func oneOfName(c storage.Column) string { return sqlstore.Quote("one_of." + c.Na
 // copyBatch is how many rows a rebuild holds in memory.
 const copyBatch = 200
 
-// AlterTable implements [sqlstore.Tables].
+// AlterTable implements [sqlstore.SchemaTx].
 func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
 	table := "ALTER TABLE " + sqlstore.Quote(k.Name)
 	if len(k.Columns) > len(kept.Columns) {

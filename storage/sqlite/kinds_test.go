@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -57,9 +58,7 @@ func TestChangedKindIsRefused(t *testing.T) {
 		k := cards(3, storage.Unique("owner", "owner")).Kind()
 		test.change(k)
 		err := s.Define(t.Context(), k)
-		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want ErrInvalid with %q", test.name, err, test.want)
-		}
+		expect.True(t, errors.Is(err, storage.ErrInvalid) && strings.Contains(err.Error(), test.want), "%s: %v, want ErrInvalid with %q", test.name, err, test.want)
 	}
 }
 
@@ -87,14 +86,10 @@ func TestMigrationReportsProgress(t *testing.T) {
 		must.Do(t, s.Define(t.Context(), test.kind))
 		last := int64(-1)
 		for _, p := range told {
-			if p.What != first.Kind().Name || p.Done < last {
-				t.Errorf("%s: told %v", test.what, told)
-			}
+			expect.True(t, p.What == first.Kind().Name && p.Done >= last, "%s: told %v", test.what, told)
 			last = p.Done
 		}
-		if last != test.last {
-			t.Errorf("%s: ended with %d of %d", test.what, last, test.last)
-		}
+		expect.Equal(t, last, test.last, "%s: ended with %d of %d", test.what, last, test.last)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"modernc.org/libc"
 	"modernc.org/sqlite"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -38,9 +39,7 @@ func TestReadingDatabaseFilesLosesNoCommit(t *testing.T) {
 			for _, suffix := range read {
 				h.do("read " + path + suffix)
 			}
-			if got := runVisitor(t, path, "look"); got != "ok" {
-				t.Errorf("another program: %s", got)
-			}
+			expect.Equal(t, runVisitor(t, path, "look"), "ok", "another program")
 			want = append(want, h.commit("b", 5)...)
 			h.kill()
 
@@ -48,9 +47,7 @@ func TestReadingDatabaseFilesLosesNoCommit(t *testing.T) {
 			must.Do(t, s.Define(t.Context(), notes))
 			got := ids(t, s)
 			slices.Sort(got)
-			if !slices.Equal(got, want) {
-				t.Errorf("%d commits were acknowledged, %d are left: %v", len(want), len(got), got)
-			}
+			expect.True(t, slices.Equal(got, want), "%d commits were acknowledged, %d are left: %v", len(want), len(got), got)
 		})
 	}
 }
@@ -69,9 +66,7 @@ func TestReadingDatabaseFilesKeepsWriteLock(t *testing.T) {
 				t.Errorf("another program's write beside an Update: %s, want SQLITE_BUSY", got)
 			}
 			h.do("end")
-			if got := runVisitor(t, path, "write"); got != "ok" {
-				t.Errorf("another program's write after the Update: %s", got)
-			}
+			expect.Equal(t, runVisitor(t, path, "write"), "ok", "another program's write after the Update")
 			h.kill()
 
 			s := openAt(t, path, Config{})
@@ -207,9 +202,7 @@ func TestHelperVisitor(t *testing.T) {
 	if path == "" {
 		t.Skip("another test runs it in a process of its own")
 	}
-	if sqlite.OFDLockingEnabled() {
-		t.Fatal("MODERNC_SQLITE_OFD_LOCK=0 is not obeyed")
-	}
+	must.True(t, !sqlite.OFDLockingEnabled(), "MODERNC_SQLITE_OFD_LOCK=0 is not obeyed")
 	db := must.Get(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
@@ -249,7 +242,5 @@ func TestImportLeavesSQLiteUninitialized(t *testing.T) {
 	}
 	tls := libc.NewTLS()
 	defer tls.Close()
-	if initialized(tls) {
-		t.Error("SQLite is initialized before the first Open")
-	}
+	expect.True(t, !initialized(tls), "SQLite is initialized before the first Open")
 }

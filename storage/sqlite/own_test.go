@@ -4,8 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -33,16 +32,12 @@ func TestFailedUpdateLeavesNothingInTheHostsTransaction(t *testing.T) {
 		}
 		return refused
 	})
-	if !errors.Is(err, refused) {
-		t.Errorf("got %v", err)
-	}
+	expect.True(t, errors.Is(err, refused), "got %v", err)
 	must.Do(t, own.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("stays")) }))
 	must.Do(t, host.Commit())
 	err = store.View(t.Context(), func(tx storage.ReadTx) error {
 		all, err := ids(tx)
-		if diff := cmp.Diff([]string{"stays"}, all); diff != "" {
-			t.Errorf("the host has committed\n%s", diff)
-		}
+		expect.Same(t, all, []string{"stays"}, "the host has committed")
 		return err
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	accounts "github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -46,9 +47,7 @@ func preparedStatements(t *testing.T, s *Store, ask func(storage.Tx) error) (tex
 		delete(s.writer.conn.statements, text)
 	}
 	err := s.Update(t.Context(), func(tx storage.Tx) error { return errors.Join(ask(tx), errRefused) })
-	if !errors.Is(err, errRefused) {
-		t.Fatal(err)
-	}
+	must.True(t, errors.Is(err, errRefused), "%v", err)
 	for text := range s.writer.conn.statements {
 		if strings.HasPrefix(text, "SELECT ") || strings.HasPrefix(text, "WITH ") {
 			texts = append(texts, text)
@@ -94,9 +93,7 @@ func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 	asked := func(what string, ask func(storage.Tx) error) {
 		t.Helper()
 		texts := preparedStatements(t, s, ask)
-		if len(texts) == 0 {
-			t.Errorf("%s asks nothing", what)
-		}
+		expect.True(t, len(texts) != 0, "%s asks nothing", what)
 		for i, text := range texts {
 			statements[fmt.Sprint(what, " ", i)] = text
 		}
@@ -178,9 +175,7 @@ func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 			}
 		}
 	}
-	if len(statements) < 500 {
-		t.Errorf("only %d statements", len(statements))
-	}
+	expect.True(t, len(statements) >= 500, "only %d statements", len(statements))
 	sorts := 0
 	for what, text := range statements {
 		steps := explain(t, s.writer.conn, text)
@@ -199,9 +194,7 @@ func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 			}
 		}
 	}
-	if sorts < 2 {
-		t.Errorf("%d statements sort, where some did: is a plan told differently?", sorts)
-	}
+	expect.True(t, sorts >= 2, "%d statements sort, where some did: is a plan told differently?", sorts)
 }
 
 // A service starts without reading a whole table. That covers the statements of Define, New and
@@ -235,12 +228,8 @@ func TestStartReadsNoTableWhole(t *testing.T) {
 		}
 		explained++
 		for _, step := range explain(t, s.writer.conn, text) {
-			if isFullScan(step) && !strings.Contains(text, "FROM storage_kinds") && !strings.Contains(text, "FROM sqlite_schema") {
-				t.Errorf("%s\n\t%s", text, step)
-			}
+			expect.True(t, !isFullScan(step) || strings.Contains(text, "FROM storage_kinds") || strings.Contains(text, "FROM sqlite_schema"), "%s\n\t%s", text, step)
 		}
 	}
-	if explained < 10 {
-		t.Errorf("only %d statements", explained)
-	}
+	expect.True(t, explained >= 10, "only %d statements", explained)
 }

@@ -12,6 +12,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -93,18 +94,14 @@ func TestClaimByClocksReadsFewPages(t *testing.T) {
 		pages := pagesRead(t, s.writer.conn, func() {
 			err := s.Update(t.Context(), func(tx storage.Tx) error {
 				found, err := tx.Claim(expiring, storage.Claim{Clocks: all, Now: noon, Lease: time.Minute, Limit: 100})
-				if len(found) > 0 {
-					t.Errorf("claimed %d", len(found))
-				}
+				expect.True(t, len(found) == 0, "claimed %d", len(found))
 				return err
 			})
 			if err != nil {
 				t.Error(err)
 			}
 		})
-		if pages == 0 || pages > fewPages {
-			t.Errorf("a claim by %d clocks reads %d pages", n, pages)
-		}
+		expect.True(t, pages != 0 && pages <= fewPages, "a claim by %d clocks reads %d pages", n, pages)
 		t.Logf("%d clocks: %d pages", n, pages)
 	}
 }
@@ -175,9 +172,7 @@ func TestListsReadFewPages(t *testing.T) {
 				got, err = tx.List(made, test.query)
 				return err
 			})
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.NoError(t, err, "%s", name)
 		})
 		var ids, want []string
 		for _, r := range got {
@@ -186,9 +181,7 @@ func TestListsReadFewPages(t *testing.T) {
 		for _, i := range test.want {
 			want = append(want, madeID(i))
 		}
-		if !slices.Equal(ids, want) {
-			t.Errorf("%s: got %v, want %v", name, ids, want)
-		}
+		expect.True(t, slices.Equal(ids, want), "%s: got %v, want %v", name, ids, want)
 		if pages == 0 || pages > 10*fewPages { // of 40,000, where all is walked through
 			t.Errorf("%s: %d pages are read", name, pages)
 		}
@@ -233,12 +226,8 @@ func TestListsEndWithTheirContext(t *testing.T) {
 				_, err := tx.List(made, q)
 				return err
 			})
-			if errors.Is(err, context.Canceled) != ends {
-				t.Errorf("ends %t: got %v", ends, err)
-			}
-			if err := <-beside; err != nil {
-				t.Errorf("ends %t: beside it: %v", ends, err)
-			}
+			expect.Equal(t, errors.Is(err, context.Canceled), ends, "ends %t: got %v", ends, err)
+			expect.NoError(t, <-beside, "ends %t: beside it", ends)
 		})
 		if !ends {
 			whole = pages
@@ -248,9 +237,7 @@ func TestListsEndWithTheirContext(t *testing.T) {
 		t.Logf("ends %t: %d pages", ends, pages)
 	}
 	err := s.View(&countingContext{t.Context(), 8}, func(tx storage.ReadTx) error { _, err := tx.List(made, q); return err })
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("a View: %v", err)
-	}
+	expect.True(t, errors.Is(err, context.Canceled), "a View: %v", err)
 	var left []string
 	err = s.View(t.Context(), func(tx storage.ReadTx) error {
 		page, err := tx.List(made, storage.Query{Scope: scope, Limit: 9})

@@ -11,6 +11,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -96,9 +97,7 @@ func TestUpdateFailsAfterFileIsReplaced(t *testing.T) {
 			must.Do(t, replace(path, backup(t, s)))
 			for i := range 3 {
 				err := s.Update(context.Background(), func(tx storage.Tx) error { return tx.Insert(notes, note(fmt.Sprint("lost", i))) })
-				if !errors.Is(err, ErrReplaced) {
-					t.Errorf("update %d: %v", i, err)
-				}
+				expect.True(t, errors.Is(err, ErrReplaced), "update %d: %v", i, err)
 			}
 		})
 	}

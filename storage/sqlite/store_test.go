@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -51,9 +52,7 @@ func openAt(t testing.TB, path string, config Config) *Store {
 	t.Helper()
 	s := must.Get(Open(t.Context(), path, config))(t)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		expect.NoError(t, s.Close(), "Close")
 	})
 	return s
 }
@@ -105,9 +104,7 @@ func TestOpenEscapesPaths(t *testing.T) {
 			}
 			entries := must.Get(os.ReadDir(filepath.Dir(path)))(t)
 			for _, e := range entries {
-				if !strings.HasPrefix(e.Name(), name) {
-					t.Errorf("stray file %s", e.Name())
-				}
+				expect.True(t, strings.HasPrefix(e.Name(), name), "stray file %s", e.Name())
 			}
 		})
 	}
@@ -177,9 +174,7 @@ func TestConnectionsHaveTheirSettings(t *testing.T) {
 			for name, want := range settings {
 				var got string
 				must.Get(c.queryRow("PRAGMA "+name, nil, &got))(t)
-				if got != want {
-					t.Errorf("%s is %s, want %s", name, got, want)
-				}
+				expect.Equal(t, got, want, "%s", name)
 			}
 		}
 	}
@@ -245,18 +240,12 @@ func TestInvalidAndLateCallsFail(t *testing.T) {
 	var kept storage.Tx
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
 		kept = tx
-		if err := tx.Insert(unknown, note("n1")); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("Insert of an unknown kind: %v, want ErrInvalid", err)
-		}
+		expect.ErrorIs(t, tx.Insert(unknown, note("n1")), storage.ErrInvalid, "Insert of an unknown kind")
 		return nil
 	})
 	must.Do(t, err)
-	if err := kept.Insert(notes, note("n1")); !errors.Is(err, storage.ErrClosed) {
-		t.Errorf("Insert after the end: %v, want ErrClosed", err)
-	}
-	if err := s.Define(t.Context(), &storage.Kind{Name: "ledger_notes"}); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("Define of a reserved name: %v, want ErrInvalid", err)
-	}
+	expect.ErrorIs(t, kept.Insert(notes, note("n1")), storage.ErrClosed, "Insert after the end")
+	expect.ErrorIs(t, s.Define(t.Context(), &storage.Kind{Name: "ledger_notes"}), storage.ErrInvalid, "Define of a reserved name")
 
 	// An empty document is a document.
 	empty := note("n2")
@@ -272,13 +261,9 @@ func TestInvalidAndLateCallsFail(t *testing.T) {
 		"Update": func() error { return s.Update(t.Context(), func(storage.Tx) error { return nil }) },
 		"Define": func() error { return s.Define(t.Context()) },
 	} {
-		if err := call(); !errors.Is(err, storage.ErrClosed) {
-			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
-		}
+		expect.ErrorIs(t, call(), storage.ErrClosed, "%s after Close", name)
 	}
-	if err := s.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
+	expect.NoError(t, s.Close(), "second Close")
 }
 
 // A broken table leaves no half posting behind, even if the caller ignores the error.
@@ -293,18 +278,14 @@ func TestFailedPostingWritesNothing(t *testing.T) {
 		})
 		return nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "broken") {
-		t.Fatalf("Update: %v, want what broke", err)
-	}
+	must.True(t, err != nil && strings.Contains(err.Error(), "broken"), "Update: %v, want what broke", err)
 	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		postings, err := tx.Postings("", 10)
 		if err != nil {
 			return err
 		}
 		balances, err := tx.Balances("", 10)
-		if len(postings) != 0 || len(balances) != 0 {
-			t.Errorf("kept %v and %v", postings, balances)
-		}
+		expect.True(t, len(postings) == 0 && len(balances) == 0, "kept %v and %v", postings, balances)
 		return err
 	}))
 }
@@ -325,9 +306,7 @@ func TestViewReadsSnapshotBesideWriter(t *testing.T) {
 		cancelled := make(chan error)
 		go func() { cancelled <- s.View(ctx, func(storage.ReadTx) error { return nil }) }()
 		cancel()
-		if err := <-cancelled; !errors.Is(err, context.Canceled) {
-			t.Errorf("View that waited: %v, want Canceled", err)
-		}
+		expect.ErrorIs(t, <-cancelled, context.Canceled, "View that waited")
 		return nil
 	}))
 }
@@ -351,9 +330,7 @@ func TestCloseWaitsForViews(t *testing.T) {
 		runtime.Gosched() // until Close has begun
 	}
 	close(proceed)
-	if err := <-viewed; err != nil {
-		t.Errorf("View during Close: %v", err)
-	}
+	expect.NoError(t, <-viewed, "View during Close")
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
@@ -400,12 +377,8 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 		for _, text := range preparedStatements(t, s, ask) {
 			plan := strings.Join(explain(t, s.writer.conn, text), "\n")
 			scans := strings.Contains(strings.NewReplacer("SCAN p", "", "SCAN found", "", "SCAN CONSTANT ROW", "").Replace(plan), "SCAN")
-			if !strings.Contains(plan, want) || scans {
-				t.Errorf("%s\nis planned as\n%s\nwant %s", text, plan, want)
-			}
-			if !strings.Contains(text, "ledger_postings") && strings.Contains(plan, "TEMP B-TREE") {
-				t.Errorf("%s\nsorts:\n%s", text, plan)
-			}
+			expect.True(t, strings.Contains(plan, want) && !scans, "%s\nis planned as\n%s\nwant %s", text, plan, want)
+			expect.True(t, strings.Contains(text, "ledger_postings") || !strings.Contains(plan, "TEMP B-TREE"), "%s\nsorts:\n%s", text, plan)
 		}
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -61,15 +60,11 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 			}
 			tx := must.Get(old.db.BeginTx(t.Context(), &sql.TxOptions{}))(t)
 			err := old.In(tx).Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err })
-			if !errors.Is(err, wanted) {
-				t.Errorf("Update in the host's transaction: %v, want %v", err, wanted)
-			}
+			expect.True(t, errors.Is(err, wanted), "Update in the host's transaction: %v, want %v", err, wanted)
 			must.Do(t, tx.Rollback())
 			err = old.View(t.Context(), func(tx storage.ReadTx) error {
 				page, _, err := known.List(tx, storage.Query{Scope: scope, Limit: 10})
-				if diff := cmp.Diff(count, len(page)); diff != "" {
-					t.Errorf("cards: %s", diff)
-				}
+				expect.Same(t, len(page), count, "cards")
 				return err
 			})
 			if err != nil {
@@ -113,9 +108,7 @@ func TestOneOfIsExtendedInPlace(t *testing.T) {
 		values = append(values, value)
 		kind := cards(2, oneOf(values...)).Kind()
 		must.Do(t, s.Define(t.Context(), kind))
-		if moved := place() != before; moved != (value == "unnamed") {
-			t.Errorf("%s: table made anew: %t", value, moved)
-		}
+		expect.Equal(t, place() != before, (value == "unnamed"), "%s: table made anew", value)
 		err := s.Update(t.Context(), func(tx storage.Tx) error {
 			r, err := tx.Get(kind, scope, "c1")
 			if err == nil {
@@ -124,9 +117,7 @@ func TestOneOfIsExtendedInPlace(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Errorf("%s: %v", value, err)
-		}
+		expect.NoError(t, err, "%s", value)
 	}
 	if _, err := s.writer.conn.exec("UPDATE cards SET state = 'other'"); err == nil {
 		t.Error("the constraint is gone")

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -94,17 +95,11 @@ func TestWaitingUpdatesShareCommit(t *testing.T) {
 			before := s.Stats()
 			runTogether(t, s, updates...)
 			for i, m := range updates {
-				if m.err != nil {
-					t.Errorf("update %d: %v", i, m.err)
-				}
+				expect.True(t, m.err == nil, "update %d: %v", i, m.err)
 			}
 			want := Stats{Commits: int64(test.commits), Updates: 20}
-			if diff := cmp.Diff(want, statsSince(s, before)); diff != "" {
-				t.Errorf("stats (-want +got):\n%s", diff)
-			}
-			if got := len(ids(t, s)); got != 20 {
-				t.Errorf("%d records, want 20", got)
-			}
+			expect.Same(t, statsSince(s, before), want, "stats")
+			expect.Equal(t, len(ids(t, s)), 20, "records, want 20")
 		})
 	}
 }
@@ -144,17 +139,11 @@ func TestFailedCallKeepsRestOfBatch(t *testing.T) {
 
 				switch name {
 				case "error":
-					if !errors.Is(offender.err, refused) {
-						t.Errorf("got %v, want the function's error", offender.err)
-					}
+					expect.True(t, errors.Is(offender.err, refused), "got %v, want the function's error", offender.err)
 				case "panic":
-					if offender.gone != refused {
-						t.Errorf("panicked with %v, want the function's value", offender.gone)
-					}
+					expect.True(t, offender.gone == refused, "panicked with %v, want the function's value", offender.gone)
 				case "cancel":
-					if !errors.Is(offender.err, context.Canceled) {
-						t.Errorf("got %v, want Canceled", offender.err)
-					}
+					expect.True(t, errors.Is(offender.err, context.Canceled), "got %v, want Canceled", offender.err)
 				}
 				var want []string
 				for i, m := range updates {
@@ -162,13 +151,9 @@ func TestFailedCallKeepsRestOfBatch(t *testing.T) {
 						continue
 					}
 					want = append(want, fmt.Sprint("n", i))
-					if m.err != nil {
-						t.Errorf("update %d: %v", i, m.err)
-					}
+					expect.True(t, m.err == nil, "update %d: %v", i, m.err)
 				}
-				if diff := cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
-					t.Errorf("kept (-want +got):\n%s", diff)
-				}
+				expect.Equal(t, cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })), "", "kept (-want +got)")
 				insert(t, s, "later")
 			})
 		}
@@ -207,33 +192,23 @@ func TestFailedCommitRerunsBatch(t *testing.T) {
 	}
 	before := s.Stats()
 	runTogether(t, s, offender, reader, second, third)
-	if offender.err == nil {
-		t.Error("the offender succeeded")
-	}
+	expect.True(t, offender.err != nil, "the offender succeeded")
 	if last := len(found) - 1; second.err != nil || last < 1 || !errors.Is(found[0], storage.ErrExists) || found[last] != nil {
 		t.Errorf("second: %v, found %v; want success after ErrExists", second.err, found)
 	}
-	if third.err != nil {
-		t.Errorf("third: %v", third.err)
-	}
+	expect.True(t, third.err == nil, "third: %v", third.err)
 	// The reader runs again at some point before or after the second.
-	if reader.err != nil && !errors.Is(reader.err, storage.ErrNotFound) {
-		t.Errorf("reader: %v", reader.err)
-	}
+	expect.True(t, reader.err == nil || errors.Is(reader.err, storage.ErrNotFound), "reader: %v", reader.err)
 	if n := statsSince(s, before); n.Updates != 2 || n.Reruns == 0 {
 		t.Errorf("%d updates after %d reruns, want 2 after some", n.Updates, n.Reruns)
 	}
-	if diff := cmp.Diff([]string{"n3", "n1"}, ids(t, s)); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
+	expect.Same(t, ids(t, s), []string{"n3", "n1"}, "kept")
 }
 
 func TestFailedCommitOfSingleUpdate(t *testing.T) {
 	s := openNotes(t, Config{})
 	err := s.Update(t.Context(), uncommittable(s, "n1").fn)
-	if err == nil {
-		t.Error("the commit succeeded")
-	}
+	expect.True(t, err != nil, "the commit succeeded")
 	if got := ids(t, s); len(got) != 0 || s.Stats().Reruns > 3 {
 		t.Errorf("kept %v after %d reruns", got, s.Stats().Reruns)
 	}
@@ -263,9 +238,7 @@ func TestUnwritableRecordFailsOnlyItsUpdate(t *testing.T) {
 			if name == "the batch" {
 				want = []string{"n3", "n2", "n1"}
 			}
-			if diff := cmp.Diff(want, ids(t, s)); diff != "" {
-				t.Errorf("kept (-want +got):\n%s", diff)
-			}
+			expect.Same(t, ids(t, s), want, "kept")
 		})
 	}
 }
@@ -292,16 +265,12 @@ func TestLargeTransactionIsAtomic(t *testing.T) {
 		}}
 		first, last := inserts("first"), inserts("last")
 		runTogether(t, s, first, large, last)
-		if first.err != nil || !errors.Is(large.err, outcome) || last.err != nil {
-			t.Errorf("got %v, %v, %v", first.err, large.err, last.err)
-		}
+		expect.True(t, first.err == nil && errors.Is(large.err, outcome) && last.err == nil, "got %v, %v, %v", first.err, large.err, last.err)
 		want := 2
 		if outcome == nil {
 			want += n
 		}
-		if got := len(ids(t, s)); got != want {
-			t.Errorf("%d records, want %d", got, want)
-		}
+		expect.Equal(t, len(ids(t, s)), want, "records, want %d", want)
 	}
 }
 
@@ -328,22 +297,14 @@ func TestFullDiskLosesNoOtherUpdate(t *testing.T) {
 			var want []string
 			for i, m := range updates {
 				if m == offender {
-					if m.err == nil {
-						t.Error("the offender succeeded")
-					}
+					expect.True(t, m.err != nil, "the offender succeeded")
 					continue
 				}
 				want = append(want, fmt.Sprint("n", i))
-				if m.err != nil {
-					t.Errorf("update %d: %v", i, m.err)
-				}
+				expect.True(t, m.err == nil, "update %d: %v", i, m.err)
 			}
-			if diff := cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
-				t.Errorf("kept (-want +got):\n%s", diff)
-			}
-			if err := s.Update(t.Context(), offender.fn); !errors.Is(err, storage.ErrUnavailable) {
-				t.Errorf("Update says %v", err)
-			}
+			expect.Equal(t, cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })), "", "kept (-want +got)")
+			expect.ErrorIs(t, s.Update(t.Context(), offender.fn), storage.ErrUnavailable, "Update says")
 		})
 	}
 }
@@ -370,9 +331,7 @@ func TestLostConnectionIsReplaced(t *testing.T) {
 	if first.err != nil || last.err != nil || offender.err == nil {
 		t.Errorf("got %v, %v, %v (%v); want only the second to fail", first.err, offender.err, last.err, offender.gone)
 	}
-	if diff := cmp.Diff([]string{"n2", "n1"}, ids(t, s)); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
+	expect.Same(t, ids(t, s), []string{"n2", "n1"}, "kept")
 }
 
 func TestCancelWhileWaitingForTurn(t *testing.T) {
@@ -399,9 +358,7 @@ func TestCancelWhileWaitingForTurn(t *testing.T) {
 	if err := <-holder; err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"n1"}, ids(t, s)); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
+	expect.Same(t, ids(t, s), []string{"n1"}, "kept")
 }
 
 // The write turn must not be lost when a waiting caller gives up at the moment in which it
@@ -433,9 +390,7 @@ func TestCancelWhileTurnIsPassed(t *testing.T) {
 	for _, ids := range kept {
 		want = append(want, ids...)
 	}
-	if diff := cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })), "", "kept (-want +got)")
 }
 
 // Two processes may make the same file, and its tables, at once.
@@ -450,12 +405,8 @@ func TestTwoStoresCreateOneFile(t *testing.T) {
 				return
 			}
 			defer s.Close()
-			if err := s.Define(t.Context(), notes); err != nil {
-				t.Error(err)
-			}
-			if err := s.Update(t.Context(), inserts(fmt.Sprint("n", i)).fn); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, s.Define(t.Context(), notes), "Define")
+			expect.NoError(t, s.Update(t.Context(), inserts(fmt.Sprint("n", i)).fn), "Update")
 		})
 	}
 	wg.Wait()
@@ -470,9 +421,7 @@ func TestPanicInViewReleasesConnection(t *testing.T) {
 	s := openNotes(t, Config{Readers: 1})
 	func() {
 		defer func() {
-			if recover() == nil {
-				t.Error("the panic was swallowed")
-			}
+			expect.True(t, recover() != nil, "the panic was swallowed")
 		}()
 		_ = s.View(t.Context(), func(storage.ReadTx) error { panic("in fn") })
 	}()

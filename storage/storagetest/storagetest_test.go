@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/race"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -314,9 +315,7 @@ func TestMutants(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run", pattern)
 		cmd.Env = append(os.Environ(), mutantVariable+"="+name)
 		out, err := cmd.CombinedOutput()
-		if err == nil {
-			t.Errorf("a store that %s passes %s", name, only)
-		}
+		expect.True(t, err != nil, "a store that %s passes %s", name, only)
 		return string(out)
 	}
 	for _, name := range slices.Sorted(maps.Keys(mutants)) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/document"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -17,8 +18,6 @@ func TestEmbeddedFontsAreUpToDate(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		got := must.Get(os.ReadFile(filepath.Join("..", name)))(t)
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s differs from what the generator makes: run go generate in internal/document", name)
-		}
+		expect.True(t, bytes.Equal(got, want), "%s differs from what the generator makes: run go generate in internal/document", name)
 	}
 }

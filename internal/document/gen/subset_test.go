@@ -10,6 +10,7 @@ import (
 	"github.com/signintech/gopdf"
 
 	"github.com/seed-7082ffec/payments/internal/document"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -20,9 +21,7 @@ func TestSubset(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if len(small) > len(whole)/5 {
-			t.Errorf("%s: %d bytes of %d", name, len(small), len(whole))
-		}
+		expect.True(t, len(small) <= len(whole)/5, "%s: %d bytes of %d", name, len(small), len(whole))
 		a, b := read(whole), read(small)
 		drawn := 0
 		for _, r := range document.Common {
@@ -40,9 +39,7 @@ func TestSubset(t *testing.T) {
 			t.Errorf("%s: %d of %d letters have an outline", name, drawn, len(document.Common))
 		}
 		for _, r := range "Жא你" {
-			if b.find(r) != 0 {
-				t.Errorf("%s: has %c", name, r)
-			}
+			expect.Equal(t, b.find(r), 0, "%s: has %c", name, r)
 		}
 
 		// gopdf's widths with the two fonts.
@@ -79,9 +76,7 @@ func compare(t *testing.T, a, b *subsetter, was, is uint16) {
 	t.Helper()
 	from, to := a.outline(was), b.outline(is)
 	if len(from) == 0 || len(to) == 0 {
-		if len(from) != len(to) {
-			t.Errorf("glyph %d has %d bytes, %d has %d", was, len(from), is, len(to))
-		}
+		expect.Equal(t, len(from), len(to), "glyph %d has %d bytes, %d has %d", was, len(from), is, len(to))
 		return
 	}
 	if contours := int16(u16(from, 0)); contours >= 0 {
@@ -107,9 +102,7 @@ func compare(t *testing.T, a, b *subsetter, was, is uint16) {
 				size += flag.more
 			}
 		}
-		if !bytes.Equal(from[at+4:at+size], to[at+4:at+size]) {
-			t.Errorf("a part of glyph %d is elsewhere than in %d", is, was)
-		}
+		expect.True(t, bytes.Equal(from[at+4:at+size], to[at+4:at+size]), "a part of glyph %d is elsewhere than in %d", is, was)
 		if at += size; flags&moreParts == 0 {
 			return
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -30,9 +32,7 @@ func TestCacheIsBounded(t *testing.T) {
 			for _, s := range g.records {
 				sum += len(s.Record.Data)
 			}
-			if sum != g.bytes || sum > 2*maxCachedBytes {
-				t.Fatalf("%s: counts %d bytes, has %d", what, g.bytes, sum)
-			}
+			must.True(t, sum == g.bytes && sum <= 2*maxCachedBytes, "%s: counts %d bytes, has %d", what, g.bytes, sum)
 		}
 	}
 }
@@ -60,12 +60,8 @@ func TestCacheFollowsTheLog(t *testing.T) {
 			c.putRecord(RecordKey{Kind: "notes", ID: "same"}, RecordState{})
 			c.storeSequence("same", 1)
 			c.advance(test.log)
-			if got := len(c.young.byHash); got != test.kept {
-				t.Errorf("%d values are kept, want %d", got, test.kept)
-			}
-			if c.commit != test.log.Newest {
-				t.Errorf("at %v, want %v", c.commit, test.log.Newest)
-			}
+			expect.Equal(t, len(c.young.byHash), test.kept, "values are kept, want %d", test.kept)
+			expect.Equal(t, c.commit, test.log.Newest, "at")
 		})
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
@@ -34,9 +33,7 @@ func TestIndexesOfKind(t *testing.T) {
 		`CREATE INDEX "tasks.due.mode" ON tasks (live, "due", id) WHERE "due" IS NOT NULL`,
 		`CREATE INDEX "tasks.due.scope" ON tasks (live, merchant, "due", id) WHERE "due" IS NOT NULL`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("indexes (-want +got):\n%s", diff)
-	}
+	expect.Same(t, got, want, "indexes")
 }
 
 // A kind with one queue has one index for due records. Define drops the other one.

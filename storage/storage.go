@@ -86,7 +86,9 @@ type Store interface {
 	// Update runs fn and commits what it wrote, all of it or, when fn returns an error or panics,
 	// nothing. fn may run more than once and must have no effect outside tx; it must not call the
 	// store again, and must not keep tx. Only the last run counts. For example, a backend may find
-	// a taken key only at the commit; it then runs fn again, and the Insert returns ErrExists.
+	// a taken key only at the commit; it then runs fn again, and the Insert returns ErrExists. Or a
+	// method of tx fails because the value must be read first; all later methods fail too, and fn
+	// runs again once the value is there, even if fn hid the error.
 	//
 	// When ctx ends before fn has returned, nothing is written and the context's error comes back.
 	// After fn has returned, Update waits for the outcome of the commit, even if ctx ends. So an

@@ -43,9 +43,17 @@ type fairScheduler struct {
 const scanSize = 256
 
 // claimOnce claims and runs one batch by the real clock and, in test mode, one by the test
-// clocks. It returns the number of records.
-func (r *Runner) claimOnce(ctx context.Context, q *queue) (int, error) {
-	n, turn, err := r.claimBatch(ctx, q, nil)
+// clocks. It returns the number of records. lookFirst says that probably nothing is due by the
+// real clock, so it looks before it claims: a claim excludes all other writers, a look does not.
+func (r *Runner) claimOnce(ctx context.Context, q *queue, lookFirst bool) (int, error) {
+	n, turn, err := 0, false, error(nil)
+	due := true
+	if lookFirst {
+		due, err = r.isDue(ctx, q)
+	}
+	if due {
+		n, turn, err = r.claimBatch(ctx, q, nil)
+	}
 	for n == 0 && turn && err == nil { // the claim by turns found nothing
 		n, turn, err = r.claimBatch(ctx, q, nil)
 	}
@@ -58,6 +66,21 @@ func (r *Runner) claimOnce(ctx context.Context, q *queue) (int, error) {
 	}
 	m, _, err := r.claimBatch(ctx, q, clocks)
 	return n + m, err
+}
+
+// isDue reports whether any record is due by the real clock, even a leased one.
+func (r *Runner) isDue(ctx context.Context, q *queue) (due bool, err error) {
+	r.looking.Lock()
+	defer r.looking.Unlock()
+	err = r.Store.View(ctx, func(tx storage.ReadTx) error {
+		b, err := tx.Backlog(q.Kind, r.Clock(), 1)
+		due = b.Count > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("work: look at %s: %w", q.Kind.Name, err)
+	}
+	return due, nil
 }
 
 // claimBatch claims and runs one batch, by the given test clocks, or by the real clock if there

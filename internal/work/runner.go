@@ -72,6 +72,8 @@ type Runner struct {
 
 	queues []*queue
 
+	looking sync.Mutex // held by the worker that looks for due work, so that one connection is enough
+
 	mu         sync.Mutex
 	stop       context.CancelFunc
 	stopped    chan struct{}
@@ -223,7 +225,7 @@ func (r *Runner) Drain(ctx context.Context) error {
 		found := 0
 		for _, q := range r.queues {
 			q.scheduler.requestScan()
-			n, err := r.claimOnce(ctx, q)
+			n, err := r.claimOnce(ctx, q, false)
 			waited, stopped := r.wait(ctx)
 			if err := errors.Join(err, stopped); err != nil {
 				return err
@@ -250,8 +252,10 @@ func (r *Runner) wait(ctx context.Context) (found int, err error) {
 func (r *Runner) loop(ctx context.Context, q *queue) {
 	timer := time.NewTimer(r.Poll)
 	defer timer.Stop()
+	polls := false
 	for {
-		n, err := r.claimOnce(ctx, q)
+		n, err := r.claimOnce(ctx, q, polls)
+		polls = false
 		if ctx.Err() != nil || errors.Is(err, storage.ErrClosed) {
 			return
 		}
@@ -268,6 +272,7 @@ func (r *Runner) loop(ctx context.Context, q *queue) {
 		case <-q.wake:
 		case <-timer.C:
 			q.scheduler.requestScan()
+			polls = true
 		}
 	}
 }

@@ -354,6 +354,35 @@ func TestStoreFailureDelaysWork(t *testing.T) {
 	})
 }
 
+// An idle worker does not write: over PostgreSQL each Update excludes those of all processes.
+func TestIdleWorkerOnlyLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		counted := &counting{Store: w.store}
+		w.Store = counted
+		w.Start(t.Context())
+		synctest.Wait()
+		begun := counted.updates.Load() // the first claims of both modes
+		time.Sleep(10*time.Second + time.Millisecond)
+		synctest.Wait()
+		if n := counted.updates.Load() - begun; n != 0 {
+			t.Errorf("%d updates though nothing was due", n)
+		}
+		w.add(t, storage.Scope{}, "a", time.Now().Add(5*time.Second)) // another process adds it
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		if got := w.count(); got != 0 {
+			t.Errorf("%d ran before the time", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := w.count(); got != 1 {
+			t.Errorf("%d ran, want 1", got)
+		}
+		must.Do(t, w.Stop(t.Context()))
+	})
+}
+
 var errPlanned = errors.New("planned")
 
 // failing is a store whose updates fail on command.

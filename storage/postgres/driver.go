@@ -38,6 +38,7 @@ type statements struct {
 	lock                                                                                            string
 	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits                           string
 	findCommit, touchCommit                                                                         string
+	fetchAccounts, fetchSequences                                                                   string
 	insertAccounts, updateAccounts, insertPostings, insertEntries, insertSequences, updateSequences string
 }
 
@@ -57,6 +58,9 @@ func newStatements(schema string) statements {
 		deleteCommits: "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'",
 		findCommit:    "SELECT token FROM " + commits + " WHERE number = $1",
 		touchCommit:   "UPDATE " + commits + " SET token = token WHERE number = $1",
+
+		fetchAccounts:  "SELECT name, guarded, balance, entries FROM " + s + "ledger_accounts WHERE name = ANY ($1::text[])",
+		fetchSequences: "SELECT name, value FROM " + s + "storage_sequences WHERE name = ANY ($1::text[])",
 
 		insertAccounts: `INSERT INTO ` + s + `ledger_accounts (name, guarded, balance, entries)
 			` + unnest([]string{"text[]", "boolean[]", "bigint[]", "bigint[]"}),
@@ -145,34 +149,46 @@ func (d driver) BeginRead(ctx context.Context) (sqlstore.Session, error) {
 	return s, nil
 }
 
-// BeginWrite implements [sqlstore.Driver].
-func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit) (sqlstore.Session, sqlstore.CommitLog, error) {
+// BeginWrite implements [sqlstore.Driver]. Under the lock each statement sees the newest
+// commit, because the transaction is READ COMMITTED.
+func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, fetch *sqlstore.Fetch) (sqlstore.Session, sqlstore.CommitLog, error) {
 	s, err := d.begin(ctx, beginWrite, writeSettings, d.sql.lock)
 	if err != nil {
 		return nil, sqlstore.CommitLog{}, err
 	}
 	s.timeout = lockTimeout
-	log, err := d.readLog(ctx, s, since)
-	if err != nil {
+	var log sqlstore.CommitLog
+	replaced := false
+	queries := append([]query{d.logQuery(since, &log, &replaced)}, d.fetchQueries(fetch)...)
+	if err := s.queryAll(ctx, queries); err != nil {
 		s.Close()
 		if ended := ctx.Err(); ended != nil {
 			return nil, log, ended
 		}
 		return nil, log, err
 	}
+	if since == log.Newest { // also when there is none
+		log.Found = true
+	}
+	// If the history lacks since, the database has lost commits: through a failover to a
+	// replica that lagged, or through a recovery.
+	if replaced || log.Newest.Number < since.Number {
+		d.lostHistory.Add(1)
+		d.config.Logger.ErrorContext(ctx, "postgres: the database has lost commits that this process knows of",
+			"schema", d.config.Schema, "known", since.Number, "newest", log.Newest.Number)
+	}
 	s.timeout = roundTripTimeout
 	return s, log, nil
 }
 
-// readLog reads the commits after since. If the history lacks since, the database has
-// lost commits: through a failover to a replica that lagged, or through a recovery.
-func (d driver) readLog(ctx context.Context, s *session, since sqlstore.Commit) (log sqlstore.CommitLog, err error) {
-	query, args := d.sql.newestCommit, []any(nil)
+// logQuery reads the commits after since. replaced says that another commit has the number
+// of since.
+func (d driver) logQuery(since sqlstore.Commit, log *sqlstore.CommitLog, replaced *bool) query {
+	text, args := d.sql.newestCommit, []any(nil)
 	if since != (sqlstore.Commit{}) {
-		query, args = d.sql.commitsSince, []any{since.Number}
+		text, args = d.sql.commitsSince, []any{since.Number}
 	}
-	replaced := false
-	err = s.Query(ctx, func(row sqlstore.Row) error {
+	return query{text, args, func(row sqlstore.Row) error {
 		var c sqlstore.Commit
 		var hashes []byte
 		if err := row.Scan(&c.Number, &c.Token, &hashes, &log.SchemaVersion); err != nil {
@@ -182,21 +198,35 @@ func (d driver) readLog(ctx context.Context, s *session, since sqlstore.Commit) 
 			log.Newest = c
 		}
 		if c.Number == since.Number {
-			log.Found, replaced = c == since, c != since
+			log.Found, *replaced = c == since, c != since
 		} else {
 			log.Changed = append(log.Changed, hashes)
 		}
 		return nil
-	}, query, args...)
-	if since == log.Newest { // also when there is none
-		log.Found = true
+	}}
+}
+
+// fetchQueries returns one query for each table.
+func (d driver) fetchQueries(f *sqlstore.Fetch) []query {
+	var all []query
+	for table, keys := range f.Records {
+		merchants, lives, ids := make([]string, len(keys)), make([]bool, len(keys)), make([]string, len(keys))
+		for i, key := range keys {
+			merchants[i], lives[i], ids[i] = key.Scope.Merchant, key.Scope.Live, key.ID
+		}
+		all = append(all, query{
+			table.DriverSQL.(*tableSQL).fetch,
+			[]any{merchants, lives, ids},
+			func(row sqlstore.Row) error { return f.AddRecord(table, row) },
+		})
 	}
-	if err == nil && (replaced || log.Newest.Number < since.Number) {
-		d.lostHistory.Add(1)
-		d.config.Logger.ErrorContext(ctx, "postgres: the database has lost commits that this process knows of",
-			"schema", d.config.Schema, "known", since.Number, "newest", log.Newest.Number)
+	if len(f.Accounts) > 0 {
+		all = append(all, query{d.sql.fetchAccounts, []any{f.Accounts}, f.AddAccount})
 	}
-	return log, err
+	if len(f.Sequences) > 0 {
+		all = append(all, query{d.sql.fetchSequences, []any{f.Sequences}, f.AddSequence})
+	}
+	return all
 }
 
 // CommitIfNewest implements [sqlstore.Driver]. It does not wait for the lock: after

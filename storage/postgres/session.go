@@ -82,9 +82,29 @@ func (s *session) queryOnce(ctx context.Context, scan func(sqlstore.Row) error, 
 		}
 		return scanRows(rows, scan)
 	}
+	return s.sendQueries(ctx, []query{{text, args, scan}})
+}
+
+// query is a statement, and what reads its rows.
+type query struct {
+	text string
+	args []any
+	scan func(sqlstore.Row) error
+}
+
+// queryAll runs the queued statements and the queries in one round trip.
+func (s *session) queryAll(ctx context.Context, queries []query) error {
+	trip, cancel := s.withTimeout(ctx)
+	defer cancel()
+	return s.classify(ctx, s.sendQueries(trip, queries))
+}
+
+func (s *session) sendQueries(ctx context.Context, queries []query) error {
 	var b pgx.Batch
 	n := s.flushQueued(&b)
-	b.Queue(text, args...)
+	for _, q := range queries {
+		b.Queue(q.text, q.args...)
+	}
 	results := s.db.SendBatch(ctx, &b)
 	for range n {
 		if _, err := results.Exec(); err != nil {
@@ -92,13 +112,15 @@ func (s *session) queryOnce(ctx context.Context, scan func(sqlstore.Row) error, 
 			return err
 		}
 	}
-	rows, err := results.Query()
-	if err == nil {
-		err = scanRows(rows, scan)
-	}
-	if err != nil {
-		_ = results.Close() // repeats the error
-		return err
+	for _, q := range queries {
+		rows, err := results.Query()
+		if err == nil {
+			err = scanRows(rows, q.scan)
+		}
+		if err != nil {
+			_ = results.Close() // repeats the error
+			return err
+		}
 	}
 	return results.Close()
 }

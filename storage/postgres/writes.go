@@ -11,8 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-// tableSQL holds the statements that write many rows of one kind at once.
-type tableSQL struct{ insert, replace, remove, lease string }
+// tableSQL holds the statements that write or fetch many rows of one kind at once.
+type tableSQL struct{ insert, replace, remove, lease, fetch string }
 
 var arrayType = map[storage.Type]string{
 	storage.Text: "text[]", storage.Int: "bigint[]", storage.Bool: "boolean[]", storage.Time: "bigint[]",
@@ -43,6 +43,7 @@ func (d driver) PrepareTable(t *sqlstore.Table) {
 	own.remove = expectRows(schema, 5, "DELETE FROM "+t.Name+" AS t USING ("+unnest(key)+") AS v(merchant, live, id, stored)"+same)
 	own.lease = expectRows(schema, 7, "UPDATE "+t.Name+" AS t SET version = v.version, lease = v.lease FROM ("+
 		unnest(append(key, "bigint[]", "bigint[]"))+") AS v(merchant, live, id, stored, version, lease)"+same)
+	own.fetch = "SELECT " + t.Columns() + " FROM (" + unnest(key[:3]) + ") AS v(merchant, live, id) JOIN " + t.Name + " USING (merchant, live, id)"
 	t.DriverSQL = own
 }
 

@@ -104,7 +104,7 @@ func (d driver) BeginRead(ctx context.Context) (sqlstore.Session, error) {
 }
 
 // BeginWrite implements [sqlstore.Driver].
-func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit) (sqlstore.Session, sqlstore.CommitLog, error) {
+func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, _ *sqlstore.Fetch) (sqlstore.Session, sqlstore.CommitLog, error) {
 	for {
 		s, err := d.begin(ctx)
 		if err == nil {

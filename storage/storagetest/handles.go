@@ -19,6 +19,9 @@ func twoStores(again func(*testing.T) storage.Store) tests {
 		"writers on both lose nothing":          func(t *testing.T, s storage.Store) { bothWrite(t, s, again(t)) },
 		"both define a kind at once":            func(t *testing.T, s storage.Store) { bothDefine(t, s, again(t)) },
 		"a wait for the other can be cancelled": func(t *testing.T, s storage.Store) { waitCancelled(t, s, again(t)) },
+		"updates of both have one order":        func(t *testing.T, s storage.Store) { oneOrder(t, s, again(t)) },
+		"at most one of two flags is set":       func(t *testing.T, s storage.Store) { oneFlag(t, s, again(t)) },
+		"a refusal is current":                  func(t *testing.T, s storage.Store) { refusalsAreCurrent(t, s, again(t)) },
 		"a record is replaced unread":           func(t *testing.T, s storage.Store) { replaceUnread(t, s, again(t)) },
 		"one goes on when the other closes": func(t *testing.T, s storage.Store) {
 			fillStore(t, s)

@@ -37,7 +37,7 @@ type batch struct {
 
 // accepts reports whether a call may join the batch.
 func (b *batch) accepts(c *call, most int) bool {
-	return b.failure == nil && len(b.calls) < most && !b.singleCall && !c.singleCall
+	return b.failure == nil && len(b.calls) < most && !b.singleCall && !c.singleCall && c.left != b
 }
 
 // hasWaitingCalls reports whether any call depends on the outcome.
@@ -78,7 +78,7 @@ const pessimisticBatches = 16
 func (w *writer) openBatch(c *call) (*batch, error) {
 	b := &batch{singleCall: c.singleCall, definesKinds: c.definesKinds, done: make(chan struct{})}
 	b.changes.disabled = !w.store.KeepsCommitLog
-	eager := c.singleCall || w.pessimistic > 0
+	eager := c.singleCall || w.pessimistic > 0 || len(w.wanted) > 0
 	if f := w.committing; f != nil && (eager || f.failure != nil || f.keyConflictTable != "") {
 		select {
 		case <-f.done:
@@ -163,12 +163,18 @@ func (w *writer) openSession(b *batch) error {
 	return nil
 }
 
-// lockAndSync opens the session of a batch under the lock, and evicts from the cache what
-// other processes have changed. ctx bounds the wait for a connection and for the lock.
+// lockAndSync opens the session of a batch under the lock, evicts from the cache what
+// other processes have changed, and caches the wanted and the contended values. All of
+// that is one round trip. ctx bounds the wait for a connection and for the lock.
 func (w *writer) lockAndSync(ctx context.Context, b *batch) error {
 	c := &w.cache
 	had, knew := c.commit, c.valid
-	session, log, err := w.store.driver.BeginWrite(ctx, had)
+	fetch := w.newFetch()
+	session, log, err := w.store.driver.BeginWrite(ctx, had, fetch)
+	w.wanted = nil
+	if err != nil {
+		c.contention = contention{} // a value that cannot be fetched must not fail every batch
+	}
 	if err == nil && !b.definesKinds {
 		if err = w.store.checkVersion(ctx, session, log.SchemaVersion); err != nil {
 			session.Close()
@@ -191,6 +197,7 @@ func (w *writer) lockAndSync(ctx context.Context, b *batch) error {
 		return fmt.Errorf("%s: begin: %w", w.store.Name, err)
 	}
 	c.advance(log)
+	c.storeFetched(fetch)
 	b.session, b.base, b.commit = session, c.commit, nextCommit(c.commit)
 	if knew && had != c.commit {
 		w.pessimistic = pessimisticBatches
@@ -220,11 +227,17 @@ func (w *writer) commitReturned(f *batch) {
 // returns the outcome. The turn is held meanwhile.
 func (w *writer) rerunBatch(b *batch, err error) error {
 	for round := 1; err != nil; round++ {
-		w.cache.clear()
 		if isFinalOutcome(err) {
+			w.cache.clear()
 			return err
 		}
 		class, table := w.classify(err)
+		if class != Transient || round > 1 {
+			// The cache may be wrong. After the first commit of another process it is right:
+			// lockAndSync evicts what that commit changed.
+			w.cache.clear()
+		}
+		w.wantWrites(b)
 		switch {
 		case class == ConnectionLost || round > 4:
 			return Retryable{err}

@@ -23,6 +23,7 @@ type cache struct {
 	commit Commit
 
 	young, old generation
+	contention contention
 }
 
 type generation struct {
@@ -40,9 +41,9 @@ type cacheRef struct {
 	account, sequence string
 }
 
-// clear empties the cache. It keeps the commit, so that advance can find it missing in
-// the history.
-func (c *cache) clear() { *c = cache{commit: c.commit} }
+// clear drops all values. It keeps the commit, so that advance can find it missing in the
+// history.
+func (c *cache) clear() { *c = cache{commit: c.commit, contention: c.contention} }
 
 // advance moves the cache to the newest commit of a log, and evicts what has changed
 // since.
@@ -56,7 +57,7 @@ func (c *cache) advance(log CommitLog) {
 	} else {
 		for _, hashes := range log.Changed {
 			for ; len(hashes) >= 8; hashes = hashes[8:] {
-				c.evict(binary.BigEndian.Uint64(hashes))
+				c.evictChanged(binary.BigEndian.Uint64(hashes))
 			}
 		}
 	}
@@ -74,6 +75,16 @@ func (c *cache) makeRoom(n int) {
 func (c *cache) evict(hash uint64) {
 	c.young.evict(hash)
 	c.old.evict(hash)
+}
+
+// evictChanged removes the value that has a hash, because another process changed it.
+func (c *cache) evictChanged(hash uint64) {
+	for _, g := range []*generation{&c.young, &c.old} {
+		if v, ok := g.byHash[hash]; ok {
+			c.contention.noteEvicted(v)
+			g.evict(hash)
+		}
+	}
 }
 
 func (g *generation) evict(hash uint64) {
@@ -112,14 +123,17 @@ func promote[K comparable, V any](young, old map[K]V, key K, keep func(K, V)) (V
 }
 
 func (c *cache) record(key RecordKey) (RecordState, bool) {
+	c.contention.noteRead(cacheRef{record: key})
 	return promote(c.young.records, c.old.records, key, c.storeRecord)
 }
 
 func (c *cache) account(name string) (Account, bool) {
+	c.contention.noteRead(cacheRef{account: name})
 	return promote(c.young.accounts, c.old.accounts, name, c.storeAccount)
 }
 
 func (c *cache) sequence(name string) (int64, bool) {
+	c.contention.noteRead(cacheRef{sequence: name})
 	return promote(c.young.sequences, c.old.sequences, name, c.storeSequence)
 }
 

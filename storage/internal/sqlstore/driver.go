@@ -21,8 +21,9 @@ type Driver interface {
 	BeginRead(ctx context.Context) (Session, error)
 
 	// BeginWrite begins a transaction that excludes all other writers. It waits for them
-	// until ctx ends. The CommitLog holds the commits after since.
-	BeginWrite(ctx context.Context, since Commit) (Session, CommitLog, error)
+	// until ctx ends. The CommitLog holds the commits after since. BeginWrite adds to fetch
+	// the rows that it names; it names none if the driver keeps no commit log.
+	BeginWrite(ctx context.Context, since Commit, fetch *Fetch) (Session, CommitLog, error)
 
 	// CommitIfNewest writes and commits in a transaction of its own if base is still the
 	// newest commit. It does not wait for other writers. If another commit came first, it

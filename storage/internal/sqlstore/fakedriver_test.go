@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -24,7 +25,10 @@ type fakeDriver struct {
 	mu       sync.Mutex
 	rows     map[string]storage.Record
 	newest   Commit
-	attempts int // commits of batches without a session
+	attempts int      // commits of batches without a session
+	changed  [][]byte // by commits, from the second on
+
+	locks, queries atomic.Int64
 }
 
 // errInterfered is of class Transient.
@@ -46,9 +50,24 @@ func newFakeStore(ids ...string) (*Store, *fakeDriver) {
 
 func (d *fakeDriver) BeginRead(context.Context) (Session, error) { return fakeSession{d}, nil }
 
-func (d *fakeDriver) BeginWrite(_ context.Context, since Commit) (Session, CommitLog, error) {
-	newest, err := d.NewestCommit()
-	return fakeSession{d}, CommitLog{Newest: newest, Found: newest == since}, err
+func (d *fakeDriver) BeginWrite(_ context.Context, since Commit, fetch *Fetch) (Session, CommitLog, error) {
+	d.mu.Lock()
+	for table, keys := range fetch.Records {
+		for _, key := range keys {
+			if r, ok := d.rows[key.ID]; ok {
+				if err := fetch.AddRecord(table, fakeRow{r, true}); err != nil {
+					return nil, CommitLog{}, err
+				}
+			}
+		}
+	}
+	log := CommitLog{Newest: d.newest, Found: since.Number > 0}
+	if log.Found {
+		log.Changed = d.changed[since.Number-1:]
+	}
+	d.mu.Unlock()
+	d.locks.Add(1)
+	return fakeSession{d}, log, nil
 }
 
 func (d *fakeDriver) CommitIfNewest(base, next Commit, w *Writes) error {
@@ -91,13 +110,14 @@ func (s fakeSession) Query(_ context.Context, scan func(Row) error, text string,
 	if !strings.HasSuffix(text, "WHERE merchant = ? AND live = ? AND id = ?") {
 		return errors.ErrUnsupported
 	}
+	s.queries.Add(1)
 	s.mu.Lock()
 	r, ok := s.rows[args[2].(string)]
 	s.mu.Unlock()
 	if !ok {
 		return nil
 	}
-	return scan(fakeRow{r})
+	return scan(fakeRow{r, false})
 }
 
 func (s fakeSession) Write(context.Context, *Writes) error { return errors.ErrUnsupported }
@@ -121,14 +141,21 @@ func (s fakeSession) Commit(next Commit, w *Writes) error {
 			s.rows[row.ID] = row.Record
 		}
 	}
-	s.newest = next
+	s.newest, s.changed = next, append(s.changed, w.Hashes)
 	return nil
 }
 
-type fakeRow struct{ storage.Record }
+type fakeRow struct {
+	storage.Record
+	scoped bool // whether the row has the scope
+}
 
 func (r fakeRow) Scan(...any) error { return errors.ErrUnsupported }
 
 func (r fakeRow) Values() ([]any, error) {
-	return append(append([]any{r.ID, r.Version}, r.Columns...), r.Data), nil
+	v := append(append([]any{r.ID, r.Version}, r.Columns...), r.Data)
+	if r.scoped {
+		v = append(v, r.Scope.Merchant, r.Scope.Live)
+	}
+	return v, nil
 }

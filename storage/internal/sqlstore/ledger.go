@@ -259,12 +259,16 @@ func (t *tx) account(name string) (Account, bool) {
 
 // loadAccounts caches accounts, with one query at most.
 func (t *tx) loadAccounts(names []string) error {
-	t.cache.makeRoom(len(names)) // first, because it may drop cached accounts
-	var unknown []string
-	for _, name := range names {
-		if _, ok := t.account(name); !ok {
-			unknown = append(unknown, name)
+	unknown := t.unknownAccounts(names)
+	if len(unknown) > 0 && t.require != nil && t.store.validText(anyValues(unknown)...) {
+		wanted := wantedValues{}
+		for _, name := range unknown {
+			wanted[cacheRef{account: name}] = nil
 		}
+		if err := t.require(wanted); err != nil {
+			return err
+		}
+		unknown = t.unknownAccounts(names)
 	}
 	if len(unknown) == 0 {
 		return nil
@@ -280,6 +284,26 @@ func (t *tx) loadAccounts(names []string) error {
 		t.cache.storeAccount(b.Account, Account{Balance: b, StoredEntries: b.Entries})
 	}
 	return nil
+}
+
+// unknownAccounts returns those of the accounts that are neither buffered nor cached. The
+// others stay cached until the next call.
+func (t *tx) unknownAccounts(names []string) (unknown []string) {
+	t.cache.makeRoom(len(names)) // first, because it may drop cached accounts
+	for _, name := range names {
+		if _, ok := t.account(name); !ok {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}
+
+func anyValues(texts []string) []any {
+	values := make([]any, len(texts))
+	for i, text := range texts {
+		values[i] = text
+	}
+	return values
 }
 
 // Post implements [storage.Tx]. A refused posting writes nothing. A taken id is
@@ -385,6 +409,12 @@ func (t *tx) updateSequence(name string, next func(current int64) int64) (int64,
 		return 0, t.store.errInvalidText("sequence")
 	}
 	s, ok := t.sequence(name)
+	if !ok && t.require != nil {
+		if err := t.require(wantedValues{{sequence: name}: nil}); err != nil {
+			return 0, err
+		}
+		s, ok = t.sequence(name)
+	}
 	if !ok {
 		err := t.query("read", "sequence", func(row Row) error { return row.Scan(&s.Value) }, t.store.ledger.sequence, name)
 		if err != nil {

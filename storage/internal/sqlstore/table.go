@@ -115,6 +115,9 @@ func (t *Table) nextDueSQL(d *Dialect) string {
 // promoted columns take more than half of the time of a list.
 const columnsWithoutPromoted = "id, version, data"
 
+// Columns returns the columns of a row for [Fetch].AddRecord.
+func (t *Table) Columns() string { return columns(t.Kind, false) }
+
 // columns returns the columns that [DecodeRow] reads. With scoped it leaves out the
 // scope, which the caller knows.
 func columns(k *storage.Kind, scoped bool) string {

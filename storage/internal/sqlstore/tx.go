@@ -29,6 +29,10 @@ type tx struct {
 	skippedCheck bool
 	// retryable says that another run may not meet the error failed.
 	retryable bool
+	// require follows when values are not cached; see [writer.require]. It is nil in a
+	// host's transaction.
+	require  func(wantedValues) error
+	deferred bool // the function runs again in another batch
 }
 
 // findBuffered looks for a key in the write sets. inPrevious says that the previous
@@ -72,6 +76,14 @@ func (t *tx) keyOwner(key string) (RecordKey, bool) {
 func (t *tx) state(table *Table, key RecordKey) (RecordState, error) {
 	if s, ok := t.lookup(key); ok {
 		return s, nil
+	}
+	if t.require != nil && t.store.validText(key.Scope.Merchant, key.ID) {
+		if err := t.require(wantedValues{{record: key}: table}); err != nil {
+			return RecordState{}, err
+		}
+		if s, ok := t.lookup(key); ok {
+			return s, nil
+		}
 	}
 	r, err := t.readTx.Get(table.Kind, key.Scope, key.ID)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {

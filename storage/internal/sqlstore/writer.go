@@ -28,6 +28,11 @@ import (
 // the writer drops the batch's writes and runs its functions again, pessimistically: in a
 // transaction that holds the lock from the beginning.
 //
+// A batch that takes the lock first fetches, in the same round trip, the values that other
+// processes change often and those for which calls wait (see fetch.go). A function that
+// needs another value leaves the batch, so that no process waits for the round trip of its
+// read (see defer.go).
+//
 // While a server commits a batch, the next one runs on top of its writes, and is
 // committed after it. If the first fails, the next runs again. This gains nothing where
 // this process does the work of the commit; see [Dialect] and docs/performance.md.
@@ -49,9 +54,10 @@ type writer struct {
 	open        *batch // accepts further calls
 	committing  *batch // its commit is running, or its outcome was not processed yet
 	cache       cache
-	callWrites  writeSet    // of the running call, reused
-	spareSets   []*writeSet // of ended batches, for reuse
-	pessimistic int         // how many of the next batches take the lock before they run
+	callWrites  writeSet     // of the running call, reused
+	spareSets   []*writeSet  // of ended batches, for reuse
+	pessimistic int          // how many of the next batches take the lock before they run
+	wanted      wantedValues // that the next lock fetches
 }
 
 // call is a call of Update.
@@ -65,6 +71,12 @@ type call struct {
 
 	signals   chan signal
 	rerunDone chan struct{} // receives after each rerun
+
+	// mayDefer says that the call leaves its batch if it needs a value that is not cached.
+	mayDefer  bool
+	deferred  bool   // the call has left its batch, and joins a later one
+	deferrals int    // how often
+	left      *batch // the batch that the call left last
 
 	checkTables  map[string]bool
 	writeThrough bool
@@ -142,14 +154,17 @@ func Pause(ctx context.Context, n int) error {
 
 // runInBatch joins a batch, runs the call, and waits for the outcome.
 func (w *writer) runInBatch(c *call) error {
-	if err := w.acquireTurn(c); err != nil {
-		return err
+	for ran := false; !ran || c.deferred; ran = true {
+		c.deferred = false
+		if err := w.acquireTurn(c); err != nil {
+			return err
+		}
+		if err := w.joinBatch(c); err != nil {
+			w.passTurn()
+			return err
+		}
+		w.runFirst(c)
 	}
-	if err := w.joinBatch(c); err != nil {
-		w.passTurn()
-		return err
-	}
-	w.runFirst(c)
 	for !c.finished && <-c.signals == rerunRequested {
 		w.runAgain(c)
 	}
@@ -162,12 +177,14 @@ func (w *writer) runInBatch(c *call) error {
 // runFirst runs a call's function and passes the turn on, even if the function panics.
 func (w *writer) runFirst(c *call) {
 	defer w.passTurn()
+	c.mayDefer = w.store.KeepsCommitLog && !c.singleCall && c.deferrals < maxDeferrals
 	w.runCall(c)
 }
 
 // runAgain runs a call's function once more, when its batch runs again.
 func (w *writer) runAgain(c *call) {
 	defer func() { c.rerunDone <- struct{}{} }()
+	c.mayDefer = false
 	w.runCall(c)
 }
 
@@ -196,6 +213,10 @@ func (w *writer) runCall(c *call) {
 		c.err = c.fn(t)
 	}
 	returned = true
+	if t.deferred && c.ctx.Err() == nil {
+		w.leaveBatch(c)
+		return
+	}
 	if c.err == nil && t.failed == nil && c.ctx.Err() == nil {
 		if t.mergeIntoBatch() == nil {
 			return
@@ -226,5 +247,8 @@ func (w *writer) newTx(c *call) *tx {
 		checkTables: c.checkTables, writeThrough: c.writeThrough,
 	}
 	t.flushBuffered, t.onFailure = t.flushKind, t.transactionFailed
+	if w.store.KeepsCommitLog {
+		t.require = func(values wantedValues) error { return w.require(t, c, values) }
+	}
 	return t
 }

@@ -95,7 +95,7 @@ func (rt *router) toAPIError(r *request, err error) *api.Error {
 	shown, level := errInternal, slog.LevelError
 	switch {
 	case errors.As(err, &panicked):
-		return errInternal // recoverPanic has logged it
+		return errInternal // renderRecovered has logged it
 	case errors.As(err, &refusal) && statusOfType[refusal.Type] != 0:
 		if statusOf(refusal) < http.StatusInternalServerError {
 			return refusal
@@ -160,7 +160,7 @@ func (rt *router) errorPage(r *request, status int, refusal *api.Error) *respons
 	if r.route == nil || r.route.errorPage == nil {
 		return nil
 	}
-	page, err := rt.recoverPanic(r, func() (any, error) { return r.route.errorPage(r, status, refusal) })
+	page, err := rt.renderRecovered(r, func() (any, error) { return r.route.errorPage(r, status, refusal) })
 	if err != nil {
 		rt.log.ErrorContext(r.Context(), "refusal could not be rendered",
 			"request_id", r.caller.RequestID, "error", err)
@@ -185,14 +185,14 @@ func retryAfter(e *api.Error, status int) int64 {
 	return 0
 }
 
-// panicError is the error that recoverPanic makes of a panic.
+// panicError is the error that renderRecovered makes of a panic.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("httpapi: panic: %v", e.value) }
 
-// recoverPanic runs fn and renders its result. It turns a panic into an error, except
+// renderRecovered runs fn and renders its result. It turns a panic into an error, except
 // http.ErrAbortHandler, by which a handler closes the connection.
-func (rt *router) recoverPanic(r *request, fn func() (any, error)) (answer *response, err error) {
+func (rt *router) renderRecovered(r *request, fn func() (any, error)) (answer *response, err error) {
 	defer func() {
 		p := recover()
 		if p == nil {

@@ -73,7 +73,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r.caller.Replayed = &r.replayed
 	late := rt.startHardTimeout(w, hr, r.caller.RequestID)
 
-	answer, err := rt.recoverPanic(r, func() (any, error) { return rt.serve(r) })
+	answer, err := rt.renderRecovered(r, func() (any, error) { return rt.serve(r) })
 	if err != nil {
 		answer = rt.errorResponse(r, err)
 	}

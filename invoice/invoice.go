@@ -175,8 +175,8 @@ func (r *record) setLines(lines []Line) error {
 	return r.total()
 }
 
-// enter moves the invoice to another status. It fails, and changes nothing, if the state machine
-// has no such transition.
+// enter moves the invoice to another status. Paid and Void leave nothing due. It fails, and
+// changes nothing, if the state machine has no such transition.
 func (r *record) enter(to Status) error {
 	if !slices.Contains(transitions[to], r.Status) {
 		return fmt.Errorf("invoice: an invoice that is %s cannot become %s", r.Status, to)

@@ -108,7 +108,6 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 					return err
 				}
 				o.Value.OutOfBandMethod = &p.PaymentMethod
-				s.fillDerived(&o.Value)
 				return s.markPaid(tx, o, nil, payer{phone: p.Phone})
 			})
 		}
@@ -274,7 +273,7 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 // amount due was zero. The receipt goes to the payer when the invoice has no phone number.
 func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], paymentID *string, p payer) error {
 	r := &o.Value
-	r.AmountPaid += r.AmountDue
+	r.AmountPaid += r.AmountDue // before enter, after which nothing is due
 	if err := r.enter(Paid); err != nil {
 		return err
 	}

@@ -41,8 +41,8 @@ type outgoing struct {
 	now      time.Time
 	// reserved says that the fan-out reserved room to wait in the limiter.
 	reserved bool
-	// partlyStored is set if the delivery is not stored yet; its first outcome inserts it.
-	partlyStored *partlyStored
+	// unstoredOf is its event, if the delivery is not stored yet; its first outcome inserts it.
+	unstoredOf *partlyStored
 	// stopRenewal stops renewing the lease of a delivery that the fan-out stored. What is left of
 	// the lease covers the write of the outcome.
 	stopRenewal func()
@@ -66,7 +66,7 @@ func (s *Service) attemptFirst(ctx context.Context, m *outgoing) (err error) {
 		if m.stopRenewal != nil {
 			m.stopRenewal()
 		}
-		if p := m.partlyStored; p != nil && p.firstOutcomeWritten(written) {
+		if p := m.unstoredOf; p != nil && p.firstAttemptOver(written) {
 			err = s.inBatch(m.caller, func(tx *engine.Tx, _ map[string]bool) error { return s.events.FinishRest(tx, p.fanout) })
 		}
 	}()
@@ -231,7 +231,7 @@ type outcome struct {
 // writeOutcome writes the outcome of a delivery, and what it says about the endpoint.
 func (s *Service) writeOutcome(m *outgoing, o outcome) error {
 	err := s.inBatch(m.caller, func(tx *engine.Tx, notFailing map[string]bool) error { return s.writeOutcomeTx(tx, m, o, notFailing) })
-	if m.partlyStored != nil && errors.Is(err, storage.ErrExists) {
+	if m.unstoredOf != nil && errors.Is(err, storage.ErrExists) {
 		return nil // another worker has fanned the event out again, and made the delivery
 	}
 	return err
@@ -250,7 +250,7 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, notFai
 		tx.WakeAfter(s.deliveries.Kind(), out.wait)
 	}
 	put := s.deliveries.Replace
-	if m.partlyStored != nil {
+	if m.unstoredOf != nil {
 		put = s.insert
 	}
 	if err := put(tx, &o); err != nil {

@@ -76,13 +76,14 @@ func (s *Service) fanOutClaimed(ctx context.Context, claimed storage.Record) err
 // each inserts it. These deliveries share the partlyStored.
 type partlyStored struct {
 	fanout      *event.Fanout
-	unstored    atomic.Int32 // deliveries without a first outcome
+	unstored    atomic.Int32 // deliveries whose first attempt is not over
 	writeFailed atomic.Bool  // whether the write of an outcome failed
 }
 
-// firstOutcomeWritten notes that a delivery has its first outcome, and whether that is written. The last one stops the renewal of the event's lease. It reports whether
-// all deliveries are stored now, so that the caller calls FinishRest.
-func (p *partlyStored) firstOutcomeWritten(written bool) (allStored bool) {
+// firstAttemptOver notes that the first attempt of a delivery is over, and whether its outcome is
+// written. The last one stops the renewal of the event's lease. It reports whether all deliveries
+// are stored now, so that the caller calls FinishRest.
+func (p *partlyStored) firstAttemptOver(written bool) (allStored bool) {
 	if !written {
 		p.writeFailed.Store(true)
 	}
@@ -201,7 +202,7 @@ func (s *fanoutTx) start(tx *engine.Tx, m *outgoing, partly *partlyStored) (star
 	}
 	tx.OnRollback(func() { limiter.freeRoom(d.Endpoint) })
 	if healthy {
-		m.partlyStored = partly
+		m.unstoredOf = partly
 		partly.unstored.Add(1)
 		return true, 0, nil
 	}

@@ -78,8 +78,8 @@ func (s *Service) job(f *flow, object string, kind *storage.Kind) work.Job {
 }
 
 // begin claims due orders and begins an attempt of each, in one transaction. The rest of the
-// work calls the provider and books the result. The records are leased meanwhile: they stay
-// due, and another worker takes them over if this process dies.
+// work calls the provider and books the result. This claim takes no leases; Begin takes them, in
+// Order.NewCall: the records stay due, and another worker takes them over if this process dies.
 func (s *Service) begin(ctx context.Context, f *flow, object string, kind *storage.Kind, c storage.Claim) (begun []work.Begun, err error) {
 	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 		claimed, err := tx.Claim(kind, c)

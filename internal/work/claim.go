@@ -35,7 +35,7 @@ type fairScheduler struct {
 	// waiting are the merchants whose turn is to come. The next scan begins at scanFrom.
 	waiting  []string
 	scanFrom string
-	// lastClock is the merchant whose test clock the last such claim used.
+	// lastClock is the merchant whose test clock the last claim by test clocks used.
 	lastClock string
 }
 
@@ -283,11 +283,11 @@ func (t *fairScheduler) skip(merchants []string) {
 }
 
 // claimed notes the records of a claim, and whether more was due.
-func (t *fairScheduler) claimed(batch int, c *storage.Claim, byClocks bool, records []storage.Record, more bool) {
+func (t *fairScheduler) claimed(batch int, c *storage.Claim, byTestClocks bool, records []storage.Record, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case byClocks:
+	case byTestClocks:
 		if len(records) > 0 {
 			t.lastClock = records[len(records)-1].Scope.Merchant
 		}

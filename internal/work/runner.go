@@ -42,7 +42,7 @@ type Job struct {
 	// once, so a slow one blocks no other.
 	RunOne func(ctx context.Context, record storage.Record) error
 	// BeginInTx, set together with RunOne, claims due records and begins the work on them in one
-	// transaction, which leases them. When it fails, the runner claims the records with a lease
+	// transaction. The claim takes no leases: the job takes them. When it fails, the runner claims the records with a lease
 	// and gives them to RunOne.
 	BeginInTx func(ctx context.Context, c storage.Claim) ([]Begun, error)
 }

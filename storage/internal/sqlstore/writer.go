@@ -21,7 +21,7 @@ import (
 // function, in its own goroutine. Writes stay in memory (see writeset.go). Reads by id
 // come from there or from the cache (see cache.go), so a function rarely waits for the
 // database. The batch is committed when it is full or no call waits for the turn (see
-// batch.go). It then takes few statements for each table.
+// passTurn). It then takes few statements for each table.
 //
 // A batch is optimistic: until it queries the database it needs no transaction. Its
 // commit names the commit that it is based on. If another process has committed since,
@@ -152,7 +152,7 @@ func Pause(ctx context.Context, n int) error {
 	}
 }
 
-// runInBatch joins a batch, runs the call, and waits for the outcome.
+// runInBatch joins a batch, runs the call, and waits for the outcome. passTurn commits the batch.
 func (w *writer) runInBatch(c *call) error {
 	for ran := false; !ran || c.deferred; ran = true {
 		c.deferred = false

@@ -46,16 +46,14 @@ const scanSize = 256
 // clocks. It returns the number of records. lookFirst says that probably nothing is due by the
 // real clock, so it looks before it claims: a claim excludes all other writers, a look does not.
 func (r *Runner) claimOnce(ctx context.Context, q *queue, lookFirst bool) (int, error) {
-	n, turn, err := 0, false, error(nil)
-	due := true
+	var n int
+	var err error
+	again := true
 	if lookFirst {
-		due, err = r.isDue(ctx, q)
+		again, err = r.isDue(ctx, q)
 	}
-	if due {
-		n, turn, err = r.claimBatch(ctx, q, nil)
-	}
-	for n == 0 && turn && err == nil { // the claim by turns found nothing
-		n, turn, err = r.claimBatch(ctx, q, nil)
+	for n == 0 && again && err == nil { // again after a claim by turns that found nothing
+		n, again, err = r.claimBatch(ctx, q, nil)
 	}
 	if err != nil || r.Clocks == nil || q.live || q.Kind.OneQueue {
 		return n, err

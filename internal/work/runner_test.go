@@ -105,6 +105,15 @@ func (w *works) count() int {
 	return len(w.ran)
 }
 
+// wantRan compares how many records have run, once no goroutine has anything left to do.
+func (w *works) wantRan(t *testing.T, want int, when string) {
+	t.Helper()
+	synctest.Wait()
+	if got := w.count(); got != want {
+		t.Errorf("%d %s, want %d", got, when, want)
+	}
+}
+
 func (w *works) drain(t *testing.T) {
 	t.Helper()
 	must.Do(t, w.Drain(t.Context()))
@@ -169,27 +178,15 @@ func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
 		w.add(t, storage.Scope{}, "soon", time.Now().Add(90*time.Second))
 		w.Start(t.Context())
 		w.Start(t.Context())
-		synctest.Wait()
-		if got := w.count(); got != 1 {
-			t.Errorf("%d ran at once", got)
-		}
+		w.wantRan(t, 1, "ran at once")
 		time.Sleep(89 * time.Second)
-		synctest.Wait()
-		if got := w.count(); got != 1 {
-			t.Errorf("%d ran too early", got)
-		}
+		w.wantRan(t, 1, "ran too early")
 		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if got := w.count(); got != 2 {
-			t.Errorf("%d ran when due", got)
-		}
+		w.wantRan(t, 2, "ran when due")
 		// A wake-up does not wait for the poll.
 		w.add(t, storage.Scope{}, "woken", time.Now())
 		w.Wake(tasks.Kind(), storage.Scope{}, time.Time{})
-		synctest.Wait()
-		if got := w.count(); got != 3 {
-			t.Errorf("%d ran after the wake-up", got)
-		}
+		w.wantRan(t, 3, "ran after the wake-up")
 		for range 2 {
 			if err := w.Stop(t.Context()); err != nil {
 				t.Error(err)
@@ -290,10 +287,7 @@ func TestStartAfterTheContextHasEnded(t *testing.T) {
 		synctest.Wait()
 		w.add(t, storage.Scope{}, "a", time.Now())
 		w.Start(t.Context())
-		synctest.Wait()
-		if got := w.count(); got != 1 {
-			t.Errorf("%d ran after the second Start", got)
-		}
+		w.wantRan(t, 1, "ran after the second Start")
 		if err := w.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -333,16 +327,10 @@ func TestStoreFailureDelaysWork(t *testing.T) {
 			t.Errorf("Drain: got %v", err)
 		}
 		w.Start(t.Context())
-		synctest.Wait()
-		if got := w.count(); got != 0 {
-			t.Errorf("%d ran without a claim", got)
-		}
+		w.wantRan(t, 0, "ran without a claim")
 		broken.fail.Store(false)
 		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if got := w.count(); got != 1 {
-			t.Errorf("%d ran when the store was well again", got)
-		}
+		w.wantRan(t, 1, "ran when the store was well again")
 		must.Do(t, w.store.Close())
 		time.Sleep(2 * time.Second)
 		if err := w.Stop(t.Context()); err != nil {
@@ -370,15 +358,9 @@ func TestIdleWorkerOnlyLooks(t *testing.T) {
 		}
 		w.add(t, storage.Scope{}, "a", time.Now().Add(5*time.Second)) // another process adds it
 		time.Sleep(4 * time.Second)
-		synctest.Wait()
-		if got := w.count(); got != 0 {
-			t.Errorf("%d ran before the time", got)
-		}
+		w.wantRan(t, 0, "ran before the time")
 		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if got := w.count(); got != 1 {
-			t.Errorf("%d ran, want 1", got)
-		}
+		w.wantRan(t, 1, "ran")
 		must.Do(t, w.Stop(t.Context()))
 	})
 }
@@ -466,10 +448,7 @@ func TestSlowRecordHoldsUpNoOther(t *testing.T) {
 			w.add(t, storage.Scope{}, fmt.Sprint("t", i), now.Add(-time.Minute))
 		}
 		w.Start(t.Context())
-		synctest.Wait()
-		if got := w.count(); got != 21 {
-			t.Errorf("%d were begun", got)
-		}
+		w.wantRan(t, 21, "were begun")
 		if most.Load() > 3 {
 			t.Errorf("%d were worked on at a time", most.Load())
 		}

@@ -60,8 +60,8 @@ func BenchmarkDisbursement(b *testing.B) {
 			now := ours.store.Stats()
 			slices.Sort(together)
 			slices.Sort(apart)
-			b.ReportMetric(median(each), "ns/op")
-			b.ReportMetric(median(shares), "of-limit")
+			b.ReportMetric(httpload.Median(each), "ns/op")
+			b.ReportMetric(httpload.Median(shares), "of-limit")
 			b.ReportMetric(float64(now.Updates-before.Updates)/float64(now.Commits-before.Commits), "group")
 			b.ReportMetric(float64(httpload.Percentile(together, 99).Microseconds())/1000, "p99-ms")
 			b.ReportMetric(float64(httpload.Percentile(together, 50))/float64(httpload.Percentile(apart, 50)), "p50-of-alone")
@@ -70,12 +70,6 @@ func BenchmarkDisbursement(b *testing.B) {
 			b.ReportMetric(float64(load.Microseconds())/float64(turns*share), "load-us/op")
 		})
 	}
-}
-
-// median is the middle one of what was measured.
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
 }
 
 // desk is a server as a host runs it, over a database in which a merchant has money,

@@ -65,6 +65,12 @@ func Percentile(durations []time.Duration, percent int) time.Duration {
 	return durations[(len(durations)-1)*percent/100]
 }
 
+// Median returns the middle one of the measurements, and sorts them.
+func Median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
 // Run starts a child process that sends the requests, and returns its measurements. An
 // answer other than 200 is an error.
 func Run(ctx context.Context, l Load) (Load, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -31,8 +32,8 @@ func BenchmarkDistance(b *testing.B) {
 				each = append(each, life)
 				ofNear = append(ofNear, near.live(b, near.load(connections, share), open).each()/life)
 			}
-			b.ReportMetric(median(each), "ns/op")
-			b.ReportMetric(median(ofNear), "of-near")
+			b.ReportMetric(httpload.Median(each), "ns/op")
+			b.ReportMetric(httpload.Median(ofNear), "of-near")
 		})
 	}
 }

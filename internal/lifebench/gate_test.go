@@ -3,7 +3,6 @@ package lifebench
 import (
 	"context"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -107,10 +106,4 @@ func (g *gate) end(lives int) {
 		close(g.done)
 		g.done = nil
 	}
-}
-
-// percentile returns the time within which so many percent of the requests were answered.
-func percentile(took []time.Duration, percent int) time.Duration {
-	slices.Sort(took)
-	return took[(len(took)-1)*percent/100]
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments/internal/httpload"
 )
@@ -23,8 +24,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// median returns the middle one of the measurements.
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
+// reportRequests reports how long the requests took, and what each life cost in commits and in
+// microseconds of processor time.
+func reportRequests(b *testing.B, took []time.Duration, commits, cpu float64) {
+	b.Helper()
+	slices.Sort(took)
+	b.ReportMetric(commits, "commits/op")
+	b.ReportMetric(float64(httpload.Percentile(took, 50).Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(httpload.Percentile(took, 99).Microseconds())/1000, "p99-ms")
+	b.ReportMetric(cpu, "cpu-us/op")
 }

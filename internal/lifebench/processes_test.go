@@ -64,9 +64,9 @@ func benchmarkProcesses(b *testing.B, m *merchants, processes int) {
 		ofOne = append(ofOne, warm/one)
 		ofWarm = append(ofWarm, cold/warm)
 	}
-	b.ReportMetric(median(each), "ns/op")
-	b.ReportMetric(median(ofOne), "of-one")
-	b.ReportMetric(median(ofWarm), "cold-of-warm")
+	b.ReportMetric(httpload.Median(each), "ns/op")
+	b.ReportMetric(httpload.Median(ofOne), "of-one")
+	b.ReportMetric(httpload.Median(ofWarm), "cold-of-warm")
 }
 
 // rates starts so many processes, and returns the transfers per second that they answer together:

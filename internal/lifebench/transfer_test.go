@@ -110,15 +110,12 @@ func benchmarkTransfer(b *testing.B, ours *server, limit *bareTransfers, thin *t
 	}
 	commits = ours.commits() - commits
 	total := float64(turns * share)
-	b.ReportMetric(median(each), "ns/op")
-	b.ReportMetric(median(ofBare), "of-bare")
-	b.ReportMetric(median(ofThin), "of-thin")
-	b.ReportMetric(median(posts), "posts/s")
+	b.ReportMetric(httpload.Median(each), "ns/op")
+	b.ReportMetric(httpload.Median(ofBare), "of-bare")
+	b.ReportMetric(httpload.Median(ofThin), "of-thin")
+	b.ReportMetric(httpload.Median(posts), "posts/s")
 	b.ReportMetric(float64(peak), "backlog")
-	b.ReportMetric(float64(commits)/total, "commits/op")
-	b.ReportMetric(float64(percentile(took, 50).Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(percentile(took, 99).Microseconds())/1000, "p99-ms")
-	b.ReportMetric(float64(cpu.Microseconds())/total, "cpu-us/op")
+	reportRequests(b, took, float64(commits)/total, float64(cpu.Microseconds())/total)
 	b.ReportMetric(float64(bareCPU.Microseconds())/total, "bare-cpu-us/op")
 }
 

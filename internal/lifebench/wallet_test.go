@@ -55,10 +55,7 @@ func benchmarkWallet(b *testing.B, ours *server, thin *thinServer, connections i
 	}
 	total := float64(turns * share)
 	commits = ours.commits() - commits
-	b.ReportMetric(median(each), "ns/op")
-	b.ReportMetric(median(ofThin), "of-thin")
-	b.ReportMetric(float64(commits)/total, "commits/op")
-	b.ReportMetric(float64(percentile(took, 50).Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(percentile(took, 99).Microseconds())/1000, "p99-ms")
-	b.ReportMetric(float64(cpu.Microseconds())/total, "cpu-us/op")
+	b.ReportMetric(httpload.Median(each), "ns/op")
+	b.ReportMetric(httpload.Median(ofThin), "of-thin")
+	reportRequests(b, took, float64(commits)/total, float64(cpu.Microseconds())/total)
 }

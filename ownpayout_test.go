@@ -107,7 +107,7 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 		received := len(inbox.Events())
 		inHost(t, s, db, commit, do).Wake()
 		s.Work()
-		// Whoever is told of what the service does is told of this, too.
+		// The observer of the service is told of this, too.
 		if n := int64(len(inbox.Events()) - received); n < 6 || told.Load()-heard != n {
 			t.Errorf("a subscriber was told of %d events, an endpoint of %d", told.Load()-heard, n)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
-// Whoever has one address of IPv6 has as many as there are in its network of 64
+// A client with one address of IPv6 has as many as there are in its network of 64
 // bits: they are one client, or the limit on tries were none.
 func TestClientsCountByNetwork(t *testing.T) {
 	for address, want := range map[string]string{

@@ -274,7 +274,7 @@ func TestIsolationMatrix(t *testing.T) {
 		}
 	}
 
-	// Nobody else lists anything of it, and nothing of it was changed.
+	// No other caller lists anything of it, and nothing of it was changed.
 	for name, other := range others {
 		for path, text := range lists(t, other, table) {
 			for _, ids := range owned {

@@ -178,7 +178,7 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 		}
 		testkit.WantCode(t, name+" of nothing", do[name]("inv_1"), api.ResourceMissing)
 	}
-	// Nobody can be told of an invoice without an address, and nothing is collected of
+	// An invoice without an address has no one to tell, and nothing is collected of
 	// one without lines.
 	testkit.WantCode(t, "send to nobody", testkit.Err(s.Invoices.Send(ctx, s.Caller, s.openInvoice(invoice.Fields{}).ID)), api.InvoiceNoRecipient)
 	testkit.WantCode(t, "finalize nothing", testkit.Err(s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)), api.InvoiceNoLines)

@@ -22,7 +22,7 @@ import (
 // Where the encoding is this program's, the object's JSON goes out as it is stored. All
 // other documents are decoded, and get their stamp when they are next replaced: those of
 // other releases, those with members that this program does not know, and those without a
-// stamp. Whoever edits a document in the database removes its stamp. An edit that changes
+// stamp. An edit of a document in the database must remove its stamp. An edit that changes
 // the length is noticed without that.
 type stamp struct {
 	head  []byte       // the document up to the first length

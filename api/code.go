@@ -104,6 +104,22 @@ const (
 	PaymentFailed            Code = "payment_failed"
 )
 
+// Codes of payments from a phone.
+const (
+	// PaymentInProgress: a payment under way holds the last use of a QR code, or the invoice.
+	PaymentInProgress     Code = "payment_in_progress"
+	PaymentNotCancellable Code = "payment_not_cancellable"
+	// PaymentNotConfirmable: the provider asks for no code.
+	PaymentNotConfirmable Code = "payment_not_confirmable"
+	// PaymentNotSettleable: the payment that the test helper should settle has ended, or is from
+	// a wallet.
+	PaymentNotSettleable Code = "payment_not_settleable"
+	// TooManyPrompts: the payer's phone was asked too often to approve a payment.
+	TooManyPrompts Code = "too_many_prompts"
+	// WalletLimitExceeded: the money would take a wallet above the limits of its tier.
+	WalletLimitExceeded Code = "wallet_limit_exceeded"
+)
+
 // Codes of refunds.
 const (
 	// PaymentNotRefundable: the payment took no money through this service, so it cannot be
@@ -148,8 +164,10 @@ var types = map[Code]ErrorType{
 	SubagentNotPayable:      Payment,
 	OTPVerificationRequired: Payment,
 	PaymentFailed:           Payment,
+	WalletLimitExceeded:     Payment,
 
 	RateLimited:         RateLimit,
+	TooManyPrompts:      RateLimit,
 	OTPAttemptsExceeded: RateLimit,
 
 	InternalError: Fault,

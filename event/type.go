@@ -5,15 +5,16 @@ import "strings"
 // Type is the type of an event, such as "payment.succeeded".
 type Type string
 
-// Constants for types. The library records all of these but payment.pending and payment.failed,
-// which only a host records. The library also records payout.* and disbursement.*, named after
-// their statuses, but payout.completed for succeeded and payout.canceled for cancelled. [Types]
-// returns all types.
+// Constants for types. The library records all of these. It also records payout.* and
+// disbursement.*, named after their statuses, but payout.completed for succeeded and
+// payout.canceled for cancelled. [Types] returns all types.
 const (
-	PaymentCreated   Type = "payment.created"
-	PaymentPending   Type = "payment.pending"
-	PaymentSucceeded Type = "payment.succeeded"
-	PaymentFailed    Type = "payment.failed"
+	PaymentCreated    Type = "payment.created"
+	PaymentPending    Type = "payment.pending"
+	PaymentProcessing Type = "payment.processing"
+	PaymentSucceeded  Type = "payment.succeeded"
+	PaymentFailed     Type = "payment.failed"
+	PaymentCanceled   Type = "payment.canceled"
 
 	InvoiceCreated             Type = "invoice.created"
 	InvoiceUpdated             Type = "invoice.updated"

@@ -55,6 +55,10 @@ var (
 		api.PayoutNotCancellable:       http.StatusConflict,
 		api.DisbursementNotCancellable: http.StatusConflict,
 		api.TransferSettled:            http.StatusConflict,
+		api.PaymentInProgress:          http.StatusConflict,
+		api.PaymentNotCancellable:      http.StatusConflict,
+		api.PaymentNotConfirmable:      http.StatusConflict,
+		api.PaymentNotSettleable:       http.StatusConflict,
 		api.PaymentNotRefundable:       http.StatusConflict,
 		api.PaymentRefunded:            http.StatusConflict,
 

@@ -1,6 +1,9 @@
 package provider
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Charger takes money from a customer's payment method. The host implements it for its provider.
 // Package provider/chargertest is a test suite for this contract and for that of [RefundRail].
@@ -20,15 +23,37 @@ type Charger interface {
 	ChargeStatus(ctx context.Context, c Charge) (Result, error)
 }
 
-// Charge is money that is taken from a customer.
+// Charge is money that is taken from a customer: from a mobile-money account, whose holder
+// approves the charge on the phone, or from a payment method that the host has on file.
 type Charge struct {
 	Order
-	// PaymentMethod is the caller's, as it came; may be empty.
+	// Phone is the payer's number, +233XXXXXXXXX, and Network its mobile-money network, such as
+	// "mtn". Both are empty for a charge of a PaymentMethod.
+	Phone, Network string
+	// Email is the payer's; empty if unknown.
+	Email string
+	// PaymentMethod is the caller's, as it came. It is empty for a charge of a Phone, and may be
+	// empty otherwise.
 	PaymentMethod string
+	// Description says what is paid for; may be empty.
+	Description string
 	// OffSession says that the customer is not there to confirm.
 	OffSession bool
+	// Deadline is the time until which an answer is wanted; zero for none. It follows the
+	// merchant's clock. A charge without an answer stays in progress after it.
+	Deadline time.Time
 	// Invoice and Number name what is paid, Customer who pays (may be empty).
 	Invoice, Number, Customer string
+}
+
+// ChargeConfirmer is an optional interface of a [Charger] whose provider asks some payers for a
+// code, such as Telecel's voucher code. A charge that waits for the code is InProgress with
+// NeedsCode.
+type ChargeConfirmer interface {
+	// ConfirmCharge passes on the code that the payer has got. An answer that is InProgress with
+	// NeedsCode means that the code was wrong and another may be tried. The promises of Charge
+	// hold: an error means that the outcome is unknown.
+	ConfirmCharge(ctx context.Context, c Charge, code string) (Result, error)
 }
 
 // RefundRail is an optional interface of a [Charger]: it gives back money that the Charger took.
@@ -55,9 +80,11 @@ type RefundRail interface {
 // exceed it.
 type Refund struct {
 	Order
-	// Charge is the id of the charge, att_…, whose money is given back.
+	// Charge is the id of the charge, pay_… or att_…, whose money is given back.
 	Charge string
-	// PaymentMethod is as the charge had it; "default" when it had none.
+	// Phone and Network are as the charge had them.
+	Phone, Network string
+	// PaymentMethod is as the charge had it; "default" when it had neither that nor a Phone.
 	PaymentMethod string
 	// Payment and Invoice name what is given back; Invoice may be empty.
 	Payment, Invoice string

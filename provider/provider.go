@@ -23,8 +23,9 @@ var ErrContradicted = errors.New("payments: the provider contradicts what it rep
 
 // Order is what transfers, charges and refunds have in common.
 type Order struct {
-	// ID is the library's id of the order: po_… (payout or disbursement), att_… (charge) or re_…
-	// (refund). Submit it to the provider as the order's unique reference. It is empty in Check.
+	// ID is the library's id of the order: po_… (payout or disbursement), pay_… (charge of a
+	// phone), att_… (other charge) or re_… (refund). Submit it to the provider as the order's unique
+	// reference. It is empty in Check.
 	ID   string
 	Live bool
 	// Amount is in pesewas, without the library's fee.
@@ -66,8 +67,17 @@ type Result struct {
 	// Reason says why the provider refused the order. The merchant sees its text.
 	Reason Refusal
 	// PollAfter is how long to wait before the library asks again about an order in progress. Zero
-	// means the library's own schedule.
+	// means the library's own schedule. With a refused charge of a phone it says that the provider
+	// may yet report the opposite: the library asks once more, and lists a contradiction.
 	PollAfter time.Duration
+	// Prompt tells the payer of a charge in progress what to do, in at most 500 bytes; may be empty.
+	Prompt string
+	// NeedsCode says that a charge in progress waits for a code that the payer got; see
+	// [ChargeConfirmer].
+	NeedsCode bool
+	// ProviderFee is the provider's own fee for a charge that is paid, in pesewas; 0 if unknown. The
+	// library shows it in OrderInfo and books nothing for it.
+	ProviderFee int64
 	// Network is the mobile-money network that took the money of a charge, as "mtn"; may
 	// be empty.
 	Network string

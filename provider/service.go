@@ -61,8 +61,9 @@ type ListParams struct {
 type OrderInfo struct {
 	ID   string
 	Flow Flow
-	// Object is "payout", "disbursement", "refund" or "invoice", and Record the id of that
-	// object. Record is the same as ID, except for a charge, whose Record is the invoice's id.
+	// Object is "payout", "disbursement", "refund", "payment" or "invoice", and Record the id of
+	// that object. Record is the same as ID, except for a charge att_…, whose Record is the
+	// invoice's id.
 	Object, Record string
 	Merchant       string
 	Live           bool
@@ -75,8 +76,10 @@ type OrderInfo struct {
 	// now paid". It is empty for a stuck order.
 	Contradiction string
 	// Attempts counts as in [Order].
-	Attempts  int
-	CreatedAt time.Time
+	Attempts int
+	// ProviderFee is the provider's own fee in pesewas, as far as it told one.
+	ProviderFee int64
+	CreatedAt   time.Time
 	// SubmittedAt is when the order was first submitted; zero if it never was.
 	SubmittedAt time.Time
 }

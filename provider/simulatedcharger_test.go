@@ -12,7 +12,7 @@ import (
 func phoneCharge(phone string) provider.Charge {
 	now := time.Now()
 	return provider.Charge{
-		Order: provider.Order{ID: "pay_1", Amount: 1250, CreatedAt: now, SubmittedAt: now, Now: now, Attempts: 1},
+		Order: provider.Order{ID: "pay_1", Amount: 1250, CreatedAt: now.Add(-time.Minute), SubmittedAt: now, Now: now, Attempts: 1},
 		Phone: phone, Network: "mtn", Deadline: now.Add(10 * time.Minute),
 	}
 }
@@ -72,17 +72,23 @@ func TestSimulatedChargeWaits(t *testing.T) {
 func TestSimulatedChargeByPhoneOrMethod(t *testing.T) {
 	for _, c := range []struct {
 		phone, method string
-		want          provider.Outcome
+		want, back    provider.Outcome
 	}{
-		{"", "pm_fail_0001", provider.Refused},
-		{"", "pm_0901", provider.Paid},
-		{"", "", provider.Paid},
-		{"+233241234567", "pm_fail_1", provider.Paid},
-		{"+233241230901", "pm_1", provider.Refused},
+		{"", "pm_fail_0001", provider.Refused, provider.Paid},
+		{"", "pm_0901", provider.Paid, provider.Paid},
+		{"", "", provider.Paid, provider.Paid},
+		{"", "pm_refund_slow_0911", provider.Paid, provider.InProgress},
+		{"+233241234567", "pm_fail_1", provider.Paid, provider.Paid},
+		{"+233241234567", "pm_refund_fail_1", provider.Paid, provider.Paid},
+		{"+233241230901", "pm_1", provider.Refused, provider.Paid},
+		{"+233241230911", "pm_1", provider.Paid, provider.Refused},
 	} {
 		charge := phoneCharge(c.phone)
 		charge.PaymentMethod = c.method
 		result, err := provider.Simulated{}.Charge(t.Context(), charge)
 		expect.True(t, err == nil && result.Outcome == c.want, "%q, %q: %+v, %v, want %s", c.phone, c.method, result, err, c.want)
+		back := provider.Refund{Order: charge.Order, Charge: charge.ID, Phone: c.phone, PaymentMethod: c.method}
+		result, err = provider.Simulated{}.Refund(t.Context(), back)
+		expect.True(t, err == nil && result.Outcome == c.back, "a refund of %q, %q: %+v, %v, want %s", c.phone, c.method, result, err, c.back)
 	}
 }

@@ -80,7 +80,7 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 	}
 	c.NameQuota = c.NameQuota.orDefault()
 	for name, fee := range map[string]Fee{"Fees.MobileMoney": c.Fees.MobileMoney, "Fees.BankTransfer": c.Fees.BankTransfer} {
-		if err := fee.check(name); err != nil {
+		if err := fee.Check(name); err != nil {
 			return nil, err
 		}
 	}

@@ -164,8 +164,8 @@ type Config struct {
 	Prompts PromptLimits
 	// StuckAfter is how long a payment may be undecided before it counts as stuck.
 	StuckAfter time.Duration
-	// ServerKeys are the server's secrets. The first seals the codes of payers; the package also
-	// opens those of the others.
+	// ServerKeys are the server's secrets. The first hides the phones that were asked; the package also
+	// finds those that the others have hidden.
 	ServerKeys [][]byte
 }
 

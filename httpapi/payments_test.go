@@ -355,3 +355,44 @@ func TestAutomaticChargesAskThePhone(t *testing.T) {
 		t.Errorf("events: %s", data)
 	}
 }
+
+// Each filter finds its payment and no other, on every store.
+func TestFiltersOfPayments(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
+		wallet := s.Pay(newCode(t, s, `{"amount":100}`), 0)
+		_, customer := s.Do("POST", "/v1/customers", `{"name":"Akua"}`)
+		_, asked := s.Do("POST", "/v1/payments", `{"amount":1,"phone_number":"0241230901","customer":"`+field(t, customer, "id")+`"}`)
+		failed, waits := field(t, asked, "id"), strings.TrimPrefix(phonePays(t, s, "0903"), "/v1/payments/")
+		invoice, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+		_, started := s.Do("POST", "/v1/test_helpers/invoices/"+invoice+"/pay", `{"phone_number":"0241230906"}`)
+		pending := field(t, started, "id")
+		drain(t, s)
+		for query, want := range map[string][]string{
+			"status=completed":                                 {wallet.ID},
+			"status=failed":                                    {failed},
+			"status=processing":                                {waits},
+			"status=pending":                                   {pending},
+			"status=cancelled":                                 nil,
+			"payment_method=service_wallet":                    {wallet.ID},
+			"payment_method=mobile_money":                      {pending, waits, failed},
+			"payment_method=mobile_money&status=failed":        {failed},
+			"payment_method=cash":                              nil,
+			"customer=" + field(t, customer, "id"):             {failed},
+			"customer=cus_1":                                   nil,
+			"invoice=" + invoice:                               {pending},
+			"qr_code=" + *wallet.QRCode:                        {wallet.ID},
+			"checkout_session=cs_1":                            nil,
+			"subscription=sub_1":                               nil,
+			"payment_method=mobile_money&created=..2001-01-01": nil,
+		} {
+			_, data := s.Do("GET", "/v1/payments?"+query, nil)
+			var got []string
+			for i := range 4 {
+				if id := field(t, data, fmt.Sprint("data.", i, ".id")); id != "" {
+					got = append(got, id)
+				}
+			}
+			expect.True(t, slices.Equal(got, want), "%s: got %v, want %v in %s", query, got, want, data)
+		}
+	})
+}

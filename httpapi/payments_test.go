@@ -50,6 +50,7 @@ func TestPaymentBodies(t *testing.T) {
 	paid := "/v1/payments/" + field(t, step("payment_create", "POST", "/v1/payments", full, "Idempotency-Key", "pay-1"), "id")
 	drain(t, s)
 	step("payment_completed", "GET", paid, nil)
+	step("entries_of_payment", "GET", "/v1/balance/entries?limit=1", nil)
 	if response, data := s.Do("POST", "/v1/payments", full, "Idempotency-Key", "pay-1"); response.Header.Get("Idempotent-Replayed") != "true" || field(t, data, "status") != "pending" {
 		t.Errorf("repeated: %s", data)
 	}

@@ -127,6 +127,15 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
+	if p.Customer == "" || s.config.Customers == nil {
+		return s.create(ctx, caller, op, p)
+	}
+	// The host may have deleted the customer since.
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Payment, error) { return s.create(ctx, caller, op, p) })
+}
+
+// create runs Create for checked parameters.
+func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Operation, p CreateParams) (*Payment, error) {
 	customer, err := s.customer(ctx, caller, p.Customer)
 	if err != nil {
 		return nil, err

@@ -436,3 +436,25 @@ func TestNoCharger(t *testing.T) {
 	expect.Equal(t, len(must.Get(s.Payments.List(t.Context(), s.caller, payment.ListParams{}))(t).Data), 0, "payments")
 	expect.True(t, !s.Payments.TakesPhones(true) && s.Payments.TakesPhones(false), "modes that take phones")
 }
+
+// directory is a host's record of customers.
+type directory map[string]*account.Customer
+
+func (d directory) Customer(_ context.Context, _ api.Caller, id string) (*account.Customer, error) {
+	return d[id], nil
+}
+
+// A repetition is answered as the first call was, though the host has deleted the customer since.
+func TestReplayAfterTheHostDeletedTheCustomer(t *testing.T) {
+	hosts := directory{"customer-1": {ID: "customer-1", Email: "akua@example.com"}}
+	s := newShop(t, payments.Config{Customers: hosts})
+	caller := s.caller
+	caller.IdempotencyKey = "k"
+	p := payment.CreateParams{Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: "0241234567"}, Customer: "customer-1"}
+	first := must.Get(s.Payments.Create(t.Context(), caller, p))(t)
+	delete(hosts, "customer-1")
+	expect.Equal(t, must.Get(s.Payments.Create(t.Context(), caller, p))(t).ID, first.ID, "the repetition")
+	caller.IdempotencyKey = "another"
+	_, err := s.Payments.Create(t.Context(), caller, p)
+	expect.Equal(t, api.CodeOf(err), api.ResourceMissing, "%v", err)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -42,9 +43,10 @@ type Providers struct {
 	// refuses them with service_unavailable, and test mode uses [provider.Simulated]. Transfers to
 	// wallets and floats need no Rail.
 	Rail provider.Rail
-	// Charger charges invoices. If it is nil, customers of live mode can pay only on the hosted
-	// page, and test mode uses [provider.Simulated]. A Charger that is also a [provider.RefundRail]
-	// can give money back.
+	// Charger takes money from phones, and charges invoices. If it is nil, customers of live mode can
+	// pay only from a wallet, and test mode uses [provider.Simulated]. A Charger that is also a
+	// [provider.RefundRail] can give money back, and one that is a [provider.ChargeConfirmer] passes
+	// on payers' codes.
 	Charger provider.Charger
 	// Texter sends SMS. If it is nil, live mode sends none and refuses one-time codes with
 	// service_unavailable. Test mode only keeps SMS for reading, and New refuses a Texter there.
@@ -86,6 +88,14 @@ type Config struct {
 	Banks provider.BankDirectory
 	// Fees are those of external transfers; [payout.DefaultFees] when nil.
 	Fees *payout.Fees
+	// CollectionFees are those of payments from phones; nil means none.
+	CollectionFees *payment.Fees
+	// PaymentDeadline is how long a payer is asked on the phone, and how long such a payment holds
+	// the invoice, or a use of the QR code, that it is for. Zero means 10 minutes.
+	PaymentDeadline time.Duration
+	// PromptLimits bound how often one phone is asked in live mode, over all merchants. A zero
+	// field means that of [payment.DefaultPromptLimits].
+	PromptLimits payment.PromptLimits
 	// PayoutLimits bound each payout (default GHS 1.00 to 20,000.00) and a merchant's payouts of a
 	// day (default GHS 50,000.00). DisbursementLimits bound each disbursement (default GHS 0.01 to
 	// 20,000.00).
@@ -188,6 +198,7 @@ func (c *Config) check() error {
 		{"DeliveryRetention", c.DeliveryRetention, time.Hour},
 		{"MessageRetention", c.MessageRetention, 0},
 		{"NumberRetention", c.NumberRetention, 0},
+		{"PaymentDeadline", c.PaymentDeadline, time.Minute},
 		{"IdempotencyRetention", c.IdempotencyRetention, engine.IdempotencyKeyLife},
 	} {
 		if r.keep != 0 && (r.keep < 0 || r.keep < r.least) {

@@ -138,6 +138,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
 	s.runner.Add(s.internal.providers.Jobs()...)
+	s.runner.Add(s.internal.payments.Jobs()...)
 	s.runner.Add(s.internal.disbursements.Jobs()...)
 	s.runner.Add(s.internal.webhooks.Jobs()...)
 	s.runner.Add(s.internal.events.CallSubscribers())
@@ -163,12 +164,19 @@ func (s *Service) wire(c Config, outer *Service) error {
 		ac.Outer = outer.internal.accounts
 	}
 	s.Accounts, in.accounts = account.New(s.engine, ac)
-	s.Payments, in.payments = payment.New(s.engine, in.events)
+	var err error
+	s.Payments, in.payments, err = payment.New(s.engine, payment.Config{
+		Accounts: in.accounts, Events: in.events, Messages: in.messages, ServerKeys: c.keys(),
+		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers,
+		Fees: c.CollectionFees, Deadline: c.PaymentDeadline, Prompts: c.PromptLimits, StuckAfter: c.StuckAfter,
+	})
+	if err != nil {
+		return fmt.Errorf("payments: %w", err)
+	}
 	s.QRCodes, in.qrcodes = qrcode.New(s.engine, qrcode.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages,
 		Codec: c.ConsumerCodec, BaseURL: c.BaseURL,
 	})
-	var err error
 	s.Payouts, in.payouts, err = payout.New(s.engine, payout.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages, ServerKeys: c.keys(), SingleUse: c.SingleUseOTP,
 		Rail: c.Live.Rail, TestRail: c.Test.Rail, Banks: c.Banks, Fees: c.Fees,
@@ -188,7 +196,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages, StuckAfter: c.StuckAfter,
 	})
 	in.providers = providers.New(s.engine, providers.Config{
-		Payouts: in.payouts, Refunds: in.refunds, Invoices: in.invoices, StuckAfter: c.StuckAfter,
+		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, StuckAfter: c.StuckAfter,
 	})
 	s.Providers = in.providers
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})

@@ -14,8 +14,11 @@ func moneyRoutes(svc *payments.Service) []route {
 		read("balance", "GET /v1/balance", withCaller(svc.Accounts.Balance)),
 		read("balance", "GET /v1/balance/entries", withQuery(svc.Accounts.ListEntries)),
 		statement,
+		write("payments", "POST /v1/payments", withBody(svc.Payments.Create)),
 		read("payments", "GET /v1/payments", jsonWithQuery(svc.Payments.ListJSON, statuses)),
 		read("payments", "GET /v1/payments/{id}", jsonWithID(svc.Payments.GetJSON)),
+		write("payments", "POST /v1/payments/{id}/cancel", withID(svc.Payments.Cancel)),
+		write("payments", "POST /v1/payments/{id}/confirm", withIDBody(svc.Payments.Confirm)),
 		read("events", "GET /v1/events", withQuery(svc.Events.List)),
 		read("events", "GET /v1/events/{id}", withID(svc.Events.Get)),
 	}

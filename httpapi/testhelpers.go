@@ -33,6 +33,8 @@ func testHelperRoutes(svc *payments.Service) []route {
 		write(testHelper, "POST /v1/test_helpers/cash_agents", withBody(h.createAgent)),
 		write(testHelper, "POST /v1/test_helpers/consumer_qrs", withBody(h.issue)),
 		write(testHelper, "POST /v1/test_helpers/qr_codes/{id}/pay", withIDBody(h.pay)),
+		write(testHelper, "POST /v1/test_helpers/invoices/{id}/pay", withIDBody(h.payInvoice)),
+		write(testHelper, "POST /v1/test_helpers/payments/{id}/settle", withIDBody(settle(svc.Providers, svc.Payments.Get, false))),
 		read(testHelper, "GET /v1/test_helpers/messages", withQuery(svc.Messages.List, oneOf("kind", message.KindSMS, message.KindEmail))),
 		write(testHelper, "POST /v1/test_helpers/payouts/{id}/settle", withIDBody(settle(svc.Providers, svc.Payouts.Get, true))),
 		write(testHelper, "POST /v1/test_helpers/disbursements/{id}/settle", withIDBody(settle(svc.Providers, svc.Disbursements.Get, true))),
@@ -237,14 +239,35 @@ func (h testHelpers) issue(ctx context.Context, caller api.Caller, p consumerQRP
 	return &consumerQR{code.Object, code.ID, code.Payload}, nil
 }
 
+// payParams name a wallet or a phone.
 type payParams struct {
-	Account string `param:"account_id,required"`
-	PIN     string `param:"pin,required"`
+	payment.MobileMoney
+	Account string `param:"account_id"`
+	PIN     string `param:"pin"`
 	Amount  *int64 `param:"amount,pesewas"`
 }
 
 func (h testHelpers) pay(ctx context.Context, caller api.Caller, id string, p payParams) (*payment.Payment, error) {
-	return h.svc.QRCodes.Pay(ctx, caller, id, qrcode.PayParams{Wallet: account.WalletRef{AccountID: p.Account}, PIN: p.PIN, Amount: p.Amount})
+	switch {
+	case p.PhoneNumber != "" && p.Account != "":
+		return nil, api.Invalid("phone_number", "Give either phone_number or account_id.")
+	case p.PhoneNumber == "" && p.Account == "":
+		return nil, api.Missing("account_id")
+	case p.PhoneNumber == "" && p.PIN == "":
+		return nil, api.Missing("pin")
+	}
+	return h.svc.QRCodes.Pay(ctx, caller, id, qrcode.PayParams{
+		MobileMoney: p.MobileMoney, Wallet: account.WalletRef{AccountID: p.Account}, PIN: p.PIN, Amount: p.Amount,
+	})
+}
+
+// payInvoice answers with the pending payment, or with the invoice if nothing was due.
+func (h testHelpers) payInvoice(ctx context.Context, caller api.Caller, id string, p payment.MobileMoney) (any, error) {
+	started, err := h.svc.Invoices.StartPayment(ctx, caller, id, p)
+	if err != nil || started != nil {
+		return started, err
+	}
+	return h.svc.Invoices.Get(ctx, caller, id)
 }
 
 type settleParams struct {

@@ -52,13 +52,16 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 
 // Void cancels an open or uncollectible invoice. A draft is refused; delete it instead.
 //
-// Refusals: invoice_not_voidable, invoice_payment_in_progress.
+// Refusals: invoice_not_voidable, invoice_payment_in_progress, payment_in_progress.
 func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.void", Params: id}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
 		if r.OpenCharge != nil {
-			return r.payable("")
+			return chargeUnderWay()
+		}
+		if err := s.notHeld(tx, tx.Now, o); err != nil {
+			return err
 		}
 		if is := r.Status; r.enter(Void) != nil {
 			return api.Errorf(api.InvoiceNotVoidable, "", "This invoice is %s. Only an open or uncollectible one can be voided; a draft is deleted, a paid one refunded.", is)
@@ -71,12 +74,13 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 
 // MarkUncollectible sets an open invoice to uncollectible: the merchant does not expect the money.
 //
-// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress.
+// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
+// payment_in_progress.
 func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.mark_uncollectible", Params: id}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
-		if err := r.payable(""); err != nil {
+		if err := s.payable(tx, tx.Now, o, ""); err != nil {
 			return err
 		}
 		if err := r.enter(Uncollectible); err != nil {

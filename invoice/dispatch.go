@@ -24,12 +24,6 @@ type Internal struct{ svc *Service }
 // its charge has no outcome.
 func (in *Internal) Kind() *storage.Kind { return invoices.Kind() }
 
-// RefundRail returns what gives money back that was charged in that mode, or nil.
-func (in *Internal) RefundRail(live bool) provider.RefundRail {
-	rail, _ := in.svc.charger(live).(provider.RefundRail)
-	return rail
-}
-
 // order returns the open charge of an invoice as package dispatch drives it. SubmittedAt is
 // set: by nextCall in the transaction that opens the charge, or by indexLegacyCharge.
 func (s *Service) order(r *record) *dispatch.Order {
@@ -95,6 +89,8 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	case r.AmountDue == 0:
 		r.FinalizedBy.overrideRequest(tx)
 		return nil, s.markPaid(tx, o, nil, payer{})
+	case r.OpenPayment != "":
+		return nil, s.awaitPayment(tx, o)
 	case s.charger(tx.Caller.Live) == nil:
 		// No charge was opened, so nothing was taken, and this attempt has failed. The outcome of
 		// an open charge is unknown: pollCharge waits until there is a charger again.
@@ -102,6 +98,9 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		r.FinalizedBy.overrideRequest(tx)
 		r.AttemptCount++
 		return nil, s.bookFailed(tx, o, tx.Now)
+	}
+	if phone, ok := r.chargedPhone(); ok {
+		return nil, s.startAutomaticPayment(ctx, tx, o, phone)
 	}
 	return s.startCharge(tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
 }
@@ -166,7 +165,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	case err != nil:
 	case decision == dispatch.Succeeded:
 		err = s.bookPaid(tx, o, payer{
-			account: ledger.Clearing(ChargeClearing, tx.Caller.Live), source: payment.Source{Charge: c.ID}, phone: c.Phone,
+			account: ledger.Clearing(payment.ChargeClearing, tx.Caller.Live), source: payment.Source{Charge: c.ID}, phone: c.Phone,
 			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: api.TextOrNil(result.Network)},
 		})
 		if err == nil {

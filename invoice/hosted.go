@@ -86,7 +86,7 @@ type PayFromWalletParams struct {
 // payment.
 //
 // Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
-// account_not_found (of an account id; a phone number or service ID without an open
+// payment_in_progress, account_not_found (of an account id; a phone number or service ID without an open
 // wallet is pin_invalid), pin_invalid, pin_locked, wallet_not_active,
 // insufficient_balance.
 func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id string, p PayFromWalletParams) (*Invoice, error) {
@@ -109,7 +109,7 @@ func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engin
 		if err != nil {
 			return err
 		}
-		if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+		if err := s.payable(tx, tx.Now, o, caller.IdempotencyKey); err != nil {
 			return err
 		}
 		if free = o.Value.AmountDue == 0; free {
@@ -134,7 +134,7 @@ func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engin
 			if err := s.config.Accounts.Confirm(tx, proof); err != nil {
 				return err
 			}
-			if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+			if err := s.payable(tx, tx.Now, o, caller.IdempotencyKey); err != nil {
 				return err
 			}
 			from, err := s.config.Accounts.Payer(tx, caller.Live, account.WalletRef{AccountID: proof.Account()})

@@ -120,6 +120,9 @@ type record struct {
 	// OpenCharge is a charge whose outcome is not known yet. The stored name is of an earlier
 	// release.
 	OpenCharge *charge `json:"attempt,omitempty"`
+	// OpenPayment is the automatic payment from the customer's phone that has no outcome yet; empty
+	// for none.
+	OpenPayment string `json:"open_payment,omitempty"`
 	// Sent are the last times at which Send told the customer, the oldest first.
 	Sent []api.Time `json:"sent,omitempty"`
 	// OutOfBandMethod, Refunded and UnlinkedCustomer store PaidOutOfBand, AmountRefunded and

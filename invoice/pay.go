@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -19,6 +20,9 @@ import (
 
 // PayParams says how to charge an invoice.
 type PayParams struct {
+	// MobileMoney names the phone that is asked to pay. It excludes PaymentMethod and
+	// PaidOutOfBand.
+	payment.MobileMoney
 	// PaymentMethod is passed on to the [provider.Charger]. With PaidOutOfBand it says how the
 	// money came, as "cash" or "bank", in at most 50 characters, and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
@@ -43,6 +47,14 @@ func (p *PayParams) check() error {
 	}
 	if err := check.Text("payment_method", p.PaymentMethod, longest); err != nil {
 		return err
+	}
+	if p.PhoneNumber != "" {
+		if p.PaymentMethod != "" || p.PaidOutOfBand {
+			return api.Invalid("phone_number", "Give either phone_number or payment_method.")
+		}
+		if err := p.MobileMoney.Check(); err != nil {
+			return err
+		}
 	}
 	if p.Phone == "" {
 		return nil
@@ -75,8 +87,11 @@ type charge struct {
 	Undecided *api.Time `json:"undecided,omitempty"`
 }
 
-// retryAfter is what a caller is told to wait while a charge is under way.
+// retryAfter is what a caller is told to wait while a charge is under way, and retryHeld while a
+// payer is asked on the phone.
 var retryAfter = dispatch.ChargeBackoff[0]
+
+const retryHeld = 30 * time.Second
 
 func payOperation(id string, p PayParams) engine.Operation {
 	return engine.Operation{Name: "invoice.pay", Params: struct {
@@ -90,21 +105,33 @@ func payOperation(id string, p PayParams) engine.Operation {
 // nor credits anything: it marks the invoice paid and queues the receipts. With an idempotency key
 // the call may be repeated safely.
 //
+// With a phone, Pay starts a payment and returns the open invoice; see [Service.StartPayment].
+//
 // A charger that does not answer leaves the outcome open: the call fails with
 // service_unavailable, and a worker asks the charger later. Until then the invoice can be neither
 // paid nor voided.
 //
 // Refusals: parameter_invalid, invalid_phone_number, resource_missing, invoice_not_open,
-// invoice_already_paid, invoice_payment_in_progress, idempotency_key_in_use, payment_failed.
+// invoice_already_paid, invoice_payment_in_progress, payment_in_progress, idempotency_key_in_use,
+// payment_failed; too_many_prompts of a phone.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Invoice, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
 	op := payOperation(id, p)
+	if p.PhoneNumber != "" {
+		return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+			_, err := s.startPayment(tx, o, p.MobileMoney)
+			if api.CodeOf(err) == api.Unavailable {
+				err = errNoCharger
+			}
+			return err
+		})
+	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Invoice, error) {
 		if p.PaidOutOfBand {
 			return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-				if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+				if err := s.payable(tx, tx.Now, o, caller.IdempotencyKey); err != nil {
 					return err
 				}
 				o.Value.OutOfBandMethod = &p.PaymentMethod
@@ -140,14 +167,14 @@ func (s *Service) commitCharge(ctx context.Context, caller api.Caller, id string
 			return err
 		}
 		r := &o.Value
-		if err := r.payable(caller.IdempotencyKey); err != nil || r.AmountDue == 0 {
+		if err := s.payable(tx, tx.Now, o, caller.IdempotencyKey); err != nil || r.AmountDue == 0 {
 			return err
 		}
 		if s.engine.Host != nil {
 			return fmt.Errorf("invoice: charge: %w", api.ErrNetworkInTx)
 		}
 		if s.charger(caller.Live) == nil {
-			return api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
+			return errNoCharger
 		}
 		call, err = s.startCharge(tx, o, &charge{PayParams: p})
 		return err
@@ -160,16 +187,20 @@ func (s *Service) commitCharge(ctx context.Context, caller api.Caller, id string
 // have read it before.
 func (s *Service) payWithoutCharge(ctx context.Context, caller api.Caller, op engine.Operation, id, phone string) (*Invoice, error) {
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-		if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+		if err := s.payable(tx, tx.Now, o, caller.IdempotencyKey); err != nil {
 			return err
 		}
 		return s.markPaid(tx, o, nil, payer{phone: phone})
 	})
 }
 
+// errNoCharger is the refusal of live mode without a charger.
+var errNoCharger = api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
+
 // payable refuses what cannot be paid now. idempotencyKey is that of a call of Pay; empty for
 // other calls.
-func (r *record) payable(idempotencyKey string) error {
+func (s *Service) payable(tx storage.ReadTx, now time.Time, o *storage.Object[record], idempotencyKey string) error {
+	r := &o.Value
 	switch {
 	case r.Status == Paid:
 		return api.Errorf(api.InvoiceAlreadyPaid, "", "This invoice is paid.")
@@ -180,11 +211,26 @@ func (r *record) payable(idempotencyKey string) error {
 		e.RetryAfter = retryAfter
 		return e
 	case r.OpenCharge != nil:
-		e := api.Errorf(api.InvoicePaymentInProgress, "", "A payment of this invoice is under way. Look at the invoice again in a moment.")
-		e.RetryAfter = retryAfter
-		return e
+		return chargeUnderWay()
 	}
-	return nil
+	return s.notHeld(tx, now, o)
+}
+
+func chargeUnderWay() error {
+	e := api.Errorf(api.InvoicePaymentInProgress, "", "A payment of this invoice is under way. Look at the invoice again in a moment.")
+	e.RetryAfter = retryAfter
+	return e
+}
+
+// notHeld refuses an invoice that a payment from a phone holds.
+func (s *Service) notHeld(tx storage.ReadTx, now time.Time, o *storage.Object[record]) error {
+	held, err := s.config.Payments.Holds(tx, o.Scope, now, o.ID)
+	if err != nil || held == 0 {
+		return err
+	}
+	e := api.Errorf(api.PaymentInProgress, "", "A payment of this invoice from a phone is under way. Look at the invoice again in a few minutes.")
+	e.RetryAfter = retryHeld
+	return e
 }
 
 // runCharge calls the charger, books the result, and returns the invoice or the refusal.
@@ -226,10 +272,6 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 	e.RetryAfter = retryAfter
 	return nil, e
 }
-
-// ChargeClearing names the account that stands for the provider of the [provider.Charger]:
-// charges come in through it, and refunds leave through it.
-const ChargeClearing = "charges"
 
 func methodOrDefault(given string) string {
 	if given == "" {
@@ -278,7 +320,7 @@ func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], paymentID *
 		return err
 	}
 	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), paymentID
-	r.NextPaymentAttempt = nil
+	r.NextPaymentAttempt, r.OpenPayment = nil, ""
 	if err := r.endCharge(tx); err != nil {
 		return err
 	}

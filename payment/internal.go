@@ -16,15 +16,16 @@ type Internal struct{ svc *Service }
 func (*Internal) NewID(tx *engine.Tx) string { return tx.NewID("pay_") }
 
 // RecordCompleted stores a payment whose money moves in the same transaction, and records its events.
-// It sets object, currency, status, mode and time.
+// It sets object, currency, status, mode, times and fee, which is 0.
 func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
-	p.Object, p.Currency, p.Status = "payment", api.Currency, Completed
+	p.Object, p.Currency, p.PhoneNumber = "payment", api.Currency, p.Phone
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
+	p.complete(0, p.CreatedAt)
 	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, record{Payment: p, Source: from}); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
 	}
 	// The payment starts in its final status, so it gets both events at once.
-	if err := i.svc.events.Record(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
+	if err := i.svc.config.Events.Record(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
 		return nil, err
 	}
 	return &p, nil

@@ -1,7 +1,10 @@
-// Package payment keeps the payments that a merchant has received, by every method.
+// Package payment keeps the payments that a merchant receives, by every method, and takes those from
+// a phone: from a mobile-money account, whose holder approves the payment there.
 //
-// It owns the record of a payment and its events. Packages qrcode and invoice take the money, in
-// the same transaction.
+// It owns the record of a payment, its events and its fee; the charge of a phone and the booking of
+// its outcome; the holds of what such a payment is for; and the limits on how often a phone is asked.
+// Packages qrcode and invoice own what is paid for. They take the money of wallets in the same
+// transaction, and start payments from a phone.
 package payment
 
 import (
@@ -9,9 +12,13 @@ import (
 	"io"
 	"time"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -29,10 +36,15 @@ const (
 
 var statuses = []string{string(Pending), string(Processing), string(Completed), string(Failed), string(Cancelled)}
 
-// ServiceWallet is the payment method of a consumer who pays from a wallet.
-const ServiceWallet = "service_wallet"
+// The methods of payment that this library carries out itself. Any other is the host's.
+const (
+	// ServiceWallet is the method of a consumer who pays from a wallet.
+	ServiceWallet = "service_wallet"
+	// FromPhone is the method of a payer who approves the payment on the phone.
+	FromPhone = "mobile_money"
+)
 
-// Payment is money that a merchant has received.
+// Payment is money that a merchant receives, or has received.
 type Payment struct {
 	ID     string `json:"id"`
 	Object string `json:"object"` // always "payment"
@@ -44,19 +56,58 @@ type Payment struct {
 	Currency       string `json:"currency"`
 	Status         Status `json:"status"`
 	PaymentMethod  string `json:"payment_method"`
-	// Provider is the mobile-money network that took the money, such as "mtn"; nil for a wallet and
+	// Provider is the mobile-money network that takes the money, such as "mtn"; nil for a wallet and
 	// if it is unknown.
 	Provider *string `json:"provider"`
-	// Phone is the payer's number, masked.
-	Phone *string `json:"phone"`
-	// QRCode and Invoice name the object that was paid.
-	QRCode    *string      `json:"qr_code"`
-	Invoice   *string      `json:"invoice"`
-	Reference string       `json:"reference"`
-	Metadata  api.Metadata `json:"metadata"`
-	Livemode  bool         `json:"livemode"`
-	CreatedAt api.Time     `json:"created_at"`
+	// Phone is the payer's number, masked. PhoneNumber is the same.
+	Phone       *string `json:"phone"`
+	PhoneNumber *string `json:"phone_number"`
+	// QRCode and Invoice name the object that is paid.
+	QRCode      *string      `json:"qr_code"`
+	Invoice     *string      `json:"invoice"`
+	Description string       `json:"description"`
+	Reference   string       `json:"reference"`
+	Metadata    api.Metadata `json:"metadata"`
+	Livemode    bool         `json:"livemode"`
+	CreatedAt   api.Time     `json:"created_at"`
+	// CompletedAt is the time when the merchant got the money; nil until then.
+	CompletedAt *api.Time `json:"completed_at"`
+	// Fee is the operator's, and Net what the merchant got, in pesewas. Both are nil until the
+	// payment is completed.
+	Fee *int64 `json:"fee"`
+	Net *int64 `json:"net"`
+	// ProviderReference is the provider's; nil until it gives one.
+	ProviderReference *string `json:"provider_reference"`
+	// FailureReason says why a payment failed.
+	FailureReason *string `json:"failure_reason"`
+	// Customer is the id of the merchant's customer who pays; nil if it was not given.
+	Customer        *string `json:"customer"`
+	CheckoutSession *string `json:"checkout_session"`
+	Subscription    *string `json:"subscription"`
+	// HoldExpiresAt is the end of the hold on a use of the code, or on the invoice; nil if the
+	// payment holds nothing.
+	HoldExpiresAt *api.Time `json:"hold_expires_at"`
+	// NextAction says what the payer is to do; nil before the submission and after the end.
+	NextAction *NextAction `json:"next_action"`
 }
+
+// NextAction is what a payer is to do.
+type NextAction struct {
+	Type ActionType `json:"type"`
+	// Message is the provider's text for the payer.
+	Message string `json:"message"`
+}
+
+// ActionType is the kind of a NextAction.
+type ActionType string
+
+// The types of actions.
+const (
+	// Approve: the payer approves the payment on the phone.
+	Approve ActionType = "approve"
+	// EnterCode: the payer enters a code that the provider sent. See [Service.Confirm].
+	EnterCode ActionType = "enter_code"
+)
 
 // Source is the origin of a payment's money, to which a refund returns it. Only one field is set.
 type Source struct {
@@ -66,9 +117,14 @@ type Source struct {
 	Charge string `json:"charge,omitempty"`
 }
 
+// record is the stored form of a payment.
 type record struct {
 	Payment
 	Source
+	// Submission is that of the charge. It is empty unless the payment is from a phone.
+	dispatch.Submission
+	// Phoned is what the charge needs beside; nil unless the payment is from a phone.
+	Phoned *phoned `json:"phoned,omitempty"`
 }
 
 var payments = storage.NewCollection("payments", []storage.Field[record]{
@@ -76,22 +132,73 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 	storage.NullTextColumn("qr_code", func(r *record) *string { return r.QRCode }).Indexed(),
 	storage.NullTextColumn("invoice", func(r *record) *string { return r.Invoice }).Indexed(),
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
-}).Passthrough(func(r *record) any { return &r.Payment })
+	storage.TextColumn("payment_method", func(r *record) string { return r.PaymentMethod }).Nullable().Indexed(),
+	storage.NullTextColumn("customer", func(r *record) *string { return r.Customer }).Indexed(),
+	storage.NullTextColumn("checkout_session", func(r *record) *string { return r.CheckoutSession }).Indexed(),
+	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
+	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
+}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Payment })
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{payments.Kind()} }
+func Kinds() []*storage.Kind {
+	return []*storage.Kind{payments.Kind(), holds.Kind(), prompts.Kind()}
+}
 
-// Service keeps and reads payments.
+// Config is what the service works with.
+type Config struct {
+	Accounts *account.Internal
+	Events   *event.Internal
+	Messages *message.Internal
+	// Charger takes money from phones in live mode. If it is nil, such payments are refused there
+	// with service_unavailable. TestCharger takes them in test mode; nil means
+	// [provider.Simulated].
+	Charger, TestCharger provider.Charger
+	// Customers is the host's record of customers; the library's own when nil.
+	Customers account.CustomerDirectory
+	// Fees are the operator's fees for payments from phones; nil means none.
+	Fees *Fees
+	// Deadline is how long a payer is asked, and how long a payment holds what it is for. Zero
+	// means 10 minutes.
+	Deadline time.Duration
+	// Prompts limit how often one phone is asked. A zero field means that of [DefaultPromptLimits].
+	Prompts PromptLimits
+	// StuckAfter is how long a payment may be undecided before it counts as stuck.
+	StuckAfter time.Duration
+	// ServerKeys are the server's secrets. The first seals the codes of payers; the package also
+	// opens those of the others.
+	ServerKeys [][]byte
+}
+
+// Service takes, keeps and reads payments. It is safe for concurrent use.
 type Service struct {
 	engine *engine.Engine
-	events *event.Internal
+	config Config
 }
 
-// New returns the service, and the methods for sibling packages' transactions.
-func New(e *engine.Engine, events *event.Internal) (*Service, *Internal) {
-	s := &Service{engine: e, events: events}
-	return s, &Internal{s}
+// New returns the service, and the methods for sibling packages' transactions. Refusals: those of
+// wrong fees and limits.
+func New(e *engine.Engine, c Config) (*Service, *Internal, error) {
+	if c.TestCharger == nil {
+		c.TestCharger = provider.Simulated{}
+	}
+	if c.Fees == nil {
+		c.Fees = &Fees{}
+	}
+	if err := c.Fees.check(); err != nil {
+		return nil, nil, err
+	}
+	if err := c.Prompts.fill(); err != nil {
+		return nil, nil, err
+	}
+	if c.Deadline == 0 {
+		c.Deadline = defaultDeadline
+	}
+	s := &Service{engine: e, config: c}
+	return s, &Internal{s}, nil
 }
+
+// defaultDeadline is how long a payer is asked if the host says nothing.
+const defaultDeadline = 10 * time.Minute
 
 // Get returns one payment.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
@@ -108,18 +215,42 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 func listing(url string) engine.Listing[record, Payment] {
 	return engine.Listing[record, Payment]{
 		Collection: payments, Noun: "payment", URL: url,
-		Show: func(r *record) Payment { return r.Payment },
+		Show: func(r *record) Payment {
+			r.fillLegacy()
+			return r.Payment
+		},
 	}
+}
+
+// fillLegacy sets what an earlier release did not store: all its payments were completed as they
+// were made, without a fee.
+func (r *record) fillLegacy() {
+	p := &r.Payment
+	if p.Status == Completed && p.Net == nil {
+		p.complete(0, p.CreatedAt)
+		p.PhoneNumber = p.Phone
+	}
+}
+
+// complete sets what a completed payment shows.
+func (p *Payment) complete(fee int64, at api.Time) {
+	net := p.Amount - fee
+	p.Status, p.Fee, p.Net, p.CompletedAt = Completed, &fee, &net, &at
 }
 
 // ListParams selects payments; zero values select all.
 type ListParams struct {
 	api.Page
-	Status Status `param:"status"`
-	// QRCode and Invoice are ids of paid objects.
-	QRCode  string    `param:"qr_code,id"`
-	Invoice string    `param:"invoice,id"`
-	Created api.Times `param:"created"`
+	Status        Status `param:"status"`
+	PaymentMethod string `param:"payment_method"`
+	Customer      string `param:"customer,id"`
+	// QRCode, Invoice and CheckoutSession are ids of paid objects, and Subscription that of a
+	// subscription whose invoice is paid.
+	QRCode          string    `param:"qr_code,id"`
+	Invoice         string    `param:"invoice,id"`
+	CheckoutSession string    `param:"checkout_session,id"`
+	Subscription    string    `param:"subscription,id"`
+	Created         api.Times `param:"created"`
 }
 
 // List returns payments, newest first.
@@ -135,8 +266,16 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams,
 
 func (p *ListParams) query(scope storage.Scope) storage.Query {
 	q := storage.Query{Scope: scope, Range: engine.InTimes(nil, "created", p.Created)}
-	q.Where = engine.Where(q.Where, "status", string(p.Status))
-	q.Where = engine.Where(q.Where, "qr_code", p.QRCode)
-	q.Where = engine.Where(q.Where, "invoice", p.Invoice)
+	for _, condition := range []struct{ column, value string }{
+		{"status", string(p.Status)},
+		{"payment_method", p.PaymentMethod},
+		{"customer", p.Customer},
+		{"qr_code", p.QRCode},
+		{"invoice", p.Invoice},
+		{"checkout_session", p.CheckoutSession},
+		{"subscription", p.Subscription},
+	} {
+		q.Where = engine.Where(q.Where, condition.column, condition.value)
+	}
 	return q
 }

@@ -50,7 +50,9 @@ func newTill(t *testing.T) *till {
 	}
 	hosts, events := event.New(s.engine)
 	s.events = hosts
-	s.Service, s.inside = payment.New(s.engine, events)
+	var err error
+	s.Service, s.inside, err = payment.New(s.engine, payment.Config{Events: events})
+	must.Do(t, err)
 	return s
 }
 
@@ -87,8 +89,10 @@ func TestCompletedPayments(t *testing.T) {
 	var shown, want any
 	must.Do(t, json.Unmarshal(text, &shown))
 	wanted := fmt.Sprintf(`{"id":%q,"object":"payment","amount":1250,"amount_refunded":0,"currency":"GHS","status":"completed",
-		"payment_method":"service_wallet","provider":null,"phone":"024****567","qr_code":"qr_1","invoice":null,
-		"reference":"table 7","metadata":{"note":"<3"},"livemode":false,"created_at":"2026-01-31T12:00:00.000Z"}`, kept.ID)
+		"payment_method":"service_wallet","provider":null,"phone":"024****567","phone_number":"024****567","qr_code":"qr_1","invoice":null,
+		"description":"","reference":"table 7","metadata":{"note":"<3"},"livemode":false,"created_at":"2026-01-31T12:00:00.000Z",
+		"completed_at":"2026-01-31T12:00:00.000Z","fee":0,"net":1250,"provider_reference":null,"failure_reason":null,"customer":null,
+		"checkout_session":null,"subscription":null,"hold_expires_at":null,"next_action":null}`, kept.ID)
 	must.Do(t, json.Unmarshal([]byte(wanted), &want))
 	expect.Same(t, shown, want, "JSON")
 

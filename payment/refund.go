@@ -14,13 +14,25 @@ type CountedRefund struct {
 	// Payment is the payment afterwards.
 	Payment Payment
 	Source  Source
+	// Phone is the number of a payment from a phone, +233…; empty for others.
+	Phone string
 	// Amount is in pesewas.
 	Amount int64
 }
 
+// get reads a payment.
+func get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
+	o, err := engine.GetTx(tx, payments, scope, id, "payment")
+	if err != nil {
+		return nil, err
+	}
+	o.Value.fillLegacy()
+	return o, nil
+}
+
 // Source returns the origin of a payment's money.
 func (*Internal) Source(tx storage.ReadTx, scope storage.Scope, id string) (Source, error) {
-	o, err := engine.GetTx(tx, payments, scope, id, "payment")
+	o, err := get(tx, scope, id)
 	if err != nil {
 		return Source{}, err
 	}
@@ -34,7 +46,7 @@ func (*Internal) Source(tx storage.ReadTx, scope storage.Scope, id string) (Sour
 // Refusals: resource_missing, payment_not_refundable, payment_already_refunded,
 // parameter_invalid and amount_too_large (amount).
 func (*Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund, error) {
-	o, err := engine.GetTx(tx, payments, engine.Scope(tx.Caller), id, "payment")
+	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +68,16 @@ func (*Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund
 		return nil, api.Errorf(api.AmountTooLarge, "amount", "amount must be at most GHS %s, which is what is left of this payment to refund.", money.Text(left))
 	}
 	p.AmountRefunded += give
-	return &CountedRefund{Payment: *p, Source: o.Value.Source, Amount: give}, replace(tx, o)
+	counted := &CountedRefund{Payment: *p, Source: o.Value.Source, Amount: give}
+	if o.Value.Phoned != nil {
+		counted.Phone = o.Value.Phoned.Number
+	}
+	return counted, replace(tx, o)
 }
 
 // RefundFailed undoes the count of a failed refund.
 func (*Internal) RefundFailed(tx *engine.Tx, id string, amount int64) error {
-	o, err := engine.GetTx(tx, payments, engine.Scope(tx.Caller), id, "payment")
+	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return err
 	}

@@ -4,42 +4,15 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/fee"
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// Fee is the merchant's price for one transfer: Flat plus Percent of the amount. Percent is
-// rounded half up to the pesewa. Cap bounds the fee from above, unless it is zero, and Min from
-// below; a Cap below Min wins. All but Percent are in GHS. The zero value is free of charge.
+// Fee is the merchant's price for one transfer: Flat plus Percent of the amount, at least Min and at
+// most Cap; a Cap below Min wins, and a zero Cap is none. All but Percent are in GHS. Percent is
+// rounded half up to the pesewa. The zero value is free of charge.
 type Fee struct {
 	Flat, Percent, Min, Cap decimal.Decimal
-}
-
-// of returns the fee for an amount, both in pesewas.
-func (f Fee) of(amount int64) int64 {
-	fee := toPesewas(f.Flat) + money.Share(amount, f.Percent)
-	fee = max(fee, toPesewas(f.Min))
-	if most := toPesewas(f.Cap); most > 0 {
-		fee = min(fee, most)
-	}
-	return fee
-}
-
-func (f Fee) check(name string) error {
-	for _, d := range []decimal.Decimal{f.Flat, f.Min, f.Cap} {
-		if n, err := money.ToPesewas(d); err != nil || n < 0 || n > money.Max {
-			return api.Invalid(name, "%s must be in GHS from 0 to %s, with at most two decimals.", name, money.Text(money.Max))
-		}
-	}
-	if f.Percent.IsNegative() || f.Percent.GreaterThan(decimal.NewFromInt(100)) || f.Percent.Exponent() < -6 {
-		return api.Invalid(name, "%s.Percent must be from 0 to 100, with at most six decimals.", name)
-	}
-	return nil
-}
-
-// toPesewas converts a checked amount to pesewas.
-func toPesewas(d decimal.Decimal) int64 {
-	n, _ := money.ToPesewas(d)
-	return n
 }
 
 // Fees are the fees of external transfers. Transfers within the service cost nothing.
@@ -61,9 +34,9 @@ func DefaultFees() *Fees {
 func (f *Fees) of(t Type, amount int64) int64 {
 	switch t {
 	case MobileMoney:
-		return f.MobileMoney.of(amount)
+		return fee.Fee(f.MobileMoney).Of(amount)
 	case BankTransfer:
-		return f.BankTransfer.of(amount)
+		return fee.Fee(f.BankTransfer).Of(amount)
 	}
 	return 0
 }

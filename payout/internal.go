@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/fee"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/transfer"
@@ -79,8 +80,8 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 		c.NameMatch = MatchNames(DefaultNameTolerance)
 	}
 	c.NameQuota = c.NameQuota.orDefault()
-	for name, fee := range map[string]Fee{"Fees.MobileMoney": c.Fees.MobileMoney, "Fees.BankTransfer": c.Fees.BankTransfer} {
-		if err := fee.check(name); err != nil {
+	for name, f := range map[string]Fee{"Fees.MobileMoney": c.Fees.MobileMoney, "Fees.BankTransfer": c.Fees.BankTransfer} {
+		if err := fee.Fee(f).Check(name); err != nil {
 			return nil, err
 		}
 	}

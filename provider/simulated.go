@@ -3,14 +3,13 @@ package provider
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Simulated is the provider of test mode: a [Rail], a [Charger] and a [RefundRail]. It
-// moves nothing.
+// Simulated is the provider of test mode: a [Rail], a [Charger], a [ChargeConfirmer] and a
+// [RefundRail]. It moves nothing.
 //
 // The last four digits of the phone or account number decide about a transfer:
 //
@@ -34,7 +33,25 @@ import (
 // but …0901 and …0906 are recipient_unavailable, …0902 is invalid_destination, and for …0905
 // AccountName fails, as if the provider did not answer.
 //
-// The first characters of the payment method decide about a charge and its refunds:
+// The last four digits of the payer's phone number decide about a charge and its refunds:
+//
+//	0901      declined: "The payer declined."
+//	0902      declined: "The payer's balance is too low."
+//	0903      stays in progress, until a test helper settles it
+//	0904      succeeds after 25 seconds of the merchant's test clock
+//	0905      the first call fails, the next one reports it paid
+//	0906      stays pending for 25 seconds before the library submits it, then succeeds; see
+//	          SubmitAfter
+//	0907      asks for a code: 123456 is right, any other is wrong
+//	0908      the library refuses it with too_many_prompts, and asks no charger
+//	0909      declined at its deadline: "The payer did not answer in time."
+//	0910      declined: "The payer declined."; reported paid 60 seconds later, a contradiction
+//	0911      succeeds; a refund is declined
+//	0912      succeeds; a refund stays in progress, until a test helper settles it
+//	0913      succeeds; the first call for a refund fails, the next one reports it paid
+//	all else  succeeds, and is refunded, at once
+//
+// The first characters of the payment method decide about a charge without a phone number:
 //
 //	pm_fail_         the charge is refused
 //	pm_refund_fail_  charged; a refund is refused
@@ -43,10 +60,11 @@ import (
 //	                 paid
 //	all else, none   charged, and refunded at once
 //
-// It keeps no state: the same order gets the same answer, in any process.
+// It keeps no state: the same order gets the same answer, in any process. So ChargeStatus still
+// asks for the code of a charge of …0907 that ConfirmCharge has reported paid.
 type Simulated struct{}
 
-// slow is how long …0904 takes.
+// slow is how long …0904 takes, and how long a charge of …0906 stays pending.
 const slow = 25 * time.Second
 
 var errNoAnswer = errors.New("provider: the simulated provider does not answer")
@@ -89,7 +107,7 @@ func (s Simulated) Submit(ctx context.Context, t Transfer) (Result, error) { ret
 func (s Simulated) Status(ctx context.Context, t Transfer) (Result, error) { return s.answer(t) }
 
 func (Simulated) answer(t Transfer) (Result, error) {
-	reference := "SIM-" + t.ID
+	reference := simulatedReference(t.Order)
 	switch lastDigits(t.Number) {
 	case "0901":
 		return Result{Outcome: Refused, Reference: reference, Reason: Refusal{Code: api.RecipientUnavailable}}, nil
@@ -110,35 +128,3 @@ func (Simulated) answer(t Transfer) (Result, error) {
 }
 
 func lastDigits(number string) string { return number[max(0, len(number)-4):] }
-
-// Charge implements [Charger].
-func (Simulated) Charge(_ context.Context, c Charge) (Result, error) {
-	if strings.HasPrefix(c.PaymentMethod, "pm_fail_") {
-		return Result{Outcome: Refused, Reason: Refusal{Message: "The payment method was declined."}}, nil
-	}
-	return Result{Outcome: Paid}, nil
-}
-
-// ChargeStatus implements [Charger].
-func (s Simulated) ChargeStatus(ctx context.Context, c Charge) (Result, error) {
-	return s.Charge(ctx, c)
-}
-
-// Refund implements [RefundRail].
-func (Simulated) Refund(_ context.Context, r Refund) (Result, error) {
-	reference := "SIM-" + r.ID
-	switch {
-	case strings.HasPrefix(r.PaymentMethod, "pm_refund_fail_"):
-		return Result{Outcome: Refused, Reference: reference, Reason: Refusal{Message: "The payment method takes no refunds."}}, nil
-	case strings.HasPrefix(r.PaymentMethod, "pm_refund_slow_"):
-		return Result{Outcome: InProgress, Reference: reference}, nil
-	case strings.HasPrefix(r.PaymentMethod, "pm_refund_lost_") && r.Attempts <= 1:
-		return Result{}, errNoAnswer
-	}
-	return Result{Outcome: Paid, Reference: reference}, nil
-}
-
-// RefundStatus implements [RefundRail].
-func (s Simulated) RefundStatus(ctx context.Context, r Refund) (Result, error) {
-	return s.Refund(ctx, r)
-}

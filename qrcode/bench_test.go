@@ -53,8 +53,9 @@ func openShop(tb testing.TB, path string) *shop {
 	}
 	accounts, inside := account.New(e, account.Config{})
 	_, events := event.New(e)
-	_, payments := payment.New(e, events)
 	_, messages := message.New(e, message.Config{})
+	_, payments, err := payment.New(e, payment.Config{Accounts: inside, Events: events, Messages: messages})
+	must.Do(tb, err)
 	codes, _ := New(e, Config{
 		Accounts: inside, Payments: payments, Events: events,
 		Messages: messages, Codec: NewCodec(make([]byte, 32)), BaseURL: "https://pay.example.com",

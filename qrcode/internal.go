@@ -5,12 +5,43 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Internal holds the methods that sibling packages call in their own transactions. Only package
 // payments has one, so a host cannot call it.
 type Internal struct{ svc *Service }
+
+// TakesPayment reports whether a payment from a phone that the payer has approved is one of a
+// use that it holds, or of one that is free. Other payments hold theirs.
+func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
+	if p.Holds || !p.Held {
+		return true, nil
+	}
+	code, err := codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("qrcode: read: %w", err)
+	}
+	return i.svc.free(tx, tx.Now, code)
+}
+
+// CountUse counts the use of a code by a payment from a phone that is completed. A deleted code
+// counts none.
+func (i *Internal) CountUse(tx *engine.Tx, id string) error {
+	code, err := codes.Get(tx, engine.Scope(tx.Caller), id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("qrcode: read: %w", err)
+	}
+	i.svc.setURL(&code.Value)
+	return i.svc.countUse(tx, code)
+}
 
 // Redemption is the consumer and the amount of a code that was used.
 type Redemption struct {

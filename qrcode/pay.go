@@ -3,6 +3,7 @@ package qrcode
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -50,8 +51,10 @@ func (s *Service) Hosted(ctx context.Context, id string) (*Hosted, error) {
 	return offer, err
 }
 
-// PayParams describe a consumer's payment of a code.
+// PayParams describe a payment of a code: from a consumer's wallet, or from a phone.
 type PayParams struct {
+	// MobileMoney names the phone that pays. If it names one, Wallet, PIN and From are not used.
+	payment.MobileMoney
 	// Wallet names the paying consumer.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
@@ -62,24 +65,40 @@ type PayParams struct {
 	Amount *int64 `json:"amount,omitempty"`
 }
 
-// Pay pays a code from a consumer's wallet. One transaction debits the wallet, credits the
-// merchant, counts the use, writes the payment and its events, and queues the messages to both
-// parties. Concurrent payments never exceed a usage limit. With an idempotency key it may be
+// Pay pays a code. Concurrent payments never exceed a usage limit. With an idempotency key it may be
 // repeated safely; a replay does not check the PIN.
+//
+// From a consumer's wallet, one transaction debits the wallet, credits the merchant, counts the use,
+// writes the payment and its events, and queues the messages to both parties.
+//
+// From a phone, Pay returns a pending payment; see [payment.Service.Create]. The payment holds a use
+// of a code with a limit until it ends, or for [payment.Config.Deadline]. The use is counted when
+// the payment is completed. A payer who approves after the hold, when no use is left, gets the
+// money back.
 //
 // The caller stands for the code's merchant; see [Hosted].
 //
 // Refusals: resource_missing, qr_limit_reached, qr_inactive, qr_expired, amount_required,
+// payment_in_progress (payments under way hold what is left of the limit); from a wallet
 // account_not_found (for an account id; a phone number or service ID without an open wallet is
 // pin_invalid, so that strangers cannot find out which numbers have a wallet), pin_invalid,
-// pin_locked, wallet_not_active, insufficient_balance.
+// pin_locked, wallet_not_active, insufficient_balance; from a phone invalid_phone_number,
+// too_many_prompts, and service_unavailable in live mode without a charger.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*payment.Payment, error) {
 	if p.Amount != nil {
-		if err := checkPesewas(*p.Amount); err != nil {
+		if err := payment.CheckAmount(*p.Amount); err != nil {
 			return nil, err
 		}
 	}
 	op := payOperation(id, p)
+	if p.PhoneNumber != "" {
+		if err := p.MobileMoney.Check(); err != nil {
+			return nil, err
+		}
+		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
+			return s.startTx(tx, id, p)
+		})
+	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*payment.Payment, error) {
 		return s.pay(ctx, caller, op, id, p)
 	})
@@ -101,10 +120,7 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, op engine.Operatio
 		if err != nil {
 			return err
 		}
-		if err := code.Value.usable(tx.Now); err != nil {
-			return err
-		}
-		if _, err := code.Value.charge(p.Amount); err != nil {
+		if _, err := s.toPay(tx.ReadTx, tx.Now, code, p.Amount); err != nil {
 			return err
 		}
 		if p.PIN == "" {
@@ -139,10 +155,7 @@ func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID st
 		return nil, err
 	}
 	c := &code.Value
-	if err := c.usable(tx.Now); err != nil {
-		return nil, err
-	}
-	amount, err := c.charge(p.Amount)
+	amount, err := s.toPay(tx, tx.Now, code, p.Amount)
 	if err != nil {
 		return nil, err
 	}
@@ -172,20 +185,12 @@ func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID st
 	masked := phone.Mask(consumer.Phone)
 	paid, err := s.payments.RecordCompleted(tx, payment.Payment{
 		ID: id, Amount: amount, PaymentMethod: payment.ServiceWallet, Phone: &masked,
-		QRCode: &c.ID, Reference: c.Reference, Metadata: c.Metadata,
+		QRCode: &c.ID, Description: c.Description, Reference: c.Reference, Metadata: c.Metadata,
 	}, payment.Source{Payer: consumer.ID})
 	if err != nil {
 		return nil, err
 	}
-
-	c.UsageCount++
-	if c.UsageLimit != nil && c.UsageCount >= *c.UsageLimit {
-		c.Active = false
-		err = s.replace(tx, code)
-	} else if err = codes.Replace(tx, code); err != nil {
-		err = fmt.Errorf("qrcode: count use: %w", err)
-	}
-	if err != nil {
+	if err := s.countUse(tx, code); err != nil {
 		return nil, err
 	}
 	if err := s.messages.Text(tx, consumer.ID, consumer.Phone, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(amount), merchant.Name, id)); err != nil {
@@ -195,6 +200,70 @@ func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID st
 		return nil, err
 	}
 	return paid, nil
+}
+
+// startTx starts a payment of a code from a phone.
+func (s *Service) startTx(tx *engine.Tx, id string, p PayParams) (*payment.Payment, error) {
+	code, err := s.getCode(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return nil, err
+	}
+	c := &code.Value
+	start := payment.StartParams{
+		MobileMoney: p.MobileMoney, QRCode: &c.ID, Description: c.Description, Reference: c.Reference, Metadata: c.Metadata,
+	}
+	if c.UsageLimit != nil {
+		start.Holds = c.ID
+	}
+	if start.Amount, err = s.toPay(tx, tx.Now, code, p.Amount); err != nil {
+		return nil, err
+	}
+	return s.payments.Start(tx, start)
+}
+
+// countUse counts a use of a code, and switches off one that is used up.
+func (s *Service) countUse(tx *engine.Tx, code *storage.Object[QRCode]) error {
+	c := &code.Value
+	c.UsageCount++
+	if c.UsageLimit != nil && c.UsageCount >= *c.UsageLimit {
+		c.Active = false
+		return s.replace(tx, code)
+	}
+	if err := codes.Replace(tx, code); err != nil {
+		return fmt.Errorf("qrcode: count use: %w", err)
+	}
+	return nil
+}
+
+// toPay returns the amount to pay, in pesewas, or why the code cannot be paid now.
+func (s *Service) toPay(tx storage.ReadTx, now time.Time, code *storage.Object[QRCode], entered *int64) (int64, error) {
+	c := &code.Value
+	if err := c.usable(now); err != nil {
+		return 0, err
+	}
+	free, err := s.free(tx, now, code)
+	if err != nil {
+		return 0, err
+	}
+	if !free {
+		e := api.Errorf(api.PaymentInProgress, "", "Another payment of this QR code is under way. Try again in a few minutes, or ask for a new code.")
+		e.RetryAfter = retryHeld
+		return 0, e
+	}
+	return c.charge(entered)
+}
+
+// retryHeld is what a payer is told to wait while other payments hold what is left of a code.
+const retryHeld = 30 * time.Second
+
+// free reports whether a code has a use that no payment under way holds.
+func (s *Service) free(tx storage.ReadTx, now time.Time, code *storage.Object[QRCode]) (bool, error) {
+	c := &code.Value
+	if c.UsageLimit == nil {
+		return true, nil
+	}
+	held, err := s.payments.Holds(tx, code.Scope, now, c.ID)
+	return c.UsageCount+int64(held) < *c.UsageLimit, err
 }
 
 // charge returns the amount to pay, in pesewas.

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -74,7 +73,7 @@ func (p *CreateParams) check() error {
 		return err
 	}
 	if p.Amount != nil {
-		if err := checkPesewas(*p.Amount); err != nil {
+		if err := payment.CheckAmount(*p.Amount); err != nil {
 			return err
 		}
 	}
@@ -108,13 +107,6 @@ func checkLimit(limit **int64, t Type) error {
 		return api.Invalid("usage_limit", "A static QR code has no usage limit. Leave usage_limit out, or make the code dynamic.")
 	case **limit < 1:
 		return api.Invalid("usage_limit", "usage_limit must be an integer of at least 1.")
-	}
-	return nil
-}
-
-func checkPesewas(amount int64) error {
-	if amount < 1 || amount > money.Max {
-		return api.Invalid("amount", "amount must be a whole number of pesewas from 1 to %d.", int64(money.Max))
 	}
 	return nil
 }

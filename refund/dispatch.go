@@ -8,7 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -36,7 +36,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
-	rail := in.config.Invoices.RefundRail(tx.Caller.Live)
+	rail := in.config.Payments.RefundRail(tx.Caller.Live)
 	if rail == nil {
 		order.PostponeWithoutProvider(ctx, tx)
 		return nil, refunds.Replace(tx, found)
@@ -55,7 +55,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 			ID: r.ID, Live: tx.Caller.Live, Amount: r.Amount,
 			CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
 		},
-		Charge: r.Charge, PaymentMethod: r.PaymentMethod, Payment: r.Payment,
+		Charge: r.Charge, Phone: r.Phone, Network: r.Network, PaymentMethod: r.PaymentMethod, Payment: r.Payment,
 	}
 	if r.Invoice != nil {
 		back.Invoice = *r.Invoice
@@ -95,7 +95,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	case decision == dispatch.Succeeded:
 		err = in.bookPaid(tx, found)
 	case decision == dispatch.Failed:
-		err = in.release(tx, found, result.Reason.Message)
+		if err = in.release(tx, found, result.Reason.Message); err == nil && r.Automatic {
+			err = in.config.Payments.NeedsPerson(ctx, tx, r.Payment, "completed, paid twice, and its refund failed")
+		}
 	default:
 		err = refunds.Replace(tx, found)
 	}
@@ -151,7 +153,7 @@ func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record]) error {
 		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
 		Moves: []storage.Move{
 			ledger.Reserved(tx.Caller.Merchant, live).Move(-r.Amount),
-			ledger.Clearing(invoice.ChargeClearing, live).Move(r.Amount),
+			ledger.Clearing(payment.ChargeClearing, live).Move(r.Amount),
 		},
 	})
 	if err != nil {
@@ -160,7 +162,7 @@ func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := r.enter(Succeeded); err != nil {
 		return err
 	}
-	if err := in.succeeded(tx, r, "", ""); err != nil {
+	if err := in.succeeded(tx, r, "", r.Phone); err != nil {
 		return err
 	}
 	return in.finish(tx, o)

@@ -76,6 +76,12 @@ type record struct {
 	dispatch.Submission
 	// Charge is the id under which the provider took the money; empty for wallets.
 	Charge string `json:"charge,omitempty"`
+	// Phone and Network are those of a payment from a phone; empty for others.
+	Phone   string `json:"phone,omitempty"`
+	Network string `json:"network,omitempty"`
+	// Automatic says that the library refunds a payment that came when there was nothing left to
+	// pay. The object that it was for never counted it.
+	Automatic bool `json:"automatic,omitempty"`
 }
 
 // enter moves the refund to another status. It fails, and changes nothing, if the state

@@ -92,11 +92,12 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	}
 	op := engine.Operation{Name: "refund.create", Params: p}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Refund, error) {
-		return s.internal.create(tx, p)
+		return s.internal.create(tx, p, false)
 	})
 }
 
-func (in *Internal) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
+// create makes a refund. automatic says that no merchant asked for it.
+func (in *Internal) create(tx *engine.Tx, p CreateParams, automatic bool) (*Refund, error) {
 	id, err := in.payment(tx, p)
 	if err != nil {
 		return nil, err
@@ -114,6 +115,11 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
 		},
 		Submission: dispatch.NewSubmission(tx),
 		Charge:     back.Source.Charge,
+		Phone:      back.Phone,
+		Automatic:  automatic,
+	}
+	if paid.Provider != nil && back.Phone != "" {
+		r.Network = *paid.Provider
 	}
 	switch {
 	case back.Source.Payer != "":
@@ -122,6 +128,13 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
 		return in.reserve(tx, r)
 	}
 	return nil, api.Errorf(api.PaymentNotRefundable, "", "It is not known where the money of this payment came from. Give it back by a payout or a disbursement.")
+}
+
+// Automatic refunds all of a payment from a phone that came when there was nothing left to pay. The
+// caller has booked the payment in the same transaction, so that its amount is there.
+func (in *Internal) Automatic(tx *engine.Tx, payment, reason string) error {
+	_, err := in.create(tx, CreateParams{Payment: payment, Reason: reason}, true)
+	return err
 }
 
 // payment returns the id of the payment to refund.
@@ -184,7 +197,7 @@ func (in *Internal) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, 
 // customer, on the payer's phone if the invoice has no number.
 func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
-	if r.Invoice != nil {
+	if r.Invoice != nil && !r.Automatic {
 		back := invoice.RefundedParams{Refund: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Payer: payer, Phone: phone}
 		if r.Reason != nil {
 			back.Reason = *r.Reason
@@ -210,7 +223,7 @@ var errNoRail = api.Errorf(api.Unavailable, "", "Payments by this method cannot 
 // reserve reserves the money and queues the refund for the charger.
 func (in *Internal) reserve(tx *engine.Tx, r *record) (*Refund, error) {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
-	if in.config.Invoices.RefundRail(live) == nil {
+	if in.config.Payments.RefundRail(live) == nil {
 		return nil, errNoRail
 	}
 	err := tx.Post(storage.Posting{

@@ -282,7 +282,7 @@ func testWebhookForms(t *testing.T, s *site) {
 func TestSandboxForms(t *testing.T) { onEachStore(t, testSandboxForms) }
 
 func testSandboxForms(t *testing.T, s *site) {
-	shows(t, s.page("sandbox"), "0903", "Stays in progress", "Ama Mensah", "GHS 1,000.00")
+	shows(t, s.page("sandbox"), "0903", "Stays in progress", "0907", "Asks for a code", "Ama Mensah", "GHS 1,000.00")
 	_, body := s.do("sandbox", "consumer", "name", "Yaa Asantewaa", "phone_number", "0209000009", "pin", "4321", "balance", "50")
 	shows(t, body, "Yaa Asantewaa", "GHS 50.00")
 	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})

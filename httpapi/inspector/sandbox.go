@@ -14,7 +14,7 @@ import (
 )
 
 // sandbox is what test mode has and live mode has not: consumers who do as one
-// likes, a clock, and a rail with a table.
+// likes, a clock, and a rail and a charger with a table each.
 func (v *visit) sandbox() (*page, error) {
 	now, err := v.svc.Now(v.Context(), v.caller)
 	if err != nil {
@@ -27,10 +27,6 @@ func (v *visit) sandbox() (*page, error) {
 	wallets, err := v.wallets()
 	if err != nil {
 		return nil, err
-	}
-	rail := &table{Caption: "What the simulated rail does, by the last digits of the number", Head: []string{"Digits", "Answer"}}
-	for _, c := range (provider.Simulated{}).Cases() {
-		rail.Rows = append(rail.Rows, []string{c.Digits, c.Answer})
 	}
 	return &page{
 		Title: "Sandbox", NavPath: "sandbox",
@@ -74,10 +70,26 @@ func (v *visit) sandbox() (*page, error) {
 		Static: []section{{Title: "Test clock", Facts: []fact{{Name: "It shows", Value: formatTime(now)}}}},
 		Live: []section{
 			{Title: "Consumers", Rows: consumers.rows, Empty: "There is no consumer yet."},
-			{Title: "Simulated rail", Text: "Unless the host has put a rail of its own into test mode, payouts and disbursements end as the number says.", Table: rail},
+			{
+				Title: "Simulated rail", Text: "Unless the host has put a rail of its own into test mode, payouts and disbursements end as the number says.",
+				Table: caseTable("What the simulated rail does, by the last digits of the number", provider.Simulated{}.Cases()),
+			},
+			{
+				Title: "Simulated charger", Text: "Unless the host has put a charger of its own into test mode, payments from a phone end as its number says.",
+				Table: caseTable("What the simulated charger does, by the last digits of the payer's phone number", provider.Simulated{}.ChargeCases()),
+			},
 		},
 		NextPage: consumers.nextPage,
 	}, nil
+}
+
+// caseTable shows what the simulated provider does.
+func caseTable(caption string, cases []provider.SimulatedCase) *table {
+	t := &table{Caption: caption, Head: []string{"Digits", "Answer"}}
+	for _, c := range cases {
+		t.Rows = append(t.Rows, []string{c.Digits, c.Answer})
+	}
+	return t
 }
 
 // consumerList are consumers as rows and as choices.

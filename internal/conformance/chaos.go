@@ -140,7 +140,7 @@ func (c *Chaos) Settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calm = true
-	for _, id := range slices.Sorted(maps.Keys(c.orders)) { // charges, att_…, before their refunds, re_…
+	for _, id := range slices.Sorted(maps.Keys(c.orders)) { // charges, att_… and pay_…, before their refunds, re_…
 		c.decide(id)
 	}
 }

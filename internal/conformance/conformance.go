@@ -75,6 +75,9 @@ func NewOrder(prefix string, amount int64) provider.Order {
 	return provider.Order{ID: NewID(prefix), Live: true, Amount: amount, CreatedAt: now, SubmittedAt: now, Now: now, Attempts: 1}
 }
 
+// maxPrompt is the length of the longest prompt, in bytes; see [provider.Result].
+const maxPrompt = 500
+
 // Want makes a call. It returns an error if the answer has another outcome. InProgress passes
 // always, since a provider may take its time.
 func (o *Order) Want(t *testing.T, call Call, want provider.Outcome) error {
@@ -88,12 +91,16 @@ func (o *Order) Want(t *testing.T, call Call, want provider.Outcome) error {
 		err = fmt.Errorf("%s refuses with neither code nor message", call.Name)
 	case result.Outcome == provider.Refused && o.MessageOnly && result.Reason.Message == "":
 		err = fmt.Errorf("%s refuses without a message, and merchants do not see the code", call.Name)
+	case result.NeedsCode && result.Outcome != provider.InProgress:
+		err = fmt.Errorf("%s answers %q and asks for a code; only an order in progress waits for one", call.Name, result.Outcome)
+	case len(result.Prompt) > maxPrompt:
+		err = fmt.Errorf("%s answers a prompt of %d bytes, and at most %d fit", call.Name, len(result.Prompt), maxPrompt)
 	}
 	return errors.Join(err, o.discreet(call, result, err))
 }
 
-// wantError makes a call that gets lost. It returns an error if the call has an answer.
-func (o *Order) wantError(t *testing.T, call Call) error {
+// WantError makes a call that gets lost. It returns an error if the call has an answer.
+func (o *Order) WantError(t *testing.T, call Call) error {
 	result, err := call.Do(t.Context())
 	if err == nil {
 		return fmt.Errorf("%s gets lost and answers %q; the outcome is unknown, which is an error", call.Name, result.Outcome)
@@ -111,16 +118,20 @@ func (o *Order) wantIfAnswered(ctx context.Context, call Call) error {
 	return o.discreet(call, result, err)
 }
 
+// separators are what people write between the digits of a number.
+var separators = strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "")
+
 // discreet refuses an answer that quotes a secret.
 func (o *Order) discreet(call Call, result provider.Result, err error) error {
-	text := result.Reason.Message + " " + result.Reference
+	text := result.Reason.Message + "\n" + result.Reference + "\n" + result.Prompt
 	if err != nil {
-		text += " " + err.Error()
+		text += "\n" + err.Error()
 	}
 	for _, secret := range o.Secrets {
-		// A phone number may stand there in its national form.
-		if secret != "" && strings.Contains(text, strings.TrimPrefix(secret, "+233")) {
-			return fmt.Errorf("the error, reason or reference of %s quotes a number or a secret, and would be shown or logged", call.Name)
+		// A phone number may stand there as +233…, 233… or 0…, and in groups.
+		national, isPhone := strings.CutPrefix(secret, "+233")
+		if secret != "" && (strings.Contains(text, national) || isPhone && strings.Contains(separators.Replace(text), national)) {
+			return fmt.Errorf("the error, reason, reference or prompt of %s quotes a number or a secret, and would be shown or logged", call.Name)
 		}
 	}
 	return nil

@@ -89,20 +89,20 @@ var promises = []promise{
 		return errors.Join(o.Want(t, o.Submit, provider.InProgress), o.Want(t, o.Status, provider.InProgress), o.WantMoved(0))
 	}},
 	{"a lost request", provider.Paid, func(t *testing.T, f *Flow, o *Order) error {
-		lose(t, f.LoseRequest)
-		return errors.Join(o.wantError(t, o.Submit), o.WantMoved(0), o.Want(t, o.Status, provider.NotFound),
+		Lose(t, f.LoseRequest)
+		return errors.Join(o.WantError(t, o.Submit), o.WantMoved(0), o.Want(t, o.Status, provider.NotFound),
 			o.Want(t, o.Submit, provider.Paid), o.WantMoved(1))
 	}},
 	{"a lost answer", provider.Paid, func(t *testing.T, f *Flow, o *Order) error {
-		lose(t, f.LoseAnswer)
-		return errors.Join(o.wantError(t, o.Submit), o.Want(t, o.Status, provider.Paid),
+		Lose(t, f.LoseAnswer)
+		return errors.Join(o.WantError(t, o.Submit), o.Want(t, o.Status, provider.Paid),
 			o.Want(t, o.Submit, provider.Paid), o.WantMoved(1))
 	}},
 	{"a status that gets lost", provider.Paid, func(t *testing.T, f *Flow, o *Order) error {
 		if err := o.Want(t, o.Submit, provider.Paid); err != nil {
 			return err
 		}
-		lose(t, f.LoseAnswer)
+		Lose(t, f.LoseAnswer)
 		return errors.Join(o.wantIfAnswered(t.Context(), o.Status), o.WantMoved(1))
 	}},
 	{"a cancelled context", provider.Paid, func(t *testing.T, _ *Flow, o *Order) error {
@@ -112,8 +112,8 @@ var promises = []promise{
 	}},
 }
 
-// lose has the next call lost.
-func lose(t *testing.T, hook func()) {
+// Lose has the next call lost, with a hook of the rig. Without the hook it skips the test.
+func Lose(t *testing.T, hook func()) {
 	t.Helper()
 	if hook == nil {
 		t.Skip("the rig cannot lose it")

@@ -54,6 +54,7 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 	case paid:
 		return Succeeded, nil
 	case refused:
+		o.recheckAfter = r.PollAfter
 		return Failed, nil
 	}
 	o.SchedulePoll(ctx, tx, r.PollAfter)
@@ -62,6 +63,20 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 
 // contradictionReport is what the observer gets for a contradiction.
 var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
+
+// NeedsPerson lists an ended order as contradicted, for a reason that is none of the provider's:
+// what should have followed could not be done.
+func (o *Order) NeedsPerson(ctx context.Context, tx *engine.Tx, why string) error {
+	known, err := o.Flow.contradict(tx, o.Ref, why)
+	if err != nil || known {
+		return err
+	}
+	caller, flowName, id := tx.Caller, string(o.Flow.Name), o.ID
+	tx.OnCommit(func() {
+		tx.Log().ErrorContext(ctx, "a "+flowName+" needs a person, and is listed as stuck", flowName, id, "merchant", caller.Merchant, "live", caller.Live, "why", why)
+	})
+	return nil
+}
 
 // contradict notes a contradiction. After the commit it writes a log line and reports to
 // the observer, unless ctx belongs to work that is reported anyway. Providers repeat their

@@ -5,9 +5,9 @@
 // failed: the worker asks again, under the same id, until the answer is conclusive.
 //
 // The steps work in their caller's transaction, on the [Submission] that is part of the
-// caller's record and on the index of orders, which holds an [Entry] for each. payout, refund
-// and invoice call them beside their own rules. Package providers, above those, runs the
-// loop.
+// caller's record and on the index of orders, which holds an [Entry] for each. payout, refund,
+// payment and invoice call them beside their own rules. Package providers, above those, runs
+// the loop.
 package dispatch
 
 import (
@@ -54,11 +54,11 @@ func Kinds() []*storage.Kind {
 
 // Ref names an order and the record that it is part of.
 type Ref struct {
-	// Object is the type of the record: "payout", "disbursement", "refund" or "invoice".
+	// Object is the type of the record: "payout", "disbursement", "refund", "payment" or "invoice".
 	Object string
 	// ID is the order's, under which the provider knows it.
 	ID string
-	// Record is the id of the record. It is the id of the order, except for charges.
+	// Record is the id of the record. It is the id of the order, except for charges of invoices.
 	Record string
 }
 
@@ -73,6 +73,8 @@ type Submission struct {
 	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
 	// Stuck says that the log line about a stuck order was written.
 	Stuck bool `json:"stuck,omitempty"`
+	// Deadline is the time until which the payer of a charge is asked; nil for other orders.
+	Deadline *api.Time `json:"deadline,omitempty"`
 	// Due is the time of the worker's next attempt; nil if nothing is left to do.
 	Due *api.Time `json:"due,omitempty"`
 }
@@ -126,15 +128,22 @@ type Order struct {
 	Since time.Time
 	// StuckAfter is how long an order may take before the log calls it stuck.
 	StuckAfter time.Duration
+
+	// recheckAfter is the wait until the one poll of an order that Decide has found refused; zero
+	// for none.
+	recheckAfter time.Duration
 }
 
 // SchedulePoll sets the time of the next poll: what the provider asked for, or by the
-// backoff. The worker finds the record at its own next look (Config.Poll). SchedulePoll writes
-// one log line about an order that takes too long. The caller writes the record.
+// backoff. An order with a deadline is polled at the deadline, too. The worker finds the record at
+// its own next look (Config.Poll). SchedulePoll writes one log line about an order that takes too
+// long. The caller writes the record.
 func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
-		// A callback may come before the first attempt.
-		pollAfter = o.Flow.Backoff.AfterOrLast(max(o.Attempts, 1))
+		pollAfter = o.backoff(tx.Now)
+	}
+	if o.Deadline != nil && tx.Now.Before(o.Deadline.Time) {
+		pollAfter = min(pollAfter, o.Deadline.Sub(tx.Now))
 	}
 	o.Due = api.AtOrNil(tx.Now.Add(pollAfter))
 	age := tx.Now.Sub(o.Since)
@@ -146,6 +155,29 @@ func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.
 	tx.OnCommit(func() {
 		tx.Log().ErrorContext(ctx, "a "+flowName+" is stuck: the provider has not decided", flowName, id, "age", age.String(), "attempts", attempts)
 	})
+}
+
+// backoff returns the wait until the next poll. While a payer is asked, the answer comes within
+// minutes, whatever the number of attempts. After the deadline the wait grows with the time since.
+func (o *Order) backoff(now time.Time) time.Duration {
+	// A callback may come before the first attempt.
+	attempts := max(o.Attempts, 1)
+	switch {
+	case o.Deadline == nil:
+		return o.Flow.Backoff.AfterOrLast(attempts)
+	case now.Before(o.Deadline.Time):
+		return promptBackoff.AfterOrLast(attempts)
+	}
+	return min(max(now.Sub(o.Deadline.Time), promptBackoff.AfterOrLast(attempts)), time.Hour)
+}
+
+// DueAfterEnd returns when an order that has ended is polled once more: if the provider has
+// refused it and may yet report the opposite. It returns nil for any other.
+func (o *Order) DueAfterEnd(now time.Time) *api.Time {
+	if o.recheckAfter <= 0 {
+		return nil
+	}
+	return api.AtOrNil(now.Add(o.recheckAfter))
 }
 
 // PostponeWithoutProvider postpones an order for which the host has configured no provider,
@@ -184,6 +216,8 @@ var (
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute,
 	}
 	ChargeBackoff = retry.Schedule{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
+	// promptBackoff is for a payer who looks at the phone.
+	promptBackoff = retry.Schedule{3 * time.Second, 3 * time.Second, 5 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second}
 )
 
 // providerWait is the wait of an order without a provider. Only a restart with a new

@@ -194,16 +194,19 @@ func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]boo
 }
 
 // ForgetIdempotencyKeys is the job that removes expired idempotencyKeys.
-func (e *Engine) ForgetIdempotencyKeys() work.Job {
+func (e *Engine) ForgetIdempotencyKeys() work.Job { return e.DeleteDue(idempotencyKeys.Kind()) }
+
+// DeleteDue is a job that deletes the records of a kind when they are due.
+func (e *Engine) DeleteDue(kind *storage.Kind) work.Job {
 	return work.Job{
-		Kind: idempotencyKeys.Kind(), Timeout: time.Minute, Batch: 500,
+		Kind: kind, Timeout: time.Minute, Batch: 500,
 		RunBatch: func(ctx context.Context, records []storage.Record) error {
 			work.SetReport(ctx, work.Report{Name: "forgotten", Level: slog.LevelDebug})
 			return e.Store.Update(ctx, func(tx storage.Tx) error {
 				for _, r := range records {
-					err := tx.Delete(idempotencyKeys.Kind(), r.Scope, r.ID, r.Version)
+					err := tx.Delete(kind, r.Scope, r.ID, r.Version)
 					if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
-						return fmt.Errorf("engine: forget idempotency key: %w", err)
+						return fmt.Errorf("engine: delete due %s: %w", kind.Name, err)
 					}
 				}
 				return nil

@@ -10,16 +10,21 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// flow is a flow of orders, with the package that makes them.
+// flow is a flow of orders, with the packages that make them.
 type flow struct {
 	*dispatch.Flow
-	owner orderOwner
+	// owners are those packages, by the object that an order is part of; see [dispatch.Ref].
+	owners map[string]owner
+}
+
+// owner is what makes orders: payout, refund, invoice, or payment.
+type owner struct {
+	orderOwner
 	// settle books a result that a test makes up, under the caller's idempotency key.
 	settle func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error
 }
 
-// orderOwner is the package that makes the orders of a flow: payout, refund or invoice. It
-// knows their rules.
+// orderOwner makes the orders of an object, and knows their rules.
 type orderOwner interface {
 	// FindOwnOrder returns the order of the caller's with that id.
 	FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error)
@@ -39,18 +44,22 @@ type ownerOf[T any] interface {
 	Load(tx *engine.Tx, ref dispatch.Ref) (*T, string, error)
 }
 
-// newFlow returns a flow. fingerprint returns what the fingerprint of a call of Settle is
+// newOwner returns an owner. fingerprint returns what the fingerprint of a call of Settle is
 // computed from.
-func newFlow[T any](e *engine.Engine, of *dispatch.Flow, owner ownerOf[T], fingerprint func(string, provider.Result) settleParams) *flow {
-	return &flow{of, owner, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
+func newOwner[T any](e *engine.Engine, of ownerOf[T], fingerprint func(string, provider.Result) settleParams) owner {
+	return owner{of, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
 		op := engine.Operation{Name: ref.Object + ".settle", Params: fingerprint(ref.ID, r)}
 		_, err := engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*T, error) {
-			decision, err := owner.Book(ctx, tx, ref, r)
+			decision, err := of.Book(ctx, tx, ref, r)
 			if err != nil {
 				return nil, err
 			}
-			object, status, err := owner.Load(tx, ref)
-			if err == nil && decision == dispatch.Contradicted { // the error rolls back what Book noted
+			object, status, err := of.Load(tx, ref)
+			switch { // the error rolls back what Book noted
+			case err != nil:
+			case ref.Object == "payment" && (decision == dispatch.Contradicted || decision == dispatch.AlreadyBooked):
+				err = api.Errorf(api.PaymentNotSettleable, "", "This payment is %s already.", status)
+			case decision == dispatch.Contradicted:
 				err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", ref.Object, status)
 			}
 			return object, err
@@ -61,7 +70,7 @@ func newFlow[T any](e *engine.Engine, of *dispatch.Flow, owner ownerOf[T], finge
 
 // info describes an order that has this entry.
 func (f *flow) info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
-	info, err := f.owner.Info(tx, ref, e)
+	info, err := f.owners[ref.Object].Info(tx, ref, e)
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +88,24 @@ func (s *Service) flowOf(id string) *flow {
 	switch {
 	case strings.HasPrefix(id, "re_"):
 		return s.refunds
-	case strings.HasPrefix(id, "att_"):
+	case strings.HasPrefix(id, "att_"), strings.HasPrefix(id, "pay_"):
 		return s.charges
 	}
 	return s.transfers
+}
+
+// ownerOf returns what makes orders whose ids look like this one.
+func (s *Service) ownerOf(id string) owner {
+	object := "payout" // and disbursement: package payout makes both
+	switch {
+	case strings.HasPrefix(id, "re_"):
+		object = "refund"
+	case strings.HasPrefix(id, "att_"):
+		object = "invoice"
+	case strings.HasPrefix(id, "pay_"):
+		object = "payment"
+	}
+	return s.flowOf(id).owners[object]
 }
 
 // all are the flows.

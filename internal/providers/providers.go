@@ -20,8 +20,10 @@ import (
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -30,6 +32,8 @@ import (
 type Config struct {
 	Payouts  *payout.Internal
 	Refunds  *refund.Internal
+	Payments *payment.Internal
+	QRCodes  *qrcode.Internal
 	Invoices *invoice.Internal
 	// StuckAfter is the time after which the list shows an open order as stuck.
 	StuckAfter time.Duration
@@ -47,11 +51,16 @@ var _ provider.Service = (*Service)(nil)
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
+	payouts := newOwner[payout.Transfer](e, c.Payouts, settleFingerprint)
+	phones := &moneyIn{c.Payments, c.QRCodes, c.Invoices, c.Refunds}
 	return &Service{
 		engine: e, config: c,
-		transfers: newFlow[payout.Transfer](e, dispatch.Transfers, c.Payouts, settleFingerprint),
-		refunds:   newFlow[refund.Refund](e, dispatch.Refunds, c.Refunds, legacyRefundFingerprint),
-		charges:   newFlow[invoice.Invoice](e, dispatch.Charges, c.Invoices, settleFingerprint),
+		transfers: &flow{dispatch.Transfers, map[string]owner{"payout": payouts, "disbursement": payouts}},
+		refunds:   &flow{dispatch.Refunds, map[string]owner{"refund": newOwner[refund.Refund](e, c.Refunds, legacyRefundFingerprint)}},
+		charges: &flow{dispatch.Charges, map[string]owner{
+			"invoice": newOwner[invoice.Invoice](e, c.Invoices, settleFingerprint),
+			"payment": newOwner[payment.Payment](e, phones, settleFingerprint),
+		}},
 	}
 }
 
@@ -63,10 +72,12 @@ func (s *Service) Jobs() []work.Job {
 	}
 	return append(jobs,
 		s.job(s.refunds, "refund", s.config.Refunds.Kind()),
+		s.job(s.charges, "payment", s.config.Payments.Kind()),
 		s.job(s.charges, "invoice", s.config.Invoices.Kind()))
 }
 
-func (s *Service) job(f *flow, object string, kind *storage.Kind) work.Job {
+func (s *Service) job(of *flow, object string, kind *storage.Kind) work.Job {
+	f := of.owners[object]
 	return work.Job{
 		Kind: kind, Timeout: dispatch.WorkLimit, Batch: 64,
 		MaxPerMerchant: 1024, // most wait for the provider
@@ -80,7 +91,7 @@ func (s *Service) job(f *flow, object string, kind *storage.Kind) work.Job {
 // begin claims due orders and begins an attempt of each, in one transaction. The rest of the
 // work calls the provider and books the result. This claim takes no leases; Begin takes them, in
 // Order.NewCall: the records stay due, and another worker takes them over if this process dies.
-func (s *Service) begin(ctx context.Context, f *flow, object string, kind *storage.Kind, c storage.Claim) (begun []work.Begun, err error) {
+func (s *Service) begin(ctx context.Context, f owner, object string, kind *storage.Kind, c storage.Claim) (begun []work.Begun, err error) {
 	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 		claimed, err := tx.Claim(kind, c)
 		if err != nil {
@@ -93,7 +104,7 @@ func (s *Service) begin(ctx context.Context, f *flow, object string, kind *stora
 				return err
 			}
 			reporting, report := work.CollectReport(ctx)
-			call, err := f.owner.Begin(reporting, own, object, record.ID)
+			call, err := f.Begin(reporting, own, object, record.ID)
 			if err != nil {
 				return err
 			}
@@ -102,7 +113,7 @@ func (s *Service) begin(ctx context.Context, f *flow, object string, kind *stora
 					work.SetReport(ctx, *report)
 					return nil
 				}
-				return call.Work(ctx, s.engine, f.owner.Book)
+				return call.Work(ctx, s.engine, f.Book)
 			}}
 		}
 		return nil
@@ -116,17 +127,17 @@ func (s *Service) begin(ctx context.Context, f *flow, object string, kind *stora
 // There are two leases, one after the other. The worker's claim holds the first, and Begin's
 // write of the record ends it: its renewal then stops with a conflict, which is no error.
 // Begin takes the second in the same transaction, for the [dispatch.Call].
-func (s *Service) send(ctx context.Context, f *flow, object string, claimed storage.Record) error {
+func (s *Service) send(ctx context.Context, f owner, object string, claimed storage.Record) error {
 	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
 	var call *dispatch.Call
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-		call, err = f.owner.Begin(ctx, tx, object, claimed.ID)
+		call, err = f.Begin(ctx, tx, object, claimed.ID)
 		return err
 	})
 	if err != nil || call == nil {
 		return err
 	}
-	return call.Work(ctx, s.engine, f.owner.Book)
+	return call.Work(ctx, s.engine, f.Book)
 }
 
 // Notify implements [provider.Service].
@@ -139,7 +150,8 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 	if err != nil {
 		return err
 	}
-	if _, err = dispatch.Apply(ctx, s.engine, caller, entry.Ref(id), r, f.owner.Book); err == nil {
+	ref := entry.Ref(id)
+	if _, err = dispatch.Apply(ctx, s.engine, caller, ref, r, f.owners[ref.Object].Book); err == nil {
 		s.engine.Log.InfoContext(ctx, "the provider has reported", string(f.Name), id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)
 	}
 	return err

@@ -10,15 +10,15 @@ import (
 
 // Settle implements [provider.Service]: it plays the provider in test mode.
 func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r provider.Result) error {
-	f := s.flowOf(id)
 	if caller.Live {
-		return api.Errorf(api.PermissionDenied, "", "A %s can be settled by hand in test mode only.", f.Name)
+		return api.Errorf(api.PermissionDenied, "", "A %s can be settled by hand in test mode only.", s.flowOf(id).Name)
 	}
-	ref, err := f.owner.FindOwnOrder(ctx, caller, id)
+	owner := s.ownerOf(id)
+	ref, err := owner.FindOwnOrder(ctx, caller, id)
 	if err != nil {
 		return err
 	}
-	return f.settle(ctx, caller, ref, r)
+	return owner.settle(ctx, caller, ref, r)
 }
 
 // settleParams are the parameters of a call of Settle, from which the fingerprint of its

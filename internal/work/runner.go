@@ -277,6 +277,20 @@ func (r *Runner) loop(ctx context.Context, q *queue) {
 	}
 }
 
+// RunNow does the work on one record of a kind with RunOne at once, in the caller's goroutine and
+// without a claim, for a call that is answered with the outcome. It returns the error of the work.
+// A worker may do the same work concurrently.
+func (r *Runner) RunNow(ctx context.Context, k *storage.Kind, scope storage.Scope, id string) (err error) {
+	q := r.queue(k, scope.Live)
+	q.begin()
+	defer q.end()
+	r.runTask(ctx, q, []storage.Record{{Scope: scope, ID: id}}, func(ctx context.Context, records []storage.Record) error {
+		err = q.RunOne(ctx, records[0])
+		return err
+	})
+	return err
+}
+
 // Slot runs the work on one record, without a claim. The caller holds a lease from which the
 // work is done again if this process dies: of the record itself, or of another that it is
 // made from. The caller calls Run or Free, once.

@@ -9,8 +9,9 @@ import (
 
 // Chaos is a faulty charger and refund rail that still keeps the contract: one charge or refund
 // for one id, and never more refunded than was charged. It loses requests and answers, decides
-// late or never, and repeats and delays callbacks. The same seed and the same order of calls give
-// the same behaviour. It is safe for concurrent use.
+// late or never, and repeats and delays callbacks. It takes charges of phones and of payment
+// methods alike, and asks for no codes. The same seed and the same order of calls give the same
+// behaviour. It is safe for concurrent use.
 type Chaos struct{ provider *conformance.Chaos }
 
 // Callback is what a provider would report.

@@ -2,15 +2,12 @@ package chargertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
+	"strings"
 	"testing"
 
-	"github.com/shopspring/decimal"
 	"go.uber.org/goleak"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/provider"
@@ -19,222 +16,37 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The simulated charger of test mode keeps all promises that need no memory. It does not remember
-// which charges and refunds it has seen, so it skips four checks.
+// which charges and refunds it has seen and which codes it has got, so it skips five checks.
 func TestSimulated(t *testing.T) {
 	needMemory := map[string]bool{
-		"charge: an unknown order": true, "refund: an unknown order": true,
+		"charge: an unknown order": true, "refund: an unknown order": true, "charge: the state after a code": true,
 		"refund: more than the charge": true, "refund: of a refused charge": true,
 	}
-	for _, c := range checks {
-		if needMemory[c.Name] {
-			continue
-		}
-		t.Run(c.Name, func(t *testing.T) {
-			expect.NoError(t, c.Run(t, &Rig{
-				Charger: provider.Simulated{}, Paid: Payer{"pm_1"}, Refused: Payer{"pm_fail_1"},
-				RefundRefused: Payer{"pm_refund_fail_1"}, RefundSlow: Payer{"pm_refund_slow_1"},
-			}), "run")
-		})
-	}
-}
-
-// fake is a provider and its charger in one.
-type fake struct {
-	mu       sync.Mutex
-	orders   map[string]*order
-	moved    map[string]int
-	loseNext string
-	// a fault to switch on, such as "refund: moves twice"
-	fault string
-}
-
-type order struct {
-	provider.Order
-	method, charge string // charge is empty for a charge
-	outcome        provider.Outcome
-	back           int64 // refunded of a charge
-}
-
-// bad reports whether the provider has that fault for the flow of the order.
-func (p *fake) bad(o *order, fault string) bool {
-	return o.charge == "" && p.fault == "charge: "+fault || o.charge != "" && p.fault == "refund: "+fault
-}
-
-const (
-	paid, refused, slow       = "pm_paid_241234561", "pm_refused_241234562", "pm_slow_241234563"
-	refundRefused, refundSlow = "pm_refund_refused_241234564", "pm_refund_slow_241234565"
-	key                       = "sk_fake"
-)
-
-func (p *fake) Charge(ctx context.Context, c provider.Charge) (provider.Result, error) {
-	return p.submit(ctx, &order{Order: c.Order, method: c.PaymentMethod})
-}
-
-func (p *fake) ChargeStatus(_ context.Context, c provider.Charge) (provider.Result, error) {
-	return p.status(&order{Order: c.Order, method: c.PaymentMethod})
-}
-
-func (p *fake) Refund(ctx context.Context, r provider.Refund) (provider.Result, error) {
-	return p.submit(ctx, &order{Order: r.Order, method: r.PaymentMethod, charge: r.Charge})
-}
-
-func (p *fake) RefundStatus(_ context.Context, r provider.Refund) (provider.Result, error) {
-	return p.status(&order{Order: r.Order, method: r.PaymentMethod, charge: r.Charge})
-}
-
-// submit takes an order. The second call for an id has the outcome of the first.
-func (p *fake) submit(ctx context.Context, o *order) (provider.Result, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	lose := p.loseNext
-	p.loseNext = ""
-	if ctx.Err() != nil && p.bad(o, "moves though cancelled") {
-		p.moved[o.ID]++
-	}
-	if ctx.Err() != nil || lose == "request" {
-		return p.lost(o)
-	}
-	known := p.orders[o.ID]
-	switch {
-	case known == nil:
-		o.outcome = p.decide(o)
-		p.orders[o.ID] = o
-		known = o
-		if o.outcome == provider.Paid && !(p.bad(o, "takes orders alike for one") && p.has(o)) {
-			p.moved[o.ID]++
-		}
-	case p.bad(o, "refuses repetitions"):
-		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "Duplicate reference."}}, nil
-	case p.bad(o, "moves twice") && known.outcome == provider.Paid:
-		p.moved[o.ID]++
-	case p.bad(o, "pays what it refused") && known.outcome == provider.Refused:
-		p.moved[o.ID]++
-	}
-	if lose == "answer" {
-		return p.lost(o)
-	}
-	return p.answer(known), nil
-}
-
-// decide decides an order. A refund is refused if the charge has no money left for it.
-func (p *fake) decide(o *order) provider.Outcome {
-	charge := p.orders[o.charge]
-	switch {
-	case o.charge == "" && o.method == refused, o.charge != "" && o.method == refundRefused:
-		return provider.Refused
-	case o.charge == "" && o.method == slow, o.charge != "" && o.method == refundSlow:
-		return provider.InProgress
-	case o.charge == "" || p.bad(o, "pays anything"):
-		return provider.Paid
-	case charge == nil || charge.outcome != provider.Paid || o.Amount > charge.Amount-charge.back:
-		return provider.Refused
-	}
-	charge.back += o.Amount
-	if p.bad(o, "pays all of a charge at once") {
-		charge.back = charge.Amount
-	}
-	return provider.Paid
-}
-
-// has reports whether there is another order like this one.
-func (p *fake) has(o *order) bool {
-	for id, other := range p.orders {
-		if id != o.ID && other.method == o.method && (other.charge != "") == (o.charge != "") {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *fake) lost(o *order) (provider.Result, error) {
-	switch {
-	case p.bad(o, "takes loss for no"):
-		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "Time-out."}}, nil
-	case p.bad(o, "quotes payers"):
-		return provider.Result{}, errors.New("no answer for " + o.method)
-	case p.bad(o, "quotes its key"):
-		return provider.Result{}, errors.New("no answer with key " + key)
-	}
-	return provider.Result{}, errors.New("no answer")
-}
-
-func (p *fake) answer(o *order) provider.Result {
-	outcome := o.outcome
-	if p.bad(o, "guesses") && outcome == provider.InProgress {
-		outcome = provider.Paid
-	}
-	if p.bad(o, "takes back what is refunded") && o.back > 0 {
-		outcome = provider.Refused
-	}
-	r := provider.Result{Outcome: outcome, Reference: "r"}
-	if outcome == provider.Refused {
-		switch {
-		case p.bad(o, "refuses without words"):
-		case p.bad(o, "refuses by code only"):
-			r.Reason.Code = api.RecipientUnavailable
-		case p.bad(o, "quotes payers in refusals"):
-			r.Reason.Message = o.method + " was declined."
-		default:
-			r.Reason.Message = "The payer declined."
-		}
-	}
-	return r
-}
-
-func (p *fake) status(o *order) (provider.Result, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	lose := p.loseNext
-	p.loseNext = ""
-	if lose != "" {
-		return p.lost(o)
-	}
-	if known := p.orders[o.ID]; known != nil && !p.bad(o, "forgets") {
-		return p.answer(known), nil
-	}
-	switch {
-	case p.bad(o, "moves when asked"):
-		p.moved[o.ID]++
-	case p.bad(o, "refuses the unknown"):
-		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "No such reference."}}, nil
-	}
-	return provider.Result{Outcome: provider.NotFound}, nil
-}
-
-// rig returns a rig on a new provider with that fault.
-func rig(fault string) *Rig {
-	p := &fake{orders: map[string]*order{}, moved: map[string]int{}, fault: fault}
-	lose := func(what string) func() {
-		return func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.loseNext = what
-		}
-	}
-	return &Rig{
-		Charger: p, Paid: Payer{paid}, Refused: Payer{refused}, Slow: Payer{slow},
-		RefundRefused: Payer{refundRefused}, RefundSlow: Payer{refundSlow}, Secrets: []string{key},
-		Moved: func(id string) int {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.moved[id]
+	phone := func(digits string) Payer { return Payer{Phone: "+23324123" + digits, Network: "mtn"} }
+	method := func(m string) Payer { return Payer{PaymentMethod: m} }
+	for name, r := range map[string]Rig{
+		"method": {
+			Charger: provider.Simulated{}, Paid: method("pm_1"), Refused: method("pm_fail_1"),
+			RefundRefused: method("pm_refund_fail_1"), RefundSlow: method("pm_refund_slow_1"),
 		},
-		Received: func(id string) decimal.Decimal {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			amount := api.FromPesewas(p.orders[id].Amount).Decimal
-			if p.bad(p.orders[id], "rounds the amount") {
-				return amount.Round(1)
+		"phone": {
+			Charger: provider.Simulated{}, Paid: phone("0000"), Refused: phone("0901"), Slow: phone("0903"),
+			RefundRefused: phone("0911"), RefundSlow: phone("0912"), NeedsCode: phone("0907"), Code: "123456",
+		},
+	} {
+		for _, c := range checks {
+			if needMemory[c.Name] {
+				continue
 			}
-			return amount
-		},
-		LoseRequest: lose("request"), LoseAnswer: lose("answer"),
+			t.Run(name+"/"+c.Name, func(t *testing.T) { expect.NoError(t, c.Run(t, &r), "run") })
+		}
 	}
 }
 
 func TestAGoodCharger(t *testing.T) {
-	conformance.TestComplete(t, checks, func() *Rig { return rig("") })
-	Run(t, func(*testing.T) Rig { return *rig("") })
+	conformance.TestComplete(t, checks, func() *Rig { return phoneRig("") })
+	t.Run("phone", func(t *testing.T) { Run(t, func(*testing.T) Rig { return *phoneRig("") }) })
+	t.Run("method", func(t *testing.T) { Run(t, func(*testing.T) Rig { return *rig("") }) })
 }
 
 // A charger with a fault fails the checks that must find it.
@@ -264,6 +76,7 @@ func TestBadChargers(t *testing.T) {
 				prefixed[i] = flow + name
 			}
 			faults[flow+fault] = conformance.Fault[*Rig]{Open: func() *Rig { return rig(flow + fault) }, Found: prefixed}
+			faults["phone, "+flow+fault] = conformance.Fault[*Rig]{Open: func() *Rig { return phoneRig(flow + fault) }, Found: prefixed}
 		}
 	}
 	for fault, found := range map[string][]string{
@@ -273,7 +86,76 @@ func TestBadChargers(t *testing.T) {
 	} {
 		faults[fault] = conformance.Fault[*Rig]{Open: func() *Rig { return rig(fault) }, Found: found}
 	}
+	for fault, found := range map[string][]string{
+		"takes any code":                   {"a code", "the state after a code"},
+		"refuses a wrong code":             {"a code", "the state after a code"},
+		"takes a code twice":               {"a code", "a code with a lost answer"},
+		"refuses a code twice":             {"a code", "a code with a lost answer"},
+		"forgets the code":                 {"the state after a code", "a code with a lost answer"},
+		"takes loss for no":                {"a code with a lost request", "a code with a lost answer"},
+		"quotes payers":                    {"a code with a lost request", "a code with a lost answer"},
+		"gives up early":                   {"waits until its deadline"},
+		"gives up by its own clock":        {"waits until its deadline"},
+		"gives up after attempts":          {"waits until its deadline"},
+		"asks the paid for a code":         {"a paid order"},
+		"prompts at length":                {"a slow order", "a code"},
+		"prompts with the number":          {"a slow order", "a code"},
+		"prompts with the national number": {"a slow order", "a code"},
+		"has the number as its reference":  {"a paid order", "a slow order", "a refused order"},
+		"groups the number in refusals":    {"a refused order"},
+		"quotes the e-mail address":        {"a refused order"},
+	} {
+		prefixed := make([]string, len(found))
+		for i, name := range found {
+			prefixed[i] = "charge: " + name
+		}
+		faults["phone alone, "+fault] = conformance.Fault[*Rig]{Open: func() *Rig { return phoneRig("charge: " + fault) }, Found: prefixed}
+	}
+	faults["asks for codes and takes none"] = conformance.Fault[*Rig]{Open: func() *Rig {
+		r := phoneRig("")
+		r.Charger = struct{ provider.Charger }{r.Charger}
+		return r
+	}, Found: []string{"charge: a code"}}
 	conformance.TestFaults(t, checks, faults)
+}
+
+// notes keeps what a charger is told.
+type notes struct {
+	*fake
+	charges []provider.Charge
+	refunds []provider.Refund
+}
+
+func (n *notes) Charge(ctx context.Context, c provider.Charge) (provider.Result, error) {
+	n.charges = append(n.charges, c)
+	return n.fake.Charge(ctx, c)
+}
+
+func (n *notes) Refund(ctx context.Context, r provider.Refund) (provider.Result, error) {
+	n.refunds = append(n.refunds, r)
+	return n.fake.Refund(ctx, r)
+}
+
+// A charger is told what the library tells it: of phones, or of payment methods.
+func TestWhatTheChargerIsTold(t *testing.T) {
+	told := func(r *Rig) (provider.Charge, provider.Refund) {
+		n := &notes{fake: r.Charger.(*fake)}
+		r.Charger = n
+		for _, c := range refundChecks {
+			if c.Name == "refund: leaves its charge paid" {
+				expect.NoError(t, c.Run(t, r), "run")
+			}
+		}
+		return n.charges[0], n.refunds[0]
+	}
+	c, back := told(phoneRig(""))
+	expect.True(t, strings.HasPrefix(c.ID, "pay_") && c.Phone == "+233241234561" && c.Network == "mtn" && c.Email != "" && c.Description != "" &&
+		c.Deadline.After(c.Now) && c.PaymentMethod == "" && c.Invoice == "", "a charge of a phone: %+v", c)
+	expect.True(t, back.Charge == c.ID && back.Payment == c.ID && back.Phone == c.Phone && back.Network == c.Network && back.PaymentMethod == "", "its refund: %+v", back)
+	c, back = told(rig(""))
+	expect.True(t, strings.HasPrefix(c.ID, "att_") && c.Phone == "" && c.Network == "" && c.Deadline.IsZero() && c.PaymentMethod != "" && c.Invoice != "",
+		"a charge of a payment method: %+v", c)
+	expect.True(t, back.Charge == c.ID && back.Phone == "" && back.Network == "" && back.PaymentMethod == c.PaymentMethod, "its refund: %+v", back)
 }
 
 // A charger that gives no refunds passes without the checks of refunds.
@@ -289,7 +171,7 @@ func TestChaosKeepsTheContract(t *testing.T) {
 	refunded := 0
 	for seed := range uint64(200) {
 		c := NewChaos(seed)
-		charge := provider.Charge{Order: provider.Order{ID: "att_1", Amount: 100}}
+		charge := provider.Charge{Order: provider.Order{ID: []string{"att_1", "pay_1"}[seed%2], Amount: 100}}
 		refunds := make([]provider.Refund, 3) // there is money for one only
 		for i := range refunds {
 			refunds[i] = provider.Refund{Order: provider.Order{ID: fmt.Sprint("re_", i), Amount: 60}, Charge: charge.ID}

@@ -1,0 +1,104 @@
+package providers
+
+import (
+	"context"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
+)
+
+// moneyIn makes and books the charges of payments from phones. It asks what is paid for whether it
+// takes the money, and gives back what it does not take.
+type moneyIn struct {
+	payments *payment.Internal
+	codes    *qrcode.Internal
+	invoices *invoice.Internal
+	refunds  *refund.Internal
+}
+
+// paidTwice is the reason of a refund that no merchant made.
+const paidTwice = "Paid twice"
+
+func (m *moneyIn) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
+	return dispatch.Ref{Object: "payment", ID: id, Record: id}, m.payments.CheckFromPhone(ctx, caller, id)
+}
+
+func (m *moneyIn) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
+	call, ended, err := m.payments.Begin(ctx, tx, object, id)
+	if err == nil && ended != nil {
+		err = m.tell(tx, ended)
+	}
+	return call, err
+}
+
+func (m *moneyIn) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error) {
+	p, err := m.payments.Incoming(tx, ref.ID)
+	if err != nil {
+		return 0, err
+	}
+	taken := true
+	if r.Outcome == provider.Paid && !p.Ended {
+		if taken, err = m.takes(tx, p); err != nil {
+			return 0, err
+		}
+	}
+	decision, ended, err := m.payments.Book(ctx, tx, ref.ID, r, taken)
+	switch {
+	case err != nil || ended == nil:
+		return decision, err
+	case !taken:
+		return decision, m.giveBack(ctx, tx, ended)
+	}
+	return decision, m.tell(tx, ended)
+}
+
+// takes reports whether what is paid for is still to be paid.
+func (m *moneyIn) takes(tx *engine.Tx, p *payment.Incoming) (bool, error) {
+	switch {
+	case p.QRCode != nil:
+		return m.codes.TakesPayment(tx, p)
+	case p.Invoice != nil:
+		return m.invoices.TakesPayment(tx, p)
+	}
+	return true, nil
+}
+
+// tell tells what is paid for how a payment has ended.
+func (m *moneyIn) tell(tx *engine.Tx, p *payment.Ended) error {
+	defer m.payments.AttributeEvents(tx, p)()
+	switch {
+	case p.QRCode != nil && p.Status == payment.Completed:
+		return m.codes.CountUse(tx, *p.QRCode)
+	case p.Invoice != nil:
+		return m.invoices.PaymentEnded(tx, p)
+	}
+	return nil
+}
+
+// giveBack refunds a payment that came too late. Where no refund is possible, a person must look
+// after it.
+func (m *moneyIn) giveBack(ctx context.Context, tx *engine.Tx, p *payment.Ended) error {
+	defer m.payments.AttributeEvents(tx, p)()
+	if m.payments.RefundRail(tx.Caller.Live) == nil {
+		return m.payments.NeedsPerson(ctx, tx, p.ID, "completed, paid twice, and the provider gives no refunds")
+	}
+	id := p.ID
+	tx.OnCommit(func() {
+		tx.Log().WarnContext(ctx, "a payment came when there was nothing left to pay, and is refunded", "payment", id)
+	})
+	return m.refunds.Automatic(tx, p.ID, paidTwice)
+}
+
+func (m *moneyIn) Load(tx *engine.Tx, ref dispatch.Ref) (*payment.Payment, string, error) {
+	return m.payments.Load(tx, ref.ID)
+}
+
+func (m *moneyIn) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) (*provider.OrderInfo, error) {
+	return m.payments.Info(tx, ref.ID)
+}

@@ -1,0 +1,170 @@
+package invoice
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// StartPayment asks a phone to pay the amount due of an open invoice, and returns the pending
+// payment; see [payment.Service.Create]. The payment holds the invoice until it ends, or for
+// [payment.Config.Deadline]: meanwhile the invoice can be neither paid another way nor voided. The
+// invoice is paid when the payment is completed. A payer who approves after the hold, when the
+// invoice is no longer open, gets the money back. If nothing is due, StartPayment marks the invoice
+// paid and returns nil. With an idempotency key it may be repeated safely.
+//
+// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, resource_missing,
+// invoice_not_open, invoice_already_paid, invoice_payment_in_progress, payment_in_progress,
+// too_many_prompts; service_unavailable in live mode without a charger.
+func (s *Service) StartPayment(ctx context.Context, caller api.Caller, id string, from payment.MobileMoney) (*payment.Payment, error) {
+	if err := from.Check(); err != nil {
+		return nil, err
+	}
+	op := engine.Operation{Name: "invoice.start_payment", Params: struct {
+		ID string `json:"id"`
+		payment.MobileMoney
+	}{id, from}}
+	started, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*startedPayment, error) {
+		o, err := s.get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return nil, err
+		}
+		p, err := s.startPayment(tx, o, from)
+		return &startedPayment{p}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return started.Payment, nil
+}
+
+// startedPayment is the stored answer of StartPayment.
+type startedPayment struct {
+	Payment *payment.Payment `json:"payment"`
+}
+
+// startPayment starts a payment of an open invoice from a phone, and writes the invoice.
+func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) (*payment.Payment, error) {
+	if err := s.payable(tx, tx.Now, o, ""); err != nil {
+		return nil, err
+	}
+	if o.Value.AmountDue == 0 {
+		return nil, s.markPaid(tx, o, nil, payer{phone: from.PhoneNumber})
+	}
+	p, err := s.askPhone(tx, o, from, false)
+	if err != nil {
+		return nil, err
+	}
+	return p, s.save(tx, o)
+}
+
+// askPhone starts a payment. The caller writes the invoice.
+func (s *Service) askPhone(tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney, offSession bool) (*payment.Payment, error) {
+	r := &o.Value
+	start := payment.StartParams{
+		MobileMoney: from, Amount: r.AmountDue, Invoice: &r.ID, Reference: r.Number, Customer: r.Customer, Metadata: r.Metadata,
+		Holds: r.ID, OffSession: offSession,
+	}
+	if r.Description != nil {
+		start.Description = *r.Description
+	}
+	if r.Email != nil {
+		start.Email = *r.Email
+	}
+	p, err := s.config.Payments.Start(tx, start)
+	if err == nil {
+		r.AttemptCount++
+	}
+	return p, err
+}
+
+// chargedPhone returns the phone of the customer whom an automatic charge asks; false if the
+// customer has none with mobile money.
+func (r *record) chargedPhone() (payment.MobileMoney, bool) {
+	if r.Phone == nil {
+		return payment.MobileMoney{}, false
+	}
+	from := payment.MobileMoney{PhoneNumber: *r.Phone}
+	return from, from.Check() == nil
+}
+
+// startAutomaticPayment makes the scheduled charge of an invoice from the customer's phone. It
+// waits as long as another payment holds the invoice, or the phone must not be asked.
+func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) error {
+	r := &o.Value
+	r.FinalizedBy.overrideRequest(tx)
+	err := s.notHeld(tx, tx.Now, o)
+	var p *payment.Payment
+	if err == nil {
+		p, err = s.askPhone(tx, o, from, true)
+	}
+	var refusal *api.Error
+	switch {
+	case err == nil:
+		r.OpenPayment, r.NextWorkAt = p.ID, p.HoldExpiresAt
+	case errors.As(err, &refusal) && refusal.RetryAfter > 0:
+		work.SetReport(ctx, work.Report{Name: "postponed", Level: slog.LevelInfo})
+		r.NextWorkAt = api.AtOrNil(tx.Now.Add(refusal.RetryAfter))
+	default:
+		return err
+	}
+	return s.save(tx, o)
+}
+
+// awaitPayment looks after an automatic payment that has not told its outcome. One that was
+// cancelled has taken nothing, and this attempt has failed. One without an outcome may yet be
+// completed, so the phone is not asked again.
+func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
+	r := &o.Value
+	p, _, err := s.config.Payments.Load(tx, r.OpenPayment)
+	if err != nil {
+		return err
+	}
+	if p.Status == payment.Cancelled {
+		r.OpenPayment = ""
+		return s.bookFailed(tx, o, p.CreatedAt.Time)
+	}
+	r.NextWorkAt = api.AtOrNil(tx.Now.Add(time.Hour))
+	return s.save(tx, o)
+}
+
+// TakesPayment reports whether an invoice is still to be paid, when its payer has approved a
+// payment from a phone.
+func (in *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
+	o, err := in.svc.get(tx, engine.Scope(tx.Caller), *p.Invoice)
+	if err != nil {
+		return false, err
+	}
+	return o.Value.Status == Open && o.Value.OpenCharge == nil, nil
+}
+
+// PaymentEnded books what the end of a payment from a phone means for its invoice: it is paid, or
+// the charge has failed.
+func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
+	s := in.svc
+	o, err := s.get(tx, engine.Scope(tx.Caller), *p.Invoice)
+	if err != nil {
+		return err
+	}
+	r := &o.Value
+	if r.OpenPayment == p.ID {
+		r.OpenPayment = ""
+	}
+	switch {
+	case p.Status == payment.Completed:
+		return s.markPaid(tx, o, &p.ID, payer{phone: p.Number})
+	case r.Status != Open:
+		return s.save(tx, o)
+	case r.OpenPayment != "" || r.OpenCharge != nil: // of which the schedule waits for the outcome
+		return s.save(tx, o, event.InvoicePaymentFailed)
+	}
+	return s.bookFailed(tx, o, p.CreatedAt.Time)
+}

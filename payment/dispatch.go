@@ -1,0 +1,408 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// transitions is the state machine of a payment from a phone: from which statuses each one is
+// entered. Any other payment is made in Completed.
+var transitions = map[Status][]Status{
+	Processing: {Pending},
+	Completed:  {Processing},
+	Failed:     {Pending, Processing},
+	Cancelled:  {Pending},
+}
+
+// statusEvent maps statuses to their events.
+var statusEvent = map[Status]event.Type{
+	Processing: event.PaymentProcessing,
+	Completed:  event.PaymentSucceeded,
+	Failed:     event.PaymentFailed,
+	Cancelled:  event.PaymentCanceled,
+}
+
+// enter moves the payment to another status. It fails, and changes nothing, if the state machine
+// has no such transition.
+func (r *record) enter(to Status) error {
+	if !slices.Contains(transitions[to], r.Status) {
+		return fmt.Errorf("payment: a payment that is %s cannot become %s", r.Status, to)
+	}
+	r.Status = to
+	return nil
+}
+
+func (r *record) ended() bool { return r.Status != Pending && r.Status != Processing }
+
+// The texts for what the charger says nothing about.
+const (
+	approveMessage = "Approve the payment on your phone."
+	codeMessage    = "Enter the code that you got on your phone."
+	failedMessage  = "The payment failed."
+	notSentMessage = "The payment could not be sent to the provider in time."
+)
+
+// ref names the charge of a payment.
+func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "payment", ID: id, Record: id} }
+
+// Kind is what payments are stored as. A payment from a phone is queued until it has an outcome.
+func (*Internal) Kind() *storage.Kind { return payments.Kind() }
+
+// Jobs are the package's work beside that of the charger.
+func (in *Internal) Jobs() []work.Job { return []work.Job{in.svc.engine.DeleteDue(prompts.Kind())} }
+
+// RefundRail returns what gives back money that was charged in that mode, or nil.
+func (in *Internal) RefundRail(live bool) provider.RefundRail {
+	rail, _ := in.svc.charger(live).(provider.RefundRail)
+	return rail
+}
+
+func (s *Service) order(r *record) *dispatch.Order {
+	return &dispatch.Order{
+		Submission: &r.Submission, Ref: ref(r.ID), Flow: dispatch.Charges, Kind: payments.Kind(),
+		Since: r.CreatedAt.Time, StuckAfter: s.config.StuckAfter,
+	}
+}
+
+func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
+	if err := payments.Replace(tx, o); err != nil {
+		return fmt.Errorf("payment: write: %w", err)
+	}
+	return nil
+}
+
+// Begin counts an attempt of a payment from a phone and returns the call of the charger, or nil if
+// there is nothing to call. It writes the attempt before the charger is called: so no caller cancels
+// what may have been submitted, and the worker that finds the payment after a crash polls first.
+//
+// ended is the payment if Begin has ended it: one that could not be submitted before its deadline.
+func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (call *dispatch.Call, ended *Ended, err error) {
+	s := in.svc
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &o.Value
+	order, charger := s.order(r), s.charger(tx.Caller.Live)
+	defer r.AttributeEvents(tx)()
+	switch {
+	case r.ended() && r.Due == nil: // a callback arrived first
+		order.ReportAlreadyEnded(ctx)
+		return nil, nil, nil
+	case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):
+		// A prompt long after the payer asked for it would look like fraud.
+		r.FailureReason = new(notSentMessage)
+		if err := r.enter(Failed); err != nil {
+			return nil, nil, err
+		}
+		err := s.finish(tx, o, nil)
+		return nil, &Ended{r.Payment, r.Phoned.Number, r.Submission}, err
+	case charger == nil:
+		order.PostponeWithoutProvider(ctx, tx)
+		return nil, nil, s.write(tx, o)
+	}
+	first := r.CountAttempt(tx.Now)
+	if first {
+		if err := s.enterProcessing(tx, r); err != nil {
+			return nil, nil, err
+		}
+	}
+	code := ""
+	if r.Phoned.Code != nil {
+		if code, err = s.open(r.Phoned.Code); err != nil {
+			return nil, nil, err
+		}
+		r.Phoned.Code = nil
+	}
+	if err := s.write(tx, o); err != nil {
+		return nil, nil, err
+	}
+	call, err = s.newCall(tx, o, charger, first, code)
+	return call, nil, err
+}
+
+// newCall leases a payment, which the transaction has written with the counted attempt, and returns
+// the call of the charger: its confirmation if the payer has given a code.
+func (s *Service) newCall(tx *engine.Tx, o *storage.Object[record], charger provider.Charger, first bool, code string) (*dispatch.Call, error) {
+	r := &o.Value
+	c := provider.Charge{
+		Order: provider.Order{
+			ID: r.ID, Live: tx.Caller.Live, Amount: r.Amount,
+			CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
+		},
+		Phone: r.Phoned.Number, Network: *r.Provider, Email: r.Phoned.Email, Description: r.Description,
+		OffSession: r.Phoned.OffSession, Deadline: r.Deadline.Time,
+	}
+	if r.Invoice != nil {
+		c.Invoice, c.Number = *r.Invoice, r.Reference
+	}
+	if r.Customer != nil {
+		c.Customer = *r.Customer
+	}
+	submit := func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) }
+	status := func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) }
+	switch {
+	case r.ended(): // the provider may contradict itself, and gets no other charge
+		submit = status
+	case code != "":
+		submit, first = func(ctx context.Context) (provider.Result, error) {
+			return charger.(provider.ChargeConfirmer).ConfirmCharge(ctx, c, code)
+		}, true
+	}
+	return s.order(r).NewCall(tx, o.Version, first, submit, status)
+}
+
+// enterProcessing notes that the charger may have the payment.
+func (s *Service) enterProcessing(tx *engine.Tx, r *record) error {
+	if err := r.enter(Processing); err != nil {
+		return err
+	}
+	r.NextAction = &NextAction{Approve, approveMessage}
+	return s.config.Events.Record(tx, &r.Payment, event.PaymentProcessing)
+}
+
+// Ended is a payment from a phone that has just ended.
+type Ended struct {
+	Payment
+	// Number is the payer's, +233…; empty after an erasure.
+	Number string
+
+	submission dispatch.Submission
+}
+
+// AttributeEvents makes the events of the transaction name the call that made the payment.
+func (*Internal) AttributeEvents(tx *engine.Tx, e *Ended) (restore func()) {
+	return e.submission.AttributeEvents(tx)
+}
+
+// Incoming is a payment from a phone whose outcome is about to be booked.
+type Incoming struct {
+	Payment
+	// Ended says that an outcome is booked already.
+	Ended bool
+	// Held says that the payment was started with a hold, and Holds that the hold has not ended.
+	Held, Holds bool
+}
+
+// Incoming reads a payment for what is paid for, before Book.
+func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return nil, err
+	}
+	r := &o.Value
+	if r.Phoned == nil {
+		return nil, api.NoSuch("charge")
+	}
+	return &Incoming{r.Payment, r.ended(), r.Phoned.Held != "", r.holdsAt(tx.Now)}, nil
+}
+
+// Book books a charger's result for a payment, from a call or from a callback. The zero result
+// stands for a call that failed. taken says that what is paid for takes the money; if it does not,
+// the caller gives it back, and the operator takes no fee.
+//
+// ended is the payment if Book has ended it, else nil.
+func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result provider.Result, taken bool) (_ dispatch.Decision, ended *Ended, err error) {
+	s := in.svc
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return 0, nil, err
+	}
+	r := &o.Value
+	order := s.order(r)
+	if r.ended() {
+		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
+		if err != nil || r.Due == nil {
+			return decision, nil, err
+		}
+		if r.Due = nil; result.Outcome == "" { // the one poll of a refused charge has failed
+			order.SchedulePoll(ctx, tx, 0)
+		}
+		return decision, nil, s.write(tx, o)
+	}
+	defer r.AttributeEvents(tx)()
+	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
+		if err := s.enterProcessing(tx, r); err != nil {
+			return 0, nil, err
+		}
+	}
+	if result.Reference != "" {
+		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
+	}
+	if result.ProviderFee > 0 {
+		r.Phoned.ProviderFee = result.ProviderFee
+	}
+	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
+	switch {
+	case err != nil:
+		return decision, nil, err
+	case decision == dispatch.Succeeded:
+		err = s.bookPaid(tx, r, taken)
+	case decision == dispatch.Failed:
+		r.FailureReason = new(failedMessage)
+		if result.Reason.Message != "" {
+			r.FailureReason = new(dispatch.Truncate(result.Reason.Message, dispatch.MaxReason))
+		}
+		err = r.enter(Failed)
+	default:
+		r.setNextAction(result)
+		if !r.holdsAt(tx.Now) {
+			err = r.endHold(tx)
+		}
+		return decision, nil, errors.Join(err, s.write(tx, o))
+	}
+	if err != nil {
+		return decision, nil, err
+	}
+	err = s.finish(tx, o, order.DueAfterEnd(tx.Now))
+	return decision, &Ended{r.Payment, r.Phoned.Number, r.Submission}, err
+}
+
+// setNextAction sets what the payer is to do, as far as the charger has answered.
+func (r *record) setNextAction(result provider.Result) {
+	if result.Outcome != provider.InProgress {
+		return
+	}
+	next := NextAction{Approve, approveMessage}
+	if result.NeedsCode {
+		next = NextAction{EnterCode, codeMessage}
+	}
+	if result.Prompt != "" {
+		next.Message = dispatch.Truncate(result.Prompt, dispatch.MaxReason)
+	}
+	r.NextAction = &next
+}
+
+// bookPaid books a payment that the charger has taken: the amount comes from the charger's clearing
+// account, the fee goes to the operator, and the rest to the merchant.
+func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool) error {
+	if err := r.enter(Completed); err != nil {
+		return err
+	}
+	fee := int64(0)
+	if taken {
+		fee = s.config.Fees.of(*r.Provider, r.Amount)
+	}
+	r.complete(fee, api.At(tx.Now))
+	live := tx.Caller.Live
+	moves := []storage.Move{ledger.Clearing(ChargeClearing, live).Move(-r.Amount)}
+	if net := *r.Net; net > 0 {
+		moves = append(moves, ledger.Available(tx.Caller.Merchant, live).Move(net))
+	}
+	if fee > 0 {
+		moves = append(moves, ledger.Fees(live).Move(fee))
+	}
+	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: "payment", Ref: r.ID, At: tx.Now, Moves: moves})
+	if err != nil {
+		return fmt.Errorf("payment: book: %w", err)
+	}
+	if r.Invoice != nil && taken {
+		return nil // the invoice sends the receipts
+	}
+	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
+	if err != nil {
+		return fmt.Errorf("payment: merchant: %w", err)
+	}
+	person, amount := "", money.Text(r.Amount)
+	if r.Customer != nil {
+		person = *r.Customer
+	}
+	if err := s.config.Messages.Text(tx, person, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, r.ID)); err != nil {
+		return err
+	}
+	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", *r.Phone, amount, r.ID))
+}
+
+// ChargeClearing names the account that stands for the provider of the [provider.Charger]: charges
+// come in through it, and refunds leave through it.
+const ChargeClearing = "charges"
+
+// finish writes a payment that has entered its final status. due is the time of a last poll; nil
+// for none.
+func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time) error {
+	r := &o.Value
+	r.Due, r.NextAction = due, nil
+	if err := r.endHold(tx); err != nil {
+		return err
+	}
+	if err := s.endPrompt(tx, r); err != nil {
+		return err
+	}
+	if err := s.write(tx, o); err != nil {
+		return err
+	}
+	if err := dispatch.Charges.IndexEnded(tx, r.ID); err != nil {
+		return err
+	}
+	return s.config.Events.Record(tx, &r.Payment, statusEvent[r.Status])
+}
+
+// NeedsPerson lists a completed payment among the stuck orders, because its money could not be given
+// back.
+func (in *Internal) NeedsPerson(ctx context.Context, tx *engine.Tx, id, why string) error {
+	order := dispatch.Order{Ref: ref(id), Flow: dispatch.Charges, Kind: payments.Kind()}
+	return order.NeedsPerson(ctx, tx, why)
+}
+
+// outcome returns the outcome of the charge, as the payment's status implies it. A cancelled
+// payment is Refused, so that a charger that reports it paid contradicts the booking, and one that
+// refuses it does not.
+func (r *record) outcome() provider.Outcome {
+	switch r.Status {
+	case Completed:
+		return provider.Paid
+	case Failed, Cancelled:
+		return provider.Refused
+	case Processing:
+		return provider.InProgress
+	}
+	return provider.NotFound
+}
+
+// CheckFromPhone refuses a payment that is from no phone with payment_not_settleable.
+func (in *Internal) CheckFromPhone(ctx context.Context, caller api.Caller, id string) error {
+	return in.svc.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := get(tx, engine.Scope(caller), id)
+		if err == nil && o.Value.Phoned == nil {
+			err = api.Errorf(api.PaymentNotSettleable, "", "This payment is from no phone, and was completed as it was made.")
+		}
+		return err
+	})
+}
+
+// Load returns a payment as hosts see it, and its status as a word.
+func (in *Internal) Load(tx *engine.Tx, id string) (*Payment, string, error) {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return nil, "", err
+	}
+	return &o.Value.Payment, string(o.Value.Status), nil
+}
+
+// Info describes the charge of a payment.
+func (in *Internal) Info(tx *engine.ReadTx, id string) (*provider.OrderInfo, error) {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return nil, fmt.Errorf("payment: read order: %w", err)
+	}
+	r := &o.Value
+	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Attempts: r.Attempts, ProviderFee: r.Phoned.ProviderFee}
+	if r.SubmittedAt != nil {
+		info.SubmittedAt = r.SubmittedAt.Time
+	} else { // for a person, the charger never got it; see outcome
+		info.Outcome = provider.NotFound
+	}
+	return info, nil
+}

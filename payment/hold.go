@@ -1,0 +1,83 @@
+package payment
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// held are the payments that hold an object: each a use of a QR code with a limit, or an
+// invoice. Its id is the object's.
+type held struct {
+	By []hold `json:"by"`
+}
+
+// hold is the claim of one payment. It ends with the payment, or at Until.
+type hold struct {
+	Payment string   `json:"payment"`
+	Until   api.Time `json:"until"`
+}
+
+var holds = storage.NewCollection[held]("payment_holds", nil)
+
+// Holds returns how many payments hold an object now. A hold ends with its payment, or when
+// its time is over.
+func (*Internal) Holds(tx storage.ReadTx, scope storage.Scope, now time.Time, object string) (int, error) {
+	o, err := holds.GetOrNew(tx, scope, object)
+	if err != nil {
+		return 0, fmt.Errorf("payment: read holds: %w", err)
+	}
+	return len(o.Value.at(now)), nil
+}
+
+// at returns the holds that are still valid.
+func (h *held) at(now time.Time) []hold {
+	return slices.DeleteFunc(slices.Clone(h.By), func(h hold) bool { return !now.Before(h.Until.Time) })
+}
+
+// addHold holds an object for a payment.
+func addHold(tx *engine.Tx, object, payment string, until api.Time) error {
+	o, err := holds.GetOrNew(tx, engine.Scope(tx.Caller), object)
+	if err != nil {
+		return fmt.Errorf("payment: read holds: %w", err)
+	}
+	o.Value.By = append(o.Value.at(tx.Now), hold{payment, until})
+	if err := holds.Put(tx, o); err != nil {
+		return fmt.Errorf("payment: hold: %w", err)
+	}
+	return nil
+}
+
+// endHold ends the hold of a payment, if it has one.
+func (r *record) endHold(tx *engine.Tx) error {
+	if r.HoldExpiresAt == nil {
+		return nil
+	}
+	r.HoldExpiresAt = nil
+	o, err := holds.GetOrNew(tx, engine.Scope(tx.Caller), r.Phoned.Held)
+	if err != nil {
+		return fmt.Errorf("payment: read holds: %w", err)
+	}
+	o.Value.By = slices.DeleteFunc(o.Value.at(tx.Now), func(h hold) bool { return h.Payment == r.ID })
+	switch {
+	case o.Version == 0:
+		return nil
+	case len(o.Value.By) == 0:
+		err = holds.Delete(tx, o)
+	default:
+		err = holds.Replace(tx, o)
+	}
+	if err != nil {
+		return fmt.Errorf("payment: end hold: %w", err)
+	}
+	return nil
+}
+
+// holdsAt reports whether the payment still holds what it is for.
+func (r *record) holdsAt(now time.Time) bool {
+	return r.HoldExpiresAt != nil && now.Before(r.HoldExpiresAt.Time)
+}

@@ -1,0 +1,75 @@
+package payment
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+)
+
+// pageSecretLength is the length of the secret in a page's address, in characters of base 62: 190
+// bits.
+const pageSecretLength = 32
+
+// Hosted holds what the page that follows a payment from a phone shows.
+type Hosted struct {
+	Payment  Payment
+	Merchant account.Merchant
+	// Deadline is the time until which the payer is asked, and Now the merchant's clock.
+	Deadline, Now time.Time
+	// Caller stands for the merchant, for the calls of the page.
+	Caller api.Caller
+}
+
+// PageToken returns the last part of the address of the page that follows a payment from a phone.
+// It cannot be guessed. A payment of another method is resource_missing.
+func (s *Service) PageToken(ctx context.Context, caller api.Caller, id string) (token string, err error) {
+	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return err
+		}
+		if o.Value.Phoned == nil {
+			return api.NoSuch("payment")
+		}
+		token = o.ID + "-" + o.Value.Phoned.PageSecret
+		return nil
+	})
+	return token, err
+}
+
+// Hosted finds a payment by the token in its page's address. An unknown token is resource_missing.
+func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
+	id, secret, _ := strings.Cut(token, "-")
+	_, caller, err := dispatch.Charges.FindInIndex(ctx, s.engine, id, "payment")
+	if err != nil {
+		return nil, err
+	}
+	h := &Hosted{Caller: caller}
+	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return err
+		}
+		r := &o.Value
+		if r.Phoned == nil || subtle.ConstantTimeCompare([]byte(secret), []byte(r.Phoned.PageSecret)) == 0 {
+			return api.NoSuch("payment")
+		}
+		m, err := s.config.Accounts.Merchant(tx, caller.Merchant)
+		if err != nil {
+			return fmt.Errorf("payment: merchant: %w", err)
+		}
+		h.Payment, h.Merchant, h.Deadline, h.Now = r.Payment, *m, r.Deadline.Time, tx.Now
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}

@@ -1,0 +1,309 @@
+package payment
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// MobileMoney names the phone that pays.
+type MobileMoney struct {
+	// PhoneNumber is a Ghanaian number in any common form.
+	PhoneNumber string `json:"phone_number,omitempty"`
+	// Provider is mtn, telecel or airteltigo. If empty, it follows from the number's prefix. The
+	// number may have been ported to another provider since.
+	Provider string `json:"provider,omitempty"`
+}
+
+var networks = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
+
+// Check refuses a number or provider that is none, and fills in the stored form of the number
+// and the provider. Refusals: parameter_missing, invalid_phone_number, parameter_invalid.
+func (m *MobileMoney) Check() error {
+	if m.PhoneNumber == "" {
+		return api.Missing("phone_number")
+	}
+	number, err := phone.Parse(m.PhoneNumber)
+	if err != nil {
+		return api.Errorf(api.InvalidPhoneNumber, "phone_number",
+			"phone_number is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
+	}
+	m.PhoneNumber = number
+	switch m.Provider {
+	case phone.MTN, phone.Telecel, phone.AirtelTigo:
+	case "":
+		if m.Provider = phone.Provider(number); m.Provider == "" {
+			return api.Errorf(api.InvalidPhoneNumber, "phone_number",
+				"The prefix of phone_number is of no mobile-money provider. Check the number, or give provider, one of %s.", strings.Join(networks, ", "))
+		}
+	default:
+		return api.Invalid("provider", "provider must be one of %s.", strings.Join(networks, ", "))
+	}
+	return nil
+}
+
+// phoned is what the charge of a phone needs beside the payment.
+type phoned struct {
+	// Number is the whole number, +233…; empty after an erasure.
+	Number string `json:"number,omitempty"`
+	Email  string `json:"email,omitempty"`
+	// PageSecret is the secret part of the address of the page that follows the payment.
+	PageSecret string `json:"page_secret"`
+	// Held is the id of what the payment holds, or held until its deadline; empty if it has held
+	// nothing.
+	Held string `json:"held,omitempty"`
+	// OffSession says that the payer is not there to confirm.
+	OffSession bool `json:"off_session,omitempty"`
+	// Code is a code of the payer's, sealed, that the worker is to pass on.
+	Code []byte `json:"code,omitempty"`
+	// ProviderFee is what the provider said that the charge costs, in pesewas.
+	ProviderFee int64 `json:"provider_fee,omitempty"`
+}
+
+// CreateParams describe a payment from a phone.
+type CreateParams struct {
+	// Amount is in pesewas, from 1 to 99,999,999.
+	Amount   int64  `json:"amount" param:",required,pesewas"`
+	Currency string `json:"currency,omitempty"` // GHS when empty
+	MobileMoney
+	Description string `json:"description,omitempty"` // at most 500 characters
+	Reference   string `json:"reference,omitempty"`   // at most 100 characters
+	// Customer is the id of the customer who pays. The provider is told the customer's e-mail.
+	Customer string       `json:"customer,omitempty"`
+	Metadata api.Metadata `json:"metadata,omitempty"`
+}
+
+func (p *CreateParams) check() error {
+	if err := CheckAmount(p.Amount); err != nil {
+		return err
+	}
+	if err := check.Currency(p.Currency); err != nil {
+		return err
+	}
+	if err := p.MobileMoney.Check(); err != nil {
+		return err
+	}
+	if err := check.Text("description", p.Description, api.MaxText); err != nil {
+		return err
+	}
+	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
+		return err
+	}
+	return check.Metadata(p.Metadata, false)
+}
+
+// CheckAmount refuses an amount that is not from 1 to 99,999,999 pesewas.
+func CheckAmount(amount int64) error {
+	if amount < 1 || amount > money.Max {
+		return api.Invalid("amount", "amount must be a whole number of pesewas from 1 to %d.", int64(money.Max))
+	}
+	return nil
+}
+
+// Create asks a phone to approve a payment. It returns the payment, which is pending. The worker
+// submits it to the [provider.Charger], and books the outcome when the payer has decided. With an
+// idempotency key it may be repeated safely.
+//
+// Refusals: those of wrong parameters, invalid_phone_number, currency_not_supported,
+// resource_missing (customer), too_many_prompts; service_unavailable in live mode without a
+// charger.
+func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Payment, error) {
+	op := engine.Operation{Name: "payment.create", Params: p}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	customer, err := s.customer(ctx, caller, p.Customer)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
+		start := StartParams{
+			MobileMoney: p.MobileMoney, Amount: p.Amount, Description: p.Description, Reference: p.Reference,
+			Customer: api.TextOrNil(p.Customer), Metadata: p.Metadata,
+		}
+		if start.Email, err = customer(tx); err != nil {
+			return nil, err
+		}
+		return (&Internal{s}).Start(tx, start)
+	})
+}
+
+// customer returns the function that reads a customer's e-mail in a transaction. A host's
+// directory is asked before.
+func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (email func(*engine.Tx) (string, error), err error) {
+	if id == "" {
+		return func(*engine.Tx) (string, error) { return "", nil }, nil
+	}
+	var known *account.Customer
+	if s.config.Customers != nil {
+		known, err = s.config.Customers.Customer(ctx, caller, id)
+		if err == nil && known == nil {
+			err = api.NoSuch("customer")
+		}
+		if err != nil {
+			return nil, check.Under("customer", err)
+		}
+	}
+	return func(tx *engine.Tx) (string, error) {
+		c := known
+		if c == nil {
+			if c, err = s.config.Accounts.Customer(tx, engine.Scope(tx.Caller), id); err != nil {
+				return "", check.Under("customer", err)
+			}
+		}
+		// A host may have been asked just before it deleted the customer.
+		deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), id)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("payment: customer: %w", err)
+		case deleted:
+			return "", api.NoSuch("customer").Under("customer")
+		case check.Email("", c.Email) != nil: // the host's record may hold an address that is none
+			return "", nil
+		}
+		return c.Email, nil
+	}, nil
+}
+
+// StartParams describe a payment from a phone for Start.
+type StartParams struct {
+	MobileMoney // checked
+	// Amount is in pesewas, and checked.
+	Amount                 int64
+	Description, Reference string
+	Customer               *string
+	Email                  string
+	Metadata               api.Metadata
+	// QRCode and Invoice are the id of what is paid.
+	QRCode, Invoice *string
+	// Holds is the id of what the payment holds; empty for nothing. The caller has made sure that
+	// it is free.
+	Holds string
+	// OffSession says that the payer is not there to confirm.
+	OffSession bool
+}
+
+// errNoCharger is the refusal of live mode without a charger, before anything is written.
+var errNoCharger = api.Errorf(api.Unavailable, "", "Payments by mobile money are not available in live mode at the moment. Try again later, or ask the operator.")
+
+// Start writes a payment from a phone, which is pending, and queues it for the charger.
+//
+// Refusals: too_many_prompts; service_unavailable in live mode without a charger.
+func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
+	s := in.svc
+	charger := s.charger(tx.Caller.Live)
+	if charger == nil {
+		return nil, errNoCharger
+	}
+	id, deadline := in.NewID(tx), api.At(tx.Now.Add(s.config.Deadline))
+	if err := s.countPrompt(tx, p.PhoneNumber, id, deadline.Time); err != nil {
+		return nil, err
+	}
+	masked := phone.Mask(p.PhoneNumber)
+	r := record{
+		Payment: Payment{
+			ID: id, Object: "payment", Amount: p.Amount, Currency: api.Currency, Status: Pending,
+			PaymentMethod: FromPhone, Provider: &p.Provider, Phone: &masked, PhoneNumber: &masked,
+			QRCode: p.QRCode, Invoice: p.Invoice, Description: p.Description, Reference: p.Reference,
+			Customer: p.Customer, Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
+		},
+		Source:     Source{Charge: id},
+		Submission: dispatch.NewSubmission(tx),
+		Phoned: &phoned{
+			Number: p.PhoneNumber, Email: p.Email, PageSecret: ids.Secret(rand.Reader, pageSecretLength), Held: p.Holds, OffSession: p.OffSession,
+		},
+	}
+	r.Deadline = &deadline
+	if p.Holds != "" {
+		r.HoldExpiresAt = &deadline
+		if err := addHold(tx, p.Holds, id, deadline); err != nil {
+			return nil, err
+		}
+	}
+	wait := time.Duration(0)
+	if c, ok := charger.(interface {
+		SubmitAfter(provider.Charge) time.Duration
+	}); ok && !tx.Caller.Live { // that of test mode may let a payment wait, so that it can be cancelled
+		wait = c.SubmitAfter(provider.Charge{Phone: p.PhoneNumber})
+		r.Due = api.AtOrNil(tx.Now.Add(wait))
+	}
+	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), id, r); err != nil {
+		return nil, fmt.Errorf("payment: write: %w", err)
+	}
+	if err := dispatch.Charges.IndexOpen(tx, ref(id), tx.Now); err != nil {
+		return nil, err
+	}
+	tx.WakeAfter(payments.Kind(), wait)
+	return &r.Payment, s.config.Events.Record(tx, &r.Payment, event.PaymentCreated, event.PaymentPending)
+}
+
+// TakesPhones reports whether payments from phones can be made in a mode.
+func (s *Service) TakesPhones(live bool) bool { return s.charger(live) != nil }
+
+func (s *Service) charger(live bool) provider.Charger {
+	if live {
+		return s.config.Charger
+	}
+	return s.config.TestCharger
+}
+
+// Cancel ends a payment that was not submitted to the charger yet. Any other is refused with
+// payment_not_cancellable. With an idempotency key it may be repeated safely.
+func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
+	op := engine.Operation{Name: "payment.cancel", Params: id}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
+		o, err := get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return nil, err
+		}
+		if o.Value.Status != Pending {
+			return nil, api.Errorf(api.PaymentNotCancellable, "", "This payment is %s and can no longer be cancelled.", o.Value.Status)
+		}
+		if err := s.cancel(tx, o); err != nil {
+			return nil, err
+		}
+		return &o.Value.Payment, nil
+	})
+}
+
+func (s *Service) cancel(tx *engine.Tx, o *storage.Object[record]) error {
+	if err := o.Value.enter(Cancelled); err != nil {
+		return err
+	}
+	return s.finish(tx, o, nil)
+}
+
+// Leave ends the hold of a payment whose payer goes another way. A payment that is still pending
+// is cancelled. One that was submitted goes on: its payer may approve it yet.
+func (s *Service) Leave(ctx context.Context, caller api.Caller, id string) error {
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := get(tx, engine.Scope(caller), id)
+		switch {
+		case err != nil:
+			return err
+		case o.Value.Status == Pending:
+			return s.cancel(tx, o)
+		case o.Value.HoldExpiresAt == nil:
+			return nil
+		}
+		if err := o.Value.endHold(tx); err != nil {
+			return err
+		}
+		return s.write(tx, o)
+	})
+}

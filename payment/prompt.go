@@ -1,0 +1,139 @@
+package payment
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// PromptLimits bound how often one phone is asked to approve a payment, over all merchants. A phone
+// that has an open prompt, whose payment has neither ended nor passed its deadline, gets no other.
+// The limits hold in live mode. A negative number turns one off.
+type PromptLimits struct {
+	// Recent is the largest number in any 10 minutes, and Day that in any 24 hours.
+	Recent, Day int
+}
+
+// DefaultPromptLimits are the limits if the host sets none.
+var DefaultPromptLimits = PromptLimits{Recent: 3, Day: 20}
+
+const (
+	promptWindow = 10 * time.Minute
+	promptDay    = 24 * time.Hour
+	// maxPrompts bounds what is remembered of one phone.
+	maxPrompts = 1000
+)
+
+func (l *PromptLimits) fill() error {
+	l.Recent, l.Day = cmp.Or(l.Recent, DefaultPromptLimits.Recent), cmp.Or(l.Day, DefaultPromptLimits.Day)
+	if l.Recent > maxPrompts || l.Day > maxPrompts {
+		return api.Invalid("PromptLimits", "PromptLimits must be at most %d.", maxPrompts)
+	}
+	return nil
+}
+
+// prompted is when a phone was asked, the oldest first. Its id is promptID, so that the number
+// itself is not stored beside the payments.
+type prompted struct {
+	At []api.Time `json:"at"`
+	// Open is the payment that was asked for last, and Until its deadline.
+	Open  string   `json:"open,omitempty"`
+	Until api.Time `json:"until"`
+	// Forget is the time at which the record says nothing any more.
+	Forget api.Time `json:"forget"`
+}
+
+var prompts = storage.NewCollection("payment_prompts", []storage.Field[prompted]{
+	storage.NullTimeColumn("forget", func(p *prompted) *api.Time { return &p.Forget }),
+}, storage.DueBy("forget"))
+
+// promptID is the id of a phone's record: a keyed digest of the number.
+func (s *Service) promptID(number string) string {
+	var key []byte
+	if len(s.config.ServerKeys) > 0 {
+		key = s.config.ServerKeys[0]
+	}
+	digest := hmac.New(sha256.New, key)
+	digest.Write([]byte("prompt\x00" + number))
+	return "prompt_" + hex.EncodeToString(digest.Sum(nil)[:16])
+}
+
+// promptScope is that of all merchants.
+var promptScope = storage.Scope{Live: true}
+
+// countPrompt counts a prompt of a phone, and refuses one beyond the limits with too_many_prompts.
+// In test mode the number …0908 alone is refused.
+func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline time.Time) error {
+	if !tx.Caller.Live {
+		if strings.HasSuffix(number, "0908") {
+			return errTooManyPrompts(promptWindow)
+		}
+		return nil
+	}
+	o, err := prompts.GetOrNew(tx, promptScope, s.promptID(number))
+	if err != nil {
+		return fmt.Errorf("payment: read prompts: %w", err)
+	}
+	p, now := &o.Value, tx.Now
+	if wait := p.wait(now, s.config.Prompts); wait > 0 {
+		return errTooManyPrompts(wait)
+	}
+	p.At = slices.DeleteFunc(p.At, func(t api.Time) bool { return !now.Before(t.Add(promptDay)) })
+	p.At = append(p.At, api.At(now))
+	p.Open, p.Until, p.Forget = payment, api.At(deadline), api.At(now.Add(promptDay))
+	if err := prompts.Put(tx, o); err != nil {
+		return fmt.Errorf("payment: count prompt: %w", err)
+	}
+	return nil
+}
+
+// wait returns how long the phone must not be asked.
+func (p *prompted) wait(now time.Time, l PromptLimits) time.Duration {
+	wait := time.Duration(0)
+	if p.Open != "" {
+		wait = p.Until.Sub(now)
+	}
+	for _, limit := range []struct {
+		most   int
+		window time.Duration
+	}{{l.Recent, promptWindow}, {l.Day, promptDay}} {
+		if n := len(p.At) - limit.most; limit.most > 0 && n >= 0 {
+			wait = max(wait, p.At[n].Add(limit.window).Sub(now))
+		}
+	}
+	return wait
+}
+
+func errTooManyPrompts(wait time.Duration) error {
+	e := api.Errorf(api.TooManyPrompts, "", "This phone was asked to approve payments too often. Try again after the seconds in the header Retry-After, or pay another way.")
+	e.RetryAfter = wait
+	return e
+}
+
+// endPrompt ends the open prompt of a payment's phone.
+func (s *Service) endPrompt(tx *engine.Tx, r *record) error {
+	if !tx.Caller.Live || r.Phoned.Number == "" {
+		return nil
+	}
+	o, err := prompts.GetOrNew(tx, promptScope, s.promptID(r.Phoned.Number))
+	if err != nil {
+		return fmt.Errorf("payment: read prompts: %w", err)
+	}
+	if o.Value.Open != r.ID {
+		return nil
+	}
+	o.Value.Open = ""
+	if err := prompts.Replace(tx, o); err != nil {
+		return fmt.Errorf("payment: end prompt: %w", err)
+	}
+	return nil
+}

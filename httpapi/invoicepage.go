@@ -9,18 +9,20 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
 )
 
 // invoicePage is the public page of an invoice, behind the secret in its address.
 type invoicePage struct {
 	invoices *invoice.Service
 	accounts *account.Service
+	payments *payment.Service
 	now      func(context.Context, api.Caller) (api.Time, error)
 	*pageLimiter
 }
 
 func newInvoicePage(svc *payments.Service, v *pageLimiter) *invoicePage {
-	return &invoicePage{svc.Invoices, svc.Accounts, svc.Now, v}
+	return &invoicePage{svc.Invoices, svc.Accounts, svc.Payments, svc.Now, v}
 }
 
 func (p *invoicePage) routes() []route {
@@ -129,6 +131,9 @@ func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, form way
 	if err != nil {
 		return nil, err
 	}
+	if form.Phones = p.payments.TakesPhones(h.Invoice.Livemode); !form.Phones {
+		form.Wallets = true
+	}
 	return renderPage(status, "invoice", newInvoiceView(h, r.id(), now.Time, form))
 }
 
@@ -145,9 +150,20 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	v := newWaysView(form)
 	caller := h.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
-	if v.Wallet == "" && h.Invoice.AmountDue > 0 {
+	// The page shows that it is paid, and can be loaded again without paying.
+	location := r.id()
+	switch due := h.Invoice.AmountDue > 0; {
+	case due && !v.Wallets:
+		err = p.payByPhone(r, func() error {
+			started, err := p.invoices.StartPayment(r.Context(), caller, h.Invoice.ID, payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network})
+			if err == nil && started != nil { // nil if nothing is due any more
+				location, err = paymentAddress(r, p.payments, h.Caller, started)
+			}
+			return err
+		})
+	case due && v.Wallet == "":
 		err = api.Missing("wallet")
-	} else {
+	default:
 		err = p.payWithPIN(r, func(from string) error {
 			params := invoice.PayFromWalletParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin"), From: from}
 			_, err := p.invoices.PayFromWallet(r.Context(), caller, h.Invoice.ID, params)
@@ -158,8 +174,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 		return nil, err
 	}
 	if err == nil {
-		// The page shows that it is paid, and can be loaded again without paying.
-		return seeOther(r.id()), nil
+		return seeOther(location), nil
 	}
 	e := asAPIError(err)
 	if e == nil {
@@ -170,7 +185,8 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	if h, err = p.invoices.Hosted(r.Context(), r.id()); err != nil {
 		return nil, err
 	}
-	return p.render(statusOf(e), r, h, v)
+	answer, err := p.render(statusOf(e), r, h, v)
+	return withPromptWait(answer, err, e)
 }
 
 func (p *invoicePage) document(r *request) (any, error) {

@@ -1,11 +1,15 @@
 package httpapi
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/payment"
 )
 
 func TestTimesOnPages(t *testing.T) {
@@ -69,4 +73,51 @@ func TestProblemsNameTheirField(t *testing.T) {
 	expect.Equal(t, v.Problem+v.Field, "This wallet is closed.wallet", "a text of the service")
 	v.refuse(api.Errorf(api.ParameterInvalid, "metadata", "x"))
 	expect.Equal(t, v.Field, "", "a parameter without a field")
+}
+
+// hostedPayment is a payment that waits for its payer.
+func hostedPayment() *payment.Hosted {
+	now := time.Date(2026, 11, 22, 14, 2, 9, 0, time.UTC)
+	return &payment.Hosted{
+		Merchant: account.Merchant{Name: "Adom Juice Bar", Phone: "+233301000000"}, Now: now, Deadline: now.Add(10 * time.Minute),
+		Payment: payment.Payment{
+			ID: "pay_1", Amount: 23450, Status: payment.Processing, PaymentMethod: payment.FromPhone,
+			Provider: new("mtn"), Phone: new("024****567"), Livemode: true, CreatedAt: api.At(now),
+		},
+	}
+}
+
+// Texts of a provider come out as text.
+func TestTextsOfProvidersAreEscaped(t *testing.T) {
+	const evil = `"><script>alert(1)</script>`
+	h := hostedPayment()
+	m := newMerchantView(&h.Merchant, "logo")
+	rendered := func(name string, v any) string {
+		return string(must.Get(renderPage(200, name, v))(t).body)
+	}
+	for _, kind := range []payment.ActionType{payment.Approve, payment.EnterCode} {
+		h.Payment.NextAction = &payment.NextAction{Type: kind, Message: evil}
+		page := rendered("waiting", newWaitingView(h, m, "token", false, ""))
+		expect.True(t, !strings.Contains(page, "<script") && strings.Contains(page, "&lt;script&gt;alert(1)"), "%s: %s", kind, page)
+	}
+	h.Payment.Status, h.Payment.FailureReason = payment.Failed, new(evil)
+	page := rendered("outcome", newOutcomeView(h, m, &subject{}, "token"))
+	expect.True(t, !strings.Contains(page, "<script") && strings.Contains(page, "&lt;script&gt;alert(1)"), "failed: %s", page)
+	expect.True(t, !strings.Contains(page, "Try again"), "another try of what is gone: %s", page)
+}
+
+// The page leaves out what it says itself, and shows what a provider says beyond.
+func TestTextForThePayer(t *testing.T) {
+	h := hostedPayment()
+	m := newMerchantView(&h.Merchant, "logo")
+	h.Payment.NextAction = &payment.NextAction{Type: payment.Approve, Message: ownApproveMessage}
+	expect.Equal(t, newWaitingView(h, m, "token", false, "").Message, "", "the library's own text")
+	h.Payment.NextAction.Message = "Dial *170#."
+	expect.Equal(t, newWaitingView(h, m, "token", false, "").Message, "Dial *170#.", "a provider's")
+	h.Payment.Provider = nil
+	h.Payment.Phone = nil
+	v := newWaitingView(h, m, "token", false, "")
+	expect.Equal(t, v.From+"|"+v.Progress, "your network|Waiting for your network. Checked at 14:02:09; checks again every 5 seconds.", "no network")
+	h.Deadline = h.Now
+	expect.Equal(t, newOutcomeView(h, m, &subject{}, "token").Heading, "Your network has not answered yet", "no network, after the deadline")
 }

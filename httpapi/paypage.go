@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/seed-7082ffec/payments"
@@ -74,6 +75,9 @@ func (p *payPage) form(status int, offer *qrcode.Hosted, form waysView) (*respon
 	if offer.Refusal != nil {
 		return renderPage(status, "outcome", closedView(offer, m))
 	}
+	if form.Phones = p.payments.TakesPhones(code.Livemode); !form.Phones {
+		form.Wallets = true
+	}
 	if form.AskAmount = code.Amount == nil; !form.AskAmount {
 		form.Due = *code.Amount
 	}
@@ -121,23 +125,42 @@ func (p *payPage) pay(r *request) (any, error) {
 			return p.formError(offer, v, err)
 		}
 	}
-	params.Wallet, params.PIN = wallet(v.Wallet), form.Get("pin")
-	if params.Wallet == (account.WalletRef{}) {
-		return p.formError(offer, v, api.Missing("wallet"))
-	}
-	var paid *payment.Payment
-	err = p.payWithPIN(r, func(from string) error {
-		params.From = from
-		paid, err = p.codes.Pay(r.Context(), caller, offer.Code.ID, params)
+	location := ""
+	pay := func() error {
+		paid, err := p.codes.Pay(r.Context(), caller, offer.Code.ID, params)
+		switch {
+		case err != nil:
+			return err
+		case v.Wallets:
+			location = offer.Code.ID + "/receipt/" + paid.ID
+			return nil
+		}
+		location, err = paymentAddress(r, p.payments, offer.Caller, paid)
 		return err
-	})
+	}
+	if v.Wallets {
+		params.Wallet, params.PIN = wallet(v.Wallet), form.Get("pin")
+		if params.Wallet == (account.WalletRef{}) {
+			return p.formError(offer, v, api.Missing("wallet"))
+		}
+		err = p.payWithPIN(r, func(from string) error {
+			params.From = from
+			return pay()
+		})
+	} else {
+		if v.Phone == "" {
+			return p.formError(offer, v, api.Missing("phone_number"))
+		}
+		params.MobileMoney = payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network}
+		err = p.payByPhone(r, pay)
+	}
 	if api.CodeOf(err) == api.RateLimited {
 		return nil, err
 	}
 	if err != nil {
 		return p.formError(offer, v, err)
 	}
-	return seeOther(offer.Code.ID + "/receipt/" + paid.ID), nil
+	return seeOther(location), nil
 }
 
 // formError shows the form again with what went wrong. What is no refusal is left
@@ -152,7 +175,20 @@ func (p *payPage) formError(offer *qrcode.Hosted, v waysView, err error) (any, e
 	case api.QRInactive, api.QRExpired, api.QRLimitReached:
 		offer.Refusal = e
 	}
-	return p.form(statusOf(e), offer, v)
+	answer, err := p.form(statusOf(e), offer, v)
+	return withPromptWait(answer, err, e)
+}
+
+// withPromptWait says with a form when the phone may be asked again. The form of a locked PIN
+// says no time, because it would tell who has a wallet.
+func withPromptWait(answer *response, err error, e *api.Error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	if e.Code == api.TooManyPrompts {
+		answer.setHeader("Retry-After", strconv.FormatInt(retryAfter(e, answer.status), 10))
+	}
+	return answer, nil
 }
 
 // refuse says in the form what went wrong.
@@ -197,6 +233,8 @@ func pageProblem(e *api.Error) (problem, field string) {
 		return "Another payment of this is waiting for its approval. Finish it on the phone, or try again in ten minutes.", ""
 	case api.TooManyPrompts:
 		return "This phone was asked to approve payments too often. Try again later, or use another number or a wallet.", "phone_number"
+	case api.PaymentNotCancellable:
+		return "The request is on the phone already. Decline it there, or leave it: it runs out by itself.", ""
 	case api.ParameterInvalid:
 		if e.Param == "provider" {
 			return "Choose one of these networks.", e.Param
@@ -258,7 +296,11 @@ func receiptView(m *merchantView, paid *payment.Payment, paidFor string) outcome
 		pageView: pageView{Title: "Paid to " + m.Name, Test: !paid.Livemode, Merchant: m},
 		Icon:     checkIcon, Heading: "Paid", Amount: paid.Amount, Note: "A receipt was sent by SMS. You can close this page.",
 	}
-	v.Facts = []fact{paidWith("Paid with", paid), timeFact(paid.CreatedAt.Time)}
+	at := paid.CreatedAt.Time
+	if paid.CompletedAt != nil {
+		at = paid.CompletedAt.Time
+	}
+	v.Facts = []fact{paidWith("Paid with", paid), timeFact(at)}
 	if paidFor != "" {
 		v.Facts = append(v.Facts, fact{Name: "For", Text: paidFor})
 	}

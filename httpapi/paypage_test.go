@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,6 +48,8 @@ func holds(t *testing.T, what, page string, texts ...string) {
 
 var tokenInput = regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`)
 
+var styleBlock = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
+
 func TestPayPage(t *testing.T) {
 	s := paymentstest.New(t)
 	evil := `<script>alert("x")</script>`
@@ -66,6 +70,10 @@ func TestPayPage(t *testing.T) {
 	for _, part := range []string{"default-src 'none'", "style-src 'sha256-", "img-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
 		expect.True(t, strings.Contains(policy, part), "policy %q lacks %q", policy, part)
 	}
+	style := styleBlock.FindAllStringSubmatch(page, -1)
+	must.True(t, len(style) == 1, "%d style blocks", len(style))
+	sum := sha256.Sum256([]byte(style[0][1]))
+	expect.True(t, strings.Contains(policy, "style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'"), "the policy %q does not allow the page's own styles", policy)
 	if response.StatusCode != 200 || strings.Contains(page, "<script") || strings.Contains(page, "://") {
 		t.Errorf("status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
 	}

@@ -160,6 +160,10 @@ func (s *Service) newCall(tx *engine.Tx, o *storage.Object[record], charger prov
 		submit, first = func(ctx context.Context) (provider.Result, error) {
 			return charger.(provider.ChargeConfirmer).ConfirmCharge(ctx, c, code)
 		}, true
+	case !tx.Now.Before(r.Deadline.Time): // as in Begin, the payer gets no prompt that late
+		submit = func(context.Context) (provider.Result, error) {
+			return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: notSentMessage}}, nil
+		}
 	}
 	return s.order(r).NewCall(tx, o.Version, first, submit, status)
 }

@@ -19,7 +19,9 @@ type Charger interface {
 	// Charge takes the money.
 	Charge(ctx context.Context, c Charge) (Result, error)
 	// ChargeStatus returns the state of a charge that may never have arrived. If the provider has
-	// never seen the charge, it answers NotFound, and the library calls Charge again.
+	// never seen the charge, it answers NotFound, and the library calls Charge again. After the
+	// Deadline the library does not, and the charge has failed. A provider that cannot tell "not yet
+	// seen" from "never seen" answers InProgress.
 	ChargeStatus(ctx context.Context, c Charge) (Result, error)
 }
 

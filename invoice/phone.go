@@ -121,19 +121,24 @@ func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *s
 }
 
 // awaitPayment looks after an automatic payment that has not told its outcome. One that was
-// cancelled has taken nothing, and this attempt has failed. One without an outcome may yet be
-// completed, so the phone is not asked again.
+// cancelled has taken nothing, and this attempt has failed. One that was given back, because a charge
+// was under way that has failed since, leaves the invoice to be charged again. One without an
+// outcome may yet be completed, so the phone is not asked again.
 func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 	r := &o.Value
 	p, _, err := s.config.Payments.Load(tx, r.OpenPayment)
 	if err != nil {
 		return err
 	}
-	if p.Status == payment.Cancelled {
+	switch p.Status {
+	case payment.Cancelled:
 		r.OpenPayment = ""
 		return s.bookFailed(tx, o, p.CreatedAt.Time)
+	case payment.Completed:
+		r.OpenPayment, r.NextWorkAt = "", r.NextPaymentAttempt
+	default:
+		r.NextWorkAt = api.AtOrNil(tx.Now.Add(time.Hour))
 	}
-	r.NextWorkAt = api.AtOrNil(tx.Now.Add(time.Hour))
 	return s.save(tx, o)
 }
 

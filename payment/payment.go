@@ -267,8 +267,13 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams,
 func (p *ListParams) query(scope storage.Scope) storage.Query {
 	q := storage.Query{Scope: scope, Range: engine.InTimes(nil, "created", p.Created)}
 	for _, condition := range []struct{ column, value string }{
-		{"status", string(p.Status)}, {"payment_method", p.PaymentMethod}, {"customer", p.Customer}, {"qr_code", p.QRCode},
-		{"invoice", p.Invoice}, {"checkout_session", p.CheckoutSession}, {"subscription", p.Subscription},
+		{"status", string(p.Status)},
+		{"payment_method", p.PaymentMethod},
+		{"customer", p.Customer},
+		{"qr_code", p.QRCode},
+		{"invoice", p.Invoice},
+		{"checkout_session", p.CheckoutSession},
+		{"subscription", p.Subscription},
 	} {
 		q.Where = engine.Where(q.Where, condition.column, condition.value)
 	}

@@ -308,6 +308,36 @@ func TestPendingPaymentFailsAtItsDeadline(t *testing.T) {
 	expect.Equal(t, *got.FailureReason, "The payment could not be sent to the provider in time.", "reason")
 }
 
+// forgetting loses each charge on its way, and has never seen it.
+type forgetting struct {
+	provider.Simulated
+	charges *int
+}
+
+func (c forgetting) Charge(context.Context, provider.Charge) (provider.Result, error) {
+	*c.charges++
+	return provider.Result{}, errors.New("the request is lost")
+}
+
+func (forgetting) ChargeStatus(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{Outcome: provider.NotFound}, nil
+}
+
+// A charge that the provider has not seen is sent again until its deadline, and no later.
+func TestUnseenChargeFailsAtItsDeadline(t *testing.T) {
+	charges := 0
+	s := newShop(t, payments.Config{Test: payments.Providers{Charger: forgetting{charges: &charges}}})
+	p := s.create(t, quick)
+	must.Do(t, s.Drain(t.Context()))
+	s.after(t, time.Minute)
+	expect.Equal(t, charges, 2, "charges before the deadline")
+	s.after(t, 10*time.Minute)
+	got := s.get(t, p.ID)
+	expect.Equal(t, got.Status, payment.Failed, "status")
+	expect.Equal(t, *got.FailureReason, "The payment could not be sent to the provider in time.", "reason")
+	expect.Equal(t, charges, 2, "charges")
+}
+
 // In live mode a phone is asked at most once at a time, and not too often.
 func TestPromptLimits(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)

@@ -21,7 +21,8 @@ type ConfirmParams struct {
 
 // Confirm passes on a code that the payer got by phone, such as a voucher code, and returns the
 // payment as the charger's answer leaves it. After a wrong code the payment is processing, and asks
-// again. With an idempotency key it may be repeated safely; a replay does not look at the code.
+// again. With an idempotency key it may be repeated safely; a replay does not look at the code. A
+// repetition of a call that did not return, but whose code has ended the payment, returns the payment.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing; payment_not_confirmable if no
 // code is asked for.
@@ -44,11 +45,15 @@ func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p C
 			}
 			r := &o.Value
 			if _, ok := s.charger(caller.Live).(provider.ChargeConfirmer); !ok || r.NextAction == nil || r.NextAction.Type != EnterCode {
+				if key := caller.IdempotencyKey; key != "" && r.Phoned != nil && r.Phoned.CodeKey == key {
+					return nil
+				}
 				return api.Errorf(api.PaymentNotConfirmable, "", "This payment asks for no code.")
 			}
 			if r.Phoned.Code, err = s.seal(p.Code); err != nil {
 				return err
 			}
+			r.Phoned.CodeKey = caller.IdempotencyKey
 			r.Due = api.AtOrNil(tx.Now)
 			return s.write(tx, o)
 		})

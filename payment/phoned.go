@@ -71,6 +71,8 @@ type phoned struct {
 	OffSession bool `json:"off_session,omitempty"`
 	// Code is a code of the payer's, sealed, that the worker is to pass on.
 	Code []byte `json:"code,omitempty"`
+	// CodeKey is the idempotency key of the call that gave the last code.
+	CodeKey string `json:"code_key,omitempty"`
 	// ProviderFee is what the provider said that the charge costs, in pesewas.
 	ProviderFee int64 `json:"provider_fee,omitempty"`
 }

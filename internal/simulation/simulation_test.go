@@ -354,7 +354,7 @@ func pick(g *game, from []string) string {
 func (g *game) step() {
 	g.steps++
 	ctx, s := g.t.Context(), g.sides[g.dice.IntN(2)]
-	switch g.dice.IntN(42) {
+	switch g.dice.IntN(44) {
 	case 0, 1:
 		g.newCode(s)
 	case 2, 3, 4:
@@ -407,7 +407,7 @@ func (g *game) step() {
 		g.batch(s)
 	case 19, 20:
 		g.know(s)
-	case 21:
+	case 21, 40, 41:
 		g.configure()
 	case 22:
 		g.seal()

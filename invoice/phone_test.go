@@ -293,3 +293,40 @@ func TestPhoneExcludesMethod(t *testing.T) {
 	_, err = s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: phone(quick)})
 	testkit.WantCode(t, "live without a charger", err, api.PaymentFailed)
 }
+
+// patient decides nothing, and knows the last charge of a payment method.
+type patient struct {
+	provider.Simulated
+	last *string
+}
+
+func (c patient) Charge(_ context.Context, o provider.Charge) (provider.Result, error) {
+	if o.Phone == "" {
+		*c.last = o.ID
+	}
+	return provider.Result{Outcome: provider.InProgress}, nil
+}
+
+func (c patient) ChargeStatus(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{Outcome: provider.InProgress}, nil
+}
+
+// An automatic payment that came during another charge was given back. When that charge has failed,
+// the phone is asked again.
+func TestAutomaticPaymentGivenBack(t *testing.T) {
+	charge := ""
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: patient{last: &charge}}})
+	automatic := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	first := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID}))(t).Data[0]
+	s.pass(10 * time.Minute)
+	testkit.WantCode(t, "another charge", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.Unavailable)
+	must.Do(t, s.Providers.Notify(t.Context(), first.ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, s.Providers.Notify(t.Context(), charge, provider.Result{Outcome: provider.Refused}))
+	s.pass(24 * time.Hour)
+	s.pass(time.Hour)
+	expect.Equal(t, s.payment(first.ID).AmountRefunded, 25_00, "refunded of the first")
+	must.Do(t, s.Providers.Notify(t.Context(), must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID}))(t).Data[0].ID, provider.Result{Outcome: provider.Paid}))
+	expect.Equal(t, s.get(v.ID).Status, invoice.Paid, "status")
+}

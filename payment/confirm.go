@@ -22,7 +22,8 @@ const maxCodes = 5
 // Confirm passes on a code that the payer got by phone, such as a voucher code, and returns the
 // payment as the charger's answer leaves it. After a wrong code the payment is processing, and asks
 // again, for at most five codes. The code is not stored. With an idempotency key it may be repeated
-// safely; a replay does not look at the code.
+// safely; a replay does not look at the code. A repetition of a call that did not return, but whose
+// code has ended the payment, returns the payment.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing; payment_not_confirmable if no
 // code is asked for; otp_attempts_exceeded.
@@ -46,14 +47,17 @@ func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p C
 		if err != nil {
 			return nil, err
 		}
-		if err := s.engine.Runner.RunNow(ctx, payments.Kind(), engine.Scope(caller), id, call); err != nil {
-			return nil, err
+		if call != nil {
+			if err := s.engine.Runner.RunNow(ctx, payments.Kind(), engine.Scope(caller), id, call); err != nil {
+				return nil, err
+			}
 		}
 		return s.Get(ctx, caller, id)
 	})
 }
 
-// beginConfirm counts an attempt with a code, and returns the call that passes the code on.
+// beginConfirm counts an attempt with a code, and returns the call that passes the code on; nil if
+// the caller's key has ended the payment before.
 func (s *Service) beginConfirm(tx *engine.Tx, id, code string) (*dispatch.Call, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
@@ -61,11 +65,15 @@ func (s *Service) beginConfirm(tx *engine.Tx, id, code string) (*dispatch.Call, 
 	}
 	r, charger := &o.Value, s.charger(tx.Caller.Live)
 	if _, confirms := charger.(provider.ChargeConfirmer); !confirms || r.NextAction == nil || r.NextAction.Type != EnterCode {
+		if key := tx.Caller.IdempotencyKey; key != "" && r.Phoned != nil && r.Phoned.CodeKey == key {
+			return nil, nil
+		}
 		return nil, api.Errorf(api.PaymentNotConfirmable, "", "This payment asks for no code.")
 	}
 	if r.Phoned.Codes++; r.Phoned.Codes > maxCodes {
 		return nil, api.Errorf(api.OTPAttemptsExceeded, "", "Too many codes were tried for this payment. Start another one.")
 	}
+	r.Phoned.CodeKey = tx.Caller.IdempotencyKey
 	r.CountAttempt(tx.Now)
 	r.Due = api.AtOrNil(tx.Now) // newCall leases it
 	if err := s.write(tx, o); err != nil {

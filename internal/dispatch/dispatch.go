@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -230,8 +231,10 @@ const (
 	MaxReason    = 500
 )
 
-// Truncate shortens a text to at most so many bytes, between characters.
+// Truncate shortens a text of a provider's to at most so many bytes, between characters. It replaces
+// what is not UTF-8, as the encoding of the record would: that makes a text longer.
 func Truncate(s string, most int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {
 		return s
 	}

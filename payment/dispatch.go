@@ -337,7 +337,7 @@ func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time
 	if err := r.endHold(tx); err != nil {
 		return err
 	}
-	if err := s.endPrompt(tx, r); err != nil {
+	if err := s.endPrompt(tx, r.Phoned.Number, r.ID); err != nil {
 		return err
 	}
 	if err := s.write(tx, o); err != nil {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -235,13 +234,8 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 			return nil, err
 		}
 	}
-	wait := time.Duration(0)
-	if c, ok := charger.(interface {
-		SubmitAfter(provider.Charge) time.Duration
-	}); ok && !tx.Caller.Live { // that of test mode may let a payment wait, so that it can be cancelled
-		wait = c.SubmitAfter(provider.Charge{Phone: p.PhoneNumber})
-		r.Due = api.AtOrNil(tx.Now.Add(wait))
-	}
+	wait := submitAfter(tx, charger, p.PhoneNumber)
+	r.Due = api.AtOrNil(tx.Now.Add(wait))
 	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), id, r); err != nil {
 		return nil, fmt.Errorf("payment: write: %w", err)
 	}

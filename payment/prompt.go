@@ -45,7 +45,7 @@ func (l *PromptLimits) fill() error {
 // itself is not stored beside the payments.
 type prompted struct {
 	At []api.Time `json:"at"`
-	// Open is the payment that was asked for last, and Until its deadline.
+	// Open is the payment or top-up that was asked for last, and Until its deadline.
 	Open  string   `json:"open,omitempty"`
 	Until api.Time `json:"until"`
 	// Forget is the time at which the record says nothing any more.
@@ -119,16 +119,16 @@ func errTooManyPrompts(wait time.Duration) error {
 	return e
 }
 
-// endPrompt ends the open prompt of a payment's phone.
-func (s *Service) endPrompt(tx *engine.Tx, r *record) error {
-	if !tx.Caller.Live || r.Phoned.Number == "" {
+// endPrompt ends the open prompt of a phone, if it is that of this payment.
+func (s *Service) endPrompt(tx *engine.Tx, number, payment string) error {
+	if !tx.Caller.Live || number == "" {
 		return nil
 	}
-	o, err := prompts.GetOrNew(tx, promptScope, s.promptID(r.Phoned.Number))
+	o, err := prompts.GetOrNew(tx, promptScope, s.promptID(number))
 	if err != nil {
 		return fmt.Errorf("payment: read prompts: %w", err)
 	}
-	if o.Value.Open != r.ID {
+	if o.Value.Open != payment {
 		return nil
 	}
 	o.Value.Open = ""

@@ -80,13 +80,14 @@ type RefundRail interface {
 // exceed it.
 type Refund struct {
 	Order
-	// Charge is the id of the charge, pay_… or att_…, whose money is given back.
+	// Charge is the id of the charge, pay_…, tu_… or att_…, whose money is given back.
 	Charge string
 	// Phone and Network are as the charge had them.
 	Phone, Network string
 	// PaymentMethod is as the charge had it; "default" when it had neither that nor a Phone.
 	PaymentMethod string
-	// Payment and Invoice name what is given back; Invoice may be empty.
+	// Payment and Invoice name what is given back. Invoice may be empty, and Payment is, too, for
+	// a top-up.
 	Payment, Invoice string
 	// Reason is the merchant's, and may be empty.
 	Reason string

@@ -54,7 +54,8 @@ func Kinds() []*storage.Kind {
 
 // Ref names an order and the record that it is part of.
 type Ref struct {
-	// Object is the type of the record: "payout", "disbursement", "refund", "payment" or "invoice".
+	// Object is the type of the record: "payout", "disbursement", "refund", "payment", "invoice",
+	// "top_up" or "top_up_refund".
 	Object string
 	// ID is the order's, under which the provider knows it.
 	ID string

@@ -100,7 +100,6 @@ func (r *record) chargedPhone() (payment.MobileMoney, bool) {
 // waits as long as another payment holds the invoice, or the phone must not be asked.
 func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) error {
 	r := &o.Value
-	defer tx.AttributeEvents("", "")()
 	r.FinalizedBy.overrideRequest(tx)
 	err := s.notHeld(tx, tx.Now, o)
 	var p *payment.Payment

@@ -183,7 +183,7 @@ type Ended struct {
 }
 
 // AttributeEvents makes the events of the transaction name the call that made the payment.
-func (e *Ended) AttributeEvents(tx *engine.Tx) (restore func()) {
+func (*Internal) AttributeEvents(tx *engine.Tx, e *Ended) (restore func()) {
 	return e.submission.AttributeEvents(tx)
 }
 

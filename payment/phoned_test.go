@@ -1,10 +1,14 @@
 package payment_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
@@ -14,7 +18,9 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -100,27 +106,282 @@ func TestPhonesToTestWith(t *testing.T) {
 				want = "12.50"
 			}
 			expect.Equal(t, balance.Available.StringFixed(2), want, "balance")
-			t.Log(s.eventsOf(t))
+			expect.Equal(t, s.eventsOf(t), "payment.created payment.pending"+map[payment.Status]string{
+				payment.Completed: " payment.processing payment.succeeded", payment.Failed: " payment.processing payment.failed",
+				payment.Processing: " payment.processing",
+			}[test.later], "events")
+			if test.digits == "0910" {
+				expect.Equal(t, s.stuck(t), p.ID+": failed, and now paid", "stuck")
+			}
 		})
 	}
 }
 
-func TestCodeTwice(t *testing.T) {
-	s := newShop(t, payments.Config{})
-	price := int64(500)
-	code := must.Get(s.QRCodes.Create(t.Context(), s.caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &price}))(t)
-	pay := func(number string) (*payment.Payment, error) {
-		return s.QRCodes.Pay(t.Context(), s.caller, code.ID, qrcode.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: number}})
+// stuck lists the orders that a person must look at.
+func (s *shop) stuck(t *testing.T) string {
+	t.Helper()
+	var all []string
+	for _, o := range must.Get(s.Providers.List(t.Context(), s.caller, provider.ListParams{}))(t).Data {
+		all = append(all, o.ID+": "+o.Contradiction)
 	}
-	slow := must.Get(pay("0241230903"))(t)
+	return strings.Join(all, "\n")
+}
+
+func (s *shop) settle(t *testing.T, id string, outcome provider.Outcome) {
+	t.Helper()
+	must.Do(t, s.Providers.Settle(t.Context(), s.caller, id, provider.Result{Outcome: outcome}))
 	must.Do(t, s.Drain(t.Context()))
-	_, err := pay("0241234567")
-	expect.Equal(t, api.CodeOf(err), api.PaymentInProgress, "%v", err)
+}
+
+// limited makes a code of GHS 5.00 for so many uses, and returns what pays it from a phone.
+func (s *shop) limited(t *testing.T, uses int64) (code string, pay func(number string) (*payment.Payment, error)) {
+	t.Helper()
+	c := must.Get(s.QRCodes.Create(t.Context(), s.caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: new(int64(500)), UsageLimit: &uses}))(t)
+	return c.ID, func(number string) (*payment.Payment, error) {
+		p, err := s.QRCodes.Pay(t.Context(), s.caller, c.ID, qrcode.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: number}})
+		must.Do(t, s.Drain(t.Context()))
+		return p, err
+	}
+}
+
+func (s *shop) uses(t *testing.T, code string) int64 {
+	t.Helper()
+	return must.Get(s.QRCodes.Get(t.Context(), s.caller, code))(t).UsageCount
+}
+
+const (
+	quick = "0241234567" // succeeds at once
+	never = "0241230903" // stays processing
+)
+
+// A payment holds a use of a code with a limit until it ends, or until its deadline.
+func TestPaymentHoldsUse(t *testing.T) {
+	s := newShop(t, payments.Config{})
+	code, pay := s.limited(t, 2)
+	first := must.Get(pay(never))(t)
+	expect.True(t, first.HoldExpiresAt.Equal(first.CreatedAt.Add(10*time.Minute)), "holds until %v", first.HoldExpiresAt)
+	second := must.Get(pay(never))(t)
+	testkit.WantCode(t, "a third", testkit.Err(pay(quick)), api.PaymentInProgress)
+	_, err := s.QRCodes.Pay(t.Context(), s.caller, code, qrcode.PayParams{Wallet: account.WalletRef{Phone: quick}, PIN: "1234"})
+	testkit.WantCode(t, "a wallet", err, api.PaymentInProgress)
+
+	s.settle(t, second.ID, provider.Refused)
+	third := must.Get(pay(quick))(t)
+	expect.Equal(t, s.get(t, third.ID).Status, payment.Completed, "the third")
+	expect.Equal(t, s.uses(t, code), 1, "uses")
+	testkit.WantCode(t, "while the first holds", testkit.Err(pay(quick)), api.PaymentInProgress)
 	s.after(t, 10*time.Minute)
-	expect.True(t, s.get(t, slow.ID).HoldExpiresAt == nil, "holds after its time")
-	fast := must.Get(pay("0241234567"))(t)
+	expect.True(t, s.get(t, first.ID).HoldExpiresAt == nil, "holds after its time")
+	must.Get(pay(quick))(t)
+	expect.Equal(t, s.uses(t, code), 2, "uses")
+	testkit.WantCode(t, "used up", testkit.Err(pay(quick)), api.QRLimitReached)
+}
+
+// A payer who leaves the page gives the hold back, and may approve yet.
+func TestLeaveEndsHold(t *testing.T) {
+	s := newShop(t, payments.Config{})
+	code, pay := s.limited(t, 1)
+	first := must.Get(pay(never))(t)
+	must.Do(t, s.Payments.Leave(t.Context(), s.caller, first.ID))
+	must.Do(t, s.Payments.Leave(t.Context(), s.caller, first.ID))
+	expect.True(t, s.get(t, first.ID).HoldExpiresAt == nil, "the payment still holds")
+	s.settle(t, first.ID, provider.Paid)
+	expect.Equal(t, s.get(t, first.ID).AmountRefunded, 0, "refunded of the late payment")
+	expect.Equal(t, s.uses(t, code), 1, "uses")
+
+	_, pay = s.limited(t, 1)
+	waits := must.Get(pay("0241230906"))(t)
+	must.Do(t, s.Payments.Leave(t.Context(), s.caller, waits.ID))
+	expect.Equal(t, s.get(t, waits.ID).Status, payment.Cancelled, "a pending payment")
+}
+
+// A payer who approves when the last use is gone or held by another gets the money back.
+func TestLateSuccessIsRefunded(t *testing.T) {
+	for name, other := range map[string]string{"used": quick, "held": "0241230904"} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, payments.Config{CollectionFees: &payment.Fees{MTN: payment.Fee{Percent: decimal.NewFromInt(1)}}})
+			code, pay := s.limited(t, 1)
+			late := must.Get(pay(never))(t)
+			s.after(t, 10*time.Minute)
+			kept := must.Get(pay(other))(t)
+			s.settle(t, late.ID, provider.Paid)
+			got := s.get(t, late.ID)
+			expect.Equal(t, got.Status, payment.Completed, "the late payment")
+			expect.Equal(t, *got.Fee, 0, "its fee")
+			expect.Equal(t, got.AmountRefunded, 500, "refunded of it")
+			back := must.Get(s.Refunds.List(t.Context(), s.caller, refund.ListParams{Payment: late.ID}))(t).Data
+			must.True(t, len(back) == 1, "refunds %v", back)
+			expect.Equal(t, back[0].Status, refund.Succeeded, "the refund")
+			expect.Equal(t, *back[0].Reason, "Paid twice", "its reason")
+			s.after(t, time.Minute)
+			expect.Equal(t, s.get(t, kept.ID).Status, payment.Completed, "the other payment")
+			expect.Equal(t, s.get(t, kept.ID).AmountRefunded, 0, "refunded of it")
+			expect.Equal(t, s.uses(t, code), 1, "uses")
+			balance := must.Get(s.Accounts.Balance(t.Context(), s.caller))(t)
+			expect.Equal(t, balance.Available.String(), "4.95", "balance")
+			expect.Equal(t, s.stuck(t), "", "stuck")
+		})
+	}
+}
+
+// onlyCharges is a charger that gives no refunds.
+type onlyCharges struct{ provider.Charger }
+
+// Money that cannot be given back is listed.
+func TestLateSuccessWithoutRefundIsListed(t *testing.T) {
+	s := newShop(t, payments.Config{Test: payments.Providers{Charger: onlyCharges{provider.Simulated{}}}})
+	_, pay := s.limited(t, 1)
+	late := must.Get(pay(never))(t)
+	s.after(t, 10*time.Minute)
+	must.Get(pay(quick))(t)
+	s.settle(t, late.ID, provider.Paid)
+	expect.Equal(t, s.stuck(t), late.ID+": completed, paid twice, and the provider gives no refunds", "stuck")
+
+	s = newShop(t, payments.Config{Test: payments.Providers{Charger: noRefunds{}}})
+	_, pay = s.limited(t, 1)
+	late = must.Get(pay(never))(t)
+	s.after(t, 10*time.Minute)
+	must.Get(pay(quick))(t)
+	s.settle(t, late.ID, provider.Paid)
+	expect.Equal(t, s.stuck(t), late.ID+": completed, paid twice, and its refund failed", "stuck")
+	expect.Equal(t, s.get(t, late.ID).AmountRefunded, 0, "refunded")
+}
+
+// noRefunds refuses all refunds.
+type noRefunds struct{ provider.Simulated }
+
+func (noRefunds) Refund(context.Context, provider.Refund) (provider.Result, error) {
+	return provider.Result{Outcome: provider.Refused}, nil
+}
+
+// A code of the payer's goes to the charger once, and is not stored in clear.
+func TestConfirm(t *testing.T) {
+	s := newShop(t, payments.Config{})
+	p := s.create(t, "0201230907")
+	confirm := func(code string) (*payment.Payment, error) {
+		return s.Payments.Confirm(t.Context(), s.caller, p.ID, payment.ConfirmParams{Code: code})
+	}
+	testkit.WantCode(t, "too early", testkit.Err(confirm("123456")), api.PaymentNotConfirmable)
 	must.Do(t, s.Drain(t.Context()))
-	expect.Equal(t, s.get(t, fast.ID).Status, payment.Completed, "the second")
-	_, err = pay("0241234567")
-	expect.Equal(t, api.CodeOf(err), api.QRLimitReached, "%v", err)
+	expect.Equal(t, s.get(t, p.ID).NextAction.Type, payment.EnterCode, "next action")
+	testkit.WantCode(t, "no code", testkit.Err(confirm("")), api.ParameterMissing)
+	wrong := must.Get(confirm("654321"))(t)
+	expect.Equal(t, wrong.Status, payment.Processing, "after a wrong code")
+	expect.Equal(t, wrong.NextAction.Type, payment.EnterCode, "next action after a wrong code")
+	right := must.Get(confirm("123456"))(t)
+	expect.Equal(t, right.Status, payment.Completed, "after the code")
+	expect.True(t, right.NextAction == nil, "next action %v", right.NextAction)
+	testkit.WantCode(t, "too late", testkit.Err(confirm("123456")), api.PaymentNotConfirmable)
+}
+
+// The merchant gets the amount less the fee, as one entry; a refund does not return the fee.
+func TestCollectionFee(t *testing.T) {
+	s := newShop(t, payments.Config{CollectionFees: &payment.Fees{
+		MTN:     payment.Fee{Percent: decimal.RequireFromString("1.5")}, // of 12.50: 18.75 pesewas
+		Telecel: payment.Fee{Flat: decimal.NewFromInt(20)},
+	}})
+	p := s.create(t, quick)
+	expect.True(t, p.Fee == nil && p.Net == nil && p.CompletedAt == nil, "before the end: %+v", p)
+	all := s.create(t, "0201234567")
+	must.Do(t, s.Drain(t.Context()))
+	got := s.get(t, p.ID)
+	expect.Equal(t, *got.Fee, 19, "fee")
+	expect.Equal(t, *got.Net, 1231, "net")
+	got = s.get(t, all.ID)
+	expect.Equal(t, *got.Fee, 1250, "fee above the amount")
+	expect.Equal(t, *got.Net, 0, "net")
+	entries := must.Get(s.Accounts.ListEntries(t.Context(), s.caller, account.ListEntriesParams{}))(t).Data
+	must.True(t, len(entries) == 1, "entries %+v", entries)
+	_, err := s.Refunds.Create(t.Context(), s.caller, refund.CreateParams{Payment: p.ID})
+	testkit.WantCode(t, "a refund above the balance", err, api.InsufficientBalance)
+	_, err = payments.New(t.Context(), memory.New(), payments.Config{CollectionFees: &payment.Fees{MTN: payment.Fee{Percent: decimal.NewFromInt(101)}}})
+	testkit.WantCode(t, "a fee above all", err, api.ParameterInvalid)
+}
+
+// A payment that was not sent in time is not sent any more.
+func TestPendingPaymentFailsAtItsDeadline(t *testing.T) {
+	s := newShop(t, payments.Config{})
+	p := s.create(t, "0241230906")
+	s.after(t, 10*time.Minute)
+	got := s.get(t, p.ID)
+	expect.Equal(t, got.Status, payment.Failed, "status")
+	expect.Equal(t, *got.FailureReason, "The payment could not be sent to the provider in time.", "reason")
+}
+
+// In live mode a phone is asked at most once at a time, and not too often.
+func TestPromptLimits(t *testing.T) {
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	answers := map[string]provider.Outcome{}
+	s := newShop(t, payments.Config{
+		Clock: func() time.Time { return now },
+		Live:  payments.Providers{Charger: scripted{answers}},
+	})
+	s.caller.Live = true
+	ask := func(number string) (string, error) {
+		p, err := s.Payments.Create(t.Context(), s.caller, payment.CreateParams{Amount: 100, MobileMoney: payment.MobileMoney{PhoneNumber: number}})
+		must.Do(t, s.Drain(t.Context()))
+		if err != nil {
+			return "", err
+		}
+		return p.ID, nil
+	}
+	refused := func(what, number string, after time.Duration) {
+		t.Helper()
+		_, err := ask(number)
+		testkit.WantCode(t, what, err, api.TooManyPrompts)
+		var e *api.Error
+		if errors.As(err, &e) {
+			expect.Equal(t, e.RetryAfter, after, "%s: retry after", what)
+		}
+	}
+	end := func(id string) {
+		must.Do(t, s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Refused}))
+	}
+	first := must.Get(ask(quick))(t)
+	refused("an open prompt", "+233241234567", 10*time.Minute)
+	must.Get(ask("0241234568"))(t) // another phone
+	end(first)
+	now = now.Add(time.Minute)
+	end(must.Get(ask(quick))(t))
+	now = now.Add(time.Minute)
+	end(must.Get(ask(quick))(t))
+	refused("a fourth in 10 minutes", quick, 8*time.Minute)
+	now = now.Add(8 * time.Minute)
+	last := must.Get(ask(quick))(t)
+	now = now.Add(10 * time.Minute) // its deadline has passed
+	end(must.Get(ask(quick))(t))
+	end(last)
+	for range 15 {
+		now = now.Add(10 * time.Minute)
+		end(must.Get(ask(quick))(t))
+	}
+	now = now.Add(10 * time.Minute)
+	refused("the 21st of a day", quick, 24*time.Hour-now.Sub(time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)))
+	now = now.Add(24 * time.Hour)
+	must.Do(t, s.Drain(t.Context()))
+	must.Get(ask(quick))(t)
+}
+
+// scripted answers with the outcome of a payment, or leaves it in progress.
+type scripted struct{ answers map[string]provider.Outcome }
+
+func (c scripted) Charge(_ context.Context, o provider.Charge) (provider.Result, error) {
+	if outcome := c.answers[o.ID]; outcome != "" {
+		return provider.Result{Outcome: outcome}, nil
+	}
+	return provider.Result{Outcome: provider.InProgress}, nil
+}
+
+func (c scripted) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
+	return c.Charge(ctx, o)
+}
+
+// Live mode without a charger refuses, and keeps nothing.
+func TestNoCharger(t *testing.T) {
+	s := newShop(t, payments.Config{})
+	s.caller.Live, s.caller.IdempotencyKey = true, "k"
+	_, err := s.Payments.Create(t.Context(), s.caller, payment.CreateParams{Amount: 100, MobileMoney: payment.MobileMoney{PhoneNumber: quick}})
+	testkit.WantCode(t, "without a charger", err, api.Unavailable)
+	expect.Equal(t, len(must.Get(s.Payments.List(t.Context(), s.caller, payment.ListParams{}))(t).Data), 0, "payments")
+	expect.True(t, !s.Payments.TakesPhones(true) && s.Payments.TakesPhones(false), "modes that take phones")
 }

@@ -9,8 +9,11 @@ import (
 )
 
 // Fee is the merchant's price for one transfer: Flat plus Percent of the amount, at least Min and at
-// most Cap. All but Percent are in GHS.
-type Fee = fee.Fee
+// most Cap; a Cap below Min wins, and a zero Cap is none. All but Percent are in GHS. Percent is
+// rounded half up to the pesewa. The zero value is free of charge.
+type Fee struct {
+	Flat, Percent, Min, Cap decimal.Decimal
+}
 
 // Fees are the fees of external transfers. Transfers within the service cost nothing.
 type Fees struct {
@@ -31,9 +34,9 @@ func DefaultFees() *Fees {
 func (f *Fees) of(t Type, amount int64) int64 {
 	switch t {
 	case MobileMoney:
-		return f.MobileMoney.Of(amount)
+		return fee.Fee(f.MobileMoney).Of(amount)
 	case BankTransfer:
-		return f.BankTransfer.Of(amount)
+		return fee.Fee(f.BankTransfer).Of(amount)
 	}
 	return 0
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/fee"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/transfer"
@@ -79,8 +80,8 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 		c.NameMatch = MatchNames(DefaultNameTolerance)
 	}
 	c.NameQuota = c.NameQuota.orDefault()
-	for name, fee := range map[string]Fee{"Fees.MobileMoney": c.Fees.MobileMoney, "Fees.BankTransfer": c.Fees.BankTransfer} {
-		if err := fee.Check(name); err != nil {
+	for name, f := range map[string]Fee{"Fees.MobileMoney": c.Fees.MobileMoney, "Fees.BankTransfer": c.Fees.BankTransfer} {
+		if err := fee.Fee(f).Check(name); err != nil {
 			return nil, err
 		}
 	}
@@ -313,9 +314,7 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 func (in *Internal) insertAndSubmit(tx *engine.Tx, v *transfer.Variant, r *record) error {
 	kind, rail := collection(v).Kind(), in.rail(tx.Caller.Live)
 	var call *dispatch.Call
-	submits := rail != nil && tx.RunAfterCommit(kind, r.ID, func(ctx context.Context) error {
-		return call.Work(ctx, in.engine, in.Book)
-	})
+	submits := rail != nil && tx.RunBegunAfterCommit(kind, r.ID, func() any { return call })
 	if submits {
 		if _, err := in.countAttempt(tx, v, r); err != nil {
 			return err

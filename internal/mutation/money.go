@@ -135,11 +135,11 @@ var transferGuards = []guard{
 		"fee: in.config.Fees.of(p.Destination.Type, amount),", "fee: 0 * in.config.Fees.of(p.Destination.Type, amount),", "./payout", "TestFeeFollowsAmountAndDestination",
 	},
 	{
-		"fee: it has a cap", "payout/fee.go",
-		"if most := toPesewas(f.Cap); most > 0 {", "", "./payout", "TestFeeFollowsAmountAndDestination",
+		"fee: it has a cap", "internal/fee/fee.go",
+		"if most := pesewas(f.Cap); most > 0 {", "", "./payout", "TestFeeFollowsAmountAndDestination",
 	},
 	{
-		"fee: it is from 0 to all", "payout/fee.go",
+		"fee: it is from 0 to all", "internal/fee/fee.go",
 		"if f.Percent.IsNegative() || f.Percent.GreaterThan(decimal.NewFromInt(100)) || f.Percent.Exponent() < -6 {", "", "./payout", "TestConfigRefused",
 	},
 	{

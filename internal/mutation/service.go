@@ -178,7 +178,7 @@ var chargeGuards = []guard{
 	},
 	{
 		"invoice: it is not voided during a charge", "invoice/actions.go",
-		"if r.OpenCharge != nil {\n\t\t\treturn r.payable(\"\")", "if false {\n\t\t\treturn r.payable(\"\")", "./invoice", "Test",
+		"if r.OpenCharge != nil {\n\t\t\treturn chargeUnderWay()", "if false {\n\t\t\treturn chargeUnderWay()", "./invoice", "Test",
 	},
 	{
 		"QR code: its uses are bounded", "qrcode/pay.go",

@@ -71,7 +71,7 @@ func (m *moneyIn) takes(tx *engine.Tx, p *payment.Incoming) (bool, error) {
 
 // tell tells what is paid for how a payment has ended.
 func (m *moneyIn) tell(tx *engine.Tx, p *payment.Ended) error {
-	defer p.AttributeEvents(tx)()
+	defer m.payments.AttributeEvents(tx, p)()
 	switch {
 	case p.QRCode != nil && p.Status == payment.Completed:
 		return m.codes.CountUse(tx, *p.QRCode)
@@ -84,7 +84,7 @@ func (m *moneyIn) tell(tx *engine.Tx, p *payment.Ended) error {
 // giveBack refunds a payment that came too late. Where no refund is possible, a person must look
 // after it.
 func (m *moneyIn) giveBack(ctx context.Context, tx *engine.Tx, p *payment.Ended) error {
-	defer p.AttributeEvents(tx)()
+	defer m.payments.AttributeEvents(tx, p)()
 	if m.payments.RefundRail(tx.Caller.Live) == nil {
 		return m.payments.NeedsPerson(ctx, tx, p.ID, "completed, paid twice, and the provider gives no refunds")
 	}

@@ -1,0 +1,235 @@
+package invoice_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// Phones to test with: see provider.Simulated.
+const (
+	quick        = "0241234567" // succeeds at once
+	declines     = "0241230901"
+	neverAnswers = "0241230903"
+	waits        = "0241230906" // stays pending
+)
+
+func phone(number string) payment.MobileMoney { return payment.MobileMoney{PhoneNumber: number} }
+
+func (s *shop) start(id, number string) *payment.Payment {
+	s.t.Helper()
+	p := must.Get(s.Invoices.StartPayment(s.t.Context(), s.Caller, id, phone(number)))(s.t)
+	must.Do(s.t, s.Drain(s.t.Context()))
+	return p
+}
+
+func (s *shop) payment(id string) *payment.Payment {
+	s.t.Helper()
+	return must.Get(s.Payments.Get(s.t.Context(), s.Caller, id))(s.t)
+}
+
+func (s *shop) countEvents(of event.Type) int {
+	s.t.Helper()
+	return len(must.Get(s.Events.List(s.t.Context(), s.Caller, event.ListParams{Type: of}))(s.t).Data)
+}
+
+// A phone pays an invoice, which shows it when the payer has approved.
+func TestPayFromPhone(t *testing.T) {
+	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
+		v := s.openInvoice(invoice.Fields{})
+		keyed := s.Caller
+		keyed.IdempotencyKey = "pay"
+		for range 2 {
+			asked := must.Get(s.Invoices.Pay(t.Context(), keyed, v.ID, invoice.PayParams{MobileMoney: phone(quick)}))(t)
+			expect.Equal(t, asked.Status, invoice.Open, "status at first")
+			expect.True(t, asked.Payment == nil, "payment %v", asked.Payment)
+		}
+		must.Do(t, s.Drain(t.Context()))
+		paid := s.get(v.ID)
+		expect.Equal(t, paid.Status, invoice.Paid, "status")
+		expect.Equal(t, paid.AttemptCount, 1, "attempts")
+		p := s.payment(*paid.Payment)
+		expect.Equal(t, p.Amount, 25_00, "amount")
+		expect.Equal(t, *p.Invoice, v.ID, "invoice of the payment")
+		expect.Equal(t, p.Reference, v.Number, "reference")
+		expect.Equal(t, len(s.texts("+233"+quick[1:])), 1, "messages to the payer")
+	})
+}
+
+// While a payer is asked, the invoice is neither paid another way, nor voided, nor written off.
+func TestPaymentHoldsInvoice(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	v := s.openInvoice(invoice.Fields{})
+	first := s.start(v.ID, neverAnswers)
+	for what, call := range map[string]func() error{
+		"pay":          func() error { return testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})) },
+		"from a phone": func() error { return testkit.Err(s.Invoices.StartPayment(t.Context(), s.Caller, v.ID, phone(quick))) },
+		"out of band": func() error {
+			return testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaidOutOfBand: true}))
+		},
+		"void":          func() error { return testkit.Err(s.Invoices.Void(t.Context(), s.Caller, v.ID)) },
+		"uncollectible": func() error { return testkit.Err(s.Invoices.MarkUncollectible(t.Context(), s.Caller, v.ID)) },
+		"from a wallet": func() error {
+			return testkit.Err(s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}))
+		},
+	} {
+		testkit.WantCode(t, what, call(), api.PaymentInProgress)
+	}
+	s.pass(10 * time.Minute)
+	second := s.start(v.ID, quick)
+	expect.Equal(t, s.get(v.ID).Status, invoice.Paid, "status after the second payer")
+	expect.Equal(t, s.payment(second.ID).Status, payment.Completed, "the second payment")
+
+	// The first payer approves after all, and gets the money back; the invoice shows nothing of it.
+	must.Do(t, s.Providers.Notify(t.Context(), first.ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, s.Drain(t.Context()))
+	expect.Equal(t, s.payment(first.ID).Status, payment.Completed, "the first payment")
+	expect.Equal(t, s.payment(first.ID).AmountRefunded, 25_00, "refunded of it")
+	back := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: first.ID}))(t).Data
+	must.True(t, len(back) == 1, "refunds %v", back)
+	expect.True(t, back[0].CreditNote == nil, "credit note %v", back[0].CreditNote)
+	expect.Equal(t, s.get(v.ID).AmountRefunded, 0, "refunded of the invoice")
+	s.Verified()
+}
+
+// A payer who approves after the hold pays an invoice that is open, and gets the money back from
+// one that is not.
+func TestLateApproval(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	for name, test := range map[string]struct {
+		meanwhile func(id string)
+		status    invoice.Status
+		refunded  int64
+	}{
+		"open":   {func(string) {}, invoice.Paid, 0},
+		"voided": {func(id string) { must.Get(s.Invoices.Void(t.Context(), s.Caller, id))(t) }, invoice.Void, 25_00},
+		"held":   {func(id string) { s.start(id, neverAnswers) }, invoice.Paid, 0},
+	} {
+		v := s.openInvoice(invoice.Fields{})
+		late := s.start(v.ID, neverAnswers)
+		s.pass(10 * time.Minute)
+		test.meanwhile(v.ID)
+		must.Do(t, s.Providers.Settle(t.Context(), s.Caller, late.ID, provider.Result{Outcome: provider.Paid}))
+		must.Do(t, s.Drain(t.Context()))
+		expect.Equal(t, s.get(v.ID).Status, test.status, "%s: status", name)
+		expect.Equal(t, s.payment(late.ID).AmountRefunded, test.refunded, "%s: refunded", name)
+	}
+	s.Verified()
+}
+
+// A declined payment leaves the invoice open, and counts as an attempt.
+func TestDeclinedPayment(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	v := s.openInvoice(invoice.Fields{})
+	s.start(v.ID, declines)
+	got := s.get(v.ID)
+	expect.Equal(t, got.Status, invoice.Open, "status")
+	expect.Equal(t, got.AttemptCount, 1, "attempts")
+	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 1, "events of the failure")
+	s.start(v.ID, quick)
+	expect.Equal(t, s.get(v.ID).Status, invoice.Paid, "status after another payer")
+}
+
+// An invoice without anything due asks no phone.
+func TestNothingDueFromPhone(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	v := s.openInvoice(invoice.Fields{Lines: []invoice.LineParams{line(0)}})
+	p := must.Get(s.Invoices.StartPayment(t.Context(), s.Caller, v.ID, phone(quick)))(t)
+	expect.True(t, p == nil, "payment %v", p)
+	expect.Equal(t, s.get(v.ID).Status, invoice.Paid, "status")
+}
+
+// An automatic charge asks the customer's phone, at finalization and 1, 3 and 5 days later.
+func TestAutomaticChargeOfPhone(t *testing.T) {
+	for name, test := range map[string]struct {
+		number   string
+		status   invoice.Status
+		attempts int
+	}{
+		"approves": {quick, invoice.Paid, 1},
+		"declines": {declines, invoice.Uncollectible, 4},
+		// Without an outcome no other charge is made.
+		"undecided": {neverAnswers, invoice.Open, 1},
+	} {
+		s := open(t, memory.New(), payments.Config{})
+		automatic := invoice.ChargeAutomatically
+		v := s.openInvoice(invoice.Fields{Phone: &test.number, CollectionMethod: &automatic})
+		must.Do(t, s.Drain(t.Context()))
+		for range 7 {
+			s.pass(24 * time.Hour)
+		}
+		got := s.get(v.ID)
+		expect.Equal(t, got.Status, test.status, "%s: status", name)
+		expect.Equal(t, got.AttemptCount, test.attempts, "%s: attempts", name)
+		if test.status == invoice.Paid {
+			expect.Equal(t, s.payment(*got.Payment).PaymentMethod, payment.FromPhone, "%s: method", name)
+		}
+	}
+}
+
+// A cancelled automatic payment has failed, and the next one is made in its time.
+func TestCancelledAutomaticPayment(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	automatic := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{Phone: new(waits), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	first := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID}))(t).Data[0]
+	must.Get(s.Payments.Cancel(t.Context(), s.Caller, first.ID))(t)
+	s.pass(10 * time.Minute)
+	expect.True(t, s.get(v.ID).NextPaymentAttempt.After(s.Now()), "next attempt at %v", s.get(v.ID).NextPaymentAttempt)
+	s.pass(24 * time.Hour)
+	s.pass(25 * time.Second)
+	expect.Equal(t, s.get(v.ID).Status, invoice.Paid, "status")
+	expect.Equal(t, s.get(v.ID).AttemptCount, 2, "attempts")
+}
+
+// declining declines charges of phones.
+type declining struct{ provider.Simulated }
+
+func (declining) Charge(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{Outcome: provider.Refused}, nil
+}
+
+// An automatic charge waits as long as the phone must not be asked, and as long as the customer is
+// paying.
+func TestAutomaticChargeWaits(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Live: payments.Providers{Charger: declining{}}})
+	s.Caller.Live = true
+	automatic := invoice.ChargeAutomatically
+	for range 3 {
+		must.Get(s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1, MobileMoney: phone(quick)}))(t)
+		must.Do(t, s.Drain(t.Context()))
+	}
+	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	expect.Equal(t, s.get(v.ID).AttemptCount, 0, "attempts while the phone must not be asked")
+	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 0, "failures")
+	s.pass(10 * time.Minute)
+	expect.Equal(t, s.get(v.ID).AttemptCount, 1, "attempts afterwards")
+	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 1, "failures")
+}
+
+// A phone or a method: not both.
+func TestPhoneExcludesMethod(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	v := s.openInvoice(invoice.Fields{})
+	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: phone(quick), PaymentMethod: "pm_1"})
+	testkit.WantParam(t, "both", err, api.ParameterInvalid, "phone_number")
+	s.Caller.Live = true
+	v = s.openInvoice(invoice.Fields{})
+	_, err = s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: phone(quick)})
+	testkit.WantCode(t, "live without a charger", err, api.PaymentFailed)
+}

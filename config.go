@@ -100,6 +100,9 @@ type Config struct {
 	// PromptLimits bound how often one phone is asked in live mode, over all merchants. A zero
 	// field means that of [payment.DefaultPromptLimits].
 	PromptLimits payment.PromptLimits
+	// WalletTiers limit the top-ups of consumers' wallets, by the tier of the holder. Nil means no
+	// limits. [account.BankOfGhanaTiers] are those of mobile-money wallets in Ghana.
+	WalletTiers *account.WalletTiers
 	// PayoutLimits bound each payout (default GHS 1.00 to 20,000.00) and a merchant's payouts of a
 	// day (default GHS 50,000.00). DisbursementLimits bound each disbursement (default GHS 0.01 to
 	// 20,000.00).

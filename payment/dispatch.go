@@ -52,7 +52,6 @@ const (
 	approveMessage = "Approve the payment on your phone."
 	codeMessage    = "Enter the code that you got on your phone."
 	failedMessage  = "The payment failed."
-	notSentMessage = "The payment could not be sent to the provider in time."
 )
 
 // ref names the charge of a payment.
@@ -103,7 +102,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil, nil
 	case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):
-		r.FailureReason = new(notSentMessage)
+		r.FailureReason = new(dispatch.NotSent)
 		if err := r.enter(Failed); err != nil {
 			return nil, nil, err
 		}
@@ -149,28 +148,14 @@ func (s *Service) newCall(tx *engine.Tx, o *storage.Object[record], charger prov
 	}
 	submit := func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) }
 	status := func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) }
-	confirmer, confirms := charger.(provider.ChargeConfirmer)
-	switch {
-	case r.ended(): // the provider may contradict itself, and gets no other charge
-		submit = status
-	case code != "" && confirms:
+	if r.ended() { // the provider may contradict itself, and gets no other charge
+		submit = dispatch.DoNotSubmit
+	}
+	if confirmer, ok := charger.(provider.ChargeConfirmer); ok && code != "" {
 		submit, first = func(ctx context.Context) (provider.Result, error) { return confirmer.ConfirmCharge(ctx, c, code) }, true
-	case !tx.Now.Before(r.Deadline.Time):
-		// The provider has never seen the charge, and a prompt long after the payer asked for it would
-		// look like fraud. One more poll finds a submission that was still on its way.
-		submit = func(context.Context) (provider.Result, error) {
-			return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: notSentMessage}, PollAfter: recheckAfter}, nil
-		}
 	}
 	return s.order(r).NewCall(tx, o.Version, first, submit, status)
 }
-
-const (
-	// recheckAfter is the wait until a payment is polled once more that never reached the provider.
-	recheckAfter = time.Minute
-	// maxRecheck bounds, from the deadline on, how long a refused payment is polled in vain.
-	maxRecheck = time.Hour
-)
 
 // enterProcessing notes that the charger may have the payment.
 func (s *Service) enterProcessing(tx *engine.Tx, r *record) error {
@@ -233,12 +218,8 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	order := s.order(r)
 	if r.ended() {
 		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
-		if err != nil || r.Due == nil || r.Due.After(tx.Now) {
+		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, nil, err
-		}
-		// This was the one more poll of a refused charge. Without an answer it is repeated for a while.
-		if r.Due = nil; result.Outcome == "" && tx.Now.Before(r.Deadline.Add(maxRecheck)) {
-			r.Due = api.AtOrNil(tx.Now.Add(recheckAfter))
 		}
 		return decision, nil, s.write(tx, o)
 	}
@@ -350,7 +331,11 @@ func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time
 	if err := r.endHold(tx); err != nil {
 		return err
 	}
-	if err := s.endPrompt(tx, r); err != nil {
+	unsent := time.Time{}
+	if r.SubmittedAt == nil {
+		unsent = r.CreatedAt.Time
+	}
+	if err := s.endPrompt(tx, r.Phoned.Number, r.ID, unsent); err != nil {
 		return err
 	}
 	if err := s.write(tx, o); err != nil {

@@ -249,13 +249,8 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 			return nil, err
 		}
 	}
-	wait := time.Duration(0)
-	if c, ok := charger.(interface {
-		SubmitAfter(provider.Charge) time.Duration
-	}); ok && !tx.Caller.Live { // that of test mode may let a payment wait, so that it can be cancelled
-		wait = c.SubmitAfter(provider.Charge{Phone: p.PhoneNumber})
-		r.Due = api.AtOrNil(tx.Now.Add(wait))
-	}
+	wait := submitAfter(tx, charger, p.PhoneNumber)
+	r.Due = api.AtOrNil(tx.Now.Add(wait))
 	if err := s.config.Events.Record(tx, &r.Payment, event.PaymentCreated, event.PaymentPending); err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (l *PromptLimits) fill() error {
 // prompted is when a phone was asked, the oldest first. Its id hides the number.
 type prompted struct {
 	At []api.Time `json:"at"`
-	// Open is the payment that was asked for last, and Until its deadline.
+	// Open is the payment or top-up that was asked for last, and Until its deadline.
 	Open  string   `json:"open,omitempty"`
 	Until api.Time `json:"until"`
 	// Forget is the time at which the record says nothing any more.
@@ -128,25 +128,24 @@ func errTooManyPrompts(wait time.Duration) error {
 	return e
 }
 
-// endPrompt ends the open prompt of a payment's phone.
-func (s *Service) endPrompt(tx *engine.Tx, r *record) error {
-	if !tx.Caller.Live || r.Phoned.Number == "" {
+// endPrompt ends the open prompt of a phone, if it is that of this payment or top-up. unsent is the
+// time of a prompt that was counted and never sent, and otherwise zero.
+func (s *Service) endPrompt(tx *engine.Tx, number, payment string, unsent time.Time) error {
+	if !tx.Caller.Live || number == "" {
 		return nil
 	}
-	o, err := s.promptsOf(tx, r.Phoned.Number)
+	o, err := s.promptsOf(tx, number)
 	if err != nil {
 		return err
 	}
 	p := &o.Value
-	if p.Open != r.ID && r.SubmittedAt != nil || o.Version == 0 {
+	if o.Version == 0 || p.Open != payment && unsent.IsZero() {
 		return nil
 	}
-	if p.Open == r.ID {
+	if p.Open == payment {
 		p.Open = ""
 	}
-	if r.SubmittedAt == nil { // the phone was not asked
-		p.At = slices.DeleteFunc(p.At, func(t api.Time) bool { return t.Equal(r.CreatedAt.Time) })
-	}
+	p.At = slices.DeleteFunc(p.At, func(t api.Time) bool { return t.Equal(unsent) })
 	if err := prompts.Replace(tx, o); err != nil {
 		return fmt.Errorf("payment: end prompt: %w", err)
 	}

@@ -82,14 +82,15 @@ type RefundRail interface {
 // exceed it.
 type Refund struct {
 	Order
-	// Charge is the id of the charge, pay_… or att_…, whose money is given back.
+	// Charge is the id of the charge, pay_…, tu_… or att_…, whose money is given back.
 	Charge string
 	// Phone and Network are as the charge had them.
 	Phone, Network string
 	// PaymentMethod is that of the payment: "mobile_money" for a charge of a phone, else as the charge
 	// had it, or "default" when it had none.
 	PaymentMethod string
-	// Payment and Invoice name what is given back; Invoice may be empty.
+	// Payment and Invoice name what is given back. Invoice may be empty, and Payment is, too, for
+	// a top-up.
 	Payment, Invoice string
 	// Reason is the merchant's, and may be empty.
 	Reason string

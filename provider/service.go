@@ -62,8 +62,8 @@ type ListParams struct {
 type OrderInfo struct {
 	ID   string
 	Flow Flow
-	// Object is "payout", "disbursement", "refund", "payment" or "invoice", and Record the id of
-	// that object. Record is the same as ID, except for a charge att_…, whose Record is the
+	// Object is "payout", "disbursement", "refund", "payment", "invoice", "top_up" or
+	// "top_up_refund", and Record the id of that object. Record is the same as ID, except for a charge att_…, whose Record is the
 	// invoice's id.
 	Object, Record string
 	Merchant       string

@@ -242,14 +242,39 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		wait = c.SubmitAfter(provider.Charge{Phone: p.PhoneNumber})
 		r.Due = api.AtOrNil(tx.Now.Add(wait))
 	}
-	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), id, r); err != nil {
-		return nil, fmt.Errorf("payment: write: %w", err)
+	if err := s.config.Events.Record(tx, &r.Payment, event.PaymentCreated, event.PaymentPending); err != nil {
+		return nil, err
 	}
 	if err := dispatch.Charges.IndexOpen(tx, ref(id), tx.Now); err != nil {
 		return nil, err
 	}
+	pending := r.Payment // the answer; what is stored may be processing already
+	return &pending, s.insertAndSubmit(tx, &r, charger, wait)
+}
+
+// insertAndSubmit writes a new payment. If it is due and this process has a free slot (see
+// [work.Slot]), it submits the payment right after the commit. The payment is then written as one that
+// may have been submitted, which spares the transaction in which a worker claims it and counts the
+// attempt. Otherwise it waits for a worker.
+func (s *Service) insertAndSubmit(tx *engine.Tx, r *record, charger provider.Charger, wait time.Duration) error {
+	var call *dispatch.Call
+	submits := wait == 0 && tx.RunBegunAfterCommit(payments.Kind(), r.ID, func() any { return call })
+	if submits {
+		r.CountAttempt(tx.Now)
+		if err := s.enterProcessing(tx, r); err != nil {
+			return err
+		}
+	}
+	o, err := payments.Insert(tx, engine.Scope(tx.Caller), r.ID, *r)
+	if err != nil {
+		return fmt.Errorf("payment: write: %w", err)
+	}
+	if submits {
+		call, err = s.newCall(tx, o, charger, true, "")
+		return err
+	}
 	tx.WakeAfter(payments.Kind(), wait)
-	return &r.Payment, s.config.Events.Record(tx, &r.Payment, event.PaymentCreated, event.PaymentPending)
+	return nil
 }
 
 // TakesPhones reports whether payments from phones can be made in a mode.

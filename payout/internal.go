@@ -314,9 +314,7 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 func (in *Internal) insertAndSubmit(tx *engine.Tx, v *transfer.Variant, r *record) error {
 	kind, rail := collection(v).Kind(), in.rail(tx.Caller.Live)
 	var call *dispatch.Call
-	submits := rail != nil && tx.RunAfterCommit(kind, r.ID, func(ctx context.Context) error {
-		return call.Work(ctx, in.engine, in.Book)
-	})
+	submits := rail != nil && tx.RunBegunAfterCommit(kind, r.ID, func() any { return call })
 	if submits {
 		if _, err := in.countAttempt(tx, v, r); err != nil {
 			return err

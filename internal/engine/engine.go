@@ -163,6 +163,13 @@ func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context
 	return true
 }
 
+// RunBegunAfterCommit is RunAfterCommit for work that the transaction itself begins. RunBegun of
+// the kind's job gets what begun returns after the commit.
+func (tx *Tx) RunBegunAfterCommit(k *storage.Kind, id string, begun func() any) bool {
+	runner, live := tx.engine.Runner, tx.Caller.Live
+	return tx.RunAfterCommit(k, id, func(ctx context.Context) error { return runner.RunBegun(ctx, k, live, begun()) })
+}
+
 // LeaseAndRenew leases a record of the caller that the transaction has written, at this version.
 // This process renews the lease until the caller calls stopRenewal, or until the record changes.
 // stopRenewal may be called at any time, and does not wait. What is left of the lease runs on.

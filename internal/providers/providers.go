@@ -85,6 +85,9 @@ func (s *Service) job(of *flow, object string, kind *storage.Kind) work.Job {
 		BeginInTx: func(ctx context.Context, c storage.Claim) ([]work.Begun, error) {
 			return s.begin(ctx, f, object, kind, c)
 		},
+		RunBegun: func(ctx context.Context, begun any) error {
+			return begun.(*dispatch.Call).Work(ctx, s.engine, f.Book)
+		},
 	}
 }
 

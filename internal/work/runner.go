@@ -45,6 +45,9 @@ type Job struct {
 	// transaction. The claim takes no leases: the job takes them. When it fails, the runner claims the records with a lease
 	// and gives them to RunOne.
 	BeginInTx func(ctx context.Context, c storage.Claim) ([]Begun, error)
+	// RunBegun does the rest of the work on a record whose creating transaction has begun it; see
+	// [Slot]. begun is what that transaction has left for it.
+	RunBegun func(ctx context.Context, begun any) error
 }
 
 // Begun is a record on which the work has begun.
@@ -289,6 +292,12 @@ func (r *Runner) RunNow(ctx context.Context, k *storage.Kind, scope storage.Scop
 		return err
 	})
 	return err
+}
+
+// RunBegun does the rest of work that a record's creating transaction has begun, with RunBegun of
+// the kind's job.
+func (r *Runner) RunBegun(ctx context.Context, k *storage.Kind, live bool, begun any) error {
+	return r.queue(k, live).RunBegun(ctx, begun)
 }
 
 // Slot runs the work on one record, without a claim. The caller holds a lease from which the

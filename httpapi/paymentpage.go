@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -74,6 +75,8 @@ type waitingView struct {
 	// AskCode asks for a code, and Message is the provider's text for the payer.
 	AskCode bool
 	Message string
+	// Help is where a payer finds a request that does not appear.
+	Help string
 	// Cancellable offers to cancel the payment; otherwise the payer may go another way.
 	Cancellable bool
 	// Until is the time until which the payer is asked, and UntilDatetime the same for programs.
@@ -201,6 +204,9 @@ func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop boo
 			v.Message = next.Message
 		}
 	}
+	if !v.AskCode && is.Provider != nil && !strings.Contains(v.Message, "*") { // the provider has not said it
+		v.Help = approvals[*is.Provider]
+	}
 	checked := "Checked at " + h.Now.UTC().Format("15:04:05")
 	switch {
 	case v.AskCode:
@@ -218,6 +224,9 @@ func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop boo
 	}
 	return v
 }
+
+// approvals say where the payers of a network find the requests that they have not answered.
+var approvals = map[string]string{phone.MTN: "Dial *170#, choose My Wallet, then My Approvals."}
 
 // ownApproveMessage is the library's own text for a payer, which repeats what the page says.
 const ownApproveMessage = "Approve the payment on your phone."

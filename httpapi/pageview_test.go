@@ -41,6 +41,10 @@ func TestNamesAndNumbersOnPages(t *testing.T) {
 		expect.Equal(t, maskedPhone(&masked), want, "%s", masked)
 	}
 	expect.Equal(t, maskedPhone(nil), "", "no number")
+	h := hostedPayment()
+	expect.Equal(t, payerNumber(h), "024\u00a0••••\u00a0567", "a number that was erased")
+	h.Number = "+233241234567"
+	expect.Equal(t, payerNumber(h), "024\u00a0•••\u00a04567", "a number")
 	expect.Equal(t, figures(-352), "−3.52", "a negative amount")
 	expect.Equal(t, figures(99_999_999), "999,999.99", "a large amount")
 }

@@ -193,7 +193,7 @@ func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop boo
 	name := networkName(is.Provider)
 	v := waitingView{
 		pageView: pageView{Title: "Approve on your phone", Test: !is.Livemode, Merchant: m},
-		Icon:     phoneIcon, Amount: is.Amount, Network: name, From: joinFilled(" · ", maskedPhone(is.Phone), name),
+		Icon:     phoneIcon, Amount: is.Amount, Network: name, From: joinFilled(" · ", payerNumber(h), name),
 		Action: address, Check: address, Problem: problem,
 		Cancellable: is.Status == payment.Pending,
 		Until:       clock(h.Deadline, h.Now), UntilDatetime: h.Deadline.UTC().Format(time.RFC3339),
@@ -247,7 +247,7 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 	is := &h.Payment
 	v := outcomeView{
 		pageView: pageView{Test: !is.Livemode, Merchant: m}, Questions: true,
-		Facts: []fact{{Name: "Amount", Money: is.Amount}, paidWith("Tried with", is)},
+		Facts: []fact{{Name: "Amount", Money: is.Amount}, paidWith("Tried with", is, payerNumber(h))},
 	}
 	again := func() {
 		if about.Address == "" {
@@ -261,7 +261,7 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 	switch is.Status {
 	case payment.Completed:
 		m.About = joinFilled("", h.Merchant.Address)
-		v = receiptView(m, is, about.Name)
+		v = receiptView(m, is, payerNumber(h), about.Name)
 		if about.Invoice && about.Address != "" {
 			v.Actions = []action{{Label: "See the invoice", URL: about.Address}}
 		}

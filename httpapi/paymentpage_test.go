@@ -77,7 +77,7 @@ func TestPayFromAPhone(t *testing.T) {
 
 	response, page := browse(t, "GET", follow, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "5", "Refresh")
-	holds(t, "waiting", page, "<h1>Approve on your phone</h1>", "GH₵</span>12.50", "024\u00a0••••\u00a0567 · MTN", "GHS&nbsp;12.50</b> and <b>Adom Juice Bar",
+	holds(t, "waiting", page, "<h1>Approve on your phone</h1>", "GH₵</span>12.50", "024\u00a0•••\u00a04567 · MTN", "GHS&nbsp;12.50</b> and <b>Adom Juice Bar",
 		"<b>on the phone</b>, never on this page", `class="bar"`, "Check now", "Stop checking by itself", "Test mode")
 	expect.Equal(t, strings.Count(page, "Accra time"), 1, "mentions of Accra time")
 	lacks(t, "waiting", page, "<script", "Pay GH₵")

@@ -288,11 +288,11 @@ func (p *payPage) receipt(r *request) (any, error) {
 		return nil, api.NoSuch("payment")
 	}
 	m := newMerchantView(&offer.Merchant, "../logo", offer.Merchant.Address)
-	return renderPage(http.StatusOK, "outcome", receiptView(m, paid, offer.Code.Name))
+	return renderPage(http.StatusOK, "outcome", receiptView(m, paid, maskedPhone(paid.Phone), offer.Code.Name))
 }
 
 // receiptView is the receipt of a completed payment.
-func receiptView(m *merchantView, paid *payment.Payment, paidFor string) outcomeView {
+func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string) outcomeView {
 	v := outcomeView{
 		pageView: pageView{Title: "Paid to " + m.Name, Test: !paid.Livemode, Merchant: m},
 		Icon:     checkIcon, Heading: "Paid", Amount: paid.Amount, Note: "A receipt was sent by SMS. You can close this page.",
@@ -301,7 +301,7 @@ func receiptView(m *merchantView, paid *payment.Payment, paidFor string) outcome
 	if paid.CompletedAt != nil {
 		at = paid.CompletedAt.Time
 	}
-	v.Facts = []fact{paidWith("Paid with", paid), timeFact(at)}
+	v.Facts = []fact{paidWith("Paid with", paid, number), timeFact(at)}
 	if paidFor != "" {
 		v.Facts = append(v.Facts, fact{Name: "For", Text: paidFor})
 	}

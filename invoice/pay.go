@@ -304,7 +304,10 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 		return fmt.Errorf("invoice: pay: %w", err)
 	}
 	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
-	p.payment.Reference = r.Number
+	p.payment.Reference, p.payment.Customer = r.Number, r.Customer
+	if r.Description != nil {
+		p.payment.Description = *r.Description
+	}
 	if _, err := s.config.Payments.RecordCompleted(tx, p.payment, p.source); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package payment_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -222,4 +224,53 @@ func TestPhoneIsPolledAtDeadline(t *testing.T) {
 	expect.Equal(t, charger.polls.Load(), 0, "polls before the deadline")
 	s.after(t, time.Minute)
 	expect.Equal(t, charger.polls.Load(), 1, "polls at the deadline")
+}
+
+// Payers who start at once hold no more uses than there are, and what they approve is no more than
+// that, whoever pays beside them from a wallet.
+func TestHoldsUnderConcurrency(t *testing.T) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		svc := testkit.New(t, store, payments.Config{Sandbox: true})
+		ctx, amount, limit := t.Context(), int64(100), int64(3)
+		m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		s := &shop{svc, api.Caller{Merchant: m.ID}}
+		ama := must.Get(s.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: quick, PIN: "1234"}))(t)
+		must.Do(t, s.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: ama.ID, Amount: api.FromPesewas(10_00).Decimal, Source: "test"}))
+		code := must.Get(s.QRCodes.Create(ctx, s.caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &amount, UsageLimit: &limit}))(t)
+		var mu sync.Mutex
+		var phones, wallets []string
+		var all sync.WaitGroup
+		for n := range 12 {
+			all.Go(func() {
+				from := qrcode.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: never}}
+				if n%4 == 0 {
+					from = qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"}
+				}
+				p, err := s.QRCodes.Pay(ctx, s.caller, code.ID, from)
+				switch api.CodeOf(err) {
+				case "":
+					expect.NoError(t, err, "pay")
+					mu.Lock()
+					defer mu.Unlock()
+					if p.PaymentMethod == payment.FromPhone {
+						phones = append(phones, p.ID)
+					} else {
+						wallets = append(wallets, p.ID)
+					}
+				case api.PaymentInProgress, api.QRLimitReached, api.QRInactive:
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		expect.Equal(t, int64(len(phones)+len(wallets)), limit, "payments that were started")
+		for _, id := range phones {
+			all.Go(func() {
+				expect.NoError(t, s.Providers.Notify(ctx, id, provider.Result{Outcome: provider.Paid}), "callback")
+			})
+		}
+		all.Wait()
+		expect.Equal(t, s.uses(t, code.ID), limit, "uses")
+	})
 }

@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 
 func (g *game) refund(s *side) {
 	all := g.paymentsOf(s.caller)
+	if g.dice.IntN(8) > 0 {
+		all = slices.DeleteFunc(all, func(p payment.Payment) bool { return p.Status != payment.Completed })
+	}
 	if len(all) == 0 {
 		return
 	}

@@ -164,8 +164,8 @@ var moneyInGuards = []guard{
 		"err == nil && r.Automatic {", "false {", "./payment", "TestLateSuccessWithoutRefundIsListed",
 	},
 	{
-		"money in: an automatic refund is none of the invoice", "refund/service.go",
-		"if r.Invoice != nil && !r.Automatic {", "if r.Invoice != nil {", "./invoice", "TestPaymentHoldsInvoice",
+		"money in: a refund of what came twice is none of the invoice", "refund/service.go",
+		"return paidBy == r.Payment, err", "return true, err", "./invoice", "TestRefundOfSecondPayment|TestPaymentHoldsInvoice",
 	},
 	{
 		"dispatch: a charge is polled at its deadline", "internal/dispatch/dispatch.go",

@@ -49,6 +49,23 @@ var (
 	asksCode   = provider.Result{Outcome: provider.InProgress, NeedsCode: true}
 )
 
+// A hold is over at its time, though no worker has run since.
+func TestHoldEndsWithoutWorker(t *testing.T) {
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	s := newShop(t, payments.Config{Clock: func() time.Time { return now }, Live: payments.Providers{Charger: &told{charge: inProgress, status: inProgress}}})
+	s.caller.Live = true
+	amount := int64(100)
+	code := must.Get(s.QRCodes.Create(t.Context(), s.caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &amount}))(t)
+	pay := func() error {
+		return testkit.Err(s.QRCodes.Pay(t.Context(), s.caller, code.ID, qrcode.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: quick}}))
+	}
+	testkit.WantCode(t, "the first", pay(), "")
+	now = now.Add(10*time.Minute - time.Millisecond)
+	testkit.WantCode(t, "while it holds", pay(), api.PaymentInProgress)
+	now = now.Add(time.Millisecond)
+	testkit.WantCode(t, "the second", pay(), "")
+}
+
 // A payment that ends after another prompt of its phone leaves that one open.
 func TestLaterPromptStaysOpen(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)

@@ -25,7 +25,7 @@ var moneyInGuards = []guard{
 	},
 	{
 		"hold: it ends at its time", "payment/hold.go",
-		"return !now.Before(h.Until.Time)", "return false", "./payment", "TestPaymentHoldsUse",
+		"return !now.Before(h.Until.Time)", "return false", "./payment", "TestHoldEndsWithoutWorker",
 	},
 	{
 		"hold: it ends with its payment", "payment/hold.go",
@@ -37,7 +37,7 @@ var moneyInGuards = []guard{
 	},
 	{
 		"hold: a code's is what is left of its limit", "qrcode/pay.go",
-		"return c.UsageCount+int64(held) < *c.UsageLimit, err", "return c.UsageCount < *c.UsageLimit, err", "./payment", "TestPaymentHoldsUse",
+		"return c.UsageCount+int64(held) < *c.UsageLimit, err", "return c.UsageCount+0*int64(held) < *c.UsageLimit, err", "./payment", "TestPaymentHoldsUse",
 	},
 	{
 		"hold: a payment of a code with a limit holds a use", "qrcode/pay.go",
@@ -126,6 +126,10 @@ var moneyInGuards = []guard{
 	{
 		"payment: a code is passed on once", "payment/dispatch.go",
 		"r.Phoned.Code = nil", "_ = code", "./payment", "TestCodeIsPassedOnOnce",
+	},
+	{
+		"payment: a repeated confirmation is answered", "payment/confirm.go",
+		`if key := caller.IdempotencyKey; key != "" && r.Phoned != nil && r.Phoned.CodeKey == key {`, "", "./payment", "TestConfirmIsRepeated",
 	},
 	{
 		"payment: a wallet's is not settled", "payment/dispatch.go",

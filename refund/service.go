@@ -197,7 +197,11 @@ func (in *Internal) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, 
 // customer, on the payer's phone if the invoice has no number.
 func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
-	if r.Invoice != nil && !r.Automatic {
+	ofInvoice, err := in.ofInvoice(tx, r)
+	if err != nil {
+		return err
+	}
+	if ofInvoice {
 		back := invoice.RefundedParams{Refund: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Payer: payer, Phone: phone}
 		if r.Reason != nil {
 			back.Reason = *r.Reason
@@ -214,6 +218,16 @@ func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) err
 		return fmt.Errorf("refund: merchant: %w", err)
 	}
 	return in.config.Messages.Text(tx, payer, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
+}
+
+// ofInvoice reports whether a refund gives back what an invoice was paid with. A payment of the
+// invoice that came when there was nothing left to pay is none of it, whoever refunds it.
+func (in *Internal) ofInvoice(tx *engine.Tx, r *record) (bool, error) {
+	if r.Invoice == nil {
+		return false, nil
+	}
+	paidBy, err := in.config.Invoices.PaidBy(tx, engine.Scope(tx.Caller), *r.Invoice)
+	return paidBy == r.Payment, err
 }
 
 // errNoRail is the refusal if no charger can refund the payment. It comes before anything is

@@ -82,7 +82,7 @@ type Refund struct {
 	Order
 	// Charge is the id of the charge, pay_…, tu_… or att_…, whose money is given back.
 	Charge string
-	// Phone and Network are as the charge had them.
+	// Phone and Network are as the charge had them. Phone is empty if the number was erased since.
 	Phone, Network string
 	// PaymentMethod is as the charge had it; "default" when it had neither that nor a Phone.
 	PaymentMethod string

@@ -28,6 +28,9 @@ type Config struct {
 	Invoices *invoice.Internal
 	Events   *event.Internal
 	Messages *message.Internal
+	// NumberRetention is the time from the creation of a refund until the payer's number is removed,
+	// once it has ended. Zero means for ever.
+	NumberRetention time.Duration
 	// StuckAfter is the time after which an open refund counts as stuck.
 	StuckAfter time.Duration
 }
@@ -120,6 +123,9 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams, automatic bool) (*Refu
 	}
 	if paid.Provider != nil && back.Phone != "" {
 		r.Network = *paid.Provider
+	}
+	if paid.Customer != nil && back.Phone != "" {
+		r.Customer = *paid.Customer
 	}
 	switch {
 	case back.Source.Payer != "":
@@ -216,6 +222,9 @@ func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) err
 	m, err := in.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("refund: merchant: %w", err)
+	}
+	if payer == "" {
+		payer = r.Payment // the messages about a payment from a phone are found by its id
 	}
 	return in.config.Messages.Text(tx, payer, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
 }

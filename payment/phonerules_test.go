@@ -127,7 +127,7 @@ func TestEndedPaymentIsNotSent(t *testing.T) {
 		}
 		expect.Equal(t, s.get(t, p.ID).Status, payment.Completed, "at transaction %d", k)
 	}
-	expect.True(t, early > 1, "%d callbacks came before the code was passed on", early)
+	expect.True(t, early > 0, "%d callbacks came before the code was passed on", early)
 }
 
 // A charge that was refused may be reported as paid later. It is asked about, and never made again.

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
@@ -52,6 +54,7 @@ func lacks(t *testing.T, what, page string, texts ...string) {
 
 func TestPayFromAPhone(t *testing.T) {
 	s := paymentstest.New(t)
+	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
 	address := s.Server.URL + "/pay/" + newCode(t, s, `{"name":"Table 4"}`)
 	form := byPhone(t, address, "024 123 4567", "amount", "12.50")
 	_, page := browse(t, "GET", address, nil)
@@ -81,6 +84,10 @@ func TestPayFromAPhone(t *testing.T) {
 		"<b>on the phone</b>, never on this page", `class="bar"`, "Check now", "Stop checking by itself", "Test mode")
 	expect.Equal(t, strings.Count(page, "Accra time"), 1, "mentions of Accra time")
 	lacks(t, "waiting", page, "<script", "Pay GH₵")
+	holds(t, "waiting", page, `src="`+follow[strings.LastIndex(follow, "/")+1:]+`/logo"`)
+	if response, logo := browse(t, "GET", follow+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
+		t.Errorf("logo: %v", response.Header)
+	}
 	s.Work()
 	response, page = browse(t, "GET", follow, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of a receipt")
@@ -368,7 +375,7 @@ func TestPagesWithoutACharger(t *testing.T) {
 func TestPaymentPageUnderAPrefix(t *testing.T) {
 	s := paymentstest.New(t)
 	mux := http.NewServeMux()
-	mux.Handle("/shop/pay/", http.StripPrefix("/shop/pay", httpapi.New(s.Service, httpapi.Config{})))
+	mux.Handle("/shop/pay/", http.StripPrefix("/shop/pay", httpapi.New(s.Service, httpapi.Config{Logger: slog.New(slog.DiscardHandler)})))
 	host := newHost(t, mux)
 	code := newCode(t, s, `{"amount":100}`)
 	follow := startPayment(t, host+"/shop/pay/pay/"+code, "0241230904")

@@ -129,6 +129,15 @@ func TestStoryInABrowser(t *testing.T) {
 		t.Errorf("the delivery is not signed with the secret that was shown: %v", h)
 	}
 
+	// A phone is asked for money.
+	s.turns("Payments")
+	s.Toggle("New payment from a phone")
+	s.Fill("Amount in GHS", "20")
+	s.Fill("Payer's phone number", "0241234567")
+	s.Press("Ask the phone")
+	s.waits("completed")
+	s.reads("payment-from-phone", "Payment of GHS 20.00", "payment.pending", "payment.processing", "payment.succeeded", "024****567")
+
 	// A payout, with the code from the SMS.
 	s.turns("Payouts")
 	s.Toggle("1. Request a code")
@@ -196,7 +205,7 @@ func TestStoryInABrowser(t *testing.T) {
 	s.Go(k.BaseURL + "/inspector/" + k.MerchantID + "/payments/pay_unknown")
 	s.reads("not-found", "Not Found", "Test mode")
 	s.turns("Ledger")
-	s.reads("ledger", "+GHS 12.50", "+GHS 150.00", "GHS 1,010.49")
+	s.reads("ledger", "+GHS 12.50", "+GHS 150.00", "+GHS 20.00", "GHS 1,030.49")
 	origins := s.Origins()
 	delete(origins, k.BaseURL)
 	if len(origins) > 0 {

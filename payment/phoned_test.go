@@ -306,6 +306,7 @@ func TestPendingPaymentFailsAtItsDeadline(t *testing.T) {
 	got := s.get(t, p.ID)
 	expect.Equal(t, got.Status, payment.Failed, "status")
 	expect.Equal(t, *got.FailureReason, "The payment could not be sent to the provider in time.", "reason")
+	expect.Equal(t, s.eventsOf(t), "payment.created payment.pending payment.failed", "events")
 }
 
 // forgetting loses each charge on its way, and has never seen it.

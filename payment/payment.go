@@ -170,8 +170,8 @@ type Config struct {
 	// NumberRetention is the time from the creation of a payment until the payer's number is removed,
 	// once it has ended. Zero means for ever.
 	NumberRetention time.Duration
-	// ServerKeys are the server's secrets. The first seals the codes of payers; the package also
-	// opens those of the others.
+	// ServerKeys are the server's secrets. The first hides the phones that were asked; the package also
+	// finds those that the others have hidden.
 	ServerKeys [][]byte
 }
 

@@ -114,7 +114,7 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (
 			return answer, err
 		}
 		if submit {
-			if err := s.engine.Runner.RunNow(context.WithoutCancel(ctx), topUps.Kind(), engine.Scope(caller), id); err != nil {
+			if err := s.engine.Runner.RunNow(context.WithoutCancel(ctx), topUps.Kind(), engine.Scope(caller), id, nil); err != nil {
 				return nil, err
 			}
 		}

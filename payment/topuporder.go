@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -67,7 +68,7 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 		return nil, nil
 	case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):
 		// A prompt long after the payer asked for it would look like fraud.
-		r.Status, r.FailureReason = Failed, new(notSentMessage)
+		r.Status, r.FailureReason = Failed, new(dispatch.NotSent)
 		return nil, s.finish(tx, o, nil)
 	case charger == nil:
 		order.PostponeWithoutProvider(ctx, tx)
@@ -90,7 +91,7 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 	submit := func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) }
 	status := func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) }
 	if r.ended() { // the provider may contradict itself, and gets no other charge
-		submit = status
+		submit = dispatch.DoNotSubmit
 	}
 	return order.NewCall(tx, o.Version, first, submit, status)
 }
@@ -106,12 +107,10 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 	order := s.order(r)
 	if r.ended() {
 		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
-		if err != nil || r.Due == nil {
+		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, err
 		}
-		if r.Due = nil; result.Outcome == "" { // the one poll of a refused charge has failed
-			order.SchedulePoll(ctx, tx, 0)
-		} else if s.svc.outlived(r.CreatedAt, tx.Now) {
+		if r.Due == nil && s.svc.outlived(r.CreatedAt, tx.Now) {
 			r.Number = ""
 		}
 		return decision, writeTopUp(tx, o)
@@ -215,7 +214,7 @@ func (s topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecord
 func (s topUpOrders) finish(tx *engine.Tx, o *storage.Object[topUpRecord], due *api.Time) error {
 	r := &o.Value
 	r.Due, r.OpenKey = due, nil
-	if err := s.svc.endPrompt(tx, r.Number, r.ID); err != nil {
+	if err := s.svc.endPrompt(tx, r.Number, r.ID, time.Time{}); err != nil {
 		return err
 	}
 	erased, err := s.svc.erased(tx, r.Account)

@@ -18,7 +18,8 @@ type Service interface {
 	// opposite was booked before.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's. An
-	// order that has ended with another outcome is refused with transfer_settled. Live mode is
+	// order that has ended with another outcome is refused with transfer_settled, and a payment that
+	// has ended with payment_not_settleable. Live mode is
 	// refused with permission_denied.
 	Settle(ctx context.Context, caller api.Caller, id string, r Result) error
 	// List lists the orders of the caller's mode that need a person: first those that the provider

@@ -127,7 +127,7 @@ func TestEndedPaymentIsNotSent(t *testing.T) {
 		}
 		expect.Equal(t, s.get(t, p.ID).Status, payment.Completed, "at transaction %d", k)
 	}
-	expect.True(t, early > 1, "%d callbacks came before the code was passed on", early)
+	expect.True(t, early > 0, "%d callbacks came before the code was passed on", early)
 }
 
 // A charge that was refused may be reported as paid later. It is asked about, and never made again.
@@ -178,7 +178,7 @@ func TestConfirmIsRepeated(t *testing.T) {
 	must.Do(t, s.Drain(t.Context()))
 	caller := s.caller
 	caller.IdempotencyKey = "confirm"
-	store.LoseAt(3) // the payment is booked then
+	store.LoseAt(2) // the payment is booked then
 	_, err := s.Payments.Confirm(t.Context(), caller, p.ID, payment.ConfirmParams{Code: "1"})
 	must.True(t, err != nil && store.Heal(), "no answer was lost")
 	expect.Equal(t, s.get(t, p.ID).Status, payment.Completed, "status")

@@ -254,7 +254,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 		}
 		err = r.enter(Failed)
 	default:
-		r.setNextAction(result)
+		r.NextAction = nextAction(r.NextAction, result)
 		if !r.holdsAt(tx.Now) {
 			err = r.endHold(tx)
 		}
@@ -267,10 +267,11 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	return decision, &Ended{r.Payment, r.Phoned.Number, r.Submission}, err
 }
 
-// setNextAction sets what the payer is to do, as far as the charger has answered.
-func (r *record) setNextAction(result provider.Result) {
+// nextAction returns what the payer is to do, as far as the charger has answered; before is what the
+// payer was to do until now.
+func nextAction(before *NextAction, result provider.Result) *NextAction {
 	if result.Outcome != provider.InProgress {
-		return
+		return before
 	}
 	next := NextAction{Approve, approveMessage}
 	if result.NeedsCode {
@@ -279,7 +280,7 @@ func (r *record) setNextAction(result provider.Result) {
 	if result.Prompt != "" {
 		next.Message = dispatch.Truncate(result.Prompt, dispatch.MaxReason)
 	}
-	r.NextAction = &next
+	return &next
 }
 
 // bookPaid books a payment that the charger has taken: the amount comes from the charger's clearing

@@ -69,10 +69,7 @@ type phoned struct {
 	Held string `json:"held,omitempty"`
 	// OffSession says that the payer is not there to confirm.
 	OffSession bool `json:"off_session,omitempty"`
-	// Codes counts the codes that were passed on, and CodeKey is the idempotency key of the call that
-	// gave the last one.
-	Codes   int    `json:"codes,omitempty"`
-	CodeKey string `json:"code_key,omitempty"`
+	codes
 	// ProviderFee is what the provider said that the charge costs, in pesewas.
 	ProviderFee int64 `json:"provider_fee,omitempty"`
 }

@@ -41,6 +41,8 @@ type TopUp struct {
 	Livemode    bool      `json:"livemode"`
 	CreatedAt   api.Time  `json:"created_at"`
 	CompletedAt *api.Time `json:"completed_at"`
+	// NextAction says what the payer is to do; nil before the submission and after the end.
+	NextAction *NextAction `json:"next_action"`
 	// Balance is the wallet's, in GHS: right after a completed top-up, or, in the answer of
 	// [Service.TopUp], as it is. Nil otherwise.
 	Balance *api.GHS `json:"balance"`
@@ -57,8 +59,9 @@ type topUpRecord struct {
 	// Number is the whole number, +233…; empty after an erasure.
 	Number string `json:"number,omitempty"`
 	// ReturnedBy is the code of the refusal that made the top-up Returned.
-	ReturnedBy  api.Code `json:"returned_by,omitempty"`
-	ProviderFee int64    `json:"provider_fee,omitempty"`
+	ReturnedBy api.Code `json:"returned_by,omitempty"`
+	codes
+	ProviderFee int64 `json:"provider_fee,omitempty"`
 }
 
 var topUps = storage.NewCollection("top_ups", []storage.Field[topUpRecord]{

@@ -76,11 +76,18 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 	}
 	first := r.CountAttempt(tx.Now)
 	if r.Status == Pending {
-		r.Status = Processing
+		r.Status, r.NextAction = Processing, &NextAction{Approve, approveMessage}
 	}
 	if err := writeTopUp(tx, o); err != nil {
 		return nil, err
 	}
+	return s.newCall(tx, o, charger, first, "")
+}
+
+// newCall leases a top-up, which the transaction has written with the counted attempt, and returns the
+// call of the charger: its confirmation if the payer has given a code.
+func (s topUpOrders) newCall(tx *engine.Tx, o *storage.Object[topUpRecord], charger provider.Charger, first bool, code string) (*dispatch.Call, error) {
+	r := &o.Value
 	c := provider.Charge{
 		Order: provider.Order{
 			ID: r.ID, Live: tx.Caller.Live, Amount: r.Amount,
@@ -93,7 +100,10 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 	if r.ended() { // the provider may contradict itself, and gets no other charge
 		submit = dispatch.DoNotSubmit
 	}
-	return order.NewCall(tx, o.Version, first, submit, status)
+	if confirmer, ok := charger.(provider.ChargeConfirmer); ok && code != "" {
+		submit, first = func(ctx context.Context) (provider.Result, error) { return confirmer.ConfirmCharge(ctx, c, code) }, true
+	}
+	return s.order(r).NewCall(tx, o.Version, first, submit, status)
 }
 
 // Book books a charger's result for a top-up, from a call or from a callback. The zero result
@@ -135,6 +145,7 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 			r.FailureReason = new(dispatch.Truncate(result.Reason.Message, dispatch.MaxReason))
 		}
 	default:
+		r.NextAction = nextAction(r.NextAction, result)
 		return decision, writeTopUp(tx, o)
 	}
 	if err != nil {
@@ -213,7 +224,7 @@ func (s topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecord
 // for none.
 func (s topUpOrders) finish(tx *engine.Tx, o *storage.Object[topUpRecord], due *api.Time) error {
 	r := &o.Value
-	r.Due, r.OpenKey = due, nil
+	r.Due, r.OpenKey, r.NextAction = due, nil, nil
 	if err := s.svc.endPrompt(tx, r.Number, r.ID, time.Time{}); err != nil {
 		return err
 	}

@@ -113,15 +113,15 @@ var moneyInGuards = []guard{
 	},
 	{
 		"payment: a code is asked for", "payment/confirm.go",
-		"!confirms || r.NextAction == nil || r.NextAction.Type != EnterCode {", "!confirms {", "./payment", "TestConfirm",
+		"!confirms || asked == nil || asked.Type != EnterCode {", "!confirms {", "./payment", "TestConfirm",
 	},
 	{
 		"payment: codes are few", "payment/confirm.go",
-		"if r.Phoned.Codes++; r.Phoned.Codes > maxCodes {", "", "./payment", "TestConfirm$",
+		"if c.Codes++; c.Codes > maxCodes {", "", "./payment", "TestConfirm$",
 	},
 	{
 		"payment: a repeated confirmation is answered", "payment/confirm.go",
-		`if key := tx.Caller.IdempotencyKey; key != "" && r.Phoned != nil && r.Phoned.CodeKey == key {`, "", "./payment", "TestConfirmIsRepeated",
+		`if key != "" && c.CodeKey == key {`, "", "./payment", "TestConfirmIsRepeated",
 	},
 	{
 		"payment: a wallet's is not settled", "payment/dispatch.go",

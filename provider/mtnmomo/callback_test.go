@@ -94,7 +94,10 @@ func TestForgedCallbacks(t *testing.T) {
 		{"DELETE", `{}`, 405},
 	} {
 		clock.move(time.Second)
+		calls := r.Calls()
 		expect.Equal(t, call(h, c.method, c.body), c.want, "%s %.80s", c.method, c.body)
+		asks := strings.Contains(c.body, pending.ID) || strings.Contains(c.body, failed.ID) || strings.Contains(c.body, `"`+unknown)
+		expect.Equal(t, r.Calls() > calls, asks, "%.80s asks MTN", c.body)
 	}
 	expect.Equal(t, len(n.results), 1, "notified")
 	expect.Equal(t, n.results[failed.ID][0].Outcome, provider.Refused, "the failed transfer")
@@ -133,6 +136,19 @@ func TestCallbackAnswers(t *testing.T) {
 	}
 	expect.Equal(t, answers[204], 5, "%v: callbacks of one second", answers)
 	expect.Equal(t, answers[503], 15, "%v: callbacks of one second", answers)
+}
+
+// MTN may hang up as soon as it has sent the callback.
+func TestCallbackWhoseSenderHangsUp(t *testing.T) {
+	r, n := newRig(t, 1), new(notified)
+	o := r.transfer("567")
+	_, err := r.client.Submit(t.Context(), o)
+	expect.NoError(t, err, "submit")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	request := httptest.NewRequestWithContext(ctx, http.MethodPut, "/callbacks/mtn", strings.NewReader(`{"externalId":"`+o.ID+`"}`))
+	r.client.CallbackHandler(n.notify).ServeHTTP(httptest.NewRecorder(), request)
+	expect.Equal(t, len(n.results[o.ID]), 1, "notified")
 }
 
 // A callback may come before the answer to the submission.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -49,26 +50,38 @@ func TestTokenIsKept(t *testing.T) {
 
 // Many calls at once renew the token once: when it ends, and when MTN drops it early.
 func TestTokenIsRenewedOnce(t *testing.T) {
-	r, clock := newClockRig(t)
-	burst := func(want int) {
-		t.Helper()
-		var all sync.WaitGroup
-		for range 32 {
-			all.Go(func() {
-				_, err := r.client.Balance(t.Context())
-				expect.NoError(t, err, "balance")
-			})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		r.config.HTTPClient = &http.Client{Transport: slow{r.config.HTTPClient.Transport}}
+		r.client = mtnmomo.New(r.config)
+		burst := func(want int) {
+			t.Helper()
+			var all sync.WaitGroup
+			for range 32 {
+				all.Go(func() {
+					_, err := r.client.Balance(t.Context())
+					expect.NoError(t, err, "balance")
+				})
+			}
+			all.Wait()
+			expect.Equal(t, r.TokensIssued("disbursement"), want, "tokens")
 		}
-		all.Wait()
-		expect.Equal(t, r.TokensIssued("disbursement"), want, "tokens")
-	}
-	burst(1)
-	clock.move(55 * time.Minute)
-	burst(2)
-	clock.move(2 * time.Hour)
-	burst(3)
-	r.ExpireTokens()
-	burst(4)
+		burst(1)
+		time.Sleep(55 * time.Minute)
+		burst(2)
+		time.Sleep(2 * time.Hour)
+		burst(3)
+		r.ExpireTokens()
+		burst(4)
+	})
+}
+
+// slow is a transport whose calls take a second.
+type slow struct{ next http.RoundTripper }
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(time.Second)
+	return s.next.RoundTrip(r)
 }
 
 // A token that MTN drops early is renewed once in a call, and the call goes on.

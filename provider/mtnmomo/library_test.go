@@ -97,3 +97,26 @@ func behindTheLibrary(t *testing.T, seed uint64, outcomes map[string]int) {
 	verified := must.Get(svc.Accounts.Verify(t.Context()))(t)
 	expect.Equal(t, len(verified.Problems), 0, "seed %d: %v: problems", seed, verified.Problems)
 }
+
+// The library lists a transfer that MTN takes back after a success. What was booked stays.
+func TestReversalIsListed(t *testing.T) {
+	r := newRig(t, 1)
+	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{
+		Live: payments.Providers{Rail: r.client}, Logger: slog.New(slog.DiscardHandler), Serial: true,
+	}))(t)
+	r.SetReceiver(r.client.CallbackHandler(svc.Providers.Notify))
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+	caller := api.Caller{Merchant: m.ID, Live: true}
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
+	d := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(10), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+	}))(t)
+	must.Do(t, svc.Drain(t.Context()))
+	expect.Same(t, r.Deliver(), []int{204}, "the callback of the success")
+	r.Reverse(d.ID)
+	expect.Same(t, r.Deliver(), []int{409}, "the callback of the reversal")
+	d = must.Get(svc.Disbursements.Get(t.Context(), caller, d.ID))(t)
+	expect.Equal(t, d.Status, payout.Completed, "status")
+	listed := must.Get(svc.Providers.List(t.Context(), api.Caller{Live: true}, provider.ListParams{Contradicted: true}))(t)
+	expect.True(t, len(listed.Data) == 1 && listed.Data[0].ID == d.ID, "listed: %+v", listed.Data)
+}

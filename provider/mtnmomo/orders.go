@@ -269,7 +269,8 @@ func (c *Client) Balance(ctx context.Context) (int64, error) {
 	return money.ToPesewas(d.Truncate(2))
 }
 
-// holder asks about the holder of a wallet. It returns a *provider.Refusal if MTN knows none.
+// holder asks about the holder of a wallet. It returns a *provider.Refusal if MTN knows none. One
+// of MTN's schemas writes MSISDN in capitals, and other integrations do not: uncertain.
 func (c *Client) holder(ctx context.Context, msisdn, question string, v any) error {
 	err := c.get(ctx, question, "/v1_0/accountholder/msisdn/"+msisdn+"/"+question, v)
 	if errors.Is(err, errUnknown) {

@@ -13,6 +13,9 @@ import (
 // for less than twice as long is renewed after half of its life.
 const renewEarly = 10 * time.Minute
 
+// renewAgain is the wait after a renewal that failed while the old token is good.
+const renewAgain = time.Minute
+
 // product is one of MTN's products, with its token.
 type product struct {
 	name string
@@ -66,6 +69,9 @@ func (c *Client) token(ctx context.Context, p *product, stale string) (string, e
 	}
 	renewed, err := c.newToken(ctx, p)
 	if err != nil && value != "" {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.renew = c.cfg.Now().Add(renewAgain)
 		return value, nil
 	}
 	return renewed, err

@@ -106,14 +106,16 @@ func TestTokenIsDroppedEarly(t *testing.T) {
 
 // renewals is a transport that fails or holds calls for tokens.
 type renewals struct {
-	next http.RoundTripper
-	fail atomic.Bool
-	hold chan struct{}
-	held chan struct{}
+	next  http.RoundTripper
+	calls atomic.Int32
+	fail  atomic.Bool
+	hold  chan struct{}
+	held  chan struct{}
 }
 
 func (n *renewals) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/token/") {
+		n.calls.Add(1)
 		if n.fail.Load() {
 			return nil, fmt.Errorf("dial %s: no token", r.URL)
 		}
@@ -151,6 +153,11 @@ func TestOldTokenServesDuringRenewal(t *testing.T) {
 	clock.move(51 * time.Minute)
 	n.fail.Store(true)
 	expect.NoError(t, balance(), "a failed renewal")
+	expect.NoError(t, balance(), "soon after")
+	expect.Equal(t, n.calls.Load(), 3, "renewals, of which the last failed")
+	clock.move(time.Minute)
+	expect.NoError(t, balance(), "a minute after")
+	expect.Equal(t, n.calls.Load(), 4, "renewals, of which two failed")
 	clock.move(10 * time.Minute)
 	err := balance()
 	expect.True(t, err != nil && !strings.Contains(err.Error(), "example.com"), "without a token: %v", err)

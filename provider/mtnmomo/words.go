@@ -32,7 +32,7 @@ type reason struct {
 	code     api.Code // of a transfer
 	transfer string   // the message of a transfer or a refund
 	charge   string   // the message of a charge
-	// alert tells the operator of a transfer or a refund what to do; empty for nothing.
+	// alert tells the operator what to do; empty for nothing. Of a charge it tells repair alone.
 	alert string
 	// recheck has the library ask about a refused charge once more. That MTN never turns these
 	// into a success is uncertain.
@@ -122,13 +122,13 @@ func (c *Client) result(ctx context.Context, f *flow, id string, s state) provid
 			why = reason{code: Failed, transfer: noTransfer, charge: noCharge, recheck: true}
 		}
 		r.Reason = provider.Refusal{Code: why.code, Message: why.transfer}
-		switch {
-		case f.charge:
+		if f.charge {
 			r.Reason = provider.Refusal{Message: why.charge}
 			if why.recheck {
 				r.PollAfter = recheckAfter
 			}
-		case why.alert != "":
+		}
+		if why.alert == repair || why.alert != "" && !f.charge {
 			c.alert(ctx, id, why.alert)
 		}
 	}

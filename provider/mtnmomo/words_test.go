@@ -279,6 +279,18 @@ func TestEmptyFloat(t *testing.T) {
 	r.discreet(t, r.log.String(), o.Number)
 }
 
+// A setting that MTN refuses is logged for the operator, whatever the order.
+func TestRefusedSettings(t *testing.T) {
+	for _, word := range mtnmomo.Reasons() {
+		r := newRig(t, 1).overHTTP(t)
+		r.AnswerNext(200, `{"status":"FAILED","reason":"`+word+`"}`)
+		_, err := r.client.ChargeStatus(t.Context(), r.charge("567"))
+		expect.NoError(t, err, "%s", word)
+		mine := word == "INVALID_CURRENCY" || word == "NOT_ALLOWED_TARGET_ENVIRONMENT" || word == "INVALID_CALLBACK_URL_HOST"
+		expect.Equal(t, strings.Contains(r.log.String(), "level=ERROR"), mine, "%s is logged", word)
+	}
+}
+
 // Where MTN takes a success back, the adapter reports it. The library lists a contradiction.
 func TestReversal(t *testing.T) {
 	r := newRig(t, 1)

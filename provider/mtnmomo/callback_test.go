@@ -41,11 +41,13 @@ func TestCallbacks(t *testing.T) {
 	n := new(notified)
 	h := r.client.CallbackHandler(n.notify)
 	r.SetReceiver(h)
-	charge, refused, transfer := r.charge("567"), r.charge("451"), r.transfer("567")
+	charge, refused, transfer, topUp := r.charge("567"), r.charge("451"), r.transfer("567"), r.charge("567")
+	topUp.Order = r.order("tu_", 500)
 	back := provider.Refund{Order: r.order("re_", 100), Charge: charge.ID, Reason: "Broken"}
 	for _, submit := range []func() (provider.Result, error){
 		func() (provider.Result, error) { return r.client.Charge(t.Context(), charge) },
 		func() (provider.Result, error) { return r.client.Charge(t.Context(), refused) },
+		func() (provider.Result, error) { return r.client.Charge(t.Context(), topUp) },
 		func() (provider.Result, error) { return r.client.Submit(t.Context(), transfer) },
 		func() (provider.Result, error) { return r.client.Refund(t.Context(), back) },
 	} {
@@ -57,7 +59,7 @@ func TestCallbacks(t *testing.T) {
 	for _, status := range r.Deliver() {
 		expect.Equal(t, status, http.StatusNoContent, "status")
 	}
-	for id, want := range map[string]provider.Outcome{charge.ID: "paid", refused.ID: "refused", transfer.ID: "paid", back.ID: "paid"} {
+	for id, want := range map[string]provider.Outcome{charge.ID: "paid", refused.ID: "refused", transfer.ID: "paid", topUp.ID: "paid", back.ID: "paid"} {
 		got := n.results[id]
 		expect.True(t, len(got) == 1 && got[0].Outcome == want, "%s: %+v, want %s", id, got, want)
 	}

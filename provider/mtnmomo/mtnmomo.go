@@ -115,7 +115,7 @@ func (c *Client) flowOf(id string) *flow {
 	switch prefix {
 	case "po":
 		return c.transfers
-	case "pay", "att":
+	case "pay", "tu", "att":
 		return c.charges
 	case "re":
 		return c.refunds

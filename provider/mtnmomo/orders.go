@@ -23,6 +23,9 @@ const (
 	// visibleAfter is how long MTN may answer "not found" for an order that it has taken. It does so
 	// for a short while; how short is uncertain.
 	visibleAfter = 30 * time.Second
+	// decidedAfter is how long after the deadline of a charge "not found" says nothing: the library
+	// may have begun a submission, of at most 30 seconds, just before. Later it ends the charge.
+	decidedAfter = visibleAfter + 30*time.Second
 	// forgottenAfter is when "not found" stops proving that MTN never saw the order. How long MTN
 	// keeps ids is not published. If it forgot one, a second submission would pay twice.
 	forgottenAfter = 24 * time.Hour
@@ -108,7 +111,12 @@ func (c *Client) Charge(ctx context.Context, ch provider.Charge) (provider.Resul
 
 // ChargeStatus implements provider.Charger.
 func (c *Client) ChargeStatus(ctx context.Context, ch provider.Charge) (provider.Result, error) {
-	return c.status(ctx, c.charges, ch.Order)
+	r, err := c.status(ctx, c.charges, ch.Order)
+	if late := ch.Now.Sub(ch.Deadline); r.Outcome == provider.NotFound && late >= 0 && late < decidedAfter {
+		r = c.result(ctx, c.charges, ch.ID, state{Status: "PENDING"})
+		r.PollAfter = decidedAfter - late
+	}
+	return r, err
 }
 
 // Refund implements provider.RefundRail. MTN pays refunds from the disbursement account. That it

@@ -227,6 +227,25 @@ func TestNotFound(t *testing.T) {
 	expect.True(t, strings.Contains(r.log.String(), o.ID), "the log does not name the order: %s", r.log)
 }
 
+// After the deadline the library ends a charge that MTN does not know. So the client is not sure
+// before a submission just before the deadline must be visible.
+func TestNotFoundAfterDeadline(t *testing.T) {
+	r := newRig(t, 1)
+	for after, want := range map[time.Duration]provider.Outcome{
+		-time.Second: "not_found", 0: "in_progress", 59 * time.Second: "in_progress", time.Minute: "not_found", time.Hour: "not_found",
+	} {
+		c := r.charge("567")
+		c.Deadline = c.Now.Add(10 * time.Minute)
+		c.Order = later(c.Order, 10*time.Minute+after)
+		got, err := r.client.ChargeStatus(t.Context(), c)
+		expect.NoError(t, err, "%s after", after)
+		expect.Equal(t, got.Outcome, want, "%s after", after)
+		if want == provider.InProgress {
+			expect.Equal(t, got.PollAfter, time.Minute-after, "%s after", after)
+		}
+	}
+}
+
 // If MTN forgets an order, the library must not send the money again.
 func TestForgottenOrderIsNotPaidTwice(t *testing.T) {
 	r := newRig(t, 1)

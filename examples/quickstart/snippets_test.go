@@ -30,6 +30,7 @@ var imports = map[string]string{
 	"disbursement": library + "/disbursement", "event": library + "/event", "invoice": library + "/invoice",
 	"message": library + "/message", "payment": library + "/payment", "railtest": library + "/provider/railtest", "chargertest": library + "/provider/chargertest",
 	"smtp":    library + "/invoice/smtp",
+	"mtnmomo": library + "/provider/mtnmomo", "mtnmomotest": library + "/provider/mtnmomo/mtnmomotest",
 	"httpapi": library + "/httpapi", "inspector": library + "/httpapi/inspector", "paymentstest": library + "/httpapi/paymentstest",
 	"payout": library + "/payout", "postgres": library + "/storage/postgres", "provider": library + "/provider",
 	"qrcode": library + "/qrcode", "reference": library + "/httpapi/reference", "refund": library + "/refund",
@@ -45,7 +46,7 @@ var given = map[string]string{
 	"key": "[]byte", "oldKey": "[]byte", "file": "*os.File", "source": "storage.Store", "target": "storage.Store",
 	"code": "string", "consumer": "string", "endpoint": "*webhook.Endpoint", "entered": "string", "eventID": "string", "id": "string",
 	"inv": "*invoice.Invoice", "newest": "string", "payload": "string", "pin": "string",
-	"paid": "*payment.Payment", "r": "*refund.Refund",
+	"paid": "*payment.Payment", "r": "*refund.Refund", "mtn": "*mtnmomo.Client",
 	"myprovider": "struct{ New func(token string) provider.Rail; NewCharger func(token string) provider.Charger }",
 	"mystore":    "struct{ Open func(dir string) storage.Store }",
 }

@@ -1,0 +1,97 @@
+package mtnmomo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// maxCallbacks is how many callbacks a second are looked into. MTN allows ten status queries a
+// second, and anybody can send callbacks.
+const maxCallbacks = 5
+
+// callbackTimeout bounds the work on a callback.
+const callbackTimeout = 30 * time.Second
+
+// CallbackHandler handles MTN's callbacks. Mount it at Config.CallbackURL, and give it Notify of
+// provider.Service:
+//
+//	mux.Handle("/callbacks/mtn", client.CallbackHandler(svc.Providers.Notify))
+//
+// MTN signs nothing. So the handler believes nothing but the id, asks MTN for the state of that
+// order, and passes on what MTN answers. A forged callback has no effect. MTN sends each callback
+// once, with PUT or POST; the library asks about an order whose callback was lost.
+func (c *Client) CallbackHandler(notify func(ctx context.Context, id string, r provider.Result) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut && r.Method != http.MethodPost {
+			w.Header().Set("Allow", "PUT, POST")
+			http.Error(w, "method", http.StatusMethodNotAllowed)
+			return
+		}
+		var body struct {
+			ExternalID text `json:"externalId"`
+		}
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body); err != nil {
+			http.Error(w, "body", http.StatusBadRequest)
+			return
+		}
+		// The sender may hang up as soon as the body is out.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callbackTimeout)
+		defer cancel()
+		status := c.handleCallback(ctx, string(body.ExternalID), notify)
+		w.WriteHeader(status)
+	})
+}
+
+// handleCallback looks into the order with that id. It returns the status of the answer, which MTN
+// ignores.
+func (c *Client) handleCallback(ctx context.Context, id string, notify func(context.Context, string, provider.Result) error) int {
+	f := c.flowOf(id)
+	if f == nil {
+		return http.StatusNotFound
+	}
+	if !c.callbacks.allow(c.cfg.Now()) {
+		return http.StatusServiceUnavailable
+	}
+	r, known, err := c.look(ctx, f, id)
+	switch {
+	case err != nil:
+		return http.StatusServiceUnavailable
+	case !known:
+		return http.StatusNotFound
+	case r.Outcome == provider.InProgress:
+		return http.StatusNoContent
+	}
+	switch err := notify(ctx, id, r); {
+	case err == nil:
+		return http.StatusNoContent
+	case errors.Is(err, provider.ErrContradicted):
+		return http.StatusConflict
+	case api.CodeOf(err) == api.ResourceMissing:
+		return http.StatusNotFound
+	}
+	return http.StatusServiceUnavailable
+}
+
+// limiter allows so many events a second.
+type limiter struct {
+	mu     sync.Mutex
+	second int64
+	n      int
+}
+
+func (l *limiter) allow(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if second := now.Unix(); second != l.second {
+		l.second, l.n = second, 0
+	}
+	l.n++
+	return l.n <= maxCallbacks
+}

@@ -1,0 +1,274 @@
+package mtnmomo_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/mtnmomo"
+	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
+)
+
+// The reference of an order must never change: orders of an earlier release are asked about by it.
+func TestReferenceID(t *testing.T) {
+	for id, want := range map[string]string{
+		"po_0000000000000000000001":  "8a9df0d7-a37a-4628-aacc-1b0192cae2aa",
+		"pay_zzzzzzzzzzzzzzzzzzzzzz": "110d53cd-130c-4d14-b1ac-c275734939ed",
+	} {
+		expect.Equal(t, mtnmomo.ReferenceID(id), want, "%s", id)
+	}
+}
+
+func TestNote(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "Payment", "Ama's 2 jars!": "Ama s 2 jars", "  a\t\nb ": "a b", "₵ɛé": "Payment", "INV-2026/7": "INV 2026 7",
+		strings.Repeat("a", 200): strings.Repeat("a", 160), strings.Repeat("a", 159) + " b": strings.Repeat("a", 159),
+	} {
+		expect.Equal(t, mtnmomo.Note(text), want, "%q", text)
+	}
+}
+
+// Numbers of other networks, banks and charges without a phone never reach MTN.
+func TestOnlyMTN(t *testing.T) {
+	r := newRig(t, 1)
+	for name, change := range map[string]func(*provider.Transfer){
+		"telecel":          func(o *provider.Transfer) { o.Network = "telecel" },
+		"telecel's prefix": func(o *provider.Transfer) { o.Network, o.Number = "", "+233201234567" },
+		"a bank": func(o *provider.Transfer) {
+			o.Channel, o.Network, o.Bank, o.Number = provider.BankTransfer, "", "300304", "1234567890123"
+		},
+		"no plus":     func(o *provider.Transfer) { o.Number = "0241234567" },
+		"no digits":   func(o *provider.Transfer) { o.Number = "+23324123456/" },
+		"too short":   func(o *provider.Transfer) { o.Number = "+2332412" },
+		"no number":   func(o *provider.Transfer) { o.Number = "" },
+		"other bytes": func(o *provider.Transfer) { o.Number = "+２３３２４１２３４５６７" },
+	} {
+		o := r.transfer("567")
+		change(&o)
+		var refused *provider.Refusal
+		err := r.client.Check(t.Context(), o)
+		expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "check of %s: %v", name, err)
+		got, err := r.client.Submit(t.Context(), o)
+		expect.NoError(t, err, "%s", name)
+		expect.Equal(t, got.Outcome, provider.Refused, "%s", name)
+		expect.Equal(t, got.Reason.Code, api.InvalidDestination, "%s", name)
+		_, err = r.client.AccountName(t.Context(), provider.Enquiry{Channel: o.Channel, Network: o.Network, Bank: o.Bank, Number: o.Number})
+		expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "name of %s: %v", name, err)
+		if o.Channel == provider.MobileMoney {
+			charge := provider.Charge{Order: o.Order, Phone: o.Number, Network: o.Network, PaymentMethod: "pm_1"}
+			got, err = r.client.Charge(t.Context(), charge)
+			expect.NoError(t, err, "charge of %s", name)
+			expect.True(t, got.Outcome == provider.Refused && got.Reason.Message != "", "charge of %s: %+v", name, got)
+		}
+	}
+	expect.Equal(t, r.Calls(), 0, "calls")
+	// A ported number goes by its network, and one without a network by its prefix.
+	for network, number := range map[string]string{"mtn": "+233201234567", "": "+233241234567"} {
+		o := r.transfer("567")
+		o.Network, o.Number = network, number
+		got, err := r.client.Submit(t.Context(), o)
+		expect.NoError(t, err, "%s", number)
+		expect.Equal(t, got.Outcome, provider.InProgress, "%s", number)
+	}
+}
+
+func TestHolders(t *testing.T) {
+	r := newRig(t, 1)
+	var refused *provider.Refusal
+	expect.NoError(t, r.client.Check(t.Context(), r.transfer("567")), "an active wallet")
+	for _, last := range []string{"472", "473"} {
+		err := r.client.Check(t.Context(), r.transfer(last))
+		expect.True(t, errors.As(err, &refused) && refused.Code == api.RecipientUnavailable, "%s: %v", last, err)
+	}
+	ask := func(last string) (string, error) {
+		return r.client.AccountName(t.Context(), provider.Enquiry{Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234" + last})
+	}
+	_, err := ask("473")
+	expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "no wallet: %v", err)
+	over := newRig(t, 1).overHTTP(t)
+	r = over
+	for body, want := range map[string]string{
+		`{"given_name":"Ama","family_name":"Mensah","birthdate":"1990-01-01"}`: "Ama Mensah",
+		`{"given_name":" Ama  Serwaa ","family_name":""}`:                      "Ama Serwaa",
+		`{"name":"Ama Mensah"}`: "Ama Mensah",
+		`{}`:                    "", `{"given_name":" "}`: "", `[]`: "",
+	} {
+		r.AnswerNext(200, body)
+		name, err := ask("567")
+		expect.True(t, name == want && (err == nil) == (want != ""), "%s: %q, %v", body, name, err)
+	}
+	for _, c := range []struct {
+		status int
+		body   string
+	}{{500, ""}, {404, ""}, {200, "{}"}, {200, ""}, {200, `{"result":"true"}`}, {400, ""}} {
+		r.AnswerNext(c.status, c.body)
+		err := r.client.Check(t.Context(), r.transfer("567"))
+		expect.True(t, err != nil && !errors.As(err, &refused), "check, %d %s: %v", c.status, c.body, err)
+	}
+}
+
+func TestBalance(t *testing.T) {
+	r := newRig(t, 1).overHTTP(t)
+	for body, want := range map[string]int64{
+		`{"availableBalance":"1000","currency":"GHS"}`: 100_000, `{"availableBalance":"0.05","currency":"GHS"}`: 5,
+		`{"availableBalance":12.3456,"currency":"GHS"}`: 1234, `{"availableBalance":"-1","currency":"GHS"}`: -100,
+		`{"availableBalance":"1000","currency":"EUR"}`: -1, `{"availableBalance":"1e999999999","currency":"GHS"}`: -1,
+		`{"availableBalance":"x","currency":"GHS"}`: -1, `{}`: -1,
+	} {
+		r.AnswerNext(200, body)
+		got, err := r.client.Balance(t.Context())
+		expect.True(t, err == nil && got == want || err != nil && want == -1, "%s: %d, %v", body, got, err)
+	}
+	r.AnswerNext(404, `{"code":"RESOURCE_NOT_FOUND"}`)
+	_, err := r.client.Balance(t.Context())
+	var refused *provider.Refusal
+	expect.True(t, err != nil && !errors.As(err, &refused), "not found: %v", err)
+}
+
+// What MTN is told: the number without a plus, both notes, the amount with two decimals.
+func TestWhatMTNReceives(t *testing.T) {
+	r := newRig(t, 1)
+	o := r.transfer("567")
+	o.Amount = 1_999_99
+	_, err := r.client.Submit(t.Context(), o)
+	expect.NoError(t, err, "submit")
+	amount, number, notes := r.Received(o.ID)
+	expect.Equal(t, amount, 1_999_99, "amount")
+	expect.Equal(t, number, "233241234567", "number")
+	expect.Equal(t, notes, [2]string{"Ama s pay", "Ama s pay"}, "notes")
+	expect.Equal(t, r.Callbacks()[0].URL, "https://pay.example.com/callbacks/mtn", "callback")
+
+	c := r.charge("453")
+	got, err := r.client.Charge(t.Context(), c)
+	expect.NoError(t, err, "charge")
+	expect.True(t, got.Outcome == provider.InProgress && got.Prompt != "" && !got.NeedsCode && got.Network == "mtn", "charge: %+v", got)
+}
+
+// A redirect is no answer, and the keys go nowhere else.
+func TestRedirect(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	r := newRig(t, 1)
+	r.config.BaseURL, r.config.HTTPClient = server.URL, server.Client()
+	_, err := mtnmomo.New(r.config).Balance(t.Context())
+	expect.True(t, err != nil, "a redirect is no error")
+	expect.True(t, r.config.HTTPClient.CheckRedirect == nil, "the host's client was changed")
+}
+
+// failing is a transport whose error quotes everything.
+type failing struct{ err error }
+
+func (f failing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return nil, errors.New("malformed answer for " + r.URL.String() + " " + r.Header.Get("Ocp-Apim-Subscription-Key"))
+}
+
+// Errors of the connection say what broke, and quote neither address nor answer.
+func TestErrorsAreDiscreet(t *testing.T) {
+	for name, c := range map[string]struct{ given, want error }{
+		"anything":  {nil, nil},
+		"cancelled": {context.Canceled, context.Canceled},
+		"too late":  {&url.Error{Err: context.DeadlineExceeded}, context.DeadlineExceeded},
+		"cut":       {io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
+		"a dial":    {&net.OpError{Op: "dial", Err: net.ErrClosed}, net.ErrClosed},
+	} {
+		r := newRig(t, 1)
+		_, err := r.client.Balance(t.Context()) // a token
+		expect.NoError(t, err, "balance")
+		switching := &switched{r.config.HTTPClient.Transport, failing{c.given}}
+		r.config.HTTPClient = &http.Client{Transport: switching}
+		err = mtnmomo.New(r.config).Check(t.Context(), r.transfer("567"))
+		expect.True(t, err != nil && (c.want == nil || errors.Is(err, c.want)), "%s: %v", name, err)
+		r.discreet(t, err.Error(), "+233241234567")
+	}
+}
+
+// switched is a transport that has other calls than those for tokens fail.
+type switched struct{ tokens, others http.RoundTripper }
+
+func (s *switched) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/token/") {
+		return s.tokens.RoundTrip(r)
+	}
+	return s.others.RoundTrip(r)
+}
+
+func TestProvision(t *testing.T) {
+	r := newRig(t, 1)
+	made, err := mtnmomo.Provision(t.Context(), mtnmomo.ProvisionParams{
+		SubscriptionKey: mtnmomotest.DisbursementKey, CallbackHost: "pay.example.com", HTTPClient: r.config.HTTPClient,
+	})
+	expect.NoError(t, err, "provision")
+	r.config.Disbursement = made
+	_, err = mtnmomo.New(r.config).Balance(t.Context())
+	expect.NoError(t, err, "balance")
+	_, err = mtnmomo.Provision(t.Context(), mtnmomo.ProvisionParams{BaseURL: "https://mtn.example.com", SubscriptionKey: "wrong", HTTPClient: r.config.HTTPClient})
+	expect.True(t, err != nil, "a wrong key passes")
+	for _, body := range []string{"", "{}"} {
+		_, err = mtnmomo.Provision(t.Context(), mtnmomo.ProvisionParams{HTTPClient: &http.Client{Transport: created(body)}})
+		expect.True(t, err != nil, "%q passes", body)
+	}
+}
+
+// created is a transport that answers 201.
+type created string
+
+func (c created) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusCreated, Body: io.NopCloser(strings.NewReader(string(c)))}, nil
+}
+
+// The document of the interface finds requests that are not as described.
+func TestContractFindsBreaches(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path, body string
+		header             map[string]string
+		want               bool
+	}{
+		"a token":             {"POST", "/collection/token/", "", nil, true},
+		"a token with a body": {"POST", "/collection/token/", "{}", nil, false},
+		"another path":        {"GET", "/collection/v2_0/requesttopay", "", nil, false},
+		"no reference":        {"POST", "/disbursement/v1_0/transfer", goodTransfer, map[string]string{"X-Reference-Id": ""}, false},
+		"a good transfer":     {"POST", "/disbursement/v1_0/transfer", goodTransfer, nil, true},
+		"an apostrophe":       {"POST", "/disbursement/v1_0/transfer", strings.Replace(goodTransfer, "Pay", "Ama's", 1), nil, false},
+		"a plus":              {"POST", "/disbursement/v1_0/transfer", strings.Replace(goodTransfer, "2332", "+2332", 1), nil, false},
+		"no payee":            {"POST", "/disbursement/v1_0/transfer", strings.Replace(goodTransfer, "payee\"", "payer\"", 1), nil, false},
+		"three decimals":      {"POST", "/disbursement/v1_0/transfer", strings.Replace(goodTransfer, "4.35", "4.351", 1), nil, false},
+		"an amount as number": {"POST", "/disbursement/v1_0/transfer", strings.Replace(goodTransfer, `"4.35"`, "4.35", 1), nil, false},
+	} {
+		w := &witness{TB: t}
+		request := must.Get(http.NewRequestWithContext(t.Context(), c.method, "https://mtn.example.com"+c.path, strings.NewReader(c.body)))(t)
+		request.Header.Set("X-Reference-Id", mtnmomo.ReferenceID("po_1"))
+		request.Header.Set("X-Target-Environment", "mtnghana")
+		request.Header.Set("Content-Type", "application/json")
+		for k, v := range c.header {
+			request.Header.Set(k, v)
+		}
+		_, err := (&contract{t: w, next: mtnmomotest.New(1).Client().Transport}).RoundTrip(request)
+		expect.NoError(t, err, "%s", name)
+		expect.Equal(t, !w.failed, c.want, "%s passes", name)
+	}
+}
+
+const goodTransfer = `{"amount":"4.35","currency":"GHS","externalId":"po_1","payee":{"partyIdType":"MSISDN","partyId":"233241234567"},"payerMessage":"Pay","payeeNote":"Pay"}`
+
+// witness is a test that notes its failure.
+type witness struct {
+	testing.TB
+	failed bool
+}
+
+func (w *witness) Errorf(string, ...any) { w.failed = true }

@@ -1,0 +1,170 @@
+// Package mtnmomo moves money over the MTN MoMo Open API, to and from MTN's wallets alone.
+//
+// A [Client] sends transfers, looks numbers up, asks payers to approve charges, and refunds them.
+// It owns the calls, the tokens, the meaning of MTN's words, and the callbacks. It books nothing
+// and repeats nothing: the library asks again. It does not know the other networks; see [Client.Check].
+//
+// The package is experimental until the program doctor has passed on a real account: it was written
+// from MTN's pages and from other integrations, and tested against package mtnmomotest. What is
+// uncertain is marked "uncertain" at the constant that it concerns. Please report what the real
+// interface does otherwise: the host and X-Target-Environment that MTN gave you, how soon a status
+// query finds a new order, status or reason words that are not in the tables of words.go, and
+// whether notes and an externalId with an underscore are accepted.
+package mtnmomo
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/phone"
+)
+
+// The hosts. Production is uncertain: MTN tells each partner its host, and other integrations use
+// this one.
+const (
+	SandboxURL    = "https://sandbox.momodeveloper.mtn.com"
+	ProductionURL = "https://proxy.momoapi.mtn.com"
+)
+
+// Config configures a [Client]. Leave the Credentials of a product zero if you do not use it.
+type Config struct {
+	// BaseURL is the host that MTN named, such as [ProductionURL].
+	BaseURL string
+	// TargetEnvironment is "mtnghana" when empty. In the sandbox it is "sandbox".
+	TargetEnvironment string
+	// Currency is GHS when empty. The sandbox takes only EUR.
+	Currency string
+	// Collection takes charges. Disbursement sends transfers and refunds, and looks numbers up.
+	Collection, Disbursement Credentials
+	// CallbackURL is where you mount [Client.CallbackHandler]: https, port 443, with the host name
+	// that MTN has on file for the API user. MTN sends no callbacks when it is empty.
+	CallbackURL string
+	// HTTPClient is a client with a time-out of 25 seconds when nil. It follows no redirects.
+	HTTPClient *http.Client
+	// Logger gets what the operator must act upon; slog.Default() when nil. It gets no numbers.
+	Logger *slog.Logger
+	// Now is the clock by which tokens expire; time.Now when nil.
+	Now func() time.Time
+}
+
+// Credentials are those of one of MTN's products.
+type Credentials struct {
+	// SubscriptionKey is the product's primary or secondary key.
+	SubscriptionKey string
+	// APIUser is a UUID, and APIKey its secret; see [Provision] for the sandbox.
+	APIUser, APIKey string
+}
+
+// String keeps the secrets out of logs.
+func (Credentials) String() string { return "mtnmomo.Credentials" }
+
+// GoString does what String does.
+func (c Credentials) GoString() string { return c.String() }
+
+// Client is a provider.Rail, Checker, NameEnquirer, Charger and RefundRail. It is safe for
+// concurrent use.
+type Client struct {
+	cfg                         Config
+	http                        http.Client
+	transfers, charges, refunds *flow
+	callbacks                   limiter
+}
+
+// flow is one kind of order at MTN.
+type flow struct {
+	product *product
+	path    string
+	// charge says that money comes in.
+	charge bool
+}
+
+// New returns a client. It does not call MTN; a call without the settings that it needs fails.
+func New(cfg Config) *Client {
+	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	cfg.TargetEnvironment = cmp.Or(cfg.TargetEnvironment, "mtnghana")
+	cfg.Currency = cmp.Or(cfg.Currency, "GHS")
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	collection := newProduct("collection", cfg.Collection)
+	disbursement := newProduct("disbursement", cfg.Disbursement)
+	return &Client{
+		cfg: cfg, http: httpClient(cfg.HTTPClient),
+		transfers: &flow{product: disbursement, path: "/v1_0/transfer"},
+		charges:   &flow{product: collection, path: "/v1_0/requesttopay", charge: true},
+		refunds:   &flow{product: disbursement, path: "/v1_0/refund"},
+	}
+}
+
+// flowOf returns the flow of an order by its id, or nil if the id is none of the library's.
+func (c *Client) flowOf(id string) *flow {
+	prefix, rest, _ := strings.Cut(id, "_")
+	if len(rest) != ids.Length || !ids.IsBase62(rest) {
+		return nil
+	}
+	switch prefix {
+	case "po":
+		return c.transfers
+	case "pay", "tu", "att":
+		return c.charges
+	case "re":
+		return c.refunds
+	}
+	return nil
+}
+
+// ReferenceID returns the X-Reference-Id of an order, under which MTN knows it: a UUID of version 4
+// made of the hash of the library's id.
+func ReferenceID(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return uuid(sum[:16])
+}
+
+// uuid writes 16 bytes as a UUID of version 4.
+func uuid(b []byte) string {
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// msisdn returns a number of MTN's network as MTN writes it: digits with the country code. It
+// returns "" for a number of another network. It takes numbers of other countries, because those
+// of the sandbox are Swedish.
+func msisdn(network, number string) string {
+	digits, plus := strings.CutPrefix(number, "+")
+	if !plus || len(digits) < 8 || len(digits) > 15 || strings.Trim(digits, "0123456789") != "" {
+		return ""
+	}
+	if cmp.Or(network, phone.Provider(number)) != phone.MTN {
+		return ""
+	}
+	return digits
+}
+
+// maxNote is how long a note may be. One of MTN's pages says 160 characters, another says 128:
+// uncertain.
+const maxNote = 160
+
+// note returns a text without the characters that MTN refuses. It refuses an apostrophe. Which
+// others it refuses is uncertain, so only ASCII letters, digits and spaces stay.
+func note(text, otherwise string) string {
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+	short := strings.Join(words, " ")
+	return cmp.Or(strings.TrimSpace(short[:min(len(short), maxNote)]), otherwise)
+}
+
+// alert logs what the operator must act upon.
+func (c *Client) alert(ctx context.Context, id, what string) {
+	c.cfg.Logger.ErrorContext(ctx, "mtnmomo: "+what, "order", id)
+}

@@ -1,0 +1,114 @@
+package mtnmomo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// renewEarly is how long before its end a token is renewed, as MTN recommends. A token that lives
+// for less than twice as long is renewed after half of its life.
+const renewEarly = 10 * time.Minute
+
+// renewAgain is the wait after a renewal that failed while the old token is good.
+const renewAgain = time.Minute
+
+// product is one of MTN's products, with its token.
+type product struct {
+	name string
+	Credentials
+
+	mu             sync.Mutex
+	value          string
+	renew, expires time.Time
+
+	// renewal has room for the one call that renews the token.
+	renewal chan struct{}
+}
+
+func newProduct(name string, c Credentials) *product {
+	return &product{name: name, Credentials: c, renewal: make(chan struct{}, 1)}
+}
+
+// kept returns the token, and whether it need not be renewed yet.
+func (p *product) kept(stale string, now time.Time) (value string, fresh bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.value == stale || !now.Before(p.expires) {
+		return "", false
+	}
+	return p.value, now.Before(p.renew)
+}
+
+// token returns a token other than stale, which MTN has refused. One call renews it at a time.
+// Meanwhile the others go on with the old one if that is still good, and wait if not.
+func (c *Client) token(ctx context.Context, p *product, stale string) (string, error) {
+	value, fresh := p.kept(stale, c.cfg.Now())
+	if fresh {
+		return value, nil
+	}
+	if value != "" {
+		select {
+		case p.renewal <- struct{}{}:
+		default:
+			return value, nil
+		}
+	} else {
+		select {
+		case p.renewal <- struct{}{}:
+		case <-ctx.Done():
+			return "", fmt.Errorf("mtnmomo: %s token: %w", p.name, ctx.Err())
+		}
+	}
+	defer func() { <-p.renewal }()
+	if value, fresh = p.kept(stale, c.cfg.Now()); fresh {
+		return value, nil // another call was first
+	}
+	renewed, err := c.newToken(ctx, p)
+	if err != nil && value != "" {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.renew = c.cfg.Now().Add(renewAgain)
+		return value, nil
+	}
+	return renewed, err
+}
+
+func (c *Client) newToken(ctx context.Context, p *product) (string, error) {
+	what := p.name + " token"
+	if c.cfg.BaseURL == "" || p.SubscriptionKey == "" || p.APIUser == "" || p.APIKey == "" {
+		return "", errors.New("mtnmomo: Config has no BaseURL, or not all Credentials of the product " + p.name)
+	}
+	asked := c.cfg.Now()
+	// The path ends in a slash, and the request has no body: MTN refuses it otherwise.
+	a, err := send(ctx, &c.http, c.cfg.BaseURL+"/"+p.name, request{what: what, method: http.MethodPost, path: "/token/"}, func(h http.Header) {
+		basic := http.Request{Header: h}
+		basic.SetBasicAuth(p.APIUser, p.APIKey)
+		h.Set("Ocp-Apim-Subscription-Key", p.SubscriptionKey)
+	})
+	if err != nil {
+		return "", err
+	}
+	if a.status != http.StatusOK {
+		return "", a.err()
+	}
+	var token struct {
+		AccessToken string  `json:"access_token"`
+		ExpiresIn   float64 `json:"expires_in"` // in seconds
+	}
+	if err := a.decode(&token); err != nil {
+		return "", err
+	}
+	if token.AccessToken == "" {
+		return "", fmt.Errorf("mtnmomo: %s: the answer has no token", what)
+	}
+	life := time.Duration(max(60, min(token.ExpiresIn, 86400))) * time.Second
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.value, p.expires = token.AccessToken, asked.Add(life)
+	p.renew = p.expires.Add(-min(renewEarly, life/2))
+	return p.value, nil
+}

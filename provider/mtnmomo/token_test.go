@@ -1,0 +1,236 @@
+package mtnmomo_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/mtnmomo"
+	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
+)
+
+// clock is a clock that the test moves.
+type clock struct{ nanos atomic.Int64 }
+
+func (c *clock) now() time.Time       { return time.Unix(1_800_000_000, c.nanos.Load()) }
+func (c *clock) move(d time.Duration) { c.nanos.Add(int64(d)) }
+
+func newClockRig(t *testing.T) (*rig, *clock) {
+	r, c := newRig(t, 1), new(clock)
+	r.SetNow(c.now)
+	r.config.Now = c.now
+	r.client = mtnmomo.New(r.config)
+	return r, c
+}
+
+// A token is kept for 50 minutes of its hour.
+func TestTokenIsKept(t *testing.T) {
+	r, clock := newClockRig(t)
+	for _, c := range []struct {
+		move time.Duration
+		want int
+	}{{0, 1}, {49 * time.Minute, 1}, {59 * time.Second, 1}, {2 * time.Second, 2}, {2 * time.Hour, 3}} {
+		clock.move(c.move)
+		for range 3 {
+			_, err := r.client.Balance(t.Context())
+			expect.NoError(t, err, "balance")
+		}
+		expect.Equal(t, r.TokensIssued("disbursement"), c.want, "tokens after %s", c.move)
+	}
+	expect.Equal(t, r.TokensIssued("collection"), 0, "tokens of the other product")
+}
+
+// Many calls at once renew the token once: when it ends, and when MTN drops it early.
+func TestTokenIsRenewedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		r.config.HTTPClient = &http.Client{Transport: slow{r.config.HTTPClient.Transport}}
+		r.client = mtnmomo.New(r.config)
+		burst := func(want int) {
+			t.Helper()
+			var all sync.WaitGroup
+			for range 32 {
+				all.Go(func() {
+					_, err := r.client.Balance(t.Context())
+					expect.NoError(t, err, "balance")
+				})
+			}
+			all.Wait()
+			expect.Equal(t, r.TokensIssued("disbursement"), want, "tokens")
+		}
+		burst(1)
+		time.Sleep(55 * time.Minute)
+		burst(2)
+		time.Sleep(2 * time.Hour)
+		burst(3)
+		r.ExpireTokens()
+		burst(4)
+	})
+}
+
+// slow is a transport whose calls take a second.
+type slow struct{ next http.RoundTripper }
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(time.Second)
+	return s.next.RoundTrip(r)
+}
+
+// A token that MTN drops early is renewed once in a call, and the call goes on.
+func TestTokenIsDroppedEarly(t *testing.T) {
+	r := newRig(t, 1)
+	o := r.transfer("567")
+	_, err := r.client.Submit(t.Context(), o)
+	expect.NoError(t, err, "submit")
+	r.ExpireTokens()
+	got, err := r.client.Status(t.Context(), o)
+	expect.NoError(t, err, "status")
+	expect.Equal(t, got.Outcome, provider.Paid, "outcome")
+	expect.Equal(t, r.TokensIssued("disbursement"), 2, "tokens")
+
+	calls := r.Calls()
+	r.AnswerNext(401, "")
+	r.AnswerNext(401, "")
+	_, err = r.client.Submit(t.Context(), r.transfer("567"))
+	expect.True(t, err != nil && strings.Contains(err.Error(), "check the subscription key"), "two 401: %v", err)
+	expect.Equal(t, r.Calls()-calls, 3, "calls: two submissions and a token")
+}
+
+// renewals is a transport that fails or holds calls for tokens.
+type renewals struct {
+	next  http.RoundTripper
+	calls atomic.Int32
+	fail  atomic.Bool
+	hold  chan struct{}
+	held  chan struct{}
+}
+
+func (n *renewals) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/token/") {
+		n.calls.Add(1)
+		if n.fail.Load() {
+			return nil, fmt.Errorf("dial %s: no token", r.URL)
+		}
+		if n.hold != nil {
+			n.held <- struct{}{}
+			<-n.hold
+		}
+	}
+	return n.next.RoundTrip(r)
+}
+
+// While one call renews a token early, the others use the old one; and if it cannot be renewed,
+// the old one is used to its end.
+func TestOldTokenServesDuringRenewal(t *testing.T) {
+	r, clock := newClockRig(t)
+	n := &renewals{next: r.config.HTTPClient.Transport, held: make(chan struct{}, 1)}
+	r.config.HTTPClient = &http.Client{Transport: n}
+	client := mtnmomo.New(r.config)
+	balance := func() error {
+		_, err := client.Balance(t.Context())
+		return err
+	}
+	expect.NoError(t, balance(), "the first token")
+	clock.move(51 * time.Minute)
+	n.hold = make(chan struct{})
+	done := make(chan error)
+	go func() { done <- balance() }()
+	<-n.held
+	expect.NoError(t, balance(), "during the renewal")
+	expect.Equal(t, r.TokensIssued("disbursement"), 1, "tokens during the renewal")
+	close(n.hold)
+	expect.NoError(t, <-done, "the renewal")
+	n.hold = nil
+
+	clock.move(51 * time.Minute)
+	n.fail.Store(true)
+	expect.NoError(t, balance(), "a failed renewal")
+	expect.NoError(t, balance(), "soon after")
+	expect.Equal(t, n.calls.Load(), 3, "renewals, of which the last failed")
+	clock.move(time.Minute)
+	expect.NoError(t, balance(), "a minute after")
+	expect.Equal(t, n.calls.Load(), 4, "renewals, of which two failed")
+	clock.move(10 * time.Minute)
+	err := balance()
+	expect.True(t, err != nil && !strings.Contains(err.Error(), "example.com"), "without a token: %v", err)
+	n.fail.Store(false)
+	expect.NoError(t, balance(), "MTN is back")
+}
+
+// A call that waits for another's renewal ends with its own context.
+func TestWaitingForTokenEnds(t *testing.T) {
+	r := newRig(t, 1)
+	n := &renewals{next: r.config.HTTPClient.Transport, hold: make(chan struct{}), held: make(chan struct{}, 1)}
+	r.config.HTTPClient = &http.Client{Transport: n}
+	client := mtnmomo.New(r.config)
+	done := make(chan error)
+	go func() {
+		_, err := client.Balance(context.WithoutCancel(t.Context()))
+		done <- err
+	}()
+	<-n.held
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := client.Balance(ctx)
+	expect.ErrorIs(t, err, context.Canceled, "the waiting call")
+	close(n.hold)
+	expect.NoError(t, <-done, "the renewal")
+}
+
+// Without settings every call fails and tells which are missing, and no secret.
+func TestMissingSettings(t *testing.T) {
+	r := newRig(t, 1)
+	for name, change := range map[string]func(*mtnmomo.Config){
+		"no address":     func(c *mtnmomo.Config) { c.BaseURL = "" },
+		"a bad address":  func(c *mtnmomo.Config) { c.BaseURL = "https://\x7f" },
+		"no credentials": func(c *mtnmomo.Config) { c.Disbursement = mtnmomo.Credentials{} },
+		"a wrong key":    func(c *mtnmomo.Config) { c.Disbursement.APIKey = "wrong" },
+	} {
+		config := r.config
+		change(&config)
+		got, err := mtnmomo.New(config).Submit(t.Context(), r.transfer("567"))
+		expect.True(t, err != nil && got == provider.Result{}, "%s: %+v", name, got)
+		r.discreet(t, err.Error(), "+233241234567")
+	}
+	text := fmt.Sprintf("%v %+v %#v", r.config.Collection, r.config, r.config.Disbursement)
+	r.discreet(t, text, "+233241234567")
+}
+
+// A token's answer that is not as documented is an error, and short lives are taken.
+func TestTokenAnswers(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"access_token":"x","expires_in":3600}`: true, `{"access_token":"x"}`: true, `{"access_token":"x","expires_in":-1}`: true,
+		`{"access_token":"x","expires_in":1e300}`: true, `{"access_token":""}`: false, `{}`: false, `<html>`: false, ``: false,
+	} {
+		r := newRig(t, 1)
+		r.config.HTTPClient = &http.Client{Transport: answers{
+			"/disbursement/token/": body, "/disbursement/v1_0/account/balance": `{"availableBalance":"12.5","currency":"GHS"}`,
+		}}
+		got, err := mtnmomo.New(r.config).Balance(t.Context())
+		expect.Equal(t, err == nil, want, "%s: %v", body, err)
+		if want {
+			expect.Equal(t, got, 1250, "balance")
+		}
+	}
+}
+
+// answers is a transport that answers 200 with a body, by path.
+type answers map[string]string
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	f := mtnmomotest.New(1)
+	f.AnswerNext(200, a[r.URL.Path])
+	path := *r.URL
+	path.Path = "/collection/v1_0/any" // calls for tokens take no answers
+	other := r.Clone(r.Context())
+	other.URL = &path
+	return f.Client().Transport.RoundTrip(other)
+}

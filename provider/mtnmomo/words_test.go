@@ -1,0 +1,324 @@
+package mtnmomo_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/mtnmomo"
+)
+
+// want is what a reason means: the code and message of a transfer, and the message of a charge.
+type want struct {
+	code             api.Code
+	transfer, charge string
+	recheck          bool
+}
+
+const (
+	noTransfer = "MTN could not make the transfer."
+	noCharge   = "MTN could not take the payment."
+)
+
+var wanted = map[string]want{
+	"PAYEE_NOT_FOUND":                {api.InvalidDestination, "The number has no MTN MoMo wallet.", noCharge, false},
+	"PAYER_NOT_FOUND":                {mtnmomo.Failed, noTransfer, "The number has no MTN MoMo wallet.", false},
+	"PAYEE_NOT_ALLOWED_TO_RECEIVE":   {api.RecipientUnavailable, "The recipient's wallet may not receive this amount.", noCharge, false},
+	"NOT_ALLOWED":                    {mtnmomo.Failed, "MTN does not allow this transfer.", "MTN does not allow this payment.", false},
+	"NOT_ALLOWED_TARGET_ENVIRONMENT": {mtnmomo.Failed, noTransfer, noCharge, false},
+	"INVALID_CALLBACK_URL_HOST":      {mtnmomo.Failed, noTransfer, noCharge, false},
+	"INVALID_CURRENCY":               {mtnmomo.Failed, noTransfer, noCharge, false},
+	"PAYER_LIMIT_REACHED":            {mtnmomo.Failed, "The operator's limit at MTN is reached.", "The payer's limit is reached.", false},
+	"NOT_ENOUGH_FUNDS":               {mtnmomo.FloatEmpty, "The operator has too little money at MTN.", "The payer's balance is too low.", false},
+	"APPROVAL_REJECTED":              {mtnmomo.Failed, noTransfer, "The payer declined.", false},
+	"EXPIRED":                        {mtnmomo.Failed, noTransfer, "The payer did not answer in time.", false},
+	"PAYMENT_NOT_APPROVED":           {mtnmomo.Failed, noTransfer, "The payer did not approve the payment.", false},
+	"TRANSACTION_CANCELED":           {mtnmomo.Failed, "The transfer was cancelled at MTN.", "The payment was cancelled at MTN.", false},
+	"COULD_NOT_PERFORM_TRANSACTION":  {mtnmomo.Failed, noTransfer, "The payer did not answer in time.", true},
+	"INTERNAL_PROCESSING_ERROR":      {mtnmomo.Failed, noTransfer, noCharge, true},
+	"SERVICE_UNAVAILABLE":            {mtnmomo.Failed, noTransfer, noCharge, true},
+	"RESOURCE_NOT_FOUND":             {mtnmomo.Failed, noTransfer, noCharge, false},
+	"RESOURCE_ALREADY_EXIST":         {mtnmomo.Failed, noTransfer, noCharge, false},
+}
+
+// Each reason is final in a status query that says FAILED, as a string and as an object. As an
+// HTTP status of a submission or a status query it leaves the order unknown.
+func TestReasons(t *testing.T) {
+	expect.Equal(t, len(mtnmomo.Reasons()), len(wanted), "reasons")
+	r := newRig(t, 1).overHTTP(t)
+	for _, word := range append(mtnmomo.Reasons(), "A_WORD_OF_TOMORROW") {
+		w, known := wanted[word]
+		if !known {
+			w = want{mtnmomo.Failed, noTransfer, noCharge, true}
+			expect.Equal(t, word, "A_WORD_OF_TOMORROW", "a reason without a row")
+		}
+		for _, form := range []string{`"` + word + `"`, `{"code":"` + word + `","message":"x"}`} {
+			body := `{"status":"FAILED","reason":` + form + `}`
+			r.AnswerNext(200, body)
+			got, err := r.client.Status(t.Context(), r.transfer("567"))
+			expect.NoError(t, err, "%s", body)
+			expect.Equal(t, got, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Code: w.code, Message: w.transfer}}, "%s", body)
+			r.AnswerNext(200, body)
+			got, err = r.client.ChargeStatus(t.Context(), r.charge("567"))
+			expect.NoError(t, err, "%s", body)
+			charge := provider.Result{Outcome: provider.Refused, Network: "mtn", Reason: provider.Refusal{Message: w.charge}}
+			if w.recheck {
+				charge.PollAfter = 15 * time.Minute
+			}
+			expect.Equal(t, got, charge, "%s", body)
+		}
+		for _, status := range []int{500, 503, 403, 429} {
+			r.AnswerNext(status, `{"code":"`+word+`","message":"x"}`)
+			result, err := r.client.Submit(t.Context(), r.transfer("567"))
+			expect.True(t, err != nil && result == provider.Result{}, "%d %s of a submission: %+v, %v", status, word, result, err)
+			r.AnswerNext(status, `{"code":"`+word+`","message":"x"}`)
+			result, err = r.client.ChargeStatus(t.Context(), r.charge("567"))
+			expect.True(t, err != nil && result == provider.Result{}, "%d %s of a status: %+v, %v", status, word, result, err)
+		}
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	r := newRig(t, 1).overHTTP(t)
+	expect.Equal(t, len(mtnmomo.Statuses()), 3, "statuses")
+	for word, want := range map[string]provider.Outcome{
+		"PENDING": "in_progress", "SUCCESSFUL": "paid", "FAILED": "refused",
+		"ONGOING": "in_progress", "successful": "in_progress", "REVERSED": "in_progress", "CREATED": "in_progress",
+	} {
+		body := `{"status":"` + word + `","financialTransactionId":363440463}`
+		r.AnswerNext(200, body)
+		got, err := r.client.Status(t.Context(), r.transfer("567"))
+		expect.NoError(t, err, "%s", body)
+		expect.Equal(t, got.Outcome, want, "%s", body)
+		expect.Equal(t, got.Reference, "363440463", "%s", body)
+	}
+}
+
+// Only MTN's own word tells the outcome; whatever else comes back leaves it unknown.
+func TestAnswers(t *testing.T) {
+	long := `{"status":"SUCCESSFUL","payerMessage":"` + strings.Repeat("x", 64<<10) + `"}`
+	for _, c := range []struct {
+		status       int
+		body         string
+		submit, asks provider.Outcome // "" for an error
+	}{
+		{200, `{"status":"SUCCESSFUL"}`, "", "paid"},
+		{202, ``, "in_progress", ""},
+		{202, `<html>`, "in_progress", ""},
+		{200, `{}`, "", ""},
+		{200, ``, "", ""},
+		{200, `<html>`, "", ""},
+		{200, `{"status":"SUCCESSFUL"`, "", ""},
+		{200, `{"status":7}`, "", ""},
+		{200, long, "", ""},
+		{301, ``, "", ""},
+		{401, `{"statusCode":401,"message":"Access denied"}`, "", ""},
+		{404, `{"code":"RESOURCE_NOT_FOUND"}`, "", "in_progress"},
+		{404, `{"statusCode":404,"message":"Resource not found"}`, "", ""}, // a gateway
+		{404, ``, "", ""},
+		{409, `{"code":"SOMETHING_ELSE"}`, "", ""},
+		{409, ``, "", ""},
+		{500, ``, "", ""},
+		{504, `{"status":"FAILED"}`, "", ""},
+	} {
+		r := newRig(t, 1).overHTTP(t)
+		for call, want := range map[string]provider.Outcome{"submit": c.submit, "status": c.asks} {
+			o, do := r.transfer("567"), r.client.Submit
+			if call == "status" {
+				do = r.client.Status
+			}
+			for range 2 { // a 401 is asked about twice
+				r.AnswerNext(c.status, c.body)
+			}
+			got, err := do(t.Context(), o)
+			name := fmt.Sprintf("%s, %d %.60s", call, c.status, c.body)
+			expect.True(t, (err == nil) == (want != "") && got.Outcome == want, "%s: %+v, %v", name, got, err)
+			if err != nil {
+				r.discreet(t, err.Error(), o.Number)
+			}
+			r.Settle()
+		}
+	}
+}
+
+// discreet checks that a text has no secret and no number.
+func (r *rig) discreet(t *testing.T, text, number string) {
+	t.Helper()
+	for _, secret := range append([]string{strings.TrimPrefix(number, "+233")}, secrets...) {
+		expect.True(t, !strings.Contains(text, secret), "a text tells %s: %s", secret, text)
+	}
+}
+
+// A submission that MTN finds malformed is refused, unless an earlier one may have arrived.
+func TestMalformedSubmission(t *testing.T) {
+	r := newRig(t, 1)
+	first := r.transfer("567")
+	r.AnswerNext(400, "")
+	got, err := r.client.Submit(t.Context(), first)
+	expect.NoError(t, err, "the first attempt")
+	expect.Equal(t, got.Reason, provider.Refusal{Code: mtnmomo.Failed, Message: noTransfer}, "the first attempt")
+
+	charge := r.charge("567")
+	r.AnswerNext(400, `{"code":"","message":"x"}`)
+	got, err = r.client.Charge(t.Context(), charge)
+	expect.NoError(t, err, "a charge")
+	expect.Equal(t, got.Reason, provider.Refusal{Message: noCharge}, "a charge")
+
+	second := r.transfer("567")
+	second.Attempts = 2
+	r.AnswerNext(400, "")
+	got, err = r.client.Submit(t.Context(), second)
+	expect.True(t, err != nil, "a second attempt at once: %+v", got)
+	for after, refused := range map[time.Duration]bool{time.Minute: true, 23 * time.Hour: true, 24 * time.Hour: false} {
+		o := second
+		o.Order = later(second.Order, after)
+		r.AnswerNext(400, "")
+		got, err = r.client.Submit(t.Context(), o)
+		expect.Equal(t, err == nil && got.Outcome == provider.Refused, refused, "a second attempt after %s: %+v, %v", after, got, err)
+	}
+
+	// The first attempt arrived, and its answer was lost.
+	known := r.transfer("567")
+	r.LoseAnswer()
+	_, err = r.client.Submit(t.Context(), known)
+	expect.True(t, err != nil, "a lost answer is no error")
+	known.Order = later(known.Order, time.Minute)
+	r.AnswerNext(400, "")
+	got, err = r.client.Submit(t.Context(), known)
+	expect.NoError(t, err, "a known order")
+	expect.Equal(t, got.Outcome, provider.Paid, "a known order")
+
+	// MTN does not answer what it knows.
+	r.AnswerNext(400, "")
+	r.AnswerNext(500, "")
+	got, err = r.client.Submit(t.Context(), r.transfer("567"))
+	expect.True(t, err != nil, "nothing is known: %+v", got)
+	r.discreet(t, r.log.String(), first.Number)
+}
+
+// MTN may answer "not found" shortly after it has taken an order, and when it has forgotten one.
+func TestNotFound(t *testing.T) {
+	r := newRig(t, 1)
+	o := r.transfer("567")
+	for _, c := range []struct {
+		after time.Duration
+		want  provider.Outcome
+		poll  time.Duration
+	}{
+		{-time.Hour, "in_progress", 30 * time.Second},
+		{0, "in_progress", 30 * time.Second},
+		{20 * time.Second, "in_progress", 10 * time.Second},
+		{30 * time.Second, "not_found", 0},
+		{24*time.Hour - 1, "not_found", 0},
+		{24 * time.Hour, "in_progress", 0},
+		{24 * 365 * time.Hour, "in_progress", 0},
+	} {
+		asked := o
+		asked.Order = later(o.Order, c.after)
+		got, err := r.client.Status(t.Context(), asked)
+		expect.NoError(t, err, "after %s", c.after)
+		expect.Equal(t, got, provider.Result{Outcome: c.want, PollAfter: c.poll}, "after %s", c.after)
+	}
+	expect.Equal(t, strings.Count(r.log.String(), "level=ERROR"), 2, "log lines of forgotten orders: %s", r.log)
+	expect.True(t, strings.Contains(r.log.String(), o.ID), "the log does not name the order: %s", r.log)
+}
+
+// After the deadline the library ends a charge that MTN does not know. So the client is not sure
+// before a submission just before the deadline must be visible.
+func TestNotFoundAfterDeadline(t *testing.T) {
+	r := newRig(t, 1)
+	for after, want := range map[time.Duration]provider.Outcome{
+		-time.Second: "not_found", 0: "in_progress", 59 * time.Second: "in_progress", time.Minute: "not_found", time.Hour: "not_found",
+	} {
+		c := r.charge("567")
+		c.Deadline = c.Now.Add(10 * time.Minute)
+		c.Order = later(c.Order, 10*time.Minute+after)
+		got, err := r.client.ChargeStatus(t.Context(), c)
+		expect.NoError(t, err, "%s after", after)
+		expect.Equal(t, got.Outcome, want, "%s after", after)
+		if want == provider.InProgress {
+			expect.Equal(t, got.PollAfter, time.Minute-after, "%s after", after)
+		}
+	}
+}
+
+// If MTN forgets an order, the library must not send the money again.
+func TestForgottenOrderIsNotPaidTwice(t *testing.T) {
+	r := newRig(t, 1)
+	o := r.transfer("567")
+	_, err := r.client.Submit(t.Context(), o)
+	expect.NoError(t, err, "submit")
+	r.Forget(o.ID)
+	o.Order = later(o.Order, 25*time.Hour)
+	got, err := r.client.Status(t.Context(), o)
+	expect.NoError(t, err, "status")
+	expect.Equal(t, got.Outcome, provider.InProgress, "outcome")
+}
+
+// A 409 says that MTN has the order. The answer is then what MTN says of it.
+func TestDuplicate(t *testing.T) {
+	r := newRig(t, 1)
+	for last, want := range map[string]provider.Outcome{"567": "paid", "457": "refused", "453": "in_progress"} {
+		o := r.transfer(last)
+		r.LoseAnswer()
+		_, err := r.client.Submit(t.Context(), o)
+		expect.True(t, err != nil, "a lost answer is no error")
+		got, err := r.client.Submit(t.Context(), o)
+		expect.NoError(t, err, "%s", last)
+		expect.Equal(t, got.Outcome, want, "%s", last)
+	}
+	r.AnswerNext(409, `{"code":"RESOURCE_ALREADY_EXIST"}`)
+	got, err := r.client.Submit(t.Context(), r.transfer("567")) // which then is not found
+	expect.NoError(t, err, "a duplicate that is not found")
+	expect.Equal(t, got.Outcome, provider.InProgress, "a duplicate that is not found")
+	r.AnswerNext(409, `{"code":"RESOURCE_ALREADY_EXIST"}`)
+	r.AnswerNext(503, "")
+	got, err = r.client.Submit(t.Context(), r.transfer("567"))
+	expect.True(t, err != nil, "a duplicate without a state: %+v", got)
+}
+
+// An empty float is the operator's lack. Merchants get its code, and the operator a log line.
+func TestEmptyFloat(t *testing.T) {
+	r := newRig(t, 1)
+	r.SetFloat(100)
+	o := r.transfer("567")
+	_, err := r.client.Submit(t.Context(), o)
+	expect.NoError(t, err, "submit")
+	got, err := r.client.Status(t.Context(), o)
+	expect.NoError(t, err, "status")
+	expect.Equal(t, got.Reason.Text(), "float_empty: The operator has too little money at MTN.", "reason")
+	expect.True(t, strings.Contains(r.log.String(), "top it up"), "the log says nothing: %s", r.log)
+	balance, err := r.client.Balance(t.Context())
+	expect.NoError(t, err, "balance")
+	expect.Equal(t, balance, 100, "balance")
+	r.discreet(t, r.log.String(), o.Number)
+}
+
+// A setting that MTN refuses is logged for the operator, whatever the order.
+func TestRefusedSettings(t *testing.T) {
+	for _, word := range mtnmomo.Reasons() {
+		r := newRig(t, 1).overHTTP(t)
+		r.AnswerNext(200, `{"status":"FAILED","reason":"`+word+`"}`)
+		_, err := r.client.ChargeStatus(t.Context(), r.charge("567"))
+		expect.NoError(t, err, "%s", word)
+		mine := word == "INVALID_CURRENCY" || word == "NOT_ALLOWED_TARGET_ENVIRONMENT" || word == "INVALID_CALLBACK_URL_HOST"
+		expect.Equal(t, strings.Contains(r.log.String(), "level=ERROR"), mine, "%s is logged", word)
+	}
+}
+
+// Where MTN takes a success back, the adapter reports it. The library lists a contradiction.
+func TestReversal(t *testing.T) {
+	r := newRig(t, 1)
+	o := r.transfer("567")
+	_, err := r.client.Submit(t.Context(), o)
+	expect.NoError(t, err, "submit")
+	r.Reverse(o.ID)
+	got, err := r.client.Status(t.Context(), o)
+	expect.NoError(t, err, "status")
+	expect.Equal(t, got.Outcome, provider.Refused, "outcome")
+	expect.Equal(t, len(r.Ledger()), 2, "entries")
+}

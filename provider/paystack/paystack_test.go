@@ -236,8 +236,10 @@ func TestNoCall(t *testing.T) {
 		"Charge":        func() (provider.Result, error) { return client.Charge(t.Context(), charge) },
 		"ChargeStatus":  func() (provider.Result, error) { return client.ChargeStatus(t.Context(), charge) },
 		"ConfirmCharge": func() (provider.Result, error) { return client.ConfirmCharge(t.Context(), charge, "1") },
-		"Refund":        func() (provider.Result, error) { return client.Refund(t.Context(), provider.Refund{Order: odd, Charge: newCharge("").ID}) },
-		"RefundStatus":  func() (provider.Result, error) { return client.RefundStatus(t.Context(), provider.Refund{Order: odd}) },
+		"Refund": func() (provider.Result, error) {
+			return client.Refund(t.Context(), provider.Refund{Order: odd, Charge: newCharge("").ID})
+		},
+		"RefundStatus": func() (provider.Result, error) { return client.RefundStatus(t.Context(), provider.Refund{Order: odd}) },
 	} {
 		result, err := call()
 		expect.True(t, err != nil && strings.Contains(err.Error(), "po_1"), "%s: %+v, %v", name, result, err)
@@ -296,7 +298,9 @@ func TestBanksNamesAndBalance(t *testing.T) {
 // A list of several pages is read to its end.
 func TestBanksInPages(t *testing.T) {
 	client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		row := func(code string) string { return `{"name":"Bank","code":"` + code + `","currency":"GHS","type":"ghipps"}` }
+		row := func(code string) string {
+			return `{"name":"Bank","code":"` + code + `","currency":"GHS","type":"ghipps"}`
+		}
 		rows := []string{row("x"), row("x")}
 		if r.URL.Query().Get("page") == "1" {
 			rows = nil

@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/seed-7082ffec/payments/internal/ids"
 )
@@ -226,6 +227,9 @@ func check(op, contentType string, query map[string][]string, body []byte) (in o
 				if _, err := strconv.ParseInt(values[0], 10, 64); err != nil {
 					return nil, name + " is no integer"
 				}
+			}
+			if _, err := time.Parse(time.RFC3339, values[0]); name == "from" && err != nil {
+				return nil, name + " is no time"
 			}
 		}
 		return nil, ""

@@ -2,6 +2,7 @@ package paystack_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -145,8 +146,8 @@ func TestLostRefund(t *testing.T) {
 	}
 }
 
-// A refund that is not in the list may be on its way: no second request for 10 minutes, neither
-// after the first request nor after a later one of this process.
+// A refund that is not in the list may be on its way: no second request for 10 minutes. Odd attempts
+// wait, since the attempt before may have been a request of another process.
 func TestRefundWaits(t *testing.T) {
 	posts := 0
 	fake, client := fakeAndClient(t, 1)
@@ -166,19 +167,23 @@ func TestRefundWaits(t *testing.T) {
 			expect.True(t, err == nil && r.Outcome == provider.NotFound, "attempt %d after %s: %+v, %v", attempts, after, r, err)
 			posts++
 		}
-		_, err = client.Refund(t.Context(), o)
-		expect.True(t, err != nil && strings.Contains(err.Error(), "earlier request") == (want > 0), "attempt %d after %s: %v", attempts, after, err)
+		if want == 0 || after < 10*time.Minute {
+			_, err = client.Refund(t.Context(), o)
+			expect.True(t, err != nil && strings.Contains(err.Error(), "earlier request") == (want > 0), "attempt %d after %s: %v", attempts, after, err)
+		}
 	}
 	ask(1, 0, 0)
 	ask(2, 2*time.Second, 10*time.Minute-2*time.Second)
-	ask(3, 9*time.Minute, time.Minute)
-	ask(4, 10*time.Minute, 0) // a second request, which is lost, too
-	ask(5, 11*time.Minute, 9*time.Minute)
-	ask(6, 20*time.Minute, 0)
+	ask(3, 9*time.Minute, 10*time.Minute)
+	ask(4, 9*time.Minute, time.Minute)
+	ask(5, 11*time.Minute, 10*time.Minute)
+	ask(6, 21*time.Minute, 0) // a second request, which is lost, too
+	ask(7, 22*time.Minute, 10*time.Minute)
+	ask(8, 32*time.Minute, 0)
 	expect.Equal(t, posts, 3, "requests")
 	fake.Settle()
 	last := back
-	last.Order = later(back.Order, 7, 40*time.Minute)
+	last.Order = later(back.Order, 10, 60*time.Minute)
 	r, err := client.Refund(t.Context(), last)
 	expect.True(t, err == nil && r.Outcome == provider.Paid && fake.Moved(back.ID) == 1, "%+v, %v", r, err)
 }
@@ -202,6 +207,37 @@ func TestRefundThatIsNotListed(t *testing.T) {
 		r, err = client.Refund(t.Context(), o)
 		expect.True(t, err != nil, "%+v", r)
 	}
+}
+
+// At odd attempts even an error of the list makes the next attempt wait.
+func TestRefundWaitsAfterAnError(t *testing.T) {
+	client := clientOf(t, http.NotFoundHandler())
+	back := newRefund(newCharge("67"), 400)
+	for attempts, waits := range []bool{1: false, 2: false, 3: true, 4: false, 5: true} {
+		o := back
+		o.Order = later(back.Order, attempts, time.Hour)
+		r, err := client.RefundStatus(t.Context(), o)
+		expect.True(t, (err == nil) == waits && (r.PollAfter == 10*time.Minute) == waits && (r.Outcome == provider.InProgress) == waits, "attempt %d: %+v, %v", attempts, r, err)
+	}
+}
+
+// If the list of a charge's refunds misses one, the list of all refunds has it.
+func TestRefundInTheListOfAll(t *testing.T) {
+	charge := newCharge("67")
+	back := newRefund(charge, 400)
+	client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rows := `[{"id":18,"status":"processed","amount":400,"merchant_note":"` + back.ID + `","transaction":17}]`
+		s := stub{"GET /transaction/verify/*": succeeds(`{"id":17,"status":"success","amount":435}`), "GET /refund": succeeds(`[]`)}
+		if r.URL.Query().Get("transaction") == "" {
+			s["GET /refund"] = succeeds(rows)
+		}
+		s.ServeHTTP(w, r)
+	}))
+	back.Order = later(back.Order, 2, time.Hour)
+	r, err := client.RefundStatus(t.Context(), back)
+	expect.True(t, err == nil && r.Outcome == provider.Paid && r.Reference == "18", "%+v, %v", r, err)
+	r, err = client.Refund(t.Context(), back)
+	expect.True(t, err == nil && r.Outcome == provider.Paid, "%+v, %v", r, err)
 }
 
 // A refund of a charge that Paystack does not know, or that is not paid yet, waits.

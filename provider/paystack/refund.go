@@ -20,7 +20,9 @@ import (
 // Paystack knows no reference of a refund: a second request is a second refund. So the id of a
 // refund stands in its merchant_note, and Refund looks for it in the list first. If an answer got
 // lost and the list lags behind, the refund may exist and not be found (unconfirmed: for how long).
-// So refundWait lies between two requests for one refund.
+// So refundWait lies between two requests for one refund. Nothing is stored here and several
+// processes may run, so the number of the attempt tells them apart: requests go out at the first and
+// at even attempts, and odd ones wait.
 const refundWait = 10 * time.Minute
 
 type refundRequest struct {
@@ -60,9 +62,8 @@ func (w *ofWhich) UnmarshalJSON(data []byte) error {
 // refunding serializes the requests for one refund in this process.
 type refunding struct {
 	mu   sync.Mutex
-	sent time.Time // the last request, by the order's clock
 	made bool      // Paystack has answered that it made the refund
-	used time.Time // the last call, guarded by Client.mu
+	used time.Time // the last call, by the order's clock; guarded by Client.mu
 }
 
 // wait returns how long a request for the refund has to wait, because an earlier one may have
@@ -74,11 +75,7 @@ func (one *refunding) wait(r provider.Refund) time.Duration {
 	case r.Attempts <= 1:
 		return 0
 	}
-	last := r.SubmittedAt
-	if one.sent.After(last) {
-		last = one.sent
-	}
-	return max(0, last.Add(refundWait).Sub(r.Now))
+	return max(0, r.SubmittedAt.Add(refundWait).Sub(r.Now))
 }
 
 // Refund implements [provider.RefundRail].
@@ -97,7 +94,6 @@ func (c *Client) Refund(ctx context.Context, r provider.Refund) (provider.Result
 	if err != nil {
 		return provider.Result{}, err
 	}
-	one.sent = r.Now
 	var made refund
 	err = c.call(ctx, http.MethodPost, "/refund", nil, refundRequest{
 		Transaction: reference, Amount: r.Amount, Currency: currency, Note: r.ID,
@@ -116,6 +112,9 @@ func (c *Client) Refund(ctx context.Context, r provider.Refund) (provider.Result
 // InProgress for a refund that is not in the list.
 func (c *Client) RefundStatus(ctx context.Context, r provider.Refund) (provider.Result, error) {
 	result, err := c.refundState(ctx, r)
+	if r.Attempts > 2 && r.Attempts%2 == 1 && (err != nil || result.Outcome == provider.NotFound) {
+		return provider.Result{Outcome: provider.InProgress, PollAfter: refundWait}, nil
+	}
 	if err != nil || result.Outcome != provider.NotFound {
 		return result, err
 	}

@@ -46,13 +46,13 @@ func (d direct) RoundTrip(r *http.Request) (response *http.Response, err error) 
 
 // booking is an order as the library would book it.
 type booking struct {
-	order            provider.Order
-	submit, status   func(context.Context, provider.Order) (provider.Result, error)
-	confirm          func(context.Context, provider.Order) (provider.Result, error) // of charges
-	due              time.Time
-	outcome          provider.Outcome // once it is final
-	contradicted     bool
-	wasPaid, refunds bool
+	order          provider.Order
+	submit, status func(context.Context, provider.Order) (provider.Result, error)
+	confirm        func(context.Context, provider.Order) (provider.Result, error) // of charges
+	due            time.Time
+	outcome        provider.Outcome // once it is final
+	contradicted   bool
+	refunds        bool
 }
 
 // book books a result, as the library does: the first final outcome stays.
@@ -127,7 +127,7 @@ func chaos(t *testing.T, seed uint64) error {
 	some := func(most int) int { return dice.IntN(2) * dice.IntN(most+1) }
 	fake.SetFaults(paystacktest.Faults{
 		LoseRequest: some(30), LoseAnswer: some(30), FailBefore: some(15), FailAfter: some(15), Limit: some(15), NoKey: some(10), Late: some(80),
-		Refuse: some(40), Reverse: some(20), Lag: some(6), OTP: dice.IntN(12) == 0, EmptyFloat: dice.IntN(12) == 0,
+		Refuse: some(40), Reverse: some(20), Lag: time.Duration(some(9)) * time.Minute, OTP: dice.IntN(12) == 0, EmptyFloat: dice.IntN(12) == 0,
 		DropEvents: some(100), RepeatEvents: some(60), ForgeEvents: some(60), EarlyEvents: some(60),
 	})
 	client := func() *paystack.Client { // of one process of many
@@ -136,6 +136,7 @@ func chaos(t *testing.T, seed uint64) error {
 	processes := []*paystack.Client{client(), client()}
 	any := func() *paystack.Client { return processes[dice.IntN(len(processes))] }
 	now := time.Now()
+	fake.SetClock(func() time.Time { return now })
 	bookings := map[string]*booking{}
 	var all []*booking
 	add := func(b *booking) {

@@ -240,6 +240,21 @@ func TestRefundInTheListOfAll(t *testing.T) {
 	expect.True(t, err == nil && r.Outcome == provider.Paid, "%+v, %v", r, err)
 }
 
+// A refund that is not listed may be what reversed its charge. Then only a person can tell.
+func TestRefundOfAReversedCharge(t *testing.T) {
+	client := clientOf(t, stub{
+		"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435}`), "GET /refund": succeeds(`[]`),
+		"POST /refund": rejection("Transaction has been fully reversed"),
+	})
+	back := newRefund(newCharge("67"), 435)
+	r, err := client.Refund(t.Context(), back)
+	expect.True(t, err == nil && r.Outcome == provider.Refused, "the first attempt: %+v, %v", r, err)
+	back.Order = later(back.Order, 2, time.Hour)
+	_, err1 := client.RefundStatus(t.Context(), back)
+	_, err2 := client.Refund(t.Context(), back)
+	expect.True(t, err1 != nil && err2 != nil, "a later attempt: %v, %v", err1, err2)
+}
+
 // A refund of a charge that Paystack does not know, or that is not paid yet, waits.
 func TestRefundOfAnOpenCharge(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)

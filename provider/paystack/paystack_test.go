@@ -244,7 +244,11 @@ func TestNoCall(t *testing.T) {
 		result, err := call()
 		expect.True(t, err != nil && strings.Contains(err.Error(), "po_1"), "%s: %+v, %v", name, result, err)
 	}
-	_, err := paystack.New(paystack.Config{}).Submit(t.Context(), newTransfer("67"))
+	back := newRefund(newCharge("67"), 435)
+	back.ID = newTransfer("67").ID
+	result, err := client.Refund(t.Context(), back)
+	expect.True(t, err != nil, "a refund with the id of a transfer: %+v", result)
+	_, err = paystack.New(paystack.Config{}).Submit(t.Context(), newTransfer("67"))
 	expect.True(t, err != nil && strings.Contains(err.Error(), "SecretKey"), "without a key: %v", err)
 }
 

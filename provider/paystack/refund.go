@@ -145,8 +145,7 @@ func (c *Client) refunding(r provider.Refund) *refunding {
 // have it and it may still be made, and Refused if it cannot.
 func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.Result, error) {
 	if !isRefundID(r.ID) {
-		_, err := reference(r.ID)
-		return provider.Result{}, err
+		return provider.Result{}, fmt.Errorf("paystack: %q is no id of a refund, re_ with 22 letters and digits", r.ID)
 	}
 	x, found, err := c.verify(ctx, r.Charge)
 	if err != nil {
@@ -187,8 +186,11 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 			return rows[at].result(r.Order)
 		}
 	}
-	if x.Amount != nil && back+r.Amount > int64(*x.Amount) {
+	switch {
+	case x.Amount != nil && back+r.Amount > int64(*x.Amount):
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The refunds would exceed the payment."}}, nil
+	case x.Status == "reversed" && r.Attempts > 1: // perhaps by this refund
+		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and no list has the refund %s", r.Charge, r.ID)
 	}
 	return provider.Result{Outcome: provider.NotFound}, nil
 }

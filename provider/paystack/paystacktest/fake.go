@@ -47,6 +47,7 @@ const (
 type Fake struct {
 	mu           sync.Mutex
 	dice         *rand.Rand
+	now          func() time.Time
 	faults       Faults
 	calm         bool
 	lose         []loss
@@ -67,7 +68,7 @@ type transfer struct {
 	amount                  int64
 	to                      recipient
 	moved                   int
-	hidden                  int // for so many calls it is not found
+	hidden                  time.Time // until then it is not found
 }
 
 type transaction struct {
@@ -75,22 +76,24 @@ type transaction struct {
 	reference, status string
 	amount, back      int64
 	phone             string
-	moved, hidden     int
+	moved             int
+	hidden            time.Time
 }
 
 type refund struct {
-	id            int64
-	of            *transaction
-	status, note  string
-	amount        int64
-	moved, hidden int
+	id           int64
+	of           *transaction
+	status, note string
+	amount       int64
+	moved        int
+	hidden       time.Time
 }
 
 // New returns a fake without faults. The same seed and the same order of calls give the same
 // behaviour.
 func New(seed uint64) *Fake {
 	return &Fake{
-		dice: rand.New(rand.NewPCG(seed, seed)), recipients: map[string]recipient{}, transfers: map[string]*transfer{},
+		dice: rand.New(rand.NewPCG(seed, seed)), now: time.Now, recipients: map[string]recipient{}, transfers: map[string]*transfer{},
 		transactions: map[string]*transaction{}, float: 1_000_000_00,
 	}
 }
@@ -337,7 +340,7 @@ func (o *transfer) object() object {
 
 func (f *Fake) verifyTransfer(reference string) answer {
 	o := f.transfers[reference]
-	if o == nil || hide(&o.hidden) {
+	if o == nil || f.hides(o.hidden) {
 		return answer{status: http.StatusNotFound, message: "Transfer not found", code: "not_found"}
 	}
 	f.decideTransfer(o)
@@ -392,7 +395,7 @@ func (o *transaction) object(steps bool) object {
 
 func (f *Fake) verifyCharge(op, reference string) answer {
 	o := f.transactions[reference]
-	if o == nil || hide(&o.hidden) {
+	if o == nil || f.hides(o.hidden) {
 		return answer{status: http.StatusBadRequest, message: "Transaction reference not found.", code: "transaction_not_found"}
 	}
 	f.decideCharge(o)
@@ -446,7 +449,7 @@ func (f *Fake) listRefunds(of, page string) answer {
 	all := []object{}
 	for _, r := range f.refunds {
 		f.decideRefund(r)
-		if !hide(&r.hidden) && (of == "" || of == strconv.FormatInt(r.of.id, 10)) {
+		if !f.hides(r.hidden) && (of == "" || of == strconv.FormatInt(r.of.id, 10)) {
 			all = append(all, r.object())
 		}
 	}

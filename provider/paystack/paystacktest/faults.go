@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Faults says what goes wrong. The numbers are percent of the calls, orders or events.
@@ -27,8 +28,8 @@ type Faults struct {
 	Refuse int
 	// Reverse is how many transfers are reversed after their success.
 	Reverse int
-	// Lag is for how many calls, at most, a new order is missing from verifications and lists.
-	Lag int
+	// Lag is how long, at most, a new order is missing from verifications and lists.
+	Lag time.Duration
 	// OTP makes transfers wait for a code of the operator. EmptyFloat refuses them.
 	OTP, EmptyFloat bool
 	// DropEvents loses events, RepeatEvents sends them twice. ForgeEvents adds events with a wrong
@@ -102,21 +103,22 @@ func (f *Fake) fate(op string) fate {
 // roll reports whether something happens that happens in so many of a hundred cases.
 func (f *Fake) roll(percent int) bool { return percent > 0 && !f.calm && f.dice.IntN(100) < percent }
 
-func (f *Fake) lag() int {
-	if f.calm || f.faults.Lag == 0 {
-		return 0
-	}
-	return f.dice.IntN(f.faults.Lag + 1)
+// SetClock sets the clock of the lag, which is time.Now at first.
+func (f *Fake) SetClock(now func() time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = now
 }
 
-// hide counts down the calls for which a new order is not found.
-func hide(calls *int) bool {
-	if *calls > 0 {
-		*calls--
-		return true
+// lag returns until when a new order is not found.
+func (f *Fake) lag() (until time.Time) {
+	if f.calm || f.faults.Lag <= 0 {
+		return until
 	}
-	return false
+	return f.now().Add(time.Duration(f.dice.Int64N(int64(f.faults.Lag))))
 }
+
+func (f *Fake) hides(until time.Time) bool { return !f.calm && f.now().Before(until) }
 
 // stays reports whether an order is left undecided by this call.
 func (f *Fake) stays(number, digits string) bool {
@@ -271,17 +273,12 @@ func (f *Fake) Settle() {
 	defer f.mu.Unlock()
 	f.calm, f.lose = true, nil
 	for _, reference := range slices.Sorted(maps.Keys(f.transfers)) {
-		o := f.transfers[reference]
-		o.hidden = 0
-		f.decideTransfer(o)
+		f.decideTransfer(f.transfers[reference])
 	}
 	for _, reference := range slices.Sorted(maps.Keys(f.transactions)) {
-		o := f.transactions[reference]
-		o.hidden = 0
-		f.decideCharge(o)
+		f.decideCharge(f.transactions[reference])
 	}
 	for _, r := range f.refunds {
-		r.hidden = 0
 		f.decideRefund(r)
 	}
 }

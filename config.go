@@ -33,6 +33,9 @@ const defaultPoll = time.Second
 // the host says nothing.
 const defaultStuckAfter = time.Hour
 
+// maxPaymentDeadline bounds Config.PaymentDeadline: no provider waits longer for a payer.
+const maxPaymentDeadline = time.Hour
+
 // minKey is the shortest server key, in bytes.
 const minKey = 32
 
@@ -91,11 +94,15 @@ type Config struct {
 	// CollectionFees are those of payments from phones; nil means none.
 	CollectionFees *payment.Fees
 	// PaymentDeadline is how long a payer is asked on the phone, and how long such a payment holds
-	// the invoice, or a use of the QR code, that it is for. Zero means 10 minutes.
+	// the invoice, or a use of the QR code, that it is for: from a minute to an hour. Zero means 10
+	// minutes.
 	PaymentDeadline time.Duration
 	// PromptLimits bound how often one phone is asked in live mode, over all merchants. A zero
 	// field means that of [payment.DefaultPromptLimits].
 	PromptLimits payment.PromptLimits
+	// WalletTiers limit the top-ups of consumers' wallets, by the tier of the holder. Nil means no
+	// limits. [account.BankOfGhanaTiers] are those of mobile-money wallets in Ghana.
+	WalletTiers *account.WalletTiers
 	// PayoutLimits bound each payout (default GHS 1.00 to 20,000.00) and a merchant's payouts of a
 	// day (default GHS 50,000.00). DisbursementLimits bound each disbursement (default GHS 0.01 to
 	// 20,000.00).
@@ -204,6 +211,9 @@ func (c *Config) check() error {
 		if r.keep != 0 && (r.keep < 0 || r.keep < r.least) {
 			return fmt.Errorf("payments: %s is %s, want 0 or at least %s", r.name, r.keep, r.least)
 		}
+	}
+	if c.PaymentDeadline > maxPaymentDeadline {
+		return fmt.Errorf("payments: PaymentDeadline is %s, want at most %s", c.PaymentDeadline, maxPaymentDeadline)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -168,7 +168,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Payments, in.payments, err = payment.New(s.engine, payment.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages, ServerKeys: c.keys(),
 		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers,
-		Fees: c.CollectionFees, Deadline: c.PaymentDeadline, Prompts: c.PromptLimits, StuckAfter: c.StuckAfter,
+		Fees: c.CollectionFees, Deadline: c.PaymentDeadline, Prompts: c.PromptLimits, Tiers: c.WalletTiers, StuckAfter: c.StuckAfter,
 	})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)

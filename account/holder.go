@@ -25,6 +25,8 @@ type CreateHolderParams struct {
 	Status Status
 	// SubAgent makes a cash agent a sub-agent, who cannot be paid directly.
 	SubAgent bool
+	// Tier decides which limits apply to top-ups of a consumer's wallet; see [WalletTiers].
+	Tier Tier
 }
 
 func (p *CreateHolderParams) check(live bool) error {
@@ -44,6 +46,9 @@ func (p *CreateHolderParams) check(live bool) error {
 	if err := p.Status.check(); err != nil {
 		return err
 	}
+	if err := p.Tier.check(); err != nil {
+		return err
+	}
 	if p.PIN != "" {
 		return checkPIN(live, p.PIN)
 	}
@@ -57,6 +62,7 @@ type Holder struct {
 	Name      string   `json:"name"`
 	Phone     string   `json:"phone_number"` // +233XXXXXXXXX
 	Status    Status   `json:"status"`
+	Tier      Tier     `json:"tier,omitempty"`
 	CreatedAt api.Time `json:"created_at"`
 }
 
@@ -150,7 +156,8 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 		Status         Status
 		SubAgent       bool
 		IdempotencyKey string
-	}{Live: caller.Live, Name: p.Name, Phone: p.Phone, Status: p.Status, SubAgent: p.SubAgent}}
+		Tier           Tier `json:",omitempty"`
+	}{Live: caller.Live, Name: p.Name, Phone: p.Phone, Status: p.Status, SubAgent: p.SubAgent, Tier: p.Tier}}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*T, error) {
 		var hash string
 		if pin != "" {
@@ -167,7 +174,7 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 			}
 			made, err := insert(tx, Holder{
 				ID: id, ServiceID: serviceID, Name: p.Name, Phone: p.Phone,
-				Status: p.Status, CreatedAt: api.At(tx.Now),
+				Status: p.Status, Tier: p.Tier, CreatedAt: api.At(tx.Now),
 			})
 			if errors.Is(err, storage.ErrExists) {
 				return nil, api.Invalid("phone_number", "Another account has this phone number. Use another number, or close that account first.")
@@ -214,6 +221,8 @@ type UpdateHolderParams struct {
 	// Status says whether the wallet or float may be used. A closed account stays closed, since
 	// another person may have its number by now.
 	Status *Status `json:"status,omitempty"`
+	// Tier is the holder's new tier; see [CreateHolderParams].
+	Tier *Tier `json:"tier,omitempty"`
 }
 
 // UpdateConsumer changes a consumer of the caller's mode. Only the operator may call it. With an
@@ -239,6 +248,11 @@ func update[T any](ctx context.Context, s *Service, caller api.Caller, id string
 			return nil, err
 		}
 	}
+	if p.Tier != nil {
+		if err := p.Tier.check(); err != nil {
+			return nil, err
+		}
+	}
 	op := engine.Operation{Name: noun + ".update", Params: struct {
 		ID string `json:"id"`
 		UpdateHolderParams
@@ -252,6 +266,9 @@ func update[T any](ctx context.Context, s *Service, caller api.Caller, id string
 			if err := holder(&o.Value).setStatus(*p.Status); err != nil {
 				return nil, err
 			}
+		}
+		if p.Tier != nil {
+			holder(&o.Value).Tier = *p.Tier
 		}
 		return &o.Value, in.Replace(tx, o)
 	})

@@ -34,6 +34,15 @@ func (*Internal) ConsumerExists(tx storage.ReadTx, live bool, id string) error {
 	return consumerExists(tx, live, id)
 }
 
+// Consumer returns one consumer of a mode, in any status. An unknown id is resource_missing.
+func (*Internal) Consumer(tx storage.ReadTx, live bool, id string) (*Consumer, error) {
+	o, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value, nil
+}
+
 // Payer finds the consumer whose wallet pays, or refuses with account_not_found. It also finds
 // frozen wallets: [Consumer.Usable] tells the payer the status after the PIN.
 func (*Internal) Payer(tx storage.ReadTx, live bool, ref WalletRef) (*Consumer, error) {

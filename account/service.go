@@ -1,16 +1,11 @@
-// Package account keeps the holders of money and the callers: merchants and their API keys,
-// consumers with wallets, cash agents with floats, a merchant's customers, service ids, PINs, and
-// all their balances.
+// Package account keeps merchants with their API keys and customers, consumers with wallets, cash
+// agents with floats, service ids, PINs, and all balances.
 //
-// It owns those records, and the reading and checking of the ledger. It books only what the
-// operator orders with [Service.Deposit] and [Service.Adjust]. The packages that move other money
-// post to the accounts named in internal/ledger, each in its own transaction.
+// It reads and checks the ledger, and books only what the operator orders with [Service.Deposit] and
+// [Service.Adjust]. The packages that move other money post to the ledger themselves.
 //
-// Calls that only the operator may make refuse a caller with a Merchant with permission_denied.
-//
-// Merchants, consumers, agents and service ids belong to the operator; live and test mode have
-// separate ones, except for merchants and their service ids. Only API keys and customers belong
-// to a merchant.
+// Merchants, consumers, agents and service ids belong to the operator, whose calls refuse a caller
+// with a Merchant with permission_denied. Live and test mode have separate ones, except for merchants.
 package account
 
 import (

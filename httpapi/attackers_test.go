@@ -112,7 +112,7 @@ func TestHostSpoofing(t *testing.T) {
 // What people write into any text comes out as that text: in JSON as it was, in
 // pages and e-mails as letters and never as markup, in tables as no formula.
 func TestInjection(t *testing.T) {
-	markup := regexp.MustCompile(`<(script|img src=x|svg|iframe|!--)|href="javascript`)
+	markup := regexp.MustCompile(`<(script|img src=x|svg onload|iframe|!--)|href="javascript`)
 	for _, evil := range []string{
 		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'><svg onload=alert(1)>`, `</title><script>1</script>`,
 		`</style><script>1</script>`, `javascript:alert(1)`, `{{.Offer}}{{printf "%s" .}}`, `${7*7}`, `<!--#exec cmd="ls"-->`,

@@ -50,6 +50,11 @@ func sendGHS(name, amount, want string) attack {
 	}
 }
 
+// sendPayment is a body for the route that asks a phone to pay.
+func sendPayment(name, body, want string) attack {
+	return attack{name, "POST /v1/payments", "Content-Type: application/json", body, want}
+}
+
 var attacks = []attack{
 	// Authentication. What is not one good key in one header is refused, and all that
 	// is refused is answered alike.
@@ -179,6 +184,20 @@ var attacks = []attack{
 	{"a body of 300 KiB", "POST /v1/qr_codes", "Content-Type: application/json", `{"name":"` + strings.Repeat("a", 300<<10) + `"}`, "413 body_too_large"},
 	{"a body that says it is 1 TiB", "POST /v1/qr_codes", "!Host: x\nAuthorization: Bearer KEY\nContent-Type: application/json\nContent-Length: 1099511627776", "", "413 body_too_large"},
 	{"a form of 1 MiB", "POST /pay/CODE", "Content-Type: application/x-www-form-urlencoded", "pin=" + strings.Repeat("1", 1<<20), "413"},
+
+	// Payments from phones.
+	sendPayment("a payment of half a pesewa", `{"amount":0.5,"phone_number":"0241234567"}`, "400 parameter_invalid amount"),
+	sendPayment("a payment of minus nothing", `{"amount":-0,"phone_number":"0241234567"}`, "400 parameter_invalid amount"),
+	sendPayment("a payment above the largest amount", `{"amount":100000000,"phone_number":"0241234567"}`, "400 parameter_invalid amount"),
+	sendPayment("a payment of 2^64+1", `{"amount":18446744073709551617,"phone_number":"0241234567"}`, "400 parameter_invalid amount"),
+	sendPayment("a payment with an exponent", `{"amount":1e2,"phone_number":"0241234567"}`, "400 parameter_invalid amount"),
+	sendPayment("a payment from SQL", `{"amount":1,"phone_number":"' OR '1'='1"}`, "400 invalid_phone_number phone_number"),
+	sendPayment("a payment from a phone abroad", `{"amount":1,"phone_number":"+442071234567"}`, "400 invalid_phone_number phone_number"),
+	sendPayment("a payment from a list of phones", `{"amount":1,"phone_number":["0241234567"]}`, "400 parameter_invalid phone_number"),
+	sendPayment("a payment that says it is completed, of nobody", `{"amount":1,"status":"completed","customer":"cus_0","phone_number":"0241234567"}`, "400 resource_missing customer"),
+	{"a code for a payment that is none", "POST /v1/payments/CODE/confirm", "Content-Type: application/json", `{"code":"123456"}`, "404 resource_missing"},
+	{"a code of 101 characters", "POST /v1/payments/CODE/confirm", "Content-Type: application/json", `{"code":"` + strings.Repeat("1", 101) + `"}`, "400 parameter_invalid code"},
+	{"a payment settled with a live key", "POST /v1/test_helpers/payments/CODE/settle", "!Host: x\nAuthorization: Bearer LIVE\nContent-Type: application/json", `{"outcome":"succeeded"}`, "403 permission_denied"},
 
 	// Secrets that are not there.
 	{"a page of an id that is none", "GET /pay/qr_0", "!Host: x", "", "404"},

@@ -39,9 +39,9 @@ func (r *reader) pay(button string, fields ...string) {
 }
 
 const (
-	amountLabel = "Amount in GHS"
+	amountLabel = "Amount in cedis"
 	walletLabel = "Wallet number or service ID"
-	pinLabel    = "PIN"
+	pinLabel    = "Wallet PIN"
 )
 
 // onlyFrom checks that no page asked anybody else for anything.
@@ -59,10 +59,10 @@ func TestPayPageInABrowser(t *testing.T) {
 
 	entered := newCode(t, s, `{"name":"Till 1","description":"Fresh juice and snacks, every day from seven"}`)
 	open(entered)
-	b.sees("open amount", "Adom Juice Bar", "Till 1", "Fresh juice", "Amount in GHS", "Wallet number", "PIN", "Test mode")
+	b.sees("open amount", "Adom Juice Bar", "Till 1", "Fresh juice", "Amount in cedis", "Wallet number", "Wallet PIN", "Test mode")
 	var background string
-	b.Ask(`getComputedStyle(document.querySelector("main")).borderRadius`, &background)
-	expect.Equal(t, background, "12px", "the style is not applied: border-radius")
+	b.Ask(`getComputedStyle(document.querySelector("#amount")).borderRadius`, &background)
+	expect.Equal(t, background, "8px", "the style is not applied: border-radius")
 	b.pay("Pay", amountLabel, "12.50", walletLabel, "0241000001", pinLabel, "9999")
 	b.sees("wrong PIN", "The PIN is wrong")
 	var amount, pin string
@@ -71,7 +71,7 @@ func TestPayPageInABrowser(t *testing.T) {
 	expect.True(t, amount == "12.50" && pin == "", "after a wrong PIN the form holds %q and PIN %q", amount, pin)
 	open(entered)
 	b.pay("Pay", amountLabel, "12.50", walletLabel, "0241000001", pinLabel, "1234")
-	b.sees("receipt", "Paid. Thank you.", "GHS 12.50", "024****001", "pay_")
+	b.sees("receipt", "Paid", "GH₵12.50", "024\u00a0••••\u00a0001", "Accra time", "pay_")
 	at := b.At()
 	if _, data := s.Do("GET", "/v1/payments/"+at[strings.LastIndex(at, "/")+1:], nil); field(t, data, "amount") != "1250" {
 		t.Errorf("payment: %s", data)
@@ -79,21 +79,21 @@ func TestPayPageInABrowser(t *testing.T) {
 
 	fixed := newCode(t, s, `{"type":"dynamic","amount":1250,"name":"Order 1001"}`)
 	open(fixed)
-	b.sees("fixed amount", "GHS 12.50", "Pay GHS 12.50")
-	b.pay("Pay GHS 12.50", walletLabel, "0241000001", pinLabel, "1234")
-	b.sees("fixed amount paid", "Paid. Thank you.")
+	b.sees("fixed amount", "GH₵12.50", "Pay GH₵\u00a012.50")
+	b.pay("Pay GH₵ 12.50", walletLabel, "0241000001", pinLabel, "1234")
+	b.sees("fixed amount paid", "A receipt was sent by SMS.")
 	open(fixed)
-	b.sees("used up", "as often as it may be")
+	b.sees("used up", "has been used", "ask Adom Juice Bar for a new code")
 
 	dear := newCode(t, s, `{"amount":99999999,"name":"A very long name of a very long thing that somebody sells without end"}`)
 	open(dear)
-	b.pay("Pay GHS 999,999.99", walletLabel, "0241000001", pinLabel, "1234")
-	b.sees("too little balance", "not enough money", "GHS 999,999.99")
+	b.pay("Pay GH₵ 999,999.99", walletLabel, "0241000001", pinLabel, "1234")
+	b.sees("too little balance", "not enough money", "GH₵999,999.99")
 
 	off := newCode(t, s, `{}`)
 	s.Do("POST", "/v1/qr_codes/"+off, `{"active":false}`)
 	open(off)
-	b.sees("inactive", "not active")
+	b.sees("inactive", "was withdrawn")
 
 	for range 5 {
 		s.Do("POST", "/v1/test_helpers/qr_codes/"+entered+"/pay", `{"account_id":"`+s.Consumer.ID+`","pin":"0000","amount":1}`)
@@ -123,18 +123,18 @@ func TestInvoicePageInABrowser(t *testing.T) {
 	}
 	id, address := create("10000")
 	b.Go(address)
-	b.sees("invoice open", "Adom Juice Bar", "INV-", "Akosua", "GHS 180.00", "Tax 20%", "30.00", "Download", "Pay GHS 180.00", "Test mode")
-	b.pay("Pay GHS 180.00", walletLabel, "0241000001", pinLabel, "9999")
+	b.sees("invoice open", "Adom Juice Bar", "INV-", "Akosua", "GH₵180.00", "Tax 20%", "30.00", "Download", "Pay GH₵\u00a0180.00", "Test mode")
+	b.pay("Pay GH₵ 180.00", walletLabel, "0241000001", pinLabel, "9999")
 	b.sees("invoice wrong PIN", "The PIN is wrong")
 	b.Go(address)
-	b.pay("Pay GHS 180.00", walletLabel, "0241000001", pinLabel, "1234")
-	b.sees("invoice paid", "Paid. Thank you.", "pay_")
+	b.pay("Pay GH₵ 180.00", walletLabel, "0241000001", pinLabel, "1234")
+	b.sees("invoice paid", "Paid", "Thank you.", "pay_")
 	if _, data := s.Do("GET", "/v1/invoices/"+id, nil); field(t, data, "status") != "paid" || field(t, data, "amount_paid") != "18000" {
 		t.Errorf("got %s", data)
 	}
 	_, dear := create("9000000")
 	b.Go(dear)
-	b.pay("Pay GHS 162,000.00", walletLabel, "0241000001", pinLabel, "1234")
+	b.pay("Pay GH₵ 162,000.00", walletLabel, "0241000001", pinLabel, "1234")
 	b.sees("invoice too little balance", "not enough money")
 	for action, text := range map[string]string{"void": "withdrawn", "mark_uncollectible": "can no longer be paid"} {
 		id, address := create("100")

@@ -51,7 +51,8 @@ func TestCanaries(t *testing.T) {
 		return errors.New("about " + fault)
 	})
 	otp := verifiedOTP(t, s)
-	canaries := []string{fault, s.PIN + "5", "Ama Mensah", "ama@example.com", "247654321", otp}
+	const voucher = "9393193" // a payer's code
+	canaries := []string{fault, voucher, s.PIN + "5", "Ama Mensah", "ama@example.com", "247654321", otp}
 	known := len(canaries)
 	send := func(number, destination string) {
 		t.Helper()
@@ -68,12 +69,30 @@ func TestCanaries(t *testing.T) {
 			s.Do("POST", path, `{"amount":1,"otp_code":"`+otp+`","destination":`+destination+`}`)
 		}
 	}
+	_, till := s.Do("POST", "/v1/qr_codes", `{"name":"Phones"}`)
+	// pay pays from a phone each way, and does all that can be done with the payment.
+	pay := func(number string) {
+		t.Helper()
+		bill, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+		for _, path := range []string{"/v1/payments", "/v1/test_helpers/qr_codes/" + field(t, till, "id") + "/pay", "/v1/invoices/" + bill + "/pay"} {
+			for _, amount := range []string{"5", "0"} {
+				_, data := s.Do("POST", path, `{"amount":`+amount+`,"phone_number":"`+number+`"}`)
+				drain(t, s)
+				id := field(t, data, "id")
+				for _, action := range []string{"cancel", "confirm"} {
+					s.Do("POST", "/v1/payments/"+id+"/"+action, `{"code":"`+voucher+`"}`)
+				}
+				s.Do("POST", "/v1/refunds", `{"payment":"`+id+`"}`)
+			}
+		}
+	}
 	// The digits in the middle are what must not be seen; the ends decide the fate.
 	mobile := func(middle, last string) {
 		send(middle+last, `{"type":"mobile_money","phone_number":"+233 24 `+middle+"-"+last+`"}`)
 		send("24"+middle+last, `{"type":"mobile_money","phone_number":"024`+middle+last+`"}`)
+		pay("+233 24 " + middle + "-" + last)
 	}
-	for _, last := range []string{"0001", "0901", "0902", "0903", "0905", "0906"} {
+	for _, last := range []string{"0001", "0901", "0902", "0903", "0905", "0906", "0907", "0908", "0910", "0911"} {
 		mobile("771", last)
 		send("88173"+last, `{"type":"bank_transfer","account_number":"99 88173`+last+`","bank_code":"300304"}`)
 		send("66173"+last, `{"type":"bank_transfer","account_number":"6617366173`+last+`","bank_code":"000000"}`)
@@ -106,7 +125,7 @@ func TestCanaries(t *testing.T) {
 			next = path + "&starting_after=" + field(t, data, "data.99.id")
 		}
 	}
-	for _, path := range []string{"/v1/payouts", "/v1/disbursements", "/v1/events", "/v1/balance/entries"} {
+	for _, path := range []string{"/v1/payouts", "/v1/disbursements", "/v1/payments", "/v1/refunds", "/v1/events", "/v1/balance/entries"} {
 		collect(path + "?limit=100")
 	}
 	// Times and addresses of the machine are any digits, those of a PIN too.
@@ -128,5 +147,5 @@ func TestCanaries(t *testing.T) {
 	if told := log.String(); strings.Count(told, "msg=work ") < 100 || strings.Count(told, "msg=request ") < 100 || !strings.Contains(told, "outcome=again") {
 		t.Error("the log tells of too little")
 	}
-	expect.True(t, len(seen) >= 6 && strings.Contains(strings.Join(seen, ""), "****"), "too little was looked at: %d texts", len(seen))
+	expect.True(t, len(seen) >= 8 && strings.Contains(strings.Join(seen, ""), "****"), "too little was looked at: %d texts", len(seen))
 }

@@ -1,24 +1,28 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
-	"strings"
+	"time"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
 )
 
 // invoicePage is the public page of an invoice, behind the secret in its address.
 type invoicePage struct {
 	invoices *invoice.Service
 	accounts *account.Service
+	payments *payment.Service
+	now      func(context.Context, api.Caller) (api.Time, error)
 	*pageLimiter
 }
 
 func newInvoicePage(svc *payments.Service, v *pageLimiter) *invoicePage {
-	return &invoicePage{svc.Invoices, svc.Accounts, v}
+	return &invoicePage{svc.Invoices, svc.Accounts, svc.Payments, svc.Now, v}
 }
 
 func (p *invoicePage) routes() []route {
@@ -33,16 +37,79 @@ func (p *invoicePage) routes() []route {
 
 // invoiceView is what the template sees.
 type invoiceView struct {
-	Hosted *invoice.Hosted
-	// Logo, Document and Notes are addresses relative to the page; Notes is followed by
+	pageView
+	Invoice     *invoice.Invoice
+	CreditNotes []invoice.CreditNote
+	// Action, Document and Notes are addresses relative to the page; Notes is followed by
 	// the id of a refund.
-	Logo, Document, Notes string
-	// Token makes a form that is posted twice pay once.
-	Token string
-	// Wallet is what was entered, shown again after a refusal.
-	Wallet string
-	// Problem is what went wrong, and Field the input it is about.
-	Problem, Field string
+	Action, Document, Notes string
+	// State is the badge of an invoice that is not open, and Explain what it means.
+	State, StateClass, Explain string
+	// Due says when the invoice is due, and Overdue that this is over.
+	Due     string
+	Overdue bool
+	Open    bool
+	Facts   []fact
+	Sums    []invoice.Sum
+	Form    waysView
+}
+
+func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysView) invoiceView {
+	is := &h.Invoice
+	v := invoiceView{
+		pageView: pageView{
+			Title: "Invoice " + is.Number, Test: !is.Livemode,
+			Merchant: newMerchantView(&h.Merchant, token+"/logo", "Invoice "+is.Number),
+		},
+		Invoice: is, CreditNotes: h.CreditNotes, Action: token, Document: token + "/pdf", Notes: token + "/credit_notes/",
+		Open: is.Status == invoice.Open, Form: form, Sums: shownSums(is),
+	}
+	v.Form.Due = is.AmountDue
+	switch is.Status {
+	case invoice.Paid:
+		v.State, v.StateClass, v.Explain = "Paid", "good", "Thank you."
+		if is.PaidAt != nil {
+			v.Due = is.PaidAt.Format(longDay)
+		}
+	case invoice.Void:
+		v.State, v.StateClass, v.Explain = "Withdrawn", "neutral", "This invoice was withdrawn. There is nothing to pay."
+	case invoice.Uncollectible:
+		v.State, v.StateClass, v.Explain = "Closed", "wait", "This invoice can no longer be paid here. Please ask "+h.Merchant.Name+"."
+	default:
+		v.Due = "To pay"
+		if is.DueDate != nil && is.AmountDue > 0 {
+			v.Due, v.Overdue = dueText(is.DueDate.Time, now)
+		}
+	}
+	add := func(name string, text *string) {
+		if text != nil && *text != "" {
+			v.Facts = append(v.Facts, fact{Name: name, Text: *text})
+		}
+	}
+	add("For", is.Name)
+	add("Date", new(is.InvoiceDate.Format(longDay)))
+	if is.Status != invoice.Open && is.DueDate != nil {
+		add("Due", new(is.DueDate.Format(longDay)))
+	}
+	add("About", is.Description)
+	if is.Payment != nil {
+		v.Facts = append(v.Facts, fact{Name: "Payment", ID: *is.Payment})
+	}
+	return v
+}
+
+// shownSums are the totals, of which the total alone is bold. What is due stands at the top of the
+// page, and is left out where it repeats the total or is nothing.
+func shownSums(is *invoice.Invoice) []invoice.Sum {
+	var shown []invoice.Sum
+	for _, s := range is.Sums() {
+		if s.Name == "Amount due" && (s.Amount == is.Total || s.Amount == 0) {
+			continue
+		}
+		s.Bold = s.Name == "Total"
+		shown = append(shown, s)
+	}
+	return shown
 }
 
 // open finds the invoice, and bounds how often one client address guesses at secrets and PINs.
@@ -56,15 +123,18 @@ func (p *invoicePage) show(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.render(http.StatusOK, r, h, invoiceView{Token: newFormToken()})
+	return p.render(http.StatusOK, r, h, waysView{Token: newFormToken(), Wallets: r.URL.Query().Get("method") == methodWallet})
 }
 
-func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, v invoiceView) (any, error) {
-	v.Hosted, v.Document, v.Notes = h, r.id()+"/pdf", r.id()+"/credit_notes/"
-	if h.Merchant.HasLogo {
-		v.Logo = r.id() + "/logo"
+func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, form waysView) (*response, error) {
+	now, err := p.now(r.Context(), h.Caller)
+	if err != nil {
+		return nil, err
 	}
-	return renderPage(status, "invoice", v)
+	if form.Phones = p.payments.TakesPhones(h.Invoice.Livemode); !form.Phones {
+		form.Wallets = true
+	}
+	return renderPage(status, "invoice", newInvoiceView(h, r.id(), now.Time, form))
 }
 
 // pay takes the form.
@@ -77,15 +147,25 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := invoiceView{Token: formToken(form.Get("token")), Wallet: strings.TrimSpace(form.Get("wallet"))}
+	v := newWaysView(form)
 	caller := h.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
-	params := invoice.PayFromWalletParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
-	if params.Wallet == (account.WalletRef{}) && h.Invoice.AmountDue > 0 {
+	// The page shows that it is paid, and can be loaded again without paying.
+	location := r.id()
+	switch due := h.Invoice.AmountDue > 0; {
+	case due && !v.Wallets:
+		err = p.payByPhone(r, func() error {
+			started, err := p.invoices.StartPayment(r.Context(), caller, h.Invoice.ID, payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network})
+			if err == nil && started != nil { // nil if nothing is due any more
+				location, err = paymentAddress(r, p.payments, h.Caller, started)
+			}
+			return err
+		})
+	case due && v.Wallet == "":
 		err = api.Missing("wallet")
-	} else {
+	default:
 		err = p.payWithPIN(r, func(from string) error {
-			params.From = from
+			params := invoice.PayFromWalletParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin"), From: from}
 			_, err := p.invoices.PayFromWallet(r.Context(), caller, h.Invoice.ID, params)
 			return err
 		})
@@ -94,22 +174,19 @@ func (p *invoicePage) pay(r *request) (any, error) {
 		return nil, err
 	}
 	if err == nil {
-		// The page shows that it is paid, and can be loaded again without paying.
-		return &response{status: http.StatusSeeOther, header: map[string]string{"Location": r.id()}}, nil
+		return seeOther(location), nil
 	}
 	e := asAPIError(err)
 	if e == nil {
 		return nil, err
 	}
-	v.Problem, v.Field = pageProblem(e)
+	v.refuse(e)
 	// What became of the invoice meanwhile is shown with it.
 	if h, err = p.invoices.Hosted(r.Context(), r.id()); err != nil {
 		return nil, err
 	}
-	if e.Code == api.IdempotencyKeyReused {
-		v.Token = newFormToken()
-	}
-	return p.render(statusOf(e), r, h, v)
+	answer, err := p.render(statusOf(e), r, h, v)
+	return withPromptWait(answer, err, e)
 }
 
 func (p *invoicePage) document(r *request) (any, error) {
@@ -142,9 +219,8 @@ func (p *invoicePage) logo(r *request) (any, error) {
 
 // errorPage is the page for everything that the invoice cannot show.
 func (p *invoicePage) errorPage(_ *request, status int, e *api.Error) (any, error) {
-	v := payView{Problem: e.Message}
 	if status == http.StatusNotFound {
-		v.Problem = "There is no invoice here. Check the address, or ask who sent it to you."
+		return problemPage(status, "There is no invoice here. Check the address, or ask who sent it to you.")
 	}
-	return renderPage(status, "problem", v)
+	return problemPage(status, e.Message)
 }

@@ -35,13 +35,15 @@ func TestLiveModeWithoutProviders(t *testing.T) {
 		{"/v1/otp/request", `{"purpose":"PAYOUT"}`, 503, "service_unavailable"},
 		{"/v1/invoices/" + owed + "/send", `{}`, 503, "service_unavailable"},
 		{"/v1/invoices/" + owed + "/pay", `{}`, 402, "payment_failed"},
+		{"/v1/invoices/" + owed + "/pay", `{"phone_number":"0241234567"}`, 402, "payment_failed"},
+		{"/v1/payments", `{"amount":5,"phone_number":"0241234567"}`, 503, "service_unavailable"},
 	} {
 		response, data := live.Do("POST", call.path, call.body)
 		if response.StatusCode != call.status || field(t, data, "error.code") != call.code {
 			t.Errorf("%s with %s: %d %s", call.path, call.body, response.StatusCode, data)
 		}
 	}
-	for _, path := range []string{"/v1/payouts", "/v1/disbursements"} {
+	for _, path := range []string{"/v1/payouts", "/v1/disbursements", "/v1/payments", "/v1/events?type=payment.created"} {
 		if _, data := live.Do("GET", path, nil); field(t, data, "data.0") != "" {
 			t.Errorf("%s: kept %s", path, data)
 		}

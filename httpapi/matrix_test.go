@@ -33,6 +33,9 @@ var matrixBodies = map[string]string{
 	"POST /v1/test_helpers/payouts/{id}/settle":       `{"outcome":"failed"}`,
 	"POST /v1/test_helpers/disbursements/{id}/settle": `{"outcome":"failed"}`,
 	"POST /v1/test_helpers/refunds/{id}/settle":       `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/payments/{id}/settle":      `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/invoices/{id}/pay":         `{"phone_number":"0241234567"}`,
+	"POST /v1/payments/{id}/confirm":                  `{"code":"123456"}`,
 	"POST /v1/customers/{id}":                         `{"name":"mine"}`,
 }
 
@@ -75,6 +78,7 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	do("POST", "/v1/invoices/"+open+"/send", ``)
 	do("POST", "/v1/disbursements", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+verifiedOTP(t, s)+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
+	do("POST", "/v1/payments", `{"amount":1,"phone_number":"0241230903"}`)
 	do("POST", "/v1/disbursements/batch", `{"rows":[{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"}}]}`)
 	must.Do(t, s.Drain(t.Context()))
 }

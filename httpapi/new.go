@@ -33,6 +33,7 @@ func New(svc *payments.Service, config Config) http.Handler {
 	v := newPageLimiter(config)
 	routes = append(routes, newPayPage(svc, v).routes()...)
 	routes = append(routes, newInvoicePage(svc, v).routes()...)
+	routes = append(routes, newPaymentPage(svc, v).routes()...)
 	if config.TestHelpers && svc.Sandbox() {
 		routes = append(routes, testHelperRoutes(svc)...)
 	}

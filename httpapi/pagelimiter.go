@@ -27,18 +27,32 @@ const (
 	failedPINIntervalAllPages = 10 * time.Second
 )
 
+// The limits on requests to phones by one client address: on one page 30 at once, then one every
+// 20 seconds; on all pages together 300 at once, then one every two seconds. Package payment limits
+// the requests to each phone. These limits slow a client that asks many phones. They leave room for
+// a till whose customers share the address of its network.
+const (
+	maxPrompts             = 30
+	promptInterval         = 20 * time.Second
+	maxPromptsAllPages     = 300
+	promptIntervalAllPages = 2 * time.Second
+)
+
 // pageLimiter bounds the payments that one client may try. All hosted pages share one.
 type pageLimiter struct {
 	limiter *limiter
 	// failedPINs counts by address and page, failedPINsAllPages by address.
 	failedPINs, failedPINsAllPages *limiter
-	clientIP                       func(*http.Request) string
+	// prompts and promptsAllPages count requests to phones alike.
+	prompts, promptsAllPages *limiter
+	clientIP                 func(*http.Request) string
 }
 
 func newPageLimiter(config Config) *pageLimiter {
 	return &pageLimiter{
 		limiter:    newLimiter(payLimit),
 		failedPINs: newTokenLimiter(rate.Every(failedPINInterval), maxFailedPINs), failedPINsAllPages: newTokenLimiter(rate.Every(failedPINIntervalAllPages), maxFailedPINsAllPages),
+		prompts: newTokenLimiter(rate.Every(promptInterval), maxPrompts), promptsAllPages: newTokenLimiter(rate.Every(promptIntervalAllPages), maxPromptsAllPages),
 		clientIP: config.clientIP(),
 	}
 }
@@ -57,6 +71,15 @@ func (v *pageLimiter) checkRate(r *request, lookupErr error) error {
 	return lookupErr
 }
 
+// checkPageRate is checkRate for pages that payers load again and again: each page has a limit of
+// its own, so that many payers behind one address do not use up that of the address.
+func (v *pageLimiter) checkPageRate(r *request, lookupErr error) error {
+	if lookupErr != nil {
+		return v.checkRate(r, lookupErr)
+	}
+	return v.limiter.take(storage.Scope{Merchant: r.URL.Path + " " + v.clientIP(r.Request)}, time.Now())
+}
+
 // payWithPIN runs a payment that a payer confirms with a PIN on the page of r. It refuses the
 // client after too many failed PINs, on this page or on all pages. Only failed PINs count,
 // after they fail, so payers behind one address do not block each other. Concurrent
@@ -65,18 +88,66 @@ func (v *pageLimiter) checkRate(r *request, lookupErr error) error {
 // pay receives the client's address for account's own limits. It is never empty, because
 // empty stands for a client of the host's. For IPv6 it is the network of 48 bits.
 func (v *pageLimiter) payWithPIN(r *request, pay func(from string) error) error {
-	from := "page " + clientNetwork(v.clientIP(r.Request), 48)
-	address := storage.Scope{Merchant: from}
-	page := storage.Scope{Merchant: r.URL.Path + " " + from}
+	from, page, address := v.counted(r)
+	if err := v.checkFailedPINs(page, address); err != nil {
+		return err
+	}
+	err := pay(from)
+	if isFailedPIN(err) {
+		v.countFailedPIN(page, address)
+	}
+	return err
+}
+
+// counted returns the client's network, and what is counted of it: on the page of r, and on all
+// pages.
+func (v *pageLimiter) counted(r *request) (from string, page, address storage.Scope) {
+	from = "page " + clientNetwork(v.clientIP(r.Request), 48)
+	return from, storage.Scope{Merchant: r.URL.Path + " " + from}, storage.Scope{Merchant: from}
+}
+
+func (v *pageLimiter) checkFailedPINs(page, address storage.Scope) error {
 	now := time.Now()
 	if wait := max(v.failedPINs.wait(page, now), v.failedPINsAllPages.wait(address, now)); wait > 0 {
 		return rateLimitError(wait, "There were too many failed entries from this connection. Try again later.")
 	}
-	err := pay(from)
-	if isFailedPIN(err) {
+	return nil
+}
+
+func (v *pageLimiter) countFailedPIN(page, address storage.Scope) {
+	now := time.Now()
+	v.failedPINs.charge(page, now)
+	v.failedPINsAllPages.charge(address, now)
+}
+
+// confirmWithCode passes on a code that the payer of the page of r has entered. A wrong one counts
+// as a failed PIN.
+func (v *pageLimiter) confirmWithCode(r *request, confirm func() (wrong bool, err error)) error {
+	_, page, address := v.counted(r)
+	if err := v.checkFailedPINs(page, address); err != nil {
+		return err
+	}
+	wrong, err := confirm()
+	if wrong {
+		v.countFailedPIN(page, address)
+	}
+	return err
+}
+
+// payByPhone runs a payment that asks a phone for its approval. It refuses the client after too
+// many requests to phones, on the page of r or on all pages. A refused payment asks no phone, and
+// does not count.
+func (v *pageLimiter) payByPhone(r *request, start func() error) error {
+	_, page, address := v.counted(r)
+	now := time.Now()
+	if wait := max(v.prompts.wait(page, now), v.promptsAllPages.wait(address, now)); wait > 0 {
+		return rateLimitError(wait, "Too many phones were asked from this connection. Try again later, or pay from a wallet.")
+	}
+	err := start()
+	if err == nil {
 		now = time.Now()
-		v.failedPINs.charge(page, now)
-		v.failedPINsAllPages.charge(address, now)
+		v.prompts.charge(page, now)
+		v.promptsAllPages.charge(address, now)
 	}
 	return err
 }

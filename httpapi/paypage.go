@@ -1,53 +1,17 @@
 package httpapi
 
 import (
-	"bytes"
-	"context"
-	"crypto/sha256"
-	"embed"
-	"encoding/base64"
-	"errors"
-	"fmt"
-	"html/template"
 	"net/http"
-	"net/url"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
-)
-
-var (
-	//go:embed pages/style.css
-	pageStyle string
-	//go:embed pages/pay.html pages/invoice.html
-	pageTemplates embed.FS
-
-	pages = template.Must(template.New("pages").Funcs(template.FuncMap{
-		"ghs":   func(pesewas int64) string { return money.Text(pesewas) },
-		"style": func() template.CSS { return template.CSS(pageStyle) },
-	}).ParseFS(pageTemplates, "pages/*.html"))
-
-	// pagePolicy allows a page its one style sheet, pictures and a form of its own
-	// origin, and nothing else: no script, no frame around it.
-	pagePolicy = func() string {
-		sum := sha256.Sum256([]byte(pageStyle))
-		return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-	}()
-)
-
-const (
-	// maxForm is the longest form that is read, in bytes.
-	maxForm = 16 << 10
-	// formTimeout is how long a form may take to arrive. A browser sends it in a packet or two.
-	formTimeout = 5 * time.Second
 )
 
 // payPage is the public page that a merchant's QR code points to.
@@ -71,19 +35,12 @@ func (p *payPage) routes() []route {
 	}
 }
 
-// payView is what the templates see.
-type payView struct {
-	Offer *qrcode.Hosted
-	// Logo is the address of the merchant's logo, relative to the page; "" for
-	// none.
-	Logo string
-	// Token makes a form that is posted twice pay once.
-	Token string
-	// Amount and Wallet are what was entered, shown again after a refusal.
-	Amount, Wallet string
-	// Problem is what went wrong, and Field the input it is about.
-	Problem, Field string
-	Payment        *payment.Payment
+// qrView is what the template of the page sees.
+type qrView struct {
+	pageView
+	// Action is the address to which the form is posted.
+	Action string
+	Form   waysView
 }
 
 // show is the page, and, with .png at the end of the path, the picture of the
@@ -104,18 +61,49 @@ func (p *payPage) show(r *request) (any, error) {
 		answer.setHeader("Cache-Control", "public, max-age=300")
 		return answer, nil
 	}
-	return p.form(http.StatusOK, offer, payView{Token: newFormToken()})
+	// The page of a payment that failed leads here with the amount and the other way to pay.
+	query := r.URL.Query()
+	return p.form(http.StatusOK, offer, waysView{
+		Token: newFormToken(), Amount: query.Get("amount"), Wallets: query.Get("method") == methodWallet,
+	})
 }
 
 // form renders the page of a code that is open, or says why it cannot be paid.
-func (p *payPage) form(status int, offer *qrcode.Hosted, v payView) (any, error) {
-	v.Offer = offer
-	v.Logo = logoPath(offer, offer.Code.ID+"/logo")
+func (p *payPage) form(status int, offer *qrcode.Hosted, form waysView) (*response, error) {
+	code := &offer.Code
+	m := newMerchantView(&offer.Merchant, code.ID+"/logo", code.Name, code.Description)
 	if offer.Refusal != nil {
-		v.Problem = offer.Refusal.Message
-		return renderPage(status, "closed", v)
+		return renderPage(status, "outcome", closedView(offer, m))
 	}
-	return renderPage(status, "form", v)
+	if form.Phones = p.payments.TakesPhones(code.Livemode); !form.Phones {
+		form.Wallets = true
+	}
+	if form.AskAmount = code.Amount == nil; !form.AskAmount {
+		form.Due = *code.Amount
+	}
+	return renderPage(status, "qr", qrView{
+		pageView: pageView{Title: "Pay " + m.Name, Test: !code.Livemode, Merchant: m}, Action: code.ID, Form: form,
+	})
+}
+
+// closedView says why a code cannot be paid, and what to ask the merchant for.
+func closedView(offer *qrcode.Hosted, m *merchantView) outcomeView {
+	v := outcomeView{
+		pageView: pageView{Title: m.Name, Test: !offer.Code.Livemode, Merchant: m}, Questions: true, Icon: stopIcon,
+		Heading: "This code cannot be paid", Text: offer.Refusal.Message,
+	}
+	switch offer.Refusal.Code {
+	case api.QRLimitReached:
+		v.Icon, v.Heading = checkIcon, "This code has been used"
+		v.Text = "It was paid as often as it may be. If you still have something to pay, ask " + m.Name + " for a new code."
+	case api.QRExpired:
+		v.Icon, v.Heading = clockIcon, "This code has expired"
+		v.Text = "Nothing was taken. To pay, ask " + m.Name + " for a new code."
+	case api.QRInactive:
+		v.Heading = "This code was withdrawn"
+		v.Text = "It is not active, and nothing was taken. To pay, ask " + m.Name + " for the code that is in use now."
+	}
+	return v
 }
 
 // pay takes the form.
@@ -128,51 +116,91 @@ func (p *payPage) pay(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := payView{Token: formToken(form.Get("token")), Amount: form.Get("amount"), Wallet: strings.TrimSpace(form.Get("wallet"))}
+	v := newWaysView(form)
 	caller := offer.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
-	params := qrcode.PayParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
-	if params.Wallet == (account.WalletRef{}) {
-		return p.formError(offer, v, api.Missing("wallet"))
-	}
+	var params qrcode.PayParams
 	if offer.Code.Amount == nil {
 		if params.Amount, err = enteredAmount(v.Amount); err != nil {
 			return p.formError(offer, v, err)
 		}
 	}
-	var paid *payment.Payment
-	err = p.payWithPIN(r, func(from string) error {
-		params.From = from
-		paid, err = p.codes.Pay(r.Context(), caller, offer.Code.ID, params)
+	location := ""
+	pay := func() error {
+		paid, err := p.codes.Pay(r.Context(), caller, offer.Code.ID, params)
+		switch {
+		case err != nil:
+			return err
+		case v.Wallets:
+			location = offer.Code.ID + "/receipt/" + paid.ID
+			return nil
+		}
+		location, err = paymentAddress(r, p.payments, offer.Caller, paid)
 		return err
-	})
+	}
+	if v.Wallets {
+		params.Wallet, params.PIN = wallet(v.Wallet), form.Get("pin")
+		if params.Wallet == (account.WalletRef{}) {
+			return p.formError(offer, v, api.Missing("wallet"))
+		}
+		err = p.payWithPIN(r, func(from string) error {
+			params.From = from
+			return pay()
+		})
+	} else {
+		if v.Phone == "" {
+			return p.formError(offer, v, api.Missing("phone_number"))
+		}
+		params.MobileMoney = payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network}
+		err = p.payByPhone(r, pay)
+	}
 	if api.CodeOf(err) == api.RateLimited {
 		return nil, err
 	}
 	if err != nil {
 		return p.formError(offer, v, err)
 	}
-	return &response{
-		status: http.StatusSeeOther,
-		header: map[string]string{"Location": offer.Code.ID + "/receipt/" + paid.ID},
-	}, nil
+	return seeOther(location), nil
 }
 
 // formError shows the form again with what went wrong. What is no refusal is left
 // to the router.
-func (p *payPage) formError(offer *qrcode.Hosted, v payView, err error) (any, error) {
+func (p *payPage) formError(offer *qrcode.Hosted, v waysView, err error) (any, error) {
 	e := asAPIError(err)
 	if e == nil {
 		return nil, err
 	}
-	v.Problem, v.Field = pageProblem(e)
+	v.refuse(e)
 	switch e.Code {
 	case api.QRInactive, api.QRExpired, api.QRLimitReached:
 		offer.Refusal = e
-	case api.IdempotencyKeyReused:
+	}
+	answer, err := p.form(statusOf(e), offer, v)
+	return withPromptWait(answer, err, e)
+}
+
+// withPromptWait says with a form when the phone may be asked again. The form of a locked PIN
+// says no time, because it would tell who has a wallet.
+func withPromptWait(answer *response, err error, e *api.Error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	if e.Code == api.TooManyPrompts {
+		answer.setHeader("Retry-After", strconv.FormatInt(retryAfter(e, answer.status), 10))
+	}
+	return answer, nil
+}
+
+// refuse says in the form what went wrong.
+func (v *waysView) refuse(e *api.Error) {
+	v.Problem, v.Field = pageProblem(e)
+	if e.Code == api.InvalidPhoneNumber && !v.Wallets {
+		v.Problem, v.Field = phoneProblem(v.Phone)
+	}
+	v.findNetwork()
+	if e.Code == api.IdempotencyKeyReused {
 		v.Token = newFormToken()
 	}
-	return p.form(statusOf(e), offer, v)
 }
 
 // pageProblem says what went wrong as the payer reads it, and the input it is
@@ -180,26 +208,72 @@ func (p *payPage) formError(offer *qrcode.Hosted, v payView, err error) (any, er
 func pageProblem(e *api.Error) (problem, field string) {
 	switch e.Code {
 	case api.ParameterMissing:
-		return map[string]string{
+		text, known := map[string]string{
 			"wallet": "Enter your wallet number.", "pin": "Enter your PIN.", "amount": "Enter the amount.",
-		}[e.Param], e.Param
+			"phone_number": "Enter your mobile money number, like 024 123 4567.", "code": "Enter the code that you got.",
+		}[e.Param]
+		if known {
+			return text, e.Param
+		}
 	case api.AmountRequired:
 		return "Enter the amount.", e.Param
 	case api.PINInvalid, api.PINLocked:
 		// One text for both, and for a number without a wallet: a stranger learns nothing
 		// about who has one.
 		return "The PIN is wrong or locked. Check the number and the PIN. After too many wrong entries a PIN is locked for a while; its holder is told by SMS.", "pin"
-	case api.AccountNotFound, api.InvalidPhoneNumber:
+	case api.InvalidPhoneNumber:
+		return "There is no open wallet with this number. Check it and try again.", "wallet"
+	case api.AccountNotFound:
 		return "There is no open wallet with this number. Check it and try again.", "wallet"
 	case api.InsufficientBalance:
-		return "There is not enough money in your wallet for this payment.", e.Param
+		return "There is not enough money in your wallet for this payment.", "wallet"
 	case api.IdempotencyKeyReused:
-		return "This form was used for another payment already. Check your messages before you pay again.", e.Param
+		return "This form was used for another payment already. Check your messages before you pay again.", ""
+	case api.PaymentInProgress, api.InvoicePaymentInProgress:
+		return "Another payment of this is waiting for its approval. Finish it on the phone, or try again in ten minutes.", ""
+	case api.TooManyPrompts:
+		return "This phone was asked to approve payments too often. Try again later, or use another number or a wallet.", "phone_number"
+	case api.PaymentNotCancellable:
+		return "The request is on the phone already. Decline it there, or leave it: it runs out by itself.", ""
+	case api.ParameterInvalid:
+		if e.Param == "provider" {
+			return "Choose one of these networks.", e.Param
+		}
 	}
-	return e.Message, e.Param
+	return e.Message, shownField(e.Param)
 }
 
-// receipt is the page after a payment.
+// phoneProblem says what is wrong with a mobile money number, and the input it is about.
+func phoneProblem(entered string) (problem, field string) {
+	if _, err := phone.Parse(entered); err == nil {
+		return "The number does not tell its network. Choose the network, or check the number.", "provider"
+	}
+	digits := 0
+	for _, r := range entered {
+		if r >= '0' && r <= '9' {
+			digits++
+		}
+	}
+	const example = "A mobile number has ten digits, like 024 123 4567."
+	switch {
+	case digits < 10:
+		return "This number is too short. " + example, "phone_number"
+	case digits > 10 && !strings.Contains(entered, "233"):
+		return "This number is too long. " + example, "phone_number"
+	}
+	return "This is not a mobile number of Ghana. " + example, "phone_number"
+}
+
+// shownField is a parameter that has a field on the form, or "".
+func shownField(param string) string {
+	switch param {
+	case "amount", "wallet", "pin", "phone_number", "provider":
+		return param
+	}
+	return ""
+}
+
+// receipt is the page after a payment from a wallet.
 func (p *payPage) receipt(r *request) (any, error) {
 	offer, err := p.codes.Hosted(r.Context(), r.id())
 	if err != nil {
@@ -209,10 +283,35 @@ func (p *payPage) receipt(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if paid.QRCode == nil || *paid.QRCode != offer.Code.ID {
+	if paid.QRCode == nil || *paid.QRCode != offer.Code.ID || paid.Status != payment.Completed {
 		return nil, api.NoSuch("payment")
 	}
-	return renderPage(http.StatusOK, "receipt", payView{Offer: offer, Payment: paid, Logo: logoPath(offer, "../logo")})
+	m := newMerchantView(&offer.Merchant, "../logo", offer.Merchant.Address)
+	return renderPage(http.StatusOK, "outcome", receiptView(m, paid, offer.Code.Name))
+}
+
+// receiptView is the receipt of a completed payment.
+func receiptView(m *merchantView, paid *payment.Payment, paidFor string) outcomeView {
+	v := outcomeView{
+		pageView: pageView{Title: "Paid to " + m.Name, Test: !paid.Livemode, Merchant: m},
+		Icon:     checkIcon, Heading: "Paid", Amount: paid.Amount, Note: "A receipt was sent by SMS. You can close this page.",
+	}
+	at := paid.CreatedAt.Time
+	if paid.CompletedAt != nil {
+		at = paid.CompletedAt.Time
+	}
+	v.Facts = []fact{paidWith("Paid with", paid), timeFact(at)}
+	if paidFor != "" {
+		v.Facts = append(v.Facts, fact{Name: "For", Text: paidFor})
+	}
+	if paid.Reference != "" && paid.Reference != paidFor {
+		v.Facts = append(v.Facts, fact{Name: "Reference", Text: paid.Reference})
+	}
+	v.Facts = append(v.Facts, fact{Name: "Payment", ID: paid.ID})
+	if paid.AmountRefunded > 0 {
+		v.Text = "GH₵" + noBreak + money.Text(paid.AmountRefunded) + " of it was given back, or is on its way back."
+	}
+	return v
 }
 
 func (p *payPage) logo(r *request) (any, error) {
@@ -223,98 +322,10 @@ func (p *payPage) logo(r *request) (any, error) {
 	return merchantLogo(r, p.accounts, offer.Merchant.ID)
 }
 
-// merchantLogo answers with a merchant's logo, which pages show.
-func merchantLogo(r *request, accounts *account.Service, merchant string) (any, error) {
-	logo, err := accounts.GetLogo(r.Context(), api.Caller{}, merchant)
-	if err != nil {
-		return nil, err
-	}
-	answer := newResponse(logo.Type, logo.Data)
-	answer.setHeader("Cache-Control", "public, max-age=300")
-	return answer, nil
-}
-
 // errorPage is the page for everything that the form cannot show.
 func (p *payPage) errorPage(_ *request, status int, e *api.Error) (any, error) {
-	v := payView{Problem: e.Message}
 	if status == http.StatusNotFound {
-		v.Problem = "There is nothing to pay here. The QR code may have been withdrawn; ask for a new one."
+		return problemPage(status, "There is nothing to pay here. The QR code may have been withdrawn; ask for a new one.")
 	}
-	return renderPage(status, "problem", v)
-}
-
-// renderPage renders a template with the headers that every hosted page has.
-func renderPage(status int, name string, v any) (any, error) {
-	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, v); err != nil {
-		return nil, fmt.Errorf("httpapi: render page: %w", err)
-	}
-	answer := newResponse("text/html; charset=utf-8", b.Bytes())
-	answer.status = status
-	answer.setHeader("Content-Security-Policy", pagePolicy)
-	answer.setHeader("X-Frame-Options", "DENY")
-	answer.setHeader("Referrer-Policy", "no-referrer")
-	return answer, nil
-}
-
-// form reads a form that a browser posts.
-func (r *request) form() (url.Values, error) {
-	r.Body = http.MaxBytesReader(r.writer, r.Body, maxForm)
-	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
-	defer cancel()
-	stop := interruptRead(ctx, r.writer)
-	err := r.ParseForm()
-	stop()
-	var exceeded *http.MaxBytesError
-	switch {
-	case errors.As(err, &exceeded):
-		return nil, api.Errorf(api.BodyTooLarge, "", "The form is longer than %d bytes.", maxForm)
-	case errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.Is(r.Context().Err(), context.DeadlineExceeded):
-		// The server ends the request's context, too, when it was cut off.
-		return nil, api.Invalid("", "The form took too long to arrive. Go back and try again.")
-	case err != nil && r.Context().Err() != nil:
-		return nil, r.Context().Err()
-	case err != nil:
-		return nil, api.Invalid("", "The form could not be read. Go back and try again.")
-	}
-	return r.PostForm, nil
-}
-
-// wallet tells a service id from a phone number.
-func wallet(entered string) account.WalletRef {
-	if strings.HasPrefix(strings.ToUpper(entered), "SVC") {
-		return account.WalletRef{ServiceID: strings.ToUpper(entered)}
-	}
-	return account.WalletRef{Phone: entered}
-}
-
-// enteredAmount reads an amount of a form in pesewas.
-func enteredAmount(text string) (*int64, error) {
-	ghs, err := money.ParseInput(text)
-	if err == nil && ghs == nil {
-		return nil, nil // the service refuses a missing amount
-	}
-	if err == nil {
-		var n int64
-		if n, err = check.Amount("amount", *ghs); err == nil {
-			return &n, nil
-		}
-	}
-	return nil, api.Invalid("amount", "Enter the amount in cedis, such as 12.50, up to %s.", money.Text(money.Max))
-}
-
-func logoPath(offer *qrcode.Hosted, path string) string {
-	if !offer.Merchant.HasLogo {
-		return ""
-	}
-	return path
-}
-
-// asAPIError returns the refusal in an error, or nil.
-func asAPIError(err error) *api.Error {
-	var e *api.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return nil
+	return problemPage(status, e.Message)
 }

@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,12 +41,14 @@ func holds(t *testing.T, what, page string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(page, text) {
-			t.Errorf("%s lacks %q:\n%s", what, text, page[strings.Index(page, "<main>"):])
+			t.Errorf("%s lacks %q:\n%s", what, text, page[max(0, strings.Index(page, "<main")):])
 		}
 	}
 }
 
 var tokenInput = regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`)
+
+var styleBlock = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
 
 func TestPayPage(t *testing.T) {
 	s := paymentstest.New(t)
@@ -66,6 +70,10 @@ func TestPayPage(t *testing.T) {
 	for _, part := range []string{"default-src 'none'", "style-src 'sha256-", "img-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
 		expect.True(t, strings.Contains(policy, part), "policy %q lacks %q", policy, part)
 	}
+	style := styleBlock.FindAllStringSubmatch(page, -1)
+	must.True(t, len(style) == 1, "%d style blocks", len(style))
+	sum := sha256.Sum256([]byte(style[0][1]))
+	expect.True(t, strings.Contains(policy, "style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'"), "the policy %q does not allow the page's own styles", policy)
 	if response.StatusCode != 200 || strings.Contains(page, "<script") || strings.Contains(page, "://") {
 		t.Errorf("status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
 	}
@@ -123,7 +131,7 @@ func TestPayPage(t *testing.T) {
 	expect.Equal(t, balance.Available.String(), "1012.5", "the merchant has")
 	paid := receipts[0][strings.LastIndex(receipts[0], "/")+1:]
 	_, receipt := browse(t, "GET", s.Server.URL+"/pay/"+receipts[0], nil)
-	holds(t, "the receipt", receipt, paid, "GHS 12.50", "024****001", `role="status"`, `src="../logo"`)
+	holds(t, "the receipt", receipt, paid, "<h1>Paid</h1>", "GH₵</span>12.50", "024\u00a0••••\u00a0001", `role="status"`, `src="../logo"`)
 
 	other := newCode(t, s, `{}`)
 	for _, path := range []string{"/pay/" + other + "/receipt/" + paid, "/pay/qr_unknown", "/pay/qr_unknown.png", "/pay/" + code + "/receipt/pay_unknown"} {
@@ -148,9 +156,9 @@ func TestPayPageOfAClosedCode(t *testing.T) {
 	s.Pay(once, 0)
 	soon := newCode(t, s, fmt.Sprintf(`{"amount":100,"expires_at":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)))
 	s.Do("POST", "/v1/test_helpers/clock", `{"advance":3601}`)
-	for code, text := range map[string]string{off: "is not active", once: "as often as it may be", soon: "has expired"} {
+	for code, text := range map[string]string{off: "was withdrawn", once: "has been used", soon: "has expired"} {
 		_, page := browse(t, "GET", s.Server.URL+"/pay/"+code, nil)
-		holds(t, code, page, text, `role="alert"`)
+		holds(t, code, page, text, `role="status"`, "ask Adom Juice Bar for ")
 		expect.True(t, !strings.Contains(page, "<form"), "%s can be filled in", code)
 	}
 }

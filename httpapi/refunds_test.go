@@ -69,7 +69,7 @@ func TestHostedPageShowsRefunds(t *testing.T) {
 	}
 	_, _, page := get(address)
 	_, token, _ := strings.Cut(address, "/invoice/")
-	for _, want := range []string{"Paid. Thank you.", "Refunded", "GHS 10.00 refunded", `href="` + token + "/credit_notes/" + refund + `"`, "CN-"} {
+	for _, want := range []string{">Paid</span>", "Refunded", "GH₵&nbsp;10.00 refunded", `href="` + token + "/credit_notes/" + refund + `"`, "CN-"} {
 		expect.True(t, strings.Contains(page, want), "no %q on %s", want, page)
 	}
 	if status, kind, body := get(address + "/credit_notes/" + refund); status != 200 || kind != "application/pdf" || !strings.HasPrefix(body, "%PDF-") {

@@ -19,6 +19,10 @@ func TestReplayRepeatsTheAnswer(t *testing.T) {
 	_, code := s.Do("POST", "/v1/test_helpers/consumer_qrs", `{"account_id":"`+s.Consumer.ID+`","amount":1.15}`)
 	draft, _ := newInvoice(t, s, `{`+oneLine+`}`)
 	open, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	prompted, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	static := newCode(t, s, `{}`)
+	pending, asks := phonePays(t, s, "0906"), phonePays(t, s, "0907")
+	drain(t, s)
 	metadata := `"metadata":{"n":1.10,"big":12345678901234567890,"t":"<ɛ>&","b":true}`
 	for i, c := range []struct{ method, path, body string }{
 		{"POST", "/v1/payouts", `{"amount":150.50,"destination":{"type":"mobile_money","phone_number":"0241234567"},"otp_code":"` + otp + `",` + metadata + `}`},
@@ -34,6 +38,12 @@ func TestReplayRepeatsTheAnswer(t *testing.T) {
 		{"POST", "/v1/invoices/" + draft + "/send", ``},
 		{"POST", "/v1/invoices/" + draft + "/void", ``},
 		{"POST", "/v1/invoices/" + open + "/pay", `{"source":"0241112222"}`},
+		{"POST", "/v1/invoices/" + prompted + "/pay", `{"phone_number":"0241234567"}`},
+		{"POST", "/v1/payments", `{"amount":5.0,"phone_number":"0241234567",` + metadata + `}`},
+		{"POST", pending + "/cancel", ``},
+		{"POST", asks + "/confirm", `{"code":"123456"}`},
+		{"POST", "/v1/test_helpers/qr_codes/" + static + "/pay", `{"phone_number":"0241234567","amount":5}`},
+		{"POST", settlePath(phonePays(t, s, "0906")), `{"outcome":"failed"}`},
 		{"POST", "/v1/qr_codes", `{"type":"dynamic","amount":5.0,"expires_at":"2999-01-31T00:00:00Z",` + metadata + `}`},
 	} {
 		var body any = c.body

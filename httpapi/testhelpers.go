@@ -30,6 +30,7 @@ func testHelperRoutes(svc *payments.Service) []route {
 		write(testHelper, "POST /v1/test_helpers/balance", withBody(h.balance)),
 		write(testHelper, "POST /v1/test_helpers/consumers", withBody(h.createConsumer)),
 		read(testHelper, "GET /v1/test_helpers/consumers/{id}", withID(h.consumer)),
+		write(testHelper, "POST /v1/test_helpers/consumers/{id}/top_up", withIDBody(h.topUp)),
 		write(testHelper, "POST /v1/test_helpers/cash_agents", withBody(h.createAgent)),
 		write(testHelper, "POST /v1/test_helpers/consumer_qrs", withBody(h.issue)),
 		write(testHelper, "POST /v1/test_helpers/qr_codes/{id}/pay", withIDBody(h.pay)),
@@ -210,6 +211,24 @@ func (h testHelpers) consumer(ctx context.Context, _ api.Caller, id string) (*ho
 		return nil, err
 	}
 	return &holder{"consumer", c.ID, c.ServiceID, c.Phone, "", balance}, nil
+}
+
+type topUpParams struct {
+	Amount int64 `param:"amount,required,pesewas"`
+}
+
+// topUp answers with the consumer. The balance is that of the top-up's answer, which a replay gives
+// again.
+func (h testHelpers) topUp(ctx context.Context, caller api.Caller, id string, p topUpParams) (*holder, error) {
+	made, err := h.svc.Payments.TopUp(ctx, caller, payment.TopUpParams{Account: id, Amount: p.Amount})
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.svc.Accounts.GetConsumer(ctx, api.Caller{}, id)
+	if err != nil {
+		return nil, err
+	}
+	return &holder{"consumer", c.ID, c.ServiceID, c.Phone, "", *made.Balance}, nil
 }
 
 type consumerQRParams struct {

@@ -183,9 +183,14 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 
 // bookFailed writes an invoice after a charge that took nothing. A charge that started at or
 // after the scheduled time counts as the scheduled one, also if a call of Pay made it: bookFailed
-// then schedules the next, and after the last one the invoice is uncollectible.
+// then schedules the next, and after the last one the invoice is uncollectible. While an automatic
+// payment from a phone has no outcome, the schedule stands still.
 func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started time.Time) error {
 	r := &o.Value
+	if r.OpenPayment != "" {
+		r.NextWorkAt = api.AtOrNil(tx.Now.Add(awaitAgain))
+		return s.save(tx, o, event.InvoicePaymentFailed)
+	}
 	types := []event.Type{event.InvoicePaymentFailed}
 	next := r.NextPaymentAttempt
 	r.NextWorkAt = next

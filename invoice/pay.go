@@ -48,7 +48,7 @@ func (p *PayParams) check() error {
 	if err := check.Text("payment_method", p.PaymentMethod, longest); err != nil {
 		return err
 	}
-	if p.PhoneNumber != "" {
+	if p.MobileMoney != (payment.MobileMoney{}) {
 		if p.PaymentMethod != "" || p.PaidOutOfBand {
 			return api.Invalid("phone_number", "Give either phone_number or payment_method.")
 		}
@@ -224,7 +224,7 @@ func chargeUnderWay() error {
 
 // notHeld refuses an invoice that a payment from a phone holds.
 func (s *Service) notHeld(tx storage.ReadTx, now time.Time, o *storage.Object[record]) error {
-	held, err := s.config.Payments.Holds(tx, o.Scope, now, o.ID)
+	held, err := s.config.Payments.CountHolds(tx, o.Scope, now, o.ID)
 	if err != nil || held == 0 {
 		return err
 	}

@@ -18,20 +18,20 @@ import (
 // payment; see [payment.Service.Create]. The payment holds the invoice until it ends, or for
 // [payment.Config.Deadline]: meanwhile the invoice can be neither paid another way nor voided. The
 // invoice is paid when the payment is completed. A payer who approves after the hold, when the
-// invoice is no longer open, gets the money back. If nothing is due, StartPayment marks the invoice
-// paid and returns nil. With an idempotency key it may be repeated safely.
+// invoice is no longer open or is being charged another way, gets the money back. If nothing is
+// due, StartPayment marks the invoice paid and returns nil. With an idempotency key it may be repeated safely.
 //
 // Refusals: parameter_missing, parameter_invalid, invalid_phone_number, resource_missing,
 // invoice_not_open, invoice_already_paid, invoice_payment_in_progress, payment_in_progress,
 // too_many_prompts; service_unavailable in live mode without a charger.
 func (s *Service) StartPayment(ctx context.Context, caller api.Caller, id string, from payment.MobileMoney) (*payment.Payment, error) {
-	if err := from.Check(); err != nil {
-		return nil, err
-	}
 	op := engine.Operation{Name: "invoice.start_payment", Params: struct {
 		ID string `json:"id"`
 		payment.MobileMoney
 	}{id, from}}
+	if err := from.Check(); err != nil {
+		return nil, err
+	}
 	started, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*startedPayment, error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) askPhone(tx *engine.Tx, o *storage.Object[record], from paymen
 	r := &o.Value
 	start := payment.StartParams{
 		MobileMoney: from, Amount: r.AmountDue, Invoice: &r.ID, Reference: r.Number, Customer: r.Customer, Metadata: r.Metadata,
-		Holds: r.ID, OffSession: offSession,
+		HeldObject: r.ID, OffSession: offSession,
 	}
 	if r.Description != nil {
 		start.Description = *r.Description
@@ -120,21 +120,34 @@ func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *s
 }
 
 // awaitPayment looks after an automatic payment that has not told its outcome. One that was
-// cancelled has taken nothing, and this attempt has failed. One without an outcome may yet be
-// completed, so the phone is not asked again.
+// cancelled has taken nothing, and this attempt has failed. The money of one that is completed was
+// given back, and the schedule goes on. One without an outcome may yet be completed, so the phone is
+// not asked again.
 func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 	r := &o.Value
 	p, _, err := s.config.Payments.Load(tx, r.OpenPayment)
 	if err != nil {
 		return err
 	}
-	if p.Status == payment.Cancelled {
-		r.OpenPayment = ""
-		return s.bookFailed(tx, o, p.CreatedAt.Time)
+	switch p.Status {
+	case payment.Pending, payment.Processing:
+		r.NextWorkAt = api.AtOrNil(tx.Now.Add(awaitAgain))
+		return s.save(tx, o)
+	case payment.Completed:
+		r.OpenPayment, r.NextWorkAt = "", r.NextPaymentAttempt
+		return s.save(tx, o)
 	}
-	r.NextWorkAt = api.AtOrNil(tx.Now.Add(time.Hour))
-	return s.save(tx, o)
+	r.OpenPayment = ""
+	return s.bookFailed(tx, o, p.CreatedAt.Time)
 }
+
+const (
+	// awaitAgain is how long an invoice waits until it looks again at its automatic payment.
+	awaitAgain = time.Hour
+	// promptGap is the least time between two automatic payments of one invoice: after a late outcome
+	// the scheduled times may have passed.
+	promptGap = 12 * time.Hour
+)
 
 // TakesPayment reports whether an invoice is still to be paid, when its payer has approved a
 // payment from a phone.
@@ -155,7 +168,8 @@ func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 		return err
 	}
 	r := &o.Value
-	if r.OpenPayment == p.ID {
+	automatic := r.OpenPayment == p.ID
+	if automatic {
 		r.OpenPayment = ""
 	}
 	switch {
@@ -163,8 +177,16 @@ func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 		return s.markPaid(tx, o, &p.ID, payer{phone: p.Number})
 	case r.Status != Open:
 		return s.save(tx, o)
-	case r.OpenPayment != "" || r.OpenCharge != nil: // of which the schedule waits for the outcome
+	case !automatic: // anybody may try; the schedule is the merchant's
 		return s.save(tx, o, event.InvoicePaymentFailed)
 	}
-	return s.bookFailed(tx, o, p.CreatedAt.Time)
+	if err := s.bookFailed(tx, o, p.CreatedAt.Time); err != nil {
+		return err
+	}
+	if next := r.NextPaymentAttempt; next != nil && next.Before(tx.Now.Add(promptGap)) {
+		r.NextPaymentAttempt = api.AtOrNil(tx.Now.Add(24 * time.Hour))
+		r.NextWorkAt = r.NextPaymentAttempt
+		return s.save(tx, o)
+	}
+	return nil
 }

@@ -222,14 +222,111 @@ func TestAutomaticChargeWaits(t *testing.T) {
 	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 1, "failures")
 }
 
+// An automatic payment without an outcome stops the schedule, and its late outcome sets it going:
+// also one whose money was given back because the invoice was being charged another way.
+func TestScheduleGoesOnAfterLateOutcome(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: slowMethods{}}})
+	automatic := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{Phone: new(neverAnswers), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	first := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID}))(t).Data[0]
+	s.pass(6 * 24 * time.Hour)
+	charged := s.get(v.ID).AttemptCount
+	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: "pm_slow"})
+	testkit.WantCode(t, "a slow method", err, api.Unavailable)
+	must.Do(t, s.Providers.Notify(t.Context(), first.ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, s.Drain(t.Context()))
+	expect.Equal(t, s.payment(first.ID).AmountRefunded, 25_00, "refunded")
+	s.pass(time.Hour)
+	s.pass(time.Hour)
+	got := s.get(v.ID)
+	expect.Equal(t, got.Status, invoice.Open, "status")
+	expect.Equal(t, got.AttemptCount, charged+2, "attempts")
+}
+
+// slowMethods declines a charge of a method an hour later, and never answers for phones.
+type slowMethods struct{ provider.Simulated }
+
+func (c slowMethods) Charge(ctx context.Context, o provider.Charge) (provider.Result, error) {
+	if o.Phone != "" {
+		return c.Simulated.Charge(ctx, o)
+	}
+	if o.Now.Sub(o.SubmittedAt) < time.Hour {
+		return provider.Result{Outcome: provider.InProgress}, nil
+	}
+	return provider.Result{Outcome: provider.Refused}, nil
+}
+
+func (c slowMethods) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
+	return c.Charge(ctx, o)
+}
+
+// Declines of strangers, and of the merchant while a phone has not answered, do not use up the
+// schedule.
+func TestStrangersDoNotMoveSchedule(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	automatic := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{Phone: new(neverAnswers), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	s.pass(10 * time.Minute)
+	next := s.get(v.ID).NextPaymentAttempt
+	for range 5 {
+		s.start(v.ID, declines)
+		_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})
+		testkit.WantCode(t, "a method that fails", err, api.PaymentFailed)
+	}
+	got := s.get(v.ID)
+	expect.Equal(t, got.Status, invoice.Open, "status")
+	expect.True(t, got.NextPaymentAttempt.Equal(next.Time), "next attempt at %v, before %v", got.NextPaymentAttempt, next)
+}
+
 // A phone or a method: not both.
 func TestPhoneExcludesMethod(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v := s.openInvoice(invoice.Fields{})
 	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: phone(quick), PaymentMethod: "pm_1"})
 	testkit.WantParam(t, "both", err, api.ParameterInvalid, "phone_number")
+	_, err = s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: payment.MobileMoney{Provider: "mtn"}})
+	testkit.WantParam(t, "a provider without a number", err, api.ParameterMissing, "phone_number")
 	s.Caller.Live = true
 	v = s.openInvoice(invoice.Fields{})
 	_, err = s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: phone(quick)})
 	testkit.WantCode(t, "live without a charger", err, api.PaymentFailed)
+}
+
+// patient decides nothing, and knows the last charge of a payment method.
+type patient struct {
+	provider.Simulated
+	last *string
+}
+
+func (c patient) Charge(_ context.Context, o provider.Charge) (provider.Result, error) {
+	if o.Phone == "" {
+		*c.last = o.ID
+	}
+	return provider.Result{Outcome: provider.InProgress}, nil
+}
+
+func (c patient) ChargeStatus(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{Outcome: provider.InProgress}, nil
+}
+
+// An automatic payment that came during another charge was given back. When that charge has failed,
+// the phone is asked again.
+func TestAutomaticPaymentGivenBack(t *testing.T) {
+	charge := ""
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: patient{last: &charge}}})
+	automatic := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	first := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID}))(t).Data[0]
+	s.pass(10 * time.Minute)
+	testkit.WantCode(t, "another charge", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.Unavailable)
+	must.Do(t, s.Providers.Notify(t.Context(), first.ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, s.Providers.Notify(t.Context(), charge, provider.Result{Outcome: provider.Refused}))
+	s.pass(24 * time.Hour)
+	s.pass(time.Hour)
+	expect.Equal(t, s.payment(first.ID).AmountRefunded, 25_00, "refunded of the first")
+	must.Do(t, s.Providers.Notify(t.Context(), must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID}))(t).Data[0].ID, provider.Result{Outcome: provider.Paid}))
+	expect.Equal(t, s.get(v.ID).Status, invoice.Paid, "status")
 }

@@ -2,14 +2,11 @@ package payment
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -19,12 +16,17 @@ type ConfirmParams struct {
 	Code string `json:"-" param:"code,required"` // at most 100 characters
 }
 
+// maxCodes is how many codes are passed on for one payment, so that a stranger cannot guess one.
+const maxCodes = 5
+
 // Confirm passes on a code that the payer got by phone, such as a voucher code, and returns the
 // payment as the charger's answer leaves it. After a wrong code the payment is processing, and asks
-// again. With an idempotency key it may be repeated safely; a replay does not look at the code.
+// again, for at most five codes. The code is not stored. With an idempotency key it may be repeated
+// safely; a replay does not look at the code. A repetition of a call that did not return, but whose
+// code has ended the payment, returns the payment.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing; payment_not_confirmable if no
-// code is asked for.
+// code is asked for; otp_attempts_exceeded.
 func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p ConfirmParams) (*Payment, error) {
 	if p.Code == "" {
 		return nil, api.Missing("code")
@@ -37,68 +39,45 @@ func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p C
 		if s.engine.Host != nil {
 			return nil, fmt.Errorf("payment: confirm: %w", api.ErrNetworkInTx)
 		}
-		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			o, err := get(tx, engine.Scope(caller), id)
-			if err != nil {
-				return err
-			}
-			r := &o.Value
-			if _, ok := s.charger(caller.Live).(provider.ChargeConfirmer); !ok || r.NextAction == nil || r.NextAction.Type != EnterCode {
-				return api.Errorf(api.PaymentNotConfirmable, "", "This payment asks for no code.")
-			}
-			if r.Phoned.Code, err = s.seal(p.Code); err != nil {
-				return err
-			}
-			r.Due = api.AtOrNil(tx.Now)
-			return s.write(tx, o)
+		var call *dispatch.Call
+		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
+			call, err = s.beginConfirm(tx, id, p.Code)
+			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		if err := s.engine.Runner.RunNow(context.WithoutCancel(ctx), payments.Kind(), engine.Scope(caller), id); err != nil {
-			return nil, err
+		if call != nil {
+			if err := s.engine.Runner.RunNow(ctx, payments.Kind(), engine.Scope(caller), id, call); err != nil {
+				return nil, err
+			}
 		}
 		return s.Get(ctx, caller, id)
 	})
 }
 
-// seal encrypts a payer's code for the time until the worker passes it on, so that the database
-// does not show it.
-func (s *Service) seal(code string) ([]byte, error) {
-	sealer, err := codeCipher(s.config.ServerKeys[0])
+// beginConfirm counts an attempt with a code, and returns the call that passes the code on; nil if
+// the caller's key has ended the payment before.
+func (s *Service) beginConfirm(tx *engine.Tx, id, code string) (*dispatch.Call, error) {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
 	}
-	return sealer.Seal(nil, nil, []byte(code), nil), nil
-}
-
-// open decrypts what seal has encrypted. It returns "" if no key fits, as after a change of keys.
-// The payer is then asked again.
-func (s *Service) open(sealed []byte) (string, error) {
-	for _, key := range s.config.ServerKeys {
-		sealer, err := codeCipher(key)
-		if err != nil {
-			return "", err
+	r, charger := &o.Value, s.charger(tx.Caller.Live)
+	if _, confirms := charger.(provider.ChargeConfirmer); !confirms || r.NextAction == nil || r.NextAction.Type != EnterCode {
+		if key := tx.Caller.IdempotencyKey; key != "" && r.Phoned != nil && r.Phoned.CodeKey == key {
+			return nil, nil
 		}
-		if code, err := sealer.Open(nil, nil, sealed, nil); err == nil {
-			return string(code), nil
-		}
+		return nil, api.Errorf(api.PaymentNotConfirmable, "", "This payment asks for no code.")
 	}
-	return "", nil
-}
-
-func codeCipher(serverKey []byte) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, serverKey, nil, "payments: payer's code", 32)
-	if err != nil {
-		return nil, fmt.Errorf("payment: key: %w", err)
+	if r.Phoned.Codes++; r.Phoned.Codes > maxCodes {
+		return nil, api.Errorf(api.OTPAttemptsExceeded, "", "Too many codes were tried for this payment. Start another one.")
 	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("payment: cipher: %w", err)
+	r.Phoned.CodeKey = tx.Caller.IdempotencyKey
+	r.CountAttempt(tx.Now)
+	r.Due = api.AtOrNil(tx.Now) // newCall leases it
+	if err := s.write(tx, o); err != nil {
+		return nil, err
 	}
-	sealer, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, fmt.Errorf("payment: cipher: %w", err)
-	}
-	return sealer, nil
+	return s.newCall(tx, o, charger, false, code)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -51,7 +52,6 @@ const (
 	approveMessage = "Approve the payment on your phone."
 	codeMessage    = "Enter the code that you got on your phone."
 	failedMessage  = "The payment failed."
-	notSentMessage = "The payment could not be sent to the provider in time."
 )
 
 // ref names the charge of a payment.
@@ -102,8 +102,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil, nil
 	case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):
-		// A prompt long after the payer asked for it would look like fraud.
-		r.FailureReason = new(notSentMessage)
+		r.FailureReason = new(dispatch.NotSent)
 		if err := r.enter(Failed); err != nil {
 			return nil, nil, err
 		}
@@ -111,7 +110,10 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 		return nil, &Ended{r.Payment, r.Phoned.Number, r.Submission}, err
 	case charger == nil:
 		order.PostponeWithoutProvider(ctx, tx)
-		return nil, nil, s.write(tx, o)
+		if !r.holdsAt(tx.Now) {
+			err = r.endHold(tx)
+		}
+		return nil, nil, errors.Join(err, s.write(tx, o))
 	}
 	first := r.CountAttempt(tx.Now)
 	if first {
@@ -119,17 +121,10 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 			return nil, nil, err
 		}
 	}
-	code := ""
-	if r.Phoned.Code != nil {
-		if code, err = s.open(r.Phoned.Code); err != nil {
-			return nil, nil, err
-		}
-		r.Phoned.Code = nil
-	}
 	if err := s.write(tx, o); err != nil {
 		return nil, nil, err
 	}
-	call, err = s.newCall(tx, o, charger, first, code)
+	call, err = s.newCall(tx, o, charger, first, "")
 	return call, nil, err
 }
 
@@ -153,13 +148,11 @@ func (s *Service) newCall(tx *engine.Tx, o *storage.Object[record], charger prov
 	}
 	submit := func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) }
 	status := func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) }
-	switch {
-	case r.ended(): // the provider may contradict itself, and gets no other charge
-		submit = status
-	case code != "":
-		submit, first = func(ctx context.Context) (provider.Result, error) {
-			return charger.(provider.ChargeConfirmer).ConfirmCharge(ctx, c, code)
-		}, true
+	if r.ended() { // the provider may contradict itself, and gets no other charge
+		submit = dispatch.DoNotSubmit
+	}
+	if confirmer, ok := charger.(provider.ChargeConfirmer); ok && code != "" {
+		submit, first = func(ctx context.Context) (provider.Result, error) { return confirmer.ConfirmCharge(ctx, c, code) }, true
 	}
 	return s.order(r).NewCall(tx, o.Version, first, submit, status)
 }
@@ -192,8 +185,9 @@ type Incoming struct {
 	Payment
 	// Ended says that an outcome is booked already.
 	Ended bool
-	// Held says that the payment was started with a hold, and Holds that the hold has not ended.
-	Held, Holds bool
+	// HadHold says that the payment was started with a hold, and HoldActive that the hold has not
+	// ended.
+	HadHold, HoldActive bool
 }
 
 // Incoming reads a payment for what is paid for, before Book.
@@ -224,11 +218,8 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	order := s.order(r)
 	if r.ended() {
 		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
-		if err != nil || r.Due == nil {
+		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, nil, err
-		}
-		if r.Due = nil; result.Outcome == "" { // the one poll of a refused charge has failed
-			order.SchedulePoll(ctx, tx, 0)
 		}
 		return decision, nil, s.write(tx, o)
 	}
@@ -319,6 +310,9 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool) error {
 	if r.Customer != nil {
 		person = *r.Customer
 	}
+	if !taken { // the merchant must not take this for money to keep
+		return s.config.Messages.Text(tx, person, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. The money comes back to you. Payment %s.", amount, m.Name, r.ID))
+	}
 	if err := s.config.Messages.Text(tx, person, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, r.ID)); err != nil {
 		return err
 	}
@@ -337,7 +331,11 @@ func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time
 	if err := r.endHold(tx); err != nil {
 		return err
 	}
-	if err := s.endPrompt(tx, r); err != nil {
+	unsent := time.Time{}
+	if r.SubmittedAt == nil {
+		unsent = r.CreatedAt.Time
+	}
+	if err := s.endPrompt(tx, r.Phoned.Number, r.ID, unsent); err != nil {
 		return err
 	}
 	if err := s.write(tx, o); err != nil {

@@ -11,7 +11,7 @@ import (
 // exportColumns head the export. Amounts are in GHS.
 var exportColumns = []string{
 	"id", "created_at", "status", "amount", "currency", "payment_method", "provider", "phone", "qr_code", "invoice", "reference",
-	"amount_refunded",
+	"amount_refunded", "description", "completed_at", "fee", "net", "failure_reason", "provider_reference", "customer",
 }
 
 // ExportParams select the payments of an export.
@@ -24,8 +24,8 @@ type ExportParams struct {
 	Progress func(written int)
 }
 
-// Export writes the selected payments as CSV, newest first. It ignores the page of the
-// parameters. It puts an apostrophe before text that a spreadsheet would take for a formula.
+// Export writes the selected payments as CSV, newest first: those of every status, unless the
+// parameters name one. It ignores the page of the parameters. It puts an apostrophe before text that a spreadsheet would take for a formula.
 func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
 	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Payment], error) {
 		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}
@@ -35,6 +35,16 @@ func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams)
 			p.ID, spreadsheet.Time(&p.CreatedAt), string(p.Status), spreadsheet.GHS(p.Amount), p.Currency,
 			p.PaymentMethod, spreadsheet.Text(p.Provider), spreadsheet.Text(p.Phone), spreadsheet.Text(p.QRCode),
 			spreadsheet.Text(p.Invoice), spreadsheet.Text(&p.Reference), spreadsheet.GHS(p.AmountRefunded),
+			spreadsheet.Text(&p.Description), spreadsheet.Time(p.CompletedAt), exportAmount(p.Fee), exportAmount(p.Net),
+			spreadsheet.Text(p.FailureReason), spreadsheet.Text(p.ProviderReference), spreadsheet.Text(p.Customer),
 		}
 	}, p.Progress)
+}
+
+// exportAmount writes pesewas as GHS; nil gives "".
+func exportAmount(pesewas *int64) string {
+	if pesewas == nil {
+		return ""
+	}
+	return spreadsheet.GHS(*pesewas)
 }

@@ -22,11 +22,14 @@ type hold struct {
 	Until   api.Time `json:"until"`
 }
 
+// maxHolds bounds the payments that hold one object at once, and so the size of its record.
+const maxHolds = 1000
+
 var holds = storage.NewCollection[held]("payment_holds", nil)
 
-// Holds returns how many payments hold an object now. A hold ends with its payment, or when
+// CountHolds returns how many payments hold an object now. A hold ends with its payment, or when
 // its time is over.
-func (*Internal) Holds(tx storage.ReadTx, scope storage.Scope, now time.Time, object string) (int, error) {
+func (*Internal) CountHolds(tx storage.ReadTx, scope storage.Scope, now time.Time, object string) (int, error) {
 	o, err := holds.GetOrNew(tx, scope, object)
 	if err != nil {
 		return 0, fmt.Errorf("payment: read holds: %w", err)
@@ -46,6 +49,9 @@ func addHold(tx *engine.Tx, object, payment string, until api.Time) error {
 		return fmt.Errorf("payment: read holds: %w", err)
 	}
 	o.Value.By = append(o.Value.at(tx.Now), hold{payment, until})
+	if len(o.Value.By) > maxHolds {
+		return api.Errorf(api.PaymentInProgress, "", "Too many payments of this are under way at once. Try again in a few minutes.")
+	}
 	if err := holds.Put(tx, o); err != nil {
 		return fmt.Errorf("payment: hold: %w", err)
 	}

@@ -3,6 +3,7 @@
 //
 // It owns the record of a payment, its events and its fee; the charge of a phone and the booking of
 // its outcome; the holds of what such a payment is for; and the limits on how often a phone is asked.
+// It also owns the top-ups of consumers' wallets, which are charges of phones without a merchant.
 // Packages qrcode and invoice own what is paid for. They take the money of wallets in the same
 // transaction, and start payments from a phone.
 package payment
@@ -141,7 +142,7 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{payments.Kind(), holds.Kind(), prompts.Kind()}
+	return []*storage.Kind{payments.Kind(), holds.Kind(), prompts.Kind(), topUps.Kind(), topUpRefunds.Kind(), topUpTotals.Kind()}
 }
 
 // Config is what the service works with.
@@ -162,10 +163,12 @@ type Config struct {
 	Deadline time.Duration
 	// Prompts limit how often one phone is asked. A zero field means that of [DefaultPromptLimits].
 	Prompts PromptLimits
+	// Tiers limit the top-ups of consumers' wallets; nil means no limits.
+	Tiers *account.WalletTiers
 	// StuckAfter is how long a payment may be undecided before it counts as stuck.
 	StuckAfter time.Duration
-	// ServerKeys are the server's secrets. The first seals the codes of payers; the package also
-	// opens those of the others.
+	// ServerKeys are the server's secrets. The first hides the phones that were asked; the package also
+	// finds those that the others have hidden.
 	ServerKeys [][]byte
 }
 
@@ -173,6 +176,7 @@ type Config struct {
 type Service struct {
 	engine *engine.Engine
 	config Config
+	limits map[account.Tier]walletLimits
 }
 
 // New returns the service, and the methods for sibling packages' transactions. Refusals: those of
@@ -193,7 +197,11 @@ func New(e *engine.Engine, c Config) (*Service, *Internal, error) {
 	if c.Deadline == 0 {
 		c.Deadline = defaultDeadline
 	}
-	s := &Service{engine: e, config: c}
+	limits, err := limitsOf(c.Tiers)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Service{engine: e, config: c, limits: limits}
 	return s, &Internal{s}, nil
 }
 

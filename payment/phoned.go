@@ -69,8 +69,10 @@ type phoned struct {
 	Held string `json:"held,omitempty"`
 	// OffSession says that the payer is not there to confirm.
 	OffSession bool `json:"off_session,omitempty"`
-	// Code is a code of the payer's, sealed, that the worker is to pass on.
-	Code []byte `json:"code,omitempty"`
+	// Codes counts the codes that were passed on, and CodeKey is the idempotency key of the call that
+	// gave the last one.
+	Codes   int    `json:"codes,omitempty"`
+	CodeKey string `json:"code_key,omitempty"`
 	// ProviderFee is what the provider said that the charge costs, in pesewas.
 	ProviderFee int64 `json:"provider_fee,omitempty"`
 }
@@ -127,6 +129,15 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
+	if p.Customer == "" || s.config.Customers == nil {
+		return s.create(ctx, caller, op, p)
+	}
+	// The host may have deleted the customer since.
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Payment, error) { return s.create(ctx, caller, op, p) })
+}
+
+// create runs Create for checked parameters.
+func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Operation, p CreateParams) (*Payment, error) {
 	customer, err := s.customer(ctx, caller, p.Customer)
 	if err != nil {
 		return nil, err
@@ -148,6 +159,9 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (email func(*engine.Tx) (string, error), err error) {
 	if id == "" {
 		return func(*engine.Tx) (string, error) { return "", nil }, nil
+	}
+	if !caller.Reads("customers") {
+		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers. Leave customer out, or use a key with the permission to read customers.")
 	}
 	var known *account.Customer
 	if s.config.Customers != nil {
@@ -191,9 +205,9 @@ type StartParams struct {
 	Metadata               api.Metadata
 	// QRCode and Invoice are the id of what is paid.
 	QRCode, Invoice *string
-	// Holds is the id of what the payment holds; empty for nothing. The caller has made sure that
-	// it is free.
-	Holds string
+	// HeldObject is the id of what the payment holds; empty for nothing. The caller has made sure
+	// that it is free.
+	HeldObject string
 	// OffSession says that the payer is not there to confirm.
 	OffSession bool
 }
@@ -225,23 +239,18 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		Source:     Source{Charge: id},
 		Submission: dispatch.NewSubmission(tx),
 		Phoned: &phoned{
-			Number: p.PhoneNumber, Email: p.Email, PageSecret: ids.Secret(rand.Reader, pageSecretLength), Held: p.Holds, OffSession: p.OffSession,
+			Number: p.PhoneNumber, Email: p.Email, PageSecret: ids.Secret(rand.Reader, pageSecretLength), Held: p.HeldObject, OffSession: p.OffSession,
 		},
 	}
 	r.Deadline = &deadline
-	if p.Holds != "" {
+	if p.HeldObject != "" {
 		r.HoldExpiresAt = &deadline
-		if err := addHold(tx, p.Holds, id, deadline); err != nil {
+		if err := addHold(tx, p.HeldObject, id, deadline); err != nil {
 			return nil, err
 		}
 	}
-	wait := time.Duration(0)
-	if c, ok := charger.(interface {
-		SubmitAfter(provider.Charge) time.Duration
-	}); ok && !tx.Caller.Live { // that of test mode may let a payment wait, so that it can be cancelled
-		wait = c.SubmitAfter(provider.Charge{Phone: p.PhoneNumber})
-		r.Due = api.AtOrNil(tx.Now.Add(wait))
-	}
+	wait := submitAfter(tx, charger, p.PhoneNumber)
+	r.Due = api.AtOrNil(tx.Now.Add(wait))
 	if err := s.config.Events.Record(tx, &r.Payment, event.PaymentCreated, event.PaymentPending); err != nil {
 		return nil, err
 	}
@@ -287,8 +296,9 @@ func (s *Service) charger(live bool) provider.Charger {
 	return s.config.TestCharger
 }
 
-// Cancel ends a payment that was not submitted to the charger yet. Any other is refused with
-// payment_not_cancellable. With an idempotency key it may be repeated safely.
+// Cancel ends a payment that was not submitted to the charger yet. Most payments are submitted as
+// soon as they are made. Any that was is refused with payment_not_cancellable. With an idempotency
+// key it may be repeated safely.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
 	op := engine.Operation{Name: "payment.cancel", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {

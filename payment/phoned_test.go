@@ -254,7 +254,7 @@ func (noRefunds) Refund(context.Context, provider.Refund) (provider.Result, erro
 	return provider.Result{Outcome: provider.Refused}, nil
 }
 
-// A code of the payer's goes to the charger once, and is not stored in clear.
+// A code of the payer's goes to the charger, which may find it wrong.
 func TestConfirm(t *testing.T) {
 	s := newShop(t, payments.Config{})
 	p := s.create(t, "0201230907")
@@ -268,10 +268,20 @@ func TestConfirm(t *testing.T) {
 	wrong := must.Get(confirm("654321"))(t)
 	expect.Equal(t, wrong.Status, payment.Processing, "after a wrong code")
 	expect.Equal(t, wrong.NextAction.Type, payment.EnterCode, "next action after a wrong code")
+	for range 3 {
+		must.Get(confirm("654321"))(t)
+	}
 	right := must.Get(confirm("123456"))(t)
 	expect.Equal(t, right.Status, payment.Completed, "after the code")
 	expect.True(t, right.NextAction == nil, "next action %v", right.NextAction)
 	testkit.WantCode(t, "too late", testkit.Err(confirm("123456")), api.PaymentNotConfirmable)
+
+	p = s.create(t, "0201230907")
+	must.Do(t, s.Drain(t.Context()))
+	for range 5 {
+		must.Get(confirm("654321"))(t)
+	}
+	testkit.WantCode(t, "a sixth code", testkit.Err(confirm("123456")), api.OTPAttemptsExceeded)
 }
 
 // The merchant gets the amount less the fee, as one entry; a refund does not return the fee.
@@ -306,6 +316,47 @@ func TestPendingPaymentFailsAtItsDeadline(t *testing.T) {
 	got := s.get(t, p.ID)
 	expect.Equal(t, got.Status, payment.Failed, "status")
 	expect.Equal(t, *got.FailureReason, "The payment could not be sent to the provider in time.", "reason")
+}
+
+// down is a provider that cannot be reached until it is up again, and then has seen nothing.
+type down struct {
+	up      bool
+	prompts int
+}
+
+func (c *down) Charge(context.Context, provider.Charge) (provider.Result, error) {
+	if c.up {
+		c.prompts++
+		return provider.Result{Outcome: provider.Paid}, nil
+	}
+	return provider.Result{}, errors.New("down")
+}
+
+func (c *down) ChargeStatus(context.Context, provider.Charge) (provider.Result, error) {
+	if c.up {
+		return provider.Result{Outcome: provider.NotFound}, nil
+	}
+	return provider.Result{}, errors.New("down")
+}
+
+// A payment that never reached the provider is submitted until its deadline, and fails afterwards:
+// no phone rings long after its holder asked for it.
+func TestNoPromptAfterDeadline(t *testing.T) {
+	for wait, want := range map[time.Duration]payment.Status{9 * time.Minute: payment.Completed, 2 * time.Hour: payment.Failed} {
+		charger := &down{}
+		s := newShop(t, payments.Config{Test: payments.Providers{Charger: charger}})
+		p := s.create(t, quick)
+		must.Do(t, s.Drain(t.Context()))
+		s.after(t, wait)
+		charger.up = true
+		s.after(t, 30*time.Second)
+		s.after(t, time.Hour)
+		got := s.get(t, p.ID)
+		expect.Equal(t, got.Status, want, "after %s", wait)
+		expect.Equal(t, charger.prompts, map[payment.Status]int{payment.Completed: 1}[want], "prompts after %s", wait)
+		s.after(t, 3*time.Hour)
+		expect.Equal(t, s.stuck(t), "", "stuck")
+	}
 }
 
 // In live mode a phone is asked at most once at a time, and not too often.
@@ -384,4 +435,26 @@ func TestNoCharger(t *testing.T) {
 	testkit.WantCode(t, "without a charger", err, api.Unavailable)
 	expect.Equal(t, len(must.Get(s.Payments.List(t.Context(), s.caller, payment.ListParams{}))(t).Data), 0, "payments")
 	expect.True(t, !s.Payments.TakesPhones(true) && s.Payments.TakesPhones(false), "modes that take phones")
+}
+
+// directory is a host's record of customers.
+type directory map[string]*account.Customer
+
+func (d directory) Customer(_ context.Context, _ api.Caller, id string) (*account.Customer, error) {
+	return d[id], nil
+}
+
+// A repetition is answered as the first call was, though the host has deleted the customer since.
+func TestReplayAfterTheHostDeletedTheCustomer(t *testing.T) {
+	hosts := directory{"customer-1": {ID: "customer-1", Email: "akua@example.com"}}
+	s := newShop(t, payments.Config{Customers: hosts})
+	caller := s.caller
+	caller.IdempotencyKey = "k"
+	p := payment.CreateParams{Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: "0241234567"}, Customer: "customer-1"}
+	first := must.Get(s.Payments.Create(t.Context(), caller, p))(t)
+	delete(hosts, "customer-1")
+	expect.Equal(t, must.Get(s.Payments.Create(t.Context(), caller, p))(t).ID, first.ID, "the repetition")
+	caller.IdempotencyKey = "another"
+	_, err := s.Payments.Create(t.Context(), caller, p)
+	expect.Equal(t, api.CodeOf(err), api.ResourceMissing, "%v", err)
 }

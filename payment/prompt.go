@@ -29,7 +29,7 @@ var DefaultPromptLimits = PromptLimits{Recent: 3, Day: 20}
 const (
 	promptWindow = 10 * time.Minute
 	promptDay    = 24 * time.Hour
-	// maxPrompts bounds what is remembered of one phone.
+	// maxPrompts bounds the limits, and so what is remembered of one phone.
 	maxPrompts = 1000
 )
 
@@ -41,11 +41,10 @@ func (l *PromptLimits) fill() error {
 	return nil
 }
 
-// prompted is when a phone was asked, the oldest first. Its id is promptID, so that the number
-// itself is not stored beside the payments.
+// prompted is when a phone was asked, the oldest first. Its id hides the number.
 type prompted struct {
 	At []api.Time `json:"at"`
-	// Open is the payment that was asked for last, and Until its deadline.
+	// Open is the payment or top-up that was asked for last, and Until its deadline.
 	Open  string   `json:"open,omitempty"`
 	Until api.Time `json:"until"`
 	// Forget is the time at which the record says nothing any more.
@@ -56,15 +55,25 @@ var prompts = storage.NewCollection("payment_prompts", []storage.Field[prompted]
 	storage.NullTimeColumn("forget", func(p *prompted) *api.Time { return &p.Forget }),
 }, storage.DueBy("forget"))
 
-// promptID is the id of a phone's record: a keyed digest of the number.
-func (s *Service) promptID(number string) string {
-	var key []byte
-	if len(s.config.ServerKeys) > 0 {
-		key = s.config.ServerKeys[0]
+// promptsOf returns the record of a phone. Its id is a keyed digest of the number. After a change of
+// the server's key, the record that an old key has named goes on.
+func (s *Service) promptsOf(tx storage.ReadTx, number string) (*storage.Object[prompted], error) {
+	var first *storage.Object[prompted]
+	for _, key := range s.config.ServerKeys {
+		digest := hmac.New(sha256.New, key)
+		digest.Write([]byte("prompt\x00" + number))
+		o, err := prompts.GetOrNew(tx, promptScope, "prompt_"+hex.EncodeToString(digest.Sum(nil)[:16]))
+		if err != nil {
+			return nil, fmt.Errorf("payment: read prompts: %w", err)
+		}
+		if o.Version > 0 {
+			return o, nil
+		}
+		if first == nil {
+			first = o
+		}
 	}
-	digest := hmac.New(sha256.New, key)
-	digest.Write([]byte("prompt\x00" + number))
-	return "prompt_" + hex.EncodeToString(digest.Sum(nil)[:16])
+	return first, nil
 }
 
 // promptScope is that of all merchants.
@@ -79,16 +88,16 @@ func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline ti
 		}
 		return nil
 	}
-	o, err := prompts.GetOrNew(tx, promptScope, s.promptID(number))
+	o, err := s.promptsOf(tx, number)
 	if err != nil {
-		return fmt.Errorf("payment: read prompts: %w", err)
+		return err
 	}
 	p, now := &o.Value, tx.Now
 	if wait := p.wait(now, s.config.Prompts); wait > 0 {
 		return errTooManyPrompts(wait)
 	}
-	p.At = slices.DeleteFunc(p.At, func(t api.Time) bool { return !now.Before(t.Add(promptDay)) })
 	p.At = append(p.At, api.At(now))
+	p.At = p.At[max(0, len(p.At)-max(s.config.Prompts.Recent, s.config.Prompts.Day, 1)):]
 	p.Open, p.Until, p.Forget = payment, api.At(deadline), api.At(now.Add(promptDay))
 	if err := prompts.Put(tx, o); err != nil {
 		return fmt.Errorf("payment: count prompt: %w", err)
@@ -119,19 +128,24 @@ func errTooManyPrompts(wait time.Duration) error {
 	return e
 }
 
-// endPrompt ends the open prompt of a payment's phone.
-func (s *Service) endPrompt(tx *engine.Tx, r *record) error {
-	if !tx.Caller.Live || r.Phoned.Number == "" {
+// endPrompt ends the open prompt of a phone, if it is that of this payment or top-up. unsent is the
+// time of a prompt that was counted and never sent, and otherwise zero.
+func (s *Service) endPrompt(tx *engine.Tx, number, payment string, unsent time.Time) error {
+	if !tx.Caller.Live || number == "" {
 		return nil
 	}
-	o, err := prompts.GetOrNew(tx, promptScope, s.promptID(r.Phoned.Number))
+	o, err := s.promptsOf(tx, number)
 	if err != nil {
-		return fmt.Errorf("payment: read prompts: %w", err)
+		return err
 	}
-	if o.Value.Open != r.ID {
+	p := &o.Value
+	if o.Version == 0 || p.Open != payment && unsent.IsZero() {
 		return nil
 	}
-	o.Value.Open = ""
+	if p.Open == payment {
+		p.Open = ""
+	}
+	p.At = slices.DeleteFunc(p.At, func(t api.Time) bool { return t.Equal(unsent) })
 	if err := prompts.Replace(tx, o); err != nil {
 		return fmt.Errorf("payment: end prompt: %w", err)
 	}

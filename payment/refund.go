@@ -52,7 +52,7 @@ func (*Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund
 	}
 	p := &o.Value.Payment
 	if p.Status != Completed || p.Amount == 0 {
-		return nil, api.Errorf(api.PaymentNotRefundable, "", "Of this payment nothing was taken, so that there is nothing to give back.")
+		return nil, api.Errorf(api.PaymentNotRefundable, "", "This payment is not completed, so it cannot be refunded.")
 	}
 	left := p.Amount - p.AmountRefunded
 	give := left

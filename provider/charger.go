@@ -19,7 +19,9 @@ type Charger interface {
 	// Charge takes the money.
 	Charge(ctx context.Context, c Charge) (Result, error)
 	// ChargeStatus returns the state of a charge that may never have arrived. If the provider has
-	// never seen the charge, it answers NotFound, and the library calls Charge again.
+	// never seen the charge, it answers NotFound, and the library calls Charge again; after the
+	// Deadline of a charge of a phone, it ends the charge as failed instead. A provider that cannot
+	// tell "not yet seen" from "never seen" answers InProgress.
 	ChargeStatus(ctx context.Context, c Charge) (Result, error)
 }
 
@@ -80,13 +82,15 @@ type RefundRail interface {
 // exceed it.
 type Refund struct {
 	Order
-	// Charge is the id of the charge, pay_… or att_…, whose money is given back.
+	// Charge is the id of the charge, pay_…, tu_… or att_…, whose money is given back.
 	Charge string
 	// Phone and Network are as the charge had them.
 	Phone, Network string
-	// PaymentMethod is as the charge had it; "default" when it had neither that nor a Phone.
+	// PaymentMethod is that of the payment: "mobile_money" for a charge of a phone, else as the charge
+	// had it, or "default" when it had none.
 	PaymentMethod string
-	// Payment and Invoice name what is given back; Invoice may be empty.
+	// Payment and Invoice name what is given back. Invoice may be empty, and Payment is, too, for
+	// a top-up.
 	Payment, Invoice string
 	// Reason is the merchant's, and may be empty.
 	Reason string

@@ -24,7 +24,7 @@ var ErrContradicted = errors.New("payments: the provider contradicts what it rep
 // Order is what transfers, charges and refunds have in common.
 type Order struct {
 	// ID is the library's id of the order: po_… (payout or disbursement), pay_… (charge of a
-	// phone), att_… (other charge) or re_… (refund). Submit it to the provider as the order's unique
+	// phone), tu_… (the same, for a top-up), att_… (other charge) or re_… (refund). Submit it to the provider as the order's unique
 	// reference. It is empty in Check.
 	ID   string
 	Live bool

@@ -18,7 +18,8 @@ type Service interface {
 	// opposite was booked before.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's. An
-	// order that has ended with another outcome is refused with transfer_settled. Live mode is
+	// order that has ended with another outcome is refused with transfer_settled, and a payment that
+	// has ended with payment_not_settleable. Live mode is
 	// refused with permission_denied.
 	Settle(ctx context.Context, caller api.Caller, id string, r Result) error
 	// List lists the orders of the caller's mode that need a person: first those that the provider
@@ -61,8 +62,8 @@ type ListParams struct {
 type OrderInfo struct {
 	ID   string
 	Flow Flow
-	// Object is "payout", "disbursement", "refund", "payment" or "invoice", and Record the id of
-	// that object. Record is the same as ID, except for a charge att_…, whose Record is the
+	// Object is "payout", "disbursement", "refund", "payment", "invoice", "top_up" or
+	// "top_up_refund", and Record the id of that object. Record is the same as ID, except for a charge att_…, whose Record is the
 	// invoice's id.
 	Object, Record string
 	Merchant       string

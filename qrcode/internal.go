@@ -13,10 +13,10 @@ import (
 // payments has one, so a host cannot call it.
 type Internal struct{ svc *Service }
 
-// TakesPayment reports whether a payment from a phone that the payer has approved is one of a
-// use that it holds, or of one that is free. Other payments hold theirs.
+// TakesPayment reports whether a payment from a phone that the payer has approved may use the code:
+// its hold is active, or a use is free that no other payment holds.
 func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
-	if p.Holds || !p.Held {
+	if p.HoldActive || !p.HadHold {
 		return true, nil
 	}
 	code, err := codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode)

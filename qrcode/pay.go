@@ -91,7 +91,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		}
 	}
 	op := payOperation(id, p)
-	if p.PhoneNumber != "" {
+	if p.MobileMoney != (payment.MobileMoney{}) {
 		if err := p.MobileMoney.Check(); err != nil {
 			return nil, err
 		}
@@ -213,7 +213,7 @@ func (s *Service) startTx(tx *engine.Tx, id string, p PayParams) (*payment.Payme
 		MobileMoney: p.MobileMoney, QRCode: &c.ID, Description: c.Description, Reference: c.Reference, Metadata: c.Metadata,
 	}
 	if c.UsageLimit != nil {
-		start.Holds = c.ID
+		start.HeldObject = c.ID
 	}
 	if start.Amount, err = s.toPay(tx, tx.Now, code, p.Amount); err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func (s *Service) free(tx storage.ReadTx, now time.Time, code *storage.Object[QR
 	if c.UsageLimit == nil {
 		return true, nil
 	}
-	held, err := s.payments.Holds(tx, code.Scope, now, c.ID)
+	held, err := s.payments.CountHolds(tx, code.Scope, now, c.ID)
 	return c.UsageCount+int64(held) < *c.UsageLimit, err
 }
 

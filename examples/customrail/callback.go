@@ -15,7 +15,7 @@ import (
 
 // callback returns the handler of the provider's callbacks. The header X-Signature is the
 // hex HMAC-SHA256 of the body under a shared secret; without it any client could settle
-// transfers.
+// transfers and charges.
 func callback(providers provider.Service, secret []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAnswer))
@@ -28,17 +28,17 @@ func callback(providers provider.Service, secret []byte) http.HandlerFunc {
 			http.Error(w, "signature", http.StatusUnauthorized)
 			return
 		}
-		var s transferStatus
-		if err := json.Unmarshal(body, &s); err != nil {
+		var told report
+		if err := json.Unmarshal(body, &told); err != nil {
 			http.Error(w, "body", http.StatusBadRequest)
 			return
 		}
-		result, err := s.result()
+		result, err := told.result()
 		if err != nil {
 			http.Error(w, "status", http.StatusBadRequest)
 			return
 		}
-		switch err := providers.Notify(r.Context(), s.Reference, result); {
+		switch err := providers.Notify(r.Context(), told.Reference, result); {
 		case err == nil:
 			w.WriteHeader(http.StatusNoContent)
 		case errors.Is(err, provider.ErrContradicted):

@@ -1,7 +1,8 @@
-// Command customrail serves payments whose live transfers go through a provider of your
-// own: rail.go is a provider.Rail over HTTP, and callback.go the route for the provider's
-// callbacks. The provider is imaginary; copy the two files and put yours in its place.
-// The tests run package railtest, which checks the promises of a rail, against rail.go.
+// Command customrail serves payments whose live money moves through a provider of your own:
+// rail.go is a provider.Rail over HTTP, charger.go a provider.Charger of phones, client.go what both
+// call, and callback.go the route for the provider's callbacks. The provider is imaginary; copy the
+// files and put yours in its place. The tests run packages railtest and chargertest, which check the
+// promises of a rail and of a charger, against them.
 //
 //	PROVIDER_TOKEN=… CALLBACK_SECRET=… go run ./examples/customrail -provider https://…
 package main
@@ -33,18 +34,18 @@ func main() {
 	if *providerURL == "" || token == "" || secret == "" {
 		log.Fatal("give -provider, and PROVIDER_TOKEN and CALLBACK_SECRET in the environment")
 	}
-	if err := run(ctx, *addr, *db, newRail(*providerURL, token), []byte(secret)); err != nil {
+	if err := run(ctx, *addr, *db, newClient(*providerURL, token), []byte(secret)); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, addr, db string, r *rail, secret []byte) (err error) {
+func run(ctx context.Context, addr, db string, c *client, secret []byte) (err error) {
 	store, err := sqlite.Open(ctx, db, sqlite.Config{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	svc, err := payments.New(ctx, store, payments.Config{BaseURL: "http://" + addr, Live: payments.Providers{Rail: r}})
+	svc, err := payments.New(ctx, store, payments.Config{BaseURL: "http://" + addr, Live: live(c)})
 	if err != nil {
 		return err
 	}
@@ -59,6 +60,11 @@ func run(ctx context.Context, addr, db string, r *rail, secret []byte) (err erro
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(end), svc.Stop(end))
+}
+
+// live are the providers of live mode.
+func live(c *client) payments.Providers {
+	return payments.Providers{Rail: &rail{c}, Charger: &charger{c}}
 }
 
 // routes mounts the library beside the provider's callback.

@@ -26,38 +26,51 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bank is a fake of the imaginary provider: accounts ending in 1 are paid, in
+// bank is a fake of the imaginary provider: orders of numbers ending in 1 are paid, in
 // 2 rejected, all others stay pending.
 type bank struct {
 	*httptest.Server
 	mu       sync.Mutex
-	received map[string]transferRequest
+	received map[string]order
 	moved    map[string]int
 	lose     string // "request" or "answer" of the next call
 }
 
+// order is a transfer or a collection, as the bank received it.
+type order struct {
+	Reference string          `json:"reference"`
+	Account   string          `json:"account"` // of a transfer
+	Phone     string          `json:"phone"`   // of a collection
+	Amount    decimal.Decimal `json:"amount"`
+}
+
+func (o *order) number() string { return o.Account + o.Phone }
+
 const token = "secret-token"
 
 func newBank(t *testing.T) *bank {
-	p := &bank{received: map[string]transferRequest{}, moved: map[string]int{}}
+	p := &bank{received: map[string]order{}, moved: map[string]int{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /transfers", func(w http.ResponseWriter, r *http.Request) {
-		var sent transferRequest
+	submit := func(w http.ResponseWriter, r *http.Request) {
+		var sent order
 		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
 		if _, again := p.received[sent.Reference]; !again {
 			p.received[sent.Reference] = sent
-			if strings.HasSuffix(sent.Account, "1") {
+			if strings.HasSuffix(sent.number(), "1") {
 				p.moved[sent.Reference]++
 			}
 		}
 		p.answer(w, sent.Reference)
-	})
-	mux.HandleFunc("GET /transfers/{reference}", func(w http.ResponseWriter, r *http.Request) {
-		p.answer(w, r.PathValue("reference"))
-	})
+	}
+	for _, path := range []string{"/transfers", "/collections"} {
+		mux.HandleFunc("POST "+path, submit)
+		mux.HandleFunc("GET "+path+"/{reference}", func(w http.ResponseWriter, r *http.Request) {
+			p.answer(w, r.PathValue("reference"))
+		})
+	}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -87,14 +100,14 @@ func (p *bank) answer(w http.ResponseWriter, reference string) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	s := transferStatus{Reference: reference, Status: "pending", ProviderID: "p-1"}
-	switch sent.Account[len(sent.Account)-1] {
+	told := report{Reference: reference, Status: "pending", ProviderID: "p-1", Message: "Approve it: dial *170#."}
+	switch number := sent.number(); number[len(number)-1] {
 	case '1':
-		s.Status = "paid"
+		told.Status, told.Message = "paid", ""
 	case '2':
-		s.Status, s.Code = "rejected", "bad_account"
+		told.Status, told.Code, told.Message = "rejected", "bad_account", "The account is closed."
 	}
-	_ = json.NewEncoder(w).Encode(s)
+	_ = json.NewEncoder(w).Encode(told)
 }
 
 // with runs fn while no call is being served.
@@ -111,7 +124,7 @@ func TestRail(t *testing.T) {
 			return railtest.Destination{Channel: provider.MobileMoney, Network: "mtn", Number: "+23324123456" + last}
 		}
 		return railtest.Rig{
-			Rail: newRail(p.URL, token), Paid: to("1"), Refused: to("2"), Slow: to("3"),
+			Rail: &rail{newClient(p.URL, token)}, Paid: to("1"), Refused: to("2"), Slow: to("3"),
 			Moved: func(id string) (n int) {
 				p.with(func() { n = p.moved[id] })
 				return n
@@ -131,7 +144,7 @@ func TestStory(t *testing.T) {
 	p, secret := newBank(t), []byte("callback-secret")
 	var log bytes.Buffer
 	svc, err := payments.New(t.Context(), memory.New(), payments.Config{
-		Live: payments.Providers{Rail: newRail(p.URL, token)}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Live: live(newClient(p.URL, token)), Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	check(t, err)
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
@@ -158,7 +171,7 @@ func TestStory(t *testing.T) {
 	balance("79.81", "20.19", payout.Processing)
 
 	handler := routes(svc, secret)
-	report := func(body string, key []byte) int {
+	post := func(body string, key []byte) int {
 		r := httptest.NewRequest(http.MethodPost, "/callbacks/provider", strings.NewReader(body))
 		r.Header.Set("X-Signature", hex.EncodeToString(sign(key, []byte(body))))
 		w := httptest.NewRecorder()
@@ -179,7 +192,7 @@ func TestStory(t *testing.T) {
 		{"paid, again", paid, secret, http.StatusNoContent},
 		{"the opposite", strings.Replace(paid, `"paid"`, `"rejected"`, 1), secret, http.StatusConflict},
 	} {
-		if got := report(c.body, c.key); got != c.want {
+		if got := post(c.body, c.key); got != c.want {
 			t.Errorf("%s: %d, want %d", c.what, got, c.want)
 		}
 	}

@@ -32,7 +32,7 @@ func TestWire(t *testing.T) {
 		_, _ = io.WriteString(w, `{"reference":"po_1","status":"pending"}`)
 	}))
 	defer server.Close()
-	r := newRail(server.URL+"/v2/", token)
+	r := &rail{newClient(server.URL+"/v2/", token)}
 	for pesewas, amount := range map[int64]string{1: "0.01", 115: "1.15", 435: "4.35", 841: "8.41", 1999: "19.99", 20_000_00: "20000"} {
 		sent := someTransfer
 		sent.Amount = pesewas
@@ -86,7 +86,7 @@ func TestAnswers(t *testing.T) {
 			w.WriteHeader(c.code)
 			_, _ = io.WriteString(w, c.body)
 		}))
-		r := newRail(server.URL, token)
+		r := &rail{newClient(server.URL, token)}
 		for call, want := range map[string]provider.Outcome{"submit": c.submit, "status": c.asks} {
 			do := r.Submit
 			if call == "status" {
@@ -113,7 +113,7 @@ func TestRedirect(t *testing.T) {
 	defer other.Close()
 	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer server.Close()
-	r := newRail(server.URL, token)
+	r := &rail{newClient(server.URL, token)}
 	if result, err := r.Submit(t.Context(), someTransfer); err == nil {
 		t.Errorf("submit: %+v", result)
 	}
@@ -134,7 +134,8 @@ func TestHangingProvider(t *testing.T) {
 	defer server.Close()
 	defer close(release)
 	// The client's own time-out would be another error.
-	if result, err := newRail(server.URL, token).Submit(ctx, someTransfer); !errors.Is(err, context.Canceled) {
+	r := &rail{newClient(server.URL, token)}
+	if result, err := r.Submit(ctx, someTransfer); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v, %v", result, err)
 	}
 }
@@ -163,8 +164,8 @@ func TestRoutes(t *testing.T) {
 func TestTakenAddress(t *testing.T) {
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
-	r := newRail("http://127.0.0.1:1", token)
-	err := run(t.Context(), taken.Listener.Addr().String(), filepath.Join(t.TempDir(), "rail.db"), r, []byte("callback-secret"))
+	c := newClient("http://127.0.0.1:1", token)
+	err := run(t.Context(), taken.Listener.Addr().String(), filepath.Join(t.TempDir(), "rail.db"), c, []byte("callback-secret"))
 	if err == nil {
 		t.Error("it runs")
 	}

@@ -17,6 +17,7 @@ import (
 var kinds = map[string]func(ctx context.Context, s *shop, n int64) error{
 	"disburse": disburse,
 	"pay":      pay,
+	"phone":    askPhone,
 	"get":      get,
 	"list":     list,
 	"mixed": func(ctx context.Context, s *shop, n int64) error {
@@ -92,6 +93,12 @@ func disburse(ctx context.Context, s *shop, n int64) error {
 func pay(ctx context.Context, s *shop, n int64) error {
 	who := map[string]any{"account_id": s.accountIDs[n%wallets], "pin": pin}
 	return s.call(ctx, http.MethodPost, "/v1/test_helpers/qr_codes/"+s.code+"/pay", "", who, nil)
+}
+
+// askPhone asks a phone for money. The server's workers then carry each payment to its outcome.
+func askPhone(ctx context.Context, s *shop, n int64) error {
+	from := map[string]any{"amount": 1, "phone_number": fmt.Sprintf("024%07d", n%wallets)}
+	return s.call(ctx, http.MethodPost, "/v1/payments", fmt.Sprint(s.run, "-phone-", n), from, nil)
 }
 
 func get(ctx context.Context, s *shop, _ int64) error {

@@ -98,19 +98,19 @@ func TestStoryInABrowser(t *testing.T) {
 	s.reads("qr-code", "Created.", "Order 1001", "GHS 12.50", "dynamic", "Nobody has paid this code yet.")
 	code := s.At()
 	s.Press(k.BaseURL + "/pay/" + regexp.MustCompile(`qr_[0-9A-Za-z]+`).FindString(code))
-	s.reads("pay-page", "Pay GHS 12.50")
+	s.reads("pay-page", "Pay GH₵\u00a012.50")
 	s.Fill("Wallet number or service ID", "0241000001")
-	s.Fill("PIN", "9999")
-	s.Press("Pay GHS 12.50")
+	s.Fill("Wallet PIN", "9999")
+	s.Press("Pay GH₵ 12.50")
 	s.reads("wrong-pin", "The PIN is wrong")
-	s.Fill("PIN", "1234")
-	s.Press("Pay GHS 12.50")
-	s.reads("receipt", "Paid. Thank you.")
+	s.Fill("Wallet PIN", "1234")
+	s.Press("Pay GH₵ 12.50")
+	s.reads("receipt", "A receipt was sent by SMS.")
 	paid := regexp.MustCompile(`pay_[0-9A-Za-z]+`).FindString(s.At())
 
 	s.Go(code)
 	s.Press(k.BaseURL + "/pay/" + regexp.MustCompile(`qr_[0-9A-Za-z]+`).FindString(code))
-	s.reads("used-up", "as often as it may be")
+	s.reads("used-up", "has been used")
 	s.Go(k.BaseURL + "/pay/qr_unknown")
 	s.reads("unknown", "nothing to pay here")
 
@@ -127,6 +127,15 @@ func TestStoryInABrowser(t *testing.T) {
 	if h := <-told; webhook.Verify(h, []byte(h.Get("Body")), secret, 0, time.Now()) != nil {
 		t.Errorf("the delivery is not signed with the secret that was shown: %v", h)
 	}
+
+	// A phone is asked for money.
+	s.turns("Payments")
+	s.Toggle("New payment from a phone")
+	s.Fill("Amount in GHS", "20")
+	s.Fill("Payer's phone number", "0241234567")
+	s.Press("Ask the phone")
+	s.waits("completed")
+	s.reads("payment-from-phone", "Payment of GHS 20.00", "payment.pending", "payment.processing", "payment.succeeded", "024****567")
 
 	// A payout, with the code from the SMS.
 	s.turns("Payouts")
@@ -173,11 +182,11 @@ func TestStoryInABrowser(t *testing.T) {
 	s.reads("e-mail", "akosua@example.com", "As it looks", page)
 	s.Go(invoice)
 	s.Press(page)
-	s.reads("invoice-page", "GHS 150.00")
+	s.reads("invoice-page", "GH₵150.00")
 	s.Fill("Wallet number or service ID", "0201000002")
-	s.Fill("PIN", "1234")
-	s.Press("Pay GHS 150.00")
-	s.reads("invoice-paid", "Paid. Thank you.")
+	s.Fill("Wallet PIN", "1234")
+	s.Press("Pay GH₵ 150.00")
+	s.reads("invoice-paid", "Thank you.")
 	s.Go(invoice)
 	s.reads("invoice-done", "paid", "invoice.paid", "Open the PDF")
 	var document string
@@ -194,7 +203,7 @@ func TestStoryInABrowser(t *testing.T) {
 	s.Go(k.BaseURL + "/inspector/" + k.MerchantID + "/payments/pay_unknown")
 	s.reads("not-found", "Not Found", "Test mode")
 	s.turns("Ledger")
-	s.reads("ledger", "+GHS 12.50", "+GHS 150.00", "GHS 1,010.49")
+	s.reads("ledger", "+GHS 12.50", "+GHS 150.00", "+GHS 20.00", "GHS 1,030.49")
 	origins := s.Origins()
 	delete(origins, k.BaseURL)
 	if len(origins) > 0 {

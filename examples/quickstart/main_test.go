@@ -133,7 +133,7 @@ func TestWelcome(t *testing.T) {
 	if err := welcome(&out, s); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"export KEY=sk_test_1", "curl -s http://x/v1/qr_codes", "mer_1", "http://x/inspector/"} {
+	for _, want := range []string{"export KEY=sk_test_1", "curl -s http://x/v1/payments -H", "curl -s http://x/v1/qr_codes", "mer_1", "http://x/inspector/"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}

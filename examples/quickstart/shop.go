@@ -105,7 +105,7 @@ func welcome(out io.Writer, s *shop) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s\nOpen the payment page, and pay as Ama with wallet 0241000001 and PIN 1234:\n\n  %s\n\n", picture, s.code.Data)
+		fmt.Fprintf(out, "%s\nOpen the payment page, and pay from the phone 0241234567, or as Ama with wallet 0241000001 and PIN 1234:\n\n  %s\n\n", picture, s.code.Data)
 	}
 	_, err := fmt.Fprintf(out, `See and do everything in test mode:
 
@@ -119,12 +119,18 @@ Paste these:
 
   export KEY=%[3]s RUN=$(date +%%s)
 
+  # ask a phone for GHS 12.50: its payer approves at once, and the payment is completed
+  curl -s %[1]s/v1/payments -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: phone-$RUN" \
+    -d '{"amount":1250,"phone_number":"0241234567","description":"Two smoothies","reference":"1000"}'
+  curl -s "%[1]s/v1/payments?payment_method=mobile_money&limit=1" -H "Authorization: Bearer $KEY"
+
   # make a QR code for GHS 12.50 that can be paid once
   curl -s %[1]s/v1/qr_codes -H "Authorization: Bearer $KEY" \
     -H "Content-Type: application/json" -H "X-Idempotency-Key: order-$RUN" \
     -d '{"type":"dynamic","amount":1250,"name":"Order 1001","reference":"1001"}'
 
-  # a consumer with GHS 100, who pays it; or open its qr_code_data in a browser and pay as Ama
+  # a consumer with GHS 100, who pays it; or open its qr_code_data in a browser and pay from a phone
   PAYER=$(curl -s %[1]s/v1/test_helpers/consumers -H "Authorization: Bearer $KEY" \
     -H "Content-Type: application/json" -d '{"name":"Yaa Asante","pin":"1234","balance":100}' \
     | grep -oE 'acc_[0-9A-Za-z]+')

@@ -1,5 +1,5 @@
-// Package checkout is the code of a host, an online shop: customers pay orders by QR code,
-// and the shop pays its suppliers from the balance. Its test is the example: it runs the
+// Package checkout is the code of a host, an online shop: customers pay orders by QR code or from
+// their phones, and the shop pays its suppliers from the balance. Its test is the example: it runs the
 // payment service in memory, and takes a fraction of a second.
 package checkout
 
@@ -34,12 +34,13 @@ type Shop struct {
 
 	mu     sync.Mutex
 	orders map[string]string // the payment of each order that is paid
+	failed map[string]string // why the last payment of an order failed
 	bills  map[string]string // the status of each supplier's bill
 }
 
 // New returns a shop without orders.
 func New(svc *payments.Service, merchant api.Caller) *Shop {
-	return &Shop{svc: svc, merchant: merchant, orders: map[string]string{}, bills: map[string]string{}}
+	return &Shop{svc: svc, merchant: merchant, orders: map[string]string{}, failed: map[string]string{}, bills: map[string]string{}}
 }
 
 // Checkout returns a QR code with which an order of so many pesewas can be paid
@@ -56,6 +57,20 @@ func (s *Shop) Checkout(ctx context.Context, order string, pesewas int64, placed
 		return nil, fmt.Errorf("checkout of order %s: %w", order, err)
 	}
 	return code, nil
+}
+
+// AskPhone asks the customer's phone to pay an order. The outcome comes by webhook. Each attempt has
+// a number of its own: the same one again asks only once.
+func (s *Shop) AskPhone(ctx context.Context, order string, attempt int, phone string, pesewas int64) (*payment.Payment, error) {
+	caller := s.merchant
+	caller.IdempotencyKey = fmt.Sprintf("phone-%s-%d", order, attempt)
+	p, err := s.svc.Payments.Create(ctx, caller, payment.CreateParams{
+		Amount: pesewas, MobileMoney: payment.MobileMoney{PhoneNumber: phone}, Description: "Order " + order, Reference: order,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask for order %s: %w", order, err)
+	}
+	return p, nil
 }
 
 // PayBill sends a supplier GHS by mobile money. The outcome comes by webhook.
@@ -77,12 +92,16 @@ func (s *Shop) PayBill(ctx context.Context, bill, phone string, ghs decimal.Deci
 func (s *Shop) Webhooks(secret string) http.Handler {
 	return webhook.Handler(secret, nil, func(_ context.Context, e event.Event) error {
 		switch e.Type {
-		case event.PaymentSucceeded:
+		case event.PaymentSucceeded, event.PaymentFailed:
 			var p payment.Payment
 			if err := json.Unmarshal(e.Data.Object, &p); err != nil {
 				return err
 			}
-			s.set(s.orders, p.Reference, p.ID)
+			if p.Status == payment.Completed {
+				s.set(s.orders, p.Reference, p.ID)
+			} else {
+				s.set(s.failed, p.Reference, *p.FailureReason)
+			}
 		case "disbursement.completed", "disbursement.failed":
 			var d payout.Transfer
 			if err := json.Unmarshal(e.Data.Object, &d); err != nil {
@@ -105,6 +124,13 @@ func (s *Shop) Paid(order string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.orders[order]
+}
+
+// Failed returns why the last payment of an order failed; empty if none has.
+func (s *Shop) Failed(order string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed[order]
 }
 
 // Bill returns the status of a supplier's bill; empty while it is not known.

@@ -75,6 +75,34 @@ func TestAnOrderExpires(t *testing.T) {
 	}
 }
 
+// The payer's number decides what the simulated charger answers. A declined order can be tried again.
+func TestAnOrderIsPaidFromAPhone(t *testing.T) {
+	sandbox, shop := open(t)
+	if _, err := shop.AskPhone(t.Context(), "1001", 1, "0241230901", 1250); err != nil {
+		t.Fatal(err)
+	}
+	sandbox.Work() // the payer declines, and the webhook is delivered
+	if got := shop.Failed("1001"); got != "The payer declined." || shop.Paid("1001") != "" {
+		t.Errorf("failed with %q, paid by %q", got, shop.Paid("1001"))
+	}
+	var asked string
+	for range 2 { // the second call is a repetition, and asks no phone
+		p, err := shop.AskPhone(t.Context(), "1001", 2, "0241230904", 1250)
+		if err != nil || asked != "" && p.ID != asked {
+			t.Fatalf("got %+v, %v", p, err)
+		}
+		asked = p.ID
+	}
+	sandbox.Work()
+	if got := shop.Paid("1001"); got != "" {
+		t.Errorf("paid by %s while the payer thinks", got)
+	}
+	sandbox.Advance(25 * time.Second) // the payer approves
+	if got := shop.Paid("1001"); got != asked {
+		t.Errorf("paid by %q, want %s", got, asked)
+	}
+}
+
 // The test decides what the mobile-money provider answers.
 func TestABillIsPaid(t *testing.T) {
 	for want, result := range map[payout.Status]provider.Result{

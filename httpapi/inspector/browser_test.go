@@ -32,6 +32,10 @@ func TestPagesInABrowser(t *testing.T) {
 			name = "draft"
 		case path == "messages/"+made["sms"]:
 			name = "sms"
+		case path == "payments/"+made["waiting"]:
+			name = "payment-waiting"
+		case path == "payments/"+made["declined"]:
+			name = "payment-declined"
 		case path == "qr-codes/"+made["once"]:
 			name = "qr-code-used"
 		case one:

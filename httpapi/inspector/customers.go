@@ -6,6 +6,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
 )
 
 func (v *visit) customers() (*page, error) {
@@ -73,6 +74,10 @@ func (v *visit) customer() (*page, error) {
 	if err != nil {
 		return nil, err
 	}
+	payments, err := v.svc.Payments.List(v.Context(), v.caller, payment.ListParams{Page: api.Page{Limit: latest}, Customer: c.ID})
+	if err != nil {
+		return nil, err
+	}
 	history, err := v.history("customer", c.ID, c.CreatedAt.Time, "updated")
 	if err != nil {
 		return nil, err
@@ -96,6 +101,7 @@ func (v *visit) customer() (*page, error) {
 				Buttons: []*form{{Name: "delete", Button: "Delete", Danger: true, do: (*visit).deleteCustomer}},
 			},
 			{Title: "Invoices", Rows: rowsOf(invoices, v.invoiceRow), Empty: "There is no invoice for this customer.", More: v.url("invoices") + "?customer=" + c.ID},
+			{Title: "Payments", Rows: rowsOf(payments, v.paymentRow), Empty: "This customer has no payment from a phone.", More: v.url("payments") + "?customer=" + c.ID},
 			history,
 			{JSON: indentJSON(c)},
 		},

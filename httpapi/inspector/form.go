@@ -67,11 +67,11 @@ type result struct {
 var notices = map[string]string{
 	"add-money": "The money is there.", "create": "Created.", "pay": "Paid.", "activate": "It is active.",
 	"deactivate": "It is switched off.", "delete": "Deleted.", "request-otp": "The code is on its way: it waits in the messages.",
-	"verify-otp": "The code is verified and good for 10 minutes.", "cancel": "Cancelled.", "succeed": "The rail says that it succeeded.",
-	"fail": "The rail says that it failed.", "finalize": "The invoice is open.", "send": "The customer is told.", "void": "The invoice is void.",
+	"verify-otp": "The code is verified and good for 10 minutes.", "cancel": "Cancelled.", "succeed": "The provider says that it succeeded.",
+	"fail": "The provider says that it failed.", "finalize": "The invoice is open.", "send": "The customer is told.", "void": "The invoice is void.",
 	"uncollectible": "The invoice is given up.", "add-line": "The line is added.", "resend": "The event is sent again.",
 	"move-clock": "The clock is moved, and what became due is done.", "consumer": "The consumer has a wallet now.", "scan": "Paid.",
-	"refund": "The refund is made.", "change": "Changed.",
+	"refund": "The refund is made.", "pay-phone": "The phone is asked.", "confirm": "The code is passed on.", "change": "Changed.",
 }
 
 // post runs the posted form and redirects.

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
@@ -218,6 +219,13 @@ func (s *site) more(made map[string]string, paid string) {
 	batch, err := s.Disbursements.CreateBatch(ctx, s.Caller, disbursement.CreateBatchParams{Rows: rows, Description: "Salaries of November"})
 	s.check(err)
 	made["refunds"], made["customers"], made["batches"] = back.ID, customer.ID, batch.ID
+	for _, state := range []struct{ name, number string }{{"waiting", "0241230907"}, {"declined", "0241230910"}, {"undecided", "0201230903"}} {
+		p, err := s.Payments.Create(ctx, s.Caller, payment.CreateParams{
+			Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: state.number}, Description: "Two smoothies", Reference: "order-7", Customer: customer.ID,
+		})
+		s.check(err)
+		made[state.name] = p.ID
+	}
 }
 
 // batchCSV is a batch whose second row the balance does not suffice for.
@@ -239,5 +247,5 @@ func paths(made map[string]string) []string {
 	for _, noun := range []string{"qr-codes", "payments", "refunds", "payouts", "disbursements", "batches", "invoices", "customers", "messages", "events", "webhooks"} {
 		all = append(all, noun, noun+"/"+made[noun])
 	}
-	return append(all, "invoices/"+made["draft"], "messages/"+made["sms"], "qr-codes/"+made["once"])
+	return append(all, "invoices/"+made["draft"], "messages/"+made["sms"], "qr-codes/"+made["once"], "payments/"+made["waiting"], "payments/"+made["declined"])
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
 )
 
 func (v *visit) invoices() (*page, error) {
@@ -111,9 +112,17 @@ func (v *visit) invoice() (*page, error) {
 	if i.Status != invoice.Draft {
 		facts = append(facts, fact{Name: "Customer's page", Value: i.HostedURL, Href: i.HostedURL, Wide: true})
 	}
+	attempts, err := v.svc.Payments.List(v.Context(), v.caller, payment.ListParams{Page: api.Page{Limit: latest}, Invoice: i.ID})
+	if err != nil {
+		return nil, err
+	}
+	live := []section{{Facts: facts, Buttons: invoiceButtons(i.Status)}, {Table: invoiceTable(i)}}
+	if len(attempts.Data) > 0 {
+		live = append(live, section{Title: "Payments", Rows: rowsOf(attempts, v.paymentRow), More: v.url("payments") + "?invoice=" + i.ID})
+	}
 	p := &page{
 		Title: "Invoice " + i.Number, NavPath: "invoices",
-		Live: []section{{Facts: facts, Buttons: invoiceButtons(i.Status)}, {Table: invoiceTable(i)}, history, {JSON: indentJSON(i)}},
+		Live: append(live, history, section{JSON: indentJSON(i)}),
 	}
 	switch i.Status {
 	case invoice.Draft:
@@ -125,6 +134,8 @@ func (v *visit) invoice() (*page, error) {
 		}
 		p.Forms = []*form{{
 			Name: "scan", Title: "Pay as a consumer", Button: "Pay " + formatPesewas(i.AmountDue), Fields: payer(wallets), do: (*visit).payInvoiceFromWallet,
+		}, {
+			Name: "pay-phone", Title: "Pay from a phone", Button: "Ask the phone for " + formatPesewas(i.AmountDue), Fields: phonePayer(), do: (*visit).payInvoiceFromPhone,
 		}}
 	}
 	return p, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // latest is how many of each the overview shows.
@@ -38,6 +39,10 @@ func (v *visit) overview() (*page, error) {
 	if err != nil {
 		return nil, err
 	}
+	stuck, err := v.needsPerson()
+	if err != nil {
+		return nil, err
+	}
 	return &page{
 		Title: "Overview", NavPath: ".",
 		Forms: []*form{{
@@ -51,14 +56,35 @@ func (v *visit) overview() (*page, error) {
 			fact{Name: "Service ID", Value: v.merchant.ServiceID, Code: true},
 			fact{Name: "Phone", Value: v.merchant.Phone},
 		)}},
-		Live: []section{
+		Live: append(stuck, []section{
 			money,
 			{Title: "Payments", Rows: rowsOf(payments, v.paymentRow), Empty: "Nobody has paid yet. Make a QR code and pay it.", More: v.url("payments")},
 			{Title: "Payouts", Rows: rowsOf(payouts, v.transferRow), Empty: "Nothing was paid out yet.", More: v.url("payouts")},
 			{Title: "Messages", Rows: rowsOf(messages, v.messageRow), Empty: "Nobody was told anything yet.", More: v.url("messages")},
 			{Title: "Events", Rows: rowsOf(events, v.eventRow), Empty: "Nothing has happened yet.", More: v.url("events")},
-		},
+		}...),
 	}, nil
+}
+
+// needsPerson shows the orders at providers that a person must look after: transfers, refunds and
+// charges. Without any it returns no section.
+func (v *visit) needsPerson() ([]section, error) {
+	list, err := v.svc.Providers.List(v.Context(), v.caller, provider.ListParams{Page: api.Page{Limit: perPage}})
+	if err != nil || len(list.Data) == 0 {
+		return nil, err
+	}
+	return []section{{Title: "Needs a person", Rows: rowsOf(list, v.orderRow)}}, nil
+}
+
+func (v *visit) orderRow(o *provider.OrderInfo) row {
+	why := o.Contradiction
+	if why == "" {
+		why = "without an outcome for long"
+	}
+	return row{
+		Href: v.source(o.Object, o.Record), Title: o.ID, Detail: joinNonEmpty(string(o.Flow), why),
+		Amount: formatPesewas(o.Amount), At: api.At(o.CreatedAt),
+	}
 }
 
 // money shows the balance.

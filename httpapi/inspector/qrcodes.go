@@ -96,10 +96,13 @@ func (v *visit) qrCode() (*page, error) {
 		Name: "pay", Title: "Pay as a consumer who scans", Button: "Pay",
 		Fields: payer(wallets), do: (*visit).payQRCode,
 	}
+	phone := &form{Name: "pay-phone", Title: "Pay from a phone", Button: "Ask the phone", Fields: phonePayer(), do: (*visit).payCodeFromPhone}
 	if c.Amount != nil {
 		amount = formatPesewas(*c.Amount)
 	} else {
-		pay.Fields = append([]field{{Name: "amount", Label: "Amount in GHS", Required: true}}, pay.Fields...)
+		for _, f := range []*form{pay, phone} {
+			f.Fields = append([]field{{Name: "amount", Label: "Amount in GHS", Required: true}}, f.Fields...)
+		}
 	}
 	limit := "none"
 	if c.UsageLimit != nil {
@@ -114,7 +117,7 @@ func (v *visit) qrCode() (*page, error) {
 		title = "QR code"
 	}
 	return &page{
-		Title: title, NavPath: "qr-codes", Forms: []*form{pay},
+		Title: title, NavPath: "qr-codes", Forms: []*form{pay, phone},
 		Static: []section{{Picture: v.url("qr-codes", c.ID, "picture.png"), PictureText: "QR code that leads to the payment page"}},
 		Live: []section{
 			{

@@ -3,10 +3,7 @@ package inspector
 import (
 	"strings"
 
-	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 )
 
@@ -98,27 +95,13 @@ func (v *visit) refund() (*page, error) {
 		Live: []section{{Facts: facts}, history, {JSON: indentJSON(r)}},
 	}
 	if r.Status == refund.Pending || r.Status == refund.Processing {
-		p.Live[0].Buttons = []*form{{Name: "succeed", Button: "Let the provider succeed", do: (*visit).succeedRefund}}
+		p.Live[0].Buttons = []*form{{Name: "succeed", Button: "Let the provider succeed", do: (*visit).settlePaid}}
 		p.Forms = []*form{{
 			Name: "fail", Title: "Let the provider decline", Button: "Decline it",
-			Fields: []field{{Name: "failure_reason", Label: "Reason", Hint: "Empty for the usual one."}}, do: (*visit).failRefund,
+			Fields: failureFields(), do: (*visit).settleRefused,
 		}}
 	}
 	return p, nil
-}
-
-func (v *visit) succeedRefund(*input) (*result, error) {
-	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{Outcome: provider.Paid})
-	return nil, err
-}
-
-func (v *visit) failRefund(in *input) (*result, error) {
-	reason := in.text("failure_reason")
-	if err := check.Text("failure_reason", reason, api.MaxText); err != nil {
-		return nil, err
-	}
-	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: reason}})
-	return nil, err
 }
 
 // creditNote is the document as it goes to the customer.

@@ -210,6 +210,14 @@ func badgeTone(state string) string {
 // formatPesewas formats pesewas as "GHS 12.50".
 func formatPesewas(pesewas int64) string { return "GHS " + money.Text(pesewas) }
 
+// formatOptionalPesewas formats pesewas; nil gives "".
+func formatOptionalPesewas(pesewas *int64) string {
+	if pesewas == nil {
+		return ""
+	}
+	return formatPesewas(*pesewas)
+}
+
 // formatGHS formats an amount in GHS as "GHS 12.50".
 func formatGHS(a api.GHS) string { return formatPesewas(a.Shift(2).IntPart()) }
 

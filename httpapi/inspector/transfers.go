@@ -225,7 +225,7 @@ func (v *visit) transfer(of transfers) (*page, error) {
 		first.Buttons = append(first.Buttons, &form{Name: "succeed", Button: "Let the rail succeed", do: of.succeed})
 		p.Forms = append(p.Forms, &form{
 			Name: "fail", Title: "Let the rail fail", Button: "Fail it",
-			Fields: []field{{Name: "failure_reason", Label: "Reason", Hint: "Empty for the usual one."}}, do: of.fail,
+			Fields: failureFields(), do: of.fail,
 		})
 	}
 	return p, nil

@@ -10,6 +10,12 @@
 // background work runs on its own: [Shop.Work] does the due work, and [Shop.Advance] moves
 // the time and does the work that became due.
 //
+// Money from a phone works like this:
+//
+//	asked := shop.AskPhone("0241234567", 1250)
+//	shop.Work()                                         // the simulated charger decides by the number
+//	shop.SettlePayment(asked.ID, provider.Result{…})    // or the test does
+//
 // A host's webhook handler receives signed events over HTTP:
 //
 //	shop.Receive(func(secret string) http.Handler { return host.Webhooks(secret) }, event.PaymentSucceeded)
@@ -144,6 +150,17 @@ func (s *Shop) Pay(code string, pesewas int64) *payment.Payment {
 	paid, err := s.QRCodes.Pay(s.tb.Context(), s.Caller, code, p)
 	s.check(err)
 	return paid
+}
+
+// AskPhone asks a phone to pay the merchant directly. The payment is pending until Work. The last
+// digits of the number decide its outcome; see [provider.Simulated].
+func (s *Shop) AskPhone(number string, pesewas int64) *payment.Payment {
+	s.tb.Helper()
+	p, err := s.Payments.Create(s.tb.Context(), s.Caller, payment.CreateParams{
+		Amount: pesewas, MobileMoney: payment.MobileMoney{PhoneNumber: number},
+	})
+	s.check(err)
+	return p
 }
 
 // Refund gives back a payment; pesewas is 0 for all that is left of it. Money from a wallet is back

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -70,6 +71,16 @@ func (s *Shop) Settle(id string, result provider.Result) *payout.Transfer {
 	if api.CodeOf(err) == api.ResourceMissing {
 		settled, err = s.Disbursements.Get(s.tb.Context(), s.Caller, id)
 	}
+	s.check(err)
+	return settled
+}
+
+// SettlePayment plays the charger: it ends a payment from a phone as the result says, and returns
+// it. Numbers that end in 0903 wait for it. A pending payment is submitted first.
+func (s *Shop) SettlePayment(id string, result provider.Result) *payment.Payment {
+	s.tb.Helper()
+	s.check(s.Providers.Settle(s.tb.Context(), s.Caller, id, result))
+	settled, err := s.Payments.Get(s.tb.Context(), s.Caller, id)
 	s.check(err)
 	return settled
 }

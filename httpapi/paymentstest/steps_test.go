@@ -67,6 +67,21 @@ func TestRefuseADisbursement(t *testing.T) {
 	}
 }
 
+// The number decides about a payment from a phone, or the test does.
+func TestAskPhones(t *testing.T) {
+	shop := paymentstest.New(t)
+	inbox := shop.Inbox("payment.succeeded", "payment.failed")
+	paid, waits := shop.AskPhone("0241234567", 1250), shop.AskPhone("0241230903", 500)
+	shop.Work()
+	if told := paymentstest.Object[payment.Payment](inbox, event.PaymentSucceeded); told.ID != paid.ID || balance(t, shop) != "1012.5" {
+		t.Errorf("told of %+v, available %s", told, balance(t, shop))
+	}
+	done := shop.SettlePayment(waits.ID, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The payer said no."}})
+	if told := paymentstest.Object[payment.Payment](inbox, event.PaymentFailed); done.Status != payment.Failed || *told.FailureReason != "The payer said no." {
+		t.Errorf("settled as %+v, told of %+v", done, told)
+	}
+}
+
 // A host's handler is told, signed with the secret that it was built with; while it
 // fails it is told again, as time goes by.
 func TestReceive(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -54,7 +55,8 @@ func Kinds() []*storage.Kind {
 
 // Ref names an order and the record that it is part of.
 type Ref struct {
-	// Object is the type of the record: "payout", "disbursement", "refund", "payment" or "invoice".
+	// Object is the type of the record: "payout", "disbursement", "refund", "payment", "invoice",
+	// "top_up" or "top_up_refund".
 	Object string
 	// ID is the order's, under which the provider knows it.
 	ID string
@@ -180,6 +182,32 @@ func (o *Order) DueAfterEnd(now time.Time) *api.Time {
 	return api.AtOrNil(now.Add(o.recheckAfter))
 }
 
+// EndRecheck ends the one more poll of an order that has ended. A poll without an answer is repeated
+// for an hour after the deadline. It reports whether Due has changed, and the caller writes the
+// record. A result that came before the poll, from a callback, changes nothing.
+func (o *Order) EndRecheck(tx *engine.Tx, r provider.Result) bool {
+	if o.Due == nil || o.Due.After(tx.Now) {
+		return false
+	}
+	if o.Due = nil; r.Outcome == "" && o.Deadline != nil && tx.Now.Before(o.Deadline.Add(time.Hour)) {
+		o.Due = api.AtOrNil(tx.Now.Add(recheckAfter))
+	}
+	return true
+}
+
+// NotSent is the reason why an order has failed that did not reach the provider before its deadline.
+const NotSent = "The payment could not be sent to the provider in time."
+
+// DoNotSubmit stands for the submission of an order that has ended, or that the provider has not seen
+// until its deadline: a prompt long after the payer asked for it would look like fraud. One more poll
+// finds a submission that was still on its way.
+func DoNotSubmit(context.Context) (provider.Result, error) {
+	return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: NotSent}, PollAfter: recheckAfter}, nil
+}
+
+// recheckAfter is the wait until the one more poll of an order that was not sent.
+const recheckAfter = time.Minute
+
 // PostponeWithoutProvider postpones an order for which the host has configured no provider,
 // and writes a log line. The caller writes the record.
 func (o *Order) PostponeWithoutProvider(ctx context.Context, tx *engine.Tx) {
@@ -197,11 +225,15 @@ func (o *Order) ReportAlreadyEnded(ctx context.Context) {
 }
 
 // NewCall leases the record, which the caller has written at this version, and returns the
-// call of the provider. The caller runs it with [Call.Do] after the commit.
+// call of the provider. The caller runs it with [Call.Do] after the commit. After the deadline of the
+// order, only a first call submits it.
 func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status ProviderFunc) (*Call, error) {
 	stopRenewal, err := tx.LeaseAndRenew(o.Kind, o.Record, version)
 	if err != nil {
 		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Flow.Name, err)
+	}
+	if !first && o.Deadline != nil && !tx.Now.Before(o.Deadline.Time) {
+		submit = DoNotSubmit
 	}
 	return &Call{
 		Ref: o.Ref, worker: api.Caller{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live}, flowName: string(o.Flow.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
@@ -230,8 +262,10 @@ const (
 	MaxReason    = 500
 )
 
-// Truncate shortens a text to at most so many bytes, between characters.
+// Truncate shortens a text of a provider's to at most so many bytes, between characters. It replaces
+// what is not UTF-8, as the encoding of the record would: that makes a text longer.
 func Truncate(s string, most int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {
 		return s
 	}

@@ -74,7 +74,7 @@ func TestTruncateKeepsCharacters(t *testing.T) {
 		most int
 		want string
 	}{
-		{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aɛ", 2, "a"}, {"ɛɛ", 3, "ɛ"}, {"ɛ", 1, ""}, {"₵₵", 5, "₵"},
+		{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aɛ", 2, "a"}, {"ɛɛ", 3, "ɛ"}, {"ɛ", 1, ""}, {"₵₵", 5, "₵"}, {"a\xff", 4, "a\uFFFD"}, {"a\xff", 3, "a"},
 	} {
 		expect.Equal(t, Truncate(test.text, test.most), test.want, "%q to %d", test.text, test.most)
 	}

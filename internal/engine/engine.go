@@ -329,6 +329,16 @@ func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, op Operati
 	return answer, nil
 }
 
+// ReplayTx is Replay in a transaction, for a call that writes before its answer is known. It does
+// not set the caller's Replayed.
+func ReplayTx[T any](tx *Tx, op Operation) (*T, error) {
+	digest, err := fingerprint(tx.Caller.IdempotencyKey, op)
+	if err != nil {
+		return nil, err
+	}
+	return storedAnswer[T](tx, tx.Caller, tx.Now, digest)
+}
+
 // ExecuteWithReplay runs a call with steps before its transaction, in fn. It answers a replay
 // without fn. It also looks for an answer when fn refuses: the first call may have succeeded
 // concurrently, so that a code is used up or an invoice paid. It stores no answer itself: fn does,

@@ -440,7 +440,8 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			defer func() { must.Do(t, svc.Stop(t.Context())) }() // what it leaves running would act on what later calls prepare
 			return svc.MoveClock(ctx, c, payments.ClockParams{By: time.Second})
 		}})
-		all = append(all, s.everyday(svc, agents{consumer: ama.ID, customer: customer.ID, code: code, open: newOpen})...)
+		about := agents{consumer: ama.ID, customer: customer.ID, code: code, open: newOpen}
+		all = append(append(all, s.everyday(svc, about)...), s.fromPhones(svc, about)...)
 		for i := range all {
 			all[i].pin = strings.HasPrefix(all[i].name, "pay")
 		}

@@ -47,6 +47,8 @@ type Load struct {
 	// Phones are numbers to disburse to by mobile money, in turn. If there are any, Wallets
 	// is not used.
 	Phones []string
+	// Ask asks the Phones for money in place of sending them some.
+	Ask bool
 	// ReadIDs are ids of disbursements. If there are any, of four requests one creates a
 	// disbursement, two get one by id, and one lists those after an id.
 	ReadIDs []string
@@ -163,6 +165,8 @@ func (l *Load) request(b []byte, run string, n int) []byte {
 		method, path = "GET", "/v1/disbursements?limit=20&starting_after="+l.ReadIDs[n*7919%len(l.ReadIDs)]
 	case reading && n%2 == 0, reading && n%4 == 1:
 		method, path = "GET", "/v1/disbursements/"+l.ReadIDs[n*7919%len(l.ReadIDs)]
+	case l.Ask:
+		path, body = "/v1/payments", fmt.Sprintf(`{"amount":1,"phone_number":%q,"reference":"order"}`, l.Phones[n*7919%len(l.Phones)])
 	case len(l.Phones) > 0:
 		body = fmt.Sprintf(`{"amount":0.01,"destination":{"type":"mobile_money","phone_number":%q},"reference":"salary"}`, l.Phones[n*7919%len(l.Phones)])
 	default:

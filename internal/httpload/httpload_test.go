@@ -34,9 +34,12 @@ func (s *sent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what := r.Method
 	if r.Method == http.MethodPost {
 		var body struct {
-			Destination struct{ Service_ID, Phone_Number string }
+			Phone_Number string
+			Destination  struct{ Service_ID, Phone_Number string }
 		}
 		switch err := json.NewDecoder(r.Body).Decode(&body); {
+		case err == nil && body.Phone_Number != "" && r.URL.Path == "/v1/payments":
+			what = "POST that asks a phone"
 		case err != nil || (body.Destination.Service_ID == "") == (body.Destination.Phone_Number == ""):
 			what = "a broken POST"
 		case body.Destination.Phone_Number != "":
@@ -93,6 +96,15 @@ func TestConnectionsUseSeveralServersInTurn(t *testing.T) {
 	a, b := first.seen["POST to a phone Bearer sk_1"], second.seen["POST to a phone Bearer sk_1"]
 	if a == 0 || b == 0 || a+b != 40 {
 		t.Errorf("sent %v and %v", first.seen, second.seen)
+	}
+}
+
+func TestLoadAsksPhones(t *testing.T) {
+	s, l := serve(t, http.StatusOK)
+	l.Phones, l.Ask = []string{"0241234567"}, true
+	must.Get(Run(t.Context(), l))(t)
+	if got := s.seen["POST that asks a phone Bearer sk_1"]; got != 40 {
+		t.Errorf("sent %v", s.seen)
 	}
 }
 

@@ -46,6 +46,11 @@ func Fees(live bool) Account {
 	return Account{mode(live) + "/operator/fees", false}
 }
 
+// Excess is money of top-ups that wallets could not take, until the provider has given it back.
+func Excess(live bool) Account {
+	return Account{mode(live) + "/operator/excess", true}
+}
+
 // Clearing stands for the world outside. Money that comes in makes its balance smaller, and money
 // that goes out makes it larger. It may go below zero.
 func Clearing(name string, live bool) Account {

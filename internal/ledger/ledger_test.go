@@ -21,6 +21,7 @@ func TestNames(t *testing.T) {
 		{ledger.Wallet("acc_1", true), ledger.Account{Name: "live/wallet/acc_1", Guarded: true}},
 		{ledger.Wallet("acc_1", false), ledger.Account{Name: "test/wallet/acc_1", Guarded: true}},
 		{ledger.Float("cag_1", false), ledger.Account{Name: "test/float/cag_1", Guarded: true}},
+		{ledger.Excess(true), ledger.Account{Name: "live/operator/excess", Guarded: true}},
 		{ledger.Clearing("bank", true), ledger.Account{Name: "live/clearing/bank"}},
 	} {
 		expect.Same(t, test.got, test.want, "%s", test.want.Name)

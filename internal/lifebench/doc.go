@@ -1,5 +1,6 @@
 // Package lifebench measures whole lives: of a transfer, from its first request to its last
-// outcome and event, of a QR payment, of a batch and of an invoice. It has benchmarks only.
+// outcome and event, of a payment from a
+// phone, of a QR payment, of a batch and of an invoice. It has benchmarks only.
 //
 // Each benchmark measures its yardsticks in the same run. The bare loop writes the same rows
 // without any logic (package benchbase). The thin server does the least that a payment server

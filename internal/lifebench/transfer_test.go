@@ -73,7 +73,7 @@ func BenchmarkTransfer(b *testing.B) {
 	}
 }
 
-func benchmarkTransfer(b *testing.B, ours *server, limit *bareTransfers, thin *thinServer, connections int, rail time.Duration) {
+func benchmarkTransfer(b *testing.B, ours *server, limit *bareLoop, thin *thinServer, connections int, rail time.Duration) {
 	turns, open := 4, maxOpen(connections, rail)
 	if open > 1024 { // a turn must be much longer than its beginning and its end
 		turns = 2
@@ -119,25 +119,34 @@ func benchmarkTransfer(b *testing.B, ours *server, limit *bareTransfers, thin *t
 	b.ReportMetric(float64(bareCPU.Microseconds())/total, "bare-cpu-us/op")
 }
 
-// bareTransfers is a database in which a bare loop writes the rows of transfers.
-type bareTransfers struct {
+// bareLoop is a database in which a bare loop writes the rows of lives.
+type bareLoop struct {
 	*database
-	written int
+	life benchbase.Life
 }
 
-func newBareTransfers(b testing.TB, db *database) *bareTransfers {
+func newBareTransfers(b testing.TB, db *database) *bareLoop {
+	b.Helper()
+	return newBareLoop(b, db, transferLife, (*server).load, func(*server) {})
+}
+
+// newBareLoop returns a database that has some lives of a server already, from whose rows the loop
+// makes its own. watch sets what ends a life.
+func newBareLoop(
+	b testing.TB, db *database, life benchbase.Life, load func(s *server, connections, n int) httpload.Load, watch func(*server),
+) *bareLoop {
 	b.Helper()
 	s := openServer(b, db)
-	s.live(b, s.load(16, 640), maxOpen(16, 0))
+	watch(s)
+	s.live(b, load(s, 16, 640), maxOpen(16, 0))
 	s.stop()
-	return &bareTransfers{database: db}
+	return &bareLoop{database: db, life: life}
 }
 
 // run writes n lives, and returns the nanoseconds that each took.
-func (t *bareTransfers) run(b testing.TB, n int) float64 {
+func (l *bareLoop) run(b testing.TB, n int) float64 {
 	b.Helper()
-	life := transferLife
-	life.From = t.written
-	t.written += n
-	return t.bare(b, life, group, n)
+	took := l.bare(b, l.life, group, n)
+	l.life.From += n
+	return took
 }

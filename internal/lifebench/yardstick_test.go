@@ -1,10 +1,13 @@
 package lifebench
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -15,42 +18,68 @@ func overBackends(t *testing.T, test func(*testing.T, backend)) {
 	}
 }
 
-// transferRows counts the rows that transfers leave.
-var transferRows = []string{
-	"SELECT count(*) FROM disbursements WHERE status = 'completed' AND due IS NULL",
-	"SELECT count(*) FROM rail_orders WHERE open IS NULL",
-	"SELECT count(*) FROM events",
-	"SELECT count(*) FROM idempotency_keys",
-	"SELECT count(*) FROM ledger_postings WHERE type <> 'deposit'",
-	"SELECT count(*) FROM ledger_entries WHERE number > 9",
-}
+// transferRows and paymentRows count the rows that lives leave.
+var (
+	transferRows = []string{
+		"SELECT count(*) FROM disbursements WHERE status = 'completed' AND due IS NULL",
+		"SELECT count(*) FROM rail_orders WHERE open IS NULL",
+		"SELECT count(*) FROM events",
+		"SELECT count(*) FROM idempotency_keys",
+		"SELECT count(*) FROM ledger_postings WHERE type <> 'deposit'",
+		"SELECT count(*) FROM ledger_entries WHERE number > 9",
+	}
+	paymentRows = []string{
+		"SELECT count(*) FROM payments WHERE status = 'completed' AND due IS NULL",
+		"SELECT count(*) FROM charge_orders WHERE open IS NULL",
+		"SELECT count(*) FROM events",
+		"SELECT count(*) FROM messages",
+		"SELECT count(*) FROM idempotency_keys",
+		"SELECT count(*) FROM ledger_postings WHERE type <> 'deposit'",
+		"SELECT count(*) FROM ledger_entries WHERE number > 9",
+	}
+)
 
 func TestBareLoopWritesRowsOfTransfer(t *testing.T) {
+	testBareLoop(t, transferLife, transferRows, (*server).load, func(*server) {}, map[string]int64{
+		"SELECT sum(balance) FROM ledger_accounts WHERE name LIKE '%/reserved'": 0,
+		"SELECT balance FROM ledger_accounts WHERE name LIKE '%/operator/fees'": 120 * 10,
+	})
+}
+
+func TestBareLoopWritesRowsOfPayment(t *testing.T) {
+	testBareLoop(t, paymentLife, paymentRows, (*server).ask, (*server).watchPayments, map[string]int64{
+		"SELECT balance FROM ledger_accounts WHERE name LIKE '%/clearing/charges'": -120,
+	})
+}
+
+// testBareLoop checks that a bare loop leaves the rows and balances that the library leaves.
+func testBareLoop(
+	t *testing.T, life benchbase.Life, rows []string, load func(*server, int, int) httpload.Load, watch func(*server), balances map[string]int64,
+) {
 	overBackends(t, func(t *testing.T, on backend) {
 		s := openServer(t, on.open(t))
+		watch(s)
 		count := func() (all []int64) {
-			for _, query := range transferRows {
+			for _, query := range rows {
 				all = append(all, s.count(t, query))
 			}
 			return all
 		}
-		s.live(t, s.load(4, 40), maxOpen(4, 0)) // so that each account has its first entries
+		s.live(t, load(s, 4, 40), maxOpen(4, 0)) // so that each account has its first entries
 		empty := count()
-		s.live(t, s.load(4, 40), maxOpen(4, 0))
+		s.live(t, load(s, 4, 40), maxOpen(4, 0))
 		library := count()
 		s.stop()
-		s.bare(t, transferLife, group, 40)
+		s.bare(t, life, group, 40)
 		for i, got := range count() {
 			if want := 2*library[i] - empty[i]; got != want || library[i] == empty[i] {
-				t.Errorf("%s: %d of the library, %d of the bare loop", transferRows[i], library[i]-empty[i], got-library[i])
+				t.Errorf("%s: %d of the library, %d of the bare loop", rows[i], library[i]-empty[i], got-library[i])
 			}
 		}
-		for query, want := range map[string]int64{
-			"SELECT sum(balance) FROM ledger_accounts":                                         0,
-			"SELECT sum(balance) FROM ledger_accounts WHERE name LIKE '%/reserved'":            0,
-			"SELECT sum(entries) - (SELECT count(*) FROM ledger_entries) FROM ledger_accounts": 0,
-			"SELECT balance FROM ledger_accounts WHERE name LIKE '%/operator/fees'":            120 * 10,
-		} {
+		wanted := maps.Clone(balances)
+		wanted["SELECT sum(balance) FROM ledger_accounts"] = 0
+		wanted["SELECT sum(entries) - (SELECT count(*) FROM ledger_entries) FROM ledger_accounts"] = 0
+		for query, want := range wanted {
 			if got := s.count(t, query); got != want {
 				t.Errorf("%s: got %d, want %d", query, got, want)
 			}

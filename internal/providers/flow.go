@@ -17,7 +17,7 @@ type flow struct {
 	owners map[string]owner
 }
 
-// owner is what makes orders: payout, refund, invoice, or payment.
+// owner is what makes orders: payout, refund, invoice, payment, or payment's top-ups and their refunds.
 type owner struct {
 	orderOwner
 	// settle books a result that a test makes up, under the caller's idempotency key.
@@ -60,7 +60,7 @@ func newOwner[T any](e *engine.Engine, of ownerOf[T], fingerprint func(string, p
 			case ref.Object == "payment" && (decision == dispatch.Contradicted || decision == dispatch.AlreadyBooked):
 				err = api.Errorf(api.PaymentNotSettleable, "", "This payment is %s already.", status)
 			case decision == dispatch.Contradicted:
-				err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", ref.Object, status)
+				err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", strings.ReplaceAll(ref.Object, "_", " "), status)
 			}
 			return object, err
 		})
@@ -88,13 +88,14 @@ func (s *Service) flowOf(id string) *flow {
 	switch {
 	case strings.HasPrefix(id, "re_"):
 		return s.refunds
-	case strings.HasPrefix(id, "att_"), strings.HasPrefix(id, "pay_"):
+	case strings.HasPrefix(id, "att_"), strings.HasPrefix(id, "pay_"), strings.HasPrefix(id, "tu_"):
 		return s.charges
 	}
 	return s.transfers
 }
 
-// ownerOf returns what makes orders whose ids look like this one.
+// ownerOf returns what makes orders whose ids look like this one. The refund of a top-up looks like
+// any other refund.
 func (s *Service) ownerOf(id string) owner {
 	object := "payout" // and disbursement: package payout makes both
 	switch {
@@ -104,6 +105,8 @@ func (s *Service) ownerOf(id string) owner {
 		object = "invoice"
 	case strings.HasPrefix(id, "pay_"):
 		object = "payment"
+	case strings.HasPrefix(id, "tu_"):
+		object = "top_up"
 	}
 	return s.flowOf(id).owners[object]
 }

@@ -56,10 +56,14 @@ func New(e *engine.Engine, c Config) *Service {
 	return &Service{
 		engine: e, config: c,
 		transfers: &flow{dispatch.Transfers, map[string]owner{"payout": payouts, "disbursement": payouts}},
-		refunds:   &flow{dispatch.Refunds, map[string]owner{"refund": newOwner[refund.Refund](e, c.Refunds, legacyRefundFingerprint)}},
+		refunds: &flow{dispatch.Refunds, map[string]owner{
+			"refund":        newOwner[refund.Refund](e, c.Refunds, legacyRefundFingerprint),
+			"top_up_refund": newOwner[payment.TopUp](e, c.Payments.TopUpRefunds(), settleFingerprint),
+		}},
 		charges: &flow{dispatch.Charges, map[string]owner{
 			"invoice": newOwner[invoice.Invoice](e, c.Invoices, settleFingerprint),
 			"payment": newOwner[payment.Payment](e, phones, settleFingerprint),
+			"top_up":  newOwner[payment.TopUp](e, c.Payments.TopUps(), settleFingerprint),
 		}},
 	}
 }
@@ -72,7 +76,9 @@ func (s *Service) Jobs() []work.Job {
 	}
 	return append(jobs,
 		s.job(s.refunds, "refund", s.config.Refunds.Kind()),
+		s.job(s.refunds, "top_up_refund", s.config.Payments.TopUpRefunds().Kind()),
 		s.job(s.charges, "payment", s.config.Payments.Kind()),
+		s.job(s.charges, "top_up", s.config.Payments.TopUps().Kind()),
 		s.job(s.charges, "invoice", s.config.Invoices.Kind()))
 }
 

@@ -14,6 +14,11 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r pr
 		return api.Errorf(api.PermissionDenied, "", "A %s can be settled by hand in test mode only.", s.flowOf(id).Name)
 	}
 	owner := s.ownerOf(id)
+	if s.flowOf(id) == s.refunds { // an id does not tell whether a payment or a top-up is refunded
+		if entry, _, err := s.refunds.FindInIndex(ctx, s.engine, id, "refund"); err == nil {
+			owner = s.refunds.owners[entry.Object]
+		}
+	}
 	ref, err := owner.FindOwnOrder(ctx, caller, id)
 	if err != nil {
 		return err

@@ -78,7 +78,8 @@ func TestSimulation(t *testing.T) {
 			expect.True(t, faults != 0 && calls != 0, "nothing was played")
 			for _, what := range []string{
 				"pay code", "disburse", "pay out", "cancel", "charge", "pay invoice from a wallet", "refund", "batch",
-				"delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
+				"pay from phone", "pay code from phone", "pay invoice from phone", "cancel payment", "leave payment", "confirm payment",
+				"settle payment", "paid twice", "contradicted", "delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
 			} {
 				expect.True(t, played[what] != 0 || n < 100, "of %s nothing was played", what)
 			}
@@ -117,6 +118,8 @@ type side struct {
 	refunds, batches                     []string
 	rows                                 []disbursement.RowParams // with keys
 	people                               []*person
+	numbers                              []string // of payers' phones
+	phoned                               []string // payments from phones, of no code
 }
 
 // game is one simulation.
@@ -188,13 +191,14 @@ func (g *game) start() {
 		store = faultstore.Undone(store)
 	}
 	svc := must.Get(payments.New(g.t.Context(), store, payments.Config{
-		Serial: true, Key: make([]byte, 32), Live: payments.Providers{Rail: rail{g.world}, Charger: charger{g.world}, Texter: texter{g.world}, Mailer: mailer{g.world}},
+		Serial: true, Key: make([]byte, 32), CollectionFees: collectionFees, Live: payments.Providers{Rail: rail{g.world}, Charger: charger{g.world}, Texter: texter{g.world}, Mailer: mailer{g.world}},
 		Test: payments.Providers{Rail: rail{g.world}, Charger: charger{g.world}}, InvoiceReminders: reminders, Sandbox: true, SingleUseOTP: g.dice.IntN(2) == 0,
 		WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Clock:        g.clock, NewID: func(p string) string { return g.newID(p) }, Logger: slog.New(slog.DiscardHandler),
 		Observer: workers{g},
 	}))(g.t)
 	g.svc = svc
+	g.world.notify = svc.Providers.Notify
 }
 
 // clock is the time of the services, and makes the call that waits for the workers to run.
@@ -225,7 +229,7 @@ func (g *game) settle() {
 	for i := range g.sides {
 		live := i == 1
 		m := must.Get(g.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: fmt.Sprint("030100000", i)}))(g.t)
-		s := &side{caller: api.Caller{Merchant: m.ID, Live: live}, gone: map[string]bool{}}
+		s := &side{caller: api.Caller{Merchant: m.ID, Live: live}, gone: map[string]bool{}, numbers: numbersOf(i)}
 		g.sides[i] = s
 		for n := range 2 {
 			c := must.Get(g.svc.Accounts.CreateConsumer(ctx, api.Caller{Live: live}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("02410000%d%d", i, n)}))(g.t)
@@ -350,7 +354,7 @@ func pick(g *game, from []string) string {
 func (g *game) step() {
 	g.steps++
 	ctx, s := g.t.Context(), g.sides[g.dice.IntN(2)]
-	switch g.dice.IntN(28) {
+	switch g.dice.IntN(44) {
 	case 0, 1:
 		g.newCode(s)
 	case 2, 3, 4:
@@ -403,12 +407,14 @@ func (g *game) step() {
 		g.batch(s)
 	case 19, 20:
 		g.know(s)
-	case 21:
+	case 21, 40, 41:
 		g.configure()
 	case 22:
 		g.seal()
 	case 23:
 		g.moveClock()
+	case 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39:
+		g.stepOfPhones(s)
 	default:
 		g.pass()
 	}
@@ -484,21 +490,3 @@ func (g *game) seal() {
 }
 
 func second[T any](_ T, err error) error { return err }
-
-func (g *game) callBack() {
-	pending := g.world.callbacks
-	g.world.callbacks = nil
-	for _, id := range pending {
-		var err error
-		switch {
-		case strings.HasPrefix(id, "re_"):
-			err = g.svc.Providers.Notify(g.t.Context(), id, g.world.orders[id].refundResult(id))
-		case strings.HasPrefix(id, "att_"): // a charger is asked, and makes no callback
-			continue
-		default:
-			err = g.svc.Providers.Notify(g.t.Context(), id, g.world.orders[id].result(id))
-		}
-		g.history = append(g.history, fmt.Sprint("callback ", id, err))
-		expect.NoError(g.t, err, "callback of %s", id)
-	}
-}

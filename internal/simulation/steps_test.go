@@ -50,15 +50,21 @@ func (g *game) pin() string {
 }
 
 func (g *game) payCode(s *side) {
-	code := pick(g, s.codes)
-	if code == "" || s.gone[code] {
-		return
+	if code := pick(g, s.codes); code != "" && !s.gone[code] {
+		g.payCodeFromWallet(s, code)
 	}
-	p := qrcode.PayParams{Wallet: account.WalletRef{AccountID: pick(g, s.consumers)}, PIN: g.pin()}
-	if has, err := g.svc.QRCodes.Get(g.t.Context(), s.caller, code); err == nil && has.Amount == nil {
-		amount := 1 + g.dice.Int64N(90_00)
-		p.Amount = &amount
+}
+
+// amountOf is what a payer enters for a code.
+func (g *game) amountOf(s *side, code string) *int64 {
+	if has, err := g.svc.QRCodes.Get(g.t.Context(), s.caller, code); err != nil || has.Amount != nil {
+		return nil
 	}
+	return new(1 + g.dice.Int64N(90_00))
+}
+
+func (g *game) payCodeFromWallet(s *side, code string) {
+	p := qrcode.PayParams{Wallet: account.WalletRef{AccountID: pick(g, s.consumers)}, PIN: g.pin(), Amount: g.amountOf(s, code)}
 	id, err := g.call("pay code", s, func(c api.Caller) (string, error) {
 		paid, err := g.svc.QRCodes.Pay(g.t.Context(), c, code, p)
 		if err != nil {
@@ -142,6 +148,10 @@ func (g *game) bill(s *side) {
 	case 0:
 		automatic := invoice.ChargeAutomatically
 		p.CollectionMethod = &automatic
+		if g.dice.IntN(2) == 0 {
+			number := pick(g, s.numbers)
+			p.Phone = &number
+		}
 	case 1:
 		due := g.now.Add(time.Duration(1+g.dice.IntN(30)) * 24 * time.Hour)
 		if !s.caller.Live {
@@ -179,16 +189,24 @@ func (g *game) collect(s *side) {
 	case 1:
 		name, do = "mark uncollectible", g.svc.Invoices.MarkUncollectible
 	case 2, 3:
-		wallet, pin := account.WalletRef{AccountID: pick(g, s.consumers)}, g.pin()
-		_, _ = g.call("pay invoice from a wallet", s, func(c api.Caller) (string, error) {
-			return id, second(g.svc.Invoices.PayFromWallet(ctx, c, id, invoice.PayFromWalletParams{Wallet: wallet, PIN: pin}))
-		})
+		g.payInvoiceFromWallet(s, id)
 		return
 	default:
-		_, _ = g.call("charge", s, func(c api.Caller) (string, error) {
-			return id, second(g.svc.Invoices.Pay(ctx, c, id, invoice.PayParams{}))
-		})
+		g.charge(s, id)
 		return
 	}
 	_, _ = g.call(name, s, func(c api.Caller) (string, error) { return id, second(do(ctx, c, id)) })
+}
+
+func (g *game) payInvoiceFromWallet(s *side, id string) {
+	wallet, pin := account.WalletRef{AccountID: pick(g, s.consumers)}, g.pin()
+	_, _ = g.call("pay invoice from a wallet", s, func(c api.Caller) (string, error) {
+		return id, second(g.svc.Invoices.PayFromWallet(g.t.Context(), c, id, invoice.PayFromWalletParams{Wallet: wallet, PIN: pin}))
+	})
+}
+
+func (g *game) charge(s *side, id string) {
+	_, _ = g.call("charge", s, func(c api.Caller) (string, error) {
+		return id, second(g.svc.Invoices.Pay(g.t.Context(), c, id, invoice.PayParams{}))
+	})
 }

@@ -33,6 +33,10 @@ type world struct {
 	asked     map[string]int
 	orders    map[string]*order
 	callbacks []string
+	// notify reports a result to the service at once.
+	notify func(ctx context.Context, id string, r provider.Result) error
+	// problems are what the service has done to the world and must not.
+	problems []string
 }
 
 // order is money that the world was told to move.
@@ -41,6 +45,14 @@ type order struct {
 	paid    bool
 	moved   int
 	amount  int64
+	// waits says that the order cannot be decided yet.
+	waits bool
+	// charge is the charge that a refund gives back, and back is what refunds have given back of a
+	// charge.
+	charge string
+	back   int64
+	// phone is what the world knows of a charge of a phone; nil for other orders.
+	phone *prompt
 }
 
 func newWorld(seed uint64) *world {
@@ -70,12 +82,13 @@ func (w *world) told(id string, amount int64) error {
 // decide may make up the world's mind.
 func (w *world) decide(id string) *order {
 	o := w.orders[id]
-	if o.decided || !w.calm && w.roll(3, id, "when") == 0 {
+	if o.decided || o.waits || !w.calm && w.roll(3, id, "when") == 0 {
 		return o
 	}
 	o.decided = true
 	if o.paid = w.roll(4, id, "outcome") > 0; o.paid {
 		o.moved++
+		w.give(id, o)
 	}
 	for range w.roll(3, id, "callbacks") {
 		w.callbacks = append(w.callbacks, id)
@@ -122,77 +135,6 @@ func (o *order) result(id string) provider.Result {
 		return provider.Result{Outcome: provider.Paid, Reference: "ref-" + id}
 	}
 	return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Code: api.RecipientUnavailable}}
-}
-
-// charger is the world as a charger.
-type charger struct{ *world }
-
-func (c charger) Charge(_ context.Context, charge provider.Charge) (provider.Result, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.told(charge.ID, charge.Amount); err != nil {
-		return provider.Result{}, err
-	}
-	return c.answer(charge.ID)
-}
-
-func (c charger) ChargeStatus(_ context.Context, charge provider.Charge) (provider.Result, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.orders[charge.ID] == nil {
-		return provider.Result{Outcome: provider.NotFound}, nil
-	}
-	return c.answer(charge.ID)
-}
-
-func (c charger) answer(id string) (provider.Result, error) {
-	o := c.decide(id)
-	switch {
-	case c.lost(id):
-		return provider.Result{}, errLost
-	case !o.decided:
-		return provider.Result{Outcome: provider.InProgress}, nil
-	case o.paid:
-		return provider.Result{Outcome: provider.Paid, Network: "mtn"}, nil
-	}
-	return provider.Result{Outcome: provider.Refused}, nil
-}
-
-// Refund and RefundStatus make the charger one that gives money back.
-func (c charger) Refund(_ context.Context, r provider.Refund) (provider.Result, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.told(r.ID, r.Amount); err != nil {
-		return provider.Result{}, err
-	}
-	return c.refund(r.ID)
-}
-
-func (c charger) RefundStatus(_ context.Context, r provider.Refund) (provider.Result, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.orders[r.ID] == nil {
-		return provider.Result{Outcome: provider.NotFound}, nil
-	}
-	return c.refund(r.ID)
-}
-
-func (c charger) refund(id string) (provider.Result, error) {
-	o := c.decide(id)
-	if c.lost(id) {
-		return provider.Result{}, errLost
-	}
-	return o.refundResult(id), nil
-}
-
-func (o *order) refundResult(id string) provider.Result {
-	switch {
-	case !o.decided:
-		return provider.Result{Outcome: provider.InProgress, Reference: "ref-" + id}
-	case o.paid:
-		return provider.Result{Outcome: provider.Paid, Reference: "ref-" + id}
-	}
-	return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The card is closed."}}
 }
 
 // moved sums what the world has moved for ids with a prefix, in pesewas.

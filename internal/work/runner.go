@@ -280,15 +280,20 @@ func (r *Runner) loop(ctx context.Context, q *queue) {
 	}
 }
 
-// RunNow does the work on one record of a kind with RunOne at once, in the caller's goroutine and
-// without a claim, for a call that is answered with the outcome. It returns the error of the work.
-// A worker may do the same work concurrently.
-func (r *Runner) RunNow(ctx context.Context, k *storage.Kind, scope storage.Scope, id string) (err error) {
+// RunNow does the work on one record in the caller's goroutine, for a call that is answered with the
+// outcome. The caller's transaction has leased the record. begun is what it has left for RunBegun of
+// the kind's job; nil has RunOne do all of the work. RunNow returns the error of the work, and goes
+// on if ctx ends.
+func (r *Runner) RunNow(ctx context.Context, k *storage.Kind, scope storage.Scope, id string, begun any) (err error) {
 	q := r.queue(k, scope.Live)
 	q.begin()
 	defer q.end()
 	r.runTask(ctx, q, []storage.Record{{Scope: scope, ID: id}}, func(ctx context.Context, records []storage.Record) error {
-		err = q.RunOne(ctx, records[0])
+		if begun == nil {
+			err = q.RunOne(ctx, records[0])
+		} else {
+			err = q.RunBegun(ctx, begun)
+		}
 		return err
 	})
 	return err

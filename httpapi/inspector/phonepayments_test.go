@@ -1,0 +1,119 @@
+package inspector_test
+
+import (
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/httpapi/inspector"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+func TestPaymentsFromPhones(t *testing.T) { onEachStore(t, testPaymentsFromPhones) }
+
+func testPaymentsFromPhones(t *testing.T, s *site) {
+	ama, err := s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Ama Mensah", Email: "ama@example.com"})
+	s.check(err)
+	ask := func(number string) (page, body string) {
+		t.Helper()
+		at, body := s.do("payments", "create", "amount", "12.50", "phone_number", number, "description", "Two smoothies", "reference", "order-7", "customer", ama.ID)
+		return "payments/" + path.Base(at), body
+	}
+	page, body := ask("024 123 0903")
+	shows(t, body, "Created.", "Payment of GHS 12.50", "pending", "mobile money", "mtn", "024****903", "Two smoothies", "order-7", ama.ID, "Cancel", s.BaseURL()+"/payment/pay_")
+	s.check(s.Drain(t.Context()))
+	body = s.page(page)
+	shows(t, body, "processing", "Approve the payment of GHS 12.50 on your phone.", "SIM-"+path.Base(page))
+	expect.True(t, !strings.Contains(body, ">Cancel<"), "what is submitted can be cancelled")
+	_, body = s.do(page, "succeed")
+	shows(t, body, "The provider says that it succeeded.", "completed", "Fee", "GHS 0.00", "Net", "payment.pending", "payment.processing", "payment.succeeded", "Give it back")
+	expect.True(t, !strings.Contains(body, "Let the payer") && !strings.Contains(body, "The payer is asked"), "it can be ended again")
+
+	page, _ = ask("0201230903")
+	_, body = s.do(page, "fail", "failure_reason", "The phone is off.")
+	shows(t, body, "failed", "The phone is off.", "telecel", "payment.failed")
+	page, _ = ask("0241230906")
+	s.check(s.Drain(t.Context()))
+	_, body = s.do(page, "cancel")
+	shows(t, body, "Cancelled.", "cancelled", "payment.canceled")
+
+	page, _ = ask("0241230907")
+	answer, body := s.post(page, s.token(page), "confirm", "code", "123456")
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "a code before it is asked for: %s", answer.Status)
+	shows(t, body, "asks for no code")
+	s.check(s.Drain(t.Context()))
+	_, body = s.do(page, "confirm", "code", "999999")
+	shows(t, body, "processing", "Enter the code for the payment")
+	_, body = s.do(page, "confirm", "code", "123456")
+	shows(t, body, "completed")
+
+	list := s.page("payments?payment_method=mobile_money&customer=" + ama.ID)
+	expect.Equal(t, strings.Count(list, "<li><span"), 4, "payments of the customer")
+	expect.Equal(t, strings.Count(s.page("payments?payment_method=service_wallet"), "<li><span"), 0, "payments from wallets")
+	shows(t, s.page("customers/"+ama.ID), path.Base(page), "GHS 12.50")
+	for _, text := range []string{list, s.page(page), s.page("customers/" + ama.ID)} {
+		expect.True(t, !strings.Contains(text, "241230907"), "a page shows the whole number")
+	}
+	for _, wrong := range [][]string{{"amount", ""}, {"amount", "0"}, {"phone_number", "12"}, {"phone_number", "0241230908"}, {"provider", "none"}, {"customer", "cus_none"}} {
+		fields := append([]string{"amount", "1", "phone_number", "0241234567"}, wrong...)
+		answer, body := s.post("payments", s.token("payments"), "create", fields...)
+		refused := answer.StatusCode == http.StatusUnprocessableEntity || wrong[1] == "0241230908" && answer.StatusCode == http.StatusTooManyRequests
+		expect.True(t, refused && strings.Contains(body, `<details id="form-create" open>`), "%v: %s", wrong, answer.Status)
+	}
+}
+
+// A code and an invoice are paid from a phone beside the wallet, and held meanwhile.
+func TestPhonesBesideWallets(t *testing.T) { onEachStore(t, testPhonesBesideWallets) }
+
+func testPhonesBesideWallets(t *testing.T, s *site) {
+	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Type: qrcode.Dynamic, Name: "Order 7"})
+	s.check(err)
+	at, body := s.do("qr-codes/"+code.ID, "pay-phone", "amount", "3.50", "phone_number", "0241230903", "provider", "telecel")
+	shows(t, body, "The phone is asked.", "Payment of GHS 3.50", "telecel", "Held until", code.ID)
+	answer, body := s.post("qr-codes/"+code.ID, s.token("qr-codes/"+code.ID), "pay-phone", "amount", "3.50", "phone_number", "0241234567")
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "while it is held: %s", answer.Status)
+	shows(t, body, "Another payment of this QR code is under way")
+	answer, body = s.post("qr-codes/"+code.ID, s.token("qr-codes/"+code.ID), "pay-phone", "amount", "3.50")
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "without a number: %s", answer.Status)
+	shows(t, body, "aria-invalid")
+	_, body = s.do("payments/"+path.Base(at), "succeed")
+	expect.True(t, !strings.Contains(body, "Held until"), "what is paid is held")
+	shows(t, s.page("qr-codes/"+code.ID), path.Base(at), "inactive")
+
+	i, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+		Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: new(int64(10000))}},
+	}})
+	s.check(err)
+	at, body = s.do("invoices/"+i.ID, "pay-phone", "phone_number", "0241230901")
+	shows(t, body, "Payment of GHS 100.00", i.ID)
+	s.check(s.Drain(t.Context()))
+	shows(t, s.page("invoices/"+i.ID), path.Base(at), "The payer declined.", "invoice.payment_failed")
+	s.do("invoices/"+i.ID, "pay-phone", "phone_number", "0241234567")
+	s.check(s.Drain(t.Context()))
+	shows(t, s.page("invoices/"+i.ID), "paid", "invoice.paid")
+	expect.Equal(t, strings.Count(s.page("payments?invoice="+i.ID), "<li><span"), 2, "attempts")
+}
+
+// A charge that the provider contradicted, or has not decided for long, is on the first page.
+func TestChargesThatNeedAPerson(t *testing.T) {
+	s := open(t, inspector.Config{})
+	expect.True(t, !strings.Contains(s.page(""), "Needs a person"), "nothing has happened")
+	var ids []string
+	for _, number := range []string{"0241230910", "0241230903"} {
+		p, err := s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: number}})
+		s.check(err)
+		ids = append(ids, p.ID)
+	}
+	s.check(s.Drain(t.Context()))
+	_, err := s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 2 * time.Hour})
+	s.check(err)
+	s.check(s.Drain(t.Context()))
+	shows(t, s.page(""), "Needs a person", "payments/"+ids[0], "charge · failed, and now paid", "payments/"+ids[1], "without an outcome for long")
+}

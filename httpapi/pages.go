@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/money"
+)
+
+var (
+	// sharedStyle has the tokens and the parts that all pages have in common, payerStyle the
+	// parts of payers' pages.
+	//go:embed pages/shared.css
+	sharedStyle string
+	//go:embed pages/payer.css
+	payerStyle string
+	//go:embed pages/*.html
+	pageTemplates embed.FS
+
+	// pageStyle is the one style sheet of a payer's page.
+	pageStyle = sharedStyle + payerStyle
+
+	pages = template.Must(template.New("pages").Funcs(template.FuncMap{
+		"figures":  figures,
+		"day":      func(t time.Time) string { return t.Format(longDay) },
+		"networks": func() []network { return networks },
+		"style":    func() template.CSS { return template.CSS(pageStyle) },
+	}).ParseFS(pageTemplates, "pages/*.html"))
+
+	// pagePolicy allows a page its one style sheet, pictures and a form of its own
+	// origin, and nothing else: no script, no frame around it.
+	pagePolicy = func() string {
+		sum := sha256.Sum256([]byte(pageStyle))
+		return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+	}()
+)
+
+const (
+	// maxForm is the longest form that is read, in bytes.
+	maxForm = 16 << 10
+	// formTimeout is how long a form may take to arrive. A browser sends it in a packet or two.
+	formTimeout = 5 * time.Second
+)
+
+// renderPage renders a template with the headers that every hosted page has.
+func renderPage(status int, name string, v any) (*response, error) {
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, v); err != nil {
+		return nil, fmt.Errorf("httpapi: render page: %w", err)
+	}
+	answer := newResponse("text/html; charset=utf-8", b.Bytes())
+	answer.status = status
+	answer.setHeader("Content-Security-Policy", pagePolicy)
+	answer.setHeader("X-Frame-Options", "DENY")
+	answer.setHeader("Referrer-Policy", "no-referrer")
+	return answer, nil
+}
+
+// seeOther sends a browser that has posted a form to another page. location is relative to the
+// address of the form.
+func seeOther(location string) *response {
+	return &response{status: http.StatusSeeOther, header: map[string]string{"Location": location}}
+}
+
+// form reads a form that a browser posts.
+func (r *request) form() (url.Values, error) {
+	r.Body = http.MaxBytesReader(r.writer, r.Body, maxForm)
+	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
+	defer cancel()
+	stop := interruptRead(ctx, r.writer)
+	err := r.ParseForm()
+	stop()
+	var exceeded *http.MaxBytesError
+	switch {
+	case errors.As(err, &exceeded):
+		return nil, api.Errorf(api.BodyTooLarge, "", "The form is longer than %d bytes.", maxForm)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.Is(r.Context().Err(), context.DeadlineExceeded):
+		// The server ends the request's context, too, when it was cut off.
+		return nil, api.Invalid("", "The form took too long to arrive. Go back and try again.")
+	case err != nil && r.Context().Err() != nil:
+		return nil, r.Context().Err()
+	case err != nil:
+		return nil, api.Invalid("", "The form could not be read. Go back and try again.")
+	}
+	return r.PostForm, nil
+}
+
+// wallet tells a service id from a phone number.
+func wallet(entered string) account.WalletRef {
+	if strings.HasPrefix(strings.ToUpper(entered), "SVC") {
+		return account.WalletRef{ServiceID: strings.ToUpper(entered)}
+	}
+	return account.WalletRef{Phone: entered}
+}
+
+// enteredAmount reads an amount of a form in pesewas.
+func enteredAmount(text string) (*int64, error) {
+	ghs, err := money.ParseInput(text)
+	if err == nil && ghs == nil {
+		return nil, nil // the service refuses a missing amount
+	}
+	if err == nil {
+		var n int64
+		if n, err = check.Amount("amount", *ghs); err == nil {
+			return &n, nil
+		}
+	}
+	return nil, api.Invalid("amount", "Enter the amount in cedis, such as 12.50, up to %s.", money.Text(money.Max))
+}
+
+// merchantLogo answers with a merchant's logo, which pages show.
+func merchantLogo(r *request, accounts *account.Service, merchant string) (any, error) {
+	logo, err := accounts.GetLogo(r.Context(), api.Caller{}, merchant)
+	if err != nil {
+		return nil, err
+	}
+	answer := newResponse(logo.Type, logo.Data)
+	answer.setHeader("Cache-Control", "public, max-age=300")
+	return answer, nil
+}
+
+// problemPage is the page of an error that no form can show.
+func problemPage(status int, problem string) (*response, error) {
+	return renderPage(status, "outcome", outcomeView{
+		pageView: pageView{Title: "Payment"}, Icon: crossIcon, Heading: "This did not work", Text: problem,
+	})
+}
+
+// asAPIError returns the refusal in an error, or nil.
+func asAPIError(err error) *api.Error {
+	var e *api.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}

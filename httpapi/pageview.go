@@ -1,0 +1,257 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/payment"
+)
+
+// pageView is what every page has.
+type pageView struct {
+	Title string
+	// Test puts the strip of test mode on top.
+	Test     bool
+	Merchant *merchantView
+}
+
+// merchantView is the merchant on a page.
+type merchantView struct {
+	Name, Initials string
+	// Logo is the address of the logo, relative to the page; "" for none.
+	Logo string
+	// About is the line under the name.
+	About string
+	// Phone is the number to call, and Dial the link that calls it; "" for none.
+	Phone string
+	Dial  string
+}
+
+// newMerchantView shows a merchant. logo is the address of the logo, if there is one.
+func newMerchantView(m *account.Merchant, logo string, about ...string) *merchantView {
+	v := &merchantView{Name: m.Name, Initials: initials(m.Name), About: joinFilled(" · ", about...)}
+	if m.HasLogo {
+		v.Logo = logo
+	}
+	if number, err := phone.Parse(m.Phone); err == nil {
+		v.Phone, v.Dial = spacedPhone(phone.National(number)), "tel:"+number
+	}
+	return v
+}
+
+// The ways to pay, as forms name them.
+const (
+	methodMobile = "mobile"
+	methodWallet = "wallet"
+)
+
+// waysView is the form with the ways to pay.
+type waysView struct {
+	// Token makes a form that is posted twice pay once.
+	Token string
+	// Phones offers mobile money, and Wallets opens the wallet in place of it.
+	Phones, Wallets bool
+	// AskAmount asks for the amount. Due is the amount to pay otherwise, in pesewas.
+	AskAmount bool
+	Due       int64
+	// Amount, Phone, Network and Wallet are what was entered, shown again after a refusal.
+	Amount, Phone, Network, Wallet string
+	// Problem is what went wrong, and Field the parameter it is about.
+	Problem, Field string
+}
+
+// newWaysView reads what was entered.
+func newWaysView(form url.Values) waysView {
+	entered := func(name string) string { return strings.TrimSpace(form.Get(name)) }
+	return waysView{
+		Token: formToken(form.Get("token")), Wallets: form.Get("method") != methodMobile,
+		Amount: entered("amount"), Phone: entered("phone"), Network: entered("network"), Wallet: entered("wallet"),
+	}
+}
+
+// findNetwork chooses the network of the number, unless the payer has chosen one.
+func (v *waysView) findNetwork() {
+	if v.Network != "" {
+		return
+	}
+	if number, err := phone.Parse(v.Phone); err == nil {
+		v.Network = phone.Provider(number)
+	}
+}
+
+// outcomeView is a page that says how a payment ended, or why there is none.
+type outcomeView struct {
+	pageView
+	Icon    icon
+	Heading string
+	// Amount stands under the heading; 0 for none.
+	Amount int64
+	// Before and After are the loud sentences around Text.
+	Before, Text, After string
+	Facts               []fact
+	Actions             []action
+	Note                string
+	// Questions says whom to ask.
+	Questions bool
+}
+
+// action is a link that looks like a button. Main is what most payers do next.
+type action struct {
+	Label, URL string
+	Main       bool
+}
+
+// fact is a row of a list. One of Text, Money, ID and Time is set.
+type fact struct {
+	Name, Text string
+	Money      int64
+	ID         string
+	Time       string
+	// Datetime is Time for programs.
+	Datetime string
+	// Below is a second line.
+	Below string
+}
+
+// icon is a picture of one line in a round of a colour.
+type icon struct{ Class, Path string }
+
+var (
+	checkIcon = icon{"good", "m5 12.5 4.5 4.5L19 7.5"}
+	crossIcon = icon{"bad", "M6.5 6.5l11 11m0-11l-11 11"}
+	clockIcon = icon{"wait", "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18ZM12 7.5V12l3 2"}
+	stopIcon  = icon{"neutral", "M6 12h12"}
+)
+
+// network is a mobile-money network, as the API and as people name it.
+type network struct{ Code, Name string }
+
+var networks = []network{{phone.MTN, "MTN"}, {phone.Telecel, "Telecel"}, {phone.AirtelTigo, "AirtelTigo"}}
+
+// networkName is how people name the network of a payment.
+func networkName(code *string) string {
+	if code == nil {
+		return "your network"
+	}
+	for _, n := range networks {
+		if n.Code == *code {
+			return n.Name
+		}
+	}
+	return *code
+}
+
+// paidWith is how a payment was made, and from which number.
+func paidWith(name string, p *payment.Payment) fact {
+	f := fact{Name: name, Text: "Wallet", Below: maskedPhone(p.Phone)}
+	switch {
+	case p.PaymentMethod == payment.ServiceWallet:
+	case p.Provider != nil:
+		f.Text = networkName(p.Provider) + " mobile money"
+	case p.Phone != nil:
+		f.Text = "Mobile money"
+	default:
+		f.Text = p.PaymentMethod
+	}
+	return f
+}
+
+const (
+	longDay = "2 January 2006"
+	// noBreak is a space at which no line ends.
+	noBreak = "\u00a0"
+)
+
+// timeFact is a row with the whole time. Accra's clock is UTC.
+func timeFact(t time.Time) fact {
+	t = t.UTC()
+	return fact{Name: "Time", Time: t.Format("Mon 2 Jan 2006, 15:04"), Datetime: t.Format(time.RFC3339)}
+}
+
+// clock is a time of today, or another day's with the day.
+func clock(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format("15:04")
+	}
+	return t.Format("2 Jan, 15:04")
+}
+
+// dueText says when an invoice is due, and whether that is over.
+func dueText(due, now time.Time) (text string, overdue bool) {
+	midnight := func(t time.Time) time.Time {
+		t = t.UTC()
+		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	}
+	days := int(midnight(due).Sub(midnight(now)) / (24 * time.Hour))
+	day := due.UTC().Format(longDay)
+	switch {
+	case days > 1:
+		return fmt.Sprintf("Due %s, in %d days", day, days), false
+	case days == 1:
+		return "Due tomorrow, " + day, false
+	case days == 0:
+		return "Due today, " + day, false
+	case days == -1:
+		return "Overdue since yesterday, " + day, true
+	}
+	return fmt.Sprintf("Overdue by %d days, since %s", -days, day), true
+}
+
+// figures writes pesewas with a true minus sign.
+func figures(pesewas int64) string {
+	return strings.Replace(money.Text(pesewas), "-", "−", 1)
+}
+
+// spacedPhone sets a number of ten digits in groups, which no line breaks.
+func spacedPhone(national string) string {
+	if len(national) != 10 {
+		return national
+	}
+	return national[:3] + noBreak + national[3:6] + noBreak + national[6:]
+}
+
+// maskedPhone is a masked number as pages show it.
+func maskedPhone(masked *string) string {
+	if masked == nil {
+		return ""
+	}
+	head, tail, found := strings.Cut(*masked, "****")
+	if !found {
+		return *masked
+	}
+	return strings.TrimSpace(head + noBreak + "••••" + noBreak + tail)
+}
+
+// initials are of the first two words of a name.
+func initials(name string) string {
+	var b strings.Builder
+	for _, word := range strings.Fields(name) {
+		r, _ := utf8.DecodeRuneInString(word)
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			continue
+		}
+		b.WriteRune(unicode.ToUpper(r))
+		if utf8.RuneCountInString(b.String()) == 2 {
+			break
+		}
+	}
+	return b.String()
+}
+
+func joinFilled(separator string, parts ...string) string {
+	var filled []string
+	for _, p := range parts {
+		if p != "" {
+			filled = append(filled, p)
+		}
+	}
+	return strings.Join(filled, separator)
+}

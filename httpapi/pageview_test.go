@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/payment"
+)
+
+func TestTimesOnPages(t *testing.T) {
+	now := time.Date(2026, 11, 22, 14, 2, 9, 0, time.UTC)
+	for at, want := range map[time.Time]string{
+		now: "14:02", now.Add(-14 * time.Hour): "00:02", now.Add(-15 * time.Hour): "21 Nov, 23:02", now.AddDate(1, 0, 0): "22 Nov, 14:02",
+		now.In(time.FixedZone("", 3600)): "14:02",
+	} {
+		expect.Equal(t, clock(at, now), want, "%s", at)
+	}
+	for days, want := range map[int]string{
+		16: "Due 8 December 2026, in 16 days", 2: "Due 24 November 2026, in 2 days", 1: "Due tomorrow, 23 November 2026", 0: "Due today, 22 November 2026",
+		-1: "Overdue since yesterday, 21 November 2026", -3: "Overdue by 3 days, since 19 November 2026",
+	} {
+		due := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC).AddDate(0, 0, days)
+		text, overdue := dueText(due, now)
+		expect.Equal(t, text, want, "%d days", days)
+		expect.Equal(t, overdue, days < 0, "%d days: overdue", days)
+	}
+}
+
+func TestNamesAndNumbersOnPages(t *testing.T) {
+	for name, want := range map[string]string{
+		"Adom Juice Bar": "AJ", "Kantamanto": "K", "ɛfie Ɔdɔ & Sons": "ƐƆ", "& Sons": "S", "": "", "*": "", "24 Hour Pharmacy": "2H",
+	} {
+		expect.Equal(t, initials(name), want, "initials of %q", name)
+	}
+	for masked, want := range map[string]string{"024****567": "024\u00a0••••\u00a0567", "****": "••••", "024****": "024\u00a0••••", "x": "x"} {
+		expect.Equal(t, maskedPhone(&masked), want, "%s", masked)
+	}
+	expect.Equal(t, maskedPhone(nil), "", "no number")
+	expect.Equal(t, figures(-352), "−3.52", "a negative amount")
+	expect.Equal(t, figures(99_999_999), "999,999.99", "a large amount")
+}
+
+// An error stands under its field, and says how to mend it.
+func TestProblemsNameTheirField(t *testing.T) {
+	for entered, want := range map[string]string{
+		"0241 23":      "This number is too short. A mobile number has ten digits, like 024 123 4567.",
+		"":             "This number is too short. A mobile number has ten digits, like 024 123 4567.",
+		"024123456789": "This number is too long. A mobile number has ten digits, like 024 123 4567.",
+		"0941234567":   "This is not a mobile number of Ghana. A mobile number has ten digits, like 024 123 4567.",
+		"0231234567":   "The number does not tell its network. Choose the network, or check the number.",
+	} {
+		v := waysView{Phone: entered}
+		v.refuse(api.Errorf(api.InvalidPhoneNumber, "phone_number", "x"))
+		expect.Equal(t, v.Problem, want, "%s", entered)
+		field := "phone_number"
+		if entered == "0231234567" {
+			field = "provider"
+		}
+		expect.Equal(t, v.Field, field, "%s: field", entered)
+	}
+	v := waysView{Phone: "+233 20 123 4567"}
+	v.refuse(api.Errorf(api.TooManyPrompts, "", "x"))
+	expect.Equal(t, v.Network, "telecel", "the network of the number")
+	v = waysView{Phone: "0201234567", Network: "mtn"}
+	v.refuse(api.Errorf(api.TooManyPrompts, "", "x"))
+	expect.Equal(t, v.Network, "mtn", "the network that the payer chose")
+	v.refuse(api.Errorf(api.WalletNotActive, "wallet", "This wallet is closed."))
+	expect.Equal(t, v.Problem+v.Field, "This wallet is closed.wallet", "a text of the service")
+	v.refuse(api.Errorf(api.ParameterInvalid, "metadata", "x"))
+	expect.Equal(t, v.Field, "", "a parameter without a field")
+}
+
+// hostedPayment is a payment that waits for its payer.
+func hostedPayment() *payment.Hosted {
+	now := time.Date(2026, 11, 22, 14, 2, 9, 0, time.UTC)
+	return &payment.Hosted{
+		Merchant: account.Merchant{Name: "Adom Juice Bar", Phone: "+233301000000"}, Now: now, Deadline: now.Add(10 * time.Minute),
+		Payment: payment.Payment{
+			ID: "pay_1", Amount: 23450, Status: payment.Processing, PaymentMethod: payment.FromPhone,
+			Provider: new("mtn"), Phone: new("024****567"), Livemode: true, CreatedAt: api.At(now),
+		},
+	}
+}
+
+// Texts of a provider come out as text.
+func TestTextsOfProvidersAreEscaped(t *testing.T) {
+	const evil = `"><script>alert(1)</script>`
+	h := hostedPayment()
+	m := newMerchantView(&h.Merchant, "logo")
+	rendered := func(name string, v any) string {
+		return string(must.Get(renderPage(200, name, v))(t).body)
+	}
+	for _, kind := range []payment.ActionType{payment.Approve, payment.EnterCode} {
+		h.Payment.NextAction = &payment.NextAction{Type: kind, Message: evil}
+		page := rendered("waiting", newWaitingView(h, m, "token", false, ""))
+		expect.True(t, !strings.Contains(page, "<script") && strings.Contains(page, "&lt;script&gt;alert(1)"), "%s: %s", kind, page)
+	}
+	h.Payment.Status, h.Payment.FailureReason = payment.Failed, new(evil)
+	page := rendered("outcome", newOutcomeView(h, m, &subject{}, "token"))
+	expect.True(t, !strings.Contains(page, "<script") && strings.Contains(page, "&lt;script&gt;alert(1)"), "failed: %s", page)
+	expect.True(t, !strings.Contains(page, "Try again"), "another try of what is gone: %s", page)
+}
+
+// The page leaves out what it says itself, and shows what a provider says beyond.
+func TestTextForThePayer(t *testing.T) {
+	h := hostedPayment()
+	m := newMerchantView(&h.Merchant, "logo")
+	h.Payment.NextAction = &payment.NextAction{Type: payment.Approve, Message: ownApproveMessage}
+	expect.Equal(t, newWaitingView(h, m, "token", false, "").Message, "", "the library's own text")
+	h.Payment.NextAction.Message = "Dial *170#."
+	expect.Equal(t, newWaitingView(h, m, "token", false, "").Message, "Dial *170#.", "a provider's")
+	h.Payment.Provider = nil
+	h.Payment.Phone = nil
+	v := newWaitingView(h, m, "token", false, "")
+	expect.Equal(t, v.From+"|"+v.Progress, "your network|Waiting for your network. Checked at 14:02:09; checks again every 5 seconds.", "no network")
+	h.Deadline = h.Now
+	expect.Equal(t, newOutcomeView(h, m, &subject{}, "token").Heading, "Your network has not answered yet", "no network, after the deadline")
+}

@@ -1,0 +1,387 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// byPhone is the form of a page with a fresh token.
+func byPhone(t *testing.T, address, phone string, more ...string) url.Values {
+	t.Helper()
+	_, page := browse(t, "GET", address, nil)
+	form := url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}, "method": {"mobile"}, "phone": {phone}}
+	for i := 0; i < len(more); i += 2 {
+		form.Set(more[i], more[i+1])
+	}
+	return form
+}
+
+// startPayment pays a code or an invoice from a phone, and returns the address of the payment's page.
+func startPayment(t *testing.T, address, phone string, more ...string) string {
+	t.Helper()
+	response, page := browse(t, "POST", address, byPhone(t, address, phone, more...))
+	if response.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%s from %s: status %d\n%s", address, phone, response.StatusCode, page)
+	}
+	return must.Get(must.Get(url.Parse(address))(t).Parse(response.Header.Get("Location")))(t).String()
+}
+
+// lacks checks that a page holds none of the texts.
+func lacks(t *testing.T, what, page string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		expect.True(t, !strings.Contains(page, text), "%s holds %q:\n%s", what, text, page[max(0, strings.Index(page, "<main")):])
+	}
+}
+
+func TestPayFromAPhone(t *testing.T) {
+	s := paymentstest.New(t)
+	address := s.Server.URL + "/pay/" + newCode(t, s, `{"name":"Table 4"}`)
+	form := byPhone(t, address, "024 123 4567", "amount", "12.50")
+	_, page := browse(t, "GET", address, nil)
+	holds(t, "the form", page, `value="mobile" checked`, `<label for="phone">Mobile money number</label>`, "AirtelTigo", "not of your mobile money")
+	lacks(t, "the form", page, `name="network" value="mtn" checked`)
+
+	// Posted many times at once, the form pays once, and leads to one page.
+	pages := make([]string, 6)
+	var all sync.WaitGroup
+	for i := range pages {
+		all.Go(func() {
+			response, _ := browse(t, "POST", address, form)
+			expect.Equal(t, response.StatusCode, http.StatusSeeOther, "status")
+			pages[i] = response.Header.Get("Location")
+		})
+	}
+	all.Wait()
+	for _, p := range pages {
+		expect.Equal(t, p, pages[0], "pages %v", pages)
+	}
+	expect.True(t, strings.HasPrefix(pages[0], "../payment/"), "the page is at %s", pages[0])
+	follow := s.Server.URL + strings.TrimPrefix(pages[0], "..")
+
+	response, page := browse(t, "GET", follow, nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "5", "Refresh")
+	holds(t, "waiting", page, "<h1>Approve on your phone</h1>", "GH₵</span>12.50", "024\u00a0••••\u00a0567 · MTN", "GHS&nbsp;12.50</b> and <b>Adom Juice Bar",
+		"<b>on the phone</b>, never on this page", `class="bar"`, "Check now", "Stop checking by itself", "Test mode")
+	expect.Equal(t, strings.Count(page, "Accra time"), 1, "mentions of Accra time")
+	lacks(t, "waiting", page, "<script", "Pay GH₵")
+	s.Work()
+	response, page = browse(t, "GET", follow, nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of a receipt")
+	holds(t, "the receipt", page, "<h1>Paid</h1>", "GH₵</span>12.50", "MTN mobile money", "Table 4", `class="id">pay_`, `role="status"`, "A receipt was sent by SMS.")
+	expect.Equal(t, strings.Count(page, "Accra time"), 1, "mentions of Accra time")
+	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
+	expect.Equal(t, balance.Available.String(), "1012.5", "the merchant has")
+	verified(t, s)
+}
+
+// What is wrong stands under its field, with what was entered.
+func TestRefusedPhones(t *testing.T) {
+	s := paymentstest.New(t)
+	_, bill := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	for name, address := range map[string]string{"code": s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`), "invoice": bill} {
+		form := byPhone(t, address, "")
+		for phone, want := range map[string]struct {
+			status int
+			text   string
+		}{
+			"":           {400, "Enter your mobile money number, like 024 123 4567."},
+			"0241 23":    {400, "This number is too short."},
+			"0301234567": {400, "Choose the network, or check the number."},
+			"0241230908": {429, "asked to approve payments too often"},
+		} {
+			form.Set("phone", phone)
+			response, page := browse(t, "POST", address, form)
+			expect.Equal(t, response.StatusCode, want.status, "%s, %q: status", name, phone)
+			holds(t, name+" "+phone, page, want.text, `role="alert"`, `value="`+phone+`"`, `value="mobile" checked`, `aria-invalid="true" aria-describedby="problem"`)
+			expect.Equal(t, response.Header.Get("Retry-After") != "", want.status == 429, "%s, %q: Retry-After", name, phone)
+			expect.Equal(t, strings.Contains(page, `value="mtn" checked`), phone == "0241230908", "%s, %q: the network of the number is chosen", name, phone)
+			expect.Equal(t, tokenInput.FindStringSubmatch(page)[1], form.Get("token"), "%s, %q: the token", name, phone)
+		}
+		form.Set("network", "vodafone")
+		form.Set("phone", "0241234567")
+		response, page := browse(t, "POST", address, form)
+		expect.Equal(t, response.StatusCode, 400, "%s: an unknown network", name)
+		holds(t, name, page, "Choose one of these networks.")
+	}
+	verified(t, s)
+}
+
+// A number that was ported pays by the network that the payer chose.
+func TestThePayersNetworkWins(t *testing.T) {
+	s := paymentstest.New(t)
+	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0241230903", "network", "telecel")
+	_, page := browse(t, "GET", follow, nil)
+	holds(t, "waiting", page, "· Telecel", "A request from Telecel appears.")
+}
+
+func TestFollowAPayment(t *testing.T) {
+	s := paymentstest.New(t)
+	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0241230903")
+	s.Work()
+	for _, step := range []struct {
+		after   time.Duration
+		refresh string
+	}{{0, "5"}, {119 * time.Second, "5"}, {2 * time.Second, "15"}, {7 * time.Minute, "15"}} {
+		s.Advance(step.after)
+		response, page := browse(t, "GET", follow, nil)
+		expect.Equal(t, response.Header.Get("Refresh"), step.refresh, "Refresh after %s more", step.after)
+		holds(t, "waiting", page, "Use another number or a wallet", "every "+step.refresh+" seconds")
+		expect.Equal(t, strings.Contains(page, `class="bar slow"`), step.refresh == "15", "the slow bar")
+		lacks(t, "waiting", page, "Cancel the payment")
+	}
+	response, page := browse(t, "GET", follow+"?stop=1", nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh when stopped")
+	holds(t, "stopped", page, "does not check by itself", "Check by itself", `?stop=1">Check now`)
+	lacks(t, "stopped", page, `class="bar`)
+
+	// After the deadline nobody knows, and the page offers no way to pay twice.
+	s.Advance(2 * time.Minute)
+	for _, query := range []string{"", "?stop=1", "?code=wrong"} {
+		response, page = browse(t, "GET", follow+query, nil)
+		expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh after the deadline")
+		holds(t, "not known yet", page, "<h1>MTN has not answered yet</h1>", "<b>Do not pay again.</b>", "Check now", "pay_")
+		lacks(t, "not known yet", page, "<form", "Try again", "/pay/", "Pay ")
+	}
+	response, _ = browse(t, "POST", follow, url.Values{"action": {"another"}})
+	expect.True(t, response.StatusCode == 303 && strings.HasSuffix(follow, "/"+response.Header.Get("Location")),
+		"another way after the deadline: %d to %s", response.StatusCode, response.Header.Get("Location"))
+}
+
+func TestPaymentNotMade(t *testing.T) {
+	s := paymentstest.New(t)
+	open := newCode(t, s, `{}`)
+	for phone, want := range map[string][]string{
+		"0241230901": {"<h1>Not paid</h1>", "The request was declined on the phone.", "<b>Nothing was taken.</b>"},
+		"0241230902": {"<h1>Not paid</h1>", "There is not enough money in this mobile money account.", "<b>Nothing was taken.</b>"},
+		"0241230909": {"<h1>Not paid</h1>", "The request was not approved in time.", "<b>Nothing was taken.</b>"},
+	} {
+		follow := startPayment(t, s.Server.URL+"/pay/"+open, phone, "amount", "1,036.00")
+		s.Work()
+		if phone == "0241230909" {
+			s.Advance(11 * time.Minute)
+		}
+		response, page := browse(t, "GET", follow, nil)
+		expect.Equal(t, response.Header.Get("Refresh"), "", "%s: Refresh", phone)
+		// Another try and another way keep the amount.
+		again := "../pay/" + open + "?amount=1%2C036.00"
+		holds(t, phone, page, append(want, "GH₵</span>1,036.00", `href="`+again+`">Try again`, again+"&amp;method=wallet")...)
+		_, form := browse(t, "GET", s.Server.URL+again[2:]+"&method=wallet", nil)
+		holds(t, "another way", form, `value="1,036.00"`, `value="wallet" checked`)
+	}
+	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
+	expect.Equal(t, balance.Available.String(), "1000", "the merchant has")
+}
+
+func TestCancelAPaymentOnItsPage(t *testing.T) {
+	s := paymentstest.New(t)
+	code := newCode(t, s, `{"type":"dynamic","amount":100}`)
+	follow := startPayment(t, s.Server.URL+"/pay/"+code, "0241230906")
+	_, page := browse(t, "GET", follow, nil)
+	holds(t, "pending", page, `value="cancel">Cancel the payment`)
+	lacks(t, "pending", page, "Use another number")
+	response, _ := browse(t, "POST", follow, url.Values{"action": {"cancel"}})
+	expect.Equal(t, response.StatusCode, 303, "cancel")
+	_, page = browse(t, "GET", follow, nil)
+	holds(t, "cancelled", page, "<h1>Cancelled</h1>", "<b>Nothing was taken.</b>", "../pay/"+code)
+
+	follow = startPayment(t, s.Server.URL+"/pay/"+code, "0241230903")
+	s.Work()
+	response, page = browse(t, "POST", follow, url.Values{"action": {"cancel"}})
+	expect.Equal(t, response.StatusCode, 409, "cancel a request that is out")
+	holds(t, "the request is out", page, `role="alert"`, "The request is on the phone already.", "<h1>Approve on your phone</h1>")
+	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of a refusal, which a reload would repeat")
+}
+
+// A payer who goes another way ends the hold, and may still approve.
+func TestAnotherWayEndsTheHold(t *testing.T) {
+	s := paymentstest.New(t)
+	code := newCode(t, s, `{"type":"dynamic","amount":100}`)
+	id, bill := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	for name, address := range map[string]string{"code": s.Server.URL + "/pay/" + code, "invoice": bill} {
+		follow := startPayment(t, address, "0241230904")
+		s.Work()
+		for _, form := range []url.Values{byPhone(t, address, "0241234567"), entry(len(name), "", "0241000001", "1234")} {
+			response, page := browse(t, "POST", address, form)
+			expect.Equal(t, response.StatusCode, 409, "%s: another payment meanwhile", name)
+			holds(t, name, page, "waiting for its approval", `role="alert"`)
+		}
+		response, _ := browse(t, "POST", follow, url.Values{"action": {"another"}})
+		expect.Equal(t, response.StatusCode, 303, "%s: another way", name)
+		back := must.Get(must.Get(url.Parse(follow))(t).Parse(response.Header.Get("Location")))(t).String()
+		expect.Equal(t, back, address, "%s: leads to", name)
+		if response, page := browse(t, "POST", address, entry(100+len(name), "", "0241000001", "1234")); response.StatusCode != 303 {
+			t.Errorf("%s: from a wallet: %d %s", name, response.StatusCode, page)
+		}
+		// The payer approves after all: the money goes back.
+		s.Advance(30 * time.Second)
+		_, page := browse(t, "GET", follow, nil)
+		holds(t, name, page, "<h1>Paid, and given back</h1>")
+	}
+	is := must.Get(s.Invoices.Get(t.Context(), s.Caller, id))(t)
+	expect.Equal(t, is.Status, invoice.Paid, "the invoice")
+	verified(t, s)
+}
+
+func TestEnterACodeOnThePage(t *testing.T) {
+	s := paymentstest.New(t)
+	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0201230907")
+	s.Work()
+	response, page := browse(t, "GET", follow, nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh, which would empty the field")
+	holds(t, "the question", page, "<h1>Enter the code</h1>", `<label for="code">`, `autocomplete="one-time-code"`, "Telecel says", `value="confirm"`, "Check now")
+	send := func(code string) (*http.Response, string) {
+		return browse(t, "POST", follow, url.Values{"action": {"confirm"}, "code": {code}})
+	}
+	response, page = send(" ")
+	expect.Equal(t, response.StatusCode, 400, "no code")
+	holds(t, "no code", page, "Enter the code that you got.", `aria-invalid="true"`)
+	response, _ = send("000000")
+	expect.True(t, response.StatusCode == 303 && strings.HasSuffix(response.Header.Get("Location"), "?code=wrong"), "a wrong code: %d to %s", response.StatusCode, response.Header.Get("Location"))
+	_, page = browse(t, "GET", follow+"?code=wrong", nil)
+	holds(t, "a wrong code", page, "This code was not accepted.", `role="alert"`)
+	lacks(t, "a wrong code", page, "000000")
+	response, _ = send("123456")
+	expect.True(t, response.StatusCode == 303 && strings.HasSuffix(follow, "/"+response.Header.Get("Location")), "the right code: %d to %s", response.StatusCode, response.Header.Get("Location"))
+	s.Work()
+	_, page = browse(t, "GET", follow, nil)
+	holds(t, "paid", page, "<h1>Paid</h1>", "Telecel mobile money")
+	response, page = send("123456")
+	expect.Equal(t, response.StatusCode, 409, "a code that nobody asked for")
+	holds(t, "a code that nobody asked for", page, "<h1>Paid</h1>")
+
+	// Codes are guessed no faster than PINs.
+	follow = startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0201230907")
+	s.Work()
+	for range 10 {
+		response, _ = send("000000")
+		expect.Equal(t, response.StatusCode, 303, "a wrong code")
+	}
+	response, _ = send("123456")
+	expect.True(t, response.StatusCode == 429 && response.Header.Get("Retry-After") != "", "the eleventh: %d", response.StatusCode)
+}
+
+func TestPayAnInvoiceFromAPhone(t *testing.T) {
+	s := paymentstest.New(t)
+	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	_, page := browse(t, "GET", address, nil)
+	holds(t, "the invoice", page, `href="#pay"`, `value="mobile" checked`, `id="pay"`)
+	follow := startPayment(t, address, "0551234567")
+	_, page = browse(t, "GET", follow, nil)
+	holds(t, "waiting", page, "Invoice INV-")
+	s.Work()
+	_, page = browse(t, "GET", follow, nil)
+	holds(t, "the receipt", page, "<h1>Paid</h1>", "Invoice INV-", "../invoice/"+address[strings.LastIndex(address, "/")+1:], "See the invoice")
+	_, page = browse(t, "GET", address, nil)
+	holds(t, "the invoice, paid", page, ">Paid</span>")
+	lacks(t, "the invoice, paid", page, "<form")
+	is := must.Get(s.Invoices.Get(t.Context(), s.Caller, id))(t)
+	expect.Equal(t, is.Status, invoice.Paid, "the invoice")
+	verified(t, s)
+}
+
+// The address of a payment's page cannot be guessed from the payment, and guesses are slowed.
+func TestPaymentPagesAreSecret(t *testing.T) {
+	s := paymentstest.New(t)
+	code := newCode(t, s, `{"amount":100}`)
+	follow := startPayment(t, s.Server.URL+"/pay/"+code, "0241230903")
+	paid := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{}))(t).Data[0].ID
+	for _, token := range []string{paid, paid + "-", paid + "-" + strings.Repeat("a", 32), "pay_1-x", "-", "x"} {
+		for _, path := range []string{"", "/logo"} {
+			response, page := browse(t, "GET", s.Server.URL+"/payment/"+token+path, nil)
+			expect.Equal(t, response.StatusCode, 404, "%s%s: status", token, path)
+			holds(t, token, page, "There is no payment here.")
+		}
+	}
+	response, _ := browse(t, "GET", s.Server.URL+"/pay/"+code+"/receipt/"+paid, nil)
+	expect.Equal(t, response.StatusCode, 404, "the receipt of a payment under way")
+	last := 0
+	for range 200 {
+		response, _ := browse(t, "GET", s.Server.URL+"/payment/pay_1-x", nil)
+		last = response.StatusCode
+	}
+	expect.Equal(t, last, 429, "the 200th guess")
+	// Many payers wait behind one address, and each page has a limit of its own.
+	for range 200 {
+		response, _ = browse(t, "GET", follow, nil)
+	}
+	expect.Equal(t, response.StatusCode, 429, "the 200th look at once")
+	expect.Equal(t, response.Header.Get("Refresh"), "15", "Refresh, so that the page follows on")
+	other := startPayment(t, s.Server.URL+"/pay/"+code, "0241230903")
+	response, _ = browse(t, "GET", other, nil)
+	expect.Equal(t, response.StatusCode, 200, "the page of another payer")
+}
+
+// One address does not ask many phones on one page.
+func TestOnePageAsksFewPhones(t *testing.T) {
+	s := paymentstest.New(t)
+	address := s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`)
+	form := byPhone(t, address, "0241230903")
+	status := 0
+	for n := range 31 {
+		form.Set("token", entry(n, "", "", "").Get("token"))
+		response, _ := browse(t, "POST", address, form)
+		if status = response.StatusCode; n < 30 && status != 303 {
+			t.Fatalf("phone %d: %d", n, status)
+		}
+	}
+	expect.Equal(t, status, 429, "phone 31")
+	startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0241230903")
+}
+
+// Without a charger the pages of live mode offer wallets alone.
+func TestPagesWithoutACharger(t *testing.T) {
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{})
+	live := s.Caller
+	live.Live = true
+	code := must.Get(s.QRCodes.Create(t.Context(), live, liveCode()))(t)
+	_, page := browse(t, "GET", s.Server.URL+"/pay/"+code.ID, nil)
+	holds(t, "the page", page, "Pay with your wallet", `name="method" value="wallet"`, `<label for="pin">`)
+	lacks(t, "the page", page, "Mobile money number", "Test mode", `type="radio"`)
+	form := url.Values{"method": {"mobile"}, "phone": {"0241234567"}}
+	response, page := browse(t, "POST", s.Server.URL+"/pay/"+code.ID, form)
+	expect.Equal(t, response.StatusCode, 503, "a phone all the same")
+	holds(t, "a phone all the same", page, `role="alert"`)
+	list := must.Get(s.Payments.List(t.Context(), live, payment.ListParams{Page: api.Page{Limit: 1}}))(t)
+	expect.Equal(t, len(list.Data), 0, "payments")
+}
+
+// The pages lead to each other under a prefix of the host's, too.
+func TestPaymentPageUnderAPrefix(t *testing.T) {
+	s := paymentstest.New(t)
+	mux := http.NewServeMux()
+	mux.Handle("/shop/pay/", http.StripPrefix("/shop/pay", httpapi.New(s.Service, httpapi.Config{})))
+	host := newHost(t, mux)
+	code := newCode(t, s, `{"amount":100}`)
+	follow := startPayment(t, host+"/shop/pay/pay/"+code, "0241230904")
+	expect.True(t, strings.HasPrefix(follow, host+"/shop/pay/payment/pay_"), "follows at %s", follow)
+	s.Work()
+	response, _ := browse(t, "POST", follow, url.Values{"action": {"another"}})
+	back := must.Get(must.Get(url.Parse(follow))(t).Parse(response.Header.Get("Location")))(t).String()
+	expect.Equal(t, back, host+"/shop/pay/pay/"+code, "leads back to")
+}
+
+func liveCode() qrcode.CreateParams { return qrcode.CreateParams{Amount: new(int64(100))} }
+
+func newHost(t *testing.T, h http.Handler) string {
+	t.Helper()
+	host := httptest.NewServer(h)
+	t.Cleanup(host.Close)
+	return host.URL
+}

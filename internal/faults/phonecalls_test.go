@@ -1,0 +1,129 @@
+package faults_test
+
+import (
+	"context"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+// fromPhones are the calls of payments from phones, as one service, or one process, makes them.
+func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
+	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
+	onceOn := func(name string, prepare func() string, do do) {
+		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
+	}
+	plainOn := func(name string, prepare func() string, do do) {
+		all = append(all, call{name: name, prepare: prepare, do: do})
+	}
+	ctx, never := context.Background(), payment.MobileMoney{PhoneNumber: "0241230903"} // stays processing
+	pending := func() string {
+		p, err := s.svc.Payments.Create(ctx, s.caller, payment.CreateParams{Amount: 500, MobileMoney: never})
+		check(err)
+		return p.ID
+	}
+	report := func(id string, r provider.Result) { check(s.svc.Providers.Notify(ctx, id, r)) }
+	newCode := func() string {
+		amount := int64(500)
+		q, err := s.svc.QRCodes.Create(ctx, s.caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &amount})
+		check(err)
+		return q.ID
+	}
+	payCode := func(code string) string {
+		p, err := s.svc.QRCodes.Pay(ctx, s.caller, code, qrcode.PayParams{MobileMoney: never})
+		check(err)
+		return p.ID
+	}
+	// underWay holds the only use of a code.
+	underWay := func() string {
+		id := payCode(newCode())
+		report(id, provider.Result{Outcome: provider.InProgress})
+		return id
+	}
+	// late has left a code or an invoice that another has paid since.
+	late := func(pay func() string) func() string {
+		return func() string {
+			first := pay()
+			report(first, provider.Result{Outcome: provider.InProgress})
+			check(s.svc.Payments.Leave(ctx, s.caller, first))
+			report(pay(), provider.Result{Outcome: provider.Paid})
+			return first
+		}
+	}
+	lateOfCode := func() string {
+		code := newCode()
+		return late(func() string { return payCode(code) })()
+	}
+	lateOfInvoice := func() string {
+		open := on.open()
+		return late(func() string {
+			p, err := s.svc.Invoices.StartPayment(ctx, s.caller, open, never)
+			check(err)
+			return p.ID
+		})()
+	}
+
+	all = append(all, call{name: "mobile money: create", once: true, do: func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Payments.Create(ctx, c, payment.CreateParams{Amount: 500, MobileMoney: never, Customer: on.customer})
+	}})
+	onceOn("mobile money: pay a code", newCode, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.QRCodes.Pay(ctx, c, id, qrcode.PayParams{MobileMoney: never})
+	})
+	onceOn("mobile money: pay an invoice", on.open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Invoices.Pay(ctx, c, id, invoice.PayParams{MobileMoney: never})
+	})
+	onceOn("mobile money: start a payment", on.open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Invoices.StartPayment(ctx, c, id, never)
+	})
+	onceOn("mobile money: cancel", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Payments.Cancel(ctx, c, id)
+	})
+	plainOn("mobile money: leave a pending payment", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return nil, svc.Payments.Leave(ctx, c, id)
+	})
+	plainOn("mobile money: leave", underWay, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return nil, svc.Payments.Leave(ctx, c, id)
+	})
+	all = append(all, call{name: "mobile money: confirm", once: true, outside: true, prepare: func() string {
+		p, err := s.svc.Payments.Create(ctx, s.caller, payment.CreateParams{Amount: 500, MobileMoney: payment.MobileMoney{PhoneNumber: "0201230907"}})
+		check(err)
+		report(p.ID, provider.Result{Outcome: provider.InProgress, NeedsCode: true})
+		return p.ID
+	}, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Payments.Confirm(ctx, c, id, payment.ConfirmParams{Code: "123456"})
+	}})
+	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
+		onceOn("mobile money: settle "+string(outcome), pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+			return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: outcome})
+		})
+	}
+	for _, outcome := range []provider.Outcome{provider.InProgress, provider.Paid, provider.Refused} {
+		for _, late := range []struct {
+			what    string
+			prepare func() string
+		}{{"a payment", underWay}, {"a late payment of a code", lateOfCode}, {"a late payment of an invoice", lateOfInvoice}} {
+			plainOn("mobile money: callback of "+late.what+": "+string(outcome), late.prepare, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
+				return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: outcome, Reference: "r"})
+			})
+		}
+	}
+	plainOn("mobile money: payment", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Payments.Get(ctx, c, id)
+	})
+	plainOn("mobile money: page", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		token, err := svc.Payments.PageToken(ctx, c, id)
+		if err != nil {
+			return nil, err
+		}
+		h, err := svc.Payments.Hosted(ctx, token)
+		if err != nil {
+			return nil, err
+		}
+		return h.Payment, nil
+	})
+	return all
+}

@@ -1,0 +1,313 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Returned is the status of a top-up that the payer has paid and the wallet could not take: its limits
+// were reached in the meantime, or it was closed. The library gives the money back. Payments are
+// never Returned.
+const Returned Status = "returned"
+
+// TopUp is money that a consumer puts into the own wallet from the own phone. It is no payment, and
+// emits no events.
+type TopUp struct {
+	ID     string `json:"id"`     // tu_…
+	Object string `json:"object"` // always "top_up"
+	// Account is the consumer's id.
+	Account string `json:"account_id"`
+	// Amount is in pesewas.
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+	Status   Status `json:"status"`
+	// Provider is the mobile-money network that takes the money.
+	Provider string `json:"provider"`
+	// ProviderReference is the provider's; nil until it gives one.
+	ProviderReference *string `json:"provider_reference"`
+	// FailureReason says why a top-up has failed, or why the money goes back.
+	FailureReason *string `json:"failure_reason"`
+	// Refund is the id of the order (re_…) that gives back the money of a returned top-up.
+	Refund      *string   `json:"refund"`
+	Livemode    bool      `json:"livemode"`
+	CreatedAt   api.Time  `json:"created_at"`
+	CompletedAt *api.Time `json:"completed_at"`
+	// Balance is the wallet's, in GHS: right after a completed top-up, or, in the answer of
+	// [Service.TopUp], as it is. Nil otherwise.
+	Balance *api.GHS `json:"balance"`
+}
+
+// topUpRecord is the stored form of a top-up.
+type topUpRecord struct {
+	TopUp
+	dispatch.Submission
+	// Given are the parameters of the call, for its idempotency key.
+	Given TopUpParams `json:"given"`
+	// OpenKey is the idempotency key, until the call has an answer.
+	OpenKey *string `json:"open_key,omitempty"`
+	// Number is the whole number, +233…; empty after an erasure.
+	Number string `json:"number,omitempty"`
+	// ReturnedBy is the code of the refusal that made the top-up Returned.
+	ReturnedBy  api.Code `json:"returned_by,omitempty"`
+	ProviderFee int64    `json:"provider_fee,omitempty"`
+}
+
+var topUps = storage.NewCollection("top_ups", []storage.Field[topUpRecord]{
+	storage.TextColumn("account", func(r *topUpRecord) string { return r.Account }).Indexed(),
+	storage.NullTextColumn("open_key", func(r *topUpRecord) *string { return r.OpenKey }),
+	dispatch.DueField(func(r *topUpRecord) *dispatch.Submission { return &r.Submission }),
+}, storage.DueBy("due"), storage.Unique("open_key", "open_key"))
+
+// TopUpParams describe a top-up.
+type TopUpParams struct {
+	// Account is the consumer's id.
+	Account string `json:"account_id"`
+	// Amount is in pesewas, from 1 to 99,999,999.
+	Amount int64 `json:"amount"`
+	// Provider is as in [MobileMoney].
+	Provider string `json:"provider,omitempty"`
+}
+
+func topUpOperation(p TopUpParams) engine.Operation {
+	return engine.Operation{Name: "payment.top_up", Params: p}
+}
+
+// TopUp asks a consumer's phone for money, and puts it into the consumer's wallet. It returns once the
+// charger has answered: a completed top-up, or one that is pending or processing while the charger
+// has not decided. A worker then books the outcome, and GetTopUp shows it. With an idempotency key
+// the call may be repeated safely.
+//
+// In live mode the caller is the operator. In test mode it may also be a merchant; the top-up then
+// follows the merchant's test clock, and its SMS is among the merchant's messages.
+//
+// Refusals: parameter_missing and parameter_invalid, resource_missing (no such consumer),
+// account_not_found (a closed wallet), wallet_not_active, wallet_limit_exceeded,
+// invalid_phone_number (of no network), too_many_prompts, payment_failed with the provider's
+// reason, idempotency_key_in_use, permission_denied; service_unavailable in live mode without a
+// charger.
+func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (*TopUp, error) {
+	if caller.Live && caller.Merchant != "" {
+		return nil, api.Errorf(api.PermissionDenied, "", "Only the operator may do this in live mode: a caller without Merchant.")
+	}
+	if p.Account == "" {
+		return nil, api.Missing("account_id")
+	}
+	if err := CheckAmount(p.Amount); err != nil {
+		return nil, err
+	}
+	op := topUpOperation(p)
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*TopUp, error) {
+		if s.engine.Host != nil {
+			return nil, fmt.Errorf("payment: top up: %w", api.ErrNetworkInTx)
+		}
+		id, submit, answer, err := s.startTopUp(ctx, caller, op, p)
+		if err != nil || answer != nil {
+			return answer, err
+		}
+		if submit {
+			if err := s.engine.Runner.RunNow(context.WithoutCancel(ctx), topUps.Kind(), engine.Scope(caller), id, nil); err != nil {
+				return nil, err
+			}
+		}
+		return s.answerTopUp(ctx, caller, op, id)
+	})
+}
+
+// startTopUp writes a top-up, which is pending. submit tells the caller to submit it now: it is
+// leased, so that a worker submits it if this process dies. The first call with an idempotency key
+// may have died; its top-up is then found, and no other made. It may also have ended just now; answer
+// is then its answer.
+func (s *Service) startTopUp(ctx context.Context, caller api.Caller, op engine.Operation, p TopUpParams) (id string, submit bool, answer *TopUp, err error) {
+	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
+		submit = false
+		if answer, err = engine.ReplayTx[TopUp](tx, op); err != nil || answer != nil {
+			return err
+		}
+		known, err := openTopUp(tx, p)
+		if err != nil {
+			return err
+		}
+		if id = known; id != "" {
+			return nil
+		}
+		consumer, err := s.config.Accounts.Consumer(tx, caller.Live, p.Account)
+		switch {
+		case err != nil:
+			return err
+		case consumer.Status == account.Closed:
+			return errWalletClosed()
+		}
+		if err := consumer.Usable(); err != nil {
+			return err
+		}
+		from := MobileMoney{PhoneNumber: consumer.Phone, Provider: p.Provider}
+		if err := from.Check(); err != nil {
+			return err
+		}
+		if err := s.checkTier(tx, consumer, p.Amount); err != nil {
+			return err
+		}
+		id, submit, err = s.insertTopUp(tx, p, from)
+		return err
+	})
+	if answer != nil && err == nil {
+		caller.MarkReplayed()
+	}
+	return id, submit, answer, err
+}
+
+func errWalletClosed() error {
+	return api.Errorf(api.AccountNotFound, "account_id", "This wallet is closed. Check the account id and try again.")
+}
+
+// openTopUp returns the id of the top-up that an earlier call with the caller's idempotency key has
+// begun and not answered; "" if there is none. While that call may still run, it refuses with
+// idempotency_key_in_use.
+func openTopUp(tx *engine.Tx, p TopUpParams) (string, error) {
+	key := tx.Caller.IdempotencyKey
+	if key == "" {
+		return "", nil
+	}
+	o, err := topUps.Find(tx, "open_key", engine.Scope(tx.Caller), key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("payment: find top-up: %w", err)
+	}
+	if o.Value.Given != p {
+		return "", api.Errorf(api.IdempotencyKeyReused, "", "This idempotency key was used with another request. Use a new key for a new request, and the same key only to repeat one.")
+	}
+	if tx.Now.Sub(o.Value.CreatedAt.Time) < dispatch.WorkLimit {
+		e := api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.")
+		e.RetryAfter = dispatch.ChargeBackoff[0]
+		return "", e
+	}
+	return o.ID, nil
+}
+
+func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (id string, submit bool, err error) {
+	charger := s.charger(tx.Caller.Live)
+	if charger == nil {
+		return "", false, errNoCharger
+	}
+	id = tx.NewID("tu_")
+	deadline := api.At(tx.Now.Add(s.config.Deadline))
+	if err := s.countPrompt(tx, from.PhoneNumber, id, deadline.Time); err != nil {
+		return "", false, err
+	}
+	r := topUpRecord{
+		TopUp: TopUp{
+			ID: id, Object: "top_up", Account: p.Account, Amount: p.Amount, Currency: api.Currency, Status: Pending,
+			Provider: from.Provider, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
+		},
+		Submission: dispatch.NewSubmission(tx),
+		Given:      p, OpenKey: api.TextOrNil(tx.Caller.IdempotencyKey), Number: from.PhoneNumber,
+	}
+	r.Deadline = &deadline
+	wait := submitAfter(tx, charger, from.PhoneNumber)
+	r.Due = api.AtOrNil(tx.Now.Add(wait))
+	o, err := topUps.Insert(tx, engine.Scope(tx.Caller), id, r)
+	if err != nil {
+		return "", false, fmt.Errorf("payment: write top-up: %w", err)
+	}
+	if err := dispatch.Charges.IndexOpen(tx, topUpRef(id), tx.Now); err != nil {
+		return "", false, err
+	}
+	if wait > 0 {
+		tx.WakeAfter(topUps.Kind(), wait)
+		return id, false, nil
+	}
+	_, err = tx.LeaseAndRenew(topUps.Kind(), id, o.Version) // Begin ends the lease by its write
+	return id, true, err
+}
+
+// submitAfter returns how long the charger of test mode wants a charge to stay pending, so that a
+// tester can look at it; 0 for any other.
+func submitAfter(tx *engine.Tx, charger provider.Charger, number string) time.Duration {
+	c, ok := charger.(interface {
+		SubmitAfter(provider.Charge) time.Duration
+	})
+	if !ok || tx.Caller.Live {
+		return 0
+	}
+	return c.SubmitAfter(provider.Charge{Phone: number})
+}
+
+// answerTopUp returns the answer of TopUp. Book has stored that of a completed top-up under the
+// idempotency key; answerTopUp stores that of an undecided one.
+func (s *Service) answerTopUp(ctx context.Context, caller api.Caller, op engine.Operation, id string) (answer *TopUp, err error) {
+	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := engine.GetTx(tx, topUps, engine.Scope(caller), id, "top-up")
+		if err == nil {
+			answer, err = o.Value.answer(tx.ReadTx)
+		}
+		return err
+	})
+	if err != nil || answer.Status == Completed || caller.IdempotencyKey == "" {
+		return answer, err
+	}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*TopUp, error) {
+		o, err := engine.GetTx(tx, topUps, engine.Scope(caller), id, "top-up")
+		if err != nil {
+			return nil, err
+		}
+		if o.Value.OpenKey != nil {
+			o.Value.OpenKey = nil
+			if err := writeTopUp(tx, o); err != nil {
+				return nil, err
+			}
+		}
+		return o.Value.answer(tx)
+	})
+}
+
+// answer returns what TopUp answers for a top-up in its present state.
+func (r *topUpRecord) answer(tx storage.ReadTx) (*TopUp, error) {
+	switch r.Status {
+	case Completed:
+		return &r.TopUp, nil
+	case Failed:
+		return nil, api.Errorf(api.PaymentFailed, "", "%s", *r.FailureReason)
+	case Returned:
+		return nil, api.Errorf(r.ReturnedBy, "", "%s The money goes back to the payer.", *r.FailureReason)
+	}
+	balance, err := walletBalance(tx, r.Account, r.Livemode)
+	if err != nil {
+		return nil, err
+	}
+	shown := r.TopUp
+	shown.Balance = new(api.FromPesewas(balance))
+	return &shown, nil
+}
+
+var topUpListing = engine.Listing[topUpRecord, TopUp]{
+	Collection: topUps, Noun: "top-up", Show: func(r *topUpRecord) TopUp { return r.TopUp },
+}
+
+// GetTopUp returns one top-up of the caller's.
+func (s *Service) GetTopUp(ctx context.Context, caller api.Caller, id string) (*TopUp, error) {
+	return topUpListing.Get(ctx, s.engine, caller, id)
+}
+
+// TopUpListParams selects top-ups; zero values select all.
+type TopUpListParams struct {
+	api.Page
+	// Account is a consumer's id.
+	Account string
+}
+
+// ListTopUps returns the top-ups of the caller's, newest first.
+func (s *Service) ListTopUps(ctx context.Context, caller api.Caller, p TopUpListParams) (*api.List[TopUp], error) {
+	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "account", p.Account)}
+	return topUpListing.List(ctx, s.engine, q, p.Page)
+}

@@ -1,0 +1,259 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// topUpOrders makes and books the charges of top-ups.
+type topUpOrders struct{ svc *Service }
+
+// TopUps returns the orders of top-ups, for the loop that drives all orders.
+func (in *Internal) TopUps() topUpOrders { return topUpOrders{in.svc} }
+
+// topUpRef names the charge of a top-up.
+func topUpRef(id string) dispatch.Ref { return dispatch.Ref{Object: "top_up", ID: id, Record: id} }
+
+// Kind is what top-ups are stored as.
+func (topUpOrders) Kind() *storage.Kind { return topUps.Kind() }
+
+func (s topUpOrders) order(r *topUpRecord) *dispatch.Order {
+	return &dispatch.Order{
+		Submission: &r.Submission, Ref: topUpRef(r.ID), Flow: dispatch.Charges, Kind: topUps.Kind(),
+		Since: r.CreatedAt.Time, StuckAfter: s.svc.config.StuckAfter,
+	}
+}
+
+func getTopUp(tx storage.ReadTx, caller api.Caller, id string) (*storage.Object[topUpRecord], error) {
+	return engine.GetTx(tx, topUps, engine.Scope(caller), id, "top-up")
+}
+
+func writeTopUp(tx *engine.Tx, o *storage.Object[topUpRecord]) error {
+	if err := topUps.Replace(tx, o); err != nil {
+		return fmt.Errorf("payment: write top-up: %w", err)
+	}
+	return nil
+}
+
+func (r *topUpRecord) ended() bool { return r.Status != Pending && r.Status != Processing }
+
+// FindOwnOrder returns the order of the caller's with that id. Book refuses one that is missing.
+func (topUpOrders) FindOwnOrder(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
+	return topUpRef(id), nil
+}
+
+// Begin counts an attempt of a top-up and returns the call of the charger, or nil if there is
+// nothing to call; see [Internal.Begin].
+func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
+	o, err := getTopUp(tx, tx.Caller, id)
+	if err != nil {
+		return nil, err
+	}
+	r := &o.Value
+	order, charger := s.order(r), s.svc.charger(tx.Caller.Live)
+	switch {
+	case r.ended() && r.Due == nil: // a callback arrived first
+		order.ReportAlreadyEnded(ctx)
+		return nil, nil
+	case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):
+		// A prompt long after the payer asked for it would look like fraud.
+		r.Status, r.FailureReason = Failed, new(dispatch.NotSent)
+		return nil, s.finish(tx, o, nil)
+	case charger == nil:
+		order.PostponeWithoutProvider(ctx, tx)
+		return nil, writeTopUp(tx, o)
+	}
+	first := r.CountAttempt(tx.Now)
+	if r.Status == Pending {
+		r.Status = Processing
+	}
+	if err := writeTopUp(tx, o); err != nil {
+		return nil, err
+	}
+	c := provider.Charge{
+		Order: provider.Order{
+			ID: r.ID, Live: tx.Caller.Live, Amount: r.Amount,
+			CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
+		},
+		Phone: r.Number, Network: r.Provider, Description: "Top-up of a wallet", Deadline: r.Deadline.Time,
+	}
+	submit := func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) }
+	status := func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) }
+	if r.ended() { // the provider may contradict itself, and gets no other charge
+		submit = dispatch.DoNotSubmit
+	}
+	return order.NewCall(tx, o.Version, first, submit, status)
+}
+
+// Book books a charger's result for a top-up, from a call or from a callback. The zero result
+// stands for a call that failed.
+func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	o, err := getTopUp(tx, tx.Caller, ref.ID)
+	if err != nil {
+		return 0, err
+	}
+	r := &o.Value
+	order := s.order(r)
+	if r.ended() {
+		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
+		if err != nil || !order.EndRecheck(tx, result) {
+			return decision, err
+		}
+		return decision, writeTopUp(tx, o)
+	}
+	r.MarkSubmitted(tx.Now) // a callback or a test may be faster than the worker
+	r.Status = Processing
+	if result.Reference != "" {
+		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
+	}
+	if result.ProviderFee > 0 {
+		r.ProviderFee = result.ProviderFee
+	}
+	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
+	switch {
+	case err != nil:
+		return decision, err
+	case decision == dispatch.Succeeded:
+		err = s.bookPaid(ctx, tx, r)
+	case decision == dispatch.Failed:
+		r.Status, r.FailureReason = Failed, new(failedMessage)
+		if result.Reason.Message != "" {
+			r.FailureReason = new(dispatch.Truncate(result.Reason.Message, dispatch.MaxReason))
+		}
+	default:
+		return decision, writeTopUp(tx, o)
+	}
+	if err != nil {
+		return decision, err
+	}
+	return decision, s.finish(tx, o, order.DueAfterEnd(tx.Now))
+}
+
+// bookPaid books a top-up that the charger has taken: the amount goes from the charger's clearing
+// account to the wallet. If the wallet cannot take it, it goes to the excess, and back to the payer.
+func (s topUpOrders) bookPaid(ctx context.Context, tx *engine.Tx, r *topUpRecord) error {
+	consumer, err := s.svc.config.Accounts.Consumer(tx, tx.Caller.Live, r.Account)
+	if err != nil {
+		return fmt.Errorf("payment: consumer of a top-up: %w", err)
+	}
+	if consumer.Status == account.Closed {
+		err = errWalletClosed()
+	} else {
+		err = s.svc.checkTier(tx, consumer, r.Amount)
+	}
+	var refusal *api.Error
+	if errors.As(err, &refusal) {
+		return s.giveBack(ctx, tx, r, refusal)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.post(tx, r, ledger.Wallet(r.Account, tx.Caller.Live)); err != nil {
+		return err
+	}
+	if err := countTopUp(tx, r.Account, r.Amount); err != nil {
+		return err
+	}
+	balance, err := walletBalance(tx, r.Account, tx.Caller.Live)
+	if err != nil {
+		return err
+	}
+	r.Status, r.CompletedAt, r.Balance = Completed, api.AtOrNil(tx.Now), new(api.FromPesewas(balance))
+	if r.OpenKey != nil { // the call has no answer yet
+		if err := engine.StoreAnswer(tx, *r.OpenKey, topUpOperation(r.Given), &r.TopUp); err != nil {
+			return err
+		}
+	}
+	return s.svc.config.Messages.Text(tx, consumer.ID, consumer.Phone, fmt.Sprintf("You topped up your wallet with GHS %s. Top-up %s.", money.Text(r.Amount), r.ID))
+}
+
+func (s topUpOrders) post(tx *engine.Tx, r *topUpRecord, to ledger.Account) error {
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: "top_up", Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{ledger.Clearing(ChargeClearing, tx.Caller.Live).Move(-r.Amount), to.Move(r.Amount)},
+	})
+	if err != nil {
+		return fmt.Errorf("payment: book top-up: %w", err)
+	}
+	return nil
+}
+
+// giveBack books a top-up that the wallet cannot take, and queues its refund. Where no refund is
+// possible, a person must look after it.
+func (s topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecord, why *api.Error) error {
+	if err := s.post(tx, r, ledger.Excess(tx.Caller.Live)); err != nil {
+		return err
+	}
+	r.Status, r.FailureReason, r.ReturnedBy = Returned, new(why.Message), why.Code
+	if (&Internal{s.svc}).RefundRail(tx.Caller.Live) == nil {
+		return s.order(r).NeedsPerson(ctx, tx, "paid, the wallet could not take it, and the provider gives no refunds")
+	}
+	id := r.ID
+	tx.OnCommit(func() {
+		tx.Log().WarnContext(ctx, "a wallet could not take a top-up, which is refunded", "top_up", id, "why", why.Code)
+	})
+	return s.svc.refundTopUp(tx, r)
+}
+
+// finish writes a top-up that has entered its final status. due is the time of a last poll; nil
+// for none.
+func (s topUpOrders) finish(tx *engine.Tx, o *storage.Object[topUpRecord], due *api.Time) error {
+	r := &o.Value
+	r.Due, r.OpenKey = due, nil
+	if err := s.svc.endPrompt(tx, r.Number, r.ID, time.Time{}); err != nil {
+		return err
+	}
+	if err := writeTopUp(tx, o); err != nil {
+		return err
+	}
+	return dispatch.Charges.IndexEnded(tx, r.ID)
+}
+
+// outcome returns the outcome of the charge, as the top-up's status implies it.
+func (r *topUpRecord) outcome() provider.Outcome {
+	switch r.Status {
+	case Completed, Returned:
+		return provider.Paid
+	case Failed:
+		return provider.Refused
+	case Processing:
+		return provider.InProgress
+	}
+	return provider.NotFound
+}
+
+// Load returns a top-up as hosts see it, and its status as a word.
+func (topUpOrders) Load(tx *engine.Tx, ref dispatch.Ref) (*TopUp, string, error) {
+	o, err := getTopUp(tx, tx.Caller, ref.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	return &o.Value.TopUp, string(o.Value.Status), nil
+}
+
+// Info describes the charge of a top-up.
+func (topUpOrders) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) (*provider.OrderInfo, error) {
+	o, err := getTopUp(tx, tx.Caller, ref.ID)
+	if err != nil {
+		return nil, fmt.Errorf("payment: read order: %w", err)
+	}
+	r := &o.Value
+	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Attempts: r.Attempts, ProviderFee: r.ProviderFee}
+	if r.SubmittedAt != nil {
+		info.SubmittedAt = r.SubmittedAt.Time
+	} else { // for a person, the charger never got it
+		info.Outcome = provider.NotFound
+	}
+	return info, nil
+}

@@ -148,8 +148,10 @@ type Config struct {
 	// used after it.
 	IdempotencyRetention time.Duration
 	// NumberRetention is how long an ended payout or disbursement keeps its phone or account
-	// number, counted from its creation. Zero means for ever. After that only the masked number is
-	// left. A change also applies to existing transfers. A removed number does not come back.
+	// number, and an ended payment from a phone, top-up or refund the payer's number and e-mail,
+	// counted from its creation. Zero means for ever. After that only the masked number is left, and a
+	// refund of the payment names its charge alone. A change also applies to existing records. A
+	// removed number does not come back.
 	NumberRetention time.Duration
 	// WebhookAllow lets test mode deliver webhooks to further address ranges, such as loopback.
 	// Live mode delivers to public addresses only.

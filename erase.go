@@ -9,7 +9,8 @@ import (
 
 // EraseConsumer closes a consumer's account for good and removes the person's data. It removes
 // name, number and PIN from the account. For every merchant, it removes the number from payments
-// and the name from transfers, and their copies in events and stored answers. It deletes messages to
+// and top-ups and the name from transfers, and their copies in events and stored answers. A top-up
+// under way, which will go back to the payer, keeps the number until it has ended. It deletes messages to
 // or about the consumer that wait or are kept. Bookings stay, with the account's id.
 // EraseConsumer reads all records of the mode. After an error, call it again.
 //
@@ -26,12 +27,13 @@ func (s *Service) EraseAgent(ctx context.Context, caller api.Caller, id string) 
 
 // ErasePayee removes the number and name of a phone's or bank account's holder from the merchant's
 // transfers. It covers payouts, disbursements, batch rows, events and stored answers. The masked
-// number stays. If d has an AccountName, it also finds transfers whose number
+// number stays. It also removes the number, masked and whole, and the e-mail from payments that came
+// from the phone and their refunds, and deletes messages to the phone. If d has an AccountName, it also finds transfers whose number
 // [Config.NumberRetention] has removed. It reads all transfers and events of the merchant's mode.
 // After an error, call it again.
 //
-// Refusals: those of a destination, and parameter_invalid while a transfer to the payee is under
-// way. In that case everything else is erased already.
+// Refusals: those of a destination, and parameter_invalid while a transfer to the payee, or a payment
+// from the phone, is under way. In that case everything else is erased already.
 func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
 	return s.internal.erasure.ErasePayee(ctx, caller, d)
 }

@@ -132,6 +132,8 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 	rules := append(s.internal.payouts.Retention(c.NumberRetention),
 		s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention)...)
+	rules = append(rules, s.internal.payments.Retention(c.NumberRetention)...)
+	rules = append(rules, s.internal.refunds.Retention(c.NumberRetention))
 	rules = append(rules, s.internal.messages.Retention(c.MessageRetention))
 	kept, err := retention.New(ctx, s.engine, rules...)
 	if err != nil {
@@ -169,6 +171,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 		Accounts: in.accounts, Events: in.events, Messages: in.messages, ServerKeys: c.keys(),
 		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers,
 		Fees: c.CollectionFees, Deadline: c.PaymentDeadline, Prompts: c.PromptLimits, Tiers: c.WalletTiers, StuckAfter: c.StuckAfter,
+		NumberRetention: c.NumberRetention,
 	})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
@@ -194,6 +197,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	})
 	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages, StuckAfter: c.StuckAfter,
+		NumberRetention: c.NumberRetention,
 	})
 	in.providers = providers.New(s.engine, providers.Config{
 		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, StuckAfter: c.StuckAfter,
@@ -201,7 +205,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Providers = in.providers
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})
 	in.erasure = erasure.New(s.engine, erasure.Config{
-		Accounts: in.accounts, Payments: in.payments, Payouts: in.payouts, Disbursements: in.disbursements,
+		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Payouts: in.payouts, Disbursements: in.disbursements,
 		Invoices: in.invoices, Messages: in.messages, Webhooks: in.webhooks,
 	})
 	return nil

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,12 +27,19 @@ func openReader(t *testing.T) *reader {
 // sees checks a page that must be readable for all.
 func (r *reader) sees(what string, texts ...string) {
 	r.See(texts...)
+	r.Fits()
 	r.Accessible(r.axe)
 	r.Picture(strings.ReplaceAll(what, " ", "-"))
 }
 
-// pay fills in the form, with pairs of label and text, and sends it.
+// pay fills in the form, with pairs of label and text, and sends it. It opens the wallet if a field
+// of it is among them.
 func (r *reader) pay(button string, fields ...string) {
+	var closed bool
+	r.Ask(`document.querySelector("#wallets")?.checked === false`, &closed)
+	if closed && slices.Contains(fields, walletLabel) {
+		r.Choose(mobileMoney, fromWallet)
+	}
 	for i := 0; i+1 < len(fields); i += 2 {
 		r.Fill(fields[i], fields[i+1])
 	}
@@ -42,6 +50,10 @@ const (
 	amountLabel = "Amount in cedis"
 	walletLabel = "Wallet number or service ID"
 	pinLabel    = "Wallet PIN"
+	phoneLabel  = "Mobile money number"
+	// mobileMoney and fromWallet are the ways to pay.
+	mobileMoney = "Mobile money MTN, Telecel or AirtelTigo"
+	fromWallet  = "Wallet Wallet number and PIN"
 )
 
 // onlyFrom checks that no page asked anybody else for anything.
@@ -59,7 +71,7 @@ func TestPayPageInABrowser(t *testing.T) {
 
 	entered := newCode(t, s, `{"name":"Till 1","description":"Fresh juice and snacks, every day from seven"}`)
 	open(entered)
-	b.sees("open amount", "Adom Juice Bar", "Till 1", "Fresh juice", "Amount in cedis", "Wallet number", "Wallet PIN", "Test mode")
+	b.sees("open amount", "Adom Juice Bar", "Till 1", "Fresh juice", "Amount in cedis", "Mobile money number", "Wallet number and PIN", "Test mode")
 	var background string
 	b.Ask(`getComputedStyle(document.querySelector("#amount")).borderRadius`, &background)
 	expect.Equal(t, background, "8px", "the style is not applied: border-radius")
@@ -144,5 +156,89 @@ func TestInvoicePageInABrowser(t *testing.T) {
 	}
 	b.Go(s.Server.URL + "/invoice/unknown")
 	b.sees("invoice unknown", "There is no invoice here")
+	b.onlyFrom(t, s.Server.URL)
+}
+
+func TestMobileMoneyInABrowser(t *testing.T) {
+	b := openReader(t)
+	s := paymentstest.New(t)
+	code := newCode(t, s, `{"name":"Table 4","description":"Fresh juice and snacks","amount":23450}`)
+	start := func(phone string) {
+		t.Helper()
+		b.Go(s.Server.URL + "/pay/" + code)
+		b.pay("Pay GH₵ 234.50", phoneLabel, phone)
+	}
+	b.Go(s.Server.URL + "/pay/" + code)
+	b.sees("by phone", "Adom Juice Bar", "To pay", "Pay with", phoneLabel, "You approve the payment on this phone.", "from the number, or choose", "Nothing is taken before you approve.")
+	expect.True(t, !strings.Contains(b.Text(), walletLabel), "the wallet is open")
+	b.Choose(mobileMoney, fromWallet)
+	b.See(walletLabel, "not of your mobile money")
+	expect.True(t, !strings.Contains(b.Text(), phoneLabel), "the phone is still open")
+	b.sees("by phone or wallet", walletLabel)
+
+	// A number that is too short stays, with what is wrong under it.
+	start("0241 23")
+	b.sees("by phone, too short", "This number is too short. A mobile number has ten digits, like 024\u00a0123\u00a04567.")
+	b.pay("Pay GH₵ 234.50", phoneLabel, "0241234567")
+	b.See("Approve on your phone", "GH₵234.50", "from 024", "Checked at", "Look at the phone with this number.", "on the phone, never on this page", "Cancel the payment")
+	s.Work()
+	b.AwaitText("A receipt was sent by SMS.") // the page follows by itself
+	b.sees("paid by phone", "Paid", "GH₵234.50", "MTN mobile money", "Table 4", "Accra time", "pay_")
+
+	start("0241230904")
+	s.Work()
+	b.Press("Stop checking by itself")
+	b.sees("waiting", "Approve on your phone", "MTN says", "does not check by itself", "Use another number or a wallet", "The request is open until")
+	s.Advance(30 * time.Second)
+	b.Press("Check now")
+	b.See("Paid")
+
+	start("0241230901")
+	s.Work()
+	b.AwaitText("Not paid")
+	b.sees("declined", "The request was declined on the phone.", "Nothing was taken.", "Try again")
+	b.Press("Try again")
+	b.See(phoneLabel)
+
+	start("0241230909")
+	s.Work()
+	s.Advance(11 * time.Minute)
+	b.AwaitText("Not paid")
+	b.sees("not approved in time", "The request was not approved in time.", "Nothing was taken.")
+
+	start("0241230903")
+	s.Work()
+	s.Advance(11 * time.Minute)
+	b.AwaitText("MTN has not answered yet")
+	b.sees("not known yet", "Do not pay again.", "Check now", "We keep asking")
+	expect.True(t, !strings.Contains(b.Text(), "Try again"), "the page offers to pay twice")
+
+	start("0201230907")
+	s.Work()
+	b.AwaitText("Enter the code")
+	b.sees("code", "Enter the code that you got", "Send the code")
+	b.Fill("Enter the code that you got", "000000")
+	b.Press("Send the code")
+	b.sees("wrong code", "This code was not accepted. Check it and enter it again.")
+	b.Fill("Enter the code that you got", "123456")
+	b.Press("Send the code")
+	b.See("Paid")
+
+	start("0241230906")
+	b.Press("Cancel the payment")
+	b.sees("cancelled", "Cancelled", "Nothing was taken.")
+
+	_, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	b.Go(address)
+	b.pay("Pay GH₵ 25.00", phoneLabel, "0271230903")
+	s.Work()
+	b.AwaitText("Use another number or a wallet")
+	b.Press("Use another number or a wallet")
+	b.pay("Pay GH₵ 25.00", phoneLabel, "0271234567")
+	s.Work()
+	b.AwaitText("A receipt was sent by SMS.")
+	b.sees("invoice paid by phone", "Invoice INV-", "AirtelTigo mobile money")
+	b.Press("See the invoice")
+	b.See("Paid", "Thank you.")
 	b.onlyFrom(t, s.Server.URL)
 }

@@ -149,8 +149,8 @@ func networkName(code *string) string {
 }
 
 // paidWith is how a payment was made, and from which number.
-func paidWith(name string, p *payment.Payment) fact {
-	f := fact{Name: name, Text: "Wallet", Below: maskedPhone(p.Phone)}
+func paidWith(name string, p *payment.Payment, number string) fact {
+	f := fact{Name: name, Text: "Wallet", Below: number}
 	switch {
 	case p.PaymentMethod == payment.ServiceWallet:
 	case p.Provider != nil:
@@ -218,7 +218,16 @@ func spacedPhone(national string) string {
 	return national[:3] + noBreak + national[3:6] + noBreak + national[6:]
 }
 
-// maskedPhone is a masked number as pages show it.
+// payerNumber is the payer's number, masked as pages show it.
+func payerNumber(h *payment.Hosted) string {
+	national := phone.National(h.Number)
+	if len(national) != 10 {
+		return maskedPhone(h.Payment.Phone)
+	}
+	return national[:3] + noBreak + "•••" + noBreak + national[6:]
+}
+
+// maskedPhone is a number that is masked already, as pages show it.
 func maskedPhone(masked *string) string {
 	if masked == nil {
 		return ""

@@ -41,6 +41,10 @@ func TestNamesAndNumbersOnPages(t *testing.T) {
 		expect.Equal(t, maskedPhone(&masked), want, "%s", masked)
 	}
 	expect.Equal(t, maskedPhone(nil), "", "no number")
+	h := hostedPayment()
+	expect.Equal(t, payerNumber(h), "024\u00a0••••\u00a0567", "a number that was erased")
+	h.Number = "+233241234567"
+	expect.Equal(t, payerNumber(h), "024\u00a0•••\u00a04567", "a number")
 	expect.Equal(t, figures(-352), "−3.52", "a negative amount")
 	expect.Equal(t, figures(99_999_999), "999,999.99", "a large amount")
 }
@@ -48,10 +52,10 @@ func TestNamesAndNumbersOnPages(t *testing.T) {
 // An error stands under its field, and says how to mend it.
 func TestProblemsNameTheirField(t *testing.T) {
 	for entered, want := range map[string]string{
-		"0241 23":      "This number is too short. A mobile number has ten digits, like 024 123 4567.",
-		"":             "This number is too short. A mobile number has ten digits, like 024 123 4567.",
-		"024123456789": "This number is too long. A mobile number has ten digits, like 024 123 4567.",
-		"0941234567":   "This is not a mobile number of Ghana. A mobile number has ten digits, like 024 123 4567.",
+		"0241 23":      "This number is too short. A mobile number has ten digits, like 024\u00a0123\u00a04567.",
+		"":             "This number is too short. A mobile number has ten digits, like 024\u00a0123\u00a04567.",
+		"024123456789": "This number is too long. A mobile number has ten digits, like 024\u00a0123\u00a04567.",
+		"0941234567":   "This is not a mobile number of Ghana. A mobile number has ten digits, like 024\u00a0123\u00a04567.",
 		"0231234567":   "The number does not tell its network. Choose the network, or check the number.",
 	} {
 		v := waysView{Phone: entered}
@@ -112,8 +116,13 @@ func TestTextForThePayer(t *testing.T) {
 	m := newMerchantView(&h.Merchant, "logo")
 	h.Payment.NextAction = &payment.NextAction{Type: payment.Approve, Message: ownApproveMessage}
 	expect.Equal(t, newWaitingView(h, m, "token", false, "").Message, "", "the library's own text")
+	expect.Equal(t, newWaitingView(h, m, "token", false, "").Help, "Dial *170#, choose My Wallet, then My Approvals.", "where the request is")
 	h.Payment.NextAction.Message = "Dial *170#."
 	expect.Equal(t, newWaitingView(h, m, "token", false, "").Message, "Dial *170#.", "a provider's")
+	expect.Equal(t, newWaitingView(h, m, "token", false, "").Help, "", "where the request is, which the provider says")
+	h.Payment.Provider = new("telecel")
+	h.Payment.NextAction.Message = "Approve."
+	expect.Equal(t, newWaitingView(h, m, "token", false, "").Help, "", "a network without a place for requests")
 	h.Payment.Provider = nil
 	h.Payment.Phone = nil
 	v := newWaitingView(h, m, "token", false, "")

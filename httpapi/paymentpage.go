@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -74,6 +75,8 @@ type waitingView struct {
 	// AskCode asks for a code, and Message is the provider's text for the payer.
 	AskCode bool
 	Message string
+	// Help is where a payer finds a request that does not appear.
+	Help string
 	// Cancellable offers to cancel the payment; otherwise the payer may go another way.
 	Cancellable bool
 	// Until is the time until which the payer is asked, and UntilDatetime the same for programs.
@@ -190,7 +193,7 @@ func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop boo
 	name := networkName(is.Provider)
 	v := waitingView{
 		pageView: pageView{Title: "Approve on your phone", Test: !is.Livemode, Merchant: m},
-		Icon:     phoneIcon, Amount: is.Amount, Network: name, From: joinFilled(" · ", maskedPhone(is.Phone), name),
+		Icon:     phoneIcon, Amount: is.Amount, Network: name, From: joinFilled(" · ", payerNumber(h), name),
 		Action: address, Check: address, Problem: problem,
 		Cancellable: is.Status == payment.Pending,
 		Until:       clock(h.Deadline, h.Now), UntilDatetime: h.Deadline.UTC().Format(time.RFC3339),
@@ -200,6 +203,9 @@ func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop boo
 		if next.Message != ownApproveMessage {
 			v.Message = next.Message
 		}
+	}
+	if !v.AskCode && is.Provider != nil && !strings.Contains(v.Message, "*") { // the provider has not said it
+		v.Help = approvals[*is.Provider]
 	}
 	checked := "Checked at " + h.Now.UTC().Format("15:04:05")
 	switch {
@@ -218,6 +224,9 @@ func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop boo
 	}
 	return v
 }
+
+// approvals say where the payers of a network find the requests that they have not answered.
+var approvals = map[string]string{phone.MTN: "Dial *170#, choose My Wallet, then My Approvals."}
 
 // ownApproveMessage is the library's own text for a payer, which repeats what the page says.
 const ownApproveMessage = "Approve the payment on your phone."
@@ -238,7 +247,7 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 	is := &h.Payment
 	v := outcomeView{
 		pageView: pageView{Test: !is.Livemode, Merchant: m}, Questions: true,
-		Facts: []fact{{Name: "Amount", Money: is.Amount}, paidWith("Tried with", is)},
+		Facts: []fact{{Name: "Amount", Money: is.Amount}, paidWith("Tried with", is, payerNumber(h))},
 	}
 	again := func() {
 		if about.Address == "" {
@@ -252,7 +261,7 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 	switch is.Status {
 	case payment.Completed:
 		m.About = joinFilled("", h.Merchant.Address)
-		v = receiptView(m, is, about.Name)
+		v = receiptView(m, is, payerNumber(h), about.Name)
 		if about.Invoice && about.Address != "" {
 			v.Actions = []action{{Label: "See the invoice", URL: about.Address}}
 		}
@@ -360,7 +369,7 @@ func (p *paymentPage) errorPage(r *request, status int, e *api.Error) (any, erro
 	answer, err := renderPage(status, "outcome", outcomeView{
 		pageView: pageView{Title: "Payment"}, Icon: clockIcon, Heading: "We cannot look at the payment now",
 		Before: "Do not pay again.", Text: "The payment goes on, whatever this page shows. Look again in a moment.",
-		Actions: []action{{Label: "Check now", URL: r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]}},
+		Actions: []action{{Label: "Check now", URL: r.id()}},
 	})
 	if err == nil && r.Method != http.MethodPost {
 		answer.setHeader("Refresh", strconv.Itoa(followSlowSeconds))

@@ -210,7 +210,7 @@ func pageProblem(e *api.Error) (problem, field string) {
 	case api.ParameterMissing:
 		text, known := map[string]string{
 			"wallet": "Enter your wallet number.", "pin": "Enter your PIN.", "amount": "Enter the amount.",
-			"phone_number": "Enter your mobile money number, like 024 123 4567.", "code": "Enter the code that you got.",
+			"phone_number": "Enter your mobile money number, like 024\u00a0123\u00a04567.", "code": "Enter the code that you got.",
 		}[e.Param]
 		if known {
 			return text, e.Param
@@ -254,7 +254,7 @@ func phoneProblem(entered string) (problem, field string) {
 			digits++
 		}
 	}
-	const example = "A mobile number has ten digits, like 024 123 4567."
+	const example = "A mobile number has ten digits, like 024\u00a0123\u00a04567."
 	switch {
 	case digits < 10:
 		return "This number is too short. " + example, "phone_number"
@@ -273,7 +273,8 @@ func shownField(param string) string {
 	return ""
 }
 
-// receipt is the page after a payment from a wallet.
+// receipt is the page after a payment from a wallet. One from a phone has a page of its own, behind a
+// secret.
 func (p *payPage) receipt(r *request) (any, error) {
 	offer, err := p.codes.Hosted(r.Context(), r.id())
 	if err != nil {
@@ -283,15 +284,15 @@ func (p *payPage) receipt(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if paid.QRCode == nil || *paid.QRCode != offer.Code.ID || paid.Status != payment.Completed {
+	if paid.QRCode == nil || *paid.QRCode != offer.Code.ID || paid.PaymentMethod != payment.ServiceWallet {
 		return nil, api.NoSuch("payment")
 	}
 	m := newMerchantView(&offer.Merchant, "../logo", offer.Merchant.Address)
-	return renderPage(http.StatusOK, "outcome", receiptView(m, paid, offer.Code.Name))
+	return renderPage(http.StatusOK, "outcome", receiptView(m, paid, maskedPhone(paid.Phone), offer.Code.Name))
 }
 
 // receiptView is the receipt of a completed payment.
-func receiptView(m *merchantView, paid *payment.Payment, paidFor string) outcomeView {
+func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string) outcomeView {
 	v := outcomeView{
 		pageView: pageView{Title: "Paid to " + m.Name, Test: !paid.Livemode, Merchant: m},
 		Icon:     checkIcon, Heading: "Paid", Amount: paid.Amount, Note: "A receipt was sent by SMS. You can close this page.",
@@ -300,7 +301,7 @@ func receiptView(m *merchantView, paid *payment.Payment, paidFor string) outcome
 	if paid.CompletedAt != nil {
 		at = paid.CompletedAt.Time
 	}
-	v.Facts = []fact{paidWith("Paid with", paid), timeFact(at)}
+	v.Facts = []fact{paidWith("Paid with", paid, number), timeFact(at)}
 	if paidFor != "" {
 		v.Facts = append(v.Facts, fact{Name: "For", Text: paidFor})
 	}

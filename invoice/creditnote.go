@@ -61,6 +61,15 @@ func (in *Internal) Payment(tx storage.ReadTx, scope storage.Scope, id string) (
 	return *o.Value.Payment, nil
 }
 
+// PaidBy returns the id of the payment that paid an invoice; empty if none did.
+func (in *Internal) PaidBy(tx storage.ReadTx, scope storage.Scope, id string) (payment string, err error) {
+	o, err := in.svc.get(tx, scope, id)
+	if err != nil || o.Value.Payment == nil {
+		return "", err
+	}
+	return *o.Value.Payment, nil
+}
+
 // RefundedParams describes a successful refund of an invoice.
 type RefundedParams struct {
 	Refund  string // its id

@@ -32,23 +32,21 @@ func (s *Service) StartPayment(ctx context.Context, caller api.Caller, id string
 	if err := from.Check(); err != nil {
 		return nil, err
 	}
-	started, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*startedPayment, error) {
+	started, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
 		}
 		p, err := s.startPayment(tx, o, from)
-		return &startedPayment{p}, err
+		if err == nil && p == nil {
+			p = &payment.Payment{} // so that the stored answer is an object, in which an erasure finds the number
+		}
+		return p, err
 	})
-	if err != nil {
+	if err != nil || started.ID == "" {
 		return nil, err
 	}
-	return started.Payment, nil
-}
-
-// startedPayment is the stored answer of StartPayment.
-type startedPayment struct {
-	Payment *payment.Payment `json:"payment"`
+	return started, nil
 }
 
 // startPayment starts a payment of an open invoice from a phone, and writes the invoice.

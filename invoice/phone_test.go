@@ -330,3 +330,39 @@ func TestAutomaticPaymentGivenBack(t *testing.T) {
 	must.Do(t, s.Providers.Notify(t.Context(), must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID}))(t).Data[0].ID, provider.Result{Outcome: provider.Paid}))
 	expect.Equal(t, s.get(v.ID).Status, invoice.Paid, "status")
 }
+
+// moodyRefunds refuses the first refund.
+type moodyRefunds struct {
+	provider.Simulated
+	refused *bool
+}
+
+func (c moodyRefunds) Refund(ctx context.Context, r provider.Refund) (provider.Result, error) {
+	if !*c.refused {
+		*c.refused = true
+		return provider.Result{Outcome: provider.Refused}, nil
+	}
+	return c.Simulated.Refund(ctx, r)
+}
+
+// A payment that came when the invoice was paid is none of it: if its refund fails, and the merchant
+// refunds it, that counts for no invoice.
+func TestRefundOfSecondPayment(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: moodyRefunds{refused: new(bool)}}})
+	v := s.openInvoice(invoice.Fields{})
+	late := s.start(v.ID, neverAnswers)
+	s.pass(10 * time.Minute)
+	kept := s.start(v.ID, quick)
+	must.Do(t, s.Providers.Notify(t.Context(), late.ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, s.Drain(t.Context()))
+	expect.Equal(t, s.payment(late.ID).AmountRefunded, 0, "refunded of the late payment, as its refund failed")
+	for i, id := range []string{late.ID, kept.ID} {
+		r := must.Get(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: id}))(t)
+		must.Do(t, s.Drain(t.Context()))
+		r = must.Get(s.Refunds.Get(t.Context(), s.Caller, r.ID))(t)
+		expect.Equal(t, r.Status, refund.Succeeded, "the refund")
+		expect.Equal(t, r.CreditNote != nil, id == kept.ID, "a credit note")
+		expect.Equal(t, s.get(v.ID).AmountRefunded, int64(i)*25_00, "refunded of the invoice")
+	}
+	s.Verified()
+}

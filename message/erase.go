@@ -13,7 +13,11 @@ import (
 // wait to be sent or test mode keeps them. Messages about another person stay, also those to
 // the same address.
 func (i *Internal) Erase(ctx context.Context, caller api.Caller, person string) error {
-	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "person", person), Limit: api.MaxLimit}
+	return i.erase(ctx, caller, "person", person)
+}
+
+func (i *Internal) erase(ctx context.Context, caller api.Caller, column, value string) error {
+	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, column, value), Limit: api.MaxLimit}
 	return i.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
 		page, more, err := messages.List(tx, q)
 		if err != nil {
@@ -26,6 +30,11 @@ func (i *Internal) Erase(ctx context.Context, caller api.Caller, person string) 
 		}
 		return more, nil
 	})
+}
+
+// EraseTo deletes the messages to an address, whomever they are about.
+func (i *Internal) EraseTo(ctx context.Context, caller api.Caller, address string) error {
+	return i.erase(ctx, caller, "recipient", address)
 }
 
 // EraseEverywhere is Erase for a consumer or cash agent, whom the messages of every merchant

@@ -71,7 +71,8 @@ type record struct {
 	HTML     string `json:"html,omitempty"`
 	Attach   string `json:"attach,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
-	// Person is the customer, consumer or cash agent who gets the message or is its subject.
+	// Person is the customer, consumer or cash agent who gets the message or is its subject, or the
+	// payment from a phone that it is about.
 	Person string `json:"person,omitempty"`
 	// Sent says that a message of test mode is only kept: there is nothing left to send.
 	Sent bool `json:"sent,omitempty"`
@@ -134,8 +135,8 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 func (i *Internal) CanText(live bool) bool { return !live || i.svc.config.Texter != nil }
 
 // Text queues an SMS in the caller's transaction. person is the id of the customer, consumer
-// or cash agent who gets it or is its subject, or empty: the erasure of the person erases the
-// message. Without a Texter live mode queues nothing. A caller that needs the message checks
+// or cash agent who gets it or is its subject, or of the payment from a phone that it is about, or
+// empty: the erasure of the person, or of the payment's payer, erases the message. Without a Texter live mode queues nothing. A caller that needs the message checks
 // CanText first.
 func (i *Internal) Text(tx *engine.Tx, person, to, text string) error {
 	if to == "" || !i.CanText(tx.Caller.Live) {

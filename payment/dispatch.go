@@ -221,6 +221,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, nil, err
 		}
+		if r.Due == nil && s.outlived(r.CreatedAt, tx.Now) {
+			r.forgetNumber()
+		}
 		return decision, nil, s.write(tx, o)
 	}
 	defer r.AttributeEvents(tx)()
@@ -236,6 +239,11 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 		r.Phoned.ProviderFee = result.ProviderFee
 	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
+	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
+		if err = s.endPrompt(tx, r.Phoned.Number, r.ID, time.Time{}); err == nil {
+			err = r.forgetDeleted(tx)
+		}
+	}
 	switch {
 	case err != nil:
 		return decision, nil, err
@@ -306,17 +314,18 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool) error {
 	if err != nil {
 		return fmt.Errorf("payment: merchant: %w", err)
 	}
-	person, amount := "", money.Text(r.Amount)
-	if r.Customer != nil {
-		person = *r.Customer
+	payer, amount := "A customer", money.Text(r.Amount) // one who was deleted in the meantime
+	if r.Phone != nil {
+		payer = *r.Phone
 	}
+	// The messages are erased with the payment's other copies of the number, so its id finds them.
 	if !taken { // the merchant must not take this for money to keep
-		return s.config.Messages.Text(tx, person, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. The money comes back to you. Payment %s.", amount, m.Name, r.ID))
+		return s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. The money comes back to you. Payment %s.", amount, m.Name, r.ID))
 	}
-	if err := s.config.Messages.Text(tx, person, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, r.ID)); err != nil {
+	if err := s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, r.ID)); err != nil {
 		return err
 	}
-	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", *r.Phone, amount, r.ID))
+	return s.config.Messages.Text(tx, r.ID, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", payer, amount, r.ID))
 }
 
 // ChargeClearing names the account that stands for the provider of the [provider.Charger]: charges
@@ -337,6 +346,12 @@ func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time
 	}
 	if err := s.endPrompt(tx, r.Phoned.Number, r.ID, unsent); err != nil {
 		return err
+	}
+	if err := r.forgetDeleted(tx); err != nil {
+		return err
+	}
+	if due == nil && s.outlived(r.CreatedAt, tx.Now) {
+		r.forgetNumber()
 	}
 	if err := s.write(tx, o); err != nil {
 		return err

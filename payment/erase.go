@@ -2,22 +2,142 @@ package payment
 
 import (
 	"context"
+	"fmt"
+	"time"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ErasePayer removes the number of a consumer from the payments of a mode, and adds the ids
-// of all payments from the wallet to ids.
+// forget removes the payer's number, masked and whole, and e-mail. changed reports that there was
+// one. A payment that has not ended keeps them, because the provider needs them.
+func (r *record) forget() (changed bool) {
+	changed = r.Phone != nil || r.PhoneNumber != nil || r.hasNumber()
+	r.Phone, r.PhoneNumber = nil, nil
+	r.forgetNumber()
+	return changed
+}
+
+// forgetNumber removes the whole number and the e-mail. The masked number stays.
+func (r *record) forgetNumber() {
+	if r.Phoned != nil {
+		r.Phoned.Number, r.Phoned.Email = "", ""
+	}
+}
+
+func (r *record) hasNumber() bool {
+	return r.Phoned != nil && (r.Phoned.Number != "" || r.Phoned.Email != "")
+}
+
+// forgetDeleted forgets the payer of a payment that is about to end, if the customer was deleted in
+// the meantime.
+func (r *record) forgetDeleted(tx *engine.Tx) error {
+	if r.Customer == nil {
+		return nil
+	}
+	deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *r.Customer)
+	if err != nil {
+		return fmt.Errorf("payment: customer: %w", err)
+	}
+	if deleted {
+		r.forget()
+	}
+	return nil
+}
+
+// outlived reports that retention has already run for what was created then, so that the numbers of
+// what ends now must go at once.
+func (s *Service) outlived(created api.Time, now time.Time) bool {
+	keep := s.config.NumberRetention
+	return keep > 0 && !created.Add(keep).After(now)
+}
+
+// EraseCustomer removes number and e-mail of a deleted customer from the payments that have ended, and
+// returns the ids of all payments of the customer. Any other payment loses them when it ends.
+func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, customer string) (ids []string, err error) {
+	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "customer", customer), Limit: api.MaxLimit}
+	err = i.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
+		page, more, err := payments.List(tx, q)
+		if err != nil {
+			return false, fmt.Errorf("payment: list for erasure: %w", err)
+		}
+		found := make([]string, 0, len(page))
+		for _, o := range page {
+			found = append(found, o.ID)
+			if !o.Value.ended() || !o.Value.forget() {
+				continue
+			}
+			if err := payments.Replace(tx, o); err != nil {
+				return false, fmt.Errorf("payment: erase: %w", err)
+			}
+		}
+		if len(page) > 0 {
+			tx.OnCommit(func() {
+				ids = append(ids, found...)
+				q.After = page[len(page)-1].ID
+			})
+		}
+		return more, nil
+	})
+	return ids, err
+}
+
+// ErasePayer removes the number of a consumer from the payments and top-ups of a mode, and adds the
+// ids of all payments from the wallet to ids. A top-up under way loses the number when it ends.
 func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids map[string]bool) error {
 	in := engine.Within{Scope: storage.Scope{Live: live}, All: true}
-	return engine.Rewrite(ctx, i.svc.engine, payments, in, func(o *storage.Object[record]) (bool, error) {
+	err := engine.Rewrite(ctx, i.svc.engine, payments, in, func(o *storage.Object[record]) (bool, error) {
 		if o.Value.Payer != payer {
 			return false, nil
 		}
 		ids[o.ID] = true
-		changed := o.Value.Phone != nil
-		o.Value.Phone = nil
-		return changed, nil
+		return o.Value.forget(), nil
+	})
+	if err != nil {
+		return err
+	}
+	err = engine.Rewrite(ctx, i.svc.engine, topUps, in, func(o *storage.Object[topUpRecord]) (bool, error) {
+		is := o.Value.Account == payer && o.Value.ended() && o.Value.Number != ""
+		if is {
+			o.Value.Number = ""
+		}
+		return is, nil
+	})
+	if err != nil {
+		return err
+	}
+	return engine.Rewrite(ctx, i.svc.engine, topUpRefunds, in, func(o *storage.Object[topUpRefund]) (bool, error) {
+		is := o.Value.Account == payer && o.Value.ended() && o.Value.Number != ""
+		if is {
+			o.Value.Number = ""
+		}
+		return is, nil
+	})
+}
+
+// FindPhone adds to ids the ids of all ended payments from a phone. It returns the number of those
+// still under way.
+func (i *Internal) FindPhone(ctx context.Context, within engine.Within, number string, ids map[string]bool) (open int, err error) {
+	under := map[string]bool{}
+	err = engine.Rewrite(ctx, i.svc.engine, payments, within, func(o *storage.Object[record]) (bool, error) {
+		switch r := &o.Value; {
+		case r.Phoned == nil || r.Phoned.Number != number:
+		case r.ended():
+			ids[o.ID] = true
+		default:
+			under[o.ID] = true
+		}
+		return false, nil
+	})
+	return len(under), err
+}
+
+// ErasePhone removes the numbers of the payments with these ids. Afterwards FindPhone finds them no
+// more, so the caller erases the copies first.
+func (i *Internal) ErasePhone(ctx context.Context, within engine.Within, ids map[string]bool) error {
+	return engine.Rewrite(ctx, i.svc.engine, payments, within, func(o *storage.Object[record]) (bool, error) {
+		return ids[o.ID] && o.Value.forget(), nil
 	})
 }

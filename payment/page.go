@@ -21,6 +21,9 @@ const pageSecretLength = 32
 type Hosted struct {
 	Payment  Payment
 	Merchant account.Merchant
+	// Number is the payer's whole number, +233XXXXXXXXX; empty after an erasure. The page shows more of
+	// it than Payment does.
+	Number string
 	// Deadline is the time until which the payer is asked, and Now the merchant's clock.
 	Deadline, Now time.Time
 	// Caller stands for the merchant, for the calls of the page.
@@ -65,6 +68,7 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 		if err != nil {
 			return fmt.Errorf("payment: merchant: %w", err)
 		}
+		h.Number = r.Phoned.Number
 		h.Payment, h.Merchant, h.Deadline, h.Now = r.Payment, *m, r.Deadline.Time, tx.Now
 		return nil
 	})

@@ -110,6 +110,9 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, err
 		}
+		if r.Due == nil && s.svc.outlived(r.CreatedAt, tx.Now) {
+			r.Number = ""
+		}
 		return decision, writeTopUp(tx, o)
 	}
 	r.MarkSubmitted(tx.Now) // a callback or a test may be faster than the worker
@@ -214,10 +217,26 @@ func (s topUpOrders) finish(tx *engine.Tx, o *storage.Object[topUpRecord], due *
 	if err := s.svc.endPrompt(tx, r.Number, r.ID, time.Time{}); err != nil {
 		return err
 	}
+	erased, err := s.svc.erased(tx, r.Account)
+	if err != nil {
+		return err
+	}
+	if erased || due == nil && s.svc.outlived(r.CreatedAt, tx.Now) {
+		r.Number = ""
+	}
 	if err := writeTopUp(tx, o); err != nil {
 		return err
 	}
 	return dispatch.Charges.IndexEnded(tx, r.ID)
+}
+
+// erased reports that a consumer was erased.
+func (s *Service) erased(tx *engine.Tx, consumer string) (bool, error) {
+	c, err := s.config.Accounts.Consumer(tx, tx.Caller.Live, consumer)
+	if err != nil {
+		return false, fmt.Errorf("payment: consumer of a top-up: %w", err)
+	}
+	return c.Phone == "", nil
 }
 
 // outcome returns the outcome of the charge, as the top-up's status implies it.

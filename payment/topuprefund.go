@@ -146,6 +146,12 @@ func (s topUpRefundOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch
 		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
 	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
+	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
+		erased := false
+		if erased, err = s.svc.erased(tx, r.Account); erased {
+			r.Number = ""
+		}
+	}
 	switch {
 	case err != nil:
 		return decision, err
@@ -164,7 +170,9 @@ func (s topUpRefundOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch
 	if err != nil {
 		return decision, err
 	}
-	r.Due = nil
+	if r.Due = nil; s.svc.outlived(r.CreatedAt, tx.Now) {
+		r.Number = ""
+	}
 	if err := writeTopUpRefund(tx, o); err != nil {
 		return decision, err
 	}

@@ -30,6 +30,14 @@ func (in *Internal) ExternalPayee(d DestinationParams) (Payee, error) {
 	return Payee{destination: shown, target: to}, err
 }
 
+// Phone is the number of a payee with a mobile-money account, +233…; empty for any other.
+func (p *Payee) Phone() string {
+	if p.target == nil || p.target.BankCode != "" {
+		return ""
+	}
+	return p.target.Number
+}
+
 // matches reports whether a destination is the payee's. to is nil if only the masked form is
 // known.
 func (p *Payee) matches(d *Destination, to *target) bool {

@@ -84,7 +84,7 @@ type Refund struct {
 	Order
 	// Charge is the id of the charge, pay_…, tu_… or att_…, whose money is given back.
 	Charge string
-	// Phone and Network are as the charge had them.
+	// Phone and Network are as the charge had them. Phone is empty if the number was erased since.
 	Phone, Network string
 	// PaymentMethod is that of the payment: "mobile_money" for a charge of a phone, else as the charge
 	// had it, or "default" when it had none.

@@ -90,6 +90,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
 	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
+	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
+		err = r.forgetDeleted(tx)
+	}
 	switch {
 	case err != nil:
 	case decision == dispatch.Succeeded:
@@ -194,6 +197,9 @@ func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], reason str
 // finish writes a refund that has entered its final status.
 func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record]) error {
 	o.Value.Due = nil
+	if keep := in.config.NumberRetention; keep > 0 && !o.Value.CreatedAt.Add(keep).After(tx.Now) {
+		o.Value.Phone = "" // retention has already run for this refund
+	}
 	if err := refunds.Replace(tx, o); err != nil {
 		return fmt.Errorf("refund: write: %w", err)
 	}

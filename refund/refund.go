@@ -79,6 +79,8 @@ type record struct {
 	// Phone and Network are those of a payment from a phone; empty for others.
 	Phone   string `json:"phone,omitempty"`
 	Network string `json:"network,omitempty"`
+	// Customer is the payment's, if it is from a phone. The number goes with the customer.
+	Customer string `json:"customer,omitempty"`
 	// Automatic says that the library refunds a payment that came when there was nothing left to
 	// pay. The object that it was for never counted it.
 	Automatic bool `json:"automatic,omitempty"`

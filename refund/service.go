@@ -28,6 +28,9 @@ type Config struct {
 	Invoices *invoice.Internal
 	Events   *event.Internal
 	Messages *message.Internal
+	// NumberRetention is the time from the creation of a refund until the payer's number is removed,
+	// once it has ended. Zero means for ever.
+	NumberRetention time.Duration
 	// StuckAfter is the time after which an open refund counts as stuck.
 	StuckAfter time.Duration
 }
@@ -121,6 +124,9 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams, automatic bool) (*Refu
 	if paid.Provider != nil && back.Phone != "" {
 		r.Network = *paid.Provider
 	}
+	if paid.Customer != nil && back.Phone != "" {
+		r.Customer = *paid.Customer
+	}
 	switch {
 	case back.Source.Payer != "":
 		return in.payWallet(tx, r, back.Source.Payer)
@@ -197,7 +203,11 @@ func (in *Internal) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, 
 // customer, on the payer's phone if the invoice has no number.
 func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
-	if r.Invoice != nil && !r.Automatic {
+	ofInvoice, err := in.ofInvoice(tx, r)
+	if err != nil {
+		return err
+	}
+	if ofInvoice {
 		back := invoice.RefundedParams{Refund: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Payer: payer, Phone: phone}
 		if r.Reason != nil {
 			back.Reason = *r.Reason
@@ -213,7 +223,20 @@ func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) err
 	if err != nil {
 		return fmt.Errorf("refund: merchant: %w", err)
 	}
+	if payer == "" {
+		payer = r.Payment // the messages about a payment from a phone are found by its id
+	}
 	return in.config.Messages.Text(tx, payer, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
+}
+
+// ofInvoice reports whether a refund gives back what an invoice was paid with. A payment of the
+// invoice that came when there was nothing left to pay is none of it, whoever refunds it.
+func (in *Internal) ofInvoice(tx *engine.Tx, r *record) (bool, error) {
+	if r.Invoice == nil {
+		return false, nil
+	}
+	paidBy, err := in.config.Invoices.PaidBy(tx, engine.Scope(tx.Caller), *r.Invoice)
+	return paidBy == r.Payment, err
 }
 
 // errNoRail is the refusal if no charger can refund the payment. It comes before anything is

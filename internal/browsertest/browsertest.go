@@ -223,6 +223,36 @@ func (b *Browser) Toggle(text string) {
 	b.do(chromedp.KeyEvent(" "))
 }
 
+// Choose moves from the radio button that keys reach to another of its group, with the arrow keys.
+func (b *Browser) Choose(from, to string) {
+	b.t.Helper()
+	b.Reach(from)
+	const most = 20
+	for range most {
+		b.do(chromedp.KeyEvent(kb.ArrowDown))
+		var held string
+		if b.Ask(name, &held); held == to {
+			return
+		}
+	}
+	b.t.Fatalf("the arrow keys do not reach %q from %q on %s", to, from, b.At())
+}
+
+// Fits checks that the page is no wider than the window, from the narrowest phone to a desktop.
+func (b *Browser) Fits() {
+	b.t.Helper()
+	before := b.width
+	for _, width := range []int64{320, 360, 414, 559, 560, 768, 959, 960, 1280, 1440} {
+		b.Resize(width)
+		var is int64
+		b.Ask("document.documentElement.scrollWidth", &is)
+		if is > width {
+			b.t.Errorf("%s is %d px wide in a window of %d", b.At(), is, width)
+		}
+	}
+	b.Resize(before)
+}
+
 // Enter presses Enter on what has that text and leads to no other page.
 func (b *Browser) Enter(text string) {
 	b.t.Helper()

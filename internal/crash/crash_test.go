@@ -34,7 +34,9 @@ import (
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -71,7 +73,8 @@ var crashers = []struct {
 // TestCrashes kills a real server at random, under the load of clients who
 // repeat with the same key what was not answered. After each death the ledger
 // verifies, and all that was acknowledged is there; in the end every request has
-// had its effect once.
+// had its effect once, and what payers approved on their phones is paid, or given back where
+// another had paid.
 //
 //	go test ./internal/crash -run TestCrashes -kills 300 -timeout 60m
 func TestCrashes(t *testing.T) {
@@ -111,6 +114,7 @@ type crashLoop struct {
 	server   *exec.Cmd
 	consumer string // acc_…
 	code     string
+	twice    []string // codes of one use that two payers pay
 
 	// seen are the acknowledged objects by kind, one for each key.
 	mu   sync.Mutex
@@ -243,7 +247,7 @@ func (l *crashLoop) must(method, path, key, body string) []byte {
 func (l *crashLoop) request(client, i int) {
 	key := fmt.Sprintf("client-%d-%d", client, i)
 	kind, path, body := "", "", ""
-	switch i % 4 {
+	switch i % 6 {
 	case 0:
 		kind, path = "disbursements", "/v1/disbursements"
 		body = fmt.Sprintf(`{"amount":1,"reference":%q,"destination":{"type":"service_wallet","account_id":%q}}`, key, l.consumer)
@@ -252,6 +256,12 @@ func (l *crashLoop) request(client, i int) {
 		body = fmt.Sprintf(`{"amount":2,"reference":%q,"destination":{"type":"mobile_money","phone_number":"0241234567"}}`, key)
 	case 2:
 		kind, path, body = "qr_codes", "/v1/qr_codes", fmt.Sprintf(`{"reference":%q}`, key)
+	case 3:
+		kind, path = "payments", "/v1/payments"
+		body = fmt.Sprintf(`{"amount":300,"phone_number":%q,"reference":%q}`, approves, key)
+	case 4:
+		kind, path = "payments", "/v1/test_helpers/qr_codes/"+l.code+"/pay"
+		body = fmt.Sprintf(`{"phone_number":%q}`, approves)
 	default:
 		kind, path = "payments", "/v1/test_helpers/qr_codes/"+l.code+"/pay"
 		body = fmt.Sprintf(`{"account_id":%q,"pin":"1234"}`, l.consumer)
@@ -265,6 +275,38 @@ func (l *crashLoop) request(client, i int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen[kind] = append(l.seen[kind], object.ID)
+}
+
+// Phones of payers: one approves at once, the other after 25 seconds.
+const approves, approvesLate = "0241234567", "0241230904"
+
+// payTwice lets a payer leave the page of a code of one use and approve later, and another payer pay.
+func (l *crashLoop) payTwice(svc *payments.Service, caller api.Caller) {
+	ctx, amount := l.t.Context(), int64(100)
+	code := must.Get(svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &amount}))(l.t)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.twice = append(l.twice, code.ID)
+	l.seen["qr_codes"] = append(l.seen["qr_codes"], code.ID)
+	for _, number := range []string{approvesLate, approves} {
+		p := must.Get(svc.QRCodes.Pay(ctx, caller, code.ID, qrcode.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: number}}))(l.t)
+		l.seen["payments"] = append(l.seen["payments"], p.ID)
+		if number == approvesLate {
+			must.Do(l.t, svc.Providers.Notify(ctx, p.ID, provider.Result{Outcome: provider.InProgress}))
+			must.Do(l.t, svc.Payments.Leave(ctx, caller, p.ID))
+		}
+	}
+}
+
+// givenBack is what was refunded of each payment, in pesewas. No client refunds anything.
+func (l *crashLoop) givenBack(svc *payments.Service, caller api.Caller) map[string]int64 {
+	back := map[string]int64{}
+	for r, err := range api.All(l.t.Context(), caller, refund.ListParams{}, svc.Refunds.List) {
+		must.Do(l.t, err)
+		expect.True(l.t, back[r.Payment] == 0 && r.Reason != nil && *r.Reason == "Paid twice", "%s of %s: %v", r.ID, r.Payment, r.Reason)
+		back[r.Payment] = r.Amount
+	}
+	return back
 }
 
 // inspect opens the database while no server runs.
@@ -314,13 +356,33 @@ func (l *crashLoop) inspect(end bool) {
 	}, func(q *qrcode.QRCode) string { return q.ID }) {
 		note("qr_codes", q.ID, q.Reference)
 	}
-	got := decimal.Zero
+	if !end {
+		l.payTwice(svc, caller)
+	}
+	got, back := decimal.Zero, l.givenBack(svc, caller)
+	kept := map[string]int{} // payments of a code
 	for _, p := range testkit.All(func(p api.Page) (*api.List[payment.Payment], error) {
 		return svc.Payments.List(ctx, caller, payment.ListParams{Page: p})
 	}, func(p *payment.Payment) string { return p.ID }) {
-		note("payments", p.ID, "")
-		got = got.Add(decimal.New(p.Amount, -2))
+		direct := ""
+		if p.QRCode == nil {
+			direct = p.Reference
+		}
+		note("payments", p.ID, direct)
+		if p.Status == payment.Completed {
+			got = got.Add(decimal.New(p.Amount-back[p.ID], -2))
+			if p.QRCode != nil && back[p.ID] == 0 {
+				kept[*p.QRCode]++
+			}
+		}
+		// Every payer approves, so only what was never sent may fail.
+		unsent := p.Status == payment.Failed && strings.Contains(*p.FailureReason, "could not be sent")
+		expect.True(t, !end || p.Status == payment.Completed || unsent, "%s is %s", p.ID, p.Status)
 	}
+	for _, code := range l.twice {
+		expect.True(t, !end || kept[code] == 1, "%s was paid %d times", code, kept[code])
+	}
+	expect.True(t, !end || len(back) > 0 || len(l.twice) == 0, "nothing was given back")
 	for kind, ids := range seen {
 		for _, id := range ids {
 			expect.True(t, found[kind][id], "%s was acknowledged, and is lost", id)

@@ -14,6 +14,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -26,6 +28,7 @@ import (
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -34,6 +37,7 @@ import (
 type Config struct {
 	Accounts      *account.Internal
 	Payments      *payment.Internal
+	Refunds       *refund.Internal
 	Payouts       *payout.Internal
 	Disbursements *disbursement.Internal
 	Invoices      *invoice.Internal
@@ -70,14 +74,23 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 	if err := s.config.Invoices.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: invoices: %w", err)
 	}
+	paid, err := s.config.Payments.EraseCustomer(ctx, caller, o.ID)
+	if err != nil {
+		return fmt.Errorf("erasure: payments: %w", err)
+	}
+	if err := s.config.Refunds.ErasePayments(ctx, caller, paid); err != nil {
+		return fmt.Errorf("erasure: refunds: %w", err)
+	}
 	if err := s.config.Webhooks.EraseCustomer(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: events: %w", err)
 	}
 	if err := s.engine.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: stored answers: %w", err)
 	}
-	if err := s.config.Messages.Erase(ctx, caller, o.ID); err != nil {
-		return fmt.Errorf("erasure: messages: %w", err)
+	for _, about := range append(paid, o.ID) {
+		if err := s.config.Messages.Erase(ctx, caller, about); err != nil {
+			return fmt.Errorf("erasure: messages: %w", err)
+		}
 	}
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		done := *o // a rolled back run leaves the claimed version as it is
@@ -119,14 +132,45 @@ func (s *Service) eraseHolder(ctx context.Context, live bool, id string) error {
 	return s.erasePayee(ctx, in, payout.WalletPayee(id), ids)
 }
 
-// ErasePayee removes the payee at a phone or bank account from the caller's transfers and their
-// copies.
+// ErasePayee removes the holder of a phone or bank account from the caller's transfers, from the
+// payments that came from the phone, and from their copies.
 func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
 	p, err := s.config.Payouts.ExternalPayee(d)
 	if err != nil {
 		return err
 	}
-	return s.erasePayee(ctx, engine.Within{Scope: engine.Scope(caller)}, p, map[string]bool{})
+	in, ids, number := engine.Within{Scope: engine.Scope(caller)}, map[string]bool{}, p.Phone()
+	if number == "" {
+		return s.erasePayee(ctx, in, p, ids)
+	}
+	open, err := s.config.Payments.FindPhone(ctx, in, number, ids)
+	if err != nil {
+		return fmt.Errorf("erasure: find payer: %w", err)
+	}
+	paid := slices.Collect(maps.Keys(ids))
+	for _, about := range paid {
+		if err := s.config.Messages.Erase(ctx, caller, about); err != nil {
+			return fmt.Errorf("erasure: messages: %w", err)
+		}
+	}
+	if err := s.config.Messages.EraseTo(ctx, caller, number); err != nil {
+		return fmt.Errorf("erasure: messages: %w", err)
+	}
+	transfers := s.erasePayee(ctx, in, p, ids)
+	if transfers != nil && !api.IsRefusal(transfers) {
+		return transfers
+	}
+	if err := s.config.Payments.ErasePhone(ctx, in, ids); err != nil {
+		return fmt.Errorf("erasure: payer: %w", err)
+	}
+	back, err := s.config.Refunds.ErasePhone(ctx, in, number)
+	switch {
+	case err != nil:
+		return fmt.Errorf("erasure: refunds: %w", err)
+	case open+back > 0:
+		return api.Invalid("destination", "%d payments from this phone, or refunds to it, are still under way. Call this again once they have ended.", open+back)
+	}
+	return transfers
 }
 
 // erasePayee first erases the copies, by the ids of the payee's transfers. It erases the names

@@ -77,12 +77,20 @@ func Deleted(tx storage.ReadTx, scope storage.Scope, id string) (bool, error) {
 }
 
 // Each document with personal data contains one of these texts, in the form that this library
-// writes. Most documents contain none, and Of does not parse them.
-var marks = [][]byte{[]byte(`"object":"customer"`), []byte(`"object":"invoice"`)}
+// writes. Most documents contain none, and Of does not parse them. Nor does it parse a payment
+// without a customer.
+var (
+	marks      = [][]byte{[]byte(`"object":"customer"`), []byte(`"object":"invoice"`), []byte(`"object":"payment"`)}
+	noCustomer = []byte(`"customer":null`)
+)
+
+func marked(doc []byte) bool {
+	return bytes.Contains(doc, marks[0]) || bytes.Contains(doc, marks[1]) || bytes.Contains(doc, marks[2]) && !bytes.Contains(doc, noCustomer)
+}
 
 // Of returns the id of the customer whose data the JSON of an object holds, or "".
 func Of(doc []byte) string {
-	if !bytes.Contains(doc, marks[0]) && !bytes.Contains(doc, marks[1]) {
+	if !marked(doc) {
 		return ""
 	}
 	var o struct {
@@ -101,7 +109,7 @@ func Of(doc []byte) string {
 	switch o.Object {
 	case "customer":
 		_ = json.Unmarshal(o.ID, &id) // an id that is not a text counts as none
-	case "invoice":
+	case "invoice", "payment":
 		_ = json.Unmarshal(o.Customer, &id)
 	case "event":
 		return Of(o.Data.Object)
@@ -117,6 +125,9 @@ var blanks = map[string]map[string]string{
 	},
 	"invoice": {
 		"customer_name": `null`, "customer_email": `null`, "customer_phone": `null`, "customer_address": `null`,
+	},
+	"payment": {
+		"phone": `null`, "phone_number": `null`,
 	},
 }
 
@@ -189,7 +200,7 @@ func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err er
 	}
 	kept, err = edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
 		switch {
-		case head.Object == "payment" && name == "phone":
+		case head.Object == "payment" && (name == "phone" || name == "phone_number"):
 			return json.RawMessage(`null`), nil
 		case holder && (name == "name" || name == "phone_number"):
 			return json.RawMessage(`""`), nil

@@ -13,8 +13,9 @@ func TestRedact(t *testing.T) {
 		`{"customer_name":"A","object":"invoice","customer":"cus_1","total":12345678901234567890,"lines":{"data":[{"name":"kept"}]},"name":"kept"}`:           `{"customer_name":null,"object":"invoice","customer":"cus_1","total":12345678901234567890,"lines":{"data":[{"name":"kept"}]},"name":"kept"}`,
 		`{"object":"customer"}`:              ``,
 		`{"object":"payment","name":"Shop"}`: ``,
+		`{"object":"payment","phone":"024****567","phone_number":"024****567","customer":"cus_1"}`:        `{"object":"payment","phone":null,"phone_number":null,"customer":"cus_1"}`,
 		`{"id":"evt_1","object":"event","data":{"previous":1,"object":{"object":"customer","name":"A"}}}`: `{"id":"evt_1","object":"event","data":{"previous":1,"object":{"object":"customer","name":""}}}`,
-		`{"id":"cus_1","object":"customer" } `: `{"id":"cus_1","object":"customer"}`,
+		`{"id":"cus_1","object":"customer" } `:                                                            `{"id":"cus_1","object":"customer"}`,
 	} {
 		if want == "" {
 			want = doc
@@ -33,17 +34,20 @@ func TestRedact(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	for doc, want := range map[string]string{
-		`{"id":"cus_1","object":"customer"}`:                                               "cus_1",
-		`{"id":"inv_1","object":"invoice","customer":"cus_2"}`:                             "cus_2",
-		`{"id":"inv_1","object":"invoice","customer":null}`:                                "",
-		`{"id":"inv_1","object":"invoice"}`:                                                "",
-		`{"id":5,"object":"customer"}`:                                                     "",
-		`{"id":"evt_1","object":"event","data":{"object":{"id":"a","object":"customer"}}}`: "a",
-		`{"id":"evt_1","object":"event","data":{"object":{"id":"a","object":"payment"}}}`:  "",
-		`{"id":"po_1","object":"payout","metadata":{"object":"customer"}}`:                 "",
-		`{"id":"po_1","object":"payout"}`:                                                  "",
-		`[{"object":"customer"}]`:                                                          "",
-		``:                                                                                 "",
+		`{"id":"cus_1","object":"customer"}`:                                                                 "cus_1",
+		`{"id":"inv_1","object":"invoice","customer":"cus_2"}`:                                               "cus_2",
+		`{"id":"inv_1","object":"invoice","customer":null}`:                                                  "",
+		`{"id":"inv_1","object":"invoice"}`:                                                                  "",
+		`{"id":5,"object":"customer"}`:                                                                       "",
+		`{"id":"evt_1","object":"event","data":{"object":{"id":"a","object":"customer"}}}`:                   "a",
+		`{"id":"evt_1","object":"event","data":{"object":{"id":"a","object":"payment"}}}`:                    "",
+		`{"id":"po_1","object":"payout","metadata":{"object":"customer"}}`:                                   "",
+		`{"id":"po_1","object":"payout"}`:                                                                    "",
+		`{"id":"pay_1","object":"payment","customer":"cus_3"}`:                                               "cus_3",
+		`{"id":"pay_1","object":"payment","customer":null}`:                                                  "",
+		`{"id":"evt_1","object":"event","data":{"object":{"id":"a","object":"payment","customer":"cus_3"}}}`: "cus_3",
+		`[{"object":"customer"}]`:                                                                            "",
+		``:                                                                                                   "",
 	} {
 		expect.Equal(t, pii.Of([]byte(doc)), want, "%s", doc)
 	}
@@ -55,6 +59,7 @@ func TestRedactObject(t *testing.T) {
 		`{"object":"consumer","account_id":"acc_1","service_id":"SVC1","phone_number":"+233241112221","balance":5}`: `{"object":"consumer","account_id":"acc_1","service_id":"SVC1","phone_number":"","balance":5}`,
 		`{"object":"cash_agent","account_id":"acc_1","phone_number":"+233241112221"}`:                               `{"object":"cash_agent","account_id":"acc_1","phone_number":""}`,
 		`{"id":"acc_1","name":"Ama","phone_number":"+233241112221"}`:                                                `{"id":"acc_1","name":"","phone_number":""}`,
+		`{"id":"pay_1","object":"payment","phone":"024****221","phone_number":"024****221"}`:                        `{"id":"pay_1","object":"payment","phone":null,"phone_number":null}`,
 		`{"id":"pay_1","object":"payment","phone":null}`:                                                            `{"id":"pay_1","object":"payment","phone":null}`,
 		`{"object":"consumer","account_id":"acc_2","phone_number":"+233241112222"}`:                                 ``,
 		`{"object":"other","account_id":"acc_1","phone_number":"+233241112222"}`:                                    ``,

@@ -197,6 +197,13 @@ func (g *game) auditSide(s *side) {
 		invoices = append(invoices, i.ID)
 		numbers[i.Number]++
 		paid := ofInvoice[i.ID]
+		back := int64(0)
+		for _, p := range paidToUs {
+			if i.Payment != nil && p.ID == *i.Payment {
+				back = p.AmountRefunded
+			}
+		}
+		expect.True(g.t, i.AmountRefunded <= back, "%s shows %d refunded, and of its payment are %d", i.ID, i.AmountRefunded, back)
 		if i.Total == 0 && paid == 0 { // one of which nothing is due is paid without a payment
 			continue
 		}

@@ -1,0 +1,178 @@
+package main
+
+// Payments from phones: what is paid for is held, prompts are few, and money that comes late or twice
+// is booked once.
+var moneyInGuards = []guard{
+	{
+		"prompt: a phone with an open one gets no other", "payment/prompt.go",
+		`if p.Open != "" {`, "", "./payment", "TestPromptLimits",
+	},
+	{
+		"prompt: a few in ten minutes, and in a day", "payment/prompt.go",
+		"if n := len(p.At) - limit.most; limit.most > 0 && n >= 0 {", "", "./payment", "TestPromptLimits",
+	},
+	{
+		"prompt: it ends with its payment", "payment/prompt.go",
+		`if p.Open == payment {`, "if false {", "./payment", "TestPromptLimits",
+	},
+	{
+		"prompt: another payment's end does not end it", "payment/prompt.go",
+		"if p.Open == payment {", "if true {", "./payment", "TestLaterPromptStaysOpen",
+	},
+	{
+		"prompt: a number of test mode is refused", "payment/prompt.go",
+		`if strings.HasSuffix(number, "0908") {`, "", "./payment", "TestPromptRefusedInTestMode",
+	},
+	{
+		"hold: it ends at its time", "payment/hold.go",
+		"return !now.Before(h.Until.Time)", "return false", "./payment", "TestHoldEndsWithoutWorker",
+	},
+	{
+		"hold: it ends with its payment", "payment/hold.go",
+		"return h.Payment == r.ID", "return false", "./payment", "TestPaymentHoldsUse",
+	},
+	{
+		"hold: a payment holds no longer than its time", "payment/hold.go",
+		"return r.HoldExpiresAt != nil && now.Before(r.HoldExpiresAt.Time)", "return r.HoldExpiresAt != nil", "./payment", "TestPaymentHoldsUse|TestLateSuccessIsRefunded",
+	},
+	{
+		"hold: a code's is what is left of its limit", "qrcode/pay.go",
+		"return c.UsageCount+int64(held) < *c.UsageLimit, err", "return c.UsageCount+0*int64(held) < *c.UsageLimit, err", "./payment", "TestPaymentHoldsUse",
+	},
+	{
+		"hold: a payment of a code with a limit holds a use", "qrcode/pay.go",
+		"if c.UsageLimit != nil {\n\t\tstart.HeldObject", "if false {\n\t\tstart.HeldObject", "./payment", "TestPaymentHoldsUse",
+	},
+	{
+		"hold: a late payment of a code takes a free use alone", "qrcode/internal.go",
+		"if p.HoldActive || !p.HadHold {", "if true || !p.HadHold {", "./payment", "TestLateSuccessIsRefunded",
+	},
+	{
+		"hold: a payment of a code takes the use that it holds", "qrcode/internal.go",
+		"if p.HoldActive || !p.HadHold {", "if !p.HadHold {", "./payment", "TestPaymentHoldsUse|TestLateSuccessIsRefunded",
+	},
+	{
+		"hold: a held invoice is not paid", "invoice/pay.go",
+		"if err != nil || held == 0 {", "if true || held == 0 {", "./invoice", "TestPaymentHoldsInvoice",
+	},
+	{
+		"hold: a held invoice is not voided", "invoice/actions.go",
+		"if err := s.notHeld(tx, tx.Now, o); err != nil {", "", "./invoice", "TestPaymentHoldsInvoice",
+	},
+	{
+		"invoice: a late payment takes an open one alone", "invoice/phone.go",
+		"return o.Value.Status == Open && o.Value.OpenCharge == nil, nil", "return true, nil", "./invoice", "TestLateApproval|TestPaymentHoldsInvoice",
+	},
+	{
+		"invoice: a payment waits for the charge under way", "invoice/phone.go",
+		"return o.Value.Status == Open && o.Value.OpenCharge == nil, nil", "return o.Value.Status == Open, nil", "./invoice", "TestAutomaticPaymentGivenBack",
+	},
+	{
+		"invoice: an automatic payment waits for its phone", "invoice/phone.go",
+		"case errors.As(err, &refusal) && refusal.RetryAfter > 0:", "", "./invoice", "TestAutomaticChargeWaits",
+	},
+	{
+		"invoice: one automatic payment at a time", "invoice/dispatch.go",
+		`case r.OpenPayment != "":`, "", "./invoice", "TestAutomaticChargeOfPhone",
+	},
+	{
+		"invoice: a cancelled automatic payment has failed", "invoice/phone.go",
+		"case payment.Pending, payment.Processing:", "case payment.Pending, payment.Processing, payment.Cancelled:", "./invoice", "TestCancelledAutomaticPayment",
+	},
+	{
+		"invoice: an automatic payment that was given back is not waited for", "invoice/phone.go",
+		"case payment.Completed:\n\t\tr.OpenPayment", "case \"\":\n\t\tr.OpenPayment", "./invoice", "TestAutomaticPaymentGivenBack",
+	},
+	{
+		"payment: it moves by its table", "payment/dispatch.go",
+		"if !slices.Contains(transitions[to], r.Status) {", "", "./payment", "TestPaymentStates",
+	},
+	{
+		"payment: only a pending one is cancelled", "payment/phoned.go",
+		"if o.Value.Status != Pending {", "", "./payment", "TestSubmittedPaymentIsNotCancelled",
+	},
+	{
+		"payment: it is not sent after its deadline", "payment/dispatch.go",
+		"case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):", "", "./payment", "TestPendingPaymentFailsAtItsDeadline",
+	},
+	{
+		"payment: it is not sent again after its deadline", "internal/dispatch/dispatch.go",
+		"if !first && o.Deadline != nil && !tx.Now.Before(o.Deadline.Time) {", "", "./payment", "TestNoPromptAfterDeadline",
+	},
+	{
+		"payment: what has ended is booked once", "payment/dispatch.go",
+		"if r.ended() {\n\t\tdecision, err", "if false {\n\t\tdecision, err", "./payment", "TestPhonesToTestWith|TestPaymentIsBookedOnce",
+	},
+	{
+		"payment: what has ended is not sent", "payment/dispatch.go",
+		"case r.ended() && r.Due == nil:", "", "./payment", "TestEndedPaymentIsNotSent",
+	},
+	{
+		"payment: a refused one is polled, and not charged again", "payment/dispatch.go",
+		"if r.ended() { // the provider may contradict itself, and gets no other charge", "if false {", "./payment", "TestRefusedPaymentIsNotChargedAgain",
+	},
+	{
+		"payment: live mode needs a charger", "payment/phoned.go",
+		"if charger == nil {\n\t\treturn nil, errNoCharger", "if false {\n\t\treturn nil, errNoCharger", "./payment", "TestNoCharger",
+	},
+	{
+		"payment: a page has a secret", "payment/page.go",
+		"if r.Phoned == nil || subtle.ConstantTimeCompare([]byte(secret), []byte(r.Phoned.PageSecret)) == 0 {", "if r.Phoned == nil || secret == \"-\" {", "./payment", "TestPageOfPayment",
+	},
+	{
+		"payment: a code is asked for", "payment/confirm.go",
+		"!confirms || r.NextAction == nil || r.NextAction.Type != EnterCode {", "!confirms {", "./payment", "TestConfirm",
+	},
+	{
+		"payment: few codes are tried", "payment/confirm.go",
+		"if r.Phoned.Codes++; r.Phoned.Codes > maxCodes {", "", "./payment", "TestConfirm",
+	},
+	{
+		"payment: a repeated confirmation is answered", "payment/confirm.go",
+		`if key := tx.Caller.IdempotencyKey; key != "" && r.Phoned != nil && r.Phoned.CodeKey == key {`, "", "./payment", "TestConfirmIsRepeated",
+	},
+	{
+		"payment: a wallet's is not settled", "payment/dispatch.go",
+		"if err == nil && o.Value.Phoned == nil {", "", "./payment", "TestWalletPaymentIsNotSettled",
+	},
+	{
+		"payment: one that has ended is not settled", "internal/providers/flow.go",
+		`case ref.Object == "payment" && (decision == dispatch.Contradicted || decision == dispatch.AlreadyBooked):`, "", "./payment", "TestPaymentIsBookedOnce",
+	},
+	{
+		"collection fee: none of what is given back", "payment/dispatch.go",
+		"if taken {", "if true {", "./payment", "TestLateSuccessIsRefunded",
+	},
+	{
+		"collection fee: no more than the amount", "payment/fee.go",
+		"return min(fee.Fee(byNetwork[network]).Of(amount), amount)", "return fee.Fee(byNetwork[network]).Of(amount)", "./payment", "TestCollectionFee",
+	},
+	{
+		"money in: what is paid for is asked", "internal/providers/moneyin.go",
+		"if r.Outcome == provider.Paid && !p.Ended {", "", "./payment", "TestLateSuccessIsRefunded",
+	},
+	{
+		"money in: what is not taken is given back", "internal/providers/moneyin.go",
+		"case !taken:", "", "./payment", "TestLateSuccessIsRefunded",
+	},
+	{
+		"money in: what cannot be given back is listed", "internal/providers/moneyin.go",
+		"if m.payments.RefundRail(tx.Caller.Live) == nil {", "", "./payment", "TestLateSuccessWithoutRefundIsListed",
+	},
+	{
+		"money in: a use is counted", "internal/providers/moneyin.go",
+		"case p.QRCode != nil && p.Status == payment.Completed:", "", "./payment", "TestPaymentHoldsUse",
+	},
+	{
+		"money in: an automatic refund that failed is listed", "refund/dispatch.go",
+		"err == nil && r.Automatic {", "false {", "./payment", "TestLateSuccessWithoutRefundIsListed",
+	},
+	{
+		"money in: a refund of what came twice is none of the invoice", "refund/service.go",
+		"return paidBy == r.Payment, err", "return true, err", "./invoice", "TestRefundOfSecondPayment|TestPaymentHoldsInvoice",
+	},
+	{
+		"dispatch: a charge is polled at its deadline", "internal/dispatch/dispatch.go",
+		"if o.Deadline != nil && tx.Now.Before(o.Deadline.Time) {", "", "./payment", "TestPhoneIsPolledAtDeadline",
+	},
+}

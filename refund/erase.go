@@ -1,0 +1,96 @@
+package refund
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// forgetDeleted removes the payer's number from a refund that is about to end, if the customer was
+// deleted in the meantime.
+func (r *record) forgetDeleted(tx *engine.Tx) error {
+	if r.Customer == "" {
+		return nil
+	}
+	deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), r.Customer)
+	if err != nil {
+		return fmt.Errorf("refund: customer: %w", err)
+	}
+	if deleted {
+		r.Phone = ""
+	}
+	return nil
+}
+
+// ErasePayments removes the payer's number from the ended refunds of some payments. Any other refund of
+// a deleted customer loses it when it ends.
+func (in *Internal) ErasePayments(ctx context.Context, caller api.Caller, payments []string) error {
+	for _, payment := range payments {
+		q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "payment", payment), Limit: api.MaxLimit}
+		err := in.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
+			page, more, err := refunds.List(tx, q)
+			if err != nil {
+				return false, fmt.Errorf("refund: list for erasure: %w", err)
+			}
+			for _, o := range page {
+				if !o.Value.ended() || o.Value.Phone == "" {
+					continue
+				}
+				o.Value.Phone = ""
+				if err := refunds.Replace(tx, o); err != nil {
+					return false, fmt.Errorf("refund: erase: %w", err)
+				}
+			}
+			if more {
+				tx.OnCommit(func() { q.After = page[len(page)-1].ID })
+			}
+			return more, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ErasePhone removes a payer's number from the ended refunds, and returns the number of those still
+// under way.
+func (in *Internal) ErasePhone(ctx context.Context, within engine.Within, number string) (open int, err error) {
+	under := map[string]bool{}
+	err = engine.Rewrite(ctx, in.engine, refunds, within, func(o *storage.Object[record]) (bool, error) {
+		if o.Value.Phone != number {
+			return false, nil
+		}
+		if !o.Value.ended() {
+			under[o.ID] = true
+			return false, nil
+		}
+		o.Value.Phone = ""
+		return true, nil
+	})
+	return len(under), err
+}
+
+// Retention returns the rule that removes the payer's number from ended refunds, keep after their
+// creation.
+func (*Internal) Retention(keep time.Duration) retention.Rule {
+	rule := retention.NewRule(refunds, keep, func(r *record) (api.Time, bool) {
+		return r.CreatedAt, r.ended() && r.Phone != ""
+	})
+	rule.Stays = true
+	rule.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
+		o, err := refunds.Get(tx, r.Scope, r.ID)
+		if err != nil {
+			return 0, fmt.Errorf("refund: forget number: %w", err)
+		}
+		o.Value.Phone = ""
+		return 1, refunds.Replace(tx, o)
+	}
+	return rule
+}

@@ -53,7 +53,7 @@ func (w *ofWhich) UnmarshalJSON(data []byte) error {
 		ID number `json:"id"`
 	}
 	if json.Unmarshal(data, &object) != nil {
-		_ = json.Unmarshal(data, &object.ID) // a text is a reference, which no one needs
+		_ = json.Unmarshal(data, &object.ID) // a text is a reference, which is not needed
 	}
 	*w = ofWhich(object.ID)
 	return nil

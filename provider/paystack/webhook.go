@@ -73,7 +73,7 @@ func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r pr
 	})
 }
 
-// signed checks a signature in constant time. Nobody can sign for an empty key.
+// signed checks a signature in constant time. With an empty key it passes none.
 func (c *Client) signed(header string, body []byte) bool {
 	signature, err := hex.DecodeString(header)
 	h := hmac.New(sha512.New, []byte(c.config.SecretKey))
@@ -125,7 +125,7 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 		}
 		notified := notify(ctx, id, r)
 		if errors.Is(notified, provider.ErrContradicted) || api.CodeOf(notified) == api.ResourceMissing {
-			notified = nil // noted, or of another installation: it helps no one to come again
+			notified = nil // noted, or of another installation: a repetition changes nothing
 		}
 		err = errors.Join(err, notified)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -96,10 +97,12 @@ func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.
 		return r, err
 	}
 	step, told, err := c.step(ctx, o.ID)
-	if err != nil || !told {
-		return r, err
+	if err != nil {
+		return provider.Result{}, err
 	}
-	r.Prompt, r.NeedsCode = step.prompt()
+	if told {
+		r.Prompt, r.NeedsCode = step.prompt()
+	}
 	return r, nil
 }
 
@@ -161,18 +164,19 @@ func (c *Client) step(ctx context.Context, id string) (x transaction, told bool,
 	return x, err == nil, err
 }
 
-// afterReversal answers for a charge whose money went back. If refunds of ours are the reason, the
-// charge itself was paid.
+// afterReversal answers for a charge whose money went back. If a refund of ours is a reason, the
+// charge itself was paid. As long as the list of refunds does not explain the reversal, a refund of
+// ours may be missing from it.
 func (c *Client) afterReversal(ctx context.Context, x transaction, o provider.Charge) (provider.Result, error) {
 	rows, err := c.listRefunds(ctx, x.ID)
 	if err != nil {
 		return provider.Result{}, err
 	}
-	for _, row := range rows {
-		if isRefundID(row.note()) {
-			x.Status = "success"
-			break
-		}
+	switch {
+	case slices.ContainsFunc(rows, func(row refund) bool { return isRefundID(row.note()) }):
+		x.Status = "success"
+	case x.Amount == nil || given(rows, x.ID) < int64(*x.Amount):
+		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and the list of refunds does not say why", o.ID)
 	}
 	return x.result(o)
 }

@@ -83,7 +83,8 @@ func TestCodes(t *testing.T) {
 	expect.True(t, err == nil && r.Outcome == provider.InProgress && !r.NeedsCode, "%+v, %v", r, err)
 }
 
-// A charge that was refunded for us stays paid. If the money went back otherwise, it is refused.
+// A charge that was refunded for us stays paid. If the money went back otherwise, it is refused. If
+// the list of refunds does not say why, the outcome is unknown.
 func TestReversedCharge(t *testing.T) {
 	for note, want := range map[string]provider.Outcome{newRefund(newCharge("67"), 435).ID: provider.Paid, "by hand": provider.Refused} {
 		client := clientOf(t, stub{
@@ -92,6 +93,13 @@ func TestReversedCharge(t *testing.T) {
 		})
 		r, err := client.ChargeStatus(t.Context(), newCharge("67"))
 		expect.True(t, err == nil && r.Outcome == want, "%s: %+v, %v", note, r, err)
+	}
+	for _, rows := range []string{`[]`, `[{"id":1,"status":"processed","amount":434,"transaction":17}]`, `[{"id":1,"status":"failed","amount":435,"transaction":17}]`} {
+		client := clientOf(t, stub{
+			"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435,"currency":"GHS"}`), "GET /refund": succeeds(rows),
+		})
+		r, err := client.ChargeStatus(t.Context(), newCharge("67"))
+		expect.True(t, err != nil, "%s do not say why: %+v", rows, r)
 	}
 }
 

@@ -166,15 +166,11 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	if err != nil {
 		return provider.Result{}, err
 	}
-	var back int64 // given back or on its way
-	for _, row := range rows {
-		if row.note() == r.ID {
-			return row.result(r.Order)
-		}
-		if row.Transaction == ofWhich(x.ID) && row.Amount != nil && outcome(refundWords, row.Status) != provider.Refused {
-			back += int64(*row.Amount)
-		}
+	is := func(row refund) bool { return row.note() == r.ID }
+	if at := slices.IndexFunc(rows, is); at >= 0 {
+		return rows[at].result(r.Order)
 	}
+	back := given(rows, x.ID)
 	if r.Attempts > 1 {
 		// The refund may be made twice if the list does not filter as expected, so the list of all
 		// refunds has to miss it, too.
@@ -182,7 +178,7 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 		if err != nil {
 			return provider.Result{}, err
 		}
-		if at := slices.IndexFunc(rows, func(row refund) bool { return row.note() == r.ID }); at >= 0 {
+		if at := slices.IndexFunc(rows, is); at >= 0 {
 			return rows[at].result(r.Order)
 		}
 	}
@@ -193,6 +189,16 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and no list has the refund %s", r.Charge, r.ID)
 	}
 	return provider.Result{Outcome: provider.NotFound}, nil
+}
+
+// given returns how much of a transaction was given back or is on its way, according to a list.
+func given(rows []refund, of number) (pesewas int64) {
+	for _, row := range rows {
+		if row.Transaction == ofWhich(of) && row.Amount != nil && outcome(refundWords, row.Status) != provider.Refused {
+			pesewas += int64(*row.Amount)
+		}
+	}
+	return pesewas
 }
 
 // listRefunds lists the refunds of a transaction. Unconfirmed: that Paystack filters by it, and by

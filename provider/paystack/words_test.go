@@ -81,7 +81,8 @@ func TestChargeWords(t *testing.T) {
 		_, o, _, _, reference := orders()
 		is := success(`{"id":17,"status":%q,"amount":435,"currency":"GHS","reference":%q,"fees":8,"gateway_response":"Declined 0241234567","display_text":"Dial *110#"}`, word, reference)
 		c := answering(t, map[string]string{
-			"POST /charge": is, "POST /charge/submit_otp": is, "GET /transaction/verify/": is, "GET /charge/": is, "GET /refund": success(`[]`),
+			"POST /charge": is, "POST /charge/submit_otp": is, "GET /transaction/verify/": is, "GET /charge/": is,
+			"GET /refund": success(`[{"id":18,"status":"processed","amount":435,"transaction":17,"merchant_note":"by hand"}]`),
 		})
 		charged, err1 := c.Charge(t.Context(), o)
 		later, err2 := c.ChargeStatus(t.Context(), o)

@@ -85,3 +85,57 @@ func TestPagesPassClientAddress(t *testing.T) {
 		})
 	}
 }
+
+// Wrong codes of payers count as failed PINs, on one page and on all; right ones and refusals do not.
+func TestWrongCodesLimitThePage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newPageLimiter(Config{})
+		confirm := func(page string, wrong bool, end error) error {
+			r := newRequest("POST", "/payment/"+page, "")
+			r.RemoteAddr = here
+			return v.confirmWithCode(&request{Request: r}, func() (bool, error) { return wrong, end })
+		}
+		for range 50 {
+			if err := confirm("pay_1", false, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := confirm("pay_1", false, errWrongPIN); err != errWrongPIN {
+				t.Fatal(err)
+			}
+		}
+		for i := range 10 {
+			if err := confirm("pay_1", true, nil); err != nil {
+				t.Fatalf("code %d: %v", i+1, err)
+			}
+		}
+		expect.Equal(t, waitOf(confirm("pay_1", false, nil)).Round(time.Second), failedPINInterval, "the next code waits for")
+		expect.NoError(t, confirm("pay_2", false, nil), "another page")
+	})
+}
+
+// Requests to phones count when they go out, on one page and on all.
+func TestRequestsToPhonesLimitTheAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newPageLimiter(Config{})
+		ask := func(page string, end error) error {
+			r := newRequest("POST", "/pay/"+page, "")
+			r.RemoteAddr = here
+			return v.payByPhone(&request{Request: r}, func() error { return end })
+		}
+		for range 100 {
+			if err := ask("qr_1", errWrongPIN); err != errWrongPIN {
+				t.Fatalf("what is refused counts: %v", err)
+			}
+		}
+		for i := range maxPrompts {
+			expect.NoError(t, ask("qr_1", nil), "phone %d", i+1)
+		}
+		expect.Equal(t, waitOf(ask("qr_1", nil)).Round(time.Second), promptInterval, "the next phone waits for")
+		for i := range maxPromptsAllPages - maxPrompts {
+			expect.NoError(t, ask(fmt.Sprint("qr_many_", i), nil), "page %d", i)
+		}
+		expect.Equal(t, waitOf(ask("qr_new", nil)).Round(time.Second), promptIntervalAllPages, "on a new page the next phone waits for")
+		time.Sleep(promptIntervalAllPages + time.Second)
+		expect.NoError(t, ask("qr_new", nil), "later")
+	})
+}

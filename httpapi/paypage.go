@@ -233,6 +233,8 @@ func pageProblem(e *api.Error) (problem, field string) {
 		return "Another payment of this is waiting for its approval. Finish it on the phone, or try again in ten minutes.", ""
 	case api.TooManyPrompts:
 		return "This phone was asked to approve payments too often. Try again later, or use another number or a wallet.", "phone_number"
+	case api.OTPAttemptsExceeded:
+		return "Too many codes were tried. Use another number or a wallet.", ""
 	case api.PaymentNotCancellable:
 		return "The request is on the phone already. Decline it there, or leave it: it runs out by itself.", ""
 	case api.ParameterInvalid:

@@ -240,9 +240,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
-		if err = s.endPrompt(tx, r.Phoned.Number, r.ID, time.Time{}); err == nil {
-			err = r.forgetDeleted(tx)
-		}
+		err = s.forgetDeleted(tx, r)
 	}
 	switch {
 	case err != nil:
@@ -347,7 +345,7 @@ func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time
 	if err := s.endPrompt(tx, r.Phoned.Number, r.ID, unsent); err != nil {
 		return err
 	}
-	if err := r.forgetDeleted(tx); err != nil {
+	if err := s.forgetDeleted(tx, r); err != nil {
 		return err
 	}
 	if due == nil && s.outlived(r.CreatedAt, tx.Now) {

@@ -33,17 +33,21 @@ func (r *record) hasNumber() bool {
 
 // forgetDeleted forgets the payer of a payment that is about to end, if the customer was deleted in
 // the meantime.
-func (r *record) forgetDeleted(tx *engine.Tx) error {
-	if r.Customer == nil {
+func (s *Service) forgetDeleted(tx *engine.Tx, r *record) error {
+	if r.Customer == nil || !r.hasNumber() {
 		return nil
 	}
 	deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *r.Customer)
 	if err != nil {
 		return fmt.Errorf("payment: customer: %w", err)
 	}
-	if deleted {
-		r.forget()
+	if !deleted {
+		return nil
 	}
+	if err := s.endPrompt(tx, r.Phoned.Number, r.ID, time.Time{}); err != nil { // which needs the number
+		return err
+	}
+	r.forget()
 	return nil
 }
 

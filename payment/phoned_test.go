@@ -316,6 +316,7 @@ func TestPendingPaymentFailsAtItsDeadline(t *testing.T) {
 	got := s.get(t, p.ID)
 	expect.Equal(t, got.Status, payment.Failed, "status")
 	expect.Equal(t, *got.FailureReason, "The payment could not be sent to the provider in time.", "reason")
+	expect.Equal(t, s.eventsOf(t), "payment.created payment.pending payment.failed", "events")
 }
 
 // down is a provider that cannot be reached until it is up again, and then has seen nothing.

@@ -329,8 +329,11 @@ func (l *crashLoop) inspect(end bool) {
 	if end {
 		must.Do(l.t, svc.Drain(ctx)) // what the last server left
 	}
-	v, err := svc.Accounts.Verify(ctx)
-	expect.True(t, err == nil && len(v.Problems) == 0, "after a death: %+v, %v", v, err)
+	v := must.Get(svc.Accounts.Verify(ctx))(t)
+	for _, problem := range v.Problems {
+		// On a slow machine no server may live long enough to seal.
+		expect.True(t, !end && strings.Contains(problem, "entries have no seal"), "after a death: %s", problem)
+	}
 	// Each death may leave a try of the PIN counted, and five deaths without a payment
 	// between them would lock it.
 	must.Do(l.t, svc.Accounts.SetPIN(ctx, api.Caller{}, l.consumer, account.SetPINParams{PIN: "1234"}))

@@ -68,10 +68,6 @@ var moneyInGuards = []guard{
 		"return o.Value.Status == Open && o.Value.OpenCharge == nil, nil", "return o.Value.Status == Open, nil", "./invoice", "TestAutomaticPaymentGivenBack",
 	},
 	{
-		"invoice: an automatic payment waits for its phone", "invoice/phone.go",
-		"case errors.As(err, &refusal) && refusal.RetryAfter > 0:", "", "./invoice", "TestAutomaticChargeWaits",
-	},
-	{
 		"invoice: one automatic payment at a time", "invoice/dispatch.go",
 		`case r.OpenPayment != "":`, "", "./invoice", "TestAutomaticChargeOfPhone",
 	},

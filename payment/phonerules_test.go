@@ -178,7 +178,7 @@ func TestConfirmIsRepeated(t *testing.T) {
 	must.Do(t, s.Drain(t.Context()))
 	caller := s.caller
 	caller.IdempotencyKey = "confirm"
-	store.LoseAt(3) // the payment is booked then
+	store.LoseAt(2) // the payment is booked then
 	_, err := s.Payments.Confirm(t.Context(), caller, p.ID, payment.ConfirmParams{Code: "1"})
 	must.True(t, err != nil && store.Heal(), "no answer was lost")
 	expect.Equal(t, s.get(t, p.ID).Status, payment.Completed, "status")

@@ -130,7 +130,7 @@ func (g *game) auditErased(s *side, p *person) {
 		kind, _, _ := strings.Cut(where, " ")
 		id := where[strings.LastIndex(where, " ")+1:]
 		// What is issued is kept, and its customer is written to when it is paid.
-		if kind == "payments" || kind == "invoices" && issued[id] || kind == "messages" && writtenTo {
+		if kind == "invoices" && issued[id] || kind == "messages" && writtenTo {
 			continue
 		}
 		g.t.Errorf("%s is deleted, and %s is left with %s", p.name, where, text)

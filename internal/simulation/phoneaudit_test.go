@@ -123,7 +123,8 @@ func (g *game) auditPrompts(s *side, events []event.Event) {
 	}
 	asked := map[string][]payment.Payment{}
 	for _, p := range slices.Backward(g.paymentsOf(s.caller)) { // the oldest first
-		if p.PaymentMethod == payment.FromPhone {
+		// A cancelled payment has asked no phone, and an erasure removes the number.
+		if p.PaymentMethod == payment.FromPhone && p.Status != payment.Cancelled && p.Phone != nil {
 			asked[*p.Phone] = append(asked[*p.Phone], p)
 		}
 	}

@@ -198,6 +198,10 @@ func newReceivers(t *testing.T) *receivers {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
+		if here.secret == "" { // the answer that told it was lost
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
 		id := q.Header.Get("Webhook-Id")
 		// The clock is that of the simulation, and any time will do.
 		const ever = 100 * 365 * 24 * time.Hour

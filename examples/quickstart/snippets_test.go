@@ -29,6 +29,7 @@ var imports = map[string]string{
 	"payments": library, "account": library + "/account", "api": library + "/api",
 	"disbursement": library + "/disbursement", "event": library + "/event", "invoice": library + "/invoice",
 	"message": library + "/message", "payment": library + "/payment", "railtest": library + "/provider/railtest", "chargertest": library + "/provider/chargertest",
+	"paystack": library + "/provider/paystack", "paystacktest": library + "/provider/paystack/paystacktest", "httptest": "net/http/httptest",
 	"smtp":    library + "/invoice/smtp",
 	"mtnmomo": library + "/provider/mtnmomo", "mtnmomotest": library + "/provider/mtnmomo/mtnmomotest",
 	"httpapi": library + "/httpapi", "inspector": library + "/httpapi/inspector", "paymentstest": library + "/httpapi/paymentstest",

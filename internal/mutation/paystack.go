@@ -1,0 +1,36 @@
+package main
+
+var paystackGuards = []guard{
+	{
+		"Paystack: a rejection ends no order that Paystack knows", "provider/paystack/words.go",
+		"if askErr != nil || r.Outcome != provider.NotFound {", "", "./provider/paystack", "TestRejections|TestRail|TestCharger",
+	},
+	{
+		"Paystack: a rejection ends no order whose first request may still arrive", "provider/paystack/words.go",
+		"case o.Attempts > 1 && o.Now.Sub(o.SubmittedAt) < settled:", "", "./provider/paystack", "TestRejections",
+	},
+	{
+		"Paystack: a success is of the order's amount", "provider/paystack/paystack.go",
+		"case o.Amount != 0 && amount != nil && int64(*amount) != o.Amount:", "", "./provider/paystack", "TestOtherMoney",
+	},
+	{
+		"Paystack: a refund waits for an earlier request", "provider/paystack/refund.go",
+		"if one.wait(r) > 0 {", "", "./provider/paystack", "TestRefundWaits|TestRefundThatIsNotListed",
+	},
+	{
+		"Paystack: a refund that was made is not made again", "provider/paystack/refund.go",
+		"case one.made:", "", "./provider/paystack", "TestRefundThatIsNotListed",
+	},
+	{
+		"Paystack: a refund waits for another process", "provider/paystack/refund.go",
+		"if r.Attempts > 2 && r.Attempts%2 == 1 && (err != nil || result.Outcome == provider.NotFound) {", "", "./provider/paystack", "TestRefundWaits",
+	},
+	{
+		"Paystack: a webhook is signed", "provider/paystack/webhook.go",
+		"case !c.signed(r.Header.Get(SignatureHeader), body):", "", "./provider/paystack", "TestWebhook",
+	},
+	{
+		"Paystack: a webhook is of the key's mode", "provider/paystack/webhook.go",
+		`case e.Data.Domain != "" && e.Data.Domain != c.domain():`, "", "./provider/paystack", "TestWebhook",
+	},
+}

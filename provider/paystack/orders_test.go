@@ -1,0 +1,278 @@
+package paystack_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
+)
+
+// A success of another amount, currency or reference ends no order.
+func TestOtherMoney(t *testing.T) {
+	transfer, charge := newTransfer("67"), newCharge("67")
+	back := newRefund(charge, 435)
+	for what, change := range map[string][2]string{
+		"another amount":    {`"amount":435`, `"amount":434`},
+		"another currency":  {`"currency":"GHS"`, `"currency":"NGN"`},
+		"another reference": {`"reference":"p`, `"reference":"x`},
+	} {
+		change := strings.NewReplacer(change[0], change[1])
+		is := func(id string) reply {
+			return succeeds(change.Replace(fmt.Sprintf(`{"id":17,"status":"success","amount":435,"currency":"GHS","reference":%q}`, referenceOf(t, id))))
+		}
+		client := clientOf(t, stub{
+			"POST /transferrecipient": succeeds(`{"recipient_code":"RCP_1"}`), "POST /transfer": is(transfer.ID), "GET /transfer/verify/*": is(transfer.ID),
+			"POST /charge": is(charge.ID), "POST /charge/submit_otp": is(charge.ID), "GET /transaction/verify/*": is(charge.ID), "GET /refund": succeeds(`[]`),
+		})
+		for name, call := range map[string]func() (provider.Result, error){
+			"Submit":        func() (provider.Result, error) { return client.Submit(t.Context(), transfer) },
+			"Status":        func() (provider.Result, error) { return client.Status(t.Context(), transfer) },
+			"Charge":        func() (provider.Result, error) { return client.Charge(t.Context(), charge) },
+			"ChargeStatus":  func() (provider.Result, error) { return client.ChargeStatus(t.Context(), charge) },
+			"ConfirmCharge": func() (provider.Result, error) { return client.ConfirmCharge(t.Context(), charge, "123456") },
+		} {
+			result, err := call()
+			expect.True(t, err != nil && result == provider.Result{}, "%s, %s: %+v", what, name, result)
+		}
+	}
+	client := clientOf(t, stub{
+		"GET /transaction/verify/*": succeeds(`{"id":17,"status":"success","amount":435}`),
+		"GET /refund":               succeeds(`[{"id":1,"status":"processed","amount":434,"merchant_note":"` + back.ID + `","transaction":17}]`),
+	})
+	result, err := client.RefundStatus(t.Context(), back)
+	expect.True(t, err != nil, "a refund of another amount: %+v", result)
+}
+
+// Paystack calls a charge abandoned from its beginning. That ends the charge long after the
+// deadline, and the library asks once more.
+func TestAbandonedCharge(t *testing.T) {
+	client := clientOf(t, stub{
+		"GET /transaction/verify/*": succeeds(`{"id":17,"status":"abandoned","amount":435,"currency":"GHS"}`),
+		"GET /charge/*":             rejection("Charge not found"),
+	})
+	for after, want := range map[time.Duration]provider.Outcome{
+		0: provider.InProgress, 10 * time.Minute: provider.InProgress, 25 * time.Minute: provider.InProgress, 26 * time.Minute: provider.Refused,
+	} {
+		o := newCharge("67")
+		o.Order = later(o.Order, 3, after)
+		r, err := client.ChargeStatus(t.Context(), o)
+		expect.True(t, err == nil && r.Outcome == want && (r.PollAfter > 0) == (want == provider.Refused), "after %s: %+v, %v", after, r, err)
+	}
+}
+
+// A wrong code may be entered again, a charge that waits for none ignores it.
+func TestCodes(t *testing.T) {
+	fake, client := fakeAndClient(t, 1)
+	o := newCharge(paystacktest.AsksCode)
+	r, err := client.Charge(t.Context(), o)
+	expect.True(t, err == nil && r.NeedsCode && strings.Contains(r.Prompt, "*110#"), "%+v, %v", r, err)
+	r, err = client.ConfirmCharge(t.Context(), o, "111111")
+	expect.True(t, err == nil && r.Outcome == provider.InProgress && r.NeedsCode && strings.Contains(r.Prompt, "wrong"), "%+v, %v", r, err)
+	r, err = client.ConfirmCharge(t.Context(), o, paystacktest.Code)
+	expect.True(t, err == nil && r.Outcome == provider.Paid && fake.Moved(o.ID) == 1, "%+v, %v", r, err)
+	slow := newCharge(paystacktest.Stays)
+	_, err = client.Charge(t.Context(), slow)
+	must.Do(t, err)
+	r, err = client.ConfirmCharge(t.Context(), slow, paystacktest.Code)
+	expect.True(t, err == nil && r.Outcome == provider.InProgress && !r.NeedsCode, "%+v, %v", r, err)
+}
+
+// A charge that was refunded for us stays paid. If the money went back otherwise, it is refused. If
+// the list of refunds does not say why, the outcome is unknown.
+func TestReversedCharge(t *testing.T) {
+	for note, want := range map[string]provider.Outcome{newRefund(newCharge("67"), 435).ID: provider.Paid, "by hand": provider.Refused} {
+		client := clientOf(t, stub{
+			"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435,"currency":"GHS"}`),
+			"GET /refund":               succeeds(`[{"id":1,"status":"processed","amount":435,"merchant_note":"` + note + `","transaction":17}]`),
+		})
+		r, err := client.ChargeStatus(t.Context(), newCharge("67"))
+		expect.True(t, err == nil && r.Outcome == want, "%s: %+v, %v", note, r, err)
+	}
+	for _, rows := range []string{`[]`, `[{"id":1,"status":"processed","amount":434,"transaction":17}]`, `[{"id":1,"status":"failed","amount":435,"transaction":17}]`} {
+		client := clientOf(t, stub{
+			"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435,"currency":"GHS"}`), "GET /refund": succeeds(rows),
+		})
+		r, err := client.ChargeStatus(t.Context(), newCharge("67"))
+		expect.True(t, err != nil, "%s do not say why: %+v", rows, r)
+	}
+}
+
+// A transfer that Paystack takes back contradicts its success.
+func TestReversedTransfer(t *testing.T) {
+	fake, client := fakeAndClient(t, 1)
+	o := newTransfer("67")
+	r, err := client.Submit(t.Context(), o)
+	expect.True(t, err == nil && r.Outcome == provider.Paid, "%+v, %v", r, err)
+	fake.SetFaults(paystacktest.Faults{Reverse: 100})
+	r, err = client.Status(t.Context(), o)
+	expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason.Message != "" && fake.Moved(o.ID) == 0, "%+v, %v", r, err)
+}
+
+// An empty balance of the operator and a transfer that waits for the operator's code.
+func TestOperatorsFaults(t *testing.T) {
+	fake, client := fakeAndClient(t, 1)
+	fake.SetFaults(paystacktest.Faults{EmptyFloat: true})
+	r, err := client.Submit(t.Context(), newTransfer("67"))
+	expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason.Code == "float_empty", "%+v, %v", r, err)
+	fake.SetFaults(paystacktest.Faults{OTP: true})
+	r, err = client.Submit(t.Context(), newTransfer("67"))
+	expect.True(t, err == nil && r.Outcome == provider.InProgress && !r.NeedsCode, "%+v, %v", r, err)
+	r, err = client.Submit(t.Context(), newTransfer(paystacktest.NoAccount))
+	expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason.Code == "invalid_destination", "%+v, %v", r, err)
+}
+
+// refundAfter makes a charge that is paid, and a refund of it whose first answer gets lost.
+func refundAfter(t *testing.T, fake *paystacktest.Fake, client provider.Charger, amount int64) provider.Refund {
+	t.Helper()
+	charge := newCharge("67")
+	r, err := client.Charge(t.Context(), charge)
+	must.True(t, err == nil && r.Outcome == provider.Paid, "%+v, %v", r, err)
+	back := newRefund(charge, amount)
+	fake.LoseAnswer("POST /refund")
+	_, err = client.(provider.RefundRail).Refund(t.Context(), back)
+	must.True(t, err != nil, "the lost answer")
+	return back
+}
+
+// After a lost answer the refund is looked for, and is made again only after a wait.
+func TestLostRefund(t *testing.T) {
+	fake, client := fakeAndClient(t, 1)
+	// The refund was made: it is found, also by a process that did not make it.
+	back := refundAfter(t, fake, client, 400)
+	back.Order = later(back.Order, 2, time.Second)
+	for range 2 {
+		r, err := client.RefundStatus(t.Context(), back)
+		expect.True(t, err == nil && r.Outcome == provider.Paid && fake.Moved(back.ID) == 1, "%+v, %v", r, err)
+		r, err = client.Refund(t.Context(), back)
+		expect.True(t, err == nil && r.Outcome == provider.Paid && fake.Moved(back.ID) == 1, "%+v, %v", r, err)
+	}
+}
+
+// A refund that is not in the list may be on its way: no second request for 10 minutes. Odd attempts
+// wait, since the attempt before may have been a request of another process.
+func TestRefundWaits(t *testing.T) {
+	posts := 0
+	fake, client := fakeAndClient(t, 1)
+	charge := newCharge("67")
+	_, err := client.Charge(t.Context(), charge)
+	must.Do(t, err)
+	back := newRefund(charge, 400)
+	ask := func(attempts int, after, want time.Duration) {
+		t.Helper()
+		o := back
+		o.Order = later(back.Order, attempts, after)
+		fake.LoseRequest("POST /refund")
+		r, err := client.RefundStatus(t.Context(), o)
+		if want > 0 {
+			expect.True(t, err == nil && r.Outcome == provider.InProgress && r.PollAfter == want, "attempt %d after %s: %+v, %v", attempts, after, r, err)
+		} else {
+			expect.True(t, err == nil && r.Outcome == provider.NotFound, "attempt %d after %s: %+v, %v", attempts, after, r, err)
+			posts++
+		}
+		if want == 0 || after < 10*time.Minute {
+			_, err = client.Refund(t.Context(), o)
+			expect.True(t, err != nil && strings.Contains(err.Error(), "earlier request") == (want > 0), "attempt %d after %s: %v", attempts, after, err)
+		}
+	}
+	ask(1, 0, 0)
+	ask(2, 2*time.Second, 10*time.Minute-2*time.Second)
+	ask(3, 9*time.Minute, 10*time.Minute)
+	ask(4, 9*time.Minute, time.Minute)
+	ask(5, 11*time.Minute, 10*time.Minute)
+	ask(6, 21*time.Minute, 0) // a second request, which is lost, too
+	ask(7, 22*time.Minute, 10*time.Minute)
+	ask(8, 32*time.Minute, 0)
+	expect.Equal(t, posts, 3, "requests")
+	fake.Settle()
+	last := back
+	last.Order = later(back.Order, 10, 60*time.Minute)
+	r, err := client.Refund(t.Context(), last)
+	expect.True(t, err == nil && r.Outcome == provider.Paid && fake.Moved(back.ID) == 1, "%+v, %v", r, err)
+}
+
+// A refund that Paystack has made is not made again, even if no list shows it.
+func TestRefundThatIsNotListed(t *testing.T) {
+	charge := newCharge("67")
+	back := newRefund(charge, 400)
+	s := stub{
+		"GET /transaction/verify/*": succeeds(`{"id":17,"status":"success","amount":435}`), "GET /refund": succeeds(`[]`),
+		"POST /refund": succeeds(`{"id":18,"status":"pending","amount":400,"transaction":{"id":17}}`),
+	}
+	client := clientOf(t, s)
+	r, err := client.Refund(t.Context(), back)
+	expect.True(t, err == nil && r.Outcome == provider.InProgress && r.Reference == "18", "%+v, %v", r, err)
+	for attempts, after := range []time.Duration{0, time.Second, time.Hour, 100 * time.Hour} {
+		o := back
+		o.Order = later(back.Order, attempts+1, after)
+		r, err = client.RefundStatus(t.Context(), o)
+		expect.True(t, err == nil && r.Outcome == provider.InProgress && r.PollAfter > 0, "%+v, %v", r, err)
+		r, err = client.Refund(t.Context(), o)
+		expect.True(t, err != nil, "%+v", r)
+	}
+}
+
+// At odd attempts even an error of the list makes the next attempt wait.
+func TestRefundWaitsAfterAnError(t *testing.T) {
+	client := clientOf(t, http.NotFoundHandler())
+	back := newRefund(newCharge("67"), 400)
+	for attempts, waits := range []bool{1: false, 2: false, 3: true, 4: false, 5: true} {
+		o := back
+		o.Order = later(back.Order, attempts, time.Hour)
+		r, err := client.RefundStatus(t.Context(), o)
+		expect.True(t, (err == nil) == waits && (r.PollAfter == 10*time.Minute) == waits && (r.Outcome == provider.InProgress) == waits, "attempt %d: %+v, %v", attempts, r, err)
+	}
+}
+
+// If the list of a charge's refunds misses one, the list of all refunds has it.
+func TestRefundInTheListOfAll(t *testing.T) {
+	charge := newCharge("67")
+	back := newRefund(charge, 400)
+	client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rows := `[{"id":18,"status":"processed","amount":400,"merchant_note":"` + back.ID + `","transaction":17}]`
+		s := stub{"GET /transaction/verify/*": succeeds(`{"id":17,"status":"success","amount":435}`), "GET /refund": succeeds(`[]`)}
+		if r.URL.Query().Get("transaction") == "" {
+			s["GET /refund"] = succeeds(rows)
+		}
+		s.ServeHTTP(w, r)
+	}))
+	back.Order = later(back.Order, 2, time.Hour)
+	r, err := client.RefundStatus(t.Context(), back)
+	expect.True(t, err == nil && r.Outcome == provider.Paid && r.Reference == "18", "%+v, %v", r, err)
+	r, err = client.Refund(t.Context(), back)
+	expect.True(t, err == nil && r.Outcome == provider.Paid, "%+v, %v", r, err)
+}
+
+// A refund that is not listed may be what reversed its charge. Then only a person can tell.
+func TestRefundOfAReversedCharge(t *testing.T) {
+	client := clientOf(t, stub{
+		"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435}`), "GET /refund": succeeds(`[]`),
+		"POST /refund": rejection("Transaction has been fully reversed"),
+	})
+	back := newRefund(newCharge("67"), 435)
+	r, err := client.Refund(t.Context(), back)
+	expect.True(t, err == nil && r.Outcome == provider.Refused, "the first attempt: %+v, %v", r, err)
+	back.Order = later(back.Order, 2, time.Hour)
+	_, err1 := client.RefundStatus(t.Context(), back)
+	_, err2 := client.Refund(t.Context(), back)
+	expect.True(t, err1 != nil && err2 != nil, "a later attempt: %v, %v", err1, err2)
+}
+
+// A refund of a charge that Paystack does not know, or that is not paid yet, waits.
+func TestRefundOfAnOpenCharge(t *testing.T) {
+	fake, client := fakeAndClient(t, 1)
+	charge := newCharge(paystacktest.Stays)
+	back := newRefund(charge, 400)
+	for range 2 {
+		_, err1 := client.Refund(t.Context(), back)
+		_, err2 := client.RefundStatus(t.Context(), back)
+		expect.True(t, err1 != nil && err2 != nil && fake.Moved(back.ID) == 0, "%v, %v", err1, err2)
+		_, err := client.Charge(t.Context(), charge)
+		must.Do(t, err)
+	}
+}

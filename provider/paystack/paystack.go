@@ -1,0 +1,265 @@
+// Package paystack sends and takes money in Ghana through Paystack. One [Client] is a
+// [provider.Rail] for mobile money and GhIPSS banks, a [provider.NameEnquirer], a
+// [provider.BankDirectory], a [provider.Charger] of mobile money with [provider.ChargeConfirmer], and
+// a [provider.RefundRail]. [Client.WebhookHandler] receives Paystack's webhooks.
+//
+// The package owns Paystack's calls and words. It stores nothing, books nothing and retries nothing:
+// the library asks again. It charges no cards and keeps no authorizations. Test mode stays with
+// [provider.Simulated]; a test key is for trying Paystack itself.
+//
+// The package is experimental until the command doctor has passed on a real account. Comments mark
+// with "unconfirmed" the facts that documents do not settle. If one is wrong, please report the
+// call, the HTTP status and the body without numbers and keys.
+package paystack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// DefaultBaseURL is Paystack's address.
+const DefaultBaseURL = "https://api.paystack.co"
+
+const (
+	currency = "GHS"
+	// timeout ends a call before the library's context does, which is after 30 seconds.
+	timeout = 25 * time.Second
+	// maxAnswer is how many bytes of an answer are read. The largest is a page of 100 refunds.
+	maxAnswer = 4 << 20
+	// perPage is the largest page of a list.
+	perPage = 100
+	// maxPages bounds the pages that one call reads.
+	maxPages = 20
+)
+
+// Config configures a [Client].
+type Config struct {
+	// SecretKey is sk_live_… or sk_test_…. Paystack signs its webhooks with it, too.
+	SecretKey string
+	// BaseURL is DefaultBaseURL if empty.
+	BaseURL string
+	// Email stands for payers whose address is unknown, since Paystack demands one. Paystack sends
+	// receipts to it, so take a mailbox of your own.
+	Email string
+	// HTTPClient makes the calls. By default it is a client with a time-out of 25 seconds. The
+	// Client never follows a redirect.
+	HTTPClient *http.Client
+}
+
+// Client calls Paystack. It is safe for concurrent use.
+type Client struct {
+	config  Config
+	http    *http.Client
+	banks   atomic.Pointer[provider.BankDirectory]
+	mu      sync.Mutex
+	refunds map[string]*refunding // by id
+}
+
+var _ interface {
+	provider.Rail
+	provider.NameEnquirer
+	provider.BankDirectory
+	provider.Charger
+	provider.ChargeConfirmer
+	provider.RefundRail
+} = (*Client)(nil)
+
+// New returns a client. It makes no call: [Client.LoadBanks] is a good first one.
+func New(c Config) *Client {
+	if c.BaseURL == "" {
+		c.BaseURL = DefaultBaseURL
+	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	client := &http.Client{Timeout: timeout}
+	if c.HTTPClient != nil {
+		*client = *c.HTTPClient
+	}
+	// A redirect would take the key and the numbers elsewhere.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{config: c, http: client, refunds: map[string]*refunding{}}
+}
+
+// Balance returns the money at Paystack that transfers and refunds are taken from, in pesewas.
+func (c *Client) Balance(ctx context.Context) (int64, error) {
+	var balances []struct {
+		Currency string `json:"currency"`
+		Balance  number `json:"balance"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/balance", nil, nil, &balances); err != nil {
+		return 0, err
+	}
+	for _, b := range balances {
+		if b.Currency == currency {
+			return int64(b.Balance), nil
+		}
+	}
+	return 0, errors.New("paystack: the account has no balance in GHS")
+}
+
+// call makes one call. It decodes the field data of a success into data. It returns a *rejection for
+// a request that Paystack refused. After any other error the request may have been carried out.
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, data any) error {
+	op := "paystack: " + method + " " + path
+	if c.config.SecretKey == "" {
+		return errors.New("paystack: Config.SecretKey is empty")
+	}
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("%s: the request cannot be written as JSON", op)
+		}
+		content = bytes.NewReader(text)
+	}
+	address := c.config.BaseURL + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, content)
+	if err != nil {
+		return errors.New("paystack: Config.BaseURL is no address")
+	}
+	request.Header.Set("Authorization", "Bearer "+c.config.SecretKey)
+	request.Header.Set("Accept", "application/json")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, withoutURL(err))
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: the answer was cut off: %w", op, withoutURL(err))
+	case len(text) > maxAnswer:
+		return fmt.Errorf("%s: the answer is too long", op)
+	}
+	var answer struct {
+		Status  *bool           `json:"status"`
+		Message string          `json:"message"`
+		Code    string          `json:"code"`
+		Data    json.RawMessage `json:"data"`
+	}
+	readable := json.Unmarshal(text, &answer) == nil && answer.Status != nil
+	switch status := response.StatusCode; {
+	case (status == http.StatusOK || status == http.StatusCreated) && readable && *answer.Status:
+		if json.Unmarshal(answer.Data, data) != nil {
+			return fmt.Errorf("%s: the answer has another form than documented", op)
+		}
+		return nil
+	case (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusUnprocessableEntity) && readable && !*answer.Status:
+		return &rejection{op: op, status: status, code: answer.Code, message: answer.Message}
+	case status == http.StatusUnauthorized:
+		return fmt.Errorf("%s: Paystack does not accept the secret key (401)", op)
+	case status == http.StatusTooManyRequests:
+		return fmt.Errorf("%s: too many calls (429)", op)
+	case readable:
+		return fmt.Errorf("%s: the answer is %d: %s", op, status, mask(answer.Message))
+	default:
+		return fmt.Errorf("%s: the answer is %d and not readable", op, status)
+	}
+}
+
+// rejection is Paystack's refusal of a request. It is not yet the refusal of an order: an earlier
+// request with the same reference may have been carried out.
+type rejection struct {
+	op            string
+	status        int
+	code, message string
+}
+
+func (r *rejection) Error() string {
+	return fmt.Sprintf("%s: refused with %d: %s", r.op, r.status, mask(strings.TrimSpace(r.message+" "+r.code)))
+}
+
+// withoutURL takes the address out of an error of net/http: its query may hold an account number.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// secrets matches what no message may quote: numbers of accounts and phones, also in groups,
+// addresses and keys.
+var secrets = regexp.MustCompile(`\+?[0-9][0-9 ().-]{4,}[0-9]|\S+@\S+|[sp]k_(live|test)_\S*`)
+
+// maxText is the length of the longest text that is passed on, in bytes.
+const maxText = 400
+
+// mask prepares a text of Paystack's for people and logs.
+func mask(text string) string {
+	if len(text) > maxText {
+		text = text[:maxText]
+	}
+	return secrets.ReplaceAllString(strings.ToValidUTF8(text, ""), "…")
+}
+
+// reference returns the reference at Paystack of an order: its id without upper case, which
+// Paystack refuses for transfers.
+func reference(id string) (string, error) {
+	text, ok := ids.ToBase36(id)
+	if !ok {
+		return "", fmt.Errorf("paystack: %q is no id of an order, such as po_ with 22 letters and digits", id)
+	}
+	return text, nil
+}
+
+// number is an integer that Paystack writes as a number or as a text. Null and "" are 0.
+type number int64
+
+func (n *number) UnmarshalJSON(text []byte) error {
+	s := strings.Trim(string(text), `"`)
+	if s == "" || s == "null" {
+		return nil
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	*n = number(v)
+	return err
+}
+
+// text is a text that Paystack also writes as null or as a number.
+type text string
+
+func (t *text) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) != nil {
+		s = string(data)
+	}
+	if s != "null" {
+		*t = text(s)
+	}
+	return nil
+}
+
+// sameMoney returns an error if Paystack reports success of another amount or currency than the
+// order's, or of another order. It passes what is not known.
+func sameMoney(o provider.Order, amount *number, inCurrency, of string) error {
+	switch want, _ := ids.ToBase36(o.ID); {
+	case o.Amount != 0 && amount != nil && int64(*amount) != o.Amount:
+		return fmt.Errorf("paystack: %s is of %d pesewas, and Paystack reports success of %d", o.ID, o.Amount, int64(*amount))
+	case inCurrency != "" && inCurrency != currency:
+		return fmt.Errorf("paystack: %s is in GHS, and Paystack reports success in another currency", o.ID)
+	case of != "" && of != want:
+		return fmt.Errorf("paystack: asked about %s, Paystack reports another reference", o.ID)
+	}
+	return nil
+}

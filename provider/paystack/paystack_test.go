@@ -1,0 +1,319 @@
+package paystack_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"go.uber.org/goleak"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/conformance"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/chargertest"
+	"github.com/seed-7082ffec/payments/provider/paystack"
+	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
+	"github.com/seed-7082ffec/payments/provider/railtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	mtn     = "+2332412345"
+	telecel = "+2332012345"
+	email   = "payments@example.com"
+)
+
+// clientOf returns a client of the Paystack that handler is.
+func clientOf(t *testing.T, handler http.Handler) *paystack.Client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL + "/", Email: email, HTTPClient: server.Client()})
+}
+
+// fakeAndClient returns a fake, whose requests must all have the documented form.
+func fakeAndClient(t *testing.T, seed uint64) (*paystacktest.Fake, *paystack.Client) {
+	t.Helper()
+	fake := paystacktest.New(seed)
+	t.Cleanup(func() {
+		for _, p := range fake.Problems() {
+			t.Error(p)
+		}
+	})
+	return fake, clientOf(t, fake)
+}
+
+var moneyCalls = []string{"POST /transfer", "POST /charge", "POST /charge/submit_otp", "POST /refund"}
+
+func TestRail(t *testing.T) {
+	for channel, to := range map[provider.Channel]func(last string) railtest.Destination{
+		provider.MobileMoney: func(last string) railtest.Destination {
+			return railtest.Destination{Channel: provider.MobileMoney, Network: "mtn", Number: mtn + last}
+		},
+		provider.BankTransfer: func(last string) railtest.Destination {
+			return railtest.Destination{Channel: provider.BankTransfer, Bank: "040100", Number: "10100012345" + last}
+		},
+	} {
+		t.Run(string(channel), func(t *testing.T) {
+			railtest.Run(t, func(t *testing.T) railtest.Rig {
+				fake, client := fakeAndClient(t, 1)
+				return railtest.Rig{
+					Rail: client, Paid: to("67"), Refused: to(paystacktest.Fails), Slow: to(paystacktest.Stays), Name: paystacktest.Name,
+					Moved: fake.Moved,
+					Received: func(id string) (decimal.Decimal, string) {
+						amount, number := fake.Received(id)
+						return api.FromPesewas(amount).Decimal, number
+					},
+					LoseRequest: func() { fake.LoseRequest() }, LoseAnswer: func() { fake.LoseAnswer(moneyCalls...) },
+				}
+			})
+		})
+	}
+}
+
+func TestCharger(t *testing.T) {
+	chargertest.Run(t, func(t *testing.T) chargertest.Rig {
+		fake, client := fakeAndClient(t, 1)
+		payer := func(last string) chargertest.Payer { return chargertest.Payer{Phone: mtn + last, Network: "mtn"} }
+		return chargertest.Rig{
+			Charger: client, Paid: payer("67"), Refused: payer(paystacktest.Fails), Slow: payer(paystacktest.Stays),
+			RefundRefused: payer(paystacktest.RefundFails), RefundSlow: payer(paystacktest.RefundStays),
+			NeedsCode: chargertest.Payer{Phone: telecel + paystacktest.AsksCode, Network: "telecel"}, Code: paystacktest.Code,
+			Moved: fake.Moved,
+			Received: func(id string) decimal.Decimal {
+				amount, _ := fake.Received(id)
+				return api.FromPesewas(amount).Decimal
+			},
+			Secrets:     []string{paystacktest.SecretKey},
+			LoseRequest: func() { fake.LoseRequest(moneyCalls...) }, LoseAnswer: func() { fake.LoseAnswer(moneyCalls...) },
+		}
+	})
+}
+
+// newTransfer, newCharge and newRefund return orders of GHS 4.35 at their first attempt.
+func newTransfer(last string) provider.Transfer {
+	return provider.Transfer{
+		Order: conformance.NewOrder("po_", 435), Channel: provider.MobileMoney, Network: "mtn", Number: mtn + last, Description: "Wages",
+	}
+}
+
+func newCharge(last string) provider.Charge {
+	o := conformance.NewOrder("pay_", 435)
+	return provider.Charge{Order: o, Phone: mtn + last, Network: "mtn", Deadline: o.Now.Add(10 * time.Minute)}
+}
+
+func newRefund(of provider.Charge, amount int64) provider.Refund {
+	return provider.Refund{Order: conformance.NewOrder("re_", amount), Charge: of.ID, Phone: of.Phone, Network: of.Network, Payment: of.ID}
+}
+
+// later returns an order at a later attempt.
+func later(o provider.Order, attempts int, after time.Duration) provider.Order {
+	o.Attempts, o.Now = attempts, o.SubmittedAt.Add(after)
+	return o
+}
+
+func referenceOf(t *testing.T, id string) string {
+	t.Helper()
+	text, ok := ids.ToBase36(id)
+	must.True(t, ok, "%s", id)
+	return text
+}
+
+// stub answers each call by its method and path; "*" stands for a reference.
+type stub map[string]reply
+
+type reply struct {
+	status int
+	body   string
+}
+
+func succeeds(data string) reply {
+	return reply{http.StatusOK, `{"status":true,"message":"Done","data":` + data + `}`}
+}
+
+func rejection(message string) reply {
+	return reply{http.StatusBadRequest, `{"status":false,"message":"` + message + `","type":"validation_error","code":"unknown"}`}
+}
+
+func (s stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	op := r.Method + " " + r.URL.Path
+	a, found := s[op]
+	if !found {
+		a, found = s[op[:strings.LastIndexByte(op, '/')]+"/*"]
+	}
+	if !found {
+		a = reply{http.StatusTeapot, "no such call"}
+	}
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, a.body)
+}
+
+// calls are the calls of an order, with the calls of Paystack that decide their answers.
+func calls(c *paystack.Client) map[string]func(context.Context) (provider.Result, error) {
+	transfer, charge := newTransfer("67"), newCharge("67")
+	back := newRefund(charge, 435)
+	return map[string]func(context.Context) (provider.Result, error){
+		"Submit":        func(ctx context.Context) (provider.Result, error) { return c.Submit(ctx, transfer) },
+		"Status":        func(ctx context.Context) (provider.Result, error) { return c.Status(ctx, transfer) },
+		"Charge":        func(ctx context.Context) (provider.Result, error) { return c.Charge(ctx, charge) },
+		"ChargeStatus":  func(ctx context.Context) (provider.Result, error) { return c.ChargeStatus(ctx, charge) },
+		"ConfirmCharge": func(ctx context.Context) (provider.Result, error) { return c.ConfirmCharge(ctx, charge, "123456") },
+		"Refund":        func(ctx context.Context) (provider.Result, error) { return c.Refund(ctx, back) },
+		"RefundStatus":  func(ctx context.Context) (provider.Result, error) { return c.RefundStatus(ctx, back) },
+	}
+}
+
+// Only an answer that Paystack documents ends an order. After all else the outcome is unknown, and
+// no error quotes a number or the key.
+func TestUnknownAnswers(t *testing.T) {
+	const leak = "0241234567, 024 123 4567, +233241234567, ama@example.com, " + paystacktest.SecretKey
+	for what, answer := range map[string]reply{
+		"nothing":          {200, ``},
+		"a page":           {200, `<html>success</html>`},
+		"cut off":          {200, `{"status":true,"data":{"status":"success"`},
+		"no data":          {200, `{"status":true,"message":"ok"}`},
+		"null":             {200, `{"status":true,"data":null}`},
+		"another form":     {200, `{"status":true,"data":"success"}`},
+		"no status":        {200, `{"status":true,"data":{}}`},
+		"not a success":    {200, `{"status":false,"message":"Declined ` + leak + `","data":{"status":"failed"}}`},
+		"too long":         {200, `{"status":true,"data":{"status":"success","x":"` + strings.Repeat("x", 5<<20) + `"}}`},
+		"an unknown 400":   {400, `{"status":false,"message":"We are sorry, ` + leak + `"}`},
+		"a 400 of a proxy": {400, `declined`},
+		"a bare 404":       {404, `{}`},
+		"another 404":      {404, `{"status":false,"message":"No route for ` + leak + `"}`},
+		"a wrong key":      {401, `{"status":false,"message":"Invalid key"}`},
+		"forbidden":        {403, `{"status":false,"message":"Declined ` + leak + `"}`},
+		"a conflict":       {409, `{"status":false,"message":"Declined"}`},
+		"too many calls":   {429, `{"status":false,"message":"Declined"}`},
+		"their mistake":    {500, `{"status":false,"message":"Transaction reference not found"}`},
+		"a gateway":        {502, `<html>`},
+		"a time-out":       {504, ``},
+		"a redirect":       {307, ``},
+	} {
+		client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
+			w.WriteHeader(answer.status)
+			_, _ = io.WriteString(w, answer.body)
+		}))
+		for name, call := range calls(client) {
+			result, err := call(t.Context())
+			if err == nil {
+				t.Errorf("%s, %s: answers %+v", what, name, result)
+				continue
+			}
+			for _, secret := range []string{"1234567", "123 4567", "ama@", paystacktest.SecretKey, "sk_"} {
+				expect.True(t, !strings.Contains(err.Error(), secret), "%s, %s: the error tells too much: %v", what, name, err)
+			}
+		}
+	}
+}
+
+// A call ends with its context, and an id of another form is refused before any call.
+func TestNoCall(t *testing.T) {
+	client := clientOf(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s is called", r.URL.Path) }))
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range calls(client) {
+		_, err := call(cancelled)
+		expect.True(t, err != nil, "%s with a cancelled context", name)
+	}
+	odd := provider.Order{ID: "po_1", Live: true, Amount: 435, Attempts: 1}
+	transfer, charge := newTransfer("67"), newCharge("67")
+	transfer.Order, charge.Order = odd, odd
+	for name, call := range map[string]func() (provider.Result, error){
+		"Submit":        func() (provider.Result, error) { return client.Submit(t.Context(), transfer) },
+		"Status":        func() (provider.Result, error) { return client.Status(t.Context(), transfer) },
+		"Charge":        func() (provider.Result, error) { return client.Charge(t.Context(), charge) },
+		"ChargeStatus":  func() (provider.Result, error) { return client.ChargeStatus(t.Context(), charge) },
+		"ConfirmCharge": func() (provider.Result, error) { return client.ConfirmCharge(t.Context(), charge, "1") },
+		"Refund": func() (provider.Result, error) {
+			return client.Refund(t.Context(), provider.Refund{Order: odd, Charge: newCharge("").ID})
+		},
+		"RefundStatus": func() (provider.Result, error) { return client.RefundStatus(t.Context(), provider.Refund{Order: odd}) },
+	} {
+		result, err := call()
+		expect.True(t, err != nil && strings.Contains(err.Error(), "po_1"), "%s: %+v, %v", name, result, err)
+	}
+	back := newRefund(newCharge("67"), 435)
+	back.ID = newTransfer("67").ID
+	result, err := client.Refund(t.Context(), back)
+	expect.True(t, err != nil, "a refund with the id of a transfer: %+v", result)
+	_, err = paystack.New(paystack.Config{}).Submit(t.Context(), newTransfer("67"))
+	expect.True(t, err != nil && strings.Contains(err.Error(), "SecretKey"), "without a key: %v", err)
+}
+
+// A destination that Paystack cannot pay is refused without a call.
+func TestDestinations(t *testing.T) {
+	client := clientOf(t, http.NotFoundHandler())
+	for _, change := range []func(*provider.Transfer){
+		func(o *provider.Transfer) { o.Network = "glo" },
+		func(o *provider.Transfer) { o.Network = "" },
+		func(o *provider.Transfer) { o.Number = "" },
+		func(o *provider.Transfer) { o.Channel = provider.BankTransfer },
+	} {
+		o := newTransfer("67")
+		change(&o)
+		result, err := client.Submit(t.Context(), o)
+		expect.True(t, err == nil && result.Outcome == provider.Refused && result.Reason.Code == api.InvalidDestination, "%+v, %v", result, err)
+	}
+	for _, o := range []provider.Charge{{Order: newCharge("").Order, PaymentMethod: "pm_1"}, {Order: newCharge("").Order, Phone: mtn + "67", Network: "glo"}} {
+		result, err := client.Charge(t.Context(), o)
+		expect.True(t, err == nil && result.Outcome == provider.Refused && result.Reason.Message != "", "%+v, %v", result, err)
+	}
+}
+
+func TestBanksNamesAndBalance(t *testing.T) {
+	fake, client := fakeAndClient(t, 1)
+	_, known := client.Bank("040100")
+	expect.True(t, client.Banks() == nil && !known, "banks before they are loaded")
+	must.Do(t, client.LoadBanks(t.Context()))
+	gcb, known := client.Bank("040100")
+	expect.True(t, known && gcb == provider.Bank{Object: "bank", Code: "040100", Name: "GCB Bank", Currency: "GHS", Active: true}, "%+v", gcb)
+	_, momo := client.Bank("MTN")
+	old, known := client.Bank("999999")
+	expect.True(t, len(client.Banks()) == 3 && !momo && known && !old.Active, "%+v", client.Banks())
+	fake.LoseRequest()
+	fake.LoseRequest() // net/http repeats a GET
+	expect.True(t, client.LoadBanks(t.Context()) != nil && len(client.Banks()) == 3, "the directory after an error")
+
+	_, err := client.AccountName(t.Context(), provider.Enquiry{Channel: provider.MobileMoney, Network: "mtn", Number: mtn + paystacktest.NoAccount})
+	refusal, ok := err.(*provider.Refusal)
+	expect.True(t, ok && refusal.Code == api.InvalidDestination, "no account: %v", err)
+	_, err = client.AccountName(t.Context(), provider.Enquiry{Channel: provider.MobileMoney, Network: "glo", Number: mtn + "67"})
+	_, ok = err.(*provider.Refusal)
+	expect.True(t, ok, "no network: %v", err)
+	balance, err := client.Balance(t.Context())
+	expect.True(t, err == nil && balance == fake.Float(), "%d, %v", balance, err)
+	_, err = clientOf(t, stub{"GET /balance": succeeds(`[]`)}).Balance(t.Context())
+	expect.True(t, err != nil, "no balance in GHS")
+	expect.True(t, clientOf(t, stub{"GET /bank": succeeds(`[]`)}).LoadBanks(t.Context()) != nil, "no banks")
+}
+
+// A list of several pages is read to its end.
+func TestBanksInPages(t *testing.T) {
+	client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		row := func(code string) string {
+			return `{"name":"Bank","code":"` + code + `","currency":"GHS","type":"ghipps"}`
+		}
+		rows := []string{row("x"), row("x")}
+		if r.URL.Query().Get("page") == "1" {
+			rows = nil
+			for i := range 100 {
+				rows = append(rows, row(strconv.Itoa(i)))
+			}
+		}
+		_, _ = io.WriteString(w, `{"status":true,"data":[`+strings.Join(rows, ",")+`]}`)
+	}))
+	must.Do(t, client.LoadBanks(t.Context()))
+	expect.Equal(t, len(client.Banks()), 101, "banks")
+}

@@ -1,0 +1,247 @@
+package paystack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// Paystack knows no reference of a refund: a second request is a second refund. So the id of a
+// refund stands in its merchant_note, and Refund looks for it in the list first. If an answer got
+// lost and the list lags behind, the refund may exist and not be found (unconfirmed: for how long).
+// So refundWait lies between two requests for one refund. Nothing is stored here and several
+// processes may run, so the number of the attempt tells them apart: requests go out at the first and
+// at even attempts, and odd ones wait.
+const refundWait = 10 * time.Minute
+
+type refundRequest struct {
+	Transaction string `json:"transaction"`
+	Amount      int64  `json:"amount"` // pesewas
+	Currency    string `json:"currency"`
+	Note        string `json:"merchant_note"`
+}
+
+// refund is a refund at Paystack.
+type refund struct {
+	ID           number  `json:"id"`
+	Status       string  `json:"status"`
+	Amount       *number `json:"amount"`
+	Currency     string  `json:"currency"`
+	MerchantNote text    `json:"merchant_note"`
+	Transaction  ofWhich `json:"transaction"`
+}
+
+// note returns the id of the refund, if the library made it.
+func (is refund) note() string { return strings.TrimSpace(string(is.MerchantNote)) }
+
+// ofWhich is the id of a transaction, which some answers give alone and some in an object.
+type ofWhich number
+
+func (w *ofWhich) UnmarshalJSON(data []byte) error {
+	var object struct {
+		ID number `json:"id"`
+	}
+	if json.Unmarshal(data, &object) != nil {
+		_ = json.Unmarshal(data, &object.ID) // a text is a reference, which is not needed
+	}
+	*w = ofWhich(object.ID)
+	return nil
+}
+
+// refunding serializes the requests for one refund in this process.
+type refunding struct {
+	mu   sync.Mutex
+	made bool      // Paystack has answered that it made the refund
+	used time.Time // the last call, by the order's clock; guarded by Client.mu
+}
+
+// wait returns how long a request for the refund has to wait, because an earlier one may have
+// arrived and not be listed yet.
+func (one *refunding) wait(r provider.Refund) time.Duration {
+	switch {
+	case one.made:
+		return refundWait
+	case r.Attempts <= 1:
+		return 0
+	}
+	return max(0, r.SubmittedAt.Add(refundWait).Sub(r.Now))
+}
+
+// Refund implements [provider.RefundRail].
+func (c *Client) Refund(ctx context.Context, r provider.Refund) (provider.Result, error) {
+	one := c.refunding(r)
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	result, err := c.refundState(ctx, r)
+	if err != nil || result.Outcome != provider.NotFound {
+		return result, err
+	}
+	if one.wait(r) > 0 {
+		return provider.Result{}, fmt.Errorf("paystack: an earlier request for the refund %s has no answer yet", r.ID)
+	}
+	reference, err := reference(r.Charge)
+	if err != nil {
+		return provider.Result{}, err
+	}
+	var made refund
+	err = c.call(ctx, http.MethodPost, "/refund", nil, refundRequest{
+		Transaction: reference, Amount: r.Amount, Currency: currency, Note: r.ID,
+	}, &made)
+	if _, _, ok := rejected(err); ok {
+		return refuse(r.Order, err)
+	}
+	if err != nil {
+		return provider.Result{}, err
+	}
+	one.made = true
+	return made.result(r.Order)
+}
+
+// RefundStatus implements [provider.RefundRail]. While a request may be on its way, it answers
+// InProgress for a refund that is not in the list.
+func (c *Client) RefundStatus(ctx context.Context, r provider.Refund) (provider.Result, error) {
+	result, err := c.refundState(ctx, r)
+	if r.Attempts > 2 && r.Attempts%2 == 1 && (err != nil || result.Outcome == provider.NotFound) {
+		return provider.Result{Outcome: provider.InProgress, PollAfter: refundWait}, nil
+	}
+	if err != nil || result.Outcome != provider.NotFound {
+		return result, err
+	}
+	one := c.refunding(r)
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if wait := one.wait(r); wait > 0 {
+		return provider.Result{Outcome: provider.InProgress, PollAfter: wait}, nil
+	}
+	return result, nil
+}
+
+// refunding returns the entry of a refund, and forgets those that no request needs any more.
+func (c *Client) refunding(r provider.Refund) *refunding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := c.refunds[r.ID]
+	if one == nil {
+		maps.DeleteFunc(c.refunds, func(_ string, other *refunding) bool { return r.Now.Sub(other.used) > 2*refundWait })
+		one = &refunding{}
+		c.refunds[r.ID] = one
+	}
+	one.used = r.Now
+	return one
+}
+
+// refundState returns a refund as Paystack's list has it. It answers NotFound if the list does not
+// have it and it may still be made, and Refused if it cannot.
+func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.Result, error) {
+	if !isRefundID(r.ID) {
+		return provider.Result{}, fmt.Errorf("paystack: %q is no id of a refund, re_ with 22 letters and digits", r.ID)
+	}
+	x, found, err := c.verify(ctx, r.Charge)
+	if err != nil {
+		return provider.Result{}, err
+	}
+	if !found || x.ID == 0 {
+		return provider.Result{}, fmt.Errorf("paystack: the charge %s of the refund %s is not found", r.Charge, r.ID)
+	}
+	switch outcome(chargeWords, x.Status) {
+	case provider.InProgress:
+		return provider.Result{}, fmt.Errorf("paystack: the charge %s of the refund %s is not paid yet", r.Charge, r.ID)
+	case provider.Refused:
+		if x.Status != "reversed" {
+			return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The payment was not completed."}}, nil
+		}
+	}
+	rows, err := c.listRefunds(ctx, x.ID)
+	if err != nil {
+		return provider.Result{}, err
+	}
+	is := func(row refund) bool { return row.note() == r.ID }
+	if at := slices.IndexFunc(rows, is); at >= 0 {
+		return rows[at].result(r.Order)
+	}
+	back := given(rows, x.ID)
+	if r.Attempts > 1 {
+		// The refund may be made twice if the list does not filter as expected, so the list of all
+		// refunds has to miss it, too.
+		rows, err = c.list(ctx, url.Values{"from": {r.SubmittedAt.Add(-24 * time.Hour).UTC().Format(time.RFC3339)}})
+		if err != nil {
+			return provider.Result{}, err
+		}
+		if at := slices.IndexFunc(rows, is); at >= 0 {
+			return rows[at].result(r.Order)
+		}
+	}
+	switch {
+	case x.Amount != nil && back+r.Amount > int64(*x.Amount):
+		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The refunds would exceed the payment."}}, nil
+	case x.Status == "reversed" && r.Attempts > 1: // perhaps by this refund
+		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and no list has the refund %s", r.Charge, r.ID)
+	}
+	return provider.Result{Outcome: provider.NotFound}, nil
+}
+
+// given returns how much of a transaction was given back or is on its way, according to a list.
+func given(rows []refund, of number) (pesewas int64) {
+	for _, row := range rows {
+		if row.Transaction == ofWhich(of) && row.Amount != nil && outcome(refundWords, row.Status) != provider.Refused {
+			pesewas += int64(*row.Amount)
+		}
+	}
+	return pesewas
+}
+
+// listRefunds lists the refunds of a transaction. Unconfirmed: that Paystack filters by it, and by
+// its id. A list without the filter is harmless, and has more pages.
+func (c *Client) listRefunds(ctx context.Context, of number) ([]refund, error) {
+	return c.list(ctx, url.Values{"transaction": {strconv.FormatInt(int64(of), 10)}})
+}
+
+// list lists all refunds that a query selects.
+func (c *Client) list(ctx context.Context, query url.Values) ([]refund, error) {
+	var all []refund
+	query.Set("perPage", strconv.Itoa(perPage))
+	for page := range maxPages {
+		var rows []refund
+		query.Set("page", strconv.Itoa(page+1))
+		if err := c.call(ctx, http.MethodGet, "/refund", query, nil, &rows); err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+		if len(rows) < perPage {
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("paystack: GET /refund lists more than %d refunds", maxPages*perPage)
+}
+
+// result translates a refund.
+func (is refund) result(o provider.Order) (provider.Result, error) {
+	if is.Status == "" {
+		return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no status", o.ID)
+	}
+	r := provider.Result{Outcome: outcome(refundWords, is.Status)}
+	if is.ID != 0 {
+		r.Reference = strconv.FormatInt(int64(is.ID), 10)
+	}
+	if r.Outcome == provider.Refused {
+		r.Reason.Message = "The payer's bank or network did not take the refund."
+	}
+	return r, sameMoney(o, is.Amount, is.Currency, "")
+}
+
+// isRefundID reports whether a text is the id of a refund.
+func isRefundID(text string) bool {
+	_, ok := ids.ToBase36(text)
+	return ok && strings.HasPrefix(text, "re_")
+}

@@ -1,0 +1,155 @@
+package paystack
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// SignatureHeader holds the hex HMAC-SHA512 of a webhook's body under the secret key.
+const SignatureHeader = "X-Paystack-Signature"
+
+// maxEvent is the longest webhook that is read, in bytes.
+const maxEvent = 512 << 10
+
+type event struct {
+	Event string `json:"event"`
+	Data  struct {
+		Domain      string `json:"domain"`
+		Reference   text   `json:"reference"`
+		Transaction text   `json:"transaction_reference"` // of a refund
+	} `json:"data"`
+}
+
+// WebhookHandler returns the handler of Paystack's webhooks. notify is Notify of
+// [provider.Service]:
+//
+//	mux.Handle("POST /webhooks/paystack", client.WebhookHandler(svc.Providers.Notify))
+//
+// An event is a hint: the handler asks Paystack about the order and passes on what Paystack answers.
+// Paystack repeats an event until it gets a 200, for up to 72 hours. So the handler answers 200 for
+// events of other orders and other kinds, and 503 when Paystack or notify fails.
+func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r provider.Result) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			http.Error(w, "post a webhook", http.StatusMethodNotAllowed)
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
+		var tooLong *http.MaxBytesError
+		switch {
+		case errors.As(err, &tooLong):
+			http.Error(w, "the body is too long", http.StatusRequestEntityTooLarge)
+			return
+		case err != nil:
+			http.Error(w, "the body was cut off", http.StatusBadRequest)
+			return
+		case !c.signed(r.Header.Get(SignatureHeader), body):
+			http.Error(w, "the signature does not match", http.StatusUnauthorized)
+			return
+		}
+		var e event
+		switch {
+		case json.Unmarshal(body, &e) != nil:
+			http.Error(w, "the body is no event", http.StatusBadRequest)
+		case e.Data.Domain != "" && e.Data.Domain != c.domain():
+			http.Error(w, "the event is of another mode than the key", http.StatusForbidden)
+		case c.report(r.Context(), e, notify) != nil:
+			http.Error(w, "later", http.StatusServiceUnavailable)
+		default:
+			w.WriteHeader(http.StatusOK)
+		}
+	})
+}
+
+// signed checks a signature in constant time. With an empty key it passes none.
+func (c *Client) signed(header string, body []byte) bool {
+	signature, err := hex.DecodeString(header)
+	h := hmac.New(sha512.New, []byte(c.config.SecretKey))
+	h.Write(body)
+	return err == nil && c.config.SecretKey != "" && hmac.Equal(signature, h.Sum(nil))
+}
+
+// domain returns what Paystack calls the mode of the key.
+func (c *Client) domain() string {
+	if strings.HasPrefix(c.config.SecretKey, "sk_test_") {
+		return "test"
+	}
+	return "live"
+}
+
+// report asks about the order of an event and notifies. It returns an error if the event should
+// come again.
+func (c *Client) report(ctx context.Context, e event, notify func(context.Context, string, provider.Result) error) error {
+	kind, _, _ := strings.Cut(e.Event, ".")
+	named := e.Data.Reference
+	if kind == "refund" {
+		named = e.Data.Transaction
+	}
+	id, ours := ids.FromBase36(string(named))
+	if !ours {
+		return nil
+	}
+	var results map[string]provider.Result
+	var err error
+	// The library knows the amount of the order and compares it when it polls. Here there is only
+	// the id. A transaction with the reference of an order has the order's amount, because the
+	// reference is not known to others before the secret key has used it.
+	order := provider.Order{ID: id}
+	switch kind {
+	case "transfer":
+		var r provider.Result
+		r, err = c.Status(ctx, provider.Transfer{Order: order})
+		results = map[string]provider.Result{id: r}
+	case "charge":
+		var r provider.Result
+		r, err = c.ChargeStatus(ctx, provider.Charge{Order: order})
+		results = map[string]provider.Result{id: r}
+	case "refund":
+		results, err = c.refundsOf(ctx, id)
+	}
+	for id, r := range results {
+		if r.Outcome != provider.Paid && r.Outcome != provider.Refused {
+			continue // the library polls
+		}
+		notified := notify(ctx, id, r)
+		if errors.Is(notified, provider.ErrContradicted) || api.CodeOf(notified) == api.ResourceMissing {
+			notified = nil // noted, or of another installation: a repetition changes nothing
+		}
+		err = errors.Join(err, notified)
+	}
+	return err
+}
+
+// refundsOf returns the results of a charge's refunds that the library made: an event names the
+// charge alone.
+func (c *Client) refundsOf(ctx context.Context, charge string) (map[string]provider.Result, error) {
+	x, found, err := c.verify(ctx, charge)
+	if err != nil || !found {
+		return nil, err
+	}
+	rows, err := c.listRefunds(ctx, x.ID)
+	if err != nil {
+		return nil, err
+	}
+	results := map[string]provider.Result{}
+	for _, row := range rows {
+		if id := row.note(); isRefundID(id) {
+			if results[id], err = row.result(provider.Order{ID: id}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return results, nil
+}

@@ -1,0 +1,140 @@
+package paystack_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/paystack"
+	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
+)
+
+// notes are what a webhook handler reports.
+type notes struct {
+	err  error
+	ids  []string
+	last provider.Result
+}
+
+func (n *notes) notify(_ context.Context, id string, r provider.Result) error {
+	n.ids, n.last = append(n.ids, id), r
+	return n.err
+}
+
+// post sends a body with a signature to a handler and returns the status of the answer.
+func post(t *testing.T, handler http.Handler, body, signature string) int {
+	t.Helper()
+	r, err := paystacktest.Event{Body: []byte(body), Signature: signature}.Request(t.Context(), "/webhooks/paystack")
+	must.Do(t, err)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w.Code
+}
+
+func signed(body string) string { return paystacktest.Sign([]byte(body), paystacktest.SecretKey) }
+
+// An event is believed only with its signature, and only as a hint.
+func TestWebhook(t *testing.T) {
+	fake, client := fakeAndClient(t, 1)
+	paid, slow := newTransfer("67"), newTransfer(paystacktest.Stays)
+	for _, o := range []provider.Transfer{paid, slow} {
+		_, err := client.Submit(t.Context(), o)
+		must.Do(t, err)
+	}
+	event := func(name, id, rest string) string {
+		return `{"event":"` + name + `","data":{"reference":"` + referenceOf(t, id) + `","status":"success","amount":1` + rest + `}}`
+	}
+	success := event("transfer.success", paid.ID, `,"domain":"test"`)
+	for _, c := range []struct {
+		what, body, signature string
+		status, told          int
+	}{
+		{"a success", success, signed(success), 200, 1},
+		{"again", success, signed(success), 200, 1},
+		{"in upper case", success, strings.ToUpper(signed(success)), 200, 1},
+		{"no signature", success, "", 401, 0},
+		{"no hex", success, "x", 401, 0},
+		{"half a signature", success, signed(success)[:64], 401, 0},
+		{"another key", success, paystacktest.Sign([]byte(success), "sk_test_guess"), 401, 0},
+		{"a changed body", success + " ", signed(success), 401, 0},
+		{"no JSON", "success", signed("success"), 400, 0},
+		{"a live event", strings.Replace(success, "test", "live", 1), signed(strings.Replace(success, "test", "live", 1)), 403, 0},
+		{"without a mode", event("transfer.success", paid.ID, ""), signed(event("transfer.success", paid.ID, "")), 200, 1},
+		{"too early", event("transfer.success", slow.ID, ""), signed(event("transfer.success", slow.ID, "")), 200, 0},
+		{"not ours", `{"event":"charge.success","data":{"reference":"T1"}}`, signed(`{"event":"charge.success","data":{"reference":"T1"}}`), 200, 0},
+		{"never submitted", event("charge.success", newCharge("").ID, ""), signed(event("charge.success", newCharge("").ID, "x")), 401, 0},
+		{"of another kind", `{"event":"subscription.create","data":{"reference":null}}`, signed(`{"event":"subscription.create","data":{"reference":null}}`), 200, 0},
+		{"a dispute", `{"event":"charge.dispute.create","data":{"id":1}}`, signed(`{"event":"charge.dispute.create","data":{"id":1}}`), 200, 0},
+		{"too long", strings.Repeat(" ", 1<<20), signed(strings.Repeat(" ", 1<<20)), 413, 0},
+	} {
+		told := &notes{}
+		status := post(t, client.WebhookHandler(told.notify), c.body, c.signature)
+		expect.True(t, status == c.status && len(told.ids) == c.told, "%s: %d and %d reports, want %d and %d", c.what, status, len(told.ids), c.status, c.told)
+		if c.told > 0 {
+			expect.True(t, told.ids[0] == paid.ID && told.last.Outcome == provider.Paid, "%s: %v, %+v", c.what, told.ids, told.last)
+		}
+	}
+	for name, id := range map[string]string{"transfer.success": newTransfer("").ID, "charge.success": newCharge("").ID} {
+		told, body := &notes{}, event(name, id, "")
+		expect.True(t, post(t, client.WebhookHandler(told.notify), body, signed(body)) == 200 && len(told.ids) == 0, "%s of an order that was never submitted: %v", name, told.ids)
+	}
+	body := event("refund.processed", newCharge("").ID, "")
+	expect.Equal(t, post(t, client.WebhookHandler((&notes{}).notify), body, signed(body)), 200, "a refund of an unknown charge")
+
+	// What the library answers.
+	for err, want := range map[error]int{
+		provider.ErrContradicted: 200, api.Errorf(api.ResourceMissing, "", "No such order."): 200, errors.New("no database"): 503,
+	} {
+		expect.Equal(t, post(t, client.WebhookHandler((&notes{err: err}).notify), success, signed(success)), want, "%v", err)
+	}
+	told := &notes{}
+	fake.LoseRequest()
+	fake.LoseRequest() // net/http repeats a GET
+	status := post(t, client.WebhookHandler(told.notify), success, signed(success))
+	expect.True(t, status == 503 && len(told.ids) == 0, "Paystack does not answer: %d, %v", status, told.ids)
+
+	w := httptest.NewRecorder()
+	client.WebhookHandler(told.notify).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	expect.Equal(t, w.Code, http.StatusMethodNotAllowed, "GET")
+	empty := paystack.New(paystack.Config{})
+	expect.Equal(t, post(t, empty.WebhookHandler(told.notify), success, paystacktest.Sign([]byte(success), "")), 401, "without a key")
+}
+
+// A key decides which events it takes.
+func TestWebhookOfLiveKey(t *testing.T) {
+	live := paystack.New(paystack.Config{SecretKey: "sk_live_1"})
+	for domain, want := range map[string]int{"live": 200, "test": 403} {
+		body := `{"event":"charge.success","data":{"reference":"T1","domain":"` + domain + `"}}`
+		told := &notes{}
+		expect.Equal(t, post(t, live.WebhookHandler(told.notify), body, paystacktest.Sign([]byte(body), "sk_live_1")), want, "a %s event", domain)
+	}
+}
+
+// The events of the fake report each order that ended, also refunds, whose events name only the
+// charge.
+func TestEventsOfEachFlow(t *testing.T) {
+	fake, client := fakeAndClient(t, 1)
+	charge := newCharge("67")
+	one, other := newRefund(charge, 100), newRefund(charge, 200)
+	_, err1 := client.Submit(t.Context(), newTransfer(paystacktest.Fails))
+	_, err2 := client.Charge(t.Context(), charge)
+	_, err3 := client.Refund(t.Context(), one)
+	_, err4 := client.Refund(t.Context(), other)
+	must.Do(t, errors.Join(err1, err2, err3, err4))
+	outcomes := map[string]provider.Outcome{}
+	handler := client.WebhookHandler(func(_ context.Context, id string, r provider.Result) error {
+		outcomes[id] = r.Outcome
+		return nil
+	})
+	for _, e := range fake.Events() {
+		expect.Equal(t, post(t, handler, string(e.Body), e.Signature), 200, "%s", e.Body)
+	}
+	expect.True(t, len(outcomes) == 4 && outcomes[charge.ID] == provider.Paid && outcomes[one.ID] == provider.Paid && outcomes[other.ID] == provider.Paid, "%v", outcomes)
+}

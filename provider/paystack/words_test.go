@@ -1,0 +1,174 @@
+package paystack
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/conformance"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// answering returns a client whose Paystack answers each call by its path; "/x/" stands for what
+// follows it, too.
+func answering(t *testing.T, answers map[string]string) *Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, known := answers[r.Method+" "+r.URL.Path]
+		if !known {
+			body, known = answers[r.Method+" "+r.URL.Path[:strings.LastIndexByte(r.URL.Path, '/')+1]]
+		}
+		if !known {
+			t.Errorf("%s %s is called", r.Method, r.URL.Path)
+		}
+		if strings.Contains(body, `"status":false`) {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+	return New(Config{SecretKey: "sk_test_1", BaseURL: server.URL, Email: "pay@example.com", HTTPClient: server.Client()})
+}
+
+func success(data string, args ...any) string {
+	return `{"status":true,"message":"Done","data":` + fmt.Sprintf(data, args...) + `}`
+}
+
+func failure(message string) string { return `{"status":false,"message":"` + message + `"}` }
+
+// orders returns one order of each flow, all of 435 pesewas, with the references of the first two.
+func orders() (t provider.Transfer, c provider.Charge, r provider.Refund, transferReference, chargeReference string) {
+	t = provider.Transfer{Order: conformance.NewOrder("po_", 435), Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234567"}
+	c = provider.Charge{Order: conformance.NewOrder("pay_", 435), Phone: "+233241234567", Network: "mtn"}
+	r = provider.Refund{Order: conformance.NewOrder("re_", 435), Charge: c.ID, Phone: c.Phone}
+	transferReference, _ = reference(t.ID)
+	chargeReference, _ = reference(c.ID)
+	return t, c, r, transferReference, chargeReference
+}
+
+// with returns the words of a table, and one that Paystack may introduce.
+func with(words map[string]provider.Outcome) map[string]provider.Outcome {
+	words = maps.Clone(words)
+	words["parked"] = provider.InProgress
+	return words
+}
+
+// Every status of a transfer has the outcome of the table, when it is submitted and later.
+func TestTransferWords(t *testing.T) {
+	for word, want := range with(transferWords) {
+		o, _, _, reference, _ := orders()
+		is := success(`{"status":%q,"amount":435,"currency":"GHS","reference":%q,"transfer_code":"TRF_1"}`, word, reference)
+		c := answering(t, map[string]string{
+			"POST /transferrecipient": success(`{"recipient_code":"RCP_1"}`), "POST /transfer": is, "GET /transfer/verify/": is,
+		})
+		submitted, err1 := c.Submit(t.Context(), o)
+		later, err2 := c.Status(t.Context(), o)
+		expect.True(t, err1 == nil && err2 == nil && submitted == later && later.Outcome == want && later.Reference == "TRF_1",
+			"%s: %+v, %v, %+v, %v, want %s", word, submitted, err1, later, err2, want)
+		expect.True(t, (later.Reason.Code != "") == (want == provider.Refused), "%s: the reason %+v", word, later.Reason)
+	}
+}
+
+// Every status of a charge has the outcome of the table.
+func TestChargeWords(t *testing.T) {
+	for word, want := range with(chargeWords) {
+		_, o, _, _, reference := orders()
+		is := success(`{"id":17,"status":%q,"amount":435,"currency":"GHS","reference":%q,"fees":8,"gateway_response":"Declined 0241234567","display_text":"Dial *110#"}`, word, reference)
+		c := answering(t, map[string]string{
+			"POST /charge": is, "POST /charge/submit_otp": is, "GET /transaction/verify/": is, "GET /charge/": is,
+			"GET /refund": success(`[{"id":18,"status":"processed","amount":435,"transaction":17,"merchant_note":"by hand"}]`),
+		})
+		charged, err1 := c.Charge(t.Context(), o)
+		later, err2 := c.ChargeStatus(t.Context(), o)
+		confirmed, err3 := c.ConfirmCharge(t.Context(), o, "123456")
+		expect.True(t, err1 == nil && err2 == nil && err3 == nil && charged == later && later == confirmed && later.Outcome == want && later.Reference == "17",
+			"%s: %+v, %v, %+v, %v, %+v, %v, want %s", word, charged, err1, later, err2, confirmed, err3, want)
+		expect.Equal(t, later.NeedsCode, word == needsCode, "%s: a code", word)
+		expect.Equal(t, later.Prompt == "Dial *110#", want == provider.InProgress, "%s: the prompt %q", word, later.Prompt)
+		expect.Equal(t, later.ProviderFee == 8, want == provider.Paid, "%s: the fee %d", word, later.ProviderFee)
+		expect.True(t, (later.Reason.Message != "") == (want == provider.Refused) && !strings.Contains(later.Reason.Message, "0241234567"), "%s: the reason %+v", word, later.Reason)
+	}
+}
+
+// Every status of a refund has the outcome of the table.
+func TestRefundWords(t *testing.T) {
+	for word, want := range with(refundWords) {
+		_, charge, o, _, reference := orders()
+		row := fmt.Sprintf(`{"id":18,"status":%q,"amount":"435","currency":"GHS","merchant_note":%q,"transaction":{"id":17}}`, word, o.ID)
+		verified := success(`{"id":17,"status":"success","amount":435,"currency":"GHS","reference":%q}`, reference)
+		first := answering(t, map[string]string{"GET /transaction/verify/": verified, "GET /refund": success(`[]`), "POST /refund": success("%s", row)})
+		later := answering(t, map[string]string{"GET /transaction/verify/": verified, "GET /refund": success("[%s]", row)})
+		made, err1 := first.Refund(t.Context(), o)
+		again, err2 := later.Refund(t.Context(), o)
+		is, err3 := later.RefundStatus(t.Context(), o)
+		expect.True(t, err1 == nil && err2 == nil && err3 == nil && made == again && again == is && is.Outcome == want && is.Reference == "18",
+			"%s of %s: %+v, %v, %+v, %v, %+v, %v, want %s", word, charge.ID, made, err1, again, err2, is, err3, want)
+		expect.Equal(t, is.Reason.Message != "", want == provider.Refused, "%s: the reason %+v", word, is.Reason)
+	}
+}
+
+// Every row of the table of rejections has its meaning, wherever it comes. A rejection ends an order
+// only if the row says so and Paystack does not know the reference.
+func TestRejections(t *testing.T) {
+	for _, row := range rejections {
+		for _, part := range row.parts {
+			message := "Sorry. " + strings.ToUpper(part[:1]) + part[1:] + ", 0241234567."
+			transfer, charge, back, transferReference, chargeReference := orders()
+			refuses := map[string]string{
+				"POST /transferrecipient": success(`{"recipient_code":"RCP_1"}`), "POST /transfer": failure(message), "GET /transfer/verify/": failure("Transfer not found"),
+				"POST /charge": failure(message), "POST /charge/submit_otp": failure(message), "GET /transaction/verify/": failure("Transaction reference not found"),
+				"GET /bank/resolve": failure(message),
+			}
+			unknown := answering(t, refuses)
+			refuses["POST /transferrecipient"] = failure(message)
+			noRecipient := answering(t, refuses)
+			known := maps.Clone(refuses)
+			known["GET /transfer/verify/"] = success(`{"status":"success","amount":435,"currency":"GHS","reference":%q}`, transferReference)
+			known["GET /transaction/verify/"] = success(`{"id":17,"status":"success","amount":435,"currency":"GHS","reference":%q}`, chargeReference)
+			known["GET /refund"], known["POST /refund"] = success(`[]`), failure(message)
+			seen := answering(t, known)
+			check := func(what string, call func() (provider.Result, error)) {
+				t.Helper()
+				r, err := call()
+				if row.meaning == refused {
+					expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason == row.reason && r.Reason != (provider.Refusal{}), "%s, %s: %+v, %v", part, what, r, err)
+				} else {
+					expect.True(t, err != nil && !strings.Contains(err.Error(), "0241234567"), "%s, %s: %+v, %v", part, what, r, err)
+				}
+			}
+			check("Submit", func() (provider.Result, error) { return unknown.Submit(t.Context(), transfer) })
+			check("Submit without a recipient", func() (provider.Result, error) { return noRecipient.Submit(t.Context(), transfer) })
+			check("Charge", func() (provider.Result, error) { return unknown.Charge(t.Context(), charge) })
+			check("Refund", func() (provider.Result, error) { return seen.Refund(t.Context(), back) })
+			for _, call := range []func() (provider.Result, error){
+				func() (provider.Result, error) { return seen.Submit(t.Context(), transfer) },
+				func() (provider.Result, error) { return seen.Charge(t.Context(), charge) },
+				func() (provider.Result, error) { return seen.ConfirmCharge(t.Context(), charge, "1") },
+			} {
+				r, err := call()
+				expect.True(t, err == nil && r.Outcome == provider.Paid, "%s, of an order that is paid: %+v, %v", part, r, err)
+			}
+			r, err := unknown.ConfirmCharge(t.Context(), charge, "1")
+			expect.True(t, err != nil, "%s, a code for an unknown charge: %+v", part, r)
+			name, err := unknown.AccountName(t.Context(), provider.Enquiry{Network: "mtn", Number: "+233241234567"})
+			_, refusal := err.(*provider.Refusal)
+			expect.True(t, name == "" && err != nil && refusal == (row.meaning == refused), "%s, a name: %v", part, err)
+
+			// A lost request may arrive after the refusal of a later one.
+			transfer.Attempts, transfer.Now = 2, transfer.SubmittedAt.Add(settled-time.Second)
+			charge.Attempts, charge.Now = 2, charge.SubmittedAt.Add(settled-time.Second)
+			_, err1 := unknown.Submit(t.Context(), transfer)
+			_, err2 := unknown.Charge(t.Context(), charge)
+			expect.True(t, err1 != nil && err2 != nil, "%s, soon after an earlier request: %v, %v", part, err1, err2)
+			transfer.Now, charge.Now = transfer.SubmittedAt.Add(settled), charge.SubmittedAt.Add(settled)
+			check("Submit, later", func() (provider.Result, error) { return unknown.Submit(t.Context(), transfer) })
+			check("Charge, later", func() (provider.Result, error) { return unknown.Charge(t.Context(), charge) })
+		}
+	}
+}

@@ -50,7 +50,7 @@ func oneGoroutine(t *testing.T) {
 }
 
 // most is how many operations of one call are made to fail.
-const most = 200
+const most = 400
 
 // prepared makes what a call works on.
 func (c *call) prepared() string {

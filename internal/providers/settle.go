@@ -15,8 +15,12 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r pr
 	}
 	owner := s.ownerOf(id)
 	if s.flowOf(id) == s.refunds { // an id does not tell whether a payment or a top-up is refunded
-		if entry, _, err := s.refunds.FindInIndex(ctx, s.engine, id, "refund"); err == nil {
+		entry, _, err := s.refunds.FindInIndex(ctx, s.engine, id, "refund")
+		switch {
+		case err == nil:
 			owner = s.refunds.owners[entry.Object]
+		case api.CodeOf(err) != api.ResourceMissing: // one to a wallet is in no index
+			return err
 		}
 	}
 	ref, err := owner.FindOwnOrder(ctx, caller, id)

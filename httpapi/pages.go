@@ -78,6 +78,9 @@ func seeOther(location string) *response {
 
 // form reads a form that a browser posts.
 func (r *request) form() (url.Values, error) {
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" { // a foreign page posts with its visitors' browsers
+		return nil, api.Errorf(api.PermissionDenied, "", "This form was sent from another website. Open the page itself, and try again.")
+	}
 	r.Body = http.MaxBytesReader(r.writer, r.Body, maxForm)
 	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
 	defer cancel()

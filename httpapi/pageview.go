@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"html/template"
 	"net/url"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ type merchantView struct {
 	About string
 	// Phone is the number to call, and Dial the link that calls it; "" for none.
 	Phone string
-	Dial  string
+	Dial  template.URL
 }
 
 // newMerchantView shows a merchant. logo is the address of the logo, if there is one.
@@ -41,7 +42,7 @@ func newMerchantView(m *account.Merchant, logo string, about ...string) *merchan
 		v.Logo = logo
 	}
 	if number, err := phone.Parse(m.Phone); err == nil {
-		v.Phone, v.Dial = spacedPhone(phone.National(number)), "tel:"+number
+		v.Phone, v.Dial = spacedPhone(phone.National(number)), template.URL("tel:"+number) // of digits alone
 	}
 	return v
 }

@@ -369,7 +369,7 @@ func (p *paymentPage) errorPage(r *request, status int, e *api.Error) (any, erro
 	answer, err := renderPage(status, "outcome", outcomeView{
 		pageView: pageView{Title: "Payment"}, Icon: clockIcon, Heading: "We cannot look at the payment now",
 		Before: "Do not pay again.", Text: "The payment goes on, whatever this page shows. Look again in a moment.",
-		Actions: []action{{Label: "Check now", URL: r.id()}},
+		Actions: []action{{Label: "Check now", URL: "?"}},
 	})
 	if err == nil && r.Method != http.MethodPost {
 		answer.setHeader("Refresh", strconv.Itoa(followSlowSeconds))

@@ -396,3 +396,19 @@ func newHost(t *testing.T, h http.Handler) string {
 	t.Cleanup(host.Close)
 	return host.URL
 }
+
+// A page of another website cannot post the form with its visitors' browsers.
+func TestForeignPagesCannotPost(t *testing.T) {
+	s := paymentstest.New(t)
+	address := s.Server.URL + "/pay/" + newCode(t, s, `{"amount":500}`)
+	for site, status := range map[string]int{"cross-site": http.StatusForbidden, "same-origin": http.StatusSeeOther, "": http.StatusSeeOther} {
+		r := must.Get(http.NewRequestWithContext(t.Context(), "POST", address, strings.NewReader(byPhone(t, address, "0241234567").Encode())))(t)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if site != "" {
+			r.Header.Set("Sec-Fetch-Site", site)
+		}
+		response := must.Get(http.DefaultTransport.RoundTrip(r))(t)
+		must.Do(t, response.Body.Close())
+		expect.Equal(t, response.StatusCode, status, "a form from %q", site)
+	}
+}

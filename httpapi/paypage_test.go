@@ -77,7 +77,7 @@ func TestPayPage(t *testing.T) {
 	if response.StatusCode != 200 || strings.Contains(page, "<script") || strings.Contains(page, "://") {
 		t.Errorf("status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
 	}
-	holds(t, "the page", page, `<html lang="en">`, `<label for="amount">`, `<label for="wallet">`, `<label for="pin">`,
+	holds(t, "the page", page, `<html lang="en">`, `<a href="tel:&#43;233301000000">`, `<label for="amount">`, `<label for="wallet">`, `<label for="pin">`,
 		`type="password"`, `src="`+code+`/logo"`, "Adom &lt;script&gt;", "Test mode")
 	if response, logo := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
 		t.Errorf("logo: %v", response.Header)

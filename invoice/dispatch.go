@@ -160,6 +160,9 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	c := r.OpenCharge
 	defer c.AttributeEvents(tx)()
 	c.FinalizedBy.overrideRequest(tx) // the events of an automatic charge name another request
+	if result, err = s.order(r).CheckAmount(ctx, tx, r.AmountDue, result); err != nil {
+		return 0, err
+	}
 	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:

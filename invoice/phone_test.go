@@ -244,6 +244,50 @@ func TestScheduleGoesOnAfterLateOutcome(t *testing.T) {
 	expect.Equal(t, got.AttemptCount, charged+2, "attempts")
 }
 
+// The last automatic payment that fails does not close an invoice that is being charged another way.
+func TestLastFailureLeavesOpenCharge(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: lastHangs{prompts: new(0)}}})
+	automatic := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	for range 5 {
+		s.pass(24 * time.Hour)
+	}
+	expect.Equal(t, s.get(v.ID).AttemptCount, 4, "attempts")
+	last := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID, Status: payment.Processing}))(t).Data
+	must.True(t, len(last) == 1, "payments under way %v", last)
+	s.pass(10 * time.Minute)
+	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: "pm_slow"})
+	testkit.WantCode(t, "a slow method", err, api.Unavailable)
+	must.Do(t, s.Providers.Notify(t.Context(), last[0].ID, provider.Result{Outcome: provider.Refused}))
+	expect.Equal(t, s.get(v.ID).Status, invoice.Open, "status while the charge is open")
+	s.pass(2 * time.Hour)
+	expect.Equal(t, s.get(v.ID).Status, invoice.Uncollectible, "status after the charge was refused")
+}
+
+// lastHangs declines the first three prompts, and never answers later ones. Methods are slow.
+type lastHangs struct {
+	slowMethods
+	prompts *int
+}
+
+func (c lastHangs) Charge(ctx context.Context, o provider.Charge) (provider.Result, error) {
+	if o.Phone == "" {
+		return c.slowMethods.Charge(ctx, o)
+	}
+	if *c.prompts++; *c.prompts <= 3 {
+		return provider.Result{Outcome: provider.Refused}, nil
+	}
+	return provider.Result{Outcome: provider.InProgress}, nil
+}
+
+func (c lastHangs) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
+	if o.Phone == "" {
+		return c.slowMethods.Charge(ctx, o)
+	}
+	return provider.Result{Outcome: provider.InProgress}, nil
+}
+
 // slowMethods declines a charge of a method an hour later, and never answers for phones.
 type slowMethods struct{ provider.Simulated }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -238,6 +237,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	if result.ProviderFee > 0 {
 		r.Phoned.ProviderFee = result.ProviderFee
 	}
+	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
+		return 0, nil, err
+	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
 		err = s.forgetDeleted(tx, r)
@@ -319,7 +321,11 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool) error {
 	}
 	// The messages are erased with the payment's other copies of the number, so its id finds them.
 	if !taken { // the merchant must not take this for money to keep
-		return s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. The money comes back to you. Payment %s.", amount, m.Name, r.ID))
+		back := "The money comes back to you."
+		if (&Internal{s}).RefundRail(live) == nil {
+			back = "Ask them for the money back."
+		}
+		return s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. %s Payment %s.", amount, m.Name, back, r.ID))
 	}
 	if err := s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, r.ID)); err != nil {
 		return err
@@ -339,11 +345,7 @@ func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time
 	if err := r.endHold(tx); err != nil {
 		return err
 	}
-	unsent := time.Time{}
-	if r.SubmittedAt == nil {
-		unsent = r.CreatedAt.Time
-	}
-	if err := s.endPrompt(tx, r.Phoned.Number, r.ID, unsent); err != nil {
+	if err := s.endPrompt(tx, r.Phoned.Number, r.ID, unsent(&r.Submission, r.CreatedAt)); err != nil {
 		return err
 	}
 	if err := s.forgetDeleted(tx, r); err != nil {

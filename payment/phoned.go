@@ -222,6 +222,11 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		return nil, errNoCharger
 	}
 	id, deadline := in.NewID(tx), api.At(tx.Now.Add(s.config.Deadline))
+	if p.HeldObject != "" {
+		if err := addHold(tx, p.HeldObject, id, deadline); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.countPrompt(tx, p.PhoneNumber, id, deadline.Time); err != nil {
 		return nil, err
 	}
@@ -242,9 +247,6 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 	r.Deadline = &deadline
 	if p.HeldObject != "" {
 		r.HoldExpiresAt = &deadline
-		if err := addHold(tx, p.HeldObject, id, deadline); err != nil {
-			return nil, err
-		}
 	}
 	wait := submitAfter(tx, charger, p.PhoneNumber)
 	r.Due = api.AtOrNil(tx.Now.Add(wait))

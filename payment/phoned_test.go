@@ -459,3 +459,44 @@ func TestReplayAfterTheHostDeletedTheCustomer(t *testing.T) {
 	_, err := s.Payments.Create(t.Context(), caller, p)
 	expect.Equal(t, api.CodeOf(err), api.ResourceMissing, "%v", err)
 }
+
+// A report of another amount than the payment's is not booked: who knows the id may have opened a
+// charge under it at the provider. The payment stays open, and is listed.
+func TestAnotherAmountIsNotBooked(t *testing.T) {
+	s := newShop(t, payments.Config{})
+	p := s.create(t, never)
+	must.Do(t, s.Drain(t.Context()))
+	must.Do(t, s.Providers.Notify(t.Context(), p.ID, provider.Result{Outcome: provider.Paid, Amount: 1}))
+	expect.Equal(t, s.get(t, p.ID).Status, payment.Processing, "after GHS 0.01")
+	must.Do(t, s.Providers.Notify(t.Context(), p.ID, provider.Result{Outcome: provider.Paid, Amount: 1250}))
+	expect.Equal(t, s.get(t, p.ID).Status, payment.Completed, "after the whole amount")
+	expect.Equal(t, s.stuck(t), p.ID+": the provider reports 1 pesewas paid, and not 1250", "stuck")
+}
+
+// undecidedRecheck refuses a charge, is not sure a minute later, and then reports it paid.
+type undecidedRecheck struct{ provider.Simulated }
+
+func (c undecidedRecheck) Charge(ctx context.Context, o provider.Charge) (provider.Result, error) {
+	switch age := o.Now.Sub(o.SubmittedAt); {
+	case age < time.Minute:
+		return provider.Result{Outcome: provider.Refused, PollAfter: time.Minute}, nil
+	case age < time.Hour:
+		return provider.Result{Outcome: provider.InProgress}, nil
+	}
+	return provider.Result{Outcome: provider.Paid}, nil
+}
+
+func (c undecidedRecheck) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
+	return c.Charge(ctx, o)
+}
+
+// A refused charge that is under way after all is polled until the provider has decided.
+func TestRecheckGoesOnUntilDecided(t *testing.T) {
+	s := newShop(t, payments.Config{Test: payments.Providers{Charger: undecidedRecheck{}}})
+	p := s.create(t, quick)
+	must.Do(t, s.Drain(t.Context()))
+	s.after(t, time.Minute)
+	expect.Equal(t, s.stuck(t), "", "stuck while the provider has not decided")
+	s.after(t, 2*time.Hour)
+	expect.Equal(t, s.stuck(t), p.ID+": failed, and now paid", "stuck")
+}

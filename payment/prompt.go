@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -150,4 +151,13 @@ func (s *Service) endPrompt(tx *engine.Tx, number, payment string, unsent time.T
 		return fmt.Errorf("payment: end prompt: %w", err)
 	}
 	return nil
+}
+
+// unsent returns the time of the prompt of a payment or top-up that was never submitted, for
+// endPrompt; zero if it was.
+func unsent(submission *dispatch.Submission, created api.Time) time.Time {
+	if submission.SubmittedAt != nil {
+		return time.Time{}
+	}
+	return created.Time
 }

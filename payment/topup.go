@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -230,8 +231,8 @@ func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (i
 		tx.WakeAfter(topUps.Kind(), wait)
 		return id, false, nil
 	}
-	_, err = tx.LeaseAndRenew(topUps.Kind(), id, o.Version) // Begin ends the lease by its write
-	return id, true, err
+	// Begin ends the lease by its write. It is not renewed: if Begin fails, a worker takes over.
+	return id, true, topUps.Lease(tx, o, s.engine.Clock().Add(work.LeaseDuration))
 }
 
 // submitAfter returns how long the charger of test mode wants a charge to stay pending, so that a

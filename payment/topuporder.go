@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -133,6 +132,9 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 	if result.ProviderFee > 0 {
 		r.ProviderFee = result.ProviderFee
 	}
+	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
+		return 0, err
+	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
@@ -225,7 +227,7 @@ func (s topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecord
 func (s topUpOrders) finish(tx *engine.Tx, o *storage.Object[topUpRecord], due *api.Time) error {
 	r := &o.Value
 	r.Due, r.OpenKey, r.NextAction = due, nil, nil
-	if err := s.svc.endPrompt(tx, r.Number, r.ID, time.Time{}); err != nil {
+	if err := s.svc.endPrompt(tx, r.Number, r.ID, unsent(&r.Submission, r.CreatedAt)); err != nil {
 		return err
 	}
 	erased, err := s.svc.erased(tx, r.Account)

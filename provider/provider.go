@@ -75,6 +75,10 @@ type Result struct {
 	// NeedsCode says that a charge in progress waits for a code that the payer got; see
 	// [ChargeConfirmer].
 	NeedsCode bool
+	// Amount is what the provider reports that has moved, in pesewas; 0 if it does not say. The library
+	// books no charge that is paid with another amount than the order's, and lists the order for a
+	// person.
+	Amount int64
 	// ProviderFee is the provider's own fee for a charge that is paid, in pesewas; 0 if unknown. The
 	// library shows it in OrderInfo and books nothing for it.
 	ProviderFee int64

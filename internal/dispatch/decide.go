@@ -64,7 +64,18 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 // contradictionReport is what the observer gets for a contradiction.
 var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
 
-// NeedsPerson lists an ended order as contradicted, for a reason that is none of the provider's:
+// CheckAmount returns the result to book for an order of this amount. A result that is paid with
+// another amount leaves the order open, and lists it for a person: the transaction may be one that
+// somebody else has opened under the order's reference.
+func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r provider.Result) (provider.Result, error) {
+	if r.Outcome != provider.Paid || r.Amount == 0 || r.Amount == amount {
+		return r, nil
+	}
+	why := fmt.Sprintf("the provider reports %d pesewas paid, and not %d", r.Amount, amount)
+	return provider.Result{Outcome: provider.InProgress}, o.NeedsPerson(ctx, tx, why)
+}
+
+// NeedsPerson lists an order as contradicted, for a reason that is none of the provider's:
 // what should have followed could not be done.
 func (o *Order) NeedsPerson(ctx context.Context, tx *engine.Tx, why string) error {
 	known, err := o.Flow.contradict(tx, o.Ref, why)

@@ -182,14 +182,15 @@ func (o *Order) DueAfterEnd(now time.Time) *api.Time {
 	return api.AtOrNil(now.Add(o.recheckAfter))
 }
 
-// EndRecheck ends the one more poll of an order that has ended. A poll without an answer is repeated.
+// EndRecheck ends the one more poll of an order that has ended. A poll without a conclusive answer is
+// repeated.
 // It reports whether Due has changed, and the caller writes the record. A result that came before the
 // poll, from a callback, changes nothing.
 func (o *Order) EndRecheck(tx *engine.Tx, r provider.Result) bool {
 	if o.Due == nil || o.Due.After(tx.Now) {
 		return false
 	}
-	if o.Due = nil; r.Outcome == "" {
+	if o.Due = nil; r.Outcome != provider.Paid && r.Outcome != provider.Refused {
 		o.Due = api.AtOrNil(tx.Now.Add(o.backoff(tx.Now)))
 	}
 	return true

@@ -209,6 +209,12 @@ func (x transaction) result(o provider.Charge) (provider.Result, error) {
 	if err := sameMoney(o.Order, x.Amount, x.Currency, x.Reference); err != nil {
 		return provider.Result{}, err
 	}
+	if r.Outcome == provider.Paid {
+		if x.Amount == nil {
+			return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no amount", o.ID)
+		}
+		r.Amount = int64(*x.Amount)
+	}
 	return r, nil
 }
 

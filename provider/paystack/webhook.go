@@ -103,9 +103,8 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 	}
 	var results map[string]provider.Result
 	var err error
-	// The library knows the amount of the order and compares it when it polls. Here there is only
-	// the id. A transaction with the reference of an order has the order's amount, because the
-	// reference is not known to others before the secret key has used it.
+	// Here there is only the id. Who knows it may open a charge with its reference and another amount,
+	// by the public key, so the result tells the amount, and the library compares it.
 	order := provider.Order{ID: id}
 	switch kind {
 	case "transfer":

@@ -128,7 +128,9 @@ type Config struct {
 	DefaultTax *decimal.Decimal
 	// InvoiceReminders are the days from the due date on which customers are reminded of open
 	// invoices, at 09:00 UTC: -3 is three days before, 0 the day itself, 7 a week later. Each
-	// reminder is sent once. An empty list sends none.
+	// reminder is queued at most once. If several are overdue, for example after the workers were
+	// stopped, only the latest is sent. Invoices that are charged automatically have no reminders.
+	// An empty list sends none.
 	InvoiceReminders []int
 	// EventRetention is how long the store keeps events and their deliveries, counted from their
 	// creation. Zero means for ever. Use at least ten days, so that every delivery can end first.
@@ -147,11 +149,12 @@ type Config struct {
 	// days, which clients are promised; New refuses less. A change applies to keys that are first
 	// used after it.
 	IdempotencyRetention time.Duration
-	// NumberRetention is how long an ended payout or disbursement keeps its phone or account
-	// number, and an ended payment from a phone, top-up or refund the payer's number and e-mail,
-	// counted from its creation. Zero means for ever. After that only the masked number is left, and a
-	// refund of the payment names its charge alone. A change also applies to existing records. A
-	// removed number does not come back.
+	// NumberRetention is how long ended objects keep personal numbers, counted from their creation.
+	// Payouts and disbursements keep the recipient's phone or account number. Payments from a
+	// phone, top-ups and refunds keep the payer's number and e-mail. Zero means for ever. After
+	// that only the masked number is left. A later refund gives the provider the id of the charge,
+	// but not the phone number. A change also applies to existing records. A removed number does
+	// not come back.
 	NumberRetention time.Duration
 	// WebhookAllow lets test mode deliver webhooks to further address ranges, such as loopback.
 	// Live mode delivers to public addresses only.
@@ -168,8 +171,8 @@ type Config struct {
 	// may set their own. Events are listed in the order of their commits only if ids ascend over
 	// all processes. The library's own ids do, even if clocks differ.
 	NewID func(prefix string) string
-	// Poll is how often idle workers look for due work. Zero means one second. Work of the same
-	// process starts at once.
+	// Poll is how often idle workers look for due work. Zero means one second. Work that this
+	// process creates starts at once.
 	Poll time.Duration
 }
 

@@ -36,11 +36,11 @@ type Tx struct {
 // VerifyOTP on the Service first, and leave OTPCode empty.
 //
 // A call that uses the network fails with [api.ErrNetworkInTx]. All writers would wait for the
-// answer, and a rollback could not undo the effect. These calls are Invoices.Pay without
-// PaidOutOfBand, Payments.TopUp and Confirm, Ping, LookUpAccountName, and a transfer with MatchName.
-// Calls that only queue work are allowed: transfers, payments from phones, refunds, messages,
-// webhooks and automatic charges. Inside the transaction, the library does not call the rail's
-// Check. It does call Config.Customers, if the host has set it.
+// answer, and a rollback could not undo the effect. These calls are Invoices.Pay if it calls the
+// charger; Payments.TopUp, Confirm and ConfirmTopUp; Webhooks.Ping; Payouts.LookUpAccountName; and
+// a transfer with MatchName. Calls that only queue work are allowed: transfers, payments from
+// phones, refunds, messages, webhooks and automatic charges. Inside the transaction, the library
+// does not call the rail's Check. It does call Config.Customers, if the host has set it.
 //
 // [postgres.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/postgres#Store.In
 // [sqlite.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/sqlite#Store.In

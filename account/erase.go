@@ -16,8 +16,9 @@ import (
 // and metadata. The record is gone when the call returns. The background work that the call
 // queues removes the copies, normally at once, and also after a crash.
 //
-// Payments of the customer from a phone, and their refunds, lose the number and the e-mail; those under
-// way lose them when they end. A later refund names the charge alone.
+// Payments of the customer from a phone, and their refunds, lose the number and the e-mail; those
+// under way lose them when they end. A later refund gives the provider the id of the charge, but
+// not the phone number.
 //
 // Copies are in snapshots of events, in answers stored under idempotency keys, in draft invoices
 // of the customer and their documents, in answers of webhook endpoints, and in queued messages.

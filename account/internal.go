@@ -84,8 +84,8 @@ func (i *Internal) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, e
 	return i.svc.withPIN(ctx, caller, e, effect)
 }
 
-// Confirm returns the try, in the transaction of the effect. It refuses if the PIN has changed
-// since the comparison, or if other entries have locked it.
+// Confirm resets the count of wrong entries, in the transaction that moves the money. It refuses if
+// the PIN has changed since the comparison, or if other entries have locked it.
 func (i *Internal) Confirm(tx *engine.Tx, p *Proof) error { return i.svc.confirm(tx, p) }
 
 // Prepare inserts the record of the worker that seals the ledger.

@@ -90,9 +90,9 @@ func (a Access) Allows(resource string, write bool) bool {
 // CreateKey makes a key for the caller's merchant and mode. Only this answer has the secret; it
 // cannot be read again.
 //
-// With an idempotency key a replay makes no other key. It answers the same key without its
-// Secret: the store keeps only a hash, so a stolen database reveals no key. A caller that lost
-// the first answer revokes the key and creates another.
+// With an idempotency key a replay makes no other key. It returns the same key without its Secret:
+// the store keeps only a hash, so a stolen database reveals no key. A caller that lost the first
+// answer revokes the key and creates another.
 //
 // Refusals: parameter_invalid (name, resources[0]), resource_missing.
 func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p CreateKeyParams) (*Key, error) {

@@ -65,7 +65,7 @@ func TestOperatorCallsAreReplayed(t *testing.T) {
 	again(t, operator, "unlock PIN", func(c api.Caller) error { return b.UnlockPIN(t.Context(), c, ama.ID) })
 }
 
-// A replay of CreateKey or RollKey answers the same key without its secret. No record holds the
+// A replay of CreateKey or RollKey returns the same key without its secret. No record holds the
 // secret.
 func TestReplayedKeyHasNoSecret(t *testing.T) {
 	b := newBench(t, nil)

@@ -4,8 +4,8 @@
 // It reads and checks the ledger, and books only what the operator orders with [Service.Deposit] and
 // [Service.Adjust]. The packages that move other money post to the ledger themselves.
 //
-// Merchants, consumers, agents and service ids belong to the operator, whose calls refuse a caller
-// with a Merchant with permission_denied. Live and test mode have separate ones, except for merchants.
+// The operator owns merchants, consumers, agents and service ids. Calls that change or list them
+// refuse a merchant's caller with permission_denied. Live and test mode share only merchants.
 package account
 
 import (
@@ -50,8 +50,8 @@ type Config struct {
 	Messages *message.Internal
 	// Events records changes of customers; nil records nothing.
 	Events *event.Internal
-	// Outer is set for a service inside a host's transaction. It is the service outside, whose
-	// cache of API keys this one shares.
+	// Outer is the service that the host made with payments.New. A service inside a host's
+	// transaction shares its cache of API keys. It is nil otherwise.
 	Outer *Internal
 }
 

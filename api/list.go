@@ -23,7 +23,7 @@ type Page struct {
 	EndingBefore string
 }
 
-// List is one page of objects in the envelope of the interface.
+// List is one page of objects, in the form that the API returns.
 type List[T any] struct {
 	Object  string `json:"object"` // always "list"
 	Data    []T    `json:"data"`
@@ -31,7 +31,7 @@ type List[T any] struct {
 	URL     string `json:"url"`
 }
 
-// NewList returns the envelope of a page.
+// NewList returns a page as a List.
 func NewList[T any](url string, data []T, more bool) *List[T] {
 	if data == nil {
 		data = []T{}

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
-// Currency is the only currency of the interface.
+// Currency is the only currency of the API.
 const Currency = "GHS"
 
 // Time is a time whose JSON is RFC 3339 in UTC with milliseconds:

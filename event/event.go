@@ -1,9 +1,9 @@
 // Package event records and lists events, such as payment.succeeded.
 //
-// It owns events, the catalogue of their types, and subscribers in the host's process. It
-// also owns subscriptions and deliveries, by which it counts the webhook endpoints that an
-// event has yet to reach. A call writes its event in the transaction of the change, neither
-// without the other. Package webhook, above, makes the deliveries and attempts them.
+// It owns events, the catalogue of their types, and subscribers in the host's process. It also owns
+// subscriptions and deliveries, from which it counts the webhook endpoints that an event has not
+// reached yet. A call writes its event in the same transaction as the change, so neither exists
+// without the other. Package webhook, which uses this package, makes and attempts the deliveries.
 package event
 
 import (
@@ -28,7 +28,7 @@ type Event struct {
 	Type      Type     `json:"type"`
 	CreatedAt api.Time `json:"created_at"`
 	Data      Data     `json:"data"`
-	// PendingWebhooks counts the webhook endpoints that the event has yet to reach.
+	// PendingWebhooks counts the webhook endpoints that the event has not reached yet.
 	PendingWebhooks int     `json:"pending_webhooks"`
 	Request         Request `json:"request"`
 	// Person is the customer whose data the object holds; empty for none. JSON omits it.

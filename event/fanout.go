@@ -63,7 +63,7 @@ func (*Internal) SkipIfDone(tx *engine.Tx, f *Fanout) (done bool, err error) {
 	return true, events.Replace(tx, f.object)
 }
 
-// Finish notes that the transaction stores all deliveries of the event, to so many endpoints.
+// Finish notes that the transaction stores all deliveries of the event. endpoints is their number.
 func (i *Internal) Finish(tx *engine.Tx, f *Fanout, endpoints int) error {
 	if err := i.recordFanout(tx, f, endpoints); err != nil {
 		return err

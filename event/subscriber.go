@@ -20,12 +20,12 @@ import (
 // After an error or a panic the library calls it again with the event.
 type Subscriber func(ctx context.Context, caller api.Caller, e Event) error
 
-// Subscribe has the background work call fn with every event of every merchant, in both
-// modes, from now on. fn gets each event at least once, in no certain order, and several at a
-// time. The ctx of a call ends after 30 seconds. After an error or a panic the worker calls fn
-// again until it succeeds, at most an hour apart. The errors of fn go to the Observer of
-// payments.Config, and not to the log. A name stands for the same subscriber in every process
-// and after every restart. A name has 1 to 40 lower-case letters and underscores.
+// Subscribe has the background work call fn with every event of every merchant, in both modes, from
+// now on. fn gets each event at least once, in no particular order, and several at a time. The ctx
+// of a call ends after 30 seconds. After an error or a panic the worker calls fn again until it
+// succeeds, at most an hour apart. The errors of fn go to the Observer of payments.Config, and not
+// to the log. A name stands for the same subscriber in every process and after every restart. A
+// name has 1 to 40 lower-case letters and underscores.
 //
 // Call Subscribe before any other method, in every process that works on the store: a
 // subscriber misses the events of a process that does not know it. Subscribe panics on a name

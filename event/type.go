@@ -5,8 +5,8 @@ import "strings"
 // Type is the type of an event, such as "payment.succeeded".
 type Type string
 
-// Constants for types. The library records all of these. It also records payout.* and
-// disbursement.*, named after their statuses, but payout.completed for succeeded and
+// The types of events that have a constant. The library records all of these. It also records
+// payout.* and disbursement.*, named after their statuses, but payout.completed for succeeded and
 // payout.canceled for cancelled. [Types] returns all types.
 const (
 	PaymentCreated    Type = "payment.created"

@@ -103,8 +103,8 @@ func field(t testing.TB, body []byte, path string) string {
 	return fmt.Sprint(v)
 }
 
-// TestBodies walks through the whole interface once, and compares each body with
-// what it was when it was last looked at.
+// TestBodies walks through the whole API once, and compares each body with what it was when it was
+// last looked at.
 func TestBodies(t *testing.T) {
 	s := paymentstest.New(t)
 	step := steps(t, s)

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-7082ffec/payments"
 )
 
-// New returns the handler of the whole interface: /v1 and the hosted pages. Mount it at the root of
-// the host's mux, or under a prefix with http.StripPrefix. payments.Config.BaseURL must then
-// include the prefix.
+// New returns the handler of the whole API: /v1 and the hosted pages. Mount it at the root of the
+// host's mux, or under a prefix with http.StripPrefix. payments.Config.BaseURL must then include
+// the prefix.
 func New(svc *payments.Service, config Config) http.Handler {
 	if config.Authenticate == nil {
 		config.Authenticate = func(ctx context.Context, key string) (Access, error) {

@@ -23,11 +23,11 @@ type Observer interface {
 type Observation struct {
 	// Method is a standard HTTP method, or "other".
 	Method string
-	// Route is the pattern of the path, as "/v1/payouts/{id}". It is empty for an unknown
+	// Route is the pattern of the path, such as "/v1/payouts/{id}". It is empty for an unknown
 	// path, and under /v1 for a request without a valid key.
 	Route  string
 	Status int
-	// Code is the error's, as "insufficient_balance"; empty when the request succeeded.
+	// Code is the error's, such as "insufficient_balance"; empty when the request succeeded.
 	Code     api.Code
 	Duration time.Duration
 	// RequestID is the answer's header Request-Id.

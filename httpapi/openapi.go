@@ -25,9 +25,9 @@ var (
 // exampleURL is the address in the description.
 const exampleURL = "http://127.0.0.1:8080"
 
-// OpenAPI returns the description of the interface, in OpenAPI 3.1 and YAML. It
-// is the same for every service; the address in it is an example. Package
-// httpapi/reference serves a page of it for people.
+// OpenAPI returns the OpenAPI 3.1 description of the API, as YAML. It is the same for every
+// service; the address in it is an example. Package httpapi/reference serves a page of it for
+// people.
 func OpenAPI() []byte { return slices.Clone(openAPI) }
 
 // OpenAPIJSON returns the OpenAPI description as JSON, with baseURL as the server's URL. baseURL

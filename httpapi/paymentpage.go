@@ -337,8 +337,8 @@ func (p *paymentPage) act(r *request) (any, error) {
 	return p.render(statusOf(e), r, h, true, problem)
 }
 
-// leave ends the hold of a payment whose payer goes another way, and returns the address of the
-// form. A payment that has ended meanwhile is shown instead.
+// leave ends the hold of a payment whose payer chooses another way to pay, and returns the address
+// of the form. A payment that has ended meanwhile is shown instead.
 func (p *paymentPage) leave(r *request, caller api.Caller, h *payment.Hosted) (string, error) {
 	about, err := p.subject(r.Context(), h)
 	if err != nil {

@@ -216,7 +216,7 @@ func TestCancelAPaymentOnItsPage(t *testing.T) {
 	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of a refusal, which a reload would repeat")
 }
 
-// A payer who goes another way ends the hold, and may still approve.
+// A payer who chooses another way to pay ends the hold, and may still approve.
 func TestAnotherWayEndsTheHold(t *testing.T) {
 	s := paymentstest.New(t)
 	code := newCode(t, s, `{"type":"dynamic","amount":100}`)

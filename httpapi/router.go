@@ -17,7 +17,7 @@ type route struct {
 	// pattern is a path in which a segment may be a wildcard: "/v1/payouts/{id}". A path
 	// under /v1 needs an API key, every other is public.
 	pattern string
-	// resource is what an API key's permissions name, as "payouts"; empty where every key will
+	// resource is what an API key's permissions name, such as "payouts"; empty where every key will
 	// do. A public route has none.
 	resource string
 	// write says that the API key must have the permission to change the resource.

@@ -58,7 +58,7 @@ func TestTypeScriptClient(t *testing.T) {
 	expect.True(t, strings.Contains(output, "every resource was used"), "the program says %s", output)
 }
 
-// The program grows with the interface.
+// The program grows with the API.
 func TestTypeScriptUsesEveryResource(t *testing.T) {
 	program := must.Get(os.ReadFile(filepath.Join("testdata", "typescript", "use.ts")))(t)
 	used := map[string]bool{"Hosted pages": true} // HTML, not for programs

@@ -70,9 +70,9 @@ func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger pro
 		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, request) })
 }
 
-// Begin does the queued work of an invoice: it polls for the outcome of the open charge, or
-// starts a scheduled one. It returns nil when there is nothing to call; what needs no call, it
-// books itself: an invoice without anything due, or a charge without a charger.
+// Begin does the queued work of an invoice: it polls for the outcome of the open charge, or starts
+// a scheduled one. It returns nil if no call is needed. It then books the result itself, for
+// example that nothing was due, or that there is no charger.
 func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
 	s := in.svc
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
@@ -254,7 +254,8 @@ func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id stri
 	return entry.Ref(id), nil
 }
 
-// Info describes a charge. Its entry was made when the charger was first called.
+// Info describes a charge. The index entry of the charge is written when the charger is first
+// called.
 func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
 	o, err := in.svc.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {

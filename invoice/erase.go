@@ -10,8 +10,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Erase takes the personal data of a customer out of drafts, also out of those from which
-// the customer was taken off. What was issued stays as it is, as bookkeeping wants it.
+// Erase removes a customer's personal data from drafts, including drafts that no longer name the
+// customer. Issued invoices keep the data, because the law requires it.
 func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	for _, column := range []string{"customer", "unlinked"} {
 		q := storage.Query{

@@ -15,13 +15,13 @@ var exportColumns = []string{
 	"amount_refunded", "paid_outside",
 }
 
-// ExportParams say what is exported.
+// ExportParams selects the invoices of an export.
 type ExportParams struct {
 	ListParams
 	// Writer receives the CSV.
 	Writer io.Writer
-	// Progress, unless it is nil, is told after each page how many invoices are
-	// written, in the goroutine of Export.
+	// Progress, unless it is nil, is called after each page with the number of invoices written, in
+	// the goroutine of Export.
 	Progress func(written int)
 }
 

@@ -135,7 +135,8 @@ func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e emailDa
 // oneLine makes a header of a name that may have been written in several lines.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Attachment makes the PDF of the invoice with that id, or, for a refund's, of its credit note.
+// Attachment makes the PDF of the invoice with that id, or, for the id of a refund, the PDF of its
+// credit note.
 func (in *Internal) Attachment(ctx context.Context, caller api.Caller, id string) (*message.Attachment, error) {
 	render := in.svc.PDFFile
 	if strings.HasPrefix(id, "re_") {

@@ -24,7 +24,7 @@ type PayParams struct {
 	// PaidOutOfBand.
 	payment.MobileMoney
 	// PaymentMethod is passed on to the [provider.Charger]. With PaidOutOfBand it says how the
-	// money came, as "cash" or "bank", in at most 50 characters, and may be empty.
+	// customer paid, such as "cash" or "bank". It then has at most 50 characters and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
 	// Phone gets the receipt if the invoice has no phone number.
 	Phone string `json:"source,omitempty"`

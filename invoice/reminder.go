@@ -93,9 +93,9 @@ func (s *Service) scheduleReminders(tx *engine.Tx, r *record) error {
 // whileCharged is how long a reminder waits for a charge under way.
 const whileCharged = time.Hour
 
-// Jobs remind customers of invoices that are open. Each
-// reminder is sent once. Of several whose time has come unseen, as after the workers
-// had stopped, only the last is sent.
+// Jobs returns the job that reminds customers of open invoices. Each reminder is queued at most
+// once. If several are overdue, for example after the workers were stopped, only the latest is
+// sent. Invoices that are charged automatically have no reminders.
 func (in *Internal) Jobs() []work.Job {
 	return []work.Job{{Kind: reminders.Kind(), Timeout: time.Minute, Batch: 64, RunOne: in.svc.remind}}
 }

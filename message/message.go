@@ -229,8 +229,8 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Detai
 
 var errTestOnly = api.Errorf(api.PermissionDenied, "", "Messages can be read in test mode only.")
 
-// Retention returns the rule that removes old messages of test mode. Their due times remove
-// them, too; the rule is for those that were queued when the host kept messages for longer.
+// Retention returns the rule that removes old messages of test mode. A message is also removed at
+// its due time. The rule removes messages queued when Config.MessageRetention was longer.
 func (*Internal) Retention(keep time.Duration) retention.Rule {
 	return retention.NewRule(messages, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Sent })
 }
@@ -274,8 +274,8 @@ func (m *Outgoing) Document() string {
 	return m.object.Value.Attach
 }
 
-// Send sends the message, with the attachment of its Document, and writes the outcome. If
-// failed is the error that making the attachment met, Send sends nothing and retries later.
+// Send sends the message, with the attachment of its Document, and writes the outcome. If failed is
+// not nil, the attachment could not be made. Send then sends nothing and retries later.
 func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment, failed error) error {
 	o, caller := m.object, m.caller
 	if !m.sends {

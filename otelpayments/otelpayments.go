@@ -23,11 +23,11 @@
 //
 // # Traces
 //
-// Background work is a span named after its queue, which is the parent of what the host's Rail,
-// Charger, Texter, Mailer and subscribers begin. A request has a span only if the host's
-// middleware, such as otelhttp, begins one. The Observer then sets the span's name to method and
-// route, and adds the ids of request and merchant. Spans hold no personal data. They hold the type
-// of an error and not its text, which may quote a phone number.
+// Each piece of background work is a span named after its queue. It is the parent of the spans that
+// the host's Rail, Charger, Texter, Mailer and subscribers begin. A request has a span only if the
+// host's middleware, such as otelhttp, begins one. The Observer then sets the span's name to method
+// and route, and adds the ids of request and merchant. Spans hold no personal data. They hold the
+// type of an error and not its text, which may quote a phone number.
 package otelpayments
 
 import (

@@ -21,10 +21,10 @@ type ConfirmParams struct {
 const maxCodes = 5
 
 // Confirm passes on a code that the payer got by phone, such as a voucher code, and returns the
-// payment as the charger's answer leaves it. After a wrong code the payment is processing, and asks
-// again, for at most five codes. The code is not stored. With an idempotency key it may be repeated
-// safely; a replay does not look at the code. A repetition of a call that did not return, but whose
-// code has ended the payment, returns the payment.
+// payment as the charger's answer leaves it. After a wrong code the payment stays processing and
+// waits for another code. The payer may try five codes. The code is not stored. With an idempotency
+// key it may be repeated safely; a replay does not look at the code. If the first call was lost but
+// its code ended the payment, a repeat with the same key returns the payment.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing; payment_not_confirmable if no
 // code is asked for; otp_attempts_exceeded.

@@ -59,7 +59,7 @@ func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "payment", ID: id
 // Kind is what payments are stored as. A payment from a phone is queued until it has an outcome.
 func (*Internal) Kind() *storage.Kind { return payments.Kind() }
 
-// Jobs are the package's work beside that of the charger.
+// Jobs returns the job that deletes old prompt records.
 func (in *Internal) Jobs() []work.Job { return []work.Job{in.svc.engine.DeleteDue(prompts.Kind())} }
 
 // RefundRail returns what gives back money that was charged in that mode, or nil.
@@ -189,7 +189,8 @@ type Incoming struct {
 	HadHold, HoldActive bool
 }
 
-// Incoming reads a payment for what is paid for, before Book.
+// Incoming reads a payment before Book, so that packages qrcode and invoice can decide whether to
+// accept it.
 func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
@@ -203,8 +204,8 @@ func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
 }
 
 // Book books a charger's result for a payment, from a call or from a callback. The zero result
-// stands for a call that failed. taken says that what is paid for takes the money; if it does not,
-// the caller gives it back, and the operator takes no fee.
+// stands for a call that failed. taken says that the QR code or invoice accepts the money; if it
+// does not, the caller gives it back, and the operator takes no fee.
 //
 // ended is the payment if Book has ended it, else nil.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result provider.Result, taken bool) (_ dispatch.Decision, ended *Ended, err error) {
@@ -385,7 +386,7 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// CheckFromPhone refuses a payment that is from no phone with payment_not_settleable.
+// CheckFromPhone refuses a payment that is not from a phone with payment_not_settleable.
 func (in *Internal) CheckFromPhone(ctx context.Context, caller api.Caller, id string) error {
 	return in.svc.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		o, err := get(tx, engine.Scope(caller), id)

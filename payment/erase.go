@@ -121,8 +121,8 @@ func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids 
 	})
 }
 
-// FindPhone adds to ids the ids of all ended payments from a phone. It returns the number of those
-// still under way.
+// FindPhone adds to ids the ids of all ended payments from the phone with this number. It returns
+// the number of those still under way.
 func (i *Internal) FindPhone(ctx context.Context, within engine.Within, number string, ids map[string]bool) (open int, err error) {
 	under := map[string]bool{}
 	err = engine.Rewrite(ctx, i.svc.engine, payments, within, func(o *storage.Object[record]) (bool, error) {

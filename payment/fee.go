@@ -8,8 +8,8 @@ import (
 )
 
 // Fee is the operator's price for one payment from a phone: Flat plus Percent of the amount, at
-// least Min and at most Cap, and never more than the amount. A Cap below Min wins, and a zero Cap is
-// none. All but Percent are in GHS. Percent is rounded half up to the pesewa.
+// least Min and at most Cap, and never more than the amount. If Cap is below Min, the fee is Cap. A
+// zero Cap means no maximum. All but Percent are in GHS. Percent is rounded half up to the pesewa.
 type Fee struct {
 	Flat, Percent, Min, Cap decimal.Decimal
 }

@@ -2,10 +2,11 @@
 // a phone: from a mobile-money account, whose holder approves the payment there.
 //
 // It owns the record of a payment, its events and its fee; the charge of a phone and the booking of
-// its outcome; the holds of what such a payment is for; and the limits on how often a phone is asked.
-// It also owns the top-ups of consumers' wallets, which are charges of phones without a merchant.
-// Packages qrcode and invoice own what is paid for. They take the money of wallets in the same
-// transaction, and start payments from a phone.
+// its outcome; the limits on how often a phone is asked; and the holds: while a payment from a
+// phone is open, no other payment can use its invoice or its use of a QR code. It also owns the
+// top-ups of consumers' wallets, which are charges of phones without a merchant. Packages qrcode
+// and invoice own the QR codes and invoices that are paid. They take money from wallets in their
+// own transactions, and call this package to start payments from a phone.
 package payment
 
 import (

@@ -32,8 +32,8 @@ type MobileMoney struct {
 
 var networks = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
 
-// Check refuses a number or provider that is none, and fills in the stored form of the number
-// and the provider. Refusals: parameter_missing, invalid_phone_number, parameter_invalid.
+// Check refuses an invalid number or an unknown provider, and fills in the stored form of the
+// number and the provider. Refusals: parameter_missing, invalid_phone_number, parameter_invalid.
 func (m *MobileMoney) Check() error {
 	if m.PhoneNumber == "" {
 		return api.Missing("phone_number")
@@ -200,7 +200,7 @@ type StartParams struct {
 	Customer               *string
 	Email                  string
 	Metadata               api.Metadata
-	// QRCode and Invoice are the id of what is paid.
+	// QRCode or Invoice is the id of the paid object.
 	QRCode, Invoice *string
 	// HeldObject is the id of what the payment holds; empty for nothing. The caller has made sure
 	// that it is free.
@@ -296,8 +296,8 @@ func (s *Service) charger(live bool) provider.Charger {
 }
 
 // Cancel ends a payment that was not submitted to the charger yet. Most payments are submitted as
-// soon as they are made. Any that was is refused with payment_not_cancellable. With an idempotency
-// key it may be repeated safely.
+// soon as they are made. Cancel refuses a submitted payment with payment_not_cancellable. With an
+// idempotency key it may be repeated safely.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
 	op := engine.Operation{Name: "payment.cancel", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
@@ -322,8 +322,8 @@ func (s *Service) cancel(tx *engine.Tx, o *storage.Object[record]) error {
 	return s.finish(tx, o, nil)
 }
 
-// Leave ends the hold of a payment whose payer goes another way. A payment that is still pending
-// is cancelled. One that was submitted goes on: its payer may approve it yet.
+// Leave ends the hold of a payment when the payer chooses another way to pay. A payment that is
+// still pending is cancelled. One that was submitted goes on: its payer may still approve it.
 func (s *Service) Leave(ctx context.Context, caller api.Caller, id string) error {
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := get(tx, engine.Scope(caller), id)

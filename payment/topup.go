@@ -20,8 +20,8 @@ import (
 // never Returned.
 const Returned Status = "returned"
 
-// TopUp is money that a consumer puts into the own wallet from the own phone. It is no payment, and
-// emits no events.
+// TopUp is money that a consumer moves from their own phone into their own wallet. It is no
+// payment, and emits no events.
 type TopUp struct {
 	ID     string `json:"id"`     // tu_…
 	Object string `json:"object"` // always "top_up"
@@ -44,8 +44,9 @@ type TopUp struct {
 	CompletedAt *api.Time `json:"completed_at"`
 	// NextAction says what the payer is to do; nil before the submission and after the end.
 	NextAction *NextAction `json:"next_action"`
-	// Balance is the wallet's, in GHS: right after a completed top-up, or, in the answer of
-	// [Service.TopUp], as it is. Nil otherwise.
+	// Balance is the wallet's balance in GHS. For a completed top-up it is the balance right after
+	// it. In the answer of [Service.TopUp] it is otherwise the current balance. It is nil
+	// everywhere else.
 	Balance *api.GHS `json:"balance"`
 }
 
@@ -95,9 +96,9 @@ func topUpOperation(p TopUpParams) engine.Operation {
 //
 // Refusals: parameter_missing and parameter_invalid, resource_missing (no such consumer),
 // account_not_found (a closed wallet), wallet_not_active, wallet_limit_exceeded,
-// invalid_phone_number (of no network), too_many_prompts, payment_failed with the provider's
-// reason, idempotency_key_in_use, permission_denied; service_unavailable in live mode without a
-// charger.
+// invalid_phone_number (the number belongs to no network), too_many_prompts, payment_failed with
+// the provider's reason, idempotency_key_in_use, permission_denied; service_unavailable in live
+// mode without a charger.
 func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (*TopUp, error) {
 	if caller.Live && caller.Merchant != "" {
 		return nil, api.Errorf(api.PermissionDenied, "", "Only the operator may do this in live mode: a caller without Merchant.")

@@ -19,9 +19,9 @@ type Payee struct {
 // WalletPayee is the holder of a wallet or float.
 func WalletPayee(account string) Payee { return Payee{account: account} }
 
-// ExternalPayee identifies the holder of a phone or bank account. The name finds transfers whose
-// number retention has removed. Refusals: those of a destination, and parameter_invalid for a
-// service wallet.
+// ExternalPayee identifies the holder of a phone or bank account. With the name it also finds
+// transfers whose number the retention rule has removed. Refusals: those of a destination, and
+// parameter_invalid for a service wallet.
 func (in *Internal) ExternalPayee(d DestinationParams) (Payee, error) {
 	shown, to, err := d.check(in.config.Banks)
 	if err == nil && to == nil {
@@ -81,7 +81,8 @@ func (in *Internal) FindPayee(ctx context.Context, within engine.Within, p Payee
 }
 
 // ErasePayee removes the name and number of the payee from transfers. Afterwards a search for the
-// payee finds nothing, so the caller erases the copies that go by these ids first.
+// payee finds nothing, so the caller must first erase the copies in other records, which it finds
+// by these ids.
 func (in *Internal) ErasePayee(ctx context.Context, within engine.Within, ids map[string]bool) error {
 	for _, v := range transfer.Variants {
 		err := engine.Rewrite(ctx, in.engine, collection(v), within, func(found *storage.Object[record]) (bool, error) {

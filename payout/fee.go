@@ -8,9 +8,9 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// Fee is the merchant's price for one transfer: Flat plus Percent of the amount, at least Min and at
-// most Cap; a Cap below Min wins, and a zero Cap is none. All but Percent are in GHS. Percent is
-// rounded half up to the pesewa. The zero value is free of charge.
+// Fee is the merchant's price for one transfer: Flat plus Percent of the amount, at least Min and
+// at most Cap. If Cap is below Min, the fee is Cap. A zero Cap means no maximum. All but Percent
+// are in GHS. Percent is rounded half up to the pesewa. The zero value is free of charge.
 type Fee struct {
 	Flat, Percent, Min, Cap decimal.Decimal
 }

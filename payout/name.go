@@ -152,8 +152,8 @@ func (in *Internal) matchName(ctx context.Context, live bool, p *preparedTransfe
 // registered in. It must be safe for concurrent use.
 type NameMatch func(given, registered string) bool
 
-// DefaultNameTolerance is the tolerance of names, in percent, if the host sets none. It allows a
-// slip or two in a name of two words.
+// DefaultNameTolerance is the tolerance of names, in percent, if the host sets none. It allows one
+// or two wrong letters in a name of two words.
 const DefaultNameTolerance = 20
 
 // MatchNames compares names letter by letter. It accepts names that differ in at most tolerance

@@ -89,8 +89,8 @@ type Refund struct {
 	// PaymentMethod is that of the payment: "mobile_money" for a charge of a phone, else as the charge
 	// had it, or "default" when it had none.
 	PaymentMethod string
-	// Payment and Invoice name what is given back. Invoice may be empty, and Payment is, too, for
-	// a top-up.
+	// Payment and Invoice name what is given back. Invoice may be empty. For a top-up, Payment is
+	// empty too.
 	Payment, Invoice string
 	// Reason is the merchant's, and may be empty.
 	Reason string

@@ -82,8 +82,8 @@ type Result struct {
 	// ProviderFee is the provider's own fee for a charge that is paid, in pesewas; 0 if unknown. The
 	// library shows it in OrderInfo and books nothing for it.
 	ProviderFee int64
-	// Network is the mobile-money network that took the money of a charge, as "mtn"; may
-	// be empty.
+	// Network is the mobile-money network that took the money of a charge, such as "mtn"; may be
+	// empty.
 	Network string
 }
 

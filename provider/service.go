@@ -63,8 +63,8 @@ type OrderInfo struct {
 	ID   string
 	Flow Flow
 	// Object is "payout", "disbursement", "refund", "payment", "invoice", "top_up" or
-	// "top_up_refund", and Record the id of that object. Record is the same as ID, except for a charge att_…, whose Record is the
-	// invoice's id.
+	// "top_up_refund", and Record the id of that object. Record is the same as ID, except for a
+	// charge att_…, whose Record is the invoice's id.
 	Object, Record string
 	Merchant       string
 	Live           bool
@@ -78,7 +78,7 @@ type OrderInfo struct {
 	Contradiction string
 	// Attempts counts as in [Order].
 	Attempts int
-	// ProviderFee is the provider's own fee in pesewas, as far as it told one.
+	// ProviderFee is the provider's own fee in pesewas; 0 if the provider told none.
 	ProviderFee int64
 	CreatedAt   time.Time
 	// SubmittedAt is when the order was first submitted; zero if it never was.

@@ -15,8 +15,8 @@ import (
 
 // Row is a line of a provider's statement.
 type Row struct {
-	// Reference is the id of our order: po_… of a transfer, re_… of a refund, att_… of a
-	// charge.
+	// Reference is the library's id of the order, as in [Order].ID: po_… (transfer), re_… (refund),
+	// and pay_…, tu_… or att_… (charge).
 	Reference string
 	// Amount is in GHS, without our fee.
 	Amount decimal.Decimal
@@ -65,7 +65,7 @@ type Reconciliation struct {
 	// disagrees in both is in both.
 	AmountDiffers []Difference
 	StatusDiffers []Difference
-	// Repeated are rows whose reference stood in the statement before.
+	// Repeated are rows whose reference occurred earlier in the statement.
 	Repeated []Row
 }
 
@@ -83,9 +83,8 @@ func (p *ReconcileParams) Outcome(word string) Outcome {
 	return knownOutcomes[strings.ToLower(strings.TrimSpace(word))]
 }
 
-// CSV reads a statement as comma-separated values. The first line names the
-// columns, in any order and among others: reference, amount and status, in any
-// case of letters.
+// CSV reads a statement as comma-separated values. The first line names the columns. It must have
+// reference, amount and status, in any order and in upper or lower case. CSV ignores other columns.
 func CSV(r io.Reader) RowReader {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true

@@ -24,7 +24,7 @@ import (
 type Config struct {
 	Accounts *account.Internal
 	Payments *payment.Internal
-	// Invoices update refunded invoices, and choose the charger for a refund.
+	// Invoices updates refunded invoices and writes their credit notes.
 	Invoices *invoice.Internal
 	Events   *event.Internal
 	Messages *message.Internal
@@ -136,8 +136,9 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams, automatic bool) (*Refu
 	return nil, api.Errorf(api.PaymentNotRefundable, "", "It is not known where the money of this payment came from. Give it back by a payout or a disbursement.")
 }
 
-// Automatic refunds all of a payment from a phone that came when there was nothing left to pay. The
-// caller has booked the payment in the same transaction, so that its amount is there.
+// Automatic refunds a whole payment that the payer approved too late: the invoice or QR code could
+// no longer take it. The caller books the payment in the same transaction, so the merchant's
+// balance covers the refund.
 func (in *Internal) Automatic(tx *engine.Tx, payment, reason string) error {
 	_, err := in.create(tx, CreateParams{Payment: payment, Reason: reason}, true)
 	return err

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Kind describes the records of one noun. A SQL backend makes a table for each kind, with
-// real columns for the promoted columns and real constraints: a new column is declared
-// here and nowhere else. Kinds are declared once, as package variables, and never
-// changed.
+// Kind describes the records of one type of object, such as payments. A SQL backend makes a table
+// for each kind, with real columns for the promoted columns and real constraints: a new column is
+// declared here and nowhere else. Kinds are declared once, as package variables, and never changed.
 type Kind struct {
 	// Name is the name of the table, in lower-case letters, digits and underscores. The prefixes
 	// ledger_, storage_, sqlite_ and pg_ belong to the backends.

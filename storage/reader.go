@@ -3,8 +3,8 @@ package storage
 import "context"
 
 // Reader is an optional interface of a [Store]: reads of one record that cost less than a
-// [Store.View] each. They are safe for concurrent use, see every Update that returned
-// before the call, and otherwise are as the methods of [ReadTx] with the same names.
+// [Store.View] each. They are safe for concurrent use, see every Update that returned before the
+// call, and otherwise behave like Get and Find of [ReadTx].
 type Reader interface {
 	// GetOne is a View of one Get.
 	GetOne(ctx context.Context, k *Kind, s Scope, id string) (Record, error)

@@ -63,9 +63,10 @@ type Scope struct {
 //
 // [storagetest.Run]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/storagetest#Run
 type Store interface {
-	// Define makes room for the given kinds: for all of them or, when it fails, for
-	// none. It may be called by several processes at once, and again. The store
-	// keeps each declaration in the database and compares it with the next one:
+	// Define creates or updates the tables of the given kinds. If it fails, none of the kinds may
+	// be used; a backend may keep finished steps of a change. It may be called by several processes
+	// at once, and again. The store keeps each declaration in the database and compares it with the
+	// next one:
 	//
 	//   - A kind may gain columns at the end, which are filled by [Kind.Backfill];
 	//     unique keys, which fail with ErrExists if records share them; a due column;
@@ -87,8 +88,8 @@ type Store interface {
 	// nothing. fn may run more than once and must have no effect outside tx; it must not call the
 	// store again, and must not keep tx. Only the last run counts. For example, a backend may find
 	// a taken key only at the commit; it then runs fn again, and the Insert returns ErrExists. Or a
-	// method of tx fails because the value must be read first; all later methods fail too, and fn
-	// runs again once the value is there, even if fn hid the error.
+	// backend must first load a record that a method needs. That method and all later ones then
+	// fail. The backend loads the record and runs fn again, even if fn ignored the error.
 	//
 	// When ctx ends before fn has returned, nothing is written and the context's error comes back.
 	// After fn has returned, Update waits for the outcome of the commit, even if ctx ends. So an
@@ -146,11 +147,10 @@ type ReadTx interface {
 	// at limit, which is at least 1. It must read only an index, and at most limit rows.
 	Backlog(k *Kind, due time.Time, limit int) (Backlog, error)
 
-	// NextDue says when scopes of one mode next have work: the earliest due time of each,
-	// those of records that a worker holds included. It begins with the scope from, goes
-	// on by ascending merchant, compared bytewise, leaves out scopes without a due time
-	// and returns at most limit, at least 1. It reads an index, and a few entries of that
-	// for each scope, however many records the scope has.
+	// NextDue returns the earliest due time of each scope of one mode. Leased records count. Scopes
+	// come in ascending bytewise order of their merchant, beginning with from. Scopes without due
+	// records are left out. NextDue returns at most limit scopes; limit is at least 1. It must read
+	// only an index, and only a few entries for each scope.
 	NextDue(k *Kind, from Scope, limit int) ([]Due, error)
 }
 
@@ -184,18 +184,17 @@ type Tx interface {
 	// holes.
 	Next(sequence string) (int64, error)
 
-	// Claim takes over at most c.Limit records whose due time has come and on which
-	// no lease runs, the longest due first. Each gets a lease, which has run out at
-	// c.Now + c.Lease, and a higher Version, which is the fencing token: once a lease
-	// has run out and another worker has claimed the record, a write with the older
-	// version is ErrConflict. With c.InTx it only selects: the records keep their
-	// Version, and get no lease.
+	// Claim takes over at most c.Limit records whose due time has come and that have no running
+	// lease, those due longest first. Each gets a lease that ends at c.Now + c.Lease, and a higher
+	// Version, which is the fencing token: once a lease has run out and another worker has claimed
+	// the record, a write with the older version is ErrConflict. With c.InTx it only selects: the
+	// records keep their Version, and get no lease.
 	Claim(k *Kind, c Claim) ([]Record, error)
 
-	// Lease keeps a record from being claimed until a time, if it still has that version;
-	// else ErrConflict, or ErrNotFound when there is none. It takes the place of a lease
-	// that the record has, and the Version stays: so a worker renews the lease of what it
-	// has claimed, or holds what it has written.
+	// Lease keeps a record from being claimed until a time, if it still has that version; else
+	// ErrConflict, or ErrNotFound when there is none. It replaces any earlier lease and keeps the
+	// Version. With it a worker extends the lease of a claimed record, or leases a record that it
+	// has just written.
 	Lease(k *Kind, s Scope, id string, version int64, until time.Time) error
 }
 

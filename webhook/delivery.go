@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Deliveries and their attempts are records of package event, which counts them.
+// Delivery, DeliveryStatus and Attempt are the types of package event, under this package's names.
 type (
 	Delivery       = event.Delivery
 	Attempt        = event.Attempt

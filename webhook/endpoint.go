@@ -277,9 +277,9 @@ type UpdateParams struct {
 	Active *bool        `json:"is_active,omitempty"`
 }
 
-// Update changes an endpoint. An inactive endpoint misses the events of that time, also once
-// it is active again; see [Service.ResendSince]. A delivery whose retry becomes due while it
-// is inactive fails. A retry that becomes due after the endpoint is active again is made.
+// Update changes an endpoint. An endpoint does not get events that happen while it is inactive,
+// even after it is active again; see [Service.ResendSince]. If a retry becomes due while the
+// endpoint is inactive, the delivery fails. If it becomes due later, the worker makes it.
 //
 // Refusals: resource_missing, webhook_url_invalid, event_type_unknown,
 // parameter_invalid (is_active, url) for more than 100 active endpoints, or 10 with one

@@ -135,8 +135,8 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	expect.Equal(t, r.count(), before+1, "an endpoint that is gone was told")
 }
 
-// An endpoint gets the events from its creation on, and none before, although an older event
-// has yet to reach others.
+// An endpoint gets the events from its creation on, and none before, although an older event has
+// not reached others yet.
 func TestNewEndpointMissesEarlierEvents(t *testing.T) {
 	s := open(t, memory.New())
 	old, late := listen(t), listen(t)
@@ -154,8 +154,8 @@ func TestNewEndpointMissesEarlierEvents(t *testing.T) {
 	}
 }
 
-// An endpoint misses the events of the time when it is off. It also misses them if it is
-// switched on before the fan-out, and by a clock that stands still.
+// An endpoint does not get events that happen while it is inactive, even if it is switched on
+// before the fan-out, and by a clock that stands still.
 func TestDisabledEndpointMissesEvents(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
 		other, r := listen(t), listen(t)

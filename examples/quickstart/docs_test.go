@@ -9,7 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/reference"
 )
 
-// Pages stand under their prefixes, and the interface gets every other path as it came.
+// Pages stand under their prefixes, and the API gets every other path as it came.
 func TestWithPages(t *testing.T) {
 	docs := reference.New(reference.Config{BaseURL: "https://pay.example.com"})
 	h := withPages(http.NotFoundHandler(), map[string]http.Handler{"/docs": docs})

@@ -169,7 +169,7 @@ func TestStopWithAnOpenPage(t *testing.T) {
 	}
 }
 
-// Paths reach the interface as they came.
+// Paths reach the API as they came.
 func TestPathsBesideTheInspector(t *testing.T) {
 	line, stop := start(t, options{addr: "127.0.0.1:0", db: ":memory:", json: true})
 	defer stop()

@@ -40,9 +40,9 @@ type Config struct {
 	// Allow reports whether a request may see a merchant's test mode. Nil allows every
 	// request to see all merchants.
 	Allow func(r *http.Request, merchant string) bool
-	// Hosts are further host names of the inspector, without ports. It knows the host of
-	// the service's BaseURL, localhost and IP addresses. It refuses any other name, against
-	// DNS rebinding.
+	// Hosts are further host names of the inspector, without ports. The inspector always accepts
+	// the host of the service's BaseURL, localhost and IP addresses. It refuses other names, to
+	// prevent DNS rebinding.
 	Hosts []string
 	// Key authenticates forms, with at least 32 bytes. Several processes behind one address
 	// must share it. Nil stands for a random key, which suits one process.

@@ -64,7 +64,7 @@ type Shop struct {
 	Server *httptest.Server
 	// Handler is what Server answers with, for a host's own mux.
 	Handler http.Handler
-	// Caller stands for the merchant in calls from Go, Key over HTTP.
+	// Caller is the merchant's caller for Go calls. Key is the merchant's API key for HTTP calls.
 	Caller api.Caller
 	Key    string
 	// Consumer has a wallet with GHS 1,000 and the PIN 1234.
@@ -85,9 +85,9 @@ func New(tb testing.TB) *Shop {
 }
 
 // NewWithStore is New with an empty store and a configuration. It closes the store when the test
-// ends. It sets Sandbox and BaseURL, and a Logger that discards if there is none. Set WebhookAllow
-// to Loopback to call Receive. From then on the whole process hashes PINs fast and weakly, so use
-// it in tests only.
+// ends. It sets Sandbox and BaseURL. If config has no Logger, it sets one that discards all lines.
+// Set WebhookAllow to Loopback to call Receive. From then on the whole process hashes PINs fast and
+// weakly, so use it in tests only.
 func NewWithStore(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	tb.Helper()
 	pin.Weaken()

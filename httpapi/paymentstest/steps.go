@@ -61,9 +61,9 @@ func (s *Shop) Sent(to string) []message.Message {
 	return list.Data
 }
 
-// Settle plays the rail: it ends a payout or disbursement as the result says, which
-// is provider.Result{Outcome: provider.Paid} or one with provider.Refused and a Reason,
-// and returns it. Numbers that end in 0903 wait for it.
+// Settle plays the rail: it ends a payout or disbursement with the result, and returns it. The
+// result has the outcome provider.Paid, or provider.Refused and a Reason. Transfers to numbers that
+// end in 0903 wait for Settle.
 func (s *Shop) Settle(id string, result provider.Result) *payout.Transfer {
 	s.tb.Helper()
 	s.check(s.Providers.Settle(s.tb.Context(), s.Caller, id, result))
@@ -75,8 +75,9 @@ func (s *Shop) Settle(id string, result provider.Result) *payout.Transfer {
 	return settled
 }
 
-// SettlePayment plays the charger: it ends a payment from a phone as the result says, and returns
-// it. Numbers that end in 0903 wait for it. A pending payment is submitted first.
+// SettlePayment plays the charger: it ends a payment from a phone with the result, and returns it.
+// Payments from numbers that end in 0903 wait for SettlePayment. A pending payment is submitted
+// first.
 func (s *Shop) SettlePayment(id string, result provider.Result) *payment.Payment {
 	s.tb.Helper()
 	s.check(s.Providers.Settle(s.tb.Context(), s.Caller, id, result))

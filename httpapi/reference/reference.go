@@ -20,8 +20,8 @@ import (
 
 // Config configures the page. The zero value works.
 type Config struct {
-	// BaseURL is where the interface is reached, without a slash at its end; it
-	// stands in the examples. Empty stands for an address on this machine.
+	// BaseURL is the address of the API, without a slash at its end. The examples show it. Empty
+	// stands for an address on this machine.
 	BaseURL string
 }
 

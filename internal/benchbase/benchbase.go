@@ -25,7 +25,7 @@ type Call struct {
 	Path string
 	// Insert names the tables that get a row, one element for each row.
 	Insert []string
-	// Vary gives a column of a table, as "payments.qr_code", each value in turn. With no
+	// Vary gives a column of a table, such as "payments.qr_code", each value in turn. With no
 	// values the column gets the row's id, for columns that must be unique.
 	Vary map[string][]string
 	// Touch is a table of which each call rewrites the record with one of the IDs, Times

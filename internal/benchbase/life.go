@@ -23,7 +23,7 @@ type Life struct {
 type Commit struct {
 	// Insert names the tables that get a row, one element for each row.
 	Insert []string
-	// Set gives values to columns of the inserted rows, as "disbursements.due". All other
+	// Set gives values to columns of the inserted rows, such as "disbursements.due". All other
 	// columns have the values of the table's newest row.
 	Set map[string]any
 	// Rewrite names the tables of which the row that an earlier commit inserted gets the
@@ -35,7 +35,7 @@ type Commit struct {
 
 // Move is one entry of a posting.
 type Move struct {
-	// Account is the end of the account's name, as "/reserved".
+	// Account is the end of the account's name, such as "/reserved".
 	Account string
 	Amount  int64
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // Fee is the merchant's price for one transfer or payment: Flat plus Percent of the amount. Percent
-// is rounded half up to the pesewa. Cap bounds the fee from above, unless it is zero, and Min from
-// below; a Cap below Min wins. All but Percent are in GHS. The zero value is free of charge.
+// is rounded half up to the pesewa. Cap bounds the fee from above, and Min from below. If Cap is
+// below Min, the fee is Cap. A zero Cap means no maximum. All but Percent are in GHS. The zero
+// value is free of charge.
 type Fee struct {
 	Flat, Percent, Min, Cap decimal.Decimal
 }

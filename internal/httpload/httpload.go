@@ -32,7 +32,7 @@ const childEnv = "PAYMENTS_TEST_LOAD"
 
 // Load says what the child process sends, and then what it measured.
 type Load struct {
-	// Address is that of the server, as "127.0.0.1:8080".
+	// Address is that of the server, such as "127.0.0.1:8080".
 	Address string
 	// Addresses are those of several servers. The connections use them in turn. If there are
 	// any, Address is not used.

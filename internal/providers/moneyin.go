@@ -13,8 +13,8 @@ import (
 	"github.com/seed-7082ffec/payments/refund"
 )
 
-// moneyIn makes and books the charges of payments from phones. It asks what is paid for whether it
-// takes the money, and gives back what it does not take.
+// moneyIn makes and books the charges of payments from phones. It asks the QR code or invoice
+// whether it accepts the money, and gives back the money that it does not accept.
 type moneyIn struct {
 	payments *payment.Internal
 	codes    *qrcode.Internal
@@ -58,7 +58,7 @@ func (m *moneyIn) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r p
 	return decision, m.tell(tx, ended)
 }
 
-// takes reports whether what is paid for is still to be paid.
+// takes reports whether the QR code or invoice accepts the payment.
 func (m *moneyIn) takes(tx *engine.Tx, p *payment.Incoming) (bool, error) {
 	switch {
 	case p.QRCode != nil:
@@ -69,7 +69,7 @@ func (m *moneyIn) takes(tx *engine.Tx, p *payment.Incoming) (bool, error) {
 	return true, nil
 }
 
-// tell tells what is paid for how a payment has ended.
+// tell tells the QR code or invoice how its payment has ended.
 func (m *moneyIn) tell(tx *engine.Tx, p *payment.Ended) error {
 	defer m.payments.AttributeEvents(tx, p)()
 	switch {

@@ -14,10 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Write writes a head and the rows of all pages of a list, page by page, so that
-// it takes little memory and blocks no other caller. id names the object after which the
-// next page begins. progress, unless it is nil, is told after each page how many
-// rows are written.
+// Write writes a head and the rows of all pages of a list, page by page, so that it takes little
+// memory and blocks no other caller. id names the object after which the next page begins.
+// progress, unless it is nil, is called after each page with how many rows are written.
 func Write[T any](
 	w io.Writer, head []string, list func(after string) (*api.List[T], error), id func(*T) string, row func(*T) []string, progress func(rows int),
 ) error {

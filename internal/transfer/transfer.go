@@ -6,7 +6,7 @@ import "github.com/seed-7082ffec/payments/api"
 
 // Variant is one of the two variants of a transfer. A transfer is a payout or a disbursement.
 type Variant struct {
-	// Object is the name of the object, as "payout". It begins the names of its events.
+	// Object is the name of the object, such as "payout". It begins the names of its events.
 	Object string
 	// Table is the name of the kind that stores the transfers, and the end of their path.
 	Table string

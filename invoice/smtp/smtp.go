@@ -1,7 +1,7 @@
 // Package smtp is a Mailer that hands e-mails to an SMTP server.
 //
-// It owns the connection and the form of the e-mail. Queueing and retries are
-// package message's, what an e-mail says is the business of who queues it.
+// It owns the connection and the form of the e-mail. Package message queues and retries e-mails.
+// The packages that queue them write the text.
 package smtp
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/seed-7082ffec/payments/message"
 )
 
-// Config says which server, and who the e-mails come from.
+// Config names the server, the login and the sender's address.
 type Config struct {
 	// Server is host:port. Port 465 begins with TLS; any other upgrades with
 	// STARTTLS, and fails where the server has none, unless Insecure is set.
 	Server string
-	// From is the address that e-mails come from, as "invoices@example.com". The
-	// name beside it is the merchant's.
+	// From is the address that e-mails come from, such as "invoices@example.com". The name beside
+	// it is the merchant's.
 	From string
 	// Username and Password log in. Without a username the client does not log in.
 	Username, Password string

@@ -231,7 +231,7 @@ func (c created) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusCreated, Body: io.NopCloser(strings.NewReader(string(c)))}, nil
 }
 
-// The document of the interface finds requests that are not as described.
+// The description of the API finds requests that are not as described.
 func TestContractFindsBreaches(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, path, body string

@@ -119,8 +119,8 @@ func (c *Client) ChargeStatus(ctx context.Context, ch provider.Charge) (provider
 	return r, err
 }
 
-// Refund implements provider.RefundRail. MTN pays refunds from the disbursement account. That it
-// takes several refunds of one charge, each of a part, is uncertain.
+// Refund implements provider.RefundRail. MTN pays refunds from the disbursement account. It is
+// uncertain whether MTN accepts several partial refunds of one charge.
 func (c *Client) Refund(ctx context.Context, r provider.Refund) (provider.Result, error) {
 	body := c.order(r.Order, note(r.Reason, "Refund"))
 	body.Refunded = ReferenceID(r.Charge)

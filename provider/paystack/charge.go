@@ -79,8 +79,8 @@ func (c *Client) Charge(ctx context.Context, o provider.Charge) (provider.Result
 	return afterRejection(o.Order, err, func() (provider.Result, error) { return c.ChargeStatus(ctx, o) })
 }
 
-// ChargeStatus implements [provider.Charger]. The verification decides. For a charge in progress a
-// second call says what the payer has to do.
+// ChargeStatus implements [provider.Charger]. The outcome is that of Paystack's verify call. For a
+// charge in progress a second call says what the payer has to do.
 func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
 	x, found, err := c.verify(ctx, o.ID)
 	if err != nil {

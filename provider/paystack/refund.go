@@ -108,8 +108,8 @@ func (c *Client) Refund(ctx context.Context, r provider.Refund) (provider.Result
 	return made.result(r.Order)
 }
 
-// RefundStatus implements [provider.RefundRail]. While a request may be on its way, it answers
-// InProgress for a refund that is not in the list.
+// RefundStatus implements [provider.RefundRail]. Paystack may still be working on a lost request.
+// So for a refund that is not in Paystack's list yet, RefundStatus first answers InProgress.
 func (c *Client) RefundStatus(ctx context.Context, r provider.Refund) (provider.Result, error) {
 	result, err := c.refundState(ctx, r)
 	if r.Attempts > 2 && r.Attempts%2 == 1 && (err != nil || result.Outcome == provider.NotFound) {

@@ -56,7 +56,7 @@ func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 //   - of several hosts, one that accepts connections but does not answer is skipped for
 //     3 seconds;
 //   - with several hosts the pool uses only a server that takes writes. A
-//     target_session_attrs in the URL overrides that, except any.
+//     target_session_attrs in the URL overrides that, unless its value is "any".
 //
 // Behind a proxy that pools by transaction, add default_query_exec_mode=cache_describe to
 // the URL. The caller may change the result.

@@ -1,10 +1,9 @@
 // Package postgres keeps a [storage.Store] in a schema of a PostgreSQL database, which
 // many processes may use at once.
 //
-// It owns the schema: its tables, its transactions and the lock of its writers. It knows
-// no merchant's rules. Package storage defines the rules of records and postings;
-// constraints of the database check them once more. The connections are those of the
-// host's pool.
+// It owns the schema: its tables, its transactions and the lock of its writers. It knows no
+// business rules. Package storage defines the rules of records and postings; constraints of the
+// database check them once more. The connections are those of the host's pool.
 //
 // Updates run one after another, over all processes, and share commits (see
 // storage/internal/sqlstore). If several processes write at the same time, functions run again more
@@ -180,11 +179,11 @@ func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 	return s.store.View(ctx, fn)
 }
 
-// Update implements [storage.Store]. fn runs in the caller's goroutine, perhaps several
-// times. The caller waits for other callers' functions before and after it, and for one
-// commit. It waits for other processes until ctx ends, and for a few minutes at most.
-// After a timeout by the host's lock_timeout or statement_timeout, the store tries a few
-// times more, and then fails with [storage.ErrUnavailable].
+// Update implements [storage.Store]. fn runs in the caller's goroutine, perhaps several times. The
+// caller waits for other callers' functions before and after it, and for one commit. It waits for
+// other processes until ctx ends, but never longer than one minute in one try. After a timeout,
+// also by the host's lock_timeout or statement_timeout, the store makes at most five more tries,
+// and then fails with [storage.ErrUnavailable].
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return s.store.Update(ctx, fn)
 }

@@ -1,9 +1,8 @@
 // Package sqlite keeps a [storage.Store] in one SQLite file.
 //
-// It owns the file: its tables, its connections, its transactions and its write-ahead
-// log. It knows no merchant's rules. Package storage defines the rules of records and
-// postings; constraints of the database check them once more. SQLite itself is
-// modernc.org/sqlite, which needs no C compiler.
+// It owns the file: its tables, its connections, its transactions and its write-ahead log. It knows
+// no business rules. Package storage defines the rules of records and postings; constraints of the
+// database check them once more. SQLite itself is modernc.org/sqlite, which needs no C compiler.
 //
 // One connection writes. Waiting updates share a commit, its sync to disk and its statements (see
 // storage/internal/sqlstore). Readers have connections of their own and never wait for a writer.
@@ -91,10 +90,10 @@ type Stats struct {
 	Checkpoints int64
 }
 
-// Open opens the database in the file path. It creates a missing file, for its owner's
-// eyes only. It fails with [storage.ErrNewer] if a newer version of this package wrote
-// the file, and with [storage.ErrInvalid] if the file holds another program's tables.
-// Call [Store.Define] with the kinds afterwards.
+// Open opens the database in the file path. It creates a missing file, which only its owner can
+// read and write. It fails with [storage.ErrNewer] if a newer version of this package wrote the
+// file, and with [storage.ErrInvalid] if the file holds another program's tables. Call
+// [Store.Define] with the kinds afterwards.
 //
 // Open starts no goroutine beside the one that database/sql keeps for every handle. ctx
 // bounds the opening alone.
@@ -162,10 +161,10 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 // Define implements [storage.Store]. It prepares all kinds in one transaction, beside
 // which no other update runs.
 //
-// A later release may add a column at the end, a key, a due column, and values at the end of OneOf,
-// which are [storage.ErrNewer] to the program before it; and an index, which is not. Any other
-// change of a declaration is [storage.ErrInvalid]. A new value of OneOf makes SQLite check each
-// row. A new column makes it rewrite the table in the transaction.
+// A later release may add a column at the end, a key, a due column, or values at the end of OneOf.
+// An older program then gets [storage.ErrNewer]. A later release may also add an index; older
+// programs still work. Any other change of a declaration is [storage.ErrInvalid]. A new value of
+// OneOf makes SQLite check each row. A new column makes it rewrite the table in the transaction.
 //
 // If an older program has the file open, its updates wait for the change and then fail
 // with [storage.ErrNewer]. It goes on reading.

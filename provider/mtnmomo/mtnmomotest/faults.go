@@ -12,14 +12,14 @@ import (
 // Faults are how often each fault happens, in percent.
 type Faults struct {
 	// LostRequest loses a request before the fake has seen it, LostAnswer the answer after it has
-	// done everything. Instead of an answer comes a cut connection, a 5xx, often with a word that is
-	// final elsewhere, or a page of HTML.
+	// done everything. The caller gets a cut connection, a 5xx or an HTML page instead of the
+	// answer. The 5xx often has a reason word that would be final in a normal answer.
 	LostRequest, LostAnswer int
 	// Doubled delivers a request twice, and answers the second.
 	Doubled int
-	// Late has a new order decided after some status queries only.
+	// Late leaves a new order pending for 1 to 4 status queries.
 	Late int
-	// Hidden has the first status queries of a new order answer 404.
+	// Hidden answers the first 1 to 3 status queries of a new order with 404.
 	Hidden int
 	// TooMany answers 429.
 	TooMany int

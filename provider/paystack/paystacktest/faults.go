@@ -22,7 +22,7 @@ type Faults struct {
 	LoseRequest, LoseAnswer, FailBefore, FailAfter int
 	// Limit answers 429, and NoKey 401 for the right key.
 	Limit, NoKey int
-	// Late is how many questions about an order do not decide it.
+	// Late is the percentage of status queries that leave the order undecided.
 	Late int
 	// Refuse is how many orders fail that would succeed.
 	Refuse int

@@ -60,8 +60,8 @@ type Server struct {
 	input    io.WriteCloser      // of the shell; held, since its end is the server's
 }
 
-// NewServer starts a server that ends with the test, or skips the test where
-// PostgreSQL is not installed. Settings are as "max_connections=20".
+// NewServer starts a server that ends with the test, or skips the test where PostgreSQL is not
+// installed. A setting has the form "max_connections=20".
 func NewServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	bin, err := pgbin.Dir()
@@ -119,7 +119,7 @@ func (s *Server) Standby(t testing.TB) *Server {
 	return standby
 }
 
-// Addr returns the address of the server, as "127.0.0.1:5432".
+// Addr returns the address of the server, such as "127.0.0.1:5432".
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
 // URL returns the server's URL.

@@ -391,7 +391,7 @@ func (in *Internal) CheckFromPhone(ctx context.Context, caller api.Caller, id st
 	return in.svc.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		o, err := get(tx, engine.Scope(caller), id)
 		if err == nil && o.Value.Phoned == nil {
-			err = api.Errorf(api.PaymentNotSettleable, "", "This payment is from no phone, and was completed as it was made.")
+			err = api.Errorf(api.PaymentNotSettleable, "", "This payment is not from a phone. It was completed as it was made.")
 		}
 		return err
 	})

@@ -56,10 +56,7 @@ func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger pro
 		return nil, err
 	}
 	request := provider.Charge{
-		Order: provider.Order{
-			ID: c.ID, Live: tx.Caller.Live, Amount: r.AmountDue,
-			CreatedAt: c.SubmittedAt.Time, SubmittedAt: c.SubmittedAt.Time, Now: tx.Now, Attempts: c.Attempts,
-		},
+		Order:         s.order(r).ProviderOrder(tx, r.AmountDue),
 		PaymentMethod: c.PaymentMethod, OffSession: c.OffSession, Invoice: r.ID, Number: r.Number,
 	}
 	if r.Customer != nil {

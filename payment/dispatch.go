@@ -44,7 +44,8 @@ func (r *record) enter(to Status) error {
 	return nil
 }
 
-func (r *record) ended() bool { return r.Status != Pending && r.Status != Processing }
+// ended reports whether a payment, a top-up or its refund has its outcome.
+func (s Status) ended() bool { return s != Pending && s != Processing }
 
 // The texts for what the charger says nothing about.
 const (
@@ -97,7 +98,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 	order, charger := s.order(r), s.charger(tx.Caller.Live)
 	defer r.AttributeEvents(tx)()
 	switch {
-	case r.ended() && r.Due == nil: // a callback arrived first
+	case r.Status.ended() && r.Due == nil: // a callback arrived first
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil, nil
 	case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):
@@ -128,14 +129,11 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 }
 
 // newCall leases a payment, which the transaction has written with the counted attempt, and returns
-// the call of the charger: its confirmation if the payer has given a code.
+// the call of the charger; see newChargeCall.
 func (s *Service) newCall(tx *engine.Tx, o *storage.Object[record], charger provider.Charger, first bool, code string) (*dispatch.Call, error) {
 	r := &o.Value
 	c := provider.Charge{
-		Order: provider.Order{
-			ID: r.ID, Live: tx.Caller.Live, Amount: r.Amount,
-			CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
-		},
+		Order: s.order(r).ProviderOrder(tx, r.Amount),
 		Phone: r.Phoned.Number, Network: *r.Provider, Email: r.Phoned.Email, Description: r.Description,
 		OffSession: r.Phoned.OffSession, Deadline: r.Deadline.Time,
 	}
@@ -145,15 +143,21 @@ func (s *Service) newCall(tx *engine.Tx, o *storage.Object[record], charger prov
 	if r.Customer != nil {
 		c.Customer = *r.Customer
 	}
+	return newChargeCall(tx, s.order(r), o.Version, charger, c, r.Status.ended(), first, code)
+}
+
+// newChargeCall returns the call of the charger for a payment or a top-up: its confirmation if the
+// payer has given a code.
+func newChargeCall(tx *engine.Tx, order *dispatch.Order, version int64, charger provider.Charger, c provider.Charge, ended, first bool, code string) (*dispatch.Call, error) {
 	submit := func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) }
 	status := func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) }
-	if r.ended() { // the provider may contradict itself, and gets no other charge
+	if ended { // the provider may contradict itself, and gets no other charge
 		submit = dispatch.DoNotSubmit
 	}
 	if confirmer, ok := charger.(provider.ChargeConfirmer); ok && code != "" {
 		submit, first = func(ctx context.Context) (provider.Result, error) { return confirmer.ConfirmCharge(ctx, c, code) }, true
 	}
-	return s.order(r).NewCall(tx, o.Version, first, submit, status)
+	return order.NewCall(tx, version, first, submit, status)
 }
 
 // enterProcessing notes that the charger may have the payment.
@@ -200,7 +204,7 @@ func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
 	if r.Phoned == nil {
 		return nil, api.NoSuch("charge")
 	}
-	return &Incoming{r.Payment, r.ended(), r.Phoned.Held != "", r.holdsAt(tx.Now)}, nil
+	return &Incoming{r.Payment, r.Status.ended(), r.Phoned.Held != "", r.holdsAt(tx.Now)}, nil
 }
 
 // Book books a charger's result for a payment, from a call or from a callback. The zero result
@@ -216,8 +220,8 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	}
 	r := &o.Value
 	order := s.order(r)
-	if r.ended() {
-		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
+	if r.Status.ended() {
+		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)}, result)
 		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, nil, err
 		}
@@ -232,9 +236,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 			return 0, nil, err
 		}
 	}
-	if result.Reference != "" {
-		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
-	}
+	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	if result.ProviderFee > 0 {
 		r.Phoned.ProviderFee = result.ProviderFee
 	}
@@ -251,10 +253,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	case decision == dispatch.Succeeded:
 		err = s.bookPaid(tx, r, taken)
 	case decision == dispatch.Failed:
-		r.FailureReason = new(failedMessage)
-		if result.Reason.Message != "" {
-			r.FailureReason = new(dispatch.Truncate(result.Reason.Message, dispatch.MaxReason))
-		}
+		r.FailureReason = dispatch.FailureReason(result, failedMessage)
 		err = r.enter(Failed)
 	default:
 		r.NextAction = nextAction(r.NextAction, result)
@@ -371,12 +370,12 @@ func (in *Internal) NeedsPerson(ctx context.Context, tx *engine.Tx, id, why stri
 	return order.NeedsPerson(ctx, tx, why)
 }
 
-// outcome returns the outcome of the charge, as the payment's status implies it. A cancelled
-// payment is Refused, so that a charger that reports it paid contradicts the booking, and one that
-// refuses it does not.
-func (r *record) outcome() provider.Outcome {
-	switch r.Status {
-	case Completed:
+// outcome returns the outcome of the order of a payment, a top-up or its refund, as the status implies
+// it. A cancelled payment is Refused, so that a charger that reports it paid contradicts the booking,
+// and one that refuses it does not.
+func (s Status) outcome() provider.Outcome {
+	switch s {
+	case Completed, Returned:
 		return provider.Paid
 	case Failed, Cancelled:
 		return provider.Refused
@@ -413,11 +412,15 @@ func (in *Internal) Info(tx *engine.ReadTx, id string) (*provider.OrderInfo, err
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Attempts: r.Attempts, ProviderFee: r.Phoned.ProviderFee}
-	if r.SubmittedAt != nil {
-		info.SubmittedAt = r.SubmittedAt.Time
-	} else { // for a person, the charger never got it; see outcome
-		info.Outcome = provider.NotFound
+	return orderInfo(r.Amount, r.Status, &r.Submission, r.Phoned.ProviderFee), nil
+}
+
+// orderInfo describes the order of a payment, a top-up or its refund. For a person, the provider never
+// got one that was not submitted; see outcome.
+func orderInfo(amount int64, status Status, submission *dispatch.Submission, providerFee int64) *provider.OrderInfo {
+	info := &provider.OrderInfo{Amount: amount, Outcome: provider.NotFound, Attempts: submission.Attempts, ProviderFee: providerFee}
+	if submission.SubmittedAt != nil {
+		info.Outcome, info.SubmittedAt = status.outcome(), submission.SubmittedAt.Time
 	}
-	return info, nil
+	return info
 }

@@ -70,7 +70,7 @@ func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, custome
 		found := make([]string, 0, len(page))
 		for _, o := range page {
 			found = append(found, o.ID)
-			if !o.Value.ended() || !o.Value.forget() {
+			if !o.Value.Status.ended() || !o.Value.forget() {
 				continue
 			}
 			if err := payments.Replace(tx, o); err != nil {
@@ -103,7 +103,7 @@ func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids 
 		return err
 	}
 	err = engine.Rewrite(ctx, i.svc.engine, topUps, in, func(o *storage.Object[topUpRecord]) (bool, error) {
-		is := o.Value.Account == payer && o.Value.ended() && o.Value.Number != ""
+		is := o.Value.Account == payer && o.Value.Status.ended() && o.Value.Number != ""
 		if is {
 			o.Value.Number = ""
 		}
@@ -113,7 +113,7 @@ func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids 
 		return err
 	}
 	return engine.Rewrite(ctx, i.svc.engine, topUpRefunds, in, func(o *storage.Object[topUpRefund]) (bool, error) {
-		is := o.Value.Account == payer && o.Value.ended() && o.Value.Number != ""
+		is := o.Value.Account == payer && o.Value.Status.ended() && o.Value.Number != ""
 		if is {
 			o.Value.Number = ""
 		}
@@ -128,7 +128,7 @@ func (i *Internal) FindPhone(ctx context.Context, within engine.Within, number s
 	err = engine.Rewrite(ctx, i.svc.engine, payments, within, func(o *storage.Object[record]) (bool, error) {
 		switch r := &o.Value; {
 		case r.Phoned == nil || r.Phoned.Number != number:
-		case r.ended():
+		case r.Status.ended():
 			ids[o.ID] = true
 		default:
 			under[o.ID] = true

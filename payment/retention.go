@@ -15,13 +15,13 @@ import (
 func (*Internal) Retention(keep time.Duration) []retention.Rule {
 	return []retention.Rule{
 		numberRule(payments, keep, func(r *record) (api.Time, bool) {
-			return r.CreatedAt, r.ended() && r.Due == nil && r.hasNumber()
+			return r.CreatedAt, r.Status.ended() && r.Due == nil && r.hasNumber()
 		}, (*record).forgetNumber),
 		numberRule(topUps, keep, func(r *topUpRecord) (api.Time, bool) {
-			return r.CreatedAt, r.ended() && r.Due == nil && r.Number != ""
+			return r.CreatedAt, r.Status.ended() && r.Due == nil && r.Number != ""
 		}, func(r *topUpRecord) { r.Number = "" }),
 		numberRule(topUpRefunds, keep, func(r *topUpRefund) (api.Time, bool) {
-			return r.CreatedAt, r.ended() && r.Number != ""
+			return r.CreatedAt, r.Status.ended() && r.Number != ""
 		}, func(r *topUpRefund) { r.Number = "" }),
 	}
 }

@@ -45,8 +45,6 @@ func writeTopUp(tx *engine.Tx, o *storage.Object[topUpRecord]) error {
 	return nil
 }
 
-func (r *topUpRecord) ended() bool { return r.Status != Pending && r.Status != Processing }
-
 // FindOwnOrder returns the order of the caller's with that id. Book refuses one that is missing.
 func (topUpOrders) FindOwnOrder(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
 	return topUpRef(id), nil
@@ -62,7 +60,7 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 	r := &o.Value
 	order, charger := s.order(r), s.svc.charger(tx.Caller.Live)
 	switch {
-	case r.ended() && r.Due == nil: // a callback arrived first
+	case r.Status.ended() && r.Due == nil: // a callback arrived first
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):
@@ -84,25 +82,14 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 }
 
 // newCall leases a top-up, which the transaction has written with the counted attempt, and returns the
-// call of the charger: its confirmation if the payer has given a code.
+// call of the charger; see newChargeCall.
 func (s topUpOrders) newCall(tx *engine.Tx, o *storage.Object[topUpRecord], charger provider.Charger, first bool, code string) (*dispatch.Call, error) {
 	r := &o.Value
 	c := provider.Charge{
-		Order: provider.Order{
-			ID: r.ID, Live: tx.Caller.Live, Amount: r.Amount,
-			CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
-		},
+		Order: s.order(r).ProviderOrder(tx, r.Amount),
 		Phone: r.Number, Network: r.Provider, Description: "Top-up of a wallet", Deadline: r.Deadline.Time,
 	}
-	submit := func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) }
-	status := func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) }
-	if r.ended() { // the provider may contradict itself, and gets no other charge
-		submit = dispatch.DoNotSubmit
-	}
-	if confirmer, ok := charger.(provider.ChargeConfirmer); ok && code != "" {
-		submit, first = func(ctx context.Context) (provider.Result, error) { return confirmer.ConfirmCharge(ctx, c, code) }, true
-	}
-	return s.order(r).NewCall(tx, o.Version, first, submit, status)
+	return newChargeCall(tx, s.order(r), o.Version, charger, c, r.Status.ended(), first, code)
 }
 
 // Book books a charger's result for a top-up, from a call or from a callback. The zero result
@@ -114,8 +101,8 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 	}
 	r := &o.Value
 	order := s.order(r)
-	if r.ended() {
-		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
+	if r.Status.ended() {
+		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)}, result)
 		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, err
 		}
@@ -126,9 +113,7 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 	}
 	r.MarkSubmitted(tx.Now) // a callback or a test may be faster than the worker
 	r.Status = Processing
-	if result.Reference != "" {
-		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
-	}
+	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	if result.ProviderFee > 0 {
 		r.ProviderFee = result.ProviderFee
 	}
@@ -142,10 +127,7 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 	case decision == dispatch.Succeeded:
 		err = s.bookPaid(ctx, tx, r)
 	case decision == dispatch.Failed:
-		r.Status, r.FailureReason = Failed, new(failedMessage)
-		if result.Reason.Message != "" {
-			r.FailureReason = new(dispatch.Truncate(result.Reason.Message, dispatch.MaxReason))
-		}
+		r.Status, r.FailureReason = Failed, dispatch.FailureReason(result, failedMessage)
 	default:
 		r.NextAction = nextAction(r.NextAction, result)
 		return decision, writeTopUp(tx, o)
@@ -252,19 +234,6 @@ func (s *Service) erased(tx *engine.Tx, consumer string) (bool, error) {
 	return c.Phone == "", nil
 }
 
-// outcome returns the outcome of the charge, as the top-up's status implies it.
-func (r *topUpRecord) outcome() provider.Outcome {
-	switch r.Status {
-	case Completed, Returned:
-		return provider.Paid
-	case Failed:
-		return provider.Refused
-	case Processing:
-		return provider.InProgress
-	}
-	return provider.NotFound
-}
-
 // Load returns a top-up as hosts see it, and its status as a word.
 func (topUpOrders) Load(tx *engine.Tx, ref dispatch.Ref) (*TopUp, string, error) {
 	o, err := getTopUp(tx, tx.Caller, ref.ID)
@@ -281,11 +250,5 @@ func (topUpOrders) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) 
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Attempts: r.Attempts, ProviderFee: r.ProviderFee}
-	if r.SubmittedAt != nil {
-		info.SubmittedAt = r.SubmittedAt.Time
-	} else { // for a person, the charger never got it
-		info.Outcome = provider.NotFound
-	}
-	return info, nil
+	return orderInfo(r.Amount, r.Status, &r.Submission, r.ProviderFee), nil
 }

@@ -86,8 +86,6 @@ func writeTopUpRefund(tx *engine.Tx, o *storage.Object[topUpRefund]) error {
 	return nil
 }
 
-func (r *topUpRefund) ended() bool { return r.Status == Completed || r.Status == Failed }
-
 // FindOwnOrder returns the order of the caller's with that id. Book refuses one that is missing.
 func (topUpRefundOrders) FindOwnOrder(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
 	return topUpRefundRef(id), nil
@@ -103,7 +101,7 @@ func (s topUpRefundOrders) Begin(ctx context.Context, tx *engine.Tx, _, id strin
 	r := &o.Value
 	order, rail := s.order(r), (&Internal{s.svc}).RefundRail(tx.Caller.Live)
 	switch {
-	case r.ended(): // a callback was faster
+	case r.Status.ended(): // a callback was faster
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	case rail == nil:
@@ -116,10 +114,7 @@ func (s topUpRefundOrders) Begin(ctx context.Context, tx *engine.Tx, _, id strin
 		return nil, err
 	}
 	back := provider.Refund{
-		Order: provider.Order{
-			ID: r.ID, Live: tx.Caller.Live, Amount: r.Amount,
-			CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
-		},
+		Order:  order.ProviderOrder(tx, r.Amount),
 		Charge: r.TopUp, Phone: r.Number, Network: r.Network, PaymentMethod: FromPhone, Reason: "The wallet could not take the top-up.",
 	}
 	return order.NewCall(tx, o.Version, first,
@@ -137,14 +132,12 @@ func (s topUpRefundOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch
 	}
 	r := &o.Value
 	order := s.order(r)
-	if r.ended() {
-		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
+	if r.Status.ended() {
+		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)}, result)
 	}
 	r.MarkSubmitted(tx.Now)
 	r.Status = Processing
-	if result.Reference != "" {
-		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
-	}
+	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
 		erased := false
@@ -158,10 +151,7 @@ func (s topUpRefundOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch
 	case decision == dispatch.Succeeded:
 		err = s.bookPaid(tx, r)
 	case decision == dispatch.Failed:
-		r.Status, r.FailureReason = Failed, new("The provider declined the refund.")
-		if result.Reason.Message != "" {
-			r.FailureReason = new(dispatch.Truncate(result.Reason.Message, dispatch.MaxReason))
-		}
+		r.Status, r.FailureReason = Failed, dispatch.FailureReason(result, "The provider declined the refund.")
 		topUp := dispatch.Order{Ref: topUpRef(r.TopUp), Flow: dispatch.Charges, Kind: topUps.Kind()}
 		err = topUp.NeedsPerson(ctx, tx, "paid, the wallet could not take it, and its refund failed")
 	default:
@@ -194,19 +184,6 @@ func (s topUpRefundOrders) bookPaid(tx *engine.Tx, r *topUpRefund) error {
 	return s.svc.config.Messages.Text(tx, r.Account, r.Number, fmt.Sprintf("You got back GHS %s of top-up %s, which your wallet could not take. Refund %s.", money.Text(r.Amount), r.TopUp, r.ID))
 }
 
-// outcome returns the outcome of the order, as the refund's status implies it.
-func (r *topUpRefund) outcome() provider.Outcome {
-	switch r.Status {
-	case Completed:
-		return provider.Paid
-	case Failed:
-		return provider.Refused
-	case Processing:
-		return provider.InProgress
-	}
-	return provider.NotFound
-}
-
 // Load returns the top-up as hosts see it, and the status of its refund as a word.
 func (topUpRefundOrders) Load(tx *engine.Tx, ref dispatch.Ref) (*TopUp, string, error) {
 	back, err := getTopUpRefund(tx, tx.Caller, ref.ID)
@@ -227,9 +204,5 @@ func (topUpRefundOrders) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.E
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Attempts: r.Attempts}
-	if r.SubmittedAt != nil {
-		info.SubmittedAt = r.SubmittedAt.Time
-	}
-	return info, nil
+	return orderInfo(r.Amount, r.Status, &r.Submission, 0), nil
 }

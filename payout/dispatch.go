@@ -69,10 +69,7 @@ func (in *Internal) newCall(tx *engine.Tx, v *transfer.Variant, o *storage.Objec
 	r := &o.Value
 	amount, _ := r.pesewas()
 	t := r.To.providerTransfer()
-	t.Order = provider.Order{
-		ID: r.ID, Live: tx.Caller.Live, Amount: amount,
-		CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
-	}
+	t.Order = in.order(v, r).ProviderOrder(tx, amount)
 	t.Description = r.Description
 	return in.order(v, r).NewCall(tx, o.Version, first,
 		func(ctx context.Context) (provider.Result, error) { return rail.Submit(ctx, t) },
@@ -105,9 +102,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 			return 0, err
 		}
 	}
-	if result.Reference != "" {
-		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
-	}
+	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:

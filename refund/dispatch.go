@@ -51,10 +51,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		return nil, fmt.Errorf("refund: write: %w", err)
 	}
 	back := provider.Refund{
-		Order: provider.Order{
-			ID: r.ID, Live: tx.Caller.Live, Amount: r.Amount,
-			CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
-		},
+		Order:  order.ProviderOrder(tx, r.Amount),
 		Charge: r.Charge, Phone: r.Phone, Network: r.Network, PaymentMethod: r.PaymentMethod, Payment: r.Payment,
 	}
 	if r.Invoice != nil {
@@ -86,9 +83,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 			return 0, err
 		}
 	}
-	if result.Reference != "" {
-		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
-	}
+	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
 		err = r.forgetDeleted(tx)
@@ -98,7 +93,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	case decision == dispatch.Succeeded:
 		err = in.bookPaid(tx, found)
 	case decision == dispatch.Failed:
-		if err = in.release(tx, found, result.Reason.Message); err == nil && r.Automatic {
+		if err = in.release(tx, found, result); err == nil && r.Automatic {
 			err = in.config.Payments.NeedsPerson(ctx, tx, r.Payment, "completed, paid twice, and its refund failed")
 		}
 	default:
@@ -172,7 +167,7 @@ func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record]) error {
 }
 
 // release returns the reserve of a declined refund. The amount may be refunded again.
-func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], reason string) error {
+func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], result provider.Result) error {
 	r, merchant, live := &o.Value, tx.Caller.Merchant, tx.Caller.Live
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_released", Ref: r.ID, At: tx.Now,
@@ -187,10 +182,7 @@ func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], reason str
 	if err := r.enter(Failed); err != nil {
 		return err
 	}
-	if reason == "" {
-		reason = "The provider declined the refund."
-	}
-	r.FailureReason = new(dispatch.Truncate(reason, dispatch.MaxReason))
+	r.FailureReason = dispatch.FailureReason(result, "The provider declined the refund.")
 	return in.finish(tx, o)
 }
 

@@ -11,6 +11,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -225,6 +226,14 @@ func (o *Order) ReportAlreadyEnded(ctx context.Context) {
 	work.SetReport(ctx, work.Report{Name: "ended_before", RequestID: o.Request})
 }
 
+// ProviderOrder returns the order, of this amount in pesewas, as its provider gets it.
+func (o *Order) ProviderOrder(tx *engine.Tx, amount int64) provider.Order {
+	return provider.Order{
+		ID: o.ID, Live: tx.Caller.Live, Amount: amount,
+		CreatedAt: o.Since, SubmittedAt: o.SubmittedAt.Time, Now: tx.Now, Attempts: o.Attempts,
+	}
+}
+
 // NewCall leases the record, which the caller has written at this version, and returns the
 // call of the provider. The caller runs it with [Call.Do] after the commit. After the deadline of the
 // order, only a first call submits it.
@@ -262,6 +271,19 @@ const (
 	MaxReference = 255
 	MaxReason    = 500
 )
+
+// Reference returns the provider's reference to store: that of the result, or the one from before.
+func Reference(before *string, r provider.Result) *string {
+	if r.Reference == "" {
+		return before
+	}
+	return new(Truncate(r.Reference, MaxReference))
+}
+
+// FailureReason returns why an order has failed, to store: the message of the result, or otherwise.
+func FailureReason(r provider.Result, otherwise string) *string {
+	return new(Truncate(cmp.Or(r.Reason.Message, otherwise), MaxReason))
+}
 
 // Truncate shortens a text of a provider's to at most so many bytes, between characters. It replaces
 // what is not UTF-8, as the encoding of the record would: that makes a text longer.

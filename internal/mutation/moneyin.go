@@ -97,11 +97,11 @@ var moneyInGuards = []guard{
 	},
 	{
 		"payment: what has ended is booked once", "payment/dispatch.go",
-		"if r.ended() {\n\t\tdecision, err", "if false {\n\t\tdecision, err", "./payment", "TestPhonesToTestWith|TestPaymentIsBookedOnce",
+		"if r.Status.ended() {\n\t\tdecision, err", "if false {\n\t\tdecision, err", "./payment", "TestPhonesToTestWith|TestPaymentIsBookedOnce",
 	},
 	{
 		"payment: a refused one is polled, and not charged again", "payment/dispatch.go",
-		"if r.ended() { // the provider may contradict itself, and gets no other charge", "if false {", "./payment", "TestRefusedPaymentIsNotChargedAgain",
+		"if ended { // the provider may contradict itself, and gets no other charge", "if false {", "./payment", "TestRefusedPaymentIsNotChargedAgain",
 	},
 	{
 		"payment: live mode needs a charger", "payment/phoned.go",

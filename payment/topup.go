@@ -10,7 +10,6 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -114,12 +113,12 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (
 		if s.engine.Host != nil {
 			return nil, fmt.Errorf("payment: top up: %w", api.ErrNetworkInTx)
 		}
-		id, submit, answer, err := s.startTopUp(ctx, caller, op, p)
+		id, call, answer, err := s.startTopUp(ctx, caller, op, p)
 		if err != nil || answer != nil {
 			return answer, err
 		}
-		if submit {
-			if err := s.engine.Runner.RunNow(context.WithoutCancel(ctx), topUps.Kind(), engine.Scope(caller), id, nil); err != nil {
+		if call != nil {
+			if err := s.engine.Runner.RunNow(ctx, topUps.Kind(), engine.Scope(caller), id, call); err != nil {
 				return nil, err
 			}
 		}
@@ -127,13 +126,13 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (
 	})
 }
 
-// startTopUp writes a top-up, which is pending. submit tells the caller to submit it now: it is
-// leased, so that a worker submits it if this process dies. The first call with an idempotency key
-// may have died; its top-up is then found, and no other made. It may also have ended just now; answer
-// is then its answer.
-func (s *Service) startTopUp(ctx context.Context, caller api.Caller, op engine.Operation, p TopUpParams) (id string, submit bool, answer *TopUp, err error) {
+// startTopUp writes a top-up, and returns the call of the charger that the caller makes; a worker polls
+// for the outcome if this process dies. The call is nil for a top-up that waits for a worker. The first
+// call with an idempotency key may have died; its top-up is then found, and no other made. It may also
+// have ended just now; answer is then its answer.
+func (s *Service) startTopUp(ctx context.Context, caller api.Caller, op engine.Operation, p TopUpParams) (id string, call *dispatch.Call, answer *TopUp, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-		submit = false
+		call = nil
 		if answer, err = engine.ReplayTx[TopUp](tx, op); err != nil || answer != nil {
 			return err
 		}
@@ -161,13 +160,13 @@ func (s *Service) startTopUp(ctx context.Context, caller api.Caller, op engine.O
 		if err := s.checkTier(tx, consumer, p.Amount); err != nil {
 			return err
 		}
-		id, submit, err = s.insertTopUp(tx, p, from)
+		id, call, err = s.insertTopUp(tx, p, from)
 		return err
 	})
 	if answer != nil && err == nil {
 		caller.MarkReplayed()
 	}
-	return id, submit, answer, err
+	return id, call, answer, err
 }
 
 func errWalletClosed() error {
@@ -200,15 +199,15 @@ func openTopUp(tx *engine.Tx, p TopUpParams) (string, error) {
 	return o.ID, nil
 }
 
-func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (id string, submit bool, err error) {
+func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (id string, call *dispatch.Call, err error) {
 	charger := s.charger(tx.Caller.Live)
 	if charger == nil {
-		return "", false, errNoCharger
+		return "", nil, errNoCharger
 	}
 	id = tx.NewID("tu_")
 	deadline := api.At(tx.Now.Add(s.config.Deadline))
 	if err := s.countPrompt(tx, from.PhoneNumber, id, deadline.Time); err != nil {
-		return "", false, err
+		return "", nil, err
 	}
 	r := topUpRecord{
 		TopUp: TopUp{
@@ -221,19 +220,22 @@ func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (i
 	r.Deadline = &deadline
 	wait := submitAfter(tx, charger, from.PhoneNumber)
 	r.Due = api.AtOrNil(tx.Now.Add(wait))
+	if wait == 0 {
+		r.begin(tx)
+	}
 	o, err := topUps.Insert(tx, engine.Scope(tx.Caller), id, r)
 	if err != nil {
-		return "", false, fmt.Errorf("payment: write top-up: %w", err)
+		return "", nil, fmt.Errorf("payment: write top-up: %w", err)
 	}
 	if err := dispatch.Charges.IndexOpen(tx, topUpRef(id), tx.Now); err != nil {
-		return "", false, err
+		return "", nil, err
 	}
 	if wait > 0 {
 		tx.WakeAfter(topUps.Kind(), wait)
-		return id, false, nil
+		return id, nil, nil
 	}
-	// Begin ends the lease by its write. It is not renewed: if Begin fails, a worker takes over.
-	return id, true, topUps.Lease(tx, o, s.engine.Clock().Add(work.LeaseDuration))
+	call, err = topUpOrders{s}.newCall(tx, o, charger, true, "")
+	return id, call, err
 }
 
 // submitAfter returns how long the charger of test mode wants a charge to stay pending, so that a

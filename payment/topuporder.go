@@ -71,14 +71,19 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 		order.PostponeWithoutProvider(ctx, tx)
 		return nil, writeTopUp(tx, o)
 	}
-	first := r.CountAttempt(tx.Now)
-	if r.Status == Pending {
-		r.Status, r.NextAction = Processing, &NextAction{Approve, approveMessage}
-	}
+	first := r.begin(tx)
 	if err := writeTopUp(tx, o); err != nil {
 		return nil, err
 	}
 	return s.newCall(tx, o, charger, first, "")
+}
+
+// begin counts an attempt. With the first, the top-up is processing.
+func (r *topUpRecord) begin(tx *engine.Tx) (first bool) {
+	if r.Status == Pending {
+		r.Status, r.NextAction = Processing, &NextAction{Approve, approveMessage}
+	}
+	return r.CountAttempt(tx.Now)
 }
 
 // newCall leases a top-up, which the transaction has written with the counted attempt, and returns the

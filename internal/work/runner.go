@@ -280,20 +280,15 @@ func (r *Runner) loop(ctx context.Context, q *queue) {
 	}
 }
 
-// RunNow does the work on one record in the caller's goroutine, for a call that is answered with the
-// outcome. The caller's transaction has leased the record. begun is what it has left for RunBegun of
-// the kind's job; nil has RunOne do all of the work. RunNow returns the error of the work, and goes
+// RunNow does the rest of work that the caller's transaction has begun, in the caller's goroutine, for
+// a call that is answered with the outcome; see RunBegun. It returns the error of the work, and goes
 // on if ctx ends.
 func (r *Runner) RunNow(ctx context.Context, k *storage.Kind, scope storage.Scope, id string, begun any) (err error) {
 	q := r.queue(k, scope.Live)
 	q.begin()
 	defer q.end()
-	r.runTask(ctx, q, []storage.Record{{Scope: scope, ID: id}}, func(ctx context.Context, records []storage.Record) error {
-		if begun == nil {
-			err = q.RunOne(ctx, records[0])
-		} else {
-			err = q.RunBegun(ctx, begun)
-		}
+	r.runTask(ctx, q, []storage.Record{{Scope: scope, ID: id}}, func(ctx context.Context, _ []storage.Record) error {
+		err = q.RunBegun(ctx, begun)
 		return err
 	})
 	return err

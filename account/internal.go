@@ -2,9 +2,12 @@ package account
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -23,9 +26,40 @@ func (i *Internal) Logo(ctx context.Context, merchant string) (*Logo, error) {
 	return i.svc.GetLogo(ctx, api.Caller{}, merchant)
 }
 
-// Customer returns one customer of a scope.
-func (*Internal) Customer(tx storage.ReadTx, scope storage.Scope, id string) (*Customer, error) {
-	return getCustomer(tx, scope, id)
+// FindCustomer returns the function that returns a customer in a transaction of the caller's. A host's
+// own directory is asked at once, before the transaction; nil stands for the library's own customers,
+// which the function reads. A customer that is unknown or was deleted is resource_missing of the
+// parameter customer.
+func (i *Internal) FindCustomer(ctx context.Context, caller api.Caller, directory CustomerDirectory, id string) (func(storage.ReadTx) (*Customer, error), error) {
+	var known *Customer
+	if directory != nil {
+		c, err := directory.Customer(ctx, caller, id)
+		if err == nil && c == nil {
+			err = api.NoSuch("customer")
+		}
+		if err != nil {
+			return nil, check.Under("customer", err)
+		}
+		known = c
+	}
+	return func(tx storage.ReadTx) (*Customer, error) {
+		c := known
+		if c == nil {
+			var err error
+			if c, err = getCustomer(tx, engine.Scope(caller), id); err != nil {
+				return nil, check.Under("customer", err)
+			}
+		}
+		// A host may have been asked just before it deleted the customer.
+		deleted, err := pii.Deleted(tx, engine.Scope(caller), id)
+		if err != nil {
+			return nil, fmt.Errorf("account: customer: %w", err)
+		}
+		if deleted {
+			return nil, api.NoSuch("customer").Under("customer")
+		}
+		return c, nil
+	}, nil
 }
 
 // ConsumerExists refuses an id without a consumer, with account_not_found for the parameter

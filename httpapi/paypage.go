@@ -221,9 +221,7 @@ func pageProblem(e *api.Error) (problem, field string) {
 		// One text for both, and for a number without a wallet: a stranger learns nothing
 		// about who has one.
 		return "The PIN is wrong or locked. Check the number and the PIN. After too many wrong entries a PIN is locked for a while; its holder is told by SMS.", "pin"
-	case api.InvalidPhoneNumber:
-		return "There is no open wallet with this number. Check it and try again.", "wallet"
-	case api.AccountNotFound:
+	case api.InvalidPhoneNumber, api.AccountNotFound:
 		return "There is no open wallet with this number. Check it and try again.", "wallet"
 	case api.InsufficientBalance:
 		return "There is not enough money in your wallet for this payment.", "wallet"

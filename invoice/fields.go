@@ -2,7 +2,6 @@ package invoice
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -10,7 +9,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
-	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -121,20 +119,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 	if !caller.Reads("customers") {
 		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the invoice. Give customer_name and customer_email instead, or use a key with the permission to read customers.")
 	}
-	if s.config.Customers == nil {
-		return func(tx storage.ReadTx) (*account.Customer, error) {
-			c, err := s.config.Accounts.Customer(tx, engine.Scope(caller), *f.Customer)
-			return c, check.Under("customer", err)
-		}, nil
-	}
-	c, err := s.config.Customers.Customer(ctx, caller, *f.Customer)
-	if err == nil && c == nil {
-		err = api.NoSuch("customer")
-	}
-	if err != nil {
-		return nil, check.Under("customer", err)
-	}
-	return func(storage.ReadTx) (*account.Customer, error) { return c, nil }, nil
+	return s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, *f.Customer)
 }
 
 // apply writes the fields into an invoice.
@@ -151,14 +136,6 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 			return err
 		}
 		r.UnlinkedCustomer = ""
-		// A host may have been asked just before it deleted the customer.
-		deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *r.Customer)
-		if err != nil {
-			return fmt.Errorf("invoice: customer: %w", err)
-		}
-		if deleted {
-			return api.NoSuch("customer").Under("customer")
-		}
 		// The host's record may hold an address or a number that is none; the invoice leaves it out.
 		r.Email, r.Name, r.Phone = nil, api.TextOrNil(c.Name), nil
 		if check.Email("", c.Email) == nil {

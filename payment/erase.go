@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -54,8 +55,7 @@ func (s *Service) forgetDeleted(tx *engine.Tx, r *record) error {
 // outlived reports that retention has already run for what was created then, so that the numbers of
 // what ends now must go at once.
 func (s *Service) outlived(created api.Time, now time.Time) bool {
-	keep := s.config.NumberRetention
-	return keep > 0 && !created.Add(keep).After(now)
+	return retention.Outlived(created, now, s.config.NumberRetention)
 }
 
 // EraseCustomer removes number and e-mail of a deleted customer from the payments that have ended, and

@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
@@ -16,7 +14,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
-	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -30,31 +27,14 @@ type MobileMoney struct {
 	Provider string `json:"provider,omitempty"`
 }
 
-var networks = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
-
 // Check refuses an invalid number or an unknown provider, and fills in the stored form of the
 // number and the provider. Refusals: parameter_missing, invalid_phone_number, parameter_invalid.
 func (m *MobileMoney) Check() error {
-	if m.PhoneNumber == "" {
-		return api.Missing("phone_number")
+	number, network, err := check.MobileMoney("", m.PhoneNumber, m.Provider)
+	if err == nil {
+		m.PhoneNumber, m.Provider = number, network
 	}
-	number, err := phone.Parse(m.PhoneNumber)
-	if err != nil {
-		return api.Errorf(api.InvalidPhoneNumber, "phone_number",
-			"phone_number is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
-	}
-	m.PhoneNumber = number
-	switch m.Provider {
-	case phone.MTN, phone.Telecel, phone.AirtelTigo:
-	case "":
-		if m.Provider = phone.Provider(number); m.Provider == "" {
-			return api.Errorf(api.InvalidPhoneNumber, "phone_number",
-				"The prefix of phone_number is of no mobile-money provider. Check the number, or give provider, one of %s.", strings.Join(networks, ", "))
-		}
-	default:
-		return api.Invalid("provider", "provider must be one of %s.", strings.Join(networks, ", "))
-	}
-	return nil
+	return err
 }
 
 // phoned is what the charge of a phone needs beside the payment.
@@ -160,32 +140,14 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (e
 	if !caller.Reads("customers") {
 		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers. Leave customer out, or use a key with the permission to read customers.")
 	}
-	var known *account.Customer
-	if s.config.Customers != nil {
-		known, err = s.config.Customers.Customer(ctx, caller, id)
-		if err == nil && known == nil {
-			err = api.NoSuch("customer")
-		}
-		if err != nil {
-			return nil, check.Under("customer", err)
-		}
+	find, err := s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, id)
+	if err != nil {
+		return nil, err
 	}
 	return func(tx *engine.Tx) (string, error) {
-		c := known
-		if c == nil {
-			if c, err = s.config.Accounts.Customer(tx, engine.Scope(tx.Caller), id); err != nil {
-				return "", check.Under("customer", err)
-			}
-		}
-		// A host may have been asked just before it deleted the customer.
-		deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), id)
-		switch {
-		case err != nil:
-			return "", fmt.Errorf("payment: customer: %w", err)
-		case deleted:
-			return "", api.NoSuch("customer").Under("customer")
-		case check.Email("", c.Email) != nil: // the host's record may hold an address that is none
-			return "", nil
+		c, err := find(tx)
+		if err != nil || check.Email("", c.Email) != nil { // the host's record may hold an address that is none
+			return "", err
 		}
 		return c.Email, nil
 	}, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -116,8 +117,8 @@ func (p *prompted) wait(now time.Time, l PromptLimits) time.Duration {
 		most   int
 		window time.Duration
 	}{{l.Recent, promptWindow}, {l.Day, promptDay}} {
-		if n := len(p.At) - limit.most; limit.most > 0 && n >= 0 {
-			wait = max(wait, p.At[n].Add(limit.window).Sub(now))
+		if limit.most > 0 {
+			wait = max(wait, pace.Wait(p.At, now, limit.most, limit.window))
 		}
 	}
 	return wait

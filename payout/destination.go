@@ -84,8 +84,6 @@ func (t *target) enquiry(live bool) provider.Enquiry {
 	return provider.Enquiry{Live: live, Channel: to.Channel, Network: to.Network, Bank: to.Bank, Number: to.Number}
 }
 
-var networks = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
-
 // check refuses wrong parameters without a lookup. It returns an external destination and its
 // target; both are nil for a service wallet.
 func (p *DestinationParams) check(banks provider.BankDirectory) (*Destination, *target, error) {
@@ -119,24 +117,9 @@ func (p *DestinationParams) wallet() account.WalletRef {
 }
 
 func (p *DestinationParams) mobileMoney() (*Destination, *target, error) {
-	if p.PhoneNumber == "" {
-		return nil, nil, api.Missing("destination.phone_number")
-	}
-	number, err := phone.Parse(p.PhoneNumber)
+	number, network, err := check.MobileMoney("destination.", p.PhoneNumber, p.Provider)
 	if err != nil {
-		return nil, nil, api.Errorf(api.InvalidPhoneNumber, "destination.phone_number",
-			"destination.phone_number is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
-	}
-	network := p.Provider
-	switch network {
-	case phone.MTN, phone.Telecel, phone.AirtelTigo:
-	case "":
-		if network = phone.Provider(number); network == "" {
-			return nil, nil, api.Errorf(api.InvalidPhoneNumber, "destination.phone_number",
-				"The prefix of destination.phone_number is of no mobile-money provider. Check the number, or give destination.provider, one of %s.", strings.Join(networks, ", "))
-		}
-	default:
-		return nil, nil, api.Invalid("destination.provider", "destination.provider must be one of %s.", strings.Join(networks, ", "))
+		return nil, nil, err
 	}
 	return &Destination{Type: MobileMoney, Provider: &network, Number: phone.Mask(number), Name: p.AccountName},
 		&target{Provider: network, Number: number, Name: p.AccountName}, nil

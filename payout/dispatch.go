@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -226,7 +227,7 @@ func (in *Internal) bookReleased(tx *engine.Tx, v *transfer.Variant, found *stor
 func (in *Internal) finish(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
 	r := &found.Value
 	r.Due = nil
-	if keep := in.config.NumberRetention; keep > 0 && !r.CreatedAt.Add(keep).After(tx.Now) {
+	if retention.Outlived(r.CreatedAt, tx.Now, in.config.NumberRetention) {
 		r.To = nil // retention has already run for this transfer
 	}
 	if err := collection(v).Replace(tx, found); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -189,7 +190,7 @@ func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], result pro
 // finish writes a refund that has entered its final status.
 func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record]) error {
 	o.Value.Due = nil
-	if keep := in.config.NumberRetention; keep > 0 && !o.Value.CreatedAt.Add(keep).After(tx.Now) {
+	if retention.Outlived(o.Value.CreatedAt, tx.Now, in.config.NumberRetention) {
 		o.Value.Phone = "" // retention has already run for this refund
 	}
 	if err := refunds.Replace(tx, o); err != nil {

@@ -37,7 +37,7 @@ var erasureGuards = []guard{
 	},
 	{
 		"erasure: numbers of ended transfers go", "payout/dispatch.go",
-		"if keep := in.config.NumberRetention; keep > 0 && !r.CreatedAt.Add(keep).After(tx.Now) {", "",
+		"if retention.Outlived(r.CreatedAt, tx.Now, in.config.NumberRetention) {", "",
 		"./internal/erasure", "TestRetentionRemovesNumbersOfEndedTransfers/memory",
 	},
 }

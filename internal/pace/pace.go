@@ -17,8 +17,8 @@ type Limit struct{ Hour, Day int }
 // sent".
 func (l Limit) Take(done []api.Time, now time.Time, what string) ([]api.Time, error) {
 	wait := max(
-		l.wait(done, now, l.Hour, time.Hour),
-		l.wait(done, now, l.Day, 24*time.Hour),
+		Wait(done, now, l.Hour, time.Hour),
+		Wait(done, now, l.Day, 24*time.Hour),
 	)
 	if wait > 0 {
 		refusal := api.Errorf(api.RateLimited, "", "%s too often: at most %d times an hour and %d times a day. Try again after the seconds in the header Retry-After.", what, l.Hour, l.Day)
@@ -29,8 +29,9 @@ func (l Limit) Take(done []api.Time, now time.Time, what string) ([]api.Time, er
 	return append(kept, api.At(now)), nil
 }
 
-// wait returns the time until fewer than n times lie within the window.
-func (Limit) wait(done []api.Time, now time.Time, n int, window time.Duration) time.Duration {
+// Wait returns the time until fewer than n times lie within the window. done holds the times, the oldest
+// first.
+func Wait(done []api.Time, now time.Time, n int, window time.Duration) time.Duration {
 	if len(done) < n {
 		return 0
 	}

@@ -55,6 +55,12 @@ type Rule struct {
 	Stays bool
 }
 
+// Outlived reports whether something is old enough now for a rule that removes it after keep: the rule
+// has already passed over it, if it could not be removed then. A keep of zero removes nothing.
+func Outlived(created api.Time, now time.Time, keep time.Duration) bool {
+	return keep > 0 && !created.Add(keep).After(now)
+}
+
 // NewRule returns the rule that removes old records of a collection. about returns when a
 // record was created, and whether it may be removed by now.
 func NewRule[T any](c *storage.Collection[T], keep time.Duration, about func(*T) (created api.Time, removable bool)) Rule {

@@ -1,0 +1,35 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/phone"
+)
+
+var networks = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
+
+// MobileMoney refuses a number or a network that is none. It returns the number in its stored form and
+// the network, which follows from the number's prefix when it is not given. The parameters are
+// phone_number and provider after the prefix, such as "destination.".
+func MobileMoney(prefix, given, network string) (number, of string, err error) {
+	if given == "" {
+		return "", "", api.Missing(prefix + "phone_number")
+	}
+	number, err = phone.Parse(given)
+	if err != nil {
+		return "", "", api.Errorf(api.InvalidPhoneNumber, prefix+"phone_number",
+			"%sphone_number is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.", prefix).WithCause(err)
+	}
+	switch network {
+	case phone.MTN, phone.Telecel, phone.AirtelTigo:
+		return number, network, nil
+	case "":
+		if network = phone.Provider(number); network == "" {
+			return "", "", api.Errorf(api.InvalidPhoneNumber, prefix+"phone_number",
+				"The prefix of %sphone_number is of no mobile-money provider. Check the number, or give %sprovider, one of %s.", prefix, prefix, strings.Join(networks, ", "))
+		}
+		return number, network, nil
+	}
+	return "", "", api.Invalid(prefix+"provider", "%sprovider must be one of %s.", prefix, strings.Join(networks, ", "))
+}

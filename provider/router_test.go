@@ -43,13 +43,15 @@ func TestRouterWithoutChoice(t *testing.T) {
 	expect.True(t, err == nil && legacy.Outcome == provider.Paid, "a transfer from before the names: %+v %v", legacy, err)
 	gone := provider.Order{Route: "gone"}
 	for what, ask := range map[string]func() (provider.Result, error){
-		"Submit":        func() (provider.Result, error) { return r.Submit(t.Context(), provider.Transfer{Order: gone}) },
-		"Status":        func() (provider.Result, error) { return r.Status(t.Context(), provider.Transfer{Order: gone}) },
-		"Charge":        func() (provider.Result, error) { return r.Charge(t.Context(), provider.Charge{Order: gone}) },
-		"ChargeStatus":  func() (provider.Result, error) { return r.ChargeStatus(t.Context(), provider.Charge{Order: gone}) },
-		"ConfirmCharge": func() (provider.Result, error) { return r.ConfirmCharge(t.Context(), provider.Charge{Order: gone}, "1") },
-		"Refund":        func() (provider.Result, error) { return r.Refund(t.Context(), provider.Refund{Order: gone}) },
-		"RefundStatus":  func() (provider.Result, error) { return r.RefundStatus(t.Context(), provider.Refund{Order: gone}) },
+		"Submit":       func() (provider.Result, error) { return r.Submit(t.Context(), provider.Transfer{Order: gone}) },
+		"Status":       func() (provider.Result, error) { return r.Status(t.Context(), provider.Transfer{Order: gone}) },
+		"Charge":       func() (provider.Result, error) { return r.Charge(t.Context(), provider.Charge{Order: gone}) },
+		"ChargeStatus": func() (provider.Result, error) { return r.ChargeStatus(t.Context(), provider.Charge{Order: gone}) },
+		"ConfirmCharge": func() (provider.Result, error) {
+			return r.ConfirmCharge(t.Context(), provider.Charge{Order: gone}, "1")
+		},
+		"Refund":       func() (provider.Result, error) { return r.Refund(t.Context(), provider.Refund{Order: gone}) },
+		"RefundStatus": func() (provider.Result, error) { return r.RefundStatus(t.Context(), provider.Refund{Order: gone}) },
 	} {
 		result, err := ask()
 		expect.True(t, err != nil && result.Outcome == "", "%s of a name without an entry: %+v %v", what, result, err)

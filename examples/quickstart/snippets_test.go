@@ -30,6 +30,7 @@ var imports = map[string]string{
 	"disbursement": library + "/disbursement", "event": library + "/event", "invoice": library + "/invoice",
 	"message": library + "/message", "payment": library + "/payment", "railtest": library + "/provider/railtest", "chargertest": library + "/provider/chargertest",
 	"paystack": library + "/provider/paystack", "paystacktest": library + "/provider/paystack/paystacktest", "httptest": "net/http/httptest",
+	"arkesel": library + "/provider/arkesel", "arkeseltest": library + "/provider/arkesel/arkeseltest", "hubtel": library + "/provider/hubtel",
 	"smtp":    library + "/invoice/smtp",
 	"mtnmomo": library + "/provider/mtnmomo", "mtnmomotest": library + "/provider/mtnmomo/mtnmomotest",
 	"httpapi": library + "/httpapi", "inspector": library + "/httpapi/inspector", "paymentstest": library + "/httpapi/paymentstest",

@@ -32,7 +32,7 @@ var rows = [][]string{
 	{"storage/internal/..."},
 	{"storage"},
 	{
-		"internal/document", "internal/ids", "internal/money", "internal/otp", "internal/phone", "internal/pin", "internal/plainjson",
+		"internal/document", "internal/httpcall", "internal/ids", "internal/money", "internal/otp", "internal/phone", "internal/pin", "internal/plainjson",
 		"internal/retry", "internal/signature",
 	},
 }
@@ -41,6 +41,9 @@ var rows = [][]string{
 var arrows = map[string][]string{
 	"httpapi/inspector": {"httpapi"},
 	"httpapi/reference": {"httpapi"},
+
+	"provider/arkesel/arkeseltest": {"provider/smstest"},
+	"provider/hubtel/hubteltest":   {"provider/smstest"},
 
 	"checkout":     {"subscription"},
 	"subscription": {"invoice", "catalog"},

@@ -31,7 +31,7 @@ var imports = map[string]string{
 	"message": library + "/message", "payment": library + "/payment", "railtest": library + "/provider/railtest", "chargertest": library + "/provider/chargertest",
 	"paystack": library + "/provider/paystack", "paystacktest": library + "/provider/paystack/paystacktest", "httptest": "net/http/httptest",
 	"arkesel": library + "/provider/arkesel", "arkeseltest": library + "/provider/arkesel/arkeseltest", "hubtel": library + "/provider/hubtel",
-	"smtp":    library + "/invoice/smtp",
+	"smtp":    library + "/provider/smtp",
 	"mtnmomo": library + "/provider/mtnmomo", "mtnmomotest": library + "/provider/mtnmomo/mtnmomotest",
 	"httpapi": library + "/httpapi", "inspector": library + "/httpapi/inspector", "paymentstest": library + "/httpapi/paymentstest",
 	"payout": library + "/payout", "postgres": library + "/storage/postgres", "provider": library + "/provider",

@@ -15,7 +15,7 @@ var rows = [][]string{
 	{"httpapi", "httpapi/...", "otelpayments"},
 	{"payments"},
 	{"internal/providers", "internal/erasure", "internal/outbox"},
-	{"provider/...", "invoice/smtp"}, // adapters
+	{"provider/..."}, // adapters
 	{
 		"checkout", "subscription", "invoice", "refund", "webhook", "disbursement", "payout", "qrcode", "payment", "account", "catalog",
 	},

@@ -1,13 +1,11 @@
 package arkesel_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/message"
@@ -169,12 +168,6 @@ func TestConfig(t *testing.T) {
 		_, err := arkesel.New(bad)
 		expect.True(t, err != nil && !strings.Contains(err.Error(), good.APIKey), "%v: %v", bad, err)
 	}
-	var log bytes.Buffer
-	for _, v := range []any{good, &good, c, struct{ C arkesel.Config }{good}} {
-		fmt.Fprintf(&log, "%v %+v %#v %s %q %x %d\n", v, v, v, v, v, v, v)
-		slog.New(slog.NewTextHandler(&log, nil)).Info("made", "of", v)
-		slog.New(slog.NewJSONHandler(&log, nil)).Info("made", "of", v)
-	}
-	hex := fmt.Sprintf("%x", good.APIKey)
-	expect.True(t, !strings.Contains(log.String(), good.APIKey) && !strings.Contains(log.String(), hex) && strings.Contains(log.String(), "Volta"), "printed\n%s", log.String())
+	conformance.HidesSecrets(t, []string{good.APIKey}, good, c)
+	expect.True(t, strings.Contains(fmt.Sprint(good), "Volta") && !strings.Contains(fmt.Sprintf("%+v", good), good.APIKey), "%v", good)
 }

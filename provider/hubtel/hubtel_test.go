@@ -1,12 +1,10 @@
 package hubtel_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/message"
@@ -158,12 +157,6 @@ func TestConfig(t *testing.T) {
 		_, err := hubtel.New(bad)
 		expect.True(t, err != nil && !strings.Contains(err.Error(), good.ClientSecret), "%v: %v", bad, err)
 	}
-	var log bytes.Buffer
-	for _, v := range []any{good, &good, c, struct{ C hubtel.Config }{good}} {
-		fmt.Fprintf(&log, "%v %+v %#v %s %q %x %d\n", v, v, v, v, v, v, v)
-		slog.New(slog.NewTextHandler(&log, nil)).Info("made", "of", v)
-		slog.New(slog.NewJSONHandler(&log, nil)).Info("made", "of", v)
-	}
-	hex := fmt.Sprintf("%x", good.ClientSecret)
-	expect.True(t, !strings.Contains(log.String(), good.ClientSecret) && !strings.Contains(log.String(), hex) && strings.Contains(log.String(), "Volta"), "printed\n%s", log.String())
+	conformance.HidesSecrets(t, []string{good.ClientSecret}, good, c)
+	expect.True(t, strings.Contains(fmt.Sprint(good), "Volta") && !strings.Contains(fmt.Sprintf("%+v", good), good.ClientSecret), "%v", good)
 }

@@ -38,13 +38,9 @@ func Client(given *http.Client) *http.Client {
 	return &client
 }
 
-// Hide empties a secret, and returns a function that returns it. A struct with the function in place
-// of the secret can be printed: fmt and loggers print unexported fields without asking their methods.
-func Hide(secret *string) func() string {
-	kept := *secret
-	*secret = ""
-	return func() string { return kept }
-}
+// Hide returns a function that returns a secret. A struct with the function in place of the secret
+// can be printed: fmt prints unexported fields without asking their methods.
+func Hide(secret string) func() string { return func() string { return secret } }
 
 // Request is one request.
 type Request struct {

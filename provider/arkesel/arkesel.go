@@ -65,7 +65,8 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("arkesel: Config.Sender must have 1 to 11 letters, digits or signs of ASCII")
 	}
 	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
-	key := httpcall.Hide(&c.APIKey)
+	key := httpcall.Hide(c.APIKey)
+	c.APIKey = ""
 	return &Client{config: c, key: key, http: httpcall.Client(c.HTTPClient)}, nil
 }
 

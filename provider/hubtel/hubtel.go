@@ -67,7 +67,8 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("hubtel: Config.Sender must have 1 to 11 letters, digits or signs of ASCII")
 	}
 	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
-	secret := httpcall.Hide(&c.ClientSecret)
+	secret := httpcall.Hide(c.ClientSecret)
+	c.ClientSecret = ""
 	return &Client{config: c, secret: secret, http: httpcall.Client(c.HTTPClient)}, nil
 }
 

@@ -62,7 +62,7 @@ func TestOnlyMTN(t *testing.T) {
 		expect.NoError(t, err, "%s", name)
 		expect.Equal(t, got.Outcome, provider.Refused, "%s", name)
 		expect.Equal(t, got.Reason.Code, api.InvalidDestination, "%s", name)
-		_, err = r.client.AccountName(t.Context(), provider.Enquiry{Channel: o.Channel, Network: o.Network, Bank: o.Bank, Number: o.Number})
+		_, err = r.client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: o.Channel, Network: o.Network, Bank: o.Bank, Number: o.Number})
 		expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "name of %s: %v", name, err)
 		if o.Channel == provider.MobileMoney {
 			charge := provider.Charge{Order: o.Order, Phone: o.Number, Network: o.Network, PaymentMethod: "pm_1"}
@@ -91,7 +91,7 @@ func TestHolders(t *testing.T) {
 		expect.True(t, errors.As(err, &refused) && refused.Code == api.RecipientUnavailable, "%s: %v", last, err)
 	}
 	ask := func(last string) (string, error) {
-		return r.client.AccountName(t.Context(), provider.Enquiry{Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234" + last})
+		return r.client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234" + last})
 	}
 	_, err := ask("473")
 	expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "no wallet: %v", err)

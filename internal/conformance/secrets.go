@@ -14,8 +14,12 @@ import (
 func HidesSecrets(t *testing.T, secrets []string, config, client any) {
 	t.Helper()
 	for _, v := range []any{
-		config, &config, struct{ Of any }{config}, map[string]any{"of": config},
-		client, &client, struct{ Of any }{client}, struct{ of any }{client},
+		config, &config,
+		struct{ Of any }{config},
+		map[string]any{"of": config},
+		client, &client,
+		struct{ Of any }{client},
+		struct{ of any }{client},
 	} {
 		var out bytes.Buffer
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%t"} {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/openapitest"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
@@ -257,7 +258,7 @@ func TestContractFindsBreaches(t *testing.T) {
 		for k, v := range c.header {
 			request.Header.Set(k, v)
 		}
-		_, err := (&contract{t: w, next: mtnmomotest.New(1).Client().Transport}).RoundTrip(request)
+		_, err := openapitest.Transport(w, "testdata/openapi.yaml", mtnmomotest.New(1).Client().Transport).RoundTrip(request)
 		expect.NoError(t, err, "%s", name)
 		expect.Equal(t, !w.failed, c.want, "%s passes", name)
 	}

@@ -191,7 +191,7 @@ func (f *Fake) decideRefund(r *refund) {
 	}
 	f.send("refund."+r.status, object{
 		"status": r.status, "transaction_reference": r.of.reference, "refund_reference": nil, "amount": strconv.FormatInt(r.amount, 10),
-		"currency": "GHS", "domain": "test",
+		"currency": "GHS", "domain": "live",
 	})
 }
 

@@ -87,13 +87,17 @@ func (c *Client) Charge(ctx context.Context, o provider.Charge) (provider.Result
 }
 
 // ChargeStatus implements [provider.Charger]. The outcome is that of Paystack's verify call. For a
-// charge in progress a second call says what the payer has to do.
+// charge in progress a second call says what the payer has to do. A charge that Paystack does not
+// know ends at its deadline, so ChargeStatus is not sure before a lost request can no longer arrive.
 func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
 	x, found, err := c.verify(ctx, o.Live, o.ID)
 	if err != nil {
 		return provider.Result{}, err
 	}
 	if !found {
+		if late := o.Now.Sub(o.Deadline); !o.Deadline.IsZero() && late >= 0 && late < settled {
+			return provider.Result{Outcome: provider.InProgress, PollAfter: settled - late}, nil
+		}
 		return provider.Result{Outcome: provider.NotFound}, nil
 	}
 	if x.Status == "reversed" {

@@ -68,6 +68,24 @@ func TestAbandonedCharge(t *testing.T) {
 	}
 }
 
+// After the deadline the library ends a charge that Paystack does not know. A request of just before
+// may still arrive for 10 minutes.
+func TestUnknownChargeAfterDeadline(t *testing.T) {
+	_, client := fakeAndClient(t, 1)
+	for after, want := range map[time.Duration]time.Duration{
+		-time.Second: 0, 0: 10 * time.Minute, time.Minute: 9 * time.Minute, 10*time.Minute - 1: 1, 10 * time.Minute: 0,
+	} {
+		o := newCharge("67")
+		o.Order = later(o.Order, 2, 10*time.Minute+after)
+		r, err := client.ChargeStatus(t.Context(), o)
+		expect.True(t, err == nil && r.PollAfter == want && (r.Outcome == provider.InProgress) == (want > 0) && (r.Outcome == provider.NotFound) == (want == 0), "after %s: %+v, %v", after, r, err)
+	}
+	o := newCharge("67")
+	o.Deadline = time.Time{}
+	r, err := client.ChargeStatus(t.Context(), o)
+	expect.True(t, err == nil && r.Outcome == provider.NotFound, "without a deadline: %+v, %v", r, err)
+}
+
 // A wrong code may be entered again, a charge that waits for none ignores it.
 func TestCodes(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)

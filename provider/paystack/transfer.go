@@ -42,6 +42,7 @@ type transfer struct {
 	Currency  string  `json:"currency"`
 	Reference string  `json:"reference"`
 	Code      string  `json:"transfer_code"`
+	Fee       number  `json:"fee_charged"` // unconfirmed: that the verification tells it
 }
 
 // Submit implements [provider.Rail]. It makes the recipient and then the transfer. Paystack returns
@@ -108,8 +109,11 @@ func (is transfer) result(o provider.Order) (provider.Result, error) {
 	if err := sameMoney(o, is.Amount, is.Currency, is.Reference); err != nil {
 		return provider.Result{}, err
 	}
-	if r.Outcome == provider.Paid && is.Amount != nil {
-		r.Amount = int64(*is.Amount)
+	if r.Outcome == provider.Paid {
+		r.ProviderFee = int64(is.Fee)
+		if is.Amount != nil {
+			r.Amount = int64(*is.Amount)
+		}
 	}
 	return r, nil
 }

@@ -64,7 +64,7 @@ func with(words map[string]provider.Outcome) map[string]provider.Outcome {
 func TestTransferWords(t *testing.T) {
 	for word, want := range with(transferWords) {
 		o, _, _, reference, _ := orders()
-		is := success(`{"status":%q,"amount":435,"currency":"GHS","reference":%q,"transfer_code":"TRF_1"}`, word, reference)
+		is := success(`{"status":%q,"amount":435,"currency":"GHS","reference":%q,"transfer_code":"TRF_1","fee_charged":100}`, word, reference)
 		c := answering(t, map[string]string{
 			"POST /transferrecipient": success(`{"recipient_code":"RCP_1"}`), "POST /transfer": is, "GET /transfer/verify/": is,
 		})
@@ -73,6 +73,7 @@ func TestTransferWords(t *testing.T) {
 		expect.True(t, err1 == nil && err2 == nil && submitted == later && later.Outcome == want && later.Reference == "TRF_1",
 			"%s: %+v, %v, %+v, %v, want %s", word, submitted, err1, later, err2, want)
 		expect.True(t, (later.Reason.Code != "") == (want == provider.Refused), "%s: the reason %+v", word, later.Reason)
+		expect.True(t, (later.ProviderFee == 100) == (want == provider.Paid) && (later.Amount == 435) == (want == provider.Paid), "%s: the fee and the amount of %+v", word, later)
 	}
 }
 

@@ -331,10 +331,18 @@ func (f *Fake) makeTransfer(in object) answer {
 	return done(o.object())
 }
 
+// fee is what a transfer costs the operator: GHS 1 to mobile money, and GHS 8 to a bank.
+func (o *transfer) fee() int64 {
+	if o.to.kind == "ghipss" {
+		return 8_00
+	}
+	return 1_00
+}
+
 func (o *transfer) object() object {
 	return object{
 		"amount": o.amount, "currency": "GHS", "domain": "live", "reference": o.reference, "status": o.status,
-		"transfer_code": o.code, "source": "balance", "reason": nil,
+		"transfer_code": o.code, "source": "balance", "reason": nil, "fee_charged": o.fee(),
 	}
 }
 

@@ -132,12 +132,12 @@ func (f *Fake) decideTransfer(o *transfer) {
 			f.early("transfer", "success", o.object())
 			return
 		}
-		if strings.HasSuffix(o.to.number, Fails) || f.roll(f.faults.Refuse) || o.amount > f.float {
+		if strings.HasSuffix(o.to.number, Fails) || f.roll(f.faults.Refuse) || o.amount+o.fee() > f.float {
 			o.status = "failed"
 		} else {
 			o.status = "success"
 			o.moved++
-			f.float -= o.amount
+			f.float -= o.amount + o.fee()
 		}
 	case "otp":
 		if !f.calm {

@@ -69,7 +69,7 @@ func Do(ctx context.Context, client *http.Client, r Request) (*Answer, error) {
 		content = bytes.NewReader(text)
 	}
 	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL, content)
-	if err != nil {
+	if err != nil || request.URL.Host == "" || request.URL.Scheme != "https" && request.URL.Scheme != "http" {
 		return nil, fmt.Errorf("%s: Config.BaseURL is no address", r.Op)
 	}
 	if r.Header != nil {

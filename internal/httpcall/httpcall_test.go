@@ -78,7 +78,8 @@ func TestErrorsQuoteNothing(t *testing.T) {
 		"nobody there":   {t.Context(), closed.URL + "/" + secret, nil, "refused"},
 		"no address":     {t.Context(), "http://[" + secret, nil, "BaseURL"},
 		"no JSON":        {t.Context(), "http://localhost", func() {}, "JSON"},
-		"another scheme": {t.Context(), "pay://" + secret, nil, "broke"},
+		"another scheme": {t.Context(), "pay://" + secret, nil, "BaseURL"},
+		"no scheme":      {t.Context(), secret + ".example.com/v1", nil, "BaseURL"},
 	} {
 		_, err := Do(c.ctx, Client(nil), Request{Op: "gateway: send", Method: "POST", URL: c.address, Body: c.body})
 		must.True(t, err != nil, "%s is no error", what)

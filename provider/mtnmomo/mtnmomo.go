@@ -179,18 +179,26 @@ type alerts struct {
 // maxAlerts is how many alerts are remembered before all are forgotten.
 const maxAlerts = 1024
 
+// first reports whether the operator has not been told this of an order.
+func (a *alerts) first(id, what string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	alert := [2]string{id, what}
+	if a.told[alert] {
+		return false
+	}
+	if len(a.told)%maxAlerts == 0 {
+		a.told = map[[2]string]bool{}
+	}
+	a.told[alert] = true
+	return true
+}
+
 // alert logs what the operator must act upon, once for an order.
 func (c *Client) alert(ctx context.Context, id, what string) {
-	c.alerts.mu.Lock()
-	defer c.alerts.mu.Unlock()
-	if c.alerts.told[[2]string{id, what}] {
-		return
+	if c.alerts.first(id, what) {
+		c.cfg.Logger.ErrorContext(ctx, "mtnmomo: "+what, "order", id)
 	}
-	if len(c.alerts.told)%maxAlerts == 0 {
-		c.alerts.told = map[[2]string]bool{}
-	}
-	c.alerts.told[[2]string{id, what}] = true
-	c.cfg.Logger.ErrorContext(ctx, "mtnmomo: "+what, "order", id)
 }
 
 // sandbox is the X-Target-Environment of MTN's sandbox, in which no money moves.

@@ -43,7 +43,7 @@ var adapterGuards = []guard{
 	},
 	{
 		"Paystack: a refund whose note may be lost is not made again", "provider/paystack/refund.go",
-		"case r.Attempts > 1 && nameless:", "", "./provider/paystack", "TestRefundWithoutNote",
+		"case r.Attempts > 1 && withoutNote:", "", "./provider/paystack", "TestRefundWithoutNote",
 	},
 	{
 		"MTN: a success is of the order's amount", "provider/mtnmomo/words.go",

@@ -184,7 +184,7 @@ func (c *Client) afterReversal(ctx context.Context, x transaction, o provider.Ch
 		return provider.Result{}, err
 	}
 	switch {
-	case slices.ContainsFunc(rows, func(row refund) bool { return isRefundID(row.note()) && row.takes(x) }):
+	case slices.ContainsFunc(rows, func(row refund) bool { return isRefundID(row.note()) && row.countsFor(x) }):
 		x.Status = "success"
 	case x.Amount == nil || given(rows, x) < int64(*x.Amount):
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and the list of refunds does not say why", o.ID)

@@ -172,7 +172,7 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 		return rows[at].result(r.Order)
 	}
 	back := given(rows, x)
-	nameless := slices.ContainsFunc(rows, func(row refund) bool { return row.mayBe(r) && row.takes(x) })
+	withoutNote := slices.ContainsFunc(rows, func(row refund) bool { return row.couldBe(r) && row.countsFor(x) })
 	if r.Attempts > 1 {
 		// The refund may be made twice if the list does not filter as expected, so the list of all
 		// refunds has to miss it, too.
@@ -185,7 +185,7 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 		}
 	}
 	switch {
-	case r.Attempts > 1 && nameless:
+	case r.Attempts > 1 && withoutNote:
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s has a refund without a note, which may be %s", r.Charge, r.ID)
 	case x.Amount != nil && back+r.Amount > int64(*x.Amount):
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The refunds would exceed the payment."}}, nil
@@ -195,9 +195,9 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	return provider.Result{Outcome: provider.NotFound}, nil
 }
 
-// mayBe reports whether a refund without an id of ours may be the one that was asked for before, by
+// couldBe reports whether a refund without an id of ours may be the one that was asked for before, by
 // a Paystack that lost the note, and not one by hand.
-func (is refund) mayBe(r provider.Refund) bool {
+func (is refund) couldBe(r provider.Refund) bool {
 	if isRefundID(is.note()) || is.Amount != nil && int64(*is.Amount) != r.Amount {
 		return false
 	}
@@ -205,15 +205,15 @@ func (is refund) mayBe(r provider.Refund) bool {
 	return err != nil || made.After(r.SubmittedAt.Add(-clockSkew))
 }
 
-// takes reports whether a refund gave money of a transaction back, or is about to.
-func (is refund) takes(x transaction) bool {
+// countsFor reports whether a refund gave back money of a transaction, or is about to.
+func (is refund) countsFor(x transaction) bool {
 	return is.Transaction == ofWhich(x.ID) && outcome(refundWords, is.Status) != provider.Refused
 }
 
 // given returns how much of a transaction was given back or is on its way, according to a list.
 func given(rows []refund, x transaction) (pesewas int64) {
 	for _, row := range rows {
-		if row.takes(x) && row.Amount != nil {
+		if row.countsFor(x) && row.Amount != nil {
 			pesewas += int64(*row.Amount)
 		}
 	}

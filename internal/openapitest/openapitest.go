@@ -28,6 +28,9 @@ func Transport(t testing.TB, path string, next http.RoundTripper) http.RoundTrip
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
 	doc.Servers = nil // the tests' servers have other addresses
 	router, err := legacy.NewRouter(doc)
 	if err != nil {

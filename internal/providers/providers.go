@@ -152,7 +152,7 @@ func (s *Service) send(ctx context.Context, f owner, object string, claimed stor
 // Notify implements [provider.Service].
 func (s *Service) Notify(ctx context.Context, id string, r provider.Result) error {
 	if !r.Outcome.Known() {
-		return api.Invalid("outcome", "outcome must be in_progress, paid or refused.")
+		return api.Invalid("outcome", "outcome must be in_progress, paid, refused or reversed.")
 	}
 	f := s.flowOf(id)
 	entry, caller, err := f.FindInIndex(ctx, s.engine, id, string(f.Name))
@@ -194,7 +194,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 			}
 			info, err := f.info(tx, ref, e)
 			// An order may have ended since the index was read.
-			if err == nil && (e.Contradiction != "" || info.Outcome != provider.Paid && info.Outcome != provider.Refused) {
+			if err == nil && (e.Contradiction != "" || !info.Outcome.Final()) {
 				all = append(all, *info)
 			}
 			return err

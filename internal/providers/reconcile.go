@@ -91,12 +91,20 @@ func compare(report *provider.Reconciliation, p *provider.ReconcileParams, d pro
 	if !amount {
 		report.AmountDiffers = append(report.AmountDiffers, d)
 	}
-	outcome := p.Outcome(d.Row.Status)
-	status := outcome.Known() && outcome == d.Order.Outcome
+	status := agrees(p.Outcome(d.Row.Status), d.Order.Outcome)
 	if !status {
 		report.StatusDiffers = append(report.StatusDiffers, d)
 	}
 	if amount && status {
 		report.Matched++
 	}
+}
+
+// agrees reports whether a statement says what is booked. Refused and Reversed agree: the money is not
+// with its recipient, and providers use one word for both.
+func agrees(stated, booked provider.Outcome) bool {
+	if stated.Final() && booked.Final() {
+		return (stated == provider.Paid) == (booked == provider.Paid)
+	}
+	return stated == provider.InProgress && booked == provider.InProgress
 }

@@ -21,10 +21,6 @@ const (
 // then a refusal of a later request does not end the order.
 const settled = 10 * time.Minute
 
-// reversed is the outcome of money that came back after Paystack had reported success. The library
-// lists it as a contradiction of the success that it booked.
-const reversed = provider.Refused
-
 // transferWords are the statuses of a transfer. Any other is InProgress.
 var transferWords = map[string]provider.Outcome{
 	"pending":   provider.InProgress,
@@ -35,7 +31,7 @@ var transferWords = map[string]provider.Outcome{
 	"abandoned": provider.Refused, // no OTP within 30 minutes
 	"blocked":   provider.Refused, // the approval URL did not answer
 	"rejected":  provider.Refused, // the approval URL said no
-	"reversed":  reversed,
+	"reversed":  provider.Reversed,
 }
 
 // transferReasons say why, for the words of a transfer that did not happen.
@@ -69,7 +65,7 @@ var chargeWords = map[string]provider.Outcome{
 	"success": provider.Paid,
 
 	"failed":   provider.Refused,
-	"reversed": reversed, // unless it was refunded for us, see Client.afterReversal
+	"reversed": provider.Reversed, // unless it was refunded for us, see Client.afterReversal
 }
 
 // needsCode is the status of a charge that waits for a code of the payer.

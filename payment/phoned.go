@@ -184,13 +184,20 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		return nil, errNoCharger
 	}
 	id, deadline := in.NewID(tx), api.At(tx.Now.Add(s.config.Deadline))
+	var held *storage.Object[held]
 	if p.HeldObject != "" {
-		if err := addHold(tx, p.HeldObject, id, deadline); err != nil {
+		var err error
+		if held, err = newHold(tx, p.HeldObject, id, deadline); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.countPrompt(tx, p.PhoneNumber, id, deadline.Time); err != nil {
 		return nil, err
+	}
+	if held != nil {
+		if err := holds.Put(tx, held); err != nil {
+			return nil, fmt.Errorf("payment: hold: %w", err)
+		}
 	}
 	masked := phone.Mask(p.PhoneNumber)
 	r := record{

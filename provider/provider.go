@@ -95,8 +95,10 @@ type Result struct {
 
 // Refusal says why a provider does not carry out an order.
 type Refusal struct {
-	// Code is api.RecipientUnavailable, api.InvalidDestination or a provider's own;
-	// api.RecipientUnavailable when empty. Only transfers show the code.
+	// Code is api.RecipientUnavailable, api.InvalidDestination, api.ProviderBalanceInsufficient or a
+	// provider's own; api.RecipientUnavailable when empty. Only transfers show the code.
+	// ProviderBalanceInsufficient says that the operator has too little money at the provider; the
+	// library writes an error to the log.
 	Code    api.Code
 	Message string
 	// Verbatim makes Message alone the failure_reason of a transfer, without the code.
@@ -127,6 +129,8 @@ func (r Refusal) Filled() Refusal {
 	switch r.Code {
 	case api.InvalidDestination:
 		r.Message = "The destination account is not valid."
+	case api.ProviderBalanceInsufficient:
+		r.Message = "The operator has too little money at the provider. Try again later."
 	case api.RecipientUnavailable:
 		r.Message = "The recipient's account is not available."
 	default:

@@ -64,11 +64,23 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 	case paid:
 		return Succeeded, nil
 	case r.Outcome.Final():
+		if r.Reason.Code == api.ProviderBalanceInsufficient {
+			caller, flow, id := tx.Caller, o.Flow, o.ID
+			tx.OnCommit(func() {
+				LogBalanceInsufficient(ctx, tx.Log(), flow, string(flow.Name), id, "merchant", caller.Merchant, "live", caller.Live)
+			})
+		}
 		o.recheckAfter = r.PollAfter
 		return Failed, nil
 	}
 	o.SchedulePoll(ctx, tx, r.PollAfter)
 	return StillPending, nil
+}
+
+// LogBalanceInsufficient writes the log line about an order that failed because the operator has too
+// little money at the provider.
+func LogBalanceInsufficient(ctx context.Context, log *slog.Logger, f *Flow, args ...any) {
+	log.ErrorContext(ctx, "a "+string(f.Name)+" failed because the operator's account at the provider has too little money", args...)
 }
 
 // contradictionReport is what the observer gets for a contradiction.

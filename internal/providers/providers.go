@@ -35,6 +35,9 @@ type Config struct {
 	Payments *payment.Internal
 	QRCodes  *qrcode.Internal
 	Invoices *invoice.Internal
+	// Rail and Charger are those of live mode. They may tell their balance.
+	Rail    provider.Rail
+	Charger provider.Charger
 	// StuckAfter is the time after which the list shows an open order as stuck.
 	StuckAfter time.Duration
 }
@@ -45,6 +48,7 @@ type Service struct {
 	config Config
 
 	transfers, refunds, charges *flow
+	accounts                    []*account
 }
 
 var _ provider.Service = (*Service)(nil)
@@ -54,7 +58,7 @@ func New(e *engine.Engine, c Config) *Service {
 	payouts := newOwner[payout.Transfer](e, c.Payouts, settleFingerprint)
 	phones := &moneyIn{c.Payments, c.QRCodes, c.Invoices, c.Refunds}
 	return &Service{
-		engine: e, config: c,
+		engine: e, config: c, accounts: accountsOf(c.Rail, c.Charger),
 		transfers: &flow{dispatch.Transfers, map[string]owner{"payout": payouts, "disbursement": payouts}},
 		refunds: &flow{dispatch.Refunds, map[string]owner{
 			"refund":        newOwner[refund.Refund](e, c.Refunds, legacyRefundFingerprint),

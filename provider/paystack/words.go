@@ -11,11 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-const (
-	// FloatEmpty is the code of a refusal because the operator's balance at Paystack is too low.
-	FloatEmpty  api.Code = "float_empty"
-	notApproved api.Code = "not_approved"
-)
+const notApproved api.Code = "not_approved"
 
 // settled is how long after the first submission a lost request may still arrive at Paystack. Until
 // then a refusal of a later request does not end the order.
@@ -122,7 +118,7 @@ var rejections = []struct {
 		"could not resolve account", "bank is invalid", "bank code is invalid", "unknown bank code", "recipient specified is invalid", "account closed",
 	}},
 	{refused, provider.Refusal{Code: api.RecipientUnavailable}, []string{"make the transfer to this recipient"}},
-	{refused, provider.Refusal{Code: FloatEmpty, Message: "The operator has too little money at Paystack."}, []string{
+	{refused, provider.Refusal{Code: api.ProviderBalanceInsufficient, Message: "The operator has too little money at Paystack."}, []string{
 		"balance is not enough", "insufficient balance",
 	}},
 

@@ -127,11 +127,11 @@ func TestBalance(t *testing.T) {
 		`{"availableBalance":"x","currency":"GHS"}`: -1, `{}`: -1,
 	} {
 		r.AnswerNext(200, body)
-		got, err := r.client.Balance(t.Context())
-		expect.True(t, err == nil && got == want || err != nil && want == -1, "%s: %d, %v", body, got, err)
+		got, err := r.client.Balance(t.Context(), true)
+		expect.True(t, err == nil && got.Available == want || err != nil && want == -1, "%s: %+v, %v", body, got, err)
 	}
 	r.AnswerNext(404, `{"code":"RESOURCE_NOT_FOUND"}`)
-	_, err := r.client.Balance(t.Context())
+	_, err := r.client.Balance(t.Context(), true)
 	var refused *provider.Refusal
 	expect.True(t, err != nil && !errors.As(err, &refused), "not found: %v", err)
 }
@@ -163,7 +163,7 @@ func TestRedirect(t *testing.T) {
 	defer server.Close()
 	r := newRig(t, 1)
 	r.config.BaseURL, r.config.HTTPClient = server.URL, server.Client()
-	_, err := mtnmomo.New(r.config).Balance(t.Context())
+	_, err := mtnmomo.New(r.config).Balance(t.Context(), true)
 	expect.True(t, err != nil, "a redirect is no error")
 	expect.True(t, r.config.HTTPClient.CheckRedirect == nil, "the host's client was changed")
 }
@@ -188,7 +188,7 @@ func TestErrorsAreDiscreet(t *testing.T) {
 		"a dial":    {&net.OpError{Op: "dial", Err: net.ErrClosed}, net.ErrClosed},
 	} {
 		r := newRig(t, 1)
-		_, err := r.client.Balance(t.Context()) // a token
+		_, err := r.client.Balance(t.Context(), true) // a token
 		expect.NoError(t, err, "balance")
 		switching := &switched{r.config.HTTPClient.Transport, failing{c.given}}
 		r.config.HTTPClient = &http.Client{Transport: switching}
@@ -215,7 +215,7 @@ func TestProvision(t *testing.T) {
 	})
 	expect.NoError(t, err, "provision")
 	r.config.Disbursement = made
-	_, err = mtnmomo.New(r.config).Balance(t.Context())
+	_, err = mtnmomo.New(r.config).Balance(t.Context(), true)
 	expect.NoError(t, err, "balance")
 	_, err = mtnmomo.Provision(t.Context(), mtnmomo.ProvisionParams{BaseURL: "https://mtn.example.com", SubscriptionKey: "wrong", HTTPClient: r.config.HTTPClient})
 	expect.True(t, err != nil, "a wrong key passes")

@@ -8,10 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -272,32 +269,6 @@ func (c *Client) AccountName(ctx context.Context, e provider.Enquiry) (string, e
 		return "", errors.New("mtnmomo: basicuserinfo: the answer has no name")
 	}
 	return name, nil
-}
-
-// Balance returns how much money the disbursement account has, in pesewas.
-func (c *Client) Balance(ctx context.Context) (int64, error) {
-	var balance struct {
-		Available text `json:"availableBalance"`
-		Currency  string
-	}
-	if err := c.get(ctx, "balance", "/v1_0/account/balance", &balance); err != nil {
-		return 0, err
-	}
-	amount, _, ok := pesewas(balance.Available)
-	if !ok || balance.Currency != c.cfg.Currency {
-		return 0, fmt.Errorf("mtnmomo: balance: the answer is no amount in %s", c.cfg.Currency)
-	}
-	return amount, nil
-}
-
-// pesewas reads one of MTN's amounts, cut to whole pesewas. exact reports whether nothing was cut.
-func pesewas(amount text) (n int64, exact, ok bool) {
-	d, err := decimal.NewFromString(string(amount))
-	if err != nil || !money.FewDigits(d) {
-		return 0, false, false
-	}
-	n, err = money.ToPesewas(d.Truncate(2))
-	return n, d.Equal(d.Truncate(2)), err == nil
 }
 
 // holder asks about the holder of a wallet. It returns a *provider.Refusal if MTN knows none. One

@@ -10,13 +10,9 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// The codes of refusals that are not the recipient's. Merchants see them in a failure_reason.
-const (
-	// FloatEmpty means that the operator's own account at MTN has too little money.
-	FloatEmpty api.Code = "float_empty"
-	// Failed means that MTN ended the transfer for a reason of its own or of the operator's.
-	Failed api.Code = "provider_failed"
-)
+// Failed is the code of a transfer that MTN ended for a reason of its own or of the operator's.
+// Merchants see it in a failure_reason.
+const Failed api.Code = "provider_failed"
 
 // statuses are MTN's words for the state of an order. Any other word means in progress. MTN
 // documents no word for an order that it takes back after SUCCESSFUL: it would say FAILED, which
@@ -54,7 +50,7 @@ var reasons = map[string]reason{
 	"PAYEE_NOT_ALLOWED_TO_RECEIVE":   {code: api.RecipientUnavailable, transfer: "The recipient's wallet may not receive this amount.", charge: noCharge},
 	"NOT_ALLOWED":                    {code: Failed, transfer: "MTN does not allow this transfer.", charge: "MTN does not allow this payment."},
 	"PAYER_LIMIT_REACHED":            {code: Failed, transfer: "The operator's limit at MTN is reached.", charge: "The payer's limit is reached.", alert: "the limit of the disbursement account is reached"},
-	"NOT_ENOUGH_FUNDS":               {code: FloatEmpty, transfer: "The operator has too little money at MTN.", charge: "The payer's balance is too low.", alert: "the disbursement account has too little money; top it up"},
+	"NOT_ENOUGH_FUNDS":               {code: api.ProviderBalanceInsufficient, transfer: "The operator has too little money at MTN.", charge: "The payer's balance is too low."},
 	"APPROVAL_REJECTED":              {code: Failed, transfer: noTransfer, charge: "The payer declined."},
 	"EXPIRED":                        {code: Failed, transfer: noTransfer, charge: "The payer did not answer in time."},
 	"PAYMENT_NOT_APPROVED":           {code: Failed, transfer: noTransfer, charge: "The payer did not approve the payment."},

@@ -34,7 +34,7 @@ var wanted = map[string]want{
 	"INVALID_CALLBACK_URL_HOST":      {mtnmomo.Failed, noTransfer, noCharge, false},
 	"INVALID_CURRENCY":               {mtnmomo.Failed, noTransfer, noCharge, false},
 	"PAYER_LIMIT_REACHED":            {mtnmomo.Failed, "The operator's limit at MTN is reached.", "The payer's limit is reached.", false},
-	"NOT_ENOUGH_FUNDS":               {mtnmomo.FloatEmpty, "The operator has too little money at MTN.", "The payer's balance is too low.", false},
+	"NOT_ENOUGH_FUNDS":               {api.ProviderBalanceInsufficient, "The operator has too little money at MTN.", "The payer's balance is too low.", false},
 	"APPROVAL_REJECTED":              {mtnmomo.Failed, noTransfer, "The payer declined.", false},
 	"EXPIRED":                        {mtnmomo.Failed, noTransfer, "The payer did not answer in time.", false},
 	"PAYMENT_NOT_APPROVED":           {mtnmomo.Failed, noTransfer, "The payer did not approve the payment.", false},
@@ -282,7 +282,7 @@ func TestDuplicate(t *testing.T) {
 	expect.True(t, err != nil, "a duplicate without a state: %+v", got)
 }
 
-// An empty float is the operator's lack. Merchants get its code, and the operator a log line.
+// An empty float is the operator's lack, and has the code for it.
 func TestEmptyFloat(t *testing.T) {
 	r := newRig(t, 1)
 	r.SetFloat(100)
@@ -291,11 +291,10 @@ func TestEmptyFloat(t *testing.T) {
 	expect.NoError(t, err, "submit")
 	got, err := r.client.Status(t.Context(), o)
 	expect.NoError(t, err, "status")
-	expect.Equal(t, got.Reason.Text(), "float_empty: The operator has too little money at MTN.", "reason")
-	expect.True(t, strings.Contains(r.log.String(), "top it up"), "the log says nothing: %s", r.log)
-	balance, err := r.client.Balance(t.Context())
+	expect.Equal(t, got.Reason.Text(), "provider_balance_insufficient: The operator has too little money at MTN.", "reason")
+	balance, err := r.client.Balance(t.Context(), true)
 	expect.NoError(t, err, "balance")
-	expect.Equal(t, balance, 100, "balance")
+	expect.Equal(t, balance.Available, 100, "balance")
 	r.discreet(t, r.log.String(), o.Number)
 }
 
@@ -379,8 +378,7 @@ func errorOf[T any](_ T, err error) error { return err }
 // Forged callbacks about an order that failed do not fill the log.
 func TestAlertsComeOnce(t *testing.T) {
 	r, clock := newClockRig(t)
-	r.SetFloat(100)
-	o, other := r.transfer("567"), r.transfer("567")
+	o, other := r.transfer("461"), r.transfer("461")
 	h := r.client.CallbackHandler(new(notified).notify)
 	for _, o := range []provider.Transfer{o, other} {
 		_, err := r.client.Submit(t.Context(), o)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
@@ -103,10 +104,10 @@ func TestCodes(t *testing.T) {
 	expect.True(t, err == nil && r.Outcome == provider.InProgress && !r.NeedsCode, "%+v, %v", r, err)
 }
 
-// A charge that was refunded for us stays paid. If the money went back otherwise, it is refused. If
+// A charge that was refunded for us stays paid. If the money went back otherwise, it is reversed. If
 // the list of refunds does not say why, the outcome is unknown.
 func TestReversedCharge(t *testing.T) {
-	for note, want := range map[string]provider.Outcome{newRefund(newCharge("67"), 435).ID: provider.Paid, "by hand": provider.Refused} {
+	for note, want := range map[string]provider.Outcome{newRefund(newCharge("67"), 435).ID: provider.Paid, "by hand": provider.Reversed} {
 		client := clientOf(t, stub{
 			"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435,"currency":"GHS"}`),
 			"GET /refund":               succeeds(`[{"id":1,"status":"processed","amount":435,"merchant_note":"` + note + `","transaction":17}]`),
@@ -128,7 +129,7 @@ func TestReversedCharge(t *testing.T) {
 	}
 }
 
-// A transfer that Paystack takes back contradicts its success.
+// A transfer that Paystack takes back after its success is reversed.
 func TestReversedTransfer(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)
 	o := newTransfer("67")
@@ -136,7 +137,7 @@ func TestReversedTransfer(t *testing.T) {
 	expect.True(t, err == nil && r.Outcome == provider.Paid, "%+v, %v", r, err)
 	fake.SetFaults(paystacktest.Faults{Reverse: 100})
 	r, err = client.Status(t.Context(), o)
-	expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason.Message != "" && fake.Moved(o.ID) == 0, "%+v, %v", r, err)
+	expect.True(t, err == nil && r.Outcome == provider.Reversed && r.Reason.Message != "" && fake.Moved(o.ID) == 0, "%+v, %v", r, err)
 }
 
 // An empty balance of the operator and a transfer that waits for the operator's code.
@@ -144,7 +145,7 @@ func TestOperatorsFaults(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)
 	fake.SetFaults(paystacktest.Faults{EmptyFloat: true})
 	r, err := client.Submit(t.Context(), newTransfer("67"))
-	expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason.Code == "float_empty", "%+v, %v", r, err)
+	expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason.Code == api.ProviderBalanceInsufficient, "%+v, %v", r, err)
 	fake.SetFaults(paystacktest.Faults{OTP: true})
 	r, err = client.Submit(t.Context(), newTransfer("67"))
 	expect.True(t, err == nil && r.Outcome == provider.InProgress && !r.NeedsCode, "%+v, %v", r, err)

@@ -104,23 +104,6 @@ func (c *Client) checkMode(live bool) error {
 	return nil
 }
 
-// Balance returns the money at Paystack that transfers and refunds are taken from, in pesewas.
-func (c *Client) Balance(ctx context.Context) (int64, error) {
-	var balances []struct {
-		Currency string `json:"currency"`
-		Balance  number `json:"balance"`
-	}
-	if err := c.call(ctx, http.MethodGet, "/balance", nil, nil, &balances); err != nil {
-		return 0, err
-	}
-	for _, b := range balances {
-		if b.Currency == currency {
-			return int64(b.Balance), nil
-		}
-	}
-	return 0, errors.New("paystack: the account has no balance in GHS")
-}
-
 // call makes one call. It decodes the field data of a success into data. It returns a *rejection for
 // a request that Paystack refused. After any other error the request may have been carried out.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, data any) error {

@@ -159,9 +159,7 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	case provider.InProgress:
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s of the refund %s is not paid yet", r.Charge, r.ID)
 	case provider.Refused:
-		if x.Status != "reversed" {
-			return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The payment was not completed."}}, nil
-		}
+		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The payment was not completed."}}, nil
 	}
 	rows, err := c.listRefunds(ctx, x)
 	if err != nil {

@@ -100,12 +100,10 @@ func (is transfer) result(o provider.Order) (provider.Result, error) {
 		return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no status", o.ID)
 	}
 	r := provider.Result{Outcome: outcome(transferWords, is.Status), Reference: is.Code}
-	if r.Outcome == provider.Refused {
-		r.Reason = transferReasons[is.Status]
-	}
 	if r.Outcome == provider.InProgress {
 		return r, nil
 	}
+	r.Reason = transferReasons[is.Status]
 	if err := sameMoney(o, is.Amount, is.Currency, is.Reference); err != nil {
 		return provider.Result{}, err
 	}

@@ -119,7 +119,7 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 		results, err = c.refundsOf(ctx, id)
 	}
 	for id, r := range results {
-		if r.Outcome != provider.Paid && r.Outcome != provider.Refused {
+		if !r.Outcome.Final() {
 			continue // the library polls
 		}
 		notified := notify(ctx, id, r)

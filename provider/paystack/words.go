@@ -11,19 +11,11 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-const (
-	// FloatEmpty is the code of a refusal because the operator's balance at Paystack is too low.
-	FloatEmpty  api.Code = "float_empty"
-	notApproved api.Code = "not_approved"
-)
+const notApproved api.Code = "not_approved"
 
 // settled is how long after the first submission a lost request may still arrive at Paystack. Until
 // then a refusal of a later request does not end the order.
 const settled = 10 * time.Minute
-
-// reversed is the outcome of money that came back after Paystack had reported success. The library
-// lists it as a contradiction of the success that it booked.
-const reversed = provider.Refused
 
 // transferWords are the statuses of a transfer. Any other is InProgress.
 var transferWords = map[string]provider.Outcome{
@@ -35,7 +27,7 @@ var transferWords = map[string]provider.Outcome{
 	"abandoned": provider.Refused, // no OTP within 30 minutes
 	"blocked":   provider.Refused, // the approval URL did not answer
 	"rejected":  provider.Refused, // the approval URL said no
-	"reversed":  reversed,
+	"reversed":  provider.Reversed,
 }
 
 // transferReasons say why, for the words of a transfer that did not happen.
@@ -69,7 +61,7 @@ var chargeWords = map[string]provider.Outcome{
 	"success": provider.Paid,
 
 	"failed":   provider.Refused,
-	"reversed": reversed, // unless it was refunded for us, see Client.afterReversal
+	"reversed": provider.Reversed, // unless it was refunded for us, see Client.afterReversal
 }
 
 // needsCode is the status of a charge that waits for a code of the payer.
@@ -127,7 +119,7 @@ var rejections = []struct {
 		"could not resolve account", "bank is invalid", "bank code is invalid", "unknown bank code", "recipient specified is invalid", "account closed",
 	}},
 	{refused, provider.Refusal{Code: api.RecipientUnavailable}, []string{"make the transfer to this recipient"}},
-	{refused, provider.Refusal{Code: FloatEmpty, Message: "The operator has too little money at Paystack."}, []string{
+	{refused, provider.Refusal{Code: api.ProviderBalanceInsufficient, Message: "The operator has too little money at Paystack."}, []string{
 		"balance is not enough", "insufficient balance",
 	}},
 

@@ -198,7 +198,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	}
 	s.Disbursements, in.disbursements = disbursement.New(s.engine, in.accounts, in.payouts, in.qrcodes, in.events)
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
-		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages,
+		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
 		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
 		Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
 	})

@@ -44,6 +44,30 @@ func TestCatalogBodies(t *testing.T) {
 		step("event_plan."+verb, "GET", "/v1/events?limit=1&type=plan."+verb, nil)
 	}
 
+	// On invoices.
+	juice := field(t, step("products_create_juice", "POST", "/v1/products", `{"name":"Asaana","unit_amount":1500,"taxable":true,"tax_percent":20}`), "id")
+	once := field(t, step("coupons_create_once", "POST", "/v1/coupons", `{"percent_off":10,"max_redemptions":1}`), "id")
+	body := fmt.Sprintf(`{"coupon":%q,"line_items":[{"product":%q,"quantity":3},{"description":"Delivery","unit_amount":505}]}`, once, juice)
+	draft := "/v1/invoices/" + field(t, step("invoice_coupon", "POST", "/v1/invoices", body), "id")
+	second := "/v1/invoices/" + field(t, step("invoice_coupon_again", "POST", "/v1/invoices", body), "id")
+	step("invoice_coupon_finalize", "POST", draft+"/finalize", nil)
+	step("coupons_redeemed", "GET", "/v1/coupons/"+once, nil)
+	step("invoice_coupon_used_up", "POST", second+"/finalize", nil)
+	step("invoice_coupon_off", "POST", second, `{"coupon":null}`)
+	step("invoice_coupon_void", "POST", draft+"/void", nil)
+	step("coupons_given_back", "GET", "/v1/coupons/"+once, nil)
+	step("coupons_off", "POST", "/v1/coupons/"+once, `{"active":false}`)
+	meet(
+		t, s, refusal{"/v1/invoices", body, 400, "coupon_not_redeemable", "coupon"},
+		refusal{second, fmt.Sprintf(`{"coupon":%q}`, once), 400, "coupon_not_redeemable", "coupon"},
+		refusal{second, `{"coupon":"cpn_1"}`, 400, "resource_missing", "coupon"},
+		refusal{second, `{"coupon":5}`, 400, "parameter_invalid", "coupon"},
+		refusal{second + "/lines", `{"product":"prod_1"}`, 400, "resource_missing", "product"},
+		refusal{second + "/lines", `{"product":"` + plain + `"}`, 400, "parameter_invalid", "product"},
+		refusal{second + "/lines", `{"description":"x","unit_amount":null}`, 400, "parameter_missing", "unit_amount"},
+		refusal{"/v1/invoices", `{"line_items":[{"product":"` + product + `"}]}`, 400, "resource_missing", "line_items[0].product"},
+	)
+
 	meet(
 		t, s, refusal{"/v1/products", `{"unit_amount":1}`, 400, "parameter_missing", "name"},
 		refusal{"/v1/products", `{"name":"x","unit_amount":1,"currency":"USD"}`, 400, "currency_not_supported", "currency"},

@@ -29,12 +29,14 @@ func TestInvoiceBodies(t *testing.T) {
 	step := steps(t, s)
 	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com","phone_number":"0201112223"}`)
 	customer := field(t, data, "id")
+	_, data = s.Do("POST", "/v1/products", `{"name":"Juice"}`)
+	juice := field(t, data, "id")
 
 	step("invoice_create_empty", "POST", "/v1/invoices", `{}`)
 	id := field(t, step("invoice_create", "POST", "/v1/invoices", `{"customer":"`+customer+`","customer_name":"Akua's <Shop>",
 		"customer_address":"12 Oxford Street\nOsu","description":"Catering","footer":"Medaase ɛɔŋ ₵","memo":"not for them","due_date":"2999-03-31",
 		"metadata":{"table":7},"line_items":[
-			{"description":"Juice","quantity":2.5,"unit_amount":435,"taxable":true,"tax_percent":12.5,"product":"prod_1","metadata":{"cold":true}},
+			{"description":"Juice","quantity":2.5,"unit_amount":435,"taxable":true,"tax_percent":12.5,"product":"`+juice+`","metadata":{"cold":true}},
 			{"description":"Cake","unit_amount":1999}]}`), "id")
 	step("invoice_update", "POST", "/v1/invoices/"+id, `{"memo":null,"customer_phone":"0241112222","metadata":{"table":null,"room":"A"},"collection_method":"send_invoice"}`)
 	step("invoice_add_line", "POST", "/v1/invoices/"+id+"/lines", `{"description":"Bread","quantity":3,"unit_amount":115,"taxable":true,"tax_percent":12.5}`)

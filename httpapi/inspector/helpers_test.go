@@ -179,7 +179,7 @@ func (s *site) everything() map[string]string {
 	for status, final := range map[string]bool{"draft": false, "open": true} {
 		v, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: final, Fields: invoice.Fields{
 			Name: new("Akosua Addo"), Email: new("akosua@example.com"), Memo: new("Regular customer"),
-			Lines: []invoice.LineParams{{Description: "Catering for the outdooring", Quantity: new(decimal.New(15, -1)), UnitAmount: new(int64(12500)), Taxable: true, TaxPercent: new(decimal.NewFromInt(20))}},
+			Lines: []invoice.LineParams{{Description: "Catering for the outdooring", Quantity: new(decimal.New(15, -1)), UnitAmount: new(int64(12500)), Taxable: new(true), TaxPercent: new(decimal.NewFromInt(20))}},
 		}})
 		s.check(err)
 		made[status] = v.ID

@@ -53,7 +53,7 @@ func (in *input) line() invoice.LineParams {
 	l := invoice.LineParams{
 		Description: in.text("description"), Quantity: in.number("quantity"), UnitAmount: in.pesewas("unit_amount"), TaxPercent: in.number("tax_percent"),
 	}
-	l.Taxable = l.TaxPercent != nil
+	l.Taxable = new(l.TaxPercent != nil)
 	return l
 }
 

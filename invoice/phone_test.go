@@ -217,9 +217,11 @@ func TestAutomaticChargeWaits(t *testing.T) {
 	must.Do(t, s.Drain(t.Context()))
 	expect.Equal(t, s.get(v.ID).AttemptCount, 0, "attempts while the phone must not be asked")
 	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 0, "failures")
+	s.start(v.ID, "0551234567") // the charge that waits holds nothing
+	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 1, "failures of another phone")
 	s.pass(10 * time.Minute)
-	expect.Equal(t, s.get(v.ID).AttemptCount, 1, "attempts afterwards")
-	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 1, "failures")
+	expect.Equal(t, s.get(v.ID).AttemptCount, 2, "attempts afterwards")
+	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 2, "failures")
 }
 
 // An automatic payment without an outcome stops the schedule, and its late outcome sets it going:

@@ -42,20 +42,18 @@ func (h *held) at(now time.Time) []hold {
 	return slices.DeleteFunc(slices.Clone(h.By), func(h hold) bool { return !now.Before(h.Until.Time) })
 }
 
-// addHold holds an object for a payment.
-func addHold(tx *engine.Tx, object, payment string, until api.Time) error {
+// newHold returns the holds of an object with that of one more payment. The caller writes them, once
+// nothing can refuse the payment any more: an automatic charge outlives a refusal.
+func newHold(tx *engine.Tx, object, payment string, until api.Time) (*storage.Object[held], error) {
 	o, err := holds.GetOrNew(tx, engine.Scope(tx.Caller), object)
 	if err != nil {
-		return fmt.Errorf("payment: read holds: %w", err)
+		return nil, fmt.Errorf("payment: read holds: %w", err)
 	}
 	o.Value.By = append(o.Value.at(tx.Now), hold{payment, until})
 	if len(o.Value.By) > maxHolds {
-		return api.Errorf(api.PaymentInProgress, "", "Too many payments of this are under way at once. Try again in a few minutes.")
+		return nil, api.Errorf(api.PaymentInProgress, "", "Too many payments of this are under way at once. Try again in a few minutes.")
 	}
-	if err := holds.Put(tx, o); err != nil {
-		return fmt.Errorf("payment: hold: %w", err)
-	}
-	return nil
+	return o, nil
 }
 
 // endHold ends the hold of a payment, if it has one.

@@ -68,6 +68,8 @@ type OrderInfo struct {
 	Object, Record string
 	Merchant       string
 	Live           bool
+	// Route is the order's, as in [Order].
+	Route string
 	// Amount is in pesewas, without our fee.
 	Amount int64
 	// Outcome is what is booked: Paid or Refused; InProgress from the first submission on, though
@@ -78,7 +80,7 @@ type OrderInfo struct {
 	Contradiction string
 	// Attempts counts as in [Order].
 	Attempts int
-	// ProviderFee is the provider's own fee in pesewas; 0 if the provider told none.
+	// ProviderFee is the provider's own fee that is booked, in pesewas; 0 if the provider told none.
 	ProviderFee int64
 	CreatedAt   time.Time
 	// SubmittedAt is when the order was first submitted; zero if it never was.

@@ -153,16 +153,22 @@ func TestInvoiceFigures(t *testing.T) {
 	s := paymentstest.New(t)
 	dice := rand.New(rand.NewPCG(1, 2))
 	pdftotext, missing := exec.LookPath("pdftotext")
-	for range 20 {
+	for n := range 20 {
 		var lines []string
 		for range 1 + dice.IntN(8) {
 			lines = append(lines, fmt.Sprintf(`{"description":"x","unit_amount":%d,"quantity":%d.%06d,"taxable":%t,"tax_percent":%d.5}`,
 				dice.IntN(200_000), dice.IntN(20), 1+dice.IntN(999_999), dice.IntN(2) == 0, dice.IntN(30)))
 		}
-		id, address := newInvoice(t, s, `{"auto_finalize":true,"line_items":[`+strings.Join(lines, ",")+`]}`)
-		_, data := s.Do("GET", "/v1/invoices/"+id, nil)
+		_, data := s.Do("POST", "/v1/coupons", []string{`{"percent_off":12.5}`, `{"amount_off":1234}`}[n%2])
+		coupon := []string{"", `"coupon":"` + field(t, data, "id") + `",`}[n/2%2]
+		id, address := newInvoice(t, s, `{"auto_finalize":true,`+coupon+`"line_items":[`+strings.Join(lines, ",")+`]}`)
+		_, data = s.Do("GET", "/v1/invoices/"+id, nil)
 		figures := map[string]bool{}
-		for _, name := range []string{"subtotal", "total", "amount_due"} {
+		names := []string{"subtotal", "total", "amount_due"}
+		if coupon != "" {
+			names = append(names, "discount")
+		}
+		for _, name := range names {
 			figures[pesewas(t, field(t, data, name))] = true
 		}
 		for i := range lines {

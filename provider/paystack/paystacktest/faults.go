@@ -169,7 +169,7 @@ func (f *Fake) decideCharge(o *transaction) {
 	default:
 		o.status = "success"
 		o.moved++
-		f.float += o.amount
+		f.float += o.amount - o.fee()
 		f.send("charge.success", o.object(false))
 	}
 }

@@ -74,7 +74,9 @@ type transfer struct {
 type transaction struct {
 	id                int64
 	reference, status string
-	amount, back      int64
+	amount            int64
+	back              int64 // refunded or about to be
+	returned          int64 // refunded
 	phone             string
 	moved             int
 	made, hidden      time.Time

@@ -180,6 +180,13 @@ type Config struct {
 func (c *Config) keys() [][]byte { return append([][]byte{c.Key}, c.FallbackKeys...) }
 
 func (c *Config) check() error {
+	for _, p := range []any{c.Live.Rail, c.Live.Charger, c.Test.Rail, c.Test.Charger} {
+		if r, ok := p.(*provider.Router); ok {
+			if err := r.Validate(); err != nil {
+				return fmt.Errorf("payments: %w", err)
+			}
+		}
+	}
 	if c.BaseURL == "" {
 		c.BaseURL = DefaultBaseURL
 	}

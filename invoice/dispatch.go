@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -34,16 +34,33 @@ func (s *Service) order(r *record) *dispatch.Order {
 	}
 }
 
-// startCharge opens a charge of an open invoice, and returns the call of the charger.
+// startCharge opens a charge of an open invoice, and returns the call of the charger. Without a
+// charger it fails with errNoCharger, and nothing is changed.
 func (s *Service) startCharge(tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
 	c.ID, c.Submission = tx.NewID("att_"), dispatch.NewSubmission(tx)
+	order := provider.Order{ID: c.ID, Live: tx.Caller.Live, Amount: o.Value.AmountDue, CreatedAt: tx.Now, Now: tx.Now}
+	charger := c.RouteCharge(s.charger(tx.Caller.Live), request(&o.Value, c, order))
+	if charger == nil {
+		return nil, errNoCharger
+	}
 	o.Value.OpenCharge = c
 	o.Value.AttemptCount++
 	ref := dispatch.Ref{Object: "invoice", ID: c.ID, Record: o.ID}
 	if err := dispatch.Charges.IndexOpen(tx, ref, tx.Now); err != nil {
 		return nil, err
 	}
-	return s.nextCall(tx, o, s.charger(tx.Caller.Live))
+	return s.nextCall(tx, o, charger)
+}
+
+// request returns a charge of an invoice as the charger gets it.
+func request(r *record, c *charge, order provider.Order) provider.Charge {
+	request := provider.Charge{
+		Order: order, PaymentMethod: c.PaymentMethod, OffSession: c.OffSession, Invoice: r.ID, Number: r.Number,
+	}
+	if r.Customer != nil {
+		request.Customer = *r.Customer
+	}
+	return request
 }
 
 // nextCall counts an attempt at the open charge, writes and leases the invoice, and returns the
@@ -55,13 +72,7 @@ func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger pro
 	if err := s.write(tx, o); err != nil {
 		return nil, err
 	}
-	request := provider.Charge{
-		Order:         s.order(r).ProviderOrder(tx, r.AmountDue),
-		PaymentMethod: c.PaymentMethod, OffSession: c.OffSession, Invoice: r.ID, Number: r.Number,
-	}
-	if r.Customer != nil {
-		request.Customer = *r.Customer
-	}
+	request := request(r, c, s.order(r).ProviderOrder(tx, r.AmountDue))
 	return s.order(r).NewCall(tx, o.Version, first,
 		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, request) },
 		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, request) })
@@ -88,7 +99,14 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		return nil, s.markPaid(tx, o, nil, payer{})
 	case r.OpenPayment != "":
 		return nil, s.awaitPayment(tx, o)
-	case s.charger(tx.Caller.Live) == nil:
+	}
+	var call *dispatch.Call
+	if phone, ok := r.chargedPhone(); ok {
+		err = s.startAutomaticPayment(ctx, tx, o, phone)
+	} else {
+		call, err = s.startCharge(tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
+	}
+	if errors.Is(err, errNoCharger) || api.CodeOf(err) == api.Unavailable {
 		// No charge was opened, so nothing was taken, and this attempt has failed. The outcome of
 		// an open charge is unknown: pollCharge waits until there is a charger again.
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
@@ -96,10 +114,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		r.AttemptCount++
 		return nil, s.bookFailed(tx, o, tx.Now)
 	}
-	if phone, ok := r.chargedPhone(); ok {
-		return nil, s.startAutomaticPayment(ctx, tx, o, phone)
-	}
-	return s.startCharge(tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
+	return call, err
 }
 
 // pollCharge returns the next call for the open charge, or postpones it when there is no charger.
@@ -164,8 +179,10 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	switch {
 	case err != nil:
 	case decision == dispatch.Succeeded:
+		c.providerFee = dispatch.ProviderFee(result)
 		err = s.bookPaid(tx, o, payer{
-			account: ledger.Clearing(payment.ChargeClearing, tx.Caller.Live), source: payment.Source{Charge: c.ID}, phone: c.Phone,
+			moves:  dispatch.Charges.ClearingMoves(c.Route, tx.Caller.Live, -r.AmountDue, c.providerFee),
+			source: payment.Source{Charge: c.ID, ChargeRoute: c.Route}, phone: c.Phone,
 			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: api.TextOrNil(result.Network)},
 		})
 		if err == nil {
@@ -212,7 +229,7 @@ func (r *record) endCharge(tx *engine.Tx) error {
 	if c == nil {
 		return nil
 	}
-	return dispatch.Charges.IndexEnded(tx, c.ID)
+	return dispatch.Charges.IndexEnded(tx, c.ID, &c.Submission, c.providerFee)
 }
 
 // outcomeOf returns what is booked of a charge that is no longer open: an invoice is paid
@@ -261,9 +278,12 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry)
 	r := &o.Value
 	info := &provider.OrderInfo{Amount: r.Total, SubmittedAt: e.CreatedAt.Time}
 	if c := r.OpenCharge; c != nil && (c.ID == ref.ID || ref.ID == r.ID) {
-		info.ID, info.Outcome, info.Attempts = c.ID, provider.InProgress, c.Attempts
+		info.ID, info.Outcome, info.Route, info.Attempts = c.ID, provider.InProgress, c.Route, c.Attempts
 		return info, nil
 	}
 	info.Outcome, err = in.svc.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
+	if info.Outcome == provider.Paid {
+		info.Payment = *r.Payment
+	}
 	return info, err
 }

@@ -85,6 +85,8 @@ type charge struct {
 	// Undecided is set where an earlier release kept the index's entry under the id of the
 	// invoice, from the first answer on that was not conclusive.
 	Undecided *api.Time `json:"undecided,omitempty"`
+
+	providerFee int64 // of the charge that has just been paid, until endCharge
 }
 
 // retryAfter is what a caller is told to wait while a charge is under way, and retryHeld while a
@@ -172,9 +174,6 @@ func (s *Service) commitCharge(ctx context.Context, caller api.Caller, id string
 		}
 		if s.engine.Host != nil {
 			return fmt.Errorf("invoice: charge: %w", api.ErrNetworkInTx)
-		}
-		if s.charger(caller.Live) == nil {
-			return errNoCharger
 		}
 		call, err = s.startCharge(tx, o, &charge{PayParams: p})
 		return err
@@ -282,7 +281,8 @@ func methodOrDefault(given string) string {
 
 // payer is where the money of an invoice comes from.
 type payer struct {
-	account ledger.Account
+	// moves are the legs that the money comes from.
+	moves   []storage.Move
 	source  payment.Source
 	phone   string // where the receipt goes when the invoice has none
 	payment payment.Payment
@@ -298,7 +298,7 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 	id := s.config.Payments.NewID(tx)
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
-		Moves: []storage.Move{p.account.Move(-amount), ledger.Available(tx.Caller.Merchant, tx.Caller.Live).Move(amount)},
+		Moves: append(p.moves, ledger.Available(tx.Caller.Merchant, tx.Caller.Live).Move(amount)),
 	})
 	if err != nil {
 		return fmt.Errorf("invoice: pay: %w", err)

@@ -63,10 +63,14 @@ func (*Internal) Kind() *storage.Kind { return payments.Kind() }
 // Jobs returns the job that deletes old prompt records.
 func (in *Internal) Jobs() []work.Job { return []work.Job{in.svc.engine.DeleteDue(prompts.Kind())} }
 
-// RefundRail returns what gives back money that was charged in that mode, or nil.
-func (in *Internal) RefundRail(live bool) provider.RefundRail {
-	rail, _ := in.svc.charger(live).(provider.RefundRail)
-	return rail
+// RefundRail returns what gives back money that was charged in that mode by the provider of that
+// route, or nil.
+func (in *Internal) RefundRail(live bool, route string) provider.RefundRail {
+	charger := in.svc.charger(live)
+	if _, ok := provider.ChargerOf(charger, route).(provider.RefundRail); !ok {
+		return nil
+	}
+	return charger.(provider.RefundRail)
 }
 
 func (s *Service) order(r *record) *dispatch.Order {
@@ -95,7 +99,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 		return nil, nil, err
 	}
 	r := &o.Value
-	order, charger := s.order(r), s.charger(tx.Caller.Live)
+	order, charger := s.order(r), s.routed(tx, r)
 	defer r.AttributeEvents(tx)()
 	switch {
 	case r.Status.ended() && r.Due == nil: // a callback arrived first
@@ -106,7 +110,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 		if err := r.enter(Failed); err != nil {
 			return nil, nil, err
 		}
-		err := s.finish(tx, o, nil)
+		err := s.finish(tx, o, nil, 0)
 		return nil, &Ended{r.Payment, r.Phoned.Number, r.Submission}, err
 	case charger == nil:
 		order.PostponeWithoutProvider(ctx, tx)
@@ -132,6 +136,16 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 // the call of the charger; see newChargeCall.
 func (s *Service) newCall(tx *engine.Tx, o *storage.Object[record], charger provider.Charger, first bool, code string) (*dispatch.Call, error) {
 	r := &o.Value
+	return newChargeCall(tx, s.order(r), o.Version, charger, s.request(tx, r), r.Status.ended(), first, code)
+}
+
+// routed returns the charger of a payment, or nil; see [dispatch.Submission.RouteCharge].
+func (s *Service) routed(tx *engine.Tx, r *record) provider.Charger {
+	return r.RouteCharge(s.charger(tx.Caller.Live), s.request(tx, r))
+}
+
+// request returns a payment as the charger gets it.
+func (s *Service) request(tx *engine.Tx, r *record) provider.Charge {
 	c := provider.Charge{
 		Order: s.order(r).ProviderOrder(tx, r.Amount),
 		Phone: r.Phoned.Number, Network: *r.Provider, Email: r.Phoned.Email, Description: r.Description,
@@ -143,7 +157,7 @@ func (s *Service) newCall(tx *engine.Tx, o *storage.Object[record], charger prov
 	if r.Customer != nil {
 		c.Customer = *r.Customer
 	}
-	return newChargeCall(tx, s.order(r), o.Version, charger, c, r.Status.ended(), first, code)
+	return c
 }
 
 // newChargeCall returns the call of the charger for a payment or a top-up: its confirmation if the
@@ -177,6 +191,9 @@ type Ended struct {
 
 	submission dispatch.Submission
 }
+
+// Route is that of the provider that was asked for the money.
+func (e *Ended) Route() string { return e.submission.Route }
 
 // AttributeEvents makes the events of the transaction name the call that made the payment.
 func (*Internal) AttributeEvents(tx *engine.Tx, e *Ended) (restore func()) {
@@ -235,11 +252,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 		if err := s.enterProcessing(tx, r); err != nil {
 			return 0, nil, err
 		}
+		s.routed(tx, r)
 	}
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
-	if result.ProviderFee > 0 {
-		r.Phoned.ProviderFee = result.ProviderFee
-	}
 	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
 		return 0, nil, err
 	}
@@ -247,11 +262,13 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
 		err = s.forgetDeleted(tx, r)
 	}
+	providerFee := int64(0)
 	switch {
 	case err != nil:
 		return decision, nil, err
 	case decision == dispatch.Succeeded:
-		err = s.bookPaid(tx, r, taken)
+		providerFee = dispatch.ProviderFee(result)
+		err = s.bookPaid(tx, r, taken, providerFee)
 	case decision == dispatch.Failed:
 		r.FailureReason = dispatch.FailureReason(result, failedMessage)
 		err = r.enter(Failed)
@@ -265,7 +282,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	if err != nil {
 		return decision, nil, err
 	}
-	err = s.finish(tx, o, order.DueAfterEnd(tx.Now))
+	err = s.finish(tx, o, order.DueAfterEnd(tx.Now), providerFee)
 	return decision, &Ended{r.Payment, r.Phoned.Number, r.Submission}, err
 }
 
@@ -285,9 +302,9 @@ func nextAction(before *NextAction, result provider.Result) *NextAction {
 	return &next
 }
 
-// bookPaid books a payment that the charger has taken: the amount comes from the charger's clearing
-// account, the fee goes to the operator, and the rest to the merchant.
-func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool) error {
+// bookPaid books a payment that the charger has taken: the amount comes from the provider's
+// account, the fee goes to the operator, who pays the provider's own fee, and the rest to the merchant.
+func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool, providerFee int64) error {
 	if err := r.enter(Completed); err != nil {
 		return err
 	}
@@ -297,7 +314,8 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool) error {
 	}
 	r.complete(fee, api.At(tx.Now))
 	live := tx.Caller.Live
-	moves := []storage.Move{ledger.Clearing(ChargeClearing, live).Move(-r.Amount)}
+	r.ChargeRoute = r.Route
+	moves := dispatch.Charges.ClearingMoves(r.Route, live, -r.Amount, providerFee)
 	if net := *r.Net; net > 0 {
 		moves = append(moves, ledger.Available(tx.Caller.Merchant, live).Move(net))
 	}
@@ -322,7 +340,7 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool) error {
 	// The messages are erased with the payment's other copies of the number, so its id finds them.
 	if !taken { // the merchant must not take this for money to keep
 		back := "The money comes back to you."
-		if (&Internal{s}).RefundRail(live) == nil {
+		if (&Internal{s}).RefundRail(live, r.Route) == nil {
 			back = "Ask them for the money back."
 		}
 		return s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. %s Payment %s.", amount, m.Name, back, r.ID))
@@ -333,13 +351,9 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool) error {
 	return s.config.Messages.Text(tx, r.ID, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", payer, amount, r.ID))
 }
 
-// ChargeClearing names the account that stands for the provider of the [provider.Charger]: charges
-// come in through it, and refunds leave through it.
-const ChargeClearing = "charges"
-
 // finish writes a payment that has entered its final status. due is the time of a last poll; nil
 // for none.
-func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time) error {
+func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time, providerFee int64) error {
 	r := &o.Value
 	r.Due, r.NextAction = due, nil
 	if err := r.endHold(tx); err != nil {
@@ -357,7 +371,7 @@ func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time
 	if err := s.write(tx, o); err != nil {
 		return err
 	}
-	if err := dispatch.Charges.IndexEnded(tx, r.ID); err != nil {
+	if err := dispatch.Charges.IndexEnded(tx, r.ID, &r.Submission, providerFee); err != nil {
 		return err
 	}
 	return s.config.Events.Record(tx, &r.Payment, statusEvent[r.Status])
@@ -412,13 +426,13 @@ func (in *Internal) Info(tx *engine.ReadTx, id string) (*provider.OrderInfo, err
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	return orderInfo(r.Amount, r.Status, &r.Submission, r.Phoned.ProviderFee), nil
+	return orderInfo(r.Amount, r.Status, &r.Submission), nil
 }
 
 // orderInfo describes the order of a payment, a top-up or its refund. For a person, the provider never
 // got one that was not submitted; see outcome.
-func orderInfo(amount int64, status Status, submission *dispatch.Submission, providerFee int64) *provider.OrderInfo {
-	info := &provider.OrderInfo{Amount: amount, Outcome: provider.NotFound, Attempts: submission.Attempts, ProviderFee: providerFee}
+func orderInfo(amount int64, status Status, submission *dispatch.Submission) *provider.OrderInfo {
+	info := &provider.OrderInfo{Amount: amount, Outcome: provider.NotFound, Route: submission.Route, Attempts: submission.Attempts}
 	if submission.SubmittedAt != nil {
 		info.Outcome, info.SubmittedAt = status.outcome(), submission.SubmittedAt.Time
 	}

@@ -111,12 +111,14 @@ const (
 	EnterCode ActionType = "enter_code"
 )
 
-// Source is the origin of a payment's money, to which a refund returns it. Only one field is set.
+// Source is the origin of a payment's money, to which a refund returns it. Either Payer or Charge is set.
 type Source struct {
 	// Payer is the account that paid.
 	Payer string `json:"payer,omitempty"`
 	// Charge is the id under which an external provider took the money.
 	Charge string `json:"charge,omitempty"`
+	// ChargeRoute is that provider's; see [provider.Order].
+	ChargeRoute string `json:"charge_route,omitempty"`
 }
 
 // record is the stored form of a payment.

@@ -50,8 +50,6 @@ type phoned struct {
 	// OffSession says that the payer is not there to confirm.
 	OffSession bool `json:"off_session,omitempty"`
 	codes
-	// ProviderFee is what the provider said that the charge costs, in pesewas.
-	ProviderFee int64 `json:"provider_fee,omitempty"`
 }
 
 // CreateParams describe a payment from a phone.
@@ -171,7 +169,8 @@ type StartParams struct {
 	OffSession bool
 }
 
-// errNoCharger is the refusal of live mode without a charger, before anything is written.
+// errNoCharger is the refusal of live mode without a charger for the payer's network, before anything
+// is written.
 var errNoCharger = api.Errorf(api.Unavailable, "", "Payments by mobile money are not available in live mode at the moment. Try again later, or ask the operator.")
 
 // Start writes a payment from a phone, which is pending, and queues it for the charger.
@@ -179,26 +178,7 @@ var errNoCharger = api.Errorf(api.Unavailable, "", "Payments by mobile money are
 // Refusals: too_many_prompts; service_unavailable in live mode without a charger.
 func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 	s := in.svc
-	charger := s.charger(tx.Caller.Live)
-	if charger == nil {
-		return nil, errNoCharger
-	}
 	id, deadline := in.NewID(tx), api.At(tx.Now.Add(s.config.Deadline))
-	var held *storage.Object[held]
-	if p.HeldObject != "" {
-		var err error
-		if held, err = newHold(tx, p.HeldObject, id, deadline); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.countPrompt(tx, p.PhoneNumber, id, deadline.Time); err != nil {
-		return nil, err
-	}
-	if held != nil {
-		if err := holds.Put(tx, held); err != nil {
-			return nil, fmt.Errorf("payment: hold: %w", err)
-		}
-	}
 	masked := phone.Mask(p.PhoneNumber)
 	r := record{
 		Payment: Payment{
@@ -214,8 +194,25 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		},
 	}
 	r.Deadline = &deadline
+	charger := s.routed(tx, &r)
+	if charger == nil {
+		return nil, errNoCharger
+	}
+	var held *storage.Object[held]
 	if p.HeldObject != "" {
+		var err error
+		if held, err = newHold(tx, p.HeldObject, id, deadline); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.countPrompt(tx, p.PhoneNumber, id, deadline.Time); err != nil {
+		return nil, err
+	}
+	if held != nil {
 		r.HoldExpiresAt = &deadline
+		if err := holds.Put(tx, held); err != nil {
+			return nil, fmt.Errorf("payment: hold: %w", err)
+		}
 	}
 	wait := submitAfter(tx, charger, p.PhoneNumber)
 	r.Due = api.AtOrNil(tx.Now.Add(wait))
@@ -288,7 +285,7 @@ func (s *Service) cancel(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := o.Value.enter(Cancelled); err != nil {
 		return err
 	}
-	return s.finish(tx, o, nil)
+	return s.finish(tx, o, nil, 0)
 }
 
 // Leave ends the hold of a payment when the payer chooses another way to pay. A payment that is

@@ -62,7 +62,6 @@ type topUpRecord struct {
 	// ReturnedBy is the code of the refusal that made the top-up Returned.
 	ReturnedBy api.Code `json:"returned_by,omitempty"`
 	codes
-	ProviderFee int64 `json:"provider_fee,omitempty"`
 }
 
 var topUps = storage.NewCollection("top_ups", []storage.Field[topUpRecord]{
@@ -200,15 +199,8 @@ func openTopUp(tx *engine.Tx, p TopUpParams) (string, error) {
 }
 
 func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (id string, call *dispatch.Call, err error) {
-	charger := s.charger(tx.Caller.Live)
-	if charger == nil {
-		return "", nil, errNoCharger
-	}
 	id = tx.NewID("tu_")
 	deadline := api.At(tx.Now.Add(s.config.Deadline))
-	if err := s.countPrompt(tx, from.PhoneNumber, id, deadline.Time); err != nil {
-		return "", nil, err
-	}
 	r := topUpRecord{
 		TopUp: TopUp{
 			ID: id, Object: "top_up", Account: p.Account, Amount: p.Amount, Currency: api.Currency, Status: Pending,
@@ -218,6 +210,13 @@ func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (i
 		Given:      p, OpenKey: api.TextOrNil(tx.Caller.IdempotencyKey), Number: from.PhoneNumber,
 	}
 	r.Deadline = &deadline
+	charger := topUpOrders{s}.charger(tx, &r)
+	if charger == nil {
+		return "", nil, errNoCharger
+	}
+	if err := s.countPrompt(tx, from.PhoneNumber, id, deadline.Time); err != nil {
+		return "", nil, err
+	}
 	wait := submitAfter(tx, charger, from.PhoneNumber)
 	r.Due = api.AtOrNil(tx.Now.Add(wait))
 	if wait == 0 {

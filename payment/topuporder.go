@@ -58,7 +58,7 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 		return nil, err
 	}
 	r := &o.Value
-	order, charger := s.order(r), s.svc.charger(tx.Caller.Live)
+	order, charger := s.order(r), s.charger(tx, r)
 	switch {
 	case r.Status.ended() && r.Due == nil: // a callback arrived first
 		order.ReportAlreadyEnded(ctx)
@@ -66,7 +66,7 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 	case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):
 		// A prompt long after the payer asked for it would look like fraud.
 		r.Status, r.FailureReason = Failed, new(dispatch.NotSent)
-		return nil, s.finish(tx, o, nil)
+		return nil, s.finish(tx, o, nil, 0)
 	case charger == nil:
 		order.PostponeWithoutProvider(ctx, tx)
 		return nil, writeTopUp(tx, o)
@@ -86,15 +86,24 @@ func (r *topUpRecord) begin(tx *engine.Tx) (first bool) {
 	return r.CountAttempt(tx.Now)
 }
 
+// request returns a top-up as the charger gets it.
+func (s topUpOrders) request(tx *engine.Tx, r *topUpRecord) provider.Charge {
+	return provider.Charge{
+		Order: s.order(r).ProviderOrder(tx, r.Amount),
+		Phone: r.Number, Network: r.Provider, Description: "Top-up of a wallet", Deadline: r.Deadline.Time,
+	}
+}
+
+// charger returns the charger of a top-up, or nil; see [dispatch.Submission.RouteCharge].
+func (s topUpOrders) charger(tx *engine.Tx, r *topUpRecord) provider.Charger {
+	return r.RouteCharge(s.svc.charger(tx.Caller.Live), s.request(tx, r))
+}
+
 // newCall leases a top-up, which the transaction has written with the counted attempt, and returns the
 // call of the charger; see newChargeCall.
 func (s topUpOrders) newCall(tx *engine.Tx, o *storage.Object[topUpRecord], charger provider.Charger, first bool, code string) (*dispatch.Call, error) {
 	r := &o.Value
-	c := provider.Charge{
-		Order: s.order(r).ProviderOrder(tx, r.Amount),
-		Phone: r.Number, Network: r.Provider, Description: "Top-up of a wallet", Deadline: r.Deadline.Time,
-	}
-	return newChargeCall(tx, s.order(r), o.Version, charger, c, r.Status.ended(), first, code)
+	return newChargeCall(tx, s.order(r), o.Version, charger, s.request(tx, r), r.Status.ended(), first, code)
 }
 
 // Book books a charger's result for a top-up, from a call or from a callback. The zero result
@@ -116,21 +125,22 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 		}
 		return decision, writeTopUp(tx, o)
 	}
-	r.MarkSubmitted(tx.Now) // a callback or a test may be faster than the worker
+	if r.MarkSubmitted(tx.Now) { // a callback or a test may be faster than the worker
+		s.charger(tx, r)
+	}
 	r.Status = Processing
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
-	if result.ProviderFee > 0 {
-		r.ProviderFee = result.ProviderFee
-	}
 	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
 		return 0, err
 	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
+	fee := int64(0)
 	switch {
 	case err != nil:
 		return decision, err
 	case decision == dispatch.Succeeded:
-		err = s.bookPaid(ctx, tx, r)
+		fee = dispatch.ProviderFee(result)
+		err = s.bookPaid(ctx, tx, r, fee)
 	case decision == dispatch.Failed:
 		r.Status, r.FailureReason = Failed, dispatch.FailureReason(result, failedMessage)
 	default:
@@ -140,12 +150,12 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 	if err != nil {
 		return decision, err
 	}
-	return decision, s.finish(tx, o, order.DueAfterEnd(tx.Now))
+	return decision, s.finish(tx, o, order.DueAfterEnd(tx.Now), fee)
 }
 
 // bookPaid books a top-up that the charger has taken: the amount goes from the charger's clearing
 // account to the wallet. If the wallet cannot take it, it goes to the excess, and back to the payer.
-func (s topUpOrders) bookPaid(ctx context.Context, tx *engine.Tx, r *topUpRecord) error {
+func (s topUpOrders) bookPaid(ctx context.Context, tx *engine.Tx, r *topUpRecord, fee int64) error {
 	consumer, err := s.svc.config.Accounts.Consumer(tx, tx.Caller.Live, r.Account)
 	if err != nil {
 		return fmt.Errorf("payment: consumer of a top-up: %w", err)
@@ -157,12 +167,12 @@ func (s topUpOrders) bookPaid(ctx context.Context, tx *engine.Tx, r *topUpRecord
 	}
 	var refusal *api.Error
 	if errors.As(err, &refusal) {
-		return s.giveBack(ctx, tx, r, refusal)
+		return s.giveBack(ctx, tx, r, refusal, fee)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.post(tx, r, ledger.Wallet(r.Account, tx.Caller.Live)); err != nil {
+	if err := s.post(tx, r, ledger.Wallet(r.Account, tx.Caller.Live), fee); err != nil {
 		return err
 	}
 	if err := countTopUp(tx, r.Account, r.Amount); err != nil {
@@ -181,10 +191,10 @@ func (s topUpOrders) bookPaid(ctx context.Context, tx *engine.Tx, r *topUpRecord
 	return s.svc.config.Messages.Text(tx, consumer.ID, consumer.Phone, fmt.Sprintf("You topped up your wallet with GHS %s. Top-up %s.", money.Text(r.Amount), r.ID))
 }
 
-func (s topUpOrders) post(tx *engine.Tx, r *topUpRecord, to ledger.Account) error {
+func (s topUpOrders) post(tx *engine.Tx, r *topUpRecord, to ledger.Account, fee int64) error {
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "top_up", Ref: r.ID, At: tx.Now,
-		Moves: []storage.Move{ledger.Clearing(ChargeClearing, tx.Caller.Live).Move(-r.Amount), to.Move(r.Amount)},
+		Moves: append(dispatch.Charges.ClearingMoves(r.Route, tx.Caller.Live, -r.Amount, fee), to.Move(r.Amount)),
 	})
 	if err != nil {
 		return fmt.Errorf("payment: book top-up: %w", err)
@@ -194,12 +204,12 @@ func (s topUpOrders) post(tx *engine.Tx, r *topUpRecord, to ledger.Account) erro
 
 // giveBack books a top-up that the wallet cannot take, and queues its refund. Where no refund is
 // possible, a person must look after it.
-func (s topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecord, why *api.Error) error {
-	if err := s.post(tx, r, ledger.Excess(tx.Caller.Live)); err != nil {
+func (s topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecord, why *api.Error, fee int64) error {
+	if err := s.post(tx, r, ledger.Excess(tx.Caller.Live), fee); err != nil {
 		return err
 	}
 	r.Status, r.FailureReason, r.ReturnedBy = Returned, new(why.Message), why.Code
-	if (&Internal{s.svc}).RefundRail(tx.Caller.Live) == nil {
+	if (&Internal{s.svc}).RefundRail(tx.Caller.Live, r.Route) == nil {
 		return s.order(r).NeedsPerson(ctx, tx, "paid, the wallet could not take it, and the provider gives no refunds")
 	}
 	id := r.ID
@@ -211,7 +221,7 @@ func (s topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecord
 
 // finish writes a top-up that has entered its final status. due is the time of a last poll; nil
 // for none.
-func (s topUpOrders) finish(tx *engine.Tx, o *storage.Object[topUpRecord], due *api.Time) error {
+func (s topUpOrders) finish(tx *engine.Tx, o *storage.Object[topUpRecord], due *api.Time, fee int64) error {
 	r := &o.Value
 	r.Due, r.OpenKey, r.NextAction = due, nil, nil
 	if err := s.svc.endPrompt(tx, r.Number, r.ID, unsent(&r.Submission, r.CreatedAt)); err != nil {
@@ -227,7 +237,7 @@ func (s topUpOrders) finish(tx *engine.Tx, o *storage.Object[topUpRecord], due *
 	if err := writeTopUp(tx, o); err != nil {
 		return err
 	}
-	return dispatch.Charges.IndexEnded(tx, r.ID)
+	return dispatch.Charges.IndexEnded(tx, r.ID, &r.Submission, fee)
 }
 
 // erased reports that a consumer was erased.
@@ -255,5 +265,5 @@ func (topUpOrders) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) 
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	return orderInfo(r.Amount, r.Status, &r.Submission, r.ProviderFee), nil
+	return orderInfo(r.Amount, r.Status, &r.Submission), nil
 }

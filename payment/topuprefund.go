@@ -54,7 +54,7 @@ func (s *Service) refundTopUp(tx *engine.Tx, r *topUpRecord) error {
 		ID: tx.NewID("re_"), TopUp: r.ID, Account: r.Account, Amount: r.Amount, Status: Pending, CreatedAt: api.At(tx.Now),
 		Submission: dispatch.NewSubmission(tx), Number: r.Number, Network: r.Provider,
 	}
-	r.Refund = &back.ID
+	back.Route, r.Refund = r.Route, &back.ID
 	if _, err := topUpRefunds.Insert(tx, engine.Scope(tx.Caller), back.ID, back); err != nil {
 		return fmt.Errorf("payment: refund top-up: %w", err)
 	}
@@ -99,7 +99,7 @@ func (s topUpRefundOrders) Begin(ctx context.Context, tx *engine.Tx, _, id strin
 		return nil, err
 	}
 	r := &o.Value
-	order, rail := s.order(r), (&Internal{s.svc}).RefundRail(tx.Caller.Live)
+	order, rail := s.order(r), (&Internal{s.svc}).RefundRail(tx.Caller.Live, r.Route)
 	switch {
 	case r.Status.ended(): // a callback was faster
 		order.ReportAlreadyEnded(ctx)
@@ -145,11 +145,13 @@ func (s topUpRefundOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch
 			r.Number = ""
 		}
 	}
+	fee := int64(0)
 	switch {
 	case err != nil:
 		return decision, err
 	case decision == dispatch.Succeeded:
-		err = s.bookPaid(tx, r)
+		fee = dispatch.ProviderFee(result)
+		err = s.bookPaid(tx, r, fee)
 	case decision == dispatch.Failed:
 		r.Status, r.FailureReason = Failed, dispatch.FailureReason(result, "The provider declined the refund.")
 		topUp := dispatch.Order{Ref: topUpRef(r.TopUp), Flow: dispatch.Charges, Kind: topUps.Kind()}
@@ -166,16 +168,16 @@ func (s topUpRefundOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch
 	if err := writeTopUpRefund(tx, o); err != nil {
 		return decision, err
 	}
-	return decision, dispatch.Refunds.IndexEnded(tx, r.ID)
+	return decision, dispatch.Refunds.IndexEnded(tx, r.ID, &r.Submission, fee)
 }
 
-func (s topUpRefundOrders) bookPaid(tx *engine.Tx, r *topUpRefund) error {
+func (s topUpRefundOrders) bookPaid(tx *engine.Tx, r *topUpRefund, providerFee int64) error {
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
-		Moves: []storage.Move{
+		Moves: append(
+			dispatch.Refunds.ClearingMoves(r.Route, tx.Caller.Live, r.Amount, providerFee),
 			ledger.Excess(tx.Caller.Live).Move(-r.Amount),
-			ledger.Clearing(ChargeClearing, tx.Caller.Live).Move(r.Amount),
-		},
+		),
 	})
 	if err != nil {
 		return fmt.Errorf("payment: book refund of a top-up: %w", err)
@@ -204,5 +206,5 @@ func (topUpRefundOrders) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.E
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	return orderInfo(r.Amount, r.Status, &r.Submission, 0), nil
+	return orderInfo(r.Amount, r.Status, &r.Submission), nil
 }

@@ -41,7 +41,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
-	rail := in.rail(tx.Caller.Live)
+	rail := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
 	if rail == nil {
 		order.PostponeWithoutProvider(ctx, tx)
 		return nil, collection(v).Replace(tx, found)
@@ -57,6 +57,15 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 	return in.newCall(tx, v, found, rail, first)
 }
 
+// request returns a transfer as the rail gets it.
+func (in *Internal) request(tx *engine.Tx, v *transfer.Variant, r *record) provider.Transfer {
+	amount, _ := r.pesewas()
+	t := r.To.providerTransfer()
+	t.Order = in.order(v, r).ProviderOrder(tx, amount)
+	t.Description = r.Description
+	return t
+}
+
 // countAttempt counts an attempt of a transfer. With the first, the transfer is processing.
 func (in *Internal) countAttempt(tx *engine.Tx, v *transfer.Variant, r *record) (first bool, err error) {
 	if first = r.Submission.CountAttempt(tx.Now); first {
@@ -69,10 +78,7 @@ func (in *Internal) countAttempt(tx *engine.Tx, v *transfer.Variant, r *record) 
 // returns the call of the rail.
 func (in *Internal) newCall(tx *engine.Tx, v *transfer.Variant, o *storage.Object[record], rail provider.Rail, first bool) (*dispatch.Call, error) {
 	r := &o.Value
-	amount, _ := r.pesewas()
-	t := r.To.providerTransfer()
-	t.Order = in.order(v, r).ProviderOrder(tx, amount)
-	t.Description = r.Description
+	t := in.request(tx, v, r)
 	return in.order(v, r).NewCall(tx, o.Version, first,
 		func(ctx context.Context) (provider.Result, error) { return rail.Submit(ctx, t) },
 		func(ctx context.Context) (provider.Result, error) { return rail.Status(ctx, t) })
@@ -108,13 +114,14 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 		if err := in.enterProcessing(tx, v, r); err != nil {
 			return 0, err
 		}
+		r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
 	}
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
 	case decision == dispatch.Succeeded:
-		err = in.bookPaid(tx, v, found)
+		err = in.bookPaid(tx, v, found, dispatch.ProviderFee(result))
 	case decision == dispatch.Failed:
 		r.fail(result)
 		if err = r.enter(Failed); err == nil {
@@ -185,7 +192,7 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 		return nil, fmt.Errorf("payout: read order: %w", err)
 	}
 	r := &found.Value
-	info := &provider.OrderInfo{Outcome: r.outcome(), Attempts: r.Attempts}
+	info := &provider.OrderInfo{Outcome: r.outcome(), Route: r.Route, Attempts: r.Attempts}
 	info.Amount, _ = r.pesewas()
 	if r.Status == Cancelled { // for a person, the rail never got it; see outcome
 		info.Outcome = provider.NotFound
@@ -197,15 +204,15 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 }
 
 // bookPaid books a transfer that the rail has paid: the reserve leaves the merchant, the amount
-// to the rail's clearing account, the fee to the operator.
-func (in *Internal) bookPaid(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
+// to the rail's account, the fee to the operator, who pays the rail's own fee.
+func (in *Internal) bookPaid(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record], providerFee int64) error {
 	r := &found.Value
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()
-	moves := []storage.Move{
-		ledger.Reserved(merchant, live).Move(-amount - fee),
-		ledger.Clearing("rail", live).Move(amount),
-	}
+	moves := append(
+		dispatch.Transfers.ClearingMoves(r.Route, live, amount, providerFee),
+		ledger.Reserved(merchant, live).Move(-amount-fee),
+	)
 	if fee > 0 {
 		moves = append(moves, ledger.Fees(live).Move(fee))
 	}
@@ -217,20 +224,20 @@ func (in *Internal) bookPaid(tx *engine.Tx, v *transfer.Variant, found *storage.
 		return err
 	}
 	r.CompletedAt = api.AtOrNil(tx.Now)
-	return in.finish(tx, v, found)
+	return in.finish(tx, v, found, providerFee)
 }
 
 // bookReversed books back a transfer that the rail had paid and took back: the amount returns from the
-// rail's clearing account, and the fee from the operator.
+// rail's account, and the fee from the operator. The rail's own fee stays booked.
 func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer.Variant, found *storage.Object[record], result provider.Result) error {
 	r := &found.Value
 	defer r.AttributeEvents(tx)()
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()
-	moves := []storage.Move{
-		ledger.Clearing("rail", live).Move(-amount),
-		ledger.Available(merchant, live).Move(amount + fee),
-	}
+	moves := append(
+		dispatch.Transfers.ClearingMoves(r.Route, live, -amount, 0),
+		ledger.Available(merchant, live).Move(amount+fee),
+	)
 	if fee > 0 {
 		moves = append(moves, ledger.Fees(live).Move(-fee))
 	}
@@ -247,7 +254,13 @@ func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer
 	tx.OnCommit(func() {
 		tx.Log().WarnContext(ctx, "the provider took a transfer back, and the merchant has amount and fee again", v.Object, id, "merchant", merchant, "live", live)
 	})
-	return in.finishUnpaid(tx, v, found)
+	if err := in.uncount(tx, v, r); err != nil {
+		return err
+	}
+	if err := collection(v).Replace(tx, found); err != nil {
+		return fmt.Errorf("payout: write %s: %w", v.Object, err)
+	}
+	return in.events.Record(tx, &r.Transfer, statusEvent(v, Failed))
 }
 
 // bookReleased releases the reserve of a transfer that has failed or was cancelled, and writes
@@ -266,22 +279,20 @@ func (in *Internal) bookReleased(tx *engine.Tx, v *transfer.Variant, found *stor
 	if err != nil {
 		return fmt.Errorf("payout: release: %w", err)
 	}
-	return in.finishUnpaid(tx, v, found)
-}
-
-// finishUnpaid writes a transfer whose amount and fee the merchant has again. It no longer counts for
-// the limit of its day.
-func (in *Internal) finishUnpaid(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
-	r := &found.Value
-	amount, _ := r.pesewas()
-	if err := in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount); err != nil {
+	if err := in.uncount(tx, v, r); err != nil {
 		return err
 	}
-	return in.finish(tx, v, found)
+	return in.finish(tx, v, found, 0)
+}
+
+// uncount takes a transfer whose amount the merchant has again off the total of its day.
+func (in *Internal) uncount(tx *engine.Tx, v *transfer.Variant, r *record) error {
+	amount, _ := r.pesewas()
+	return in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount)
 }
 
 // finish writes a transfer that has entered its final status.
-func (in *Internal) finish(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
+func (in *Internal) finish(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record], providerFee int64) error {
 	r := &found.Value
 	r.Due = nil
 	if retention.Outlived(r.CreatedAt, tx.Now, in.config.NumberRetention) {
@@ -290,7 +301,7 @@ func (in *Internal) finish(tx *engine.Tx, v *transfer.Variant, found *storage.Ob
 	if err := collection(v).Replace(tx, found); err != nil {
 		return fmt.Errorf("payout: write %s: %w", v.Object, err)
 	}
-	if err := dispatch.Transfers.IndexEnded(tx, r.ID); err != nil {
+	if err := dispatch.Transfers.IndexEnded(tx, r.ID, &r.Submission, providerFee); err != nil {
 		return err
 	}
 	return in.events.Record(tx, &r.Transfer, statusEvent(v, r.Status))

@@ -125,8 +125,12 @@ func (in *Internal) Prepare(live bool, v *transfer.Variant, p CreateParams, refe
 	if prepared.destination, prepared.target, err = p.Destination.check(in.config.Banks); err != nil {
 		return nil, err
 	}
-	if prepared.target != nil && in.rail(live) == nil {
-		return nil, errNoRail
+	if prepared.target != nil {
+		to := prepared.target.providerTransfer()
+		to.Order, to.Description = provider.Order{Live: live, Amount: prepared.amount}, p.Description
+		if (&dispatch.Submission{}).RouteTransfer(in.rail(live), to) == nil {
+			return nil, errNoRail
+		}
 	}
 	return prepared, nil
 }
@@ -312,8 +316,9 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 // have been submitted, which spares the transaction in which a worker claims it and counts
 // the attempt. Otherwise it waits for a worker.
 func (in *Internal) insertAndSubmit(tx *engine.Tx, v *transfer.Variant, r *record) error {
-	kind, rail := collection(v).Kind(), in.rail(tx.Caller.Live)
+	kind := collection(v).Kind()
 	var call *dispatch.Call
+	rail := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
 	submits := rail != nil && tx.RunBegunAfterCommit(kind, r.ID, func() any { return call })
 	if submits {
 		if _, err := in.countAttempt(tx, v, r); err != nil {

@@ -24,7 +24,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/railtest"
@@ -281,7 +280,7 @@ func (w *world) compare() {
 		{ledger.Reserved(w.caller.Merchant, true), reserved + back.reserved},
 		{ledger.Wallet(w.consumer, true), w.deposited - w.fromWallet + wallet + back.wallet},
 		{ledger.Clearing("rail", true), cleared},
-		{ledger.Clearing(payment.ChargeClearing, true), back.cleared - w.charged},
+		{ledger.Clearing("charges", true), back.cleared - w.charged},
 		{ledger.Fees(true), fees},
 	} {
 		expect.Equal(w.t, w.balance(a.account), a.want, "%s", a.account.Name)

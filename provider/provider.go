@@ -26,8 +26,11 @@ type Order struct {
 	// ID is the library's id of the order: po_… (payout or disbursement), pay_… (charge of a
 	// phone), tu_… (the same, for a top-up), att_… (other charge) or re_… (refund). Submit it to the provider as the order's unique
 	// reference. It is empty in Check.
-	ID   string
-	Live bool
+	ID string
+	// Route is the name of the provider that the order was first submitted to; see [TransferRouter]. It
+	// is empty before, and if the host has given its providers no names.
+	Route string
+	Live  bool
 	// Amount is in pesewas, without the library's fee.
 	Amount    int64
 	CreatedAt time.Time
@@ -85,8 +88,9 @@ type Result struct {
 	// books no charge that is paid with another amount than the order's, and lists the order for a
 	// person.
 	Amount int64
-	// ProviderFee is the provider's own fee for a charge that is paid, in pesewas; 0 if unknown. The
-	// library shows it in OrderInfo and books nothing for it.
+	// ProviderFee is the provider's own fee for an order that is paid, in pesewas, which it keeps
+	// from, or takes out of, the money that it holds for the operator; 0 if unknown. The library books
+	// it as the operator's cost. A later result may correct it.
 	ProviderFee int64
 	// Network is the mobile-money network that took the money of a charge, such as "mtn"; may be
 	// empty.

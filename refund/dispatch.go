@@ -9,7 +9,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/retention"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -37,7 +36,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
-	rail := in.config.Payments.RefundRail(tx.Caller.Live)
+	rail := in.config.Payments.RefundRail(tx.Caller.Live, r.Route)
 	if rail == nil {
 		order.PostponeWithoutProvider(ctx, tx)
 		return nil, refunds.Replace(tx, found)
@@ -92,7 +91,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	switch {
 	case err != nil:
 	case decision == dispatch.Succeeded:
-		err = in.bookPaid(tx, found)
+		err = in.bookPaid(tx, found, dispatch.ProviderFee(result))
 	case decision == dispatch.Failed:
 		if err = in.release(tx, found, result); err == nil && r.Automatic {
 			err = in.config.Payments.NeedsPerson(ctx, tx, r.Payment, "completed, paid twice, and its refund failed")
@@ -137,23 +136,23 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 		return nil, fmt.Errorf("refund: read order: %w", err)
 	}
 	r := &found.Value
-	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Attempts: r.Attempts}
+	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Route: r.Route, Attempts: r.Attempts}
 	if r.SubmittedAt != nil {
 		info.SubmittedAt = r.SubmittedAt.Time
 	}
 	return info, nil
 }
 
-// bookPaid books a refund that the provider has paid. The reserve goes to the provider's clearing
+// bookPaid books a refund that the provider has paid. The reserve goes to the provider's
 // account.
-func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record]) error {
+func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record], providerFee int64) error {
 	r, live := &o.Value, tx.Caller.Live
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
-		Moves: []storage.Move{
+		Moves: append(
+			dispatch.Refunds.ClearingMoves(r.Route, live, r.Amount, providerFee),
 			ledger.Reserved(tx.Caller.Merchant, live).Move(-r.Amount),
-			ledger.Clearing(payment.ChargeClearing, live).Move(r.Amount),
-		},
+		),
 	})
 	if err != nil {
 		return fmt.Errorf("refund: book paid: %w", err)
@@ -164,7 +163,7 @@ func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := in.succeeded(tx, r, "", r.Phone); err != nil {
 		return err
 	}
-	return in.finish(tx, o)
+	return in.finish(tx, o, providerFee)
 }
 
 // release returns the reserve of a declined refund. The amount may be refunded again.
@@ -184,11 +183,11 @@ func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], result pro
 		return err
 	}
 	r.FailureReason = dispatch.FailureReason(result, "The provider declined the refund.")
-	return in.finish(tx, o)
+	return in.finish(tx, o, 0)
 }
 
 // finish writes a refund that has entered its final status.
-func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record]) error {
+func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record], providerFee int64) error {
 	o.Value.Due = nil
 	if retention.Outlived(o.Value.CreatedAt, tx.Now, in.config.NumberRetention) {
 		o.Value.Phone = "" // retention has already run for this refund
@@ -196,7 +195,7 @@ func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := refunds.Replace(tx, o); err != nil {
 		return fmt.Errorf("refund: write: %w", err)
 	}
-	if err := dispatch.Refunds.IndexEnded(tx, o.ID); err != nil {
+	if err := dispatch.Refunds.IndexEnded(tx, o.ID, &o.Value.Submission, providerFee); err != nil {
 		return err
 	}
 	return in.config.Events.Record(tx, &o.Value.Refund, statusEvent[o.Value.Status])

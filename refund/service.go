@@ -127,6 +127,7 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams, automatic bool) (*Refu
 	if paid.Customer != nil && back.Phone != "" {
 		r.Customer = *paid.Customer
 	}
+	r.Route = back.Source.ChargeRoute
 	switch {
 	case back.Source.Payer != "":
 		return in.payWallet(tx, r, back.Source.Payer)
@@ -247,7 +248,7 @@ var errNoRail = api.Errorf(api.Unavailable, "", "Payments by this method cannot 
 // reserve reserves the money and queues the refund for the charger.
 func (in *Internal) reserve(tx *engine.Tx, r *record) (*Refund, error) {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
-	if in.config.Payments.RefundRail(live) == nil {
+	if in.config.Payments.RefundRail(live, r.Route) == nil {
 		return nil, errNoRail
 	}
 	err := tx.Post(storage.Posting{

@@ -60,6 +60,9 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 			how := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome)
 			return Contradicted, o.contradict(ctx, tx, how)
 		}
+		if fee := ProviderFee(r); fee > 0 { // told late, or corrected
+			return AlreadyBooked, o.Flow.BookFee(tx, o.ID, fee)
+		}
 		return AlreadyBooked, nil
 	case paid:
 		return Succeeded, nil

@@ -38,15 +38,17 @@ type Flow struct {
 	Backoff retry.Schedule
 	// NoProvider is the outcome, for the log, of work without a provider.
 	NoProvider string
+	// clearing is the account in the books of a provider without a name.
+	clearing string
 
 	index *storage.Collection[Entry]
 }
 
 // The flows. The tables' names are of an earlier release.
 var (
-	Transfers = &Flow{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("rail_orders")}
-	Refunds   = &Flow{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("refund_orders")}
-	Charges   = &Flow{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", index: newIndex("charge_orders")}
+	Transfers = &Flow{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", clearing: "rail", index: newIndex("rail_orders")}
+	Refunds   = &Flow{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", clearing: "charges", index: newIndex("refund_orders")}
+	Charges   = &Flow{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", clearing: "charges", index: newIndex("charge_orders")}
 )
 
 // Kinds are the kinds of records that this package stores.
@@ -70,6 +72,8 @@ type Submission struct {
 	// Request and IdempotencyKey belong to the call that made the order. Later events name them.
 	Request        string `json:"request,omitempty"`
 	IdempotencyKey string `json:"key,omitempty"`
+	// Route is the provider's, as in [provider.Order].
+	Route string `json:"route,omitempty"`
 	// Attempts counts the attempts; see [Call]. The stored name is of an earlier release.
 	Attempts int `json:"asked,omitempty"`
 	// SubmittedAt is when the first attempt began, or when a callback came before that.
@@ -228,10 +232,14 @@ func (o *Order) ReportAlreadyEnded(ctx context.Context) {
 
 // ProviderOrder returns the order, of this amount in pesewas, as its provider gets it.
 func (o *Order) ProviderOrder(tx *engine.Tx, amount int64) provider.Order {
-	return provider.Order{
-		ID: o.ID, Live: tx.Caller.Live, Amount: amount,
-		CreatedAt: o.Since, SubmittedAt: o.SubmittedAt.Time, Now: tx.Now, Attempts: o.Attempts,
+	order := provider.Order{
+		ID: o.ID, Route: o.Route, Live: tx.Caller.Live, Amount: amount,
+		CreatedAt: o.Since, Now: tx.Now, Attempts: o.Attempts,
 	}
+	if o.SubmittedAt != nil {
+		order.SubmittedAt = o.SubmittedAt.Time
+	}
+	return order
 }
 
 // NewCall leases the record, which the caller has written at this version, and returns the

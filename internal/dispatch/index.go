@@ -26,8 +26,12 @@ type Entry struct {
 	// Resolved is the contradiction that was resolved last.
 	Resolved string `json:"resolved,omitempty"`
 	// RecordID is the id of the record if it differs from the order's.
-	RecordID  string   `json:"of,omitempty"`
-	CreatedAt api.Time `json:"created_at"`
+	RecordID string `json:"of,omitempty"`
+	// Route is the provider's, and ProviderFee its own fee that is booked, in pesewas. Both are set
+	// when the order ends.
+	Route       string   `json:"route,omitempty"`
+	ProviderFee int64    `json:"provider_fee,omitempty"`
+	CreatedAt   api.Time `json:"created_at"`
 }
 
 // newEntry returns the entry of an order of the caller's that was made at a time.
@@ -79,11 +83,11 @@ func (f *Flow) IndexOpen(tx *engine.Tx, ref Ref, since time.Time) error {
 	return nil
 }
 
-// IndexEnded notes in the index that an order has ended.
-func (f *Flow) IndexEnded(tx *engine.Tx, id string) error {
+// IndexEnded notes in the index that an order has ended, with the provider's own fee.
+func (f *Flow) IndexEnded(tx *engine.Tx, id string, s *Submission, fee int64) error {
 	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
 	if err == nil {
-		o.Value.Open = false
+		o.Value.Open, o.Value.Route, o.Value.ProviderFee = false, s.Route, fee
 		err = f.index.Replace(tx, o)
 	}
 	if err != nil {

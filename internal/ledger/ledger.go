@@ -57,6 +57,23 @@ func Clearing(name string, live bool) Account {
 	return Account{mode(live) + "/clearing/" + name, false}
 }
 
+// Provider stands for a named provider: what it holds of the operator's money, below zero. Money that
+// comes in makes the balance smaller, and money that goes out makes it larger.
+func Provider(route string, live bool) Account {
+	return Account{mode(live) + "/provider/" + route, false}
+}
+
+// ProviderFees is the operator's cost of its providers, below zero.
+func ProviderFees(live bool) Account {
+	return Account{mode(live) + "/operator/provider_fees", false}
+}
+
+// Bank is the operator's bank account, to which providers pay what they hold. It is below zero while
+// the operator has got more than it has paid in.
+func Bank(live bool) Account {
+	return Account{mode(live) + "/operator/bank", false}
+}
+
 func mode(live bool) string {
 	if live {
 		return "live"

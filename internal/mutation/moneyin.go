@@ -149,7 +149,7 @@ var moneyInGuards = []guard{
 	},
 	{
 		"money in: what cannot be given back is listed", "internal/providers/moneyin.go",
-		"if m.payments.RefundRail(tx.Caller.Live) == nil {", "", "./payment", "TestLateSuccessWithoutRefundIsListed",
+		"if m.payments.RefundRail(tx.Caller.Live, p.Route()) == nil {", "", "./payment", "TestLateSuccessWithoutRefundIsListed",
 	},
 	{
 		"money in: a use is counted", "internal/providers/moneyin.go",

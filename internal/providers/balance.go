@@ -1,8 +1,11 @@
 package providers
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,15 +23,16 @@ const (
 
 // Account is the operator's account at a live provider that tells its balance.
 type Account struct {
-	// Provider is "rail" or "charger". One provider that is both is "rail".
+	// Provider is the name in a [provider.Router]; otherwise "rail" or "charger". One provider that is
+	// both is "rail".
 	Provider string
 	Balance  provider.Balance
 	// At is the time of the balance; zero until the provider has told one.
 	At time.Time
 }
 
-// account is an Account, and whom to ask about it.
-type account struct {
+// balanceWatch is an Account, and whom to ask about it.
+type balanceWatch struct {
 	balancer provider.Balancer
 
 	mu     sync.Mutex // not held while the provider is asked
@@ -38,19 +42,38 @@ type account struct {
 	silent bool // the last call failed
 }
 
-// accountsOf returns the accounts at the live providers.
-func accountsOf(rail provider.Rail, charger provider.Charger) (all []*account) {
-	if b, ok := rail.(provider.Balancer); ok {
-		all = append(all, &account{balancer: b, known: Account{Provider: "rail"}})
+// watchBalances returns the accounts at the live providers that tell their balance.
+func watchBalances(rail provider.Rail, charger provider.Charger) (all []*balanceWatch) {
+	var seen []any
+	add := func(name string, from any) {
+		b, tells := from.(provider.Balancer)
+		if !tells || slices.ContainsFunc(seen, func(other any) bool { return same(other, from) }) {
+			return
+		}
+		seen = append(seen, from)
+		all = append(all, &balanceWatch{balancer: b, known: Account{Provider: name}})
 	}
-	if b, ok := charger.(provider.Balancer); ok && !same(rail, charger) {
-		all = append(all, &account{balancer: b, known: Account{Provider: "charger"}})
+	if r, ok := rail.(*provider.Router); ok {
+		for _, name := range slices.Sorted(maps.Keys(r.Rails)) {
+			add(cmp.Or(name, "rail"), r.Rails[name])
+		}
+	} else {
+		add("rail", rail)
+	}
+	if r, ok := charger.(*provider.Router); ok {
+		for _, name := range slices.Sorted(maps.Keys(r.Chargers)) {
+			add(cmp.Or(name, "charger"), r.Chargers[name])
+		}
+	} else {
+		add("charger", charger)
 	}
 	return all
 }
 
 // same reports whether two values are one. Values that cannot be compared are not.
-func same(a, b any) bool { return a != nil && reflect.TypeOf(a).Comparable() && a == b }
+func same(a, b any) bool {
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
 
 // Accounts returns the operator's accounts at the live providers, as far as they are known. It does not
 // wait: where a balance is a minute old, a goroutine asks the provider, for a later call.
@@ -61,7 +84,7 @@ func (s *Service) Accounts(ctx context.Context) (all []Account) {
 	return all
 }
 
-func (a *account) look(ctx context.Context, e *engine.Engine) Account {
+func (a *balanceWatch) look(ctx context.Context, e *engine.Engine) Account {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if now := e.Clock(); !a.asking && now.Sub(a.asked) >= balanceAge {
@@ -72,7 +95,7 @@ func (a *account) look(ctx context.Context, e *engine.Engine) Account {
 }
 
 // ask asks the provider. An error keeps the balance that is known.
-func (a *account) ask(ctx context.Context, e *engine.Engine, now time.Time) {
+func (a *balanceWatch) ask(ctx context.Context, e *engine.Engine, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, balanceTimeout)
 	defer cancel()
 	balance, err := dispatch.CallHost(ctx, a.balancer.Balance, true)

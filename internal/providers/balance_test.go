@@ -43,7 +43,7 @@ func TestBalancesAreAskedForInTheBackground(t *testing.T) {
 		from := &purse{available: 100}
 		s := &Service{
 			engine:   &engine.Engine{Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))},
-			accounts: accountsOf(from, from),
+			accounts: watchBalances(from, from),
 		}
 		look := func(pass time.Duration) Account {
 			t.Helper()
@@ -77,6 +77,11 @@ func TestBalancesAreAskedForInTheBackground(t *testing.T) {
 
 // Two providers have two accounts. One that tells no balance has none.
 func TestBalancesOfRailAndCharger(t *testing.T) {
+	paystack := &purse{}
+	routed := &provider.Router{
+		Rails:    map[string]provider.Rail{"paystack": paystack, "mtn": &purse{}, "": &purse{}, "old": provider.Simulated{}},
+		Chargers: map[string]provider.Charger{"paystack": paystack},
+	}
 	for _, c := range []struct {
 		rail    provider.Rail
 		charger provider.Charger
@@ -88,9 +93,10 @@ func TestBalancesOfRailAndCharger(t *testing.T) {
 		{nil, &purse{}, "charger"},
 		{&purse{}, &purse{}, "rail charger"},
 		{incomparable{}, incomparable{}, "rail charger"},
+		{routed, routed, "rail mtn paystack"},
 	} {
 		var names []string
-		for _, a := range accountsOf(c.rail, c.charger) {
+		for _, a := range watchBalances(c.rail, c.charger) {
 			names = append(names, a.known.Provider)
 		}
 		expect.Equal(t, strings.Join(names, " "), c.want, "%T and %T", c.rail, c.charger)

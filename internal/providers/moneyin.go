@@ -85,7 +85,7 @@ func (m *moneyIn) tell(tx *engine.Tx, p *payment.Ended) error {
 // after it.
 func (m *moneyIn) giveBack(ctx context.Context, tx *engine.Tx, p *payment.Ended) error {
 	defer m.payments.AttributeEvents(tx, p)()
-	if m.payments.RefundRail(tx.Caller.Live) == nil {
+	if m.payments.RefundRail(tx.Caller.Live, p.Route()) == nil {
 		return m.payments.NeedsPerson(ctx, tx, p.ID, "completed, paid twice, and the provider gives no refunds")
 	}
 	id := p.ID

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -35,6 +36,7 @@ type Config struct {
 	Payments *payment.Internal
 	QRCodes  *qrcode.Internal
 	Invoices *invoice.Internal
+	Accounts *account.Internal
 	// Rail and Charger are those of live mode. They may tell their balance.
 	Rail    provider.Rail
 	Charger provider.Charger
@@ -48,7 +50,7 @@ type Service struct {
 	config Config
 
 	transfers, refunds, charges *flow
-	accounts                    []*account
+	accounts                    []*balanceWatch
 }
 
 var _ provider.Service = (*Service)(nil)
@@ -58,7 +60,7 @@ func New(e *engine.Engine, c Config) *Service {
 	payouts := newOwner[payout.Transfer](e, c.Payouts, settleFingerprint)
 	phones := &moneyIn{c.Payments, c.QRCodes, c.Invoices, c.Refunds}
 	return &Service{
-		engine: e, config: c, accounts: accountsOf(c.Rail, c.Charger),
+		engine: e, config: c, accounts: watchBalances(c.Rail, c.Charger),
 		transfers: &flow{dispatch.Transfers, map[string]owner{"payout": payouts, "disbursement": payouts}},
 		refunds: &flow{dispatch.Refunds, map[string]owner{
 			"refund":        newOwner[refund.Refund](e, c.Refunds, legacyRefundFingerprint),

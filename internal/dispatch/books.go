@@ -1,0 +1,104 @@
+package dispatch
+
+import (
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Clearing is the account in the books of a provider: by its name, or, if the host has given it none,
+// by the flow.
+func (f *Flow) Clearing(route string, live bool) ledger.Account {
+	if route == "" {
+		return ledger.Clearing(f.clearing, live)
+	}
+	return ledger.Provider(route, live)
+}
+
+// ProviderFee is the fee of a paid result that the books take. A fee that is not one is none.
+func ProviderFee(r provider.Result) int64 {
+	if r.Outcome != provider.Paid || r.ProviderFee < 0 || r.ProviderFee > money.Max {
+		return 0
+	}
+	return r.ProviderFee
+}
+
+// ClearingMoves returns the legs, on the provider's account and the operator's cost, of the posting
+// that books a paid order. amount is what leaves through the provider; negative if it comes in.
+func (f *Flow) ClearingMoves(route string, live bool, amount, fee int64) []storage.Move {
+	var moves []storage.Move
+	if amount+fee != 0 { // a charge of one pesewa may cost one
+		moves = append(moves, f.Clearing(route, live).Move(amount+fee))
+	}
+	if fee != 0 {
+		moves = append(moves, ledger.ProviderFees(live).Move(-fee))
+	}
+	return moves
+}
+
+// BookFee books the provider's own fee of an order that has ended, as far as it differs from what is
+// booked.
+func (f *Flow) BookFee(tx *engine.Tx, id string, fee int64) error {
+	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+	if err != nil {
+		return fmt.Errorf("dispatch: book provider's fee: %w", err)
+	}
+	more := fee - o.Value.ProviderFee
+	if more == 0 {
+		return nil
+	}
+	o.Value.ProviderFee = fee
+	if err := f.index.Replace(tx, o); err != nil {
+		return fmt.Errorf("dispatch: book provider's fee: %w", err)
+	}
+	err = tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: "provider_fee", Ref: id, At: tx.Now,
+		Moves: f.ClearingMoves(o.Value.Route, tx.Caller.Live, 0, more),
+	})
+	if err != nil {
+		return fmt.Errorf("dispatch: book provider's fee: %w", err)
+	}
+	return nil
+}
+
+// RouteTransfer returns the rail, or nil if it does not carry the transfer. It gives a transfer that
+// was not submitted yet its route.
+func (s *Submission) RouteTransfer(rail provider.Rail, t provider.Transfer) provider.Rail {
+	router, routes := rail.(provider.TransferRouter)
+	if !routes || s.Attempts > 0 {
+		return rail
+	}
+	if s.Route = askRoute(func() (string, bool) { return router.RouteTransfer(t) }); s.Route == "" {
+		return nil
+	}
+	return rail
+}
+
+// RouteCharge is RouteTransfer for charges.
+func (s *Submission) RouteCharge(charger provider.Charger, c provider.Charge) provider.Charger {
+	router, routes := charger.(provider.ChargeRouter)
+	if !routes || s.Attempts > 0 {
+		return charger
+	}
+	if s.Route = askRoute(func() (string, bool) { return router.RouteCharge(c) }); s.Route == "" {
+		return nil
+	}
+	return charger
+}
+
+// askRoute calls the host's code, which may panic or answer what is no name. It returns "" for no route.
+func askRoute(ask func() (string, bool)) (route string) {
+	defer func() {
+		if recover() != nil {
+			route = ""
+		}
+	}()
+	if name, ok := ask(); ok && provider.IsRoute(name) {
+		return name
+	}
+	return ""
+}

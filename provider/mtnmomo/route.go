@@ -1,0 +1,20 @@
+package mtnmomo
+
+import "github.com/seed-7082ffec/payments/provider"
+
+// Route is the name of MTN MoMo in orders and in the books. In a [provider.Router] the name in its table
+// takes its place.
+const Route = "mtnmomo"
+
+var _ interface {
+	provider.TransferRouter
+	provider.ChargeRouter
+} = (*Client)(nil)
+
+// RouteTransfer implements [provider.TransferRouter]. [Client.Check] refuses other networks and banks.
+func (c *Client) RouteTransfer(provider.Transfer) (string, bool) { return Route, true }
+
+// RouteCharge implements [provider.ChargeRouter]: the Client charges phones of MTN alone.
+func (c *Client) RouteCharge(charge provider.Charge) (string, bool) {
+	return Route, charge.Phone != "" && charge.Network == "mtn"
+}

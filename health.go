@@ -38,8 +38,8 @@ type Health struct {
 
 // ProviderBalance is the operator's money at a provider.
 type ProviderBalance struct {
-	// Provider is the name in a [provider.Router]; without one "rail" or "charger". A provider that is
-	// both is "rail".
+	// Provider is the name of the provider; see [provider.Router]. One without a name is "rail", or
+	// "charger" if it is no rail.
 	Provider string `json:"provider"`
 	// Available is what transfers and refunds are taken from, in GHS, at the time At. Both are nil
 	// until the provider has told a balance. At grows old while the provider does not answer.

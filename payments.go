@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
@@ -48,6 +49,10 @@ type Services struct {
 	Events   *event.Service
 	Messages *message.Service
 
+	Products *catalog.Products
+	Coupons  *catalog.Coupons
+	Plans    *catalog.Plans
+
 	Payouts       *payout.Service
 	Disbursements *disbursement.Service
 	Invoices      *invoice.Service
@@ -76,6 +81,7 @@ type internals struct {
 	accounts      *account.Internal
 	events        *event.Internal
 	messages      *message.Internal
+	catalog       *catalog.Internal
 	payments      *payment.Internal
 	qrcodes       *qrcode.Internal
 	payouts       *payout.Internal
@@ -166,6 +172,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 		ac.Outer = outer.internal.accounts
 	}
 	s.Accounts, in.accounts = account.New(s.engine, ac)
+	s.Products, s.Coupons, s.Plans, in.catalog = catalog.New(s.engine, in.events)
 	var err error
 	s.Payments, in.payments, err = payment.New(s.engine, payment.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages, ServerKeys: c.keys(),
@@ -191,7 +198,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	}
 	s.Disbursements, in.disbursements = disbursement.New(s.engine, in.accounts, in.payouts, in.qrcodes, in.events)
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
-		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages,
+		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
 		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
 		Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
 	})
@@ -217,7 +224,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
-		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), qrcode.Kinds(),
+		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
 		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
 		retention.Kinds(),
 		{secrets.Kind()},

@@ -107,6 +107,9 @@ const (
 	PaymentFailed            Code = "payment_failed"
 )
 
+// CouponNotRedeemable: the coupon is used up, past its time, not active, or deleted.
+const CouponNotRedeemable Code = "coupon_not_redeemable"
+
 // Codes of payments from a phone.
 const (
 	// PaymentInProgress: a payment under way holds the last use of a QR code, or the invoice.

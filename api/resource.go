@@ -5,8 +5,8 @@ import "slices"
 // resources are the nouns that the permissions of an API key name. A test of package
 // httpapi holds the routes against them, one of package event the events.
 var resources = []string{
-	"balance", "checkout_sessions", "customers", "disbursements", "events", "invoices", "lookup",
-	"payments", "payouts", "plans", "qr_codes", "refunds", "subscriptions", "test_helpers", "webhooks",
+	"balance", "checkout_sessions", "coupons", "customers", "disbursements", "events", "invoices", "lookup",
+	"payments", "payouts", "plans", "products", "qr_codes", "refunds", "subscriptions", "test_helpers", "webhooks",
 }
 
 // Resources returns the resources that an API key's permissions can name, in alphabetical order.

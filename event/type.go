@@ -33,6 +33,10 @@ const (
 	DisbursementBatchCreated   Type = "disbursement_batch.created"
 	DisbursementBatchCompleted Type = "disbursement_batch.completed"
 
+	PlanCreated Type = "plan.created"
+	PlanUpdated Type = "plan.updated"
+	PlanDeleted Type = "plan.deleted"
+
 	WebhookEndpointDisabled Type = "webhook_endpoint.disabled"
 
 	CustomerCreated Type = "customer.created"

@@ -22,7 +22,7 @@ var unsteady = []struct {
 	pattern *regexp.Regexp
 	stands  string
 }{
-	{regexp.MustCompile(`\b(qr|pay|po|re|evt|req|acc|cag|cus|cqr|txn|msg|mer|we|wd|adj|bat|row)_0[0-9A-Za-z]{21}\b`), `${1}_ID`},
+	{regexp.MustCompile(`\b(qr|pay|po|re|evt|req|acc|cag|cus|cqr|prod|cpn|plan|txn|msg|mer|we|wd|adj|bat|row)_0[0-9A-Za-z]{21}\b`), `${1}_ID`},
 	{regexp.MustCompile(`acc_\*{4}[0-9A-Za-z]{4}`), `acc_****TAIL`},
 	{regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`), `"TIME"`},
 	{regexp.MustCompile(`"created":\d{10}\b`), `"created":UNIX`},

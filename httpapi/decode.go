@@ -15,17 +15,18 @@ import (
 // the tag json or, before all, in the tag param, which also has these words:
 //
 //	required  a body in which the field is absent or null is refused
-//	clear     null clears: a pointer is to the zero value
+//	clear     null clears: a pointer is to the zero value, which of a pointer to a pointer is nil
 //	nonempty  whatever is no text, or an empty one, is refused
 //	pesewas   an int64 is an amount of money
 //	rate      a decimal is no amount of GHS but any number with at most six decimals
+//	unix      a time is a whole number of seconds since 1970
 //	id        a text of a query is the id of an object
 //
 // A field with the tag param:"-", or without a name, is for Go callers only.
 type param struct {
-	index                                          []int // of the field, for reflect
-	name                                           string
-	required, clear, nonempty, pesewas, isRate, id bool
+	index                                                []int // of the field, for reflect
+	name                                                 string
+	required, clear, nonempty, pesewas, isRate, unix, id bool
 
 	kind   jsonKind
 	want   string   // what a body must have here
@@ -71,6 +72,8 @@ func paramsOf(t reflect.Type) []param {
 				p.pesewas = true
 			case "rate":
 				p.isRate = true
+			case "unix":
+				p.unix = true
 			case "id":
 				p.id = true
 			default:
@@ -85,7 +88,7 @@ func paramsOf(t reflect.Type) []param {
 
 // learn sets what a body must have for a field of that type.
 func (p *param) learn(t reflect.Type) {
-	if t.Kind() == reflect.Pointer {
+	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch t {
@@ -97,6 +100,9 @@ func (p *param) learn(t reflect.Type) {
 		return
 	case reflect.TypeFor[time.Time]():
 		p.kind, p.want = jsonString, wantTime
+		if p.unix {
+			p.kind, p.want = jsonNumber, "a time in whole seconds since 1970, such as 1767225600"
+		}
 		return
 	case reflect.TypeFor[api.Metadata]():
 		p.kind, p.want = jsonObject, "an object of strings, numbers and booleans"
@@ -176,6 +182,10 @@ func decodeObject(members []jsonMember, params []param, at *place, into reflect.
 		if v.kind == jsonNull {
 			continue
 		}
+		if field.Kind() == reflect.Pointer { // to a pointer
+			field.Set(reflect.New(field.Type().Elem()))
+			field = field.Elem()
+		}
 		if p.nonempty && (v.kind != p.kind || v.text == "") {
 			return api.Invalid(at.of(p.name), "%s is empty. Give it a value or leave it out.", at.of(p.name))
 		}
@@ -211,6 +221,10 @@ func (p *param) decode(v *jsonValue, at *place, into reflect.Value) error {
 		}
 		return p.number(at, err)
 	case *time.Time:
+		if p.unix {
+			*to, err = parseUnixNumber(v.text)
+			return p.number(at, err)
+		}
 		if *to, _, err = parseTime(v.text); err != nil {
 			return api.Invalid(at.of(p.name), "%s must be %s.", at.of(p.name), p.want)
 		}

@@ -64,6 +64,10 @@ type readParams struct {
 	Cleared     *string          `json:"cleared" param:",clear"`
 	ClearedTime *time.Time       `json:"cleared_time" param:",clear"`
 	Kept        *string          `json:"kept" param:",clear"`
+	ClearedTo   **int64          `json:"cleared_to" param:",clear"`
+	SetTo       **bool           `json:"set_to" param:",clear"`
+	KeptTo      **int64          `json:"kept_to" param:",clear"`
+	Unix        time.Time        `json:"unix" param:",unix"`
 	Yes         bool             `json:"yes"`
 	No          *bool            `json:"no"`
 	Five        *int64           `json:"five_point"`
@@ -94,7 +98,7 @@ type readParams struct {
 
 func TestDecode(t *testing.T) {
 	got, err := decodeText[readParams](t, `{
-		"text": "ɔ", "empty": "", "null": null, "cleared": null, "cleared_time": null, "yes": true, "no": false, "five_point": 5.00, "minus": -7,
+		"text": "ɔ", "empty": "", "null": null, "cleared": null, "cleared_time": null, "cleared_to": null, "set_to": false, "unix": 1769847300.0, "yes": true, "no": false, "five_point": 5.00, "minus": -7,
 		"amount": 1000.0, "ghs": 150.5, "quantity": 2.500000, "percent": 0,
 		"time": "2026-01-31T08:15:00.123999+01:00", "date": "2026-01-31",
 		"destination": {"phone_number": "0241234567", "deep": {"er": 1}},
@@ -104,7 +108,7 @@ func TestDecode(t *testing.T) {
 	}`)
 	must.Do(t, err)
 	want := readParams{
-		embedded: embedded{Text: "ɔ"}, Empty: new(""), Cleared: new(""), ClearedTime: new(time.Time{}), Yes: true, No: new(false),
+		embedded: embedded{Text: "ɔ"}, Empty: new(""), Cleared: new(""), ClearedTime: new(time.Time{}), ClearedTo: new((*int64)(nil)), SetTo: new(new(false)), Unix: time.Unix(1769847300, 0).UTC(), Yes: true, No: new(false),
 		Five: new(int64(5)), Minus: -7, Amount: 1000, GHS: decimal.RequireFromString("150.5"),
 		Quantity: decimal.RequireFromString("2.5"), Percent: new(decimal.RequireFromString("0")),
 		Time: time.Date(2026, 1, 31, 7, 15, 0, 123_000_000, time.UTC), Date: new(time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)),
@@ -148,6 +152,7 @@ type refusedParams struct {
 	N           int64     `param:"n"`
 	Amount      int64     `param:"amount,pesewas"`
 	Key         string    `param:"key,nonempty"`
+	Unix        time.Time `param:"unix,unix"`
 	At          time.Time `param:"at"`
 	Destination struct {
 		Phone string `param:"phone_number"`
@@ -221,6 +226,10 @@ func TestDecodeRefuses(t *testing.T) {
 		{"year 1", `{"at":"0001-01-01T00:00:00Z"}`, refusal[refusedParams], invalid + "at"},
 		{"year 10000 in UTC", `{"at":"9999-12-31T23:59:59-01:00"}`, refusal[refusedParams], invalid + "at"},
 		{"long time", `{"at":"2026-01-31T08:15:00.` + huge + `Z"}`, refusal[refusedParams], invalid + "at"},
+		{"text for Unix time", `{"unix":"2026-01-31"}`, refusal[refusedParams], invalid + "unix"},
+		{"fraction of a second", `{"unix":1769847300.5}`, refusal[refusedParams], invalid + "unix"},
+		{"before 1970", `{"unix":-1}`, refusal[refusedParams], invalid + "unix"},
+		{"after 9999", `{"unix":253402300800}`, refusal[refusedParams], invalid + "unix"},
 		{"text for object", `{"destination":"x"}`, refusal[refusedParams], invalid + "destination"},
 		{"array for object", `{"destination":[]}`, refusal[refusedParams], invalid + "destination"},
 		{"path in object", `{"destination":{"phone_number":24}}`, refusal[refusedParams], invalid + "destination.phone_number"},

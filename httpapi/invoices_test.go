@@ -29,12 +29,14 @@ func TestInvoiceBodies(t *testing.T) {
 	step := steps(t, s)
 	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com","phone_number":"0201112223"}`)
 	customer := field(t, data, "id")
+	_, data = s.Do("POST", "/v1/products", `{"name":"Juice"}`)
+	juice := field(t, data, "id")
 
 	step("invoice_create_empty", "POST", "/v1/invoices", `{}`)
 	id := field(t, step("invoice_create", "POST", "/v1/invoices", `{"customer":"`+customer+`","customer_name":"Akua's <Shop>",
 		"customer_address":"12 Oxford Street\nOsu","description":"Catering","footer":"Medaase ɛɔŋ ₵","memo":"not for them","due_date":"2999-03-31",
 		"metadata":{"table":7},"line_items":[
-			{"description":"Juice","quantity":2.5,"unit_amount":435,"taxable":true,"tax_percent":12.5,"product":"prod_1","metadata":{"cold":true}},
+			{"description":"Juice","quantity":2.5,"unit_amount":435,"taxable":true,"tax_percent":12.5,"product":"`+juice+`","metadata":{"cold":true}},
 			{"description":"Cake","unit_amount":1999}]}`), "id")
 	step("invoice_update", "POST", "/v1/invoices/"+id, `{"memo":null,"customer_phone":"0241112222","metadata":{"table":null,"room":"A"},"collection_method":"send_invoice"}`)
 	step("invoice_add_line", "POST", "/v1/invoices/"+id+"/lines", `{"description":"Bread","quantity":3,"unit_amount":115,"taxable":true,"tax_percent":12.5}`)
@@ -151,16 +153,22 @@ func TestInvoiceFigures(t *testing.T) {
 	s := paymentstest.New(t)
 	dice := rand.New(rand.NewPCG(1, 2))
 	pdftotext, missing := exec.LookPath("pdftotext")
-	for range 20 {
+	for n := range 20 {
 		var lines []string
 		for range 1 + dice.IntN(8) {
 			lines = append(lines, fmt.Sprintf(`{"description":"x","unit_amount":%d,"quantity":%d.%06d,"taxable":%t,"tax_percent":%d.5}`,
 				dice.IntN(200_000), dice.IntN(20), 1+dice.IntN(999_999), dice.IntN(2) == 0, dice.IntN(30)))
 		}
-		id, address := newInvoice(t, s, `{"auto_finalize":true,"line_items":[`+strings.Join(lines, ",")+`]}`)
-		_, data := s.Do("GET", "/v1/invoices/"+id, nil)
+		_, data := s.Do("POST", "/v1/coupons", []string{`{"percent_off":12.5}`, `{"amount_off":1234}`}[n%2])
+		coupon := []string{"", `"coupon":"` + field(t, data, "id") + `",`}[n/2%2]
+		id, address := newInvoice(t, s, `{"auto_finalize":true,`+coupon+`"line_items":[`+strings.Join(lines, ",")+`]}`)
+		_, data = s.Do("GET", "/v1/invoices/"+id, nil)
 		figures := map[string]bool{}
-		for _, name := range []string{"subtotal", "total", "amount_due"} {
+		names := []string{"subtotal", "total", "amount_due"}
+		if coupon != "" {
+			names = append(names, "discount")
+		}
+		for _, name := range names {
 			figures[pesewas(t, field(t, data, name))] = true
 		}
 		for i := range lines {

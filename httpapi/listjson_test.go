@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -50,6 +51,9 @@ func TestReadsEqualEncodedValues(t *testing.T) {
 		"/v1/invoices":            readsOf[api.List[invoice.Invoice], invoice.Invoice, invoice.ListParams](s.Caller, s.Invoices.List, s.Invoices.Get),
 		"/v1/refunds":             readsOf[api.List[refund.Refund], refund.Refund, refund.ListParams](s.Caller, s.Refunds.List, s.Refunds.Get),
 		"/v1/customers":           readsOf[api.List[account.Customer], account.Customer, account.ListCustomersParams](s.Caller, s.Accounts.ListCustomers, s.Accounts.GetCustomer),
+		"/v1/products":            readsOf[api.List[catalog.Product], catalog.Product, catalog.ListProductsParams](s.Caller, s.Products.List, s.Products.Get),
+		"/v1/coupons":             readsOf[api.List[catalog.Coupon], catalog.Coupon, catalog.ListCouponsParams](s.Caller, s.Coupons.List, s.Coupons.Get),
+		"/v1/plans":               readsOf[api.List[catalog.Plan], catalog.Plan, catalog.ListPlansParams](s.Caller, s.Plans.List, s.Plans.Get),
 	}
 	nouns["/v1/webhooks"] = nounReads{
 		list: func(ctx context.Context) (any, error) { return s.Webhooks.List(ctx, s.Caller, webhook.ListParams{}) },

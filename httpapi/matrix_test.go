@@ -53,7 +53,7 @@ var matrixShared = []string{"GET /v1/test_helpers/consumers/{id}"}
 // ids begin that they take.
 var matrixParams = map[string]string{
 	"customer": "cus", "qr_code": "qr", "invoice": "inv", "payment": "pay", "disbursement": "po", "payout": "po",
-	"batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
+	"product": "prod", "coupon": "cpn", "plan": "plan", "batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
 }
 
 // matrixWorld gives the shop one object of every noun at least, each through the
@@ -70,6 +70,8 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	code := newCode(t, s, `{"name":"secret name","amount":100}`)
 	s.Pay(code, 0)
 	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com"}`)
+	do("POST", "/v1/plans", `{"name":"Juice","amount":100,"interval":"week","product":"`+field(t, do("POST", "/v1/products", `{"name":"Juice"}`), "id")+`"}`)
+	do("POST", "/v1/coupons", `{"percent_off":10}`)
 	do("POST", "/v1/invoices", `{"customer":"`+field(t, data, "id")+`",`+oneLine+`}`)
 	paid, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
 	do("POST", "/v1/invoices/"+paid+"/pay", `{}`)

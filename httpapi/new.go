@@ -26,6 +26,7 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes = append(routes, transferRoutes(svc)...)
 	routes = append(routes, batchRoutes(svc)...)
 	routes = append(routes, customerRoutes(svc)...)
+	routes = append(routes, catalogRoutes(svc)...)
 	routes = append(routes, invoiceRoutes(svc)...)
 	routes = append(routes, refundRoutes(svc)...)
 	routes = append(routes, webhookRoutes(svc)...)

@@ -129,3 +129,16 @@ func parseTime(text string) (t time.Time, dateOnly bool, err error) {
 	}
 	return t.UTC(), dateOnly, nil
 }
+
+// parseUnixNumber reads a JSON number of whole seconds since 1970.
+func parseUnixNumber(literal string) (time.Time, error) {
+	n, err := parseInteger(literal)
+	if err != nil {
+		return time.Time{}, err
+	}
+	t := time.Unix(n, 0).UTC()
+	if t.Before(minTime) || t.After(maxTime) {
+		return time.Time{}, errRange
+	}
+	return t, nil
+}

@@ -44,6 +44,9 @@ func TestReplayRepeatsTheAnswer(t *testing.T) {
 		{"POST", asks + "/confirm", `{"code":"123456"}`},
 		{"POST", "/v1/test_helpers/qr_codes/" + static + "/pay", `{"phone_number":"0241234567","amount":5}`},
 		{"POST", settlePath(phonePays(t, s, "0906")), `{"outcome":"failed"}`},
+		{"POST", "/v1/products", `{"name":"x","unit_amount":5.0,"tax_percent":12.50,` + metadata + `}`},
+		{"POST", "/v1/coupons", `{"percent_off":12.50,"redeem_by":32503680000,` + metadata + `}`},
+		{"POST", "/v1/plans", `{"name":"x","amount":5.0,"interval":"day",` + metadata + `}`},
 		{"POST", "/v1/qr_codes", `{"type":"dynamic","amount":5.0,"expires_at":"2999-01-31T00:00:00Z",` + metadata + `}`},
 	} {
 		var body any = c.body

@@ -17,7 +17,7 @@ import (
 // Finalize opens a draft for payment. It sets the invoice date and queues an e-mail and an SMS to
 // the customer. A charge_automatically invoice is queued for its first charge.
 //
-// Refusals: invoice_not_draft, invoice_no_lines.
+// It redeems the coupon. Refusals: invoice_not_draft, invoice_no_lines, coupon_not_redeemable.
 func (s *Service) Finalize(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.finalize", Params: id}
 	return s.change(ctx, caller, op, id, s.finalize)
@@ -30,6 +30,9 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	}
 	if len(r.Lines.Data) == 0 {
 		return api.Errorf(api.InvoiceNoLines, "", "This invoice has no lines. Add one before it is finalized.")
+	}
+	if err := s.redeem(tx, r); err != nil {
+		return err
 	}
 	if err := r.enter(Open); err != nil {
 		return err
@@ -50,7 +53,8 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	return s.save(tx, o, event.InvoiceFinalized)
 }
 
-// Void cancels an open or uncollectible invoice. A draft is refused; delete it instead.
+// Void cancels an open or uncollectible invoice, and gives the redemption of its coupon back. A draft
+// is refused; delete it instead.
 //
 // Refusals: invoice_not_voidable, invoice_payment_in_progress, payment_in_progress.
 func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
@@ -65,6 +69,9 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 		}
 		if is := r.Status; r.enter(Void) != nil {
 			return api.Errorf(api.InvoiceNotVoidable, "", "This invoice is %s. Only an open or uncollectible one can be voided; a draft is deleted, a paid one refunded.", is)
+		}
+		if err := s.returnRedemption(tx, r); err != nil {
+			return err
 		}
 		r.VoidedAt = api.AtOrNil(tx.Now)
 		r.NextPaymentAttempt, r.NextWorkAt = nil, nil
@@ -124,9 +131,10 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 	})
 }
 
-// Duplicate makes a new draft of any invoice: with its lines, customer, texts, discount, collection
-// method and metadata, and with a number and an address of its own. It has no due date. If the
-// customer was deleted, it has no data of the customer.
+// Duplicate makes a new draft of any invoice: with its lines, customer, texts, coupon, discount,
+// collection method and metadata, and with a number and an address of its own. It has no due date. If
+// the customer was deleted, it has no data of the customer. If the coupon can no longer be redeemed,
+// the draft cannot be finalized until an update takes it off.
 func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.duplicate", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
@@ -147,6 +155,9 @@ func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (
 			}
 		}
 		r.Description, r.Footer, r.Memo, r.Coupon = old.Description, old.Footer, old.Memo, old.Coupon
+		if old.Redemption != nil {
+			r.Redemption = &redemption{Terms: old.Redemption.Terms}
+		}
 		r.CollectionMethod, r.Metadata, r.InvoiceDiscount = old.CollectionMethod, old.Metadata, old.InvoiceDiscount
 		lines := old.Lines.Data
 		for i := range lines {

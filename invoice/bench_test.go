@@ -39,7 +39,7 @@ func (s *biller) create(b *testing.B, n int64) *invoice.Invoice {
 	unit := int64(1999)
 	lines := make([]invoice.LineParams, 5)
 	for i := range lines {
-		lines[i] = invoice.LineParams{Description: "Jollof rice with fish", UnitAmount: &unit, Taxable: true, Taxes: invoice.GhanaVAT()}
+		lines[i] = invoice.LineParams{Description: "Jollof rice with fish", UnitAmount: &unit, Taxable: new(true), Taxes: invoice.GhanaVAT()}
 	}
 	caller := s.caller
 	caller.IdempotencyKey = fmt.Sprintf("order-%016d", n)

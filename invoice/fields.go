@@ -34,10 +34,12 @@ type Fields struct {
 	Metadata api.Metadata `json:"metadata,omitempty"`
 	// Lines, when not nil, replace all lines; at most 250.
 	Lines []LineParams `json:"line_items,omitzero"`
-	// Discount, in pesewas, reduces the total. Coupon names its reason. Only Go callers can set
-	// them.
-	Discount *int64  `json:"discount,omitempty" param:"-"`
-	Coupon   *string `json:"coupon,omitempty" param:"-"`
+	// Coupon is the id of a coupon, which takes a percentage of the subtotal or an amount off. The
+	// finalization redeems it. A draft may take one that is used up or past its time.
+	Coupon *string `json:"coupon,omitempty" param:",clear"`
+	// Discount, in pesewas, is taken off beside the coupon's. Both are shared over the lines and
+	// reduce their taxes. Only Go callers can set it.
+	Discount *int64 `json:"discount,omitempty" param:"-"`
 }
 
 // CreateParams describe a new invoice.
@@ -61,7 +63,6 @@ func (f *Fields) check() error {
 		{"description", f.Description, api.MaxText},
 		{"footer", f.Footer, api.MaxText},
 		{"memo", f.Memo, api.MaxText},
-		{"coupon", f.Coupon, api.MaxName},
 	} {
 		if text.value == nil {
 			continue
@@ -97,16 +98,31 @@ func (f *Fields) check() error {
 }
 
 // lines makes the lines of a request.
-func (s *Service) lines(params []LineParams) ([]Line, error) {
+func (s *Service) lines(tx *engine.Tx, params []LineParams) ([]Line, error) {
 	lines := make([]Line, len(params))
 	for i := range params {
-		l, err := params[i].line(s.config.DefaultTax)
+		l, err := s.line(tx, params[i])
 		if err != nil {
 			return nil, check.Under(lineParam(i), err)
 		}
 		lines[i] = *l
 	}
 	return lines, nil
+}
+
+// line makes a line, with what its product has.
+func (s *Service) line(tx *engine.Tx, p LineParams) (*Line, error) {
+	if p.Product != "" {
+		if err := check.Text("product", p.Product, api.MaxName); err != nil {
+			return nil, err
+		}
+		product, err := s.config.Catalog.Product(tx, engine.Scope(tx.Caller), p.Product)
+		if err != nil {
+			return nil, err
+		}
+		p.fill(product)
+	}
+	return p.line(s.config.DefaultTax)
 }
 
 // customer returns the record of the customer that fields name; nil for none. A
@@ -164,7 +180,6 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		{f.Description, &r.Description},
 		{f.Footer, &r.Footer},
 		{f.Memo, &r.Memo},
-		{f.Coupon, &r.Coupon},
 	} {
 		if text.given != nil {
 			*text.into = api.TextOrNil(*text.given)
@@ -191,13 +206,18 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 			return err
 		}
 	}
+	if f.Coupon != nil {
+		if err := s.putCoupon(tx, r, *f.Coupon); err != nil {
+			return err
+		}
+	}
 	if f.Discount != nil {
 		r.InvoiceDiscount = *f.Discount
 	}
 	lines := r.Lines.Data
 	if f.Lines != nil {
 		var err error
-		if lines, err = s.lines(f.Lines); err == nil {
+		if lines, err = s.lines(tx, f.Lines); err == nil {
 			err = checkLines(lines)
 		}
 		if err != nil {

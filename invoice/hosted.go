@@ -219,7 +219,7 @@ func (s *Service) HostedPDF(ctx context.Context, token string) (data []byte, nam
 
 // layoutVersion is raised when documents are laid out anew, so that kept ones are
 // made again.
-const layoutVersion = 4
+const layoutVersion = 5
 
 // document returns a document as it was kept under an id, or makes it.
 func (s *Service) document(ctx context.Context, caller api.Caller, id string, c contents) ([]byte, error) {
@@ -274,13 +274,14 @@ func (c *contents) digest() ([]byte, error) {
 		Version  int
 		Invoice  *Invoice
 		Taxes    []TaxRow
+		Sums     []Sum
 		Outside  *string
 		Refunded int64
 		Note     *CreditNote
 		Merchant *account.Merchant
 		Logo     *account.Logo
 	}{
-		layoutVersion, c.invoice, c.invoice.TaxRows(), c.invoice.PaidOutOfBand, c.invoice.AmountRefunded, c.creditNote,
+		layoutVersion, c.invoice, c.invoice.TaxRows(), c.invoice.Sums(), c.invoice.PaidOutOfBand, c.invoice.AmountRefunded, c.creditNote,
 		c.merchant, c.logo,
 	})
 	if err != nil {

@@ -57,12 +57,14 @@ type Invoice struct {
 	Address  *string `json:"customer_address"`
 	// Subtotal is the sum of the lines' amounts, Total is Subtotal + Tax - Discount.
 	Subtotal int64 `json:"subtotal"`
-	Tax      int64 `json:"tax"`
+	// Tax is the sum of the lines' taxes, on what they cost after all discounts.
+	Tax int64 `json:"tax"`
 	// TaxPercent is the tax rate if all taxable lines have the same, and otherwise nil.
 	TaxPercent *api.Number `json:"tax_percent"`
-	Discount   int64       `json:"discount"`
-	Total      int64       `json:"total"`
-	AmountPaid int64       `json:"amount_paid"`
+	// Discount is the sum of the lines' own discounts and of that on the whole invoice.
+	Discount   int64 `json:"discount"`
+	Total      int64 `json:"total"`
+	AmountPaid int64 `json:"amount_paid"`
 	// AmountDue is the amount left to pay; 0 if paid or void.
 	AmountDue   int64     `json:"amount_due"`
 	Currency    string    `json:"currency"`
@@ -99,6 +101,9 @@ type Invoice struct {
 	// Unlinked is the id of a customer whose data a draft still has but whose id it no longer
 	// names; empty for none.
 	Unlinked string `json:"-"`
+	// PercentOff is the percentage that the coupon takes off; nil if it takes off an amount, or if it
+	// is not the only discount on the whole invoice.
+	PercentOff *api.Number `json:"-"`
 }
 
 // PersonID returns Unlinked. The deletion of a customer finds copies of the invoice by it.
@@ -112,6 +117,12 @@ type record struct {
 	// InvoiceDiscount is the discount on the whole invoice, which is part of Discount. The
 	// stored name is of an earlier release.
 	InvoiceDiscount int64 `json:"off,omitempty"`
+	// Redemption is what the coupon takes off; nil without one. An earlier release kept any text as
+	// Coupon.
+	Redemption *redemption `json:"redemption,omitempty"`
+	// Shares are the lines' shares of the discount on the whole invoice, by the lines' ids. They are
+	// nil if an earlier release computed the totals, which took that discount off after the tax.
+	Shares map[string]int64 `json:"shares,omitempty"`
 	// Taxes are what the rates of lines are made of, by the lines' ids.
 	Taxes map[string][]Tax `json:"taxes,omitempty"`
 	// FinalizedBy is the request that finalized the invoice. The events of automatic charges

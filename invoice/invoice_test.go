@@ -95,7 +95,8 @@ func TestTotalsEqualExactFractions(t *testing.T) {
 			if rapid.Bool().Draw(rt, "discounted") {
 				p.Discount = rapid.Int64Range(0, amount.IntPart()).Draw(rt, "discount")
 			}
-			if p.Taxable = rapid.Bool().Draw(rt, "taxable"); p.Taxable {
+			if rapid.Bool().Draw(rt, "taxable") {
+				p.Taxable = new(true)
 				rate := decimal.New(rapid.Int64Range(0, 100_000_000).Draw(rt, "rate"), -6)
 				p.TaxPercent = &rate
 				base := amount.Sub(decimal.NewFromInt(p.Discount))
@@ -126,8 +127,8 @@ func TestTaxes(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{DefaultTax: &rate})
 	cents := int64(99)
 	v := s.draft(invoice.Fields{Lines: []invoice.LineParams{
-		{Description: "a", UnitAmount: &cents, Taxable: true, Taxes: invoice.GhanaVAT()},
-		{Description: "b", UnitAmount: &cents, Taxable: true, Taxes: invoice.GhanaVAT()},
+		{Description: "a", UnitAmount: &cents, Taxable: new(true), Taxes: invoice.GhanaVAT()},
+		{Description: "b", UnitAmount: &cents, Taxable: new(true), Taxes: invoice.GhanaVAT()},
 	}})
 	// 20% of 99 is 19.8, so 20 a line; NHIL and GETFund are 2.475, so 2 each, and
 	// VAT has the rest.
@@ -138,12 +139,12 @@ func TestTaxes(t *testing.T) {
 	}
 	got := s.get(v.ID).TaxRows() // what was kept, too
 	expect.True(t, fmt.Sprint(got) == fmt.Sprint(want) && v.Tax == 40 && v.TaxPercent.String() == "20", "got %v, tax %d at %s; want %v", got, v.Tax, v.TaxPercent, want)
-	v = s.draft(invoice.Fields{Lines: []invoice.LineParams{{Description: "a", UnitAmount: &cents, Taxable: true}, {Description: "b", UnitAmount: &cents}}})
+	v = s.draft(invoice.Fields{Lines: []invoice.LineParams{{Description: "a", UnitAmount: &cents, Taxable: new(true)}, {Description: "b", UnitAmount: &cents}}})
 	expect.True(t, v.TaxPercent.String() == "12.5" && v.Tax == 12, "the configured rate: %s, %d", v.TaxPercent, v.Tax)
 	other := decimal.NewFromInt(5)
 	v = s.draft(invoice.Fields{Lines: []invoice.LineParams{
-		{Description: "a", UnitAmount: &cents, Taxable: true},
-		{Description: "b", UnitAmount: &cents, Taxable: true, TaxPercent: &other},
+		{Description: "a", UnitAmount: &cents, Taxable: new(true)},
+		{Description: "b", UnitAmount: &cents, Taxable: new(true), TaxPercent: &other},
 	}})
 	expect.True(t, v.TaxPercent == nil, "two rates are shown as %s", v.TaxPercent)
 }

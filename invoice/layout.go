@@ -204,11 +204,15 @@ type Sum struct {
 // Sums returns the totals in the order in which they are shown.
 func (v *Invoice) Sums() []Sum {
 	sums := []Sum{{Name: "Subtotal", Amount: v.Subtotal}}
+	before := v.discountBeforeTax()
+	if before > 0 {
+		sums = append(sums, Sum{Name: v.discountName(), Amount: -before})
+	}
 	for _, t := range v.TaxRows() {
 		sums = append(sums, Sum{Name: fmt.Sprintf("%s %s%%", t.Name, t.Percent), Amount: t.Amount})
 	}
-	if v.Discount > 0 {
-		sums = append(sums, Sum{Name: "Discount", Amount: -v.Discount})
+	if after := v.Discount - before; after > 0 { // by an earlier release
+		sums = append(sums, Sum{Name: "Discount", Amount: -after})
 	}
 	sums = append(sums, Sum{Name: "Total", Amount: v.Total, Bold: true})
 	if v.AmountPaid > 0 {

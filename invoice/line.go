@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
@@ -24,13 +25,16 @@ type Line struct {
 	Currency   string      `json:"currency"`
 	Taxable    bool        `json:"taxable"`
 	TaxPercent *api.Number `json:"tax_percent"`
-	// Discount reduces the amount before the tax.
+	// Discount is the line's own. It reduces the amount before the tax.
 	Discount int64        `json:"discount_amount"`
 	Product  *string      `json:"product"`
 	Metadata api.Metadata `json:"metadata"`
 	// Taxes are the parts of TaxPercent, if the host has set them. The hosted page and the PDF show
 	// them; /v1 does not.
 	Taxes []Tax `json:"-"`
+	// DiscountShare is the line's share of the discount on the whole invoice, which also reduces the
+	// amount before the tax. /v1 does not show it.
+	DiscountShare int64 `json:"-"`
 }
 
 // Tax is a part of a tax rate.
@@ -49,15 +53,17 @@ func GhanaVAT() []Tax {
 	}
 }
 
-// LineParams describe a line.
+// LineParams describe a line. With a product, what is not given comes from it: its name as
+// Description, its price and its tax.
 type LineParams struct {
-	Description string `json:"description"` // required, at most 500 characters
+	// Description is required without a product, and has at most 500 characters.
+	Description string `json:"description"`
 	// Quantity is above 0 and at most 1,000,000, with at most six decimals. Nil means 1.
 	Quantity *decimal.Decimal `json:"quantity,omitempty" param:",rate"`
-	// UnitAmount is in pesewas, 0 or more; required.
+	// UnitAmount is in pesewas, 0 or more; required without a product that has a price.
 	UnitAmount *int64 `json:"unit_amount" param:",pesewas"`
-	Product    string `json:"product,omitempty"`
-	Taxable    bool   `json:"taxable,omitempty"`
+	Product    string `json:"product,omitempty"` // the id of an active product
+	Taxable    *bool  `json:"taxable,omitempty"` // false when nil
 	// TaxPercent is from 0 to 100 with at most six decimals. For a taxable line, nil means
 	// payments.Config.DefaultTax.
 	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty" param:",rate"`
@@ -126,6 +132,22 @@ func (p *LineParams) checkSize() error {
 // lineParam is the path of a line in a request.
 func lineParam(i int) string { return fmt.Sprintf("line_items[%d]", i) }
 
+// fill takes from a product what the line does not say itself.
+func (p *LineParams) fill(from *catalog.Product) {
+	if p.Description == "" {
+		p.Description = from.Name
+	}
+	if p.UnitAmount == nil {
+		p.UnitAmount = from.UnitAmount
+	}
+	if p.Taxable == nil {
+		p.Taxable = from.Taxable
+	}
+	if p.TaxPercent == nil && len(p.Taxes) == 0 && from.TaxPercent != nil {
+		p.TaxPercent = &from.TaxPercent.Decimal
+	}
+}
+
 // line checks a line and computes its amount, which may still be too much for an invoice.
 func (p *LineParams) line(defaultTax *decimal.Decimal) (*Line, error) {
 	if p.Description == "" {
@@ -147,15 +169,12 @@ func (p *LineParams) line(defaultTax *decimal.Decimal) (*Line, error) {
 	if !quantity.IsPositive() || quantity.GreaterThan(maxQuantity) || !quantity.Equal(quantity.Truncate(places)) {
 		return nil, api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000, with at most six decimals.")
 	}
-	if err := check.Text("product", p.Product, api.MaxName); err != nil {
-		return nil, err
-	}
 	if err := check.Metadata(p.Metadata, false); err != nil {
 		return nil, err
 	}
 	l := &Line{
 		ID: uuid.NewString(), Object: "line_item", Description: p.Description, Quantity: api.Number{Decimal: quantity},
-		UnitAmount: *p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable, Product: api.TextOrNil(p.Product),
+		UnitAmount: *p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable != nil && *p.Taxable, Product: api.TextOrNil(p.Product),
 		Metadata: p.Metadata, Discount: p.Discount,
 	}
 	if err := l.setTax(p, defaultTax); err != nil {
@@ -180,7 +199,7 @@ func (l *Line) setTax(p *LineParams, defaultTax *decimal.Decimal) error {
 		}
 		rate, l.Taxes = &sum, p.Taxes
 	}
-	if rate == nil && p.Taxable {
+	if rate == nil && l.Taxable {
 		rate = defaultTax
 	}
 	if rate == nil {
@@ -193,12 +212,15 @@ func (l *Line) setTax(p *LineParams, defaultTax *decimal.Decimal) error {
 	return nil
 }
 
+// base returns what the tax of the line is computed on: its amount after all discounts.
+func (l *Line) base() int64 { return l.Amount - l.Discount - l.DiscountShare }
+
 // tax returns the tax on the line, rounded half up once.
 func (l *Line) tax() int64 {
 	if !l.Taxable || l.TaxPercent == nil {
 		return 0
 	}
-	return money.Share(l.Amount-l.Discount, l.TaxPercent.Decimal)
+	return money.Share(l.base(), l.TaxPercent.Decimal)
 }
 
 // round rounds pesewas half up. Amounts of lines are never negative.
@@ -216,15 +238,19 @@ func tooMuch(param string) error {
 // total computes the totals of the invoice from its lines. It names the first
 // line that takes them beyond what an amount may be.
 func (r *record) total() error {
-	var subtotal, tax, discount int64
+	if err := r.shareDiscount(); err != nil {
+		return err
+	}
+	var subtotal, tax, discount, own int64
 	var rate *api.Number
 	shared, taxable := true, false
 	for i := range r.Lines.Data {
 		l := &r.Lines.Data[i]
 		subtotal += l.Amount
 		tax += l.tax()
-		discount += l.Discount
-		if l.Amount > money.Max || subtotal+tax-discount > money.Max {
+		discount += l.Discount + l.DiscountShare
+		own += l.Discount
+		if l.Amount > money.Max || subtotal-own > money.Max || subtotal+tax-discount > money.Max {
 			return tooMuch(lineParam(i))
 		}
 		if !l.Taxable {
@@ -235,10 +261,7 @@ func (r *record) total() error {
 		}
 		taxable, rate = true, l.TaxPercent
 	}
-	if r.InvoiceDiscount < 0 || discount+r.InvoiceDiscount > subtotal+tax {
-		return api.Invalid("discount", "The discount must be from 0 to the sum of lines and tax.")
-	}
-	r.Subtotal, r.Tax, r.Discount = subtotal, tax, discount+r.InvoiceDiscount
+	r.Subtotal, r.Tax, r.Discount = subtotal, tax, discount
 	r.TaxPercent = nil
 	if taxable && shared {
 		r.TaxPercent = rate
@@ -288,7 +311,7 @@ func (v *Invoice) TaxRows() []TaxRow {
 		rest := whole
 		parts := make([]int64, len(l.Taxes))
 		for j, t := range l.Taxes[1:] {
-			parts[j+1] = min(money.Share(l.Amount-l.Discount, t.Percent), rest)
+			parts[j+1] = min(money.Share(l.base(), t.Percent), rest)
 			rest -= parts[j+1]
 		}
 		parts[0] = rest

@@ -41,7 +41,7 @@ func sample(tb testing.TB, lines int) *record {
 	}}
 	var all []Line
 	for i := range lines {
-		p := LineParams{Description: fmt.Sprintf("Item %d: jollof rice with fish", i+1), UnitAmount: new(int64(1999 + i)), Taxable: i%2 == 0, Taxes: GhanaVAT()}
+		p := LineParams{Description: fmt.Sprintf("Item %d: jollof rice with fish", i+1), UnitAmount: new(int64(1999 + i)), Taxable: new(i%2 == 0), Taxes: GhanaVAT()}
 		q := decimal.New(int64(15+i), -1)
 		p.Quantity = &q
 		if i == 0 {

@@ -75,17 +75,17 @@ func TestInvalidFieldsAreRefused(t *testing.T) {
 			with(func(l *invoice.LineParams) { l.Metadata = api.Metadata{"m": []any{}} }), api.ParameterInvalid, "line_items[1].metadata.m",
 		},
 		"a tax above all": {
-			with(func(l *invoice.LineParams) { l.Taxable, l.TaxPercent = true, new(decimal.New(101, 0)) }), api.ParameterInvalid, "line_items[1].tax_percent",
+			with(func(l *invoice.LineParams) { l.Taxable, l.TaxPercent = new(true), new(decimal.New(101, 0)) }), api.ParameterInvalid, "line_items[1].tax_percent",
 		},
 		"a tax below nothing": {
-			with(func(l *invoice.LineParams) { l.Taxable, l.TaxPercent = true, new(decimal.New(-1, 0)) }), api.ParameterInvalid, "line_items[1].tax_percent",
+			with(func(l *invoice.LineParams) { l.Taxable, l.TaxPercent = new(true), new(decimal.New(-1, 0)) }), api.ParameterInvalid, "line_items[1].tax_percent",
 		},
 		"a tax of 1e9 zeros": {
-			with(func(l *invoice.LineParams) { l.Taxable, l.TaxPercent = true, &huge }), api.ParameterInvalid, "line_items[1].tax_percent",
+			with(func(l *invoice.LineParams) { l.Taxable, l.TaxPercent = new(true), &huge }), api.ParameterInvalid, "line_items[1].tax_percent",
 		},
 		"a tax without a name": {
 			with(func(l *invoice.LineParams) {
-				l.Taxable, l.Taxes = true, []invoice.Tax{{Percent: decimal.New(1, 0)}}
+				l.Taxable, l.Taxes = new(true), []invoice.Tax{{Percent: decimal.New(1, 0)}}
 			}), api.ParameterInvalid, "line_items[1].tax_percent",
 		},
 		"a discount over the line": {with(func(l *invoice.LineParams) { l.Discount = 101 }), api.ParameterInvalid, "line_items[1].discount"},

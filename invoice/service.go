@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -28,6 +29,7 @@ type Config struct {
 	Payments *payment.Internal
 	Events   *event.Internal
 	Messages *message.Internal
+	Catalog  *catalog.Internal
 	// Charger charges customers in live mode. If it is nil, Pay is refused there with
 	// payment_failed. TestCharger charges in test mode; nil means [provider.Simulated].
 	Charger, TestCharger provider.Charger
@@ -67,8 +69,8 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 // Create makes a draft with the next number of its year. With p.AutoFinalize it also finalizes the
 // draft.
 //
-// Refusals: wrong parameters, resource_missing (customer), invoice_no_lines if p.AutoFinalize is
-// set and there are no lines.
+// Refusals: wrong parameters, resource_missing (customer, product, coupon), coupon_not_redeemable,
+// invoice_no_lines if p.AutoFinalize is set and there are no lines.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.create", Params: p}
 	if err := p.check(); err != nil {
@@ -153,8 +155,12 @@ func (s *Service) fillDerived(r *record) {
 	if r.PDF != nil {
 		r.PDF = new(r.HostedURL + "/pdf")
 	}
+	if r.PercentOff = nil; r.Redemption != nil && r.InvoiceDiscount == 0 {
+		r.PercentOff = r.Redemption.PercentOff
+	}
 	for i := range r.Lines.Data {
-		r.Lines.Data[i].Taxes = r.Taxes[r.Lines.Data[i].ID]
+		l := &r.Lines.Data[i]
+		l.Taxes, l.DiscountShare = r.Taxes[l.ID], r.Shares[l.ID]
 	}
 }
 
@@ -257,13 +263,13 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 	if err := p.checkSize(); err != nil {
 		return nil, err
 	}
-	line, err := p.line(s.config.DefaultTax)
-	if err != nil {
-		return nil, err
-	}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		if o.Value.Status != Draft {
 			return notDraft(o.Value.Status)
+		}
+		line, err := s.line(tx, p)
+		if err != nil {
+			return err
 		}
 		lines := append(o.Value.Lines.Data, *line)
 		if err := checkLines(lines); err != nil {

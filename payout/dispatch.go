@@ -228,7 +228,7 @@ func (in *Internal) bookPaid(tx *engine.Tx, v *transfer.Variant, found *storage.
 }
 
 // bookReversed books back a transfer that the rail had paid and took back: the amount returns from the
-// rail's account, and the fee from the operator. The rail's own fee stays booked.
+// rail's account, and the fee from the operator. What the rail kept for itself stays the operator's cost.
 func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer.Variant, found *storage.Object[record], result provider.Result) error {
 	r := &found.Value
 	defer r.AttributeEvents(tx)()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
@@ -179,7 +180,7 @@ func (s *site) everything() map[string]string {
 	for status, final := range map[string]bool{"draft": false, "open": true} {
 		v, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: final, Fields: invoice.Fields{
 			Name: new("Akosua Addo"), Email: new("akosua@example.com"), Memo: new("Regular customer"),
-			Lines: []invoice.LineParams{{Description: "Catering for the outdooring", Quantity: new(decimal.New(15, -1)), UnitAmount: new(int64(12500)), Taxable: true, TaxPercent: new(decimal.NewFromInt(20))}},
+			Lines: []invoice.LineParams{{Description: "Catering for the outdooring", Quantity: new(decimal.New(15, -1)), UnitAmount: new(int64(12500)), Taxable: new(true), TaxPercent: new(decimal.NewFromInt(20))}},
 		}})
 		s.check(err)
 		made[status] = v.ID
@@ -219,6 +220,13 @@ func (s *site) more(made map[string]string, paid string) {
 	batch, err := s.Disbursements.CreateBatch(ctx, s.Caller, disbursement.CreateBatchParams{Rows: rows, Description: "Salaries of November"})
 	s.check(err)
 	made["refunds"], made["customers"], made["batches"] = back.ID, customer.ID, batch.ID
+	product, err := s.Products.Create(ctx, s.Caller, catalog.CreateProductParams{Name: "Sobolo 50 cl", Description: "Hibiscus, ginger and cloves", UnitAmount: new(int64(1500)), Taxable: new(true)})
+	s.check(err)
+	coupon, err := s.Coupons.Create(ctx, s.Caller, catalog.CreateCouponParams{Name: "Welcome", PercentOff: new(decimal.NewFromInt(10)), MaxRedemptions: new(int64(100)), RedeemBy: time.Date(2999, 12, 31, 0, 0, 0, 0, time.UTC)})
+	s.check(err)
+	plan, err := s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "Juice every week", Amount: 4500, Interval: catalog.Week, TrialPeriodDays: new(int64(7)), Product: product.ID})
+	s.check(err)
+	made["products"], made["coupons"], made["plans"] = product.ID, coupon.ID, plan.ID
 	for _, state := range []struct{ name, number string }{{"waiting", "0241230907"}, {"declined", "0241230910"}, {"undecided", "0201230903"}} {
 		p, err := s.Payments.Create(ctx, s.Caller, payment.CreateParams{
 			Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: state.number}, Description: "Two smoothies", Reference: "order-7", Customer: customer.ID,
@@ -244,7 +252,7 @@ func (s *site) lastCode() string {
 // paths are all pages, each with something on it.
 func paths(made map[string]string) []string {
 	all := []string{"", "ledger", "sandbox"}
-	for _, noun := range []string{"qr-codes", "payments", "refunds", "payouts", "disbursements", "batches", "invoices", "customers", "messages", "events", "webhooks"} {
+	for _, noun := range []string{"qr-codes", "payments", "refunds", "payouts", "disbursements", "batches", "invoices", "products", "coupons", "plans", "customers", "messages", "events", "webhooks"} {
 		all = append(all, noun, noun+"/"+made[noun])
 	}
 	return append(all, "invoices/"+made["draft"], "messages/"+made["sms"], "qr-codes/"+made["once"], "payments/"+made["waiting"], "payments/"+made["declined"])

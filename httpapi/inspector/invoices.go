@@ -42,18 +42,21 @@ func (v *visit) invoices() (*page, error) {
 // line is a line of an invoice, in a form.
 func line() []field {
 	return []field{
-		{Name: "description", Label: "What it is for", Required: true},
+		{Name: "product", Label: "Product (prod_…)", Hint: "It fills what is empty below. Without one, say what it is for and the price."},
+		{Name: "description", Label: "What it is for"},
 		{Name: "quantity", Label: "Quantity", Value: "1"},
-		{Name: "unit_amount", Label: "Price of one in GHS", Required: true},
-		{Name: "tax_percent", Label: "Tax in percent", Hint: "Empty for none."},
+		{Name: "unit_amount", Label: "Price of one in GHS"},
+		taxField(),
 	}
 }
 
 func (in *input) line() invoice.LineParams {
 	l := invoice.LineParams{
-		Description: in.text("description"), Quantity: in.number("quantity"), UnitAmount: in.pesewas("unit_amount"), TaxPercent: in.number("tax_percent"),
+		Product: in.text("product"), Description: in.text("description"), Quantity: in.number("quantity"), UnitAmount: in.pesewas("unit_amount"), TaxPercent: in.number("tax_percent"),
 	}
-	l.Taxable = l.TaxPercent != nil
+	if l.TaxPercent != nil {
+		l.Taxable = new(true)
+	}
 	return l
 }
 
@@ -105,6 +108,9 @@ func (v *visit) invoice() (*page, error) {
 	if i.Customer != nil {
 		facts = append(facts, fact{Name: "Customer's record", Value: *i.Customer, Href: v.url("customers", *i.Customer)})
 	}
+	if i.Coupon != nil {
+		facts = append(facts, fact{Name: "Coupon", Value: *i.Coupon, Href: v.url("coupons", *i.Coupon)})
+	}
 	if i.Payment != nil {
 		facts = append(facts, fact{Name: "Payment", Value: *i.Payment, Href: v.url("payments", *i.Payment)})
 	}
@@ -126,7 +132,10 @@ func (v *visit) invoice() (*page, error) {
 	}
 	switch i.Status {
 	case invoice.Draft:
-		p.Forms = []*form{{Name: "add-line", Title: "Add a line", Button: "Add the line", Fields: line(), do: (*visit).addLine}}
+		p.Forms = []*form{
+			{Name: "add-line", Title: "Add a line", Button: "Add the line", Fields: line(), do: (*visit).addLine},
+			{Name: "coupon", Title: "Put a coupon on", Button: "Put it on", Fields: []field{{Name: "coupon", Label: "Coupon (cpn_…)", Hint: "Empty takes it off."}}, do: (*visit).putCoupon},
+		}
 	case invoice.Open:
 		wallets, err := v.wallets()
 		if err != nil {
@@ -139,6 +148,11 @@ func (v *visit) invoice() (*page, error) {
 		}}
 	}
 	return p, nil
+}
+
+func (v *visit) putCoupon(in *input) (*result, error) {
+	_, err := v.svc.Invoices.Update(v.Context(), v.caller, v.id, invoice.Fields{Coupon: new(in.text("coupon"))})
+	return nil, err
 }
 
 func invoiceTable(i *invoice.Invoice) *table {

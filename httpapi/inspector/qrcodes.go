@@ -10,13 +10,7 @@ import (
 )
 
 func (v *visit) qrCodes() (*page, error) {
-	p := qrcode.ListParams{Page: v.page(), Type: qrcode.Type(v.query.Get("type")), Created: v.day()}
-	switch v.query.Get("active") {
-	case "active":
-		p.Active = new(true)
-	case "inactive":
-		p.Active = new(false)
-	}
+	p := qrcode.ListParams{Page: v.page(), Type: qrcode.Type(v.query.Get("type")), Active: v.activeFilter(), Created: v.day()}
 	list, err := v.svc.QRCodes.List(v.Context(), v.caller, p)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func TestHugeExponents(t *testing.T) {
 	for _, exponent := range []int32{10_000_000, -10_000_000} {
 		huge := decimal.New(1, exponent)
 		line := invoice.LineParams{Description: "Rice", UnitAmount: &price, Quantity: &huge}
-		taxed := invoice.LineParams{Description: "Rice", UnitAmount: &price, Taxable: true, TaxPercent: &huge}
+		taxed := invoice.LineParams{Description: "Rice", UnitAmount: &price, Taxable: new(true), TaxPercent: &huge}
 		for what, call := range map[string]func() error{
 			"payout": func() error {
 				_, err := s.Payouts.Create(ctx, caller, payout.CreateParams{Amount: huge, Destination: to, OTPCode: "123456"})

@@ -150,7 +150,7 @@ func BenchmarkInvoice(b *testing.B) {
 		unit := int64(1999)
 		lines := make([]invoice.LineParams, 5)
 		for i := range lines {
-			lines[i] = invoice.LineParams{Description: "Jollof rice with fish", UnitAmount: &unit, Taxable: true, Taxes: invoice.GhanaVAT()}
+			lines[i] = invoice.LineParams{Description: "Jollof rice with fish", UnitAmount: &unit, Taxable: new(true), Taxes: invoice.GhanaVAT()}
 		}
 		charge := func(ctx context.Context, caller api.Caller) error {
 			v, err := s.svc.Invoices.Create(ctx, caller, invoice.CreateParams{Fields: invoice.Fields{Lines: lines}, AutoFinalize: true})

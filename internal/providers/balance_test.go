@@ -43,7 +43,7 @@ func TestBalancesAreAskedForInTheBackground(t *testing.T) {
 		from := &purse{available: 100}
 		s := &Service{
 			engine:   &engine.Engine{Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))},
-			accounts: watchBalances(from, from),
+			balances: balancesOf(from, from),
 		}
 		look := func(pass time.Duration) Account {
 			t.Helper()
@@ -77,10 +77,10 @@ func TestBalancesAreAskedForInTheBackground(t *testing.T) {
 
 // Two providers have two accounts. One that tells no balance has none.
 func TestBalancesOfRailAndCharger(t *testing.T) {
-	paystack := &purse{}
-	routed := &provider.Router{
-		Rails:    map[string]provider.Rail{"paystack": paystack, "mtn": &purse{}, "": &purse{}, "old": provider.Simulated{}},
-		Chargers: map[string]provider.Charger{"paystack": paystack},
+	named := &namedPurse{}
+	router := &provider.Router{
+		Rails:    map[string]provider.Rail{"mtnmomo": &purse{}, "paystack": named},
+		Chargers: map[string]provider.Charger{"paystack": named, "other": provider.Simulated{}},
 	}
 	for _, c := range []struct {
 		rail    provider.Rail
@@ -93,15 +93,22 @@ func TestBalancesOfRailAndCharger(t *testing.T) {
 		{nil, &purse{}, "charger"},
 		{&purse{}, &purse{}, "rail charger"},
 		{incomparable{}, incomparable{}, "rail charger"},
-		{routed, routed, "rail mtn paystack"},
+		{named, named, "paystack"},
+		{router, router, "mtnmomo paystack"},
+		{router, named, "mtnmomo paystack"},
 	} {
 		var names []string
-		for _, a := range watchBalances(c.rail, c.charger) {
+		for _, a := range balancesOf(c.rail, c.charger) {
 			names = append(names, a.known.Provider)
 		}
 		expect.Equal(t, strings.Join(names, " "), c.want, "%T and %T", c.rail, c.charger)
 	}
 }
+
+// namedPurse is a purse with a name of its own.
+type namedPurse struct{ purse }
+
+func (*namedPurse) RouteTransfer(provider.Transfer) (string, bool) { return "paystack", false }
 
 // incomparable is a provider that the operator == cannot compare.
 type incomparable struct {

@@ -50,7 +50,7 @@ type Service struct {
 	config Config
 
 	transfers, refunds, charges *flow
-	accounts                    []*balanceWatch
+	balances                    []*cachedBalance
 }
 
 var _ provider.Service = (*Service)(nil)
@@ -60,7 +60,7 @@ func New(e *engine.Engine, c Config) *Service {
 	payouts := newOwner[payout.Transfer](e, c.Payouts, settleFingerprint)
 	phones := &moneyIn{c.Payments, c.QRCodes, c.Invoices, c.Refunds}
 	return &Service{
-		engine: e, config: c, accounts: watchBalances(c.Rail, c.Charger),
+		engine: e, config: c, balances: balancesOf(c.Rail, c.Charger),
 		transfers: &flow{dispatch.Transfers, map[string]owner{"payout": payouts, "disbursement": payouts}},
 		refunds: &flow{dispatch.Refunds, map[string]owner{
 			"refund":        newOwner[refund.Refund](e, c.Refunds, legacyRefundFingerprint),

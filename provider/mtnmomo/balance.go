@@ -22,10 +22,19 @@ func (c *Client) Balance(ctx context.Context, _ bool) (provider.Balance, error) 
 	if err := c.get(ctx, "balance", "/v1_0/account/balance", &balance); err != nil {
 		return provider.Balance{}, err
 	}
-	d, err := decimal.NewFromString(string(balance.Available))
-	if err != nil || !money.FewDigits(d) || balance.Currency != c.cfg.Currency {
+	amount, _, ok := pesewas(balance.Available)
+	if !ok || balance.Currency != c.cfg.Currency {
 		return provider.Balance{}, fmt.Errorf("mtnmomo: balance: the answer is no amount in %s", c.cfg.Currency)
 	}
-	pesewas, err := money.ToPesewas(d.Truncate(2))
-	return provider.Balance{Available: pesewas}, err
+	return provider.Balance{Available: amount}, nil
+}
+
+// pesewas reads one of MTN's amounts, cut to whole pesewas. exact reports whether nothing was cut.
+func pesewas(amount text) (n int64, exact, ok bool) {
+	d, err := decimal.NewFromString(string(amount))
+	if err != nil || !money.FewDigits(d) {
+		return 0, false, false
+	}
+	n, err = money.ToPesewas(d.Truncate(2))
+	return n, d.Equal(d.Truncate(2)), err == nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/openapitest"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
@@ -62,7 +63,7 @@ func TestOnlyMTN(t *testing.T) {
 		expect.NoError(t, err, "%s", name)
 		expect.Equal(t, got.Outcome, provider.Refused, "%s", name)
 		expect.Equal(t, got.Reason.Code, api.InvalidDestination, "%s", name)
-		_, err = r.client.AccountName(t.Context(), provider.Enquiry{Channel: o.Channel, Network: o.Network, Bank: o.Bank, Number: o.Number})
+		_, err = r.client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: o.Channel, Network: o.Network, Bank: o.Bank, Number: o.Number})
 		expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "name of %s: %v", name, err)
 		if o.Channel == provider.MobileMoney {
 			charge := provider.Charge{Order: o.Order, Phone: o.Number, Network: o.Network, PaymentMethod: "pm_1"}
@@ -91,7 +92,7 @@ func TestHolders(t *testing.T) {
 		expect.True(t, errors.As(err, &refused) && refused.Code == api.RecipientUnavailable, "%s: %v", last, err)
 	}
 	ask := func(last string) (string, error) {
-		return r.client.AccountName(t.Context(), provider.Enquiry{Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234" + last})
+		return r.client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234" + last})
 	}
 	_, err := ask("473")
 	expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "no wallet: %v", err)
@@ -257,7 +258,7 @@ func TestContractFindsBreaches(t *testing.T) {
 		for k, v := range c.header {
 			request.Header.Set(k, v)
 		}
-		_, err := (&contract{t: w, next: mtnmomotest.New(1).Client().Transport}).RoundTrip(request)
+		_, err := openapitest.Transport(w, "testdata/openapi.yaml", mtnmomotest.New(1).Client().Transport).RoundTrip(request)
 		expect.NoError(t, err, "%s", name)
 		expect.Equal(t, !w.failed, c.want, "%s passes", name)
 	}

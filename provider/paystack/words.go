@@ -93,6 +93,7 @@ const (
 	notFound                 // Paystack has never seen the reference
 	refused                  // Paystack does not carry out the order
 	wrongCode                // the payer's code was wrong
+	badEmail                 // the payer's address is not accepted
 	repair                   // the operator has to mend something; the order waits until then
 )
 
@@ -125,6 +126,7 @@ var rejections = []struct {
 	// Charges.
 	{wrongCode, provider.Refusal{Message: "The code was wrong. Enter it again, or get a new one."}, []string{"provided registration token is invalid"}},
 	{wrongCode, provider.Refusal{Message: "Too many wrong codes. Wait some minutes before you enter another."}, []string{"too many attempts"}},
+	{badEmail, provider.Refusal{}, []string{"invalid email address", "email address is required", "email is not allowed to be empty"}},
 	{refused, provider.Refusal{Message: "The payer's balance is too low."}, []string{"insufficient funds"}},
 	{refused, provider.Refusal{Message: "The payment was declined."}, []string{"declined", "charge attempt cannot be fulfilled"}},
 	{refused, provider.Refusal{Message: "Paystack's fraud check refused the payment."}, []string{"denied by fraud system", "unable to process transaction"}},
@@ -139,8 +141,7 @@ var rejections = []struct {
 	{repair, provider.Refusal{}, []string{
 		"starter business", "integration has been deactivated", "invalid merchant selected", "currency not supported", "access denied",
 		"do not have privileges", "authorization bearer", "no authorization header", "invalid key", "authentication token expired",
-		"invalid email address", "email address is required", "email is not allowed to be empty", "illegal special characters",
-		"invalid entries found", "invalid character in transaction reference", "invalid amount", "amount must be an integer",
+		"illegal special characters", "invalid entries found", "invalid character in transaction reference", "invalid amount", "amount must be an integer",
 		"specify a valid amount", "account number is required", "account_number is required", "bank_code is required",
 		"object should be passed", "wait a few minutes", "system malfunction",
 	}},

@@ -118,6 +118,15 @@ take(await api.POST("/v1/customers/{id}", { params: { path: { id: customer.id } 
 const customers = take(await api.GET("/v1/customers", { params: { query: { limit: 1 } } }));
 expect("address", customers.data[0]?.address, "12 Oxford Street, Osu");
 
+// Products, coupons and plans.
+const product: Schemas["Product"] = take(await api.POST("/v1/products", { body: { name: "Sobolo 50 cl", unit_amount: 1500 } }));
+take(await api.POST("/v1/products/{id}", { params: { path: { id: product.id } }, body: { unit_amount: null } }));
+expect("price", take(await api.GET("/v1/products/{id}", { params: { path: { id: product.id } } })).unit_amount, null);
+const coupon: Schemas["Coupon"] = take(await api.POST("/v1/coupons", { body: { percent_off: 12.5, max_redemptions: 10 } }));
+expect("coupons", take(await api.GET("/v1/coupons", { params: { query: { active: true } } })).data[0]?.id, coupon.id);
+const plan: Schemas["Plan"] = take(await api.POST("/v1/plans", { body: { name: "Juice", amount: 4500, interval: "week", product: product.id } }));
+expect("plans", take(await api.GET("/v1/plans", { params: { query: { product: product.id } } })).data[0]?.interval_count, plan.interval_count);
+
 // Invoices.
 const invoice: Schemas["Invoice"] = take(await api.POST("/v1/invoices", {
   body: { customer_name: "Akosua", auto_finalize: true, line_items: [{ description: "Catering", quantity: 1.5, unit_amount: 10000 }] },

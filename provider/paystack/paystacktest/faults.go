@@ -132,12 +132,12 @@ func (f *Fake) decideTransfer(o *transfer) {
 			f.early("transfer", "success", o.object())
 			return
 		}
-		if strings.HasSuffix(o.to.number, Fails) || f.roll(f.faults.Refuse) || o.amount > f.float {
+		if strings.HasSuffix(o.to.number, Fails) || f.roll(f.faults.Refuse) || o.amount+o.fee() > f.float {
 			o.status = "failed"
 		} else {
 			o.status = "success"
 			o.moved++
-			f.float -= o.amount
+			f.float -= o.amount + o.fee()
 		}
 	case "otp":
 		if !f.calm {
@@ -191,7 +191,7 @@ func (f *Fake) decideRefund(r *refund) {
 	}
 	f.send("refund."+r.status, object{
 		"status": r.status, "transaction_reference": r.of.reference, "refund_reference": nil, "amount": strconv.FormatInt(r.amount, 10),
-		"currency": "GHS", "domain": "test",
+		"currency": "GHS", "domain": "live",
 	})
 }
 

@@ -1,0 +1,109 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Internal is what sibling packages call in their transactions.
+type Internal struct{}
+
+// Product returns a product for what is to copy it. Refusals, of the parameter product:
+// resource_missing, parameter_invalid for one that is not active.
+func (*Internal) Product(tx storage.ReadTx, scope storage.Scope, id string) (*Product, error) {
+	return usableProduct(tx, scope, id)
+}
+
+func usableProduct(tx storage.ReadTx, scope storage.Scope, id string) (*Product, error) {
+	o, err := engine.GetTx(tx, products, scope, id, "product")
+	if err != nil {
+		return nil, check.Under("product", err)
+	}
+	if !o.Value.Active {
+		return nil, api.Invalid("product", "product is not active. Activate it, or choose another.")
+	}
+	return &o.Value, nil
+}
+
+// Coupon returns a coupon to put on a draft, which may be used up or past its time. Refusals, of the
+// parameter coupon: resource_missing, coupon_not_redeemable.
+func (*Internal) Coupon(tx storage.ReadTx, scope storage.Scope, id string) (*Coupon, error) {
+	o, err := usableCoupon(tx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value, nil
+}
+
+// Redeem counts a redemption of a coupon of the caller's. Refusals: those of [Internal.Coupon], and
+// coupon_not_redeemable of one that is used up or past its time.
+func (*Internal) Redeem(tx *engine.Tx, id string) error {
+	o, err := usableCoupon(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return err
+	}
+	c := &o.Value
+	switch {
+	case c.RedeemBy != nil && tx.Now.After(time.Unix(*c.RedeemBy, 0)):
+		return notRedeemable("could be redeemed until %s", time.Unix(*c.RedeemBy, 0).UTC().Format(time.RFC3339))
+	case c.MaxRedemptions != nil && c.TimesRedeemed >= *c.MaxRedemptions:
+		return notRedeemable("has been redeemed as often as it may be")
+	}
+	c.TimesRedeemed++
+	return putCoupon(tx, o)
+}
+
+// ReturnRedemption gives a counted redemption back. Of a coupon that was deleted meanwhile there is
+// nothing to count.
+func (*Internal) ReturnRedemption(tx *engine.Tx, id string) error {
+	o, err := coupons.Get(tx, engine.Scope(tx.Caller), id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("catalog: read coupon: %w", err)
+	}
+	if o.Value.TimesRedeemed--; o.Value.TimesRedeemed < 0 {
+		return fmt.Errorf("catalog: coupon %s has been given back more often than redeemed", id)
+	}
+	return putCoupon(tx, o)
+}
+
+func putCoupon(tx *engine.Tx, o *storage.Object[Coupon]) error {
+	if err := coupons.Replace(tx, o); err != nil {
+		return fmt.Errorf("catalog: write coupon: %w", err)
+	}
+	return nil
+}
+
+// usableCoupon reads a coupon that is neither deleted nor inactive.
+func usableCoupon(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[Coupon], error) {
+	o, err := coupons.Get(tx, scope, id)
+	if errors.Is(err, storage.ErrNotFound) {
+		switch _, err := deletedCoupons.Get(tx, scope, id); {
+		case err == nil:
+			return nil, notRedeemable("was deleted")
+		case errors.Is(err, storage.ErrNotFound):
+			return nil, api.NoSuch("coupon").Under("coupon")
+		default:
+			return nil, fmt.Errorf("catalog: read deleted coupon: %w", err)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("catalog: read coupon: %w", err)
+	}
+	if !o.Value.Active {
+		return nil, notRedeemable("is not active")
+	}
+	return o, nil
+}
+
+func notRedeemable(why string, args ...any) error {
+	return api.Errorf(api.CouponNotRedeemable, "coupon", "This coupon %s. Take another one, or none.", fmt.Sprintf(why, args...))
+}

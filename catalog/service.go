@@ -1,0 +1,164 @@
+// Package catalog keeps what a merchant sells, and for how much less: products, coupons and plans.
+//
+// It owns these three, and counts how often a coupon was redeemed. What names one of them copies
+// what it needs: a line of an invoice copies a product, an invoice copies what a coupon takes off. So a
+// later change or deletion does not change what was copied.
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// New returns the services, and what sibling packages call in their transactions.
+func New(e *engine.Engine, events *event.Internal) (*Products, *Coupons, *Plans, *Internal) {
+	return &Products{e}, &Coupons{e}, &Plans{e, events}, &Internal{}
+}
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind {
+	return []*storage.Kind{products.Kind(), coupons.Kind(), deletedCoupons.Kind(), plans.Kind()}
+}
+
+// change runs an update: it reads the object, changes it and writes it.
+func change[T any](ctx context.Context, e *engine.Engine, caller api.Caller, op engine.Operation, in engine.Listing[T, T], id string, do func(*engine.Tx, *T) error) (*T, error) {
+	return engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*T, error) {
+		o, err := engine.GetTx(tx, in.Collection, engine.Scope(caller), id, in.Noun)
+		if err != nil {
+			return nil, err
+		}
+		if err := do(tx, &o.Value); err != nil {
+			return nil, err
+		}
+		if err := in.Collection.Replace(tx, o); err != nil {
+			return nil, fmt.Errorf("catalog: update %s: %w", in.Noun, err)
+		}
+		return &o.Value, nil
+	})
+}
+
+// remove runs a deletion. after runs in its transaction; nil for nothing.
+func remove[T any](ctx context.Context, e *engine.Engine, caller api.Caller, in engine.Listing[T, T], id string, after func(*engine.Tx, *T) error) (*api.Deleted, error) {
+	op := engine.Operation{Name: in.Noun + ".delete", Params: id}
+	return engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
+		o, err := engine.GetTx(tx, in.Collection, engine.Scope(caller), id, in.Noun)
+		if err != nil {
+			return nil, err
+		}
+		if err := in.Collection.Delete(tx, o); err != nil {
+			return nil, fmt.Errorf("catalog: delete %s: %w", in.Noun, err)
+		}
+		if after != nil {
+			if err := after(tx, &o.Value); err != nil {
+				return nil, err
+			}
+		}
+		return &api.Deleted{ID: id, Object: in.Noun, Deleted: true}, nil
+	})
+}
+
+// listing reads the objects of a collection, which are shown as they are stored.
+func listing[T any](c *storage.Collection[T], noun string) engine.Listing[T, T] {
+	return engine.Listing[T, T]{Collection: c, Noun: noun, URL: "/v1/" + noun + "s", Show: func(v *T) T { return *v }}
+}
+
+// query selects the caller's objects by their times and, unless active is nil, by whether they are
+// active.
+func query(caller api.Caller, created api.Times, active *bool) storage.Query {
+	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", created)}
+	if active != nil {
+		q.Where = append(q.Where, storage.Equal{Column: "active", Value: *active})
+	}
+	return q
+}
+
+// checkName refuses a name that is empty or too long.
+func checkName(name string) error {
+	if name == "" {
+		return api.Missing("name")
+	}
+	return check.Text("name", name, api.MaxName)
+}
+
+// checkNewName refuses an update of a name to one that is empty or too long.
+func checkNewName(name *string) error {
+	switch {
+	case name == nil:
+		return nil
+	case *name == "":
+		return api.Invalid("name", "name is empty. Give it a value or leave it out.")
+	}
+	return check.Text("name", *name, api.MaxName)
+}
+
+// checkAmount refuses what is no amount.
+func checkAmount(param string, pesewas int64) error {
+	if pesewas < 1 || pesewas > money.Max {
+		return api.Invalid(param, "%s must be a whole number of pesewas from 1 to %d.", param, int64(money.Max))
+	}
+	return nil
+}
+
+// checkWhole refuses a number that is given and out of range.
+func checkWhole(param string, n *int64, lowest, highest int64) error {
+	if n != nil && (*n < lowest || *n > highest) {
+		return api.Invalid(param, "%s must be a whole number from %d to %d.", param, lowest, highest)
+	}
+	return nil
+}
+
+var hundred = decimal.NewFromInt(100)
+
+// taxPlaces is how many decimals a tax rate may have.
+const taxPlaces = 6
+
+// checkTax refuses what is no tax rate; nil is none.
+func checkTax(rate *decimal.Decimal) error {
+	if rate == nil {
+		return nil
+	}
+	if !money.FewDigits(*rate) || rate.IsNegative() || rate.GreaterThan(hundred) || !rate.Equal(rate.Truncate(taxPlaces)) {
+		return api.Invalid("tax_percent", "tax_percent must be from 0 to 100, with at most six decimals.")
+	}
+	return nil
+}
+
+// numberOrNil returns the JSON form of a decimal; nil for none.
+func numberOrNil(d *decimal.Decimal) *api.Number {
+	if d == nil {
+		return nil
+	}
+	return &api.Number{Decimal: *d}
+}
+
+// currencyOf returns the currency of an amount; nil without one.
+func currencyOf(amount *int64) *string {
+	if amount == nil {
+		return nil
+	}
+	return new(api.Currency)
+}
+
+// merge merges metadata into an object's.
+func merge(into *api.Metadata, update api.Metadata) error {
+	if len(update) == 0 {
+		return nil
+	}
+	*into = into.Merge(update)
+	return check.Metadata(*into, false)
+}
+
+// withID names an object in the data of an operation.
+type withID[P any] struct {
+	ID     string `json:"id"`
+	Params P      `json:"params"`
+}

@@ -1,0 +1,130 @@
+package invoice
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/engine"
+)
+
+// redemption is what an invoice keeps of its coupon.
+type redemption struct {
+	catalog.Terms
+	// Counted says that the finalization has counted it. Void gives it back.
+	Counted bool `json:"counted,omitempty"`
+}
+
+// putCoupon puts a coupon on a draft, or takes it off if id is empty. Refusals: resource_missing,
+// coupon_not_redeemable.
+func (s *Service) putCoupon(tx *engine.Tx, r *record, id string) error {
+	r.Coupon, r.Redemption = nil, nil
+	if id == "" {
+		return nil
+	}
+	c, err := s.config.Catalog.Coupon(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return err
+	}
+	r.Coupon, r.Redemption = &c.ID, &redemption{Terms: c.Terms}
+	return nil
+}
+
+// redeem counts the redemption of the invoice's coupon, if it has one.
+func (s *Service) redeem(tx *engine.Tx, r *record) error {
+	if r.Redemption == nil {
+		return nil
+	}
+	r.Redemption.Counted = true
+	return s.config.Catalog.Redeem(tx, *r.Coupon)
+}
+
+// returnRedemption gives a counted redemption back.
+func (s *Service) returnRedemption(tx *engine.Tx, r *record) error {
+	if r.Redemption == nil || !r.Redemption.Counted {
+		return nil
+	}
+	r.Redemption.Counted = false
+	return s.config.Catalog.ReturnRedemption(tx, *r.Coupon)
+}
+
+// shareDiscount computes the discount on the whole invoice and each line's share of it, before any
+// tax. The discount is the caller's own and what the coupon takes off the subtotal. With the lines'
+// own discounts it never exceeds the subtotal. It is shared in proportion to what the lines cost
+// after their own discounts.
+func (r *record) shareDiscount() error {
+	costs := make([]int64, len(r.Lines.Data))
+	var subtotal, left int64
+	for i := range r.Lines.Data {
+		l := &r.Lines.Data[i]
+		costs[i] = l.Amount - l.Discount
+		subtotal += l.Amount
+		left += costs[i]
+	}
+	discount := r.InvoiceDiscount
+	if discount < 0 || discount > left {
+		return api.Invalid("discount", "The discount must be from 0 to the sum of the lines.")
+	}
+	if r.Redemption != nil {
+		discount += min(r.Redemption.Discount(subtotal), left-discount)
+	}
+	r.Shares = nil
+	for i, share := range shares(discount, costs) {
+		l := &r.Lines.Data[i]
+		if l.DiscountShare = share; share == 0 {
+			continue
+		}
+		if r.Shares == nil {
+			r.Shares = map[string]int64{}
+		}
+		r.Shares[l.ID] = share
+	}
+	return nil
+}
+
+// shares splits a discount in proportion to amounts, whose sum it does not exceed. Each share is first
+// rounded down; then those with the largest remainders get one pesewa more, of equal ones the earlier.
+func shares(discount int64, amounts []int64) []int64 {
+	all := make([]int64, len(amounts))
+	var sum int64
+	for _, a := range amounts {
+		sum += a
+	}
+	if discount == 0 || sum == 0 {
+		return all
+	}
+	left := discount
+	remainders := make([]int64, len(amounts))
+	order := make([]int, len(amounts))
+	for i, a := range amounts {
+		all[i], remainders[i] = discount*a/sum, discount*a%sum // below 2^62 by the limits of lines
+		left -= all[i]
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(remainders[b], remainders[a]) })
+	for _, i := range order[:left] {
+		all[i]++
+	}
+	return all
+}
+
+// discountBeforeTax returns the part of the discount that reduced the taxes: all of it, but for an
+// invoice of an earlier release.
+func (v *Invoice) discountBeforeTax() int64 {
+	var sum int64
+	for i := range v.Lines.Data {
+		sum += v.Lines.Data[i].Discount + v.Lines.Data[i].DiscountShare
+	}
+	return sum
+}
+
+// discountName is what the discount is called on page and PDF: "Discount 10%" if it is a percentage
+// of the subtotal alone.
+func (v *Invoice) discountName() string {
+	own := func(l Line) bool { return l.Discount > 0 }
+	if v.PercentOff == nil || slices.ContainsFunc(v.Lines.Data, own) {
+		return "Discount"
+	}
+	return "Discount " + v.PercentOff.String() + "%"
+}

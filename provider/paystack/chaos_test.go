@@ -50,6 +50,7 @@ type booking struct {
 	order          provider.Order
 	submit, status func(context.Context, provider.Order) (provider.Result, error)
 	confirm        func(context.Context, provider.Order) (provider.Result, error) // of charges
+	deadline       time.Time                                                      // of charges
 	due            time.Time
 	outcome        provider.Outcome // once it is final
 	refunds        bool
@@ -88,6 +89,10 @@ func (b *booking) attempt(t *testing.T, now time.Time, dice *rand.Rand) error {
 		if r, err = ask(b.status); err == nil && r.NeedsCode && b.confirm != nil {
 			r, err = ask(b.confirm)
 		}
+	}
+	if late := !b.deadline.IsZero() && !now.Before(b.deadline); late && err == nil && r.Outcome == provider.NotFound {
+		b.outcome = provider.Refused // the library asks no payer after the deadline
+		return nil
 	}
 	if o.Attempts == 1 || err == nil && r.Outcome == provider.NotFound {
 		if r, err = ask(b.submit); err == nil && r.Outcome == provider.NotFound {
@@ -167,7 +172,7 @@ func chaos(t *testing.T, seed uint64) error {
 			}
 		}
 		add(&booking{
-			order: c.Order, submit: with((*paystack.Client).Charge), status: with((*paystack.Client).ChargeStatus),
+			order: c.Order, deadline: c.Deadline, submit: with((*paystack.Client).Charge), status: with((*paystack.Client).ChargeStatus),
 			confirm: with(func(p *paystack.Client, ctx context.Context, c provider.Charge) (provider.Result, error) {
 				return p.ConfirmCharge(ctx, c, []string{paystacktest.Code, "111111"}[dice.IntN(2)])
 			}),

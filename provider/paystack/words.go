@@ -143,6 +143,7 @@ var rejections = []struct {
 		"do not have privileges", "authorization bearer", "no authorization header", "invalid key", "authentication token expired",
 		"illegal special characters", "invalid entries found", "invalid character in transaction reference", "invalid amount", "amount must be an integer",
 		"specify a valid amount", "account number is required", "account_number is required", "bank_code is required",
+		"transaction reference is invalid", "transaction id should be numeric", "invalid 'from' date", "account_number must be passed",
 		"object should be passed", "wait a few minutes", "system malfunction",
 	}},
 }

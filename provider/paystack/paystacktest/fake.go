@@ -74,7 +74,9 @@ type transfer struct {
 type transaction struct {
 	id                int64
 	reference, status string
-	amount, back      int64
+	amount            int64
+	back              int64 // refunded or about to be
+	returned          int64 // refunded
 	phone             string
 	moved             int
 	made, hidden      time.Time
@@ -380,6 +382,9 @@ func (f *Fake) makeCharge(in object) answer {
 	return done(o.object(true))
 }
 
+// fee is what a charge costs the operator, 1.95%.
+func (o *transaction) fee() int64 { return o.amount * 195 / 10_000 }
+
 // object returns a charge as the calls of /charge show it, or as the verification does, which has
 // other words for charges in progress.
 func (o *transaction) object(steps bool) object {
@@ -390,7 +395,7 @@ func (o *transaction) object(steps bool) object {
 	}
 	switch o.status {
 	case "success", "reversed":
-		is["fees"], is["gateway_response"] = o.amount*195/10_000, "Approved"
+		is["fees"], is["gateway_response"] = o.fee(), "Approved"
 	case "failed":
 		is["gateway_response"] = "Declined by " + o.phone
 	case "send_otp":

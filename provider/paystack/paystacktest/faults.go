@@ -169,7 +169,7 @@ func (f *Fake) decideCharge(o *transaction) {
 	default:
 		o.status = "success"
 		o.moved++
-		f.float += o.amount
+		f.float += o.amount - o.fee()
 		f.send("charge.success", o.object(false))
 	}
 }
@@ -185,7 +185,7 @@ func (f *Fake) decideRefund(r *refund) {
 		r.status = "processed"
 		r.moved++
 		f.float -= r.amount
-		if r.of.back == r.of.amount {
+		if r.of.returned += r.amount; r.of.returned == r.of.amount {
 			r.of.status = "reversed"
 		}
 	}

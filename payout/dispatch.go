@@ -254,7 +254,13 @@ func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer
 	tx.OnCommit(func() {
 		tx.Log().WarnContext(ctx, "the provider took a transfer back, and the merchant has amount and fee again", v.Object, id, "merchant", merchant, "live", live)
 	})
-	return in.finishUnpaid(tx, v, found)
+	if err := in.uncount(tx, v, r); err != nil {
+		return err
+	}
+	if err := collection(v).Replace(tx, found); err != nil {
+		return fmt.Errorf("payout: write %s: %w", v.Object, err)
+	}
+	return in.events.Record(tx, &r.Transfer, statusEvent(v, Failed))
 }
 
 // bookReleased releases the reserve of a transfer that has failed or was cancelled, and writes
@@ -273,18 +279,16 @@ func (in *Internal) bookReleased(tx *engine.Tx, v *transfer.Variant, found *stor
 	if err != nil {
 		return fmt.Errorf("payout: release: %w", err)
 	}
-	return in.finishUnpaid(tx, v, found)
-}
-
-// finishUnpaid writes a transfer whose amount and fee the merchant has again. It no longer counts for
-// the limit of its day.
-func (in *Internal) finishUnpaid(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
-	r := &found.Value
-	amount, _ := r.pesewas()
-	if err := in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount); err != nil {
+	if err := in.uncount(tx, v, r); err != nil {
 		return err
 	}
 	return in.finish(tx, v, found, 0)
+}
+
+// uncount takes a transfer whose amount the merchant has again off the total of its day.
+func (in *Internal) uncount(tx *engine.Tx, v *transfer.Variant, r *record) error {
+	amount, _ := r.pesewas()
+	return in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount)
 }
 
 // finish writes a transfer that has entered its final status.

@@ -134,3 +134,19 @@ func TestTransferToWalletIsNotReversed(t *testing.T) {
 	expect.True(t, s.get(made.ID).Status == payout.Completed && s.available() == "940", "available %s", s.available())
 	s.Verified()
 }
+
+// The rail's own fee of a reversed transfer stays with the operator's costs.
+func TestReversalKeepsProviderFee(t *testing.T) {
+	s := open(t, payments.Config{Test: payments.Providers{Rail: quiet{}}})
+	made := must.Get(s.disburse("60", momo("0241234567")))(t)
+	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid, ProviderFee: 100}))
+	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Reversed}))
+	rows := func() provider.RowReader {
+		return provider.CSV(strings.NewReader("reference,amount,status,fee\n" + made.ID + ",60,reversed,1\n"))
+	}
+	report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: rows()}))(t)
+	expect.True(t, report.Matched == 1 && len(report.FeeDiffers) == 0, "reconciled: %+v", report)
+	position := must.Get(s.Providers.Position(t.Context(), api.Caller{}, provider.PositionParams{Rows: rows(), Reported: new(int64(-100))}))(t)
+	expect.True(t, position.Booked == -100 && position.Difference == 0 && len(position.Lines) == 0, "the position: %+v", position)
+	s.Verified()
+}

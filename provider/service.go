@@ -19,7 +19,7 @@ type Service interface {
 	// here, too.
 	//
 	// Notify fails with resource_missing for an unknown id, and with ErrContradicted when the
-	// opposite was booked before, or when what was paid cannot be booked back: a refund.
+	// opposite was booked before, or for the reversal of a charge or refund that was paid.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's. An
 	// order that has ended with another outcome is refused with transfer_settled, and a payment that

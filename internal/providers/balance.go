@@ -83,7 +83,9 @@ func nameOf(of any) (name string) {
 }
 
 // same reports whether two values are one. Values that cannot be compared are not.
-func same(a, b any) bool { return a != nil && reflect.TypeOf(a).Comparable() && a == b }
+func same(a, b any) bool {
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
 
 // Accounts returns the operator's accounts at the live providers, as far as they are known. It does not
 // wait: where a balance is a minute old, a goroutine asks the provider, for a later call.

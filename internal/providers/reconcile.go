@@ -104,7 +104,7 @@ func (s *Service) reconcileOrder(ctx context.Context, caller api.Caller, report 
 		}
 		switch {
 		case fee == order.ProviderFee:
-		case matches && p.Book && order.Outcome == provider.Paid && 0 <= fee && fee <= money.Max:
+		case matches && p.Book && (order.Outcome == provider.Paid || order.Outcome == provider.Reversed) && 0 <= fee && fee <= money.Max:
 			if err := s.bookFee(ctx, order, fee); err != nil {
 				return err
 			}

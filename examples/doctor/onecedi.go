@@ -71,7 +71,7 @@ func (d *doctor) follow(ctx context.Context, c cedi, t provider.Transfer, call f
 			return
 		case err == nil && r.Outcome == provider.Refused:
 			todo := "The provider refused it. Is the number right, and may its wallet receive money?"
-			if known != nil {
+			if known != nil && known.word != "" {
 				todo = known.says
 			}
 			d.notOK(cediStep, todo)

@@ -56,7 +56,9 @@ func (a *app) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := postgres.Open(ctx, pool, postgres.Config{Logger: a.log})
+	// The search_path of the URL, if it has one, names another schema than payments.
+	schema := pool.Config().ConnConfig.RuntimeParams["search_path"]
+	store, err := postgres.Open(ctx, pool, postgres.Config{Schema: schema, Logger: a.log})
 	if err != nil {
 		pool.Close()
 		return err

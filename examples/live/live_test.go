@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
 	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
 	"github.com/seed-7082ffec/payments/provider/smstest"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -169,6 +170,23 @@ func TestHealth(t *testing.T) {
 	r.app.healthToken = ""
 	status, _ = r.do("GET", "/health", "", "")
 	expect.Equal(t, status, http.StatusNotFound, "health without a token in the settings")
+}
+
+// The URL of a PostgreSQL database takes the place of the path of a file.
+func TestPostgreSQL(t *testing.T) {
+	address, schema := pgtest.URL(t), pgtest.Schema(t)
+	env := environmentOf(t, nil, nil, nil)
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	env["PAYMENTS_DB"] = address + separator + "search_path=" + schema
+	for range 2 { // the second process finds what the first has made
+		var out bytes.Buffer
+		merchant := []string{"merchant", "-name", "Adom Juice Bar", "-phone", "0301000000"}
+		must.Do(t, run(t.Context(), merchant, func(name string) string { return env[name] }, &out))
+		expect.True(t, strings.Contains(out.String(), "sk_live_"), "no key: %s", out.String())
+	}
 }
 
 // Each wrong variable is named, and no value of one is quoted.

@@ -78,13 +78,14 @@ func readSettings(get func(name string) string) (settings, error) {
 		key:         e.key(),
 		proxies:     e.proxies(),
 	}
+	before := len(e.problems)
 	s.paystack = e.paystack()
 	s.mtn = e.mtn(s.baseURL)
-	s.texter = e.texter()
-	s.mailer = e.mailer()
-	if s.paystack == nil && s.mtn == nil && len(e.problems) == 0 {
+	if s.paystack == nil && s.mtn == nil && len(e.problems) == before {
 		e.problem("no provider: set PAYSTACK_SECRET_KEY and PAYSTACK_EMAIL, or the variables MTN_…, or both")
 	}
+	s.texter = e.texter()
+	s.mailer = e.mailer()
 	return s, errors.Join(e.problems...)
 }
 
@@ -152,7 +153,8 @@ func (e *environment) mtn(baseURL string) *mtnmomo.Client {
 		Collection:        mtnmomo.Credentials{SubscriptionKey: v[0], APIUser: v[1], APIKey: v[2]},
 		Disbursement:      mtnmomo.Credentials{SubscriptionKey: v[3], APIUser: v[4], APIKey: v[5]},
 	}
-	if strings.HasPrefix(baseURL, "https://") { // MTN calls back no other address
+	// MTN calls back only https on port 443. Without callbacks the library asks by itself.
+	if u, err := url.Parse(baseURL); err == nil && u.Scheme == "https" && u.Port() == "" {
 		c.CallbackURL = baseURL + callbackMTN
 	}
 	if c.TargetEnvironment == "sandbox" {

@@ -207,7 +207,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 		NumberRetention: c.NumberRetention,
 	})
 	in.providers = providers.New(s.engine, providers.Config{
-		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, StuckAfter: c.StuckAfter,
+		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, Accounts: in.accounts, StuckAfter: c.StuckAfter,
 	})
 	s.Providers = in.providers
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})
@@ -224,7 +224,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), refund.Kinds(), dispatch.Kinds(), webhook.Kinds(),
+		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
 		retention.Kinds(),
 		{secrets.Kind()},
 	} {

@@ -282,5 +282,8 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry)
 		return info, nil
 	}
 	info.Outcome, err = in.svc.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
+	if info.Outcome == provider.Paid {
+		info.Payment = *r.Payment
+	}
 	return info, err
 }

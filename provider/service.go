@@ -34,10 +34,25 @@ type Service interface {
 	Resolve(ctx context.Context, id string) error
 	// Reconcile compares a provider's statement with the orders that the provider was given, over
 	// all merchants of the caller's mode. It ignores caller.Merchant: let only the operator use it.
-	// Reconcile changes nothing: a person must look into the differences, and Notify books them.
+	// Without p.Book, Reconcile changes nothing. A person must look into the differences of orders, and
+	// Notify books them.
 	// Reconcile reads in small steps while other calls go on, and keeps the statement's references
 	// in memory. If p.Rows fails, Reconcile returns that error.
 	Reconcile(ctx context.Context, caller api.Caller, p ReconcileParams) (*Reconciliation, error)
+	// RecordSettlement books money that a provider has paid to the operator's bank account, or the
+	// operator to the provider. Only the operator may call it: a caller without Merchant. The
+	// same settlement may be recorded again, which changes nothing.
+	//
+	// Refusals: permission_denied, parameter_missing, parameter_invalid (a reference that was recorded
+	// with another amount or fee).
+	RecordSettlement(ctx context.Context, caller api.Caller, p SettlementParams) (*Settlement, error)
+	// Position compares what lies with a provider by the books with what the provider says. It changes
+	// nothing, reads in small steps while other calls go on, and keeps the references of the period in
+	// memory. Only the operator may call it: a caller without Merchant.
+	//
+	// In test mode each merchant has its own clock, so a period is refused with parameter_invalid.
+	// Other refusals: permission_denied.
+	Position(ctx context.Context, caller api.Caller, p PositionParams) (*Position, error)
 }
 
 // Flow is one of the three flows of orders.
@@ -85,4 +100,6 @@ type OrderInfo struct {
 	CreatedAt   time.Time
 	// SubmittedAt is when the order was first submitted; zero if it never was.
 	SubmittedAt time.Time
+	// Payment is the id of the payment of an invoice that a charge att_… has become; empty for others.
+	Payment string
 }

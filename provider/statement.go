@@ -22,6 +22,11 @@ type Row struct {
 	Amount decimal.Decimal
 	// Status is in the provider's words; see [ReconcileParams].
 	Status string
+	// Fee is the provider's own fee in GHS; nil if the statement does not say.
+	Fee *decimal.Decimal
+	// Settlement says that the row is no order but a settlement, which has its own Reference. Its Amount
+	// is what the operator's bank account has got, and negative for what the operator has paid in.
+	Settlement bool
 }
 
 // RowReader reads a provider's statement. It returns io.EOF at the end.
@@ -36,6 +41,12 @@ type ReconcileParams struct {
 	// Flows are the flows of orders that the statement covers; all when empty. Rows of
 	// other flows are MissingHere.
 	Flows []Flow
+	// Route is the name of the provider whose statement it is, as in [Order]. If it is empty, the
+	// statement covers the orders of all providers, and its settlements are of the one without a name.
+	Route string
+	// Book books what the statement tells and the books lack: the provider's fees of orders that
+	// match, and settlements. To read a statement again changes nothing.
+	Book bool
 	// From and Until bound the creation time of the orders that the statement must contain. An
 	// order of this period that is not in the statement is in MissingThere. A zero time leaves that
 	// end open.
@@ -61,10 +72,15 @@ type Reconciliation struct {
 	MissingHere []Difference
 	// MissingThere are orders that the provider got and the statement does not have.
 	MissingThere []Difference
-	// AmountDiffers and StatusDiffers are rows that disagree with our order. A row that
-	// disagrees in both is in both.
+	// AmountDiffers, StatusDiffers, FeeDiffers and RouteDiffers are rows that disagree with our order. A
+	// row that disagrees in several is in each. A settlement that was recorded with another amount
+	// or fee is in AmountDiffers, and one that was not recorded in MissingHere.
 	AmountDiffers []Difference
 	StatusDiffers []Difference
+	FeeDiffers    []Difference
+	RouteDiffers  []Difference
+	// Booked are the matching rows whose fee or settlement was booked; see [ReconcileParams].
+	Booked []Row
 	// Repeated are rows whose reference occurred earlier in the statement.
 	Repeated []Row
 }
@@ -84,7 +100,8 @@ func (p *ReconcileParams) Outcome(word string) Outcome {
 }
 
 // CSV reads a statement as comma-separated values. The first line names the columns. It must have
-// reference, amount and status, in any order and in upper or lower case. CSV ignores other columns.
+// reference, amount and status, in any order and in upper or lower case. It may have fee, in GHS, and
+// type, which is "settlement" for a settlement. CSV ignores other columns.
 func CSV(r io.Reader) RowReader {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
@@ -93,8 +110,11 @@ func CSV(r io.Reader) RowReader {
 
 type csvRows struct {
 	csv     *csv.Reader
-	columns []int // of reference, amount and status; nil before the first line
+	columns []int // of the names in columnNames, -1 where there is none; nil before the first line
 }
+
+// columnNames are the columns of a statement. The first three must be there.
+var columnNames = []string{"reference", "amount", "status", "fee", "type"}
 
 func (c *csvRows) Read() (Row, error) {
 	if c.columns == nil {
@@ -111,9 +131,20 @@ func (c *csvRows) Read() (Row, error) {
 	if err != nil {
 		return Row{}, fmt.Errorf("line %d: the amount is %w", n, err)
 	}
-	return Row{
+	row := Row{
 		Reference: strings.TrimSpace(line[c.columns[0]]), Amount: amount, Status: strings.TrimSpace(line[c.columns[2]]),
-	}, nil
+	}
+	if i := c.columns[3]; i >= 0 && strings.TrimSpace(line[i]) != "" {
+		fee, err := money.ParseGHS(strings.TrimSpace(line[i]))
+		if err != nil {
+			return Row{}, fmt.Errorf("line %d: the fee is %w", n, err)
+		}
+		row.Fee = &fee
+	}
+	if i := c.columns[4]; i >= 0 {
+		row.Settlement = strings.EqualFold(strings.TrimSpace(line[i]), "settlement")
+	}
+	return row, nil
 }
 
 func (c *csvRows) head() error {
@@ -125,15 +156,15 @@ func (c *csvRows) head() error {
 		return err
 	}
 	c.columns = nil
-	for _, wanted := range []string{"reference", "amount", "status"} {
+	for i, wanted := range columnNames {
 		found := -1
-		for i, name := range line {
+		for at, name := range line {
 			// A byte order mark may stand before the first name.
 			if strings.EqualFold(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")), wanted) {
-				found = i
+				found = at
 			}
 		}
-		if found < 0 {
+		if found < 0 && i < 3 {
 			c.columns = nil
 			return fmt.Errorf("the first line names no column %q", wanted)
 		}

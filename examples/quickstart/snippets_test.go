@@ -43,7 +43,7 @@ var imports = map[string]string{
 var given = map[string]string{
 	"ctx": "context.Context", "store": "*sqlite.Store", "svc": "*payments.Service", "mux": "*http.ServeMux",
 	"server": "*http.Server", "caller": "api.Caller", "pool": "*pgxpool.Pool", "params": "disbursement.CreateParams",
-	"secret": "string", "token": "string", "reference": "string", "pesewas": "int64", "directory": "string",
+	"secret": "string", "yesterday": "time.Time", "today": "time.Time", "token": "string", "reference": "string", "pesewas": "int64", "directory": "string",
 	"key": "[]byte", "oldKey": "[]byte", "file": "*os.File", "source": "storage.Store", "target": "storage.Store",
 	"code": "string", "consumer": "string", "endpoint": "*webhook.Endpoint", "entered": "string", "eventID": "string", "id": "string",
 	"inv": "*invoice.Invoice", "juice": "*catalog.Product", "welcome": "*catalog.Coupon", "newest": "string", "payload": "string", "pin": "string",

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -35,6 +36,7 @@ type Config struct {
 	Payments *payment.Internal
 	QRCodes  *qrcode.Internal
 	Invoices *invoice.Internal
+	Accounts *account.Internal
 	// StuckAfter is the time after which the list shows an open order as stuck.
 	StuckAfter time.Duration
 }

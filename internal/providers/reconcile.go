@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -31,17 +32,20 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 			continue
 		}
 		seen[row.Reference] = true
-		order, err := s.findReferenced(ctx, caller.Live, &p, row.Reference)
+		if row.Settlement {
+			err = s.reconcileSettlement(ctx, caller, report, &p, row)
+		} else {
+			err = s.reconcileOrder(ctx, caller, report, &p, row)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("providers: reconcile: %w", err)
 		}
-		compare(report, &p, provider.Difference{Row: row, Order: order})
 	}
 	q := storage.Query{Range: engine.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}
 	for _, f := range s.covered(&p) {
 		err := f.Each(ctx, s.engine, caller.Live, q, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
 			order, err := f.info(tx, ref, e)
-			if err == nil && !order.SubmittedAt.IsZero() && !seen[order.ID] {
+			if err == nil && !order.SubmittedAt.IsZero() && !seen[order.ID] && (p.Route == "" || order.Route == p.Route) {
 				report.MissingThere = append(report.MissingThere, provider.Difference{Order: order})
 			}
 			return err
@@ -81,12 +85,83 @@ func (s *Service) findReferenced(ctx context.Context, live bool, p *provider.Rec
 	return order, err
 }
 
-// compare adds a row and its order to the report.
-func compare(report *provider.Reconciliation, p *provider.ReconcileParams, d provider.Difference) {
-	if d.Order == nil {
-		report.MissingHere = append(report.MissingHere, d)
-		return
+// reconcileOrder compares a row with its order, and books the provider's fee if that is wanted.
+func (s *Service) reconcileOrder(ctx context.Context, caller api.Caller, report *provider.Reconciliation, p *provider.ReconcileParams, row provider.Row) error {
+	order, err := s.findReferenced(ctx, caller.Live, p, row.Reference)
+	if err != nil {
+		return err
 	}
+	d := provider.Difference{Row: row, Order: order}
+	if order == nil {
+		report.MissingHere = append(report.MissingHere, d)
+		return nil
+	}
+	matches := compare(report, p, d)
+	if row.Fee != nil {
+		fee, err := feeOf(&row)
+		if err != nil {
+			return err
+		}
+		switch {
+		case fee == order.ProviderFee:
+		case matches && p.Book && order.Outcome == provider.Paid && 0 <= fee && fee <= money.Max:
+			if err := s.bookFee(ctx, order, fee); err != nil {
+				return err
+			}
+			report.Booked = append(report.Booked, row)
+		default:
+			report.FeeDiffers = append(report.FeeDiffers, d)
+			matches = false
+		}
+	}
+	if matches {
+		report.Matched++
+	}
+	return nil
+}
+
+// bookFee books what a provider's own fee of an order differs from what is booked.
+func (s *Service) bookFee(ctx context.Context, order *provider.OrderInfo, fee int64) error {
+	owner := api.Caller{Merchant: order.Merchant, Live: order.Live}
+	return s.engine.Update(ctx, owner, func(tx *engine.Tx) error {
+		return s.flowOf(order.ID).BookFee(tx, order.ID, fee)
+	})
+}
+
+// reconcileSettlement compares a row with a recorded settlement, and records it if that is wanted.
+func (s *Service) reconcileSettlement(ctx context.Context, caller api.Caller, report *provider.Reconciliation, p *provider.ReconcileParams, row provider.Row) error {
+	amount, err := pesewasOf(&row)
+	if err != nil {
+		return err
+	}
+	fee, err := feeOf(&row)
+	if err != nil {
+		return err
+	}
+	told := provider.SettlementParams{Route: p.Route, Reference: row.Reference, Amount: amount, Fee: fee}
+	recorded, err := s.findSettlement(ctx, caller.Live, p.Route, row.Reference)
+	switch {
+	case err != nil:
+		return err
+	case recorded == nil && p.Book:
+		if _, err := s.RecordSettlement(ctx, api.Caller{Live: caller.Live}, told); err != nil {
+			return err
+		}
+		report.Booked = append(report.Booked, row)
+	case recorded == nil:
+		report.MissingHere = append(report.MissingHere, provider.Difference{Row: row})
+		return nil
+	case recorded.SettlementParams != told:
+		report.AmountDiffers = append(report.AmountDiffers, provider.Difference{Row: row})
+		return nil
+	}
+	report.Matched++
+	return nil
+}
+
+// compare adds a row and its order to the report where they disagree, and reports whether they agree. It
+// leaves out the fee.
+func compare(report *provider.Reconciliation, p *provider.ReconcileParams, d provider.Difference) bool {
 	amount := d.Row.Amount.Equal(api.FromPesewas(d.Order.Amount).Decimal)
 	if !amount {
 		report.AmountDiffers = append(report.AmountDiffers, d)
@@ -96,7 +171,9 @@ func compare(report *provider.Reconciliation, p *provider.ReconcileParams, d pro
 	if !status {
 		report.StatusDiffers = append(report.StatusDiffers, d)
 	}
-	if amount && status {
-		report.Matched++
+	route := p.Route == "" || d.Order.Route == p.Route
+	if !route {
+		report.RouteDiffers = append(report.RouteDiffers, d)
 	}
+	return amount && status && route
 }

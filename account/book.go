@@ -1,0 +1,39 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// ReadEntries returns the balance of a ledger account at the end of a period. It runs fn, unless that is
+// nil, on the entries of the period, the oldest first. It reads in small steps, each in a View of its own. The times must be those
+// of one clock.
+func (i *Internal) ReadEntries(ctx context.Context, of ledger.Account, period api.Times, fn func(*storage.Entry) error) (balance int64, err error) {
+	var all span
+	err = i.svc.engine.View(ctx, api.Caller{}, func(tx *engine.ReadTx) error {
+		book := entryReader{tx, of.Name}
+		if all, err = book.span(period); err != nil {
+			return err
+		}
+		last, err := book.read(span{max(1, all.end-1), all.end})
+		if len(last) == 1 {
+			balance = last[0].Balance
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("account: read %s: %w", of.Name, err)
+	}
+	if fn == nil {
+		return balance, nil
+	}
+	return balance, i.svc.entriesOf(ctx, of.Name, all, fn)
+}
+
+// OperatorOnly refuses a caller with a Merchant.
+func (*Internal) OperatorOnly(caller api.Caller) error { return operatorOnly(caller) }

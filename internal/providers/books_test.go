@@ -1,0 +1,156 @@
+package providers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/refund"
+)
+
+var operator = api.Caller{Live: true}
+
+// rows reads the lines of a statement: reference, amount, status, fee and type.
+func rows(statement []string) provider.RowReader {
+	return provider.CSV(strings.NewReader("reference,amount,status,fee,type\n" + strings.Join(statement, "\n")))
+}
+
+// A day is closed with the provider's statement: its fees and its settlement are booked, and what lies
+// there by the books is what the provider says. A statement that says something else names the orders.
+func TestBooksMatchTheProviders(t *testing.T) {
+	first := newNamed(0)
+	router := twoProviders(first, newNamed(0))
+	router.Charger = func(c provider.Charge) string {
+		if c.PaymentMethod != "" {
+			return "first"
+		}
+		return byNetwork(c.Network)
+	}
+	s := open(t, router)
+	paidOut, charged, other := must.Get(s.disburse(mtn))(t), must.Get(s.charge(mtn))(t), must.Get(s.charge(telecel))(t)
+	back := must.Get(s.Refunds.Create(t.Context(), s.caller, refund.CreateParams{Payment: charged, Amount: new(int64(5_00))}))(t).ID
+	v := must.Get(s.Invoices.Create(t.Context(), s.caller, invoice.CreateParams{
+		AutoFinalize: true, Fields: invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: new(int64(30_00))}}},
+	}))(t)
+	must.Get(s.Invoices.Pay(t.Context(), s.caller, v.ID, invoice.PayParams{PaymentMethod: "card"}))(t)
+	must.Do(t, s.Drain(t.Context()))
+	att := ""
+	for id := range first.got {
+		if strings.HasPrefix(id, "att_") {
+			att = id
+		}
+	}
+
+	statement := []string{
+		paidOut + ",10.00,success,1.00,transfer", charged + ",20.00,success,0.39,charge",
+		back + ",5.00,processed,,refund", att + ",30.00,success,0.59,charge",
+		"SETTLE-1,12.00,success,0.50,settlement",
+	}
+	lies := int64(-10_00 - 1_00 + 20_00 - 39 - 5_00 + 30_00 - 59 - 12_00 - 50)
+	reconcile := func(book bool) *provider.Reconciliation {
+		return must.Get(s.Providers.Reconcile(t.Context(), operator, provider.ReconcileParams{
+			Rows: rows(statement), Route: "first", Book: book, Outcomes: map[string]provider.Outcome{"processed": provider.Paid},
+		}))(t)
+	}
+	before := reconcile(false)
+	expect.Equal(t, fmt.Sprint(before.Matched, len(before.FeeDiffers), len(before.MissingHere), len(before.MissingThere), len(before.Booked)), "1 3 1 0 0", "what is not booked yet")
+	booked := reconcile(true)
+	expect.Equal(t, fmt.Sprint(booked.Matched, len(booked.Booked), len(booked.FeeDiffers), len(booked.MissingHere)), "5 4 0 0", "what the statement has booked")
+	again := reconcile(true)
+	expect.Equal(t, fmt.Sprint(again.Matched, len(again.Booked)), "5 0", "the statement read again")
+
+	expect.Equal(t, s.balance(ledger.ProviderFees(true)), -(1_00 + 39 + 59 + 50), "the operator's cost")
+	expect.Equal(t, s.balance(ledger.Bank(true)), -12_00, "the bank")
+	words := func(lines ...string) *provider.Position {
+		p := provider.PositionParams{Route: "first", Reported: &lies, Rows: rows(lines), Outcomes: map[string]provider.Outcome{"processed": provider.Paid}}
+		return must.Get(s.Providers.Position(t.Context(), operator, p))(t)
+	}
+	is := words(statement...)
+	expect.Equal(t, is.Booked, lies, "what lies with the provider")
+	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "0 0 0", "differences")
+
+	// The provider lacks the disbursement, has charged another fee, and has an order that is not ours.
+	lies += 10_00 + 1_00 - 3_00
+	is = words(charged+",20.00,success,3.39,charge", statement[2], statement[3], statement[4])
+	expect.Equal(t, is.Difference, 8_00, "the difference")
+	expect.Equal(t, is.Unexplained, 0, "what is not explained")
+	want := map[string][2]int64{paidOut: {-11_00, 0}, charged: {20_00 - 39, 20_00 - 3_39}}
+	expect.Equal(t, len(is.Lines), len(want), "lines")
+	for _, l := range is.Lines {
+		expect.Equal(t, [2]int64{l.Booked, l.Reported}, want[l.Reference], "the line of %s", l.Reference)
+	}
+	none := must.Get(s.Providers.Position(t.Context(), operator, provider.PositionParams{Route: "first", Reported: new(int64(0))}))(t)
+	expect.True(t, none.Lines == nil && none.Difference == -none.Booked, "without a statement: %+v", none)
+
+	// The statement of one provider knows no order of another.
+	foreign := must.Get(s.Providers.Reconcile(t.Context(), operator, provider.ReconcileParams{Rows: rows([]string{other + ",20.00,success,,"}), Route: "first"}))(t)
+	expect.Equal(t, len(foreign.RouteDiffers), 1, "rows of another provider's order")
+	expect.Equal(t, len(foreign.MissingThere), 4, "orders of the first")
+	must.Get(s.Accounts.Verify(t.Context()))(t)
+}
+
+// A position is of a time: what came later does not count.
+func TestPositionOfADay(t *testing.T) {
+	s := open(t, twoProviders(newNamed(0), newNamed(0)))
+	must.Get(s.charge(mtn))(t)
+	s.now = s.now.Add(24 * time.Hour)
+	midnight := s.now.Truncate(24 * time.Hour)
+	late := must.Get(s.charge(mtn))(t)
+	is := must.Get(s.Providers.Position(t.Context(), operator, provider.PositionParams{Route: "first", Until: midnight}))(t)
+	expect.Equal(t, is.Booked, 20_00, "at midnight")
+	is = must.Get(s.Providers.Position(t.Context(), operator, provider.PositionParams{Route: "first", From: midnight, Rows: rows(nil)}))(t)
+	expect.Equal(t, is.Booked, 40_00, "now")
+	expect.Equal(t, len(is.Lines), 1, "lines of the second day")
+	expect.Equal(t, is.Lines[0], provider.PositionLine{Reference: late, Booked: 20_00}, "the line of the second day")
+
+	_, err := s.Providers.Position(t.Context(), s.caller, provider.PositionParams{})
+	testkit.WantCode(t, "a merchant", err, api.PermissionDenied)
+	_, err = s.Providers.Position(t.Context(), api.Caller{}, provider.PositionParams{Until: midnight})
+	testkit.WantCode(t, "a time of test mode", err, api.ParameterInvalid)
+}
+
+// A settlement is recorded once, and its money goes from the provider to the bank, or back.
+func TestRecordSettlement(t *testing.T) {
+	s := open(t, twoProviders(newNamed(0), newNamed(0)))
+	record := func(p provider.SettlementParams) (*provider.Settlement, error) {
+		return s.Providers.RecordSettlement(t.Context(), operator, p)
+	}
+	paid := provider.SettlementParams{Route: "first", Reference: "S1", Amount: 100_00, Fee: 50}
+	recorded := must.Get(record(paid))(t)
+	again := must.Get(record(paid))(t)
+	expect.Equal(t, *again, *recorded, "recorded again")
+	must.Get(record(provider.SettlementParams{Route: "second", Reference: "S1", Amount: -70_00}))(t)
+	must.Get(record(provider.SettlementParams{Reference: "S1", Amount: 1}))(t)
+	must.Get(record(provider.SettlementParams{Reference: "S2", Amount: -2}))(t)
+	for account, want := range map[ledger.Account]int64{
+		ledger.Provider("first", true): 100_50, ledger.Provider("second", true): -70_00, ledger.ProviderFees(true): -50,
+		ledger.Bank(true): -100_00 + 70_00 - 1 + 2, ledger.Clearing("charges", true): 1, ledger.Clearing("rail", true): -2,
+	} {
+		expect.Equal(t, s.balance(account), want, "%s", account.Name)
+	}
+	is := must.Get(s.Providers.Position(t.Context(), operator, provider.PositionParams{}))(t)
+	expect.Equal(t, is.Booked, 1, "what lies with the provider without a name")
+
+	for what, p := range map[string]provider.SettlementParams{
+		"another amount": {Route: "first", Reference: "S1", Amount: 100_01, Fee: 50},
+		"no amount":      {Route: "first", Reference: "S3"},
+		"a fee below 0":  {Route: "first", Reference: "S3", Amount: 1, Fee: -1},
+		"a wrong name":   {Route: "First", Reference: "S3", Amount: 1},
+	} {
+		_, err := record(p)
+		testkit.WantCode(t, what, err, api.ParameterInvalid)
+	}
+	_, err := record(provider.SettlementParams{Route: "first", Amount: 1})
+	testkit.WantCode(t, "no reference", err, api.ParameterMissing)
+	_, err = s.Providers.RecordSettlement(t.Context(), s.caller, paid)
+	testkit.WantCode(t, "a merchant", err, api.PermissionDenied)
+	must.Get(s.Accounts.Verify(t.Context()))(t)
+}

@@ -31,6 +31,20 @@ type Health struct {
 	// Before the first complete pass it is the time of the first posting. If sealing has refused an
 	// entry, it is that entry's time, if older. It is nil if the ledger is empty.
 	OldestUnsealed *api.Time `json:"oldest_unsealed"`
+	// ProviderBalances are the operator's accounts at those providers of live mode that are a
+	// [provider.Balancer].
+	ProviderBalances []ProviderBalance `json:"provider_balances"`
+}
+
+// ProviderBalance is the operator's money at a provider.
+type ProviderBalance struct {
+	// Provider is the name of the provider; see [provider.Router]. One without a name is "rail", or
+	// "charger" if it is no rail.
+	Provider string `json:"provider"`
+	// Available is what transfers and refunds are taken from, in GHS, at the time At. Both are nil
+	// until the provider has told a balance. At grows old while the provider does not answer.
+	Available *api.GHS  `json:"available"`
+	At        *api.Time `json:"at"`
 }
 
 // Queue is the state of one queue of background work.
@@ -66,6 +80,9 @@ func (h *Health) SealLag() time.Duration {
 // Health looks at the work of all processes over this store. It reads indexes and counts no further
 // than HealthLimit, so that it may be called every few seconds, however long the history. An error
 // means that the store does not answer. Give ctx a deadline.
+//
+// Health does not wait for providers. It shows the balances that it knows, and asks again in the
+// background once they are a minute old.
 func (s *Service) Health(ctx context.Context) (*Health, error) {
 	var h *Health
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
@@ -94,6 +111,14 @@ func (s *Service) Health(ctx context.Context) (*Health, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("payments: health: %w", err)
+	}
+	h.ProviderBalances = []ProviderBalance{}
+	for _, a := range s.internal.providers.Accounts(ctx) {
+		b := ProviderBalance{Provider: a.Provider, At: api.AtOrNil(a.At)}
+		if b.At != nil {
+			b.Available = new(api.FromPesewas(a.Balance.Available))
+		}
+		h.ProviderBalances = append(h.ProviderBalances, b)
 	}
 	return h, nil
 }

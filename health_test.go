@@ -2,8 +2,10 @@ package payments_test
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -38,6 +40,27 @@ func TestHealth(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		store := must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{}))(t)
 		testHealth(t, store)
+	})
+}
+
+// solvent is a rail that tells its balance.
+type solvent struct{ undecided }
+
+func (solvent) Balance(context.Context, bool) (provider.Balance, error) {
+	return provider.Balance{Available: 12_50}, nil
+}
+
+func TestHealthShowsProviderBalances(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := testkit.New(t, memory.New(), payments.Config{Live: payments.Providers{Rail: solvent{}}, Test: payments.Providers{Rail: solvent{}}})
+		shown := func() string {
+			t.Helper()
+			h := must.Get(svc.Health(t.Context()))(t)
+			return string(must.Get(json.Marshal(h.ProviderBalances))(t))
+		}
+		expect.Equal(t, shown(), `[{"provider":"rail","available":null,"at":null}]`, "before the provider has answered")
+		synctest.Wait()
+		expect.Equal(t, shown(), `[{"provider":"rail","available":12.5,"at":"2000-01-01T00:00:00.000Z"}]`, "afterwards")
 	})
 }
 

@@ -207,7 +207,8 @@ func (s *Service) wire(c Config, outer *Service) error {
 		NumberRetention: c.NumberRetention,
 	})
 	in.providers = providers.New(s.engine, providers.Config{
-		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, Accounts: in.accounts, StuckAfter: c.StuckAfter,
+		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, Accounts: in.accounts,
+		Rail: c.Live.Rail, Charger: c.Live.Charger, StuckAfter: c.StuckAfter,
 	})
 	s.Providers = in.providers
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})

@@ -71,6 +71,9 @@ const (
 const (
 	InvalidDestination   Code = "invalid_destination"
 	RecipientUnavailable Code = "recipient_unavailable"
+	// ProviderBalanceInsufficient: the operator has too little money at the provider. It is no fault
+	// of the recipient, and the same transfer may succeed later.
+	ProviderBalanceInsufficient Code = "provider_balance_insufficient"
 	// AccountNameMismatch: the account is registered in another name.
 	AccountNameMismatch Code = "account_name_mismatch"
 	DailyLimitExceeded  Code = "daily_limit_exceeded"
@@ -160,14 +163,15 @@ var types = map[Code]ErrorType{
 	WalletNotActive:     Payment,
 	InsufficientBalance: Payment,
 
-	RecipientUnavailable:    Payment,
-	AccountNameMismatch:     Payment,
-	DailyLimitExceeded:      Payment,
-	ServiceIDNotPayable:     Payment,
-	SubagentNotPayable:      Payment,
-	OTPVerificationRequired: Payment,
-	PaymentFailed:           Payment,
-	WalletLimitExceeded:     Payment,
+	RecipientUnavailable:        Payment,
+	ProviderBalanceInsufficient: Payment,
+	AccountNameMismatch:         Payment,
+	DailyLimitExceeded:          Payment,
+	ServiceIDNotPayable:         Payment,
+	SubagentNotPayable:          Payment,
+	OTPVerificationRequired:     Payment,
+	PaymentFailed:               Payment,
+	WalletLimitExceeded:         Payment,
 
 	RateLimited:         RateLimit,
 	TooManyPrompts:      RateLimit,

@@ -111,6 +111,18 @@ func TestRefusalsOfTransfers(t *testing.T) {
 	}
 	limited := paymentstest.NewWithStore(t, memory.New(), payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(10)}})
 	meet(t, limited, refusal{"/v1/payouts", `{"otp_code":"` + verifiedOTP(t, limited) + `","amount":11,"destination":` + toMobile + `}`, 402, "daily_limit_exceeded", "amount"})
+	poor := paymentstest.NewWithStore(t, memory.New(), payments.Config{Test: payments.Providers{Rail: poorRail{}}})
+	meet(
+		t, poor, refusal{"/v1/payouts", `{"otp_code":"` + verifiedOTP(t, poor) + `","amount":11,"destination":` + toMobile + `}`, 402, "provider_balance_insufficient", ""},
+		refusal{"/v1/disbursements", `{"amount":11,"destination":` + toMobile + `}`, 402, "provider_balance_insufficient", ""},
+	)
+}
+
+// poorRail finds out before a transfer that the operator has too little money there.
+type poorRail struct{ provider.Simulated }
+
+func (poorRail) Check(context.Context, provider.Transfer) error {
+	return &provider.Refusal{Code: api.ProviderBalanceInsufficient}
 }
 
 func TestRefusalsOfCodes(t *testing.T) {

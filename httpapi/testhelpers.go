@@ -303,8 +303,10 @@ func settle[T any](providers provider.Service, get func(context.Context, api.Cal
 		case "succeeded":
 		case "failed":
 			result = provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: p.Reason, Verbatim: verbatim && p.Reason != ""}}
+		case "reversed":
+			result = provider.Result{Outcome: provider.Reversed, Reason: provider.Refusal{Message: p.Reason}}
 		default:
-			return none, api.Invalid("outcome", "outcome must be succeeded or failed.")
+			return none, api.Invalid("outcome", "outcome must be succeeded, failed or reversed.")
 		}
 		if err := check.Text("failure_reason", p.Reason, api.MaxText); err != nil {
 			return none, err

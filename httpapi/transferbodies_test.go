@@ -53,6 +53,7 @@ func TestTransferBodies(t *testing.T) {
 	drain(t, s)
 	step("disbursement_processing", "GET", "/v1/disbursements/"+slow, nil)
 	step("disbursement_settled", "POST", "/v1/test_helpers/disbursements/"+slow+"/settle", `{"outcome":"succeeded"}`)
+	step("disbursement_reversed", "POST", "/v1/test_helpers/disbursements/"+slow+"/settle", `{"outcome":"reversed","failure_reason":"The wallet was closed."}`)
 	step("disbursement_list", "GET", "/v1/disbursements", nil)
 	refused := id(step("payout_slow", "POST", "/v1/payouts", payout("1", `{"type":"bank_transfer","account_number":"99990903","bank_code":"300312"}`)))
 	step("payout_settled_failed", "POST", "/v1/test_helpers/payouts/"+refused+"/settle", `{"outcome":"failed","failure_reason":"The bank was closed."}`)

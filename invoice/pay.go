@@ -260,7 +260,7 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 			}
 		}
 		return paid, nil
-	case result.Outcome == provider.Refused:
+	case result.Outcome.Final():
 		reason := result.Reason.Message
 		if reason == "" || check.Text("", reason, api.MaxText) != nil {
 			reason = "The payment was declined."

@@ -9,7 +9,8 @@ import (
 
 // Mailer sends one e-mail. It must be safe for concurrent use. ctx ends after 15 seconds. After an
 // error, or when the outcome was lost, the library calls SendEmail again with the same message.
-// After nine failed attempts, about a day, the library gives up. Package invoice/smtp has a Mailer.
+// After nine failed attempts, about a day, the library gives up; after an [ErrUndeliverable] it does
+// so at once. Package provider/smtp has a Mailer.
 type Mailer interface {
 	SendEmail(ctx context.Context, e Email) error
 }

@@ -30,10 +30,15 @@ import (
 
 // Texter sends one SMS. It must be safe for concurrent use. ctx ends after 15 seconds. After an
 // error, or when the outcome was lost, the library calls SendSMS again with the same message. After
-// nine failed attempts, about a day, the library gives up.
+// nine failed attempts, about a day, the library gives up; after an [ErrUndeliverable] it does so at
+// once.
 type Texter interface {
 	SendSMS(ctx context.Context, m SMS) error
 }
+
+// ErrUndeliverable is wrapped by an error of a [Texter] or [Mailer] for a message that can never be
+// sent, such as one to a number that does not exist. The library gives the message up.
+var ErrUndeliverable = errors.New("message: it can never be delivered")
 
 // SMS is one text message.
 type SMS struct {
@@ -296,7 +301,7 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 	o.Value.Attempts++
 	outcome := work.Report{Name: "sent", Attempt: o.Value.Attempts}
 	defer func() { work.SetReport(ctx, outcome) }()
-	if wait, more := retrySchedule.After(o.Value.Attempts); failed != nil && more {
+	if wait, more := retrySchedule.After(o.Value.Attempts); failed != nil && more && !errors.Is(failed, ErrUndeliverable) {
 		// The error may quote the number; the log must not.
 		outcome.Name, outcome.Level, outcome.Err = "again", slog.LevelWarn, failed
 		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {

@@ -29,6 +29,7 @@ type phones struct {
 	mu   sync.Mutex
 	sent []string
 	fail int
+	with error // why it fails; nil for an error that quotes the number
 }
 
 func (p *phones) SendSMS(_ context.Context, m message.SMS) error {
@@ -36,6 +37,9 @@ func (p *phones) SendSMS(_ context.Context, m message.SMS) error {
 	defer p.mu.Unlock()
 	if p.fail > 0 {
 		p.fail--
+		if p.with != nil {
+			return p.with
+		}
 		return fmt.Errorf("no network for %s", m.To)
 	}
 	p.sent = append(p.sent, m.To+" "+m.Text)
@@ -125,6 +129,18 @@ func TestLiveMessageIsRemovedOnceSent(t *testing.T) {
 	if _, err := p.List(t.Context(), live, message.ListParams{}); api.CodeOf(err) != api.PermissionDenied {
 		t.Errorf("live messages are listed: %v", err)
 	}
+}
+
+// A message that can never be delivered is tried once.
+func TestUndeliverableMessageIsDropped(t *testing.T) {
+	texter := &phones{fail: 100, with: fmt.Errorf("gateway: no such number: %w", message.ErrUndeliverable)}
+	p := newPost(t, texter)
+	p.queue(t, live, number, "Hello.")
+	p.pass(t, 0)
+	p.pass(t, 48*time.Hour)
+	expect.True(t, texter.fail == 99 && p.kept(t, true) == 0, "%d tries, %d kept", 100-texter.fail, p.kept(t, true))
+	log := p.log.String()
+	expect.True(t, strings.Contains(log, "outcome=given_up attempt=1"), "the log says\n%s", log)
 }
 
 func TestFailedMessageIsRetriedThenDropped(t *testing.T) {

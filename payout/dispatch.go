@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -101,7 +102,12 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	r := &found.Value
 	order := in.order(v, r)
 	if r.Status.final() {
-		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
+		booked := dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil} // else it is within the service
+		decision, err := order.Decide(ctx, tx, booked, result)
+		if err == nil && decision == dispatch.Reversed {
+			err = in.bookReversed(ctx, tx, v, found, result)
+		}
+		return decision, err
 	}
 	defer r.AttributeEvents(tx)()
 	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
@@ -117,7 +123,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	case decision == dispatch.Succeeded:
 		err = in.bookPaid(tx, v, found, dispatch.ProviderFee(result))
 	case decision == dispatch.Failed:
-		r.FailureReason = new(dispatch.Truncate(result.Reason.Text(), dispatch.MaxReason))
+		r.fail(result)
 		if err = r.enter(Failed); err == nil {
 			err = in.bookReleased(tx, v, found)
 		}
@@ -125,6 +131,16 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 		err = collection(v).Replace(tx, found)
 	}
 	return decision, err
+}
+
+// fail notes why a transfer has failed: the provider refused it or took it back.
+func (r *record) fail(result provider.Result) {
+	r.Reversed = result.Outcome == provider.Reversed
+	reason := "reversed: " + cmp.Or(result.Reason.Message, "The provider took the money back.")
+	if !r.Reversed {
+		reason = result.Reason.Text()
+	}
+	r.FailureReason = new(dispatch.Truncate(reason, dispatch.MaxReason))
 }
 
 // outcome returns the outcome of the order, as the transfer's status implies it. A cancelled
@@ -135,6 +151,9 @@ func (r *record) outcome() provider.Outcome {
 	case Succeeded, Completed:
 		return provider.Paid
 	case Failed, Cancelled:
+		if r.Reversed {
+			return provider.Reversed
+		}
 		return provider.Refused
 	case Processing:
 		return provider.InProgress
@@ -208,6 +227,36 @@ func (in *Internal) bookPaid(tx *engine.Tx, v *transfer.Variant, found *storage.
 	return in.finish(tx, v, found, providerFee)
 }
 
+// bookReversed books back a transfer that the rail had paid and took back: the amount returns from the
+// rail's account, and the fee from the operator. What the rail kept for itself stays the operator's cost.
+func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer.Variant, found *storage.Object[record], result provider.Result) error {
+	r := &found.Value
+	defer r.AttributeEvents(tx)()
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	amount, fee := r.pesewas()
+	moves := append(
+		dispatch.Transfers.ClearingMoves(r.Route, live, -amount, 0),
+		ledger.Available(merchant, live).Move(amount+fee),
+	)
+	if fee > 0 {
+		moves = append(moves, ledger.Fees(live).Move(-fee))
+	}
+	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: v.Object + "_reversed", Ref: r.ID, At: tx.Now, Moves: moves})
+	if err != nil {
+		return fmt.Errorf("payout: book reversed: %w", err)
+	}
+	if err := r.enter(Failed); err != nil {
+		return err
+	}
+	r.fail(result)
+	r.CompletedAt = nil
+	id := r.ID
+	tx.OnCommit(func() {
+		tx.Log().WarnContext(ctx, "the provider took a transfer back, and the merchant has amount and fee again", v.Object, id, "merchant", merchant, "live", live)
+	})
+	return in.finishUnpaid(tx, v, found)
+}
+
 // bookReleased releases the reserve of a transfer that has failed or was cancelled, and writes
 // the transfer.
 func (in *Internal) bookReleased(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
@@ -224,6 +273,14 @@ func (in *Internal) bookReleased(tx *engine.Tx, v *transfer.Variant, found *stor
 	if err != nil {
 		return fmt.Errorf("payout: release: %w", err)
 	}
+	return in.finishUnpaid(tx, v, found)
+}
+
+// finishUnpaid writes a transfer whose amount and fee the merchant has again. It no longer counts for
+// the limit of its day.
+func (in *Internal) finishUnpaid(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
+	r := &found.Value
+	amount, _ := r.pesewas()
 	if err := in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount); err != nil {
 		return err
 	}

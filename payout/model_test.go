@@ -78,6 +78,7 @@ type world struct {
 	caller    api.Caller
 	consumer  string
 	transfers []*payout.Transfer // as they were created
+	reversed  map[string]bool    // transfers that the rail took back
 
 	money
 	key int
@@ -87,7 +88,7 @@ const begin = 1_000_00 // the merchant's first balance, in pesewas
 
 func play(t *testing.T, seed uint64, store storage.Store) {
 	w := &world{
-		t: t, dice: rand.New(rand.NewPCG(seed, 1)), store: &shaky{Store: store},
+		t: t, dice: rand.New(rand.NewPCG(seed, 1)), store: &shaky{Store: store}, reversed: map[string]bool{},
 		now: time.Date(2026, 3, 6, 23, 50, 0, 0, time.UTC), // close to midnight
 	}
 	w.rail, w.charger = railtest.NewChaos(seed), &charger{rail: railtest.NewChaos(seed + 1)}
@@ -122,7 +123,7 @@ func (w *world) start() {
 
 func (w *world) step() {
 	ctx := w.t.Context()
-	switch w.dice.IntN(14) {
+	switch w.dice.IntN(15) {
 	case 0, 1, 2:
 		w.create()
 	case 10:
@@ -134,9 +135,13 @@ func (w *world) step() {
 			_, err := w.svc.Disbursements.Cancel(ctx, w.caller, id)
 			expect.True(w.t, err == nil || api.CodeOf(err) == api.DisbursementNotCancellable, "cancel: %v", err)
 		}
+	case 14:
+		w.reverse()
 	case 4:
 		for _, c := range w.rail.Callbacks() {
-			w.notify(c.ID, c.Result)
+			if !w.reversed[c.ID] { // a late report of the success would be a contradiction
+				w.notify(c.ID, c.Result)
+			}
 		}
 		w.refundCallbacks()
 	case 5: // a transaction fails, before or after its commit, and the process dies
@@ -186,6 +191,16 @@ func (w *world) create() {
 	}
 	again, err := w.svc.Disbursements.Create(ctx, caller, p)
 	expect.True(w.t, err == nil && again.ID == made.ID, "repeated: %+v, %v", again, err)
+}
+
+// reverse has the rail take back a transfer that is booked as paid. It may do so twice.
+func (w *world) reverse() {
+	id := w.pick()
+	if id == "" || !w.reversed[id] && must.Get(w.svc.Disbursements.Get(w.t.Context(), w.caller, id))(w.t).Status != payout.Completed {
+		return
+	}
+	w.reversed[id] = true
+	w.notify(id, provider.Result{Outcome: provider.Reversed})
 }
 
 // pick returns the id of an external transfer, or "".
@@ -248,7 +263,9 @@ func (w *world) compare() {
 			cleared += amount
 			fees += fee
 			expect.Equal(w.t, moved, 1, "%s is completed, but has moved %d times", made.ID, moved)
-		case payout.Failed, payout.Cancelled:
+		case payout.Failed:
+			expect.Equal(w.t, moved == 1, w.reversed[made.ID], "%s has failed, and has moved", made.ID)
+		case payout.Cancelled:
 			expect.Equal(w.t, moved, 0, "%s is %s, but has moved", made.ID, is.Status)
 		default:
 			w.t.Errorf("%s is %s", made.ID, is.Status)
@@ -299,8 +316,11 @@ func (w *world) events() {
 			payout.Failed:    "[created pending processing failed]",
 			payout.Cancelled: "[created pending canceled]",
 		}[is.Status]
-		if is.Destination.Type == payout.ServiceWallet {
+		switch {
+		case is.Destination.Type == payout.ServiceWallet:
 			want = "[created completed]"
+		case w.reversed[made.ID]:
+			want = "[created pending processing completed failed]"
 		}
 		expect.Equal(w.t, fmt.Sprint(told[made.ID]), want, "%s is %s and told", made.ID, is.Status)
 	}

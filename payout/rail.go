@@ -33,6 +33,10 @@ func (in *Internal) checkWithRail(ctx context.Context, rail provider.Rail, t pro
 	var refusal *provider.Refusal
 	if errors.As(err, &refusal) {
 		told := refusal.Filled()
+		if told.Code == api.ProviderBalanceInsufficient {
+			param = "" // the destination is not at fault
+			dispatch.LogBalanceInsufficient(ctx, in.engine.Log, dispatch.Transfers, "live", t.Live)
+		}
 		return api.Errorf(told.Code, param, "%s", told.Message)
 	}
 	if err != nil {

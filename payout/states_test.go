@@ -12,6 +12,7 @@ func TestTransferStates(t *testing.T) {
 		{Created, Pending}: true, {Created, Completed}: true, {Created, Cancelled}: true,
 		{Pending, Processing}: true, {Pending, Cancelled}: true,
 		{Processing, Succeeded}: true, {Processing, Completed}: true, {Processing, Failed}: true,
+		{Succeeded, Failed}: true, {Completed, Failed}: true, // reversed
 	}
 	all := []Status{Created, Pending, Processing, Succeeded, Completed, Failed, Cancelled}
 	for _, from := range all {

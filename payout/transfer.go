@@ -23,7 +23,7 @@ const (
 	Processing Status = "processing" // with the rail
 	Succeeded  Status = "succeeded"
 	Completed  Status = "completed"
-	Failed     Status = "failed" // the reserve is released
+	Failed     Status = "failed" // amount and fee are available again
 	Cancelled  Status = "cancelled"
 )
 
@@ -40,17 +40,18 @@ func Statuses() []Status {
 
 // transitions is the state machine: for each status, the statuses from which a transfer may enter
 // it. A transfer begins in Created, and leaves no status that is not listed here. An external
-// payout ends in Succeeded. A disbursement and every transfer to a wallet end in Completed.
+// payout ends in Succeeded. A disbursement and every transfer to a wallet end in Completed. An
+// external transfer that has ended so becomes Failed if the rail takes it back.
 var transitions = map[Status][]Status{
 	Pending:    {Created},
 	Processing: {Pending},
 	Succeeded:  {Processing},
 	Completed:  {Created, Processing}, // at once for a wallet
-	Failed:     {Processing},
+	Failed:     {Processing, Succeeded, Completed},
 	Cancelled:  {Created, Pending},
 }
 
-// final reports whether a transfer never leaves the status.
+// final reports whether a transfer has ended. Only a reversal changes it then.
 func (s Status) final() bool {
 	switch s {
 	case Succeeded, Completed, Failed, Cancelled:
@@ -75,10 +76,11 @@ type Transfer struct {
 	Metadata  api.Metadata `json:"metadata"`
 	// ProviderReference is the rail's reference; nil for wallets, and until the rail returns one.
 	ProviderReference *string `json:"provider_reference"`
-	// FailureReason says why a transfer failed.
+	// FailureReason says why a transfer failed. It begins with "reversed: " if the provider had paid
+	// the transfer and took it back.
 	FailureReason *string  `json:"failure_reason"`
 	CreatedAt     api.Time `json:"created_at"`
-	// CompletedAt is the time of the money's arrival; nil until then.
+	// CompletedAt is the time of the money's arrival; nil until then, and after a reversal.
 	CompletedAt *api.Time `json:"completed_at"`
 }
 
@@ -88,6 +90,8 @@ type record struct {
 	// To is the unmasked destination for the rail. It is nil for wallets, and after retention has
 	// removed it; see [Internal.Retention].
 	To *target `json:"to,omitempty"`
+	// Reversed says that a failed transfer failed because the provider took it back.
+	Reversed bool `json:"reversed,omitempty"`
 	dispatch.Submission
 }
 

@@ -50,24 +50,30 @@ type Outcome string
 const (
 	// InProgress means that the provider has the order, and has not decided.
 	InProgress Outcome = "in_progress"
-	// Paid means that the money has moved. It is never taken back.
+	// Paid means that the money has moved. Only Reversed may follow it.
 	Paid Outcome = "paid"
 	// Refused means that the money has not moved and never will for this id.
 	Refused Outcome = "refused"
+	// Reversed means that the money had moved, and that the provider took it back. It is final. The
+	// amount of a transfer is with the operator again.
+	Reversed Outcome = "reversed"
 	// NotFound means that the provider has never seen the order. Only Status, ChargeStatus and
 	// RefundStatus may answer it.
 	NotFound Outcome = "not_found"
 )
 
 // Known reports whether the outcome says that the provider has the order.
-func (o Outcome) Known() bool { return o == InProgress || o == Paid || o == Refused }
+func (o Outcome) Known() bool { return o == InProgress || o.Final() }
+
+// Final reports whether the outcome ends an order: Paid, Refused or Reversed.
+func (o Outcome) Final() bool { return o == Paid || o == Refused || o == Reversed }
 
 // Result is what a provider answers, or what its callback reports.
 type Result struct {
 	Outcome Outcome
 	// Reference is the provider's reference; may be empty.
 	Reference string
-	// Reason says why the provider refused the order. The merchant sees its text.
+	// Reason says why the provider refused the order or took it back. The merchant sees its text.
 	Reason Refusal
 	// PollAfter is how long to wait before the library asks again about an order in progress. Zero
 	// means the library's own schedule. With a refused charge of a phone it says that the provider
@@ -93,8 +99,10 @@ type Result struct {
 
 // Refusal says why a provider does not carry out an order.
 type Refusal struct {
-	// Code is api.RecipientUnavailable, api.InvalidDestination or a provider's own;
-	// api.RecipientUnavailable when empty. Only transfers show the code.
+	// Code is api.RecipientUnavailable, api.InvalidDestination, api.ProviderBalanceInsufficient or a
+	// provider's own; api.RecipientUnavailable when empty. Only transfers show the code.
+	// ProviderBalanceInsufficient says that the operator has too little money at the provider; the
+	// library writes an error to the log.
 	Code    api.Code
 	Message string
 	// Verbatim makes Message alone the failure_reason of a transfer, without the code.
@@ -125,6 +133,8 @@ func (r Refusal) Filled() Refusal {
 	switch r.Code {
 	case api.InvalidDestination:
 		r.Message = "The destination account is not valid."
+	case api.ProviderBalanceInsufficient:
+		r.Message = "The operator has too little money at the provider. Try again later."
 	case api.RecipientUnavailable:
 		r.Message = "The recipient's account is not available."
 	default:

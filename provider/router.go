@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/seed-7082ffec/payments/internal/check"
 )
 
 // TransferRouter is an optional interface of a [Rail] that has a name, or that stands for several, as
@@ -55,15 +56,7 @@ var (
 	_ RefundRail      = (*Router)(nil)
 )
 
-// RailOf returns the rail of a route: rail itself unless it is a [Router]; nil if that has none.
-func RailOf(rail Rail, route string) Rail {
-	if r, ok := rail.(*Router); ok {
-		return r.Rails[route]
-	}
-	return rail
-}
-
-// ChargerOf is [RailOf] for chargers.
+// ChargerOf returns the charger of a route: charger itself unless it is a [Router]; nil if that has none.
 func ChargerOf(charger Charger, route string) Charger {
 	if r, ok := charger.(*Router); ok {
 		return r.Chargers[route]
@@ -97,16 +90,10 @@ func checkName(field, name string, empty bool) error {
 	if empty {
 		return fmt.Errorf("provider: Router.%s[%q] is nil", field, name)
 	}
-	if name != "" && !IsRoute(name) {
+	if name != "" && !check.Route(name) {
 		return fmt.Errorf("provider: the name %q in Router.%s must have 1 to 40 lower-case letters, digits and underscores", name, field)
 	}
 	return nil
-}
-
-// IsRoute reports whether a name is that of a route: 1 to 40 lower-case letters, digits and
-// underscores.
-func IsRoute(name string) bool {
-	return name != "" && len(name) <= 40 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
 // countNamed counts the providers that new orders may take.

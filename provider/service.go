@@ -14,8 +14,12 @@ type Service interface {
 	// Reports may be repeated, late or concurrent with a status query. The host must verify the
 	// callback's signature first.
 	//
-	// It fails with resource_missing for an unknown id, and with ErrContradicted when the
-	// opposite was booked before.
+	// Reversed books back a transfer that was paid: it becomes failed, and the merchant gets amount
+	// and fee back. A person who has found out that the provider took a transfer back may report it
+	// here, too.
+	//
+	// Notify fails with resource_missing for an unknown id, and with ErrContradicted when the
+	// opposite was booked before, or when what was paid cannot be booked back: a refund.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's. An
 	// order that has ended with another outcome is refused with transfer_settled, and a payment that
@@ -87,7 +91,7 @@ type OrderInfo struct {
 	Route string
 	// Amount is in pesewas, without our fee.
 	Amount int64
-	// Outcome is what is booked: Paid or Refused; InProgress from the first submission on, though
+	// Outcome is what is booked: Paid, Refused or Reversed; InProgress from the first submission on, though
 	// the provider may not have got it; NotFound if the order was never submitted.
 	Outcome Outcome
 	// Contradiction says what is booked and what the provider reported later, such as "failed, and

@@ -53,8 +53,10 @@ type ReconcileParams struct {
 	From, Until time.Time
 	// Outcomes translates the provider's words, exactly as the statement has them, into outcomes.
 	// Known words, in any case, need no entry: succeeded, success, successful, completed and paid
-	// are Paid; failed, failure, rejected, refused and reversed are Refused; pending, processing
-	// and in_progress are InProgress. A row with any other word is in StatusDiffers.
+	// are Paid; failed, failure, rejected and refused are Refused; reversed is Reversed; pending,
+	// processing and in_progress are InProgress. A row with any other word is in StatusDiffers.
+	// Refused and Reversed agree with each other: both say that the recipient does not have the
+	// money.
 	Outcomes map[string]Outcome
 }
 
@@ -87,7 +89,7 @@ type Reconciliation struct {
 
 var knownOutcomes = map[string]Outcome{
 	"succeeded": Paid, "success": Paid, "successful": Paid, "completed": Paid, "paid": Paid,
-	"failed": Refused, "failure": Refused, "rejected": Refused, "refused": Refused, "reversed": Refused,
+	"failed": Refused, "failure": Refused, "rejected": Refused, "refused": Refused, "reversed": Reversed,
 	"pending": InProgress, "processing": InProgress, "in_progress": InProgress,
 }
 

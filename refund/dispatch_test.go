@@ -145,9 +145,13 @@ func (c *contradictions) EndWork(_ context.Context, w payments.Work) {
 // round, and nothing is booked. The log and the observer are told, and people find the
 // refund in the list until they have resolved it.
 func TestContradictionsBookNothing(t *testing.T) {
-	for first, then := range map[provider.Outcome]provider.Outcome{
-		provider.Paid: provider.Refused, provider.Refused: provider.Paid,
+	for _, reports := range [][2]provider.Outcome{
+		{provider.Paid, provider.Refused},
+		{provider.Refused, provider.Paid},
+		{provider.Paid, provider.Reversed}, // the customer has lost the money again
+		{provider.Reversed, provider.Paid},
 	} {
+		first, then := reports[0], reports[1]
 		var log bytes.Buffer
 		m := &moody{}
 		m.says(provider.Result{Outcome: provider.InProgress}, nil)

@@ -79,7 +79,7 @@ func TestArchitecture(t *testing.T) {
 func libraryImports(t *testing.T) map[string][]string {
 	t.Helper()
 	command := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{join .Imports \" \"}}",
-		".", "./httpapi/inspector", "./httpapi/reference", "./invoice/smtp", "./provider/mtnmomo", "./storage/memory", "./storage/postgres", "./storage/sqlite")
+		".", "./httpapi/inspector", "./httpapi/reference", "./provider/arkesel", "./provider/hubtel", "./provider/mtnmomo", "./provider/paystack", "./provider/smtp", "./storage/memory", "./storage/postgres", "./storage/sqlite")
 	command.Dir = root
 	out, err := command.Output()
 	if err != nil {

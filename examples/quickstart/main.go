@@ -28,7 +28,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/httpapi/reference"
-	"github.com/seed-7082ffec/payments/invoice/smtp"
+	"github.com/seed-7082ffec/payments/provider/smtp"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/postgres"

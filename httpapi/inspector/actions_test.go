@@ -170,6 +170,10 @@ func testTransferForms(t *testing.T, s *site) {
 		shows(t, s.page(page), "processing", "disbursement.processing")
 		_, body = s.do(page, form, "failure_reason", "No such street")
 		shows(t, body, want, "disbursement.created", "disbursement.pending")
+		if form == "succeed" {
+			_, body = s.do(page, "reverse", "failure_reason", "No such street")
+			shows(t, body, "reversed: No such street", "disbursement.completed", "disbursement.failed")
+		}
 	}
 	at, body = s.do("disbursements", "create", "amount", "1.5", "type", "service_wallet", "number", strings.ToLower(s.Consumer.ServiceID))
 	shows(t, body, "Disbursement of GHS 1.50", "completed", s.Consumer.ServiceID)

@@ -128,3 +128,13 @@ func (v *visit) settleRefused(in *input) (*result, error) {
 	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: reason}})
 	return nil, err
 }
+
+// settleReversed plays a provider that takes the page's order back.
+func (v *visit) settleReversed(in *input) (*result, error) {
+	reason := in.text("failure_reason")
+	if err := check.Text("failure_reason", reason, api.MaxText); err != nil {
+		return nil, err
+	}
+	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{Outcome: provider.Reversed, Reason: provider.Refusal{Message: reason}})
+	return nil, err
+}

@@ -228,6 +228,12 @@ func (v *visit) transfer(of transfers) (*page, error) {
 			Fields: failureFields(), do: of.fail,
 		})
 	}
+	if (t.Status == payout.Succeeded || t.Status == payout.Completed) && t.Destination.Type != payout.ServiceWallet {
+		p.Forms = append(p.Forms, &form{
+			Name: "reverse", Title: "Let the rail take it back", Button: "Take it back",
+			Fields: failureFields(), do: (*visit).settleReversed,
+		})
+	}
 	return p, nil
 }
 

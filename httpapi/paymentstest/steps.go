@@ -63,7 +63,7 @@ func (s *Shop) Sent(to string) []message.Message {
 
 // Settle plays the rail: it ends a payout or disbursement with the result, and returns it. The
 // result has the outcome provider.Paid, or provider.Refused and a Reason. Transfers to numbers that
-// end in 0903 wait for Settle.
+// end in 0903 wait for Settle. With provider.Reversed the rail takes back a transfer that it has paid.
 func (s *Shop) Settle(id string, result provider.Result) *payout.Transfer {
 	s.tb.Helper()
 	s.check(s.Providers.Settle(s.tb.Context(), s.Caller, id, result))

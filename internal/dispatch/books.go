@@ -3,6 +3,7 @@ package dispatch
 import (
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
@@ -97,7 +98,7 @@ func askRoute(ask func() (string, bool)) (route string) {
 			route = ""
 		}
 	}()
-	if name, ok := ask(); ok && provider.IsRoute(name) {
+	if name, ok := ask(); ok && check.Route(name) {
 		return name
 	}
 	return ""

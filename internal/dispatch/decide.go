@@ -27,8 +27,12 @@ const (
 	StillPending
 	// Succeeded means that the money has moved. The caller books it.
 	Succeeded
-	// Failed means that the money will never move. The caller releases the reserve.
+	// Failed means that the money will never move, or came back before the order had ended. The
+	// caller releases the reserve.
 	Failed
+	// Reversed means that the provider took the money of a paid order back. The caller books it
+	// back.
+	Reversed
 	// Contradicted means that the result is the opposite of what is booked. The index notes
 	// it; the caller books nothing.
 	Contradicted
@@ -36,17 +40,23 @@ const (
 
 // Booked is the booked outcome of an order.
 type Booked struct {
-	Outcome provider.Outcome // Paid or Refused; empty while the order is on its way
+	Outcome provider.Outcome // Paid, Refused or Reversed; empty while the order is on its way
 	Status  string           // the record's word for it
+	// Reversible says that the caller can book a paid order back. For any other, a reversal is a
+	// contradiction.
+	Reversible bool
 }
 
 // Decide says what a result means, and sets the next poll or notes a contradiction. The zero
 // result stands for a call that failed.
 func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r provider.Result) (Decision, error) {
-	paid, refused := r.Outcome == provider.Paid, r.Outcome == provider.Refused
+	paid := r.Outcome == provider.Paid
 	switch {
+	case booked.Outcome == provider.Paid && r.Outcome == provider.Reversed && booked.Reversible:
+		return Reversed, nil
 	case booked.Outcome != "":
-		if paid && booked.Outcome != provider.Paid || refused && booked.Outcome != provider.Refused {
+		// Refused and Reversed agree: the money is not with its recipient.
+		if r.Outcome.Final() && paid != (booked.Outcome == provider.Paid) {
 			how := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome)
 			return Contradicted, o.contradict(ctx, tx, how)
 		}
@@ -56,12 +66,24 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 		return AlreadyBooked, nil
 	case paid:
 		return Succeeded, nil
-	case refused:
+	case r.Outcome.Final():
+		if r.Reason.Code == api.ProviderBalanceInsufficient {
+			caller, flow, id := tx.Caller, o.Flow, o.ID
+			tx.OnCommit(func() {
+				LogBalanceInsufficient(ctx, tx.Log(), flow, string(flow.Name), id, "merchant", caller.Merchant, "live", caller.Live)
+			})
+		}
 		o.recheckAfter = r.PollAfter
 		return Failed, nil
 	}
 	o.SchedulePoll(ctx, tx, r.PollAfter)
 	return StillPending, nil
+}
+
+// LogBalanceInsufficient writes the log line about an order that failed because the operator has too
+// little money at the provider.
+func LogBalanceInsufficient(ctx context.Context, log *slog.Logger, f *Flow, args ...any) {
+	log.ErrorContext(ctx, "a "+string(f.Name)+" failed because the operator's account at the provider has too little money", args...)
 }
 
 // contradictionReport is what the observer gets for a contradiction.

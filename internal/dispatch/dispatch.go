@@ -195,7 +195,7 @@ func (o *Order) EndRecheck(tx *engine.Tx, r provider.Result) bool {
 	if o.Due == nil || o.Due.After(tx.Now) {
 		return false
 	}
-	if o.Due = nil; r.Outcome != provider.Paid && r.Outcome != provider.Refused {
+	if o.Due = nil; !r.Outcome.Final() {
 		o.Due = api.AtOrNil(tx.Now.Add(o.backoff(tx.Now)))
 	}
 	return true

@@ -15,7 +15,7 @@ var rows = [][]string{
 	{"httpapi", "httpapi/...", "otelpayments"},
 	{"payments"},
 	{"internal/providers", "internal/erasure", "internal/outbox"},
-	{"provider/...", "invoice/smtp"}, // adapters
+	{"provider/..."}, // adapters
 	{
 		"checkout", "subscription", "invoice", "refund", "webhook", "disbursement", "payout", "qrcode", "payment", "account", "catalog",
 	},
@@ -32,7 +32,7 @@ var rows = [][]string{
 	{"storage/internal/..."},
 	{"storage"},
 	{
-		"internal/document", "internal/ids", "internal/money", "internal/otp", "internal/phone", "internal/pin", "internal/plainjson",
+		"internal/document", "internal/httpcall", "internal/ids", "internal/money", "internal/otp", "internal/phone", "internal/pin", "internal/plainjson",
 		"internal/retry", "internal/signature",
 	},
 }
@@ -41,6 +41,9 @@ var rows = [][]string{
 var arrows = map[string][]string{
 	"httpapi/inspector": {"httpapi"},
 	"httpapi/reference": {"httpapi"},
+
+	"provider/arkesel/arkeseltest": {"provider/smstest"},
+	"provider/hubtel/hubteltest":   {"provider/smstest"},
 
 	"checkout":     {"subscription"},
 	"subscription": {"invoice", "catalog"},
@@ -57,7 +60,7 @@ var arrows = map[string][]string{
 var support = []string{
 	"internal/expect", "httpapi/paymentstest", "provider/railtest", "provider/chargertest", "storage/storagetest", "storage/postgres/pgtest",
 	"internal/apidocs", "internal/benchbase", "internal/browsertest", "internal/conformance", "internal/contract", "internal/crash", "internal/document/gen", "internal/faults", "internal/faultstore",
-	"internal/fixtures", "internal/house", "internal/httpload", "internal/lifebench", "internal/must", "internal/mutation", "internal/pgbin", "internal/race",
+	"internal/fixtures", "internal/house", "internal/httpload", "internal/lifebench", "internal/must", "internal/mutation", "internal/openapitest", "internal/pgbin", "internal/race",
 	"internal/testkit", "internal/simulation", "internal/testhook",
 }
 

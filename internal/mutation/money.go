@@ -160,7 +160,16 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: what has ended is booked once", "payout/dispatch.go",
-		"if r.Status.final() {\n\t\treturn order", "if false {\n\t\treturn order", "./payout", "TestCallbacksBookTheOutcomeOnce|TestContradictionsBookNothing",
+		"if r.Status.final() {\n\t\tbooked :=", "if false {\n\t\tbooked :=", "./payout", "TestCallbacksBookTheOutcomeOnce|TestContradictionsBookNothing",
+	},
+	{
+		"dispatch: a reversal is booked once", "internal/dispatch/decide.go",
+		"case booked.Outcome == provider.Paid && r.Outcome == provider.Reversed && booked.Reversible:",
+		"case booked.Outcome != \"\" && r.Outcome == provider.Reversed && booked.Reversible:", "./payout", "TestReversedTransferComesBack",
+	},
+	{
+		"dispatch: a transfer within the service is not reversed", "payout/dispatch.go",
+		"Reversible: r.SubmittedAt != nil}", "Reversible: true}", "./payout", "TestTransferToWalletIsNotReversed",
 	},
 	{
 		"dispatch: what has ended is not sent", "payout/dispatch.go",
@@ -180,7 +189,7 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: a contradiction is noted", "internal/dispatch/decide.go",
-		"if paid && booked.Outcome != provider.Paid || refused && booked.Outcome != provider.Refused {", "", "./payout", "TestContradictionsBookNothing|TestCallbacksBookTheOutcomeOnce",
+		"if r.Outcome.Final() && paid != (booked.Outcome == provider.Paid) {", "", "./payout", "TestContradictionsBookNothing|TestCallbacksBookTheOutcomeOnce",
 	},
 }
 
@@ -212,7 +221,7 @@ var refundGuards = []guard{
 	},
 	{
 		"refund: a contradiction is noted", "internal/dispatch/decide.go",
-		"if paid && booked.Outcome != provider.Paid || refused && booked.Outcome != provider.Refused {", "",
+		"if r.Outcome.Final() && paid != (booked.Outcome == provider.Paid) {", "",
 		"./refund", "TestContradictionsBookNothing|TestCallbacksBookTheOutcomeOnce",
 	},
 }

@@ -84,3 +84,17 @@ func Mask(number string) string {
 	}
 	return n[:3] + "****" + n[7:]
 }
+
+// maxSender is how long a sender id may be that is not a number.
+const maxSender = 11
+
+// IsSender reports whether an SMS can come from a sender id: up to 11 printable characters of ASCII
+// with no space at either end.
+func IsSender(id string) bool {
+	for _, r := range id {
+		if r < ' ' || r > '~' {
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxSender && strings.TrimSpace(id) == id
+}

@@ -64,3 +64,14 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestIsSender(t *testing.T) {
+	for id, want := range map[string]bool{
+		"Volta": true, "Volta Pay": true, "M-Pay&Co 12": true, "12345678901": true,
+		"": false, "123456789012": false, " Volta": false, "Volta ": false, "Vɔlta": false, "Vol\nta": false,
+	} {
+		if IsSender(id) != want {
+			t.Errorf("%q: %t", id, !want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
@@ -21,7 +22,7 @@ func (s *Service) Position(ctx context.Context, caller api.Caller, p provider.Po
 	if err := s.config.Accounts.OperatorOnly(caller); err != nil {
 		return nil, err
 	}
-	if p.Route != "" && !provider.IsRoute(p.Route) {
+	if p.Route != "" && !check.Route(p.Route) {
 		return nil, errRoute
 	}
 	if !caller.Live && !(p.From.IsZero() && p.Until.IsZero()) {
@@ -39,12 +40,15 @@ func (s *Service) Position(ctx context.Context, caller api.Caller, p provider.Po
 			return nil
 		}
 	}
-	for _, account := range accountsOf(p.Route, caller.Live) {
-		balance, err := s.config.Accounts.ReadEntries(ctx, account, api.Times{From: p.From, Until: p.Until}, add)
+	for _, of := range ledgerAccounts(p.Route, caller.Live) {
+		balance, err := s.config.Accounts.ReadEntries(ctx, of, api.Times{From: p.From, Until: p.Until}, add)
 		if err != nil {
 			return nil, fmt.Errorf("providers: position: %w", err)
 		}
 		is.Booked -= balance
+	}
+	if caller.Live && is.Reported == nil && p.Until.IsZero() {
+		is.Reported = s.askBalance(ctx, p.Route)
 	}
 	if is.Reported != nil {
 		is.Difference = *is.Reported - is.Booked
@@ -66,8 +70,8 @@ func (s *Service) Position(ctx context.Context, caller api.Caller, p provider.Po
 	return is, nil
 }
 
-// accountsOf are the accounts of a provider in the books: one without a name has two.
-func accountsOf(route string, live bool) []ledger.Account {
+// ledgerAccounts are the accounts of a provider in the books: one without a name has two.
+func ledgerAccounts(route string, live bool) []ledger.Account {
 	of := []ledger.Account{dispatch.Charges.Clearing(route, live)}
 	if transfers := dispatch.Transfers.Clearing(route, live); transfers != of[0] {
 		of = append(of, transfers)

@@ -37,6 +37,9 @@ type Config struct {
 	QRCodes  *qrcode.Internal
 	Invoices *invoice.Internal
 	Accounts *account.Internal
+	// Rail and Charger are those of live mode. They may tell their balance.
+	Rail    provider.Rail
+	Charger provider.Charger
 	// StuckAfter is the time after which the list shows an open order as stuck.
 	StuckAfter time.Duration
 }
@@ -47,6 +50,7 @@ type Service struct {
 	config Config
 
 	transfers, refunds, charges *flow
+	balances                    []*cachedBalance
 }
 
 var _ provider.Service = (*Service)(nil)
@@ -56,7 +60,7 @@ func New(e *engine.Engine, c Config) *Service {
 	payouts := newOwner[payout.Transfer](e, c.Payouts, settleFingerprint)
 	phones := &moneyIn{c.Payments, c.QRCodes, c.Invoices, c.Refunds}
 	return &Service{
-		engine: e, config: c,
+		engine: e, config: c, balances: balancesOf(c.Rail, c.Charger),
 		transfers: &flow{dispatch.Transfers, map[string]owner{"payout": payouts, "disbursement": payouts}},
 		refunds: &flow{dispatch.Refunds, map[string]owner{
 			"refund":        newOwner[refund.Refund](e, c.Refunds, legacyRefundFingerprint),
@@ -154,7 +158,7 @@ func (s *Service) send(ctx context.Context, f owner, object string, claimed stor
 // Notify implements [provider.Service].
 func (s *Service) Notify(ctx context.Context, id string, r provider.Result) error {
 	if !r.Outcome.Known() {
-		return api.Invalid("outcome", "outcome must be in_progress, paid or refused.")
+		return api.Invalid("outcome", "outcome must be in_progress, paid, refused or reversed.")
 	}
 	f := s.flowOf(id)
 	entry, caller, err := f.FindInIndex(ctx, s.engine, id, string(f.Name))
@@ -196,7 +200,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 			}
 			info, err := f.info(tx, ref, e)
 			// An order may have ended since the index was read.
-			if err == nil && (e.Contradiction != "" || info.Outcome != provider.Paid && info.Outcome != provider.Refused) {
+			if err == nil && (e.Contradiction != "" || !info.Outcome.Final()) {
 				all = append(all, *info)
 			}
 			return err

@@ -166,8 +166,7 @@ func compare(report *provider.Reconciliation, p *provider.ReconcileParams, d pro
 	if !amount {
 		report.AmountDiffers = append(report.AmountDiffers, d)
 	}
-	outcome := p.Outcome(d.Row.Status)
-	status := outcome.Known() && outcome == d.Order.Outcome
+	status := agrees(p.Outcome(d.Row.Status), d.Order.Outcome)
 	if !status {
 		report.StatusDiffers = append(report.StatusDiffers, d)
 	}
@@ -176,4 +175,13 @@ func compare(report *provider.Reconciliation, p *provider.ReconcileParams, d pro
 		report.RouteDiffers = append(report.RouteDiffers, d)
 	}
 	return amount && status && route
+}
+
+// agrees reports whether a statement says what is booked. Refused and Reversed agree: the money is not
+// with its recipient, and providers use one word for both.
+func agrees(stated, booked provider.Outcome) bool {
+	if stated.Final() && booked.Final() {
+		return (stated == provider.Paid) == (booked == provider.Paid)
+	}
+	return stated == provider.InProgress && booked == provider.InProgress
 }

@@ -50,7 +50,7 @@ func settleFingerprint(id string, r provider.Result) settleParams {
 
 // legacyRefundFingerprint is the form for refunds, in the words of an earlier release.
 func legacyRefundFingerprint(id string, r provider.Result) settleParams {
-	words := map[provider.Outcome]string{provider.Paid: "refunded", provider.Refused: "declined", provider.InProgress: "undecided", provider.NotFound: "unseen"}
+	words := map[provider.Outcome]string{provider.Paid: "refunded", provider.Refused: "declined", provider.Reversed: "reversed", provider.InProgress: "undecided", provider.NotFound: "unseen"}
 	return settleParams{id, struct {
 		Outcome, Reference, Reason string
 		Again                      time.Duration

@@ -50,7 +50,7 @@ const maxSettlement = 1_000_000_000_000_00
 
 func checkSettlement(p *provider.SettlementParams) error {
 	switch {
-	case p.Route != "" && !provider.IsRoute(p.Route):
+	case p.Route != "" && !check.Route(p.Route):
 		return errRoute
 	case p.Reference == "":
 		return api.Missing("reference")

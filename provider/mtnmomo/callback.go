@@ -16,6 +16,9 @@ import (
 // second, and anybody can send callbacks.
 const maxCallbacks = 5
 
+// maxCallback is the longest callback that is read, in bytes.
+const maxCallback = 64 << 10
+
 // callbackTimeout bounds the work on a callback.
 const callbackTimeout = 30 * time.Second
 
@@ -37,7 +40,7 @@ func (c *Client) CallbackHandler(notify func(ctx context.Context, id string, r p
 		var body struct {
 			ExternalID text `json:"externalId"`
 		}
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body); err != nil {
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCallback)).Decode(&body); err != nil {
 			http.Error(w, "body", http.StatusBadRequest)
 			return
 		}
@@ -59,7 +62,7 @@ func (c *Client) handleCallback(ctx context.Context, id string, notify func(cont
 	if !c.callbacks.allow(c.cfg.Now()) {
 		return http.StatusServiceUnavailable
 	}
-	r, known, err := c.look(ctx, f, id)
+	r, known, err := c.look(ctx, f, provider.Order{ID: id})
 	switch {
 	case err != nil:
 		return http.StatusServiceUnavailable

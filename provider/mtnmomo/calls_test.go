@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/openapitest"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
@@ -62,7 +63,7 @@ func TestOnlyMTN(t *testing.T) {
 		expect.NoError(t, err, "%s", name)
 		expect.Equal(t, got.Outcome, provider.Refused, "%s", name)
 		expect.Equal(t, got.Reason.Code, api.InvalidDestination, "%s", name)
-		_, err = r.client.AccountName(t.Context(), provider.Enquiry{Channel: o.Channel, Network: o.Network, Bank: o.Bank, Number: o.Number})
+		_, err = r.client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: o.Channel, Network: o.Network, Bank: o.Bank, Number: o.Number})
 		expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "name of %s: %v", name, err)
 		if o.Channel == provider.MobileMoney {
 			charge := provider.Charge{Order: o.Order, Phone: o.Number, Network: o.Network, PaymentMethod: "pm_1"}
@@ -91,7 +92,7 @@ func TestHolders(t *testing.T) {
 		expect.True(t, errors.As(err, &refused) && refused.Code == api.RecipientUnavailable, "%s: %v", last, err)
 	}
 	ask := func(last string) (string, error) {
-		return r.client.AccountName(t.Context(), provider.Enquiry{Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234" + last})
+		return r.client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234" + last})
 	}
 	_, err := ask("473")
 	expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "no wallet: %v", err)
@@ -126,11 +127,11 @@ func TestBalance(t *testing.T) {
 		`{"availableBalance":"x","currency":"GHS"}`: -1, `{}`: -1,
 	} {
 		r.AnswerNext(200, body)
-		got, err := r.client.Balance(t.Context())
-		expect.True(t, err == nil && got == want || err != nil && want == -1, "%s: %d, %v", body, got, err)
+		got, err := r.client.Balance(t.Context(), true)
+		expect.True(t, err == nil && got.Available == want || err != nil && want == -1, "%s: %+v, %v", body, got, err)
 	}
 	r.AnswerNext(404, `{"code":"RESOURCE_NOT_FOUND"}`)
-	_, err := r.client.Balance(t.Context())
+	_, err := r.client.Balance(t.Context(), true)
 	var refused *provider.Refusal
 	expect.True(t, err != nil && !errors.As(err, &refused), "not found: %v", err)
 }
@@ -162,7 +163,7 @@ func TestRedirect(t *testing.T) {
 	defer server.Close()
 	r := newRig(t, 1)
 	r.config.BaseURL, r.config.HTTPClient = server.URL, server.Client()
-	_, err := mtnmomo.New(r.config).Balance(t.Context())
+	_, err := mtnmomo.New(r.config).Balance(t.Context(), true)
 	expect.True(t, err != nil, "a redirect is no error")
 	expect.True(t, r.config.HTTPClient.CheckRedirect == nil, "the host's client was changed")
 }
@@ -187,7 +188,7 @@ func TestErrorsAreDiscreet(t *testing.T) {
 		"a dial":    {&net.OpError{Op: "dial", Err: net.ErrClosed}, net.ErrClosed},
 	} {
 		r := newRig(t, 1)
-		_, err := r.client.Balance(t.Context()) // a token
+		_, err := r.client.Balance(t.Context(), true) // a token
 		expect.NoError(t, err, "balance")
 		switching := &switched{r.config.HTTPClient.Transport, failing{c.given}}
 		r.config.HTTPClient = &http.Client{Transport: switching}
@@ -214,7 +215,7 @@ func TestProvision(t *testing.T) {
 	})
 	expect.NoError(t, err, "provision")
 	r.config.Disbursement = made
-	_, err = mtnmomo.New(r.config).Balance(t.Context())
+	_, err = mtnmomo.New(r.config).Balance(t.Context(), true)
 	expect.NoError(t, err, "balance")
 	_, err = mtnmomo.Provision(t.Context(), mtnmomo.ProvisionParams{BaseURL: "https://mtn.example.com", SubscriptionKey: "wrong", HTTPClient: r.config.HTTPClient})
 	expect.True(t, err != nil, "a wrong key passes")
@@ -257,7 +258,7 @@ func TestContractFindsBreaches(t *testing.T) {
 		for k, v := range c.header {
 			request.Header.Set(k, v)
 		}
-		_, err := (&contract{t: w, next: mtnmomotest.New(1).Client().Transport}).RoundTrip(request)
+		_, err := openapitest.Transport(w, "testdata/openapi.yaml", mtnmomotest.New(1).Client().Transport).RoundTrip(request)
 		expect.NoError(t, err, "%s", name)
 		expect.Equal(t, !w.failed, c.want, "%s passes", name)
 	}

@@ -1,39 +1,14 @@
 package mtnmomo
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
-)
 
-const (
-	// maxBody is how many bytes of an answer or a callback are read.
-	maxBody = 64 << 10
-	// callTimeout is that of the client that New makes.
-	callTimeout = 25 * time.Second
+	"github.com/seed-7082ffec/payments/internal/httpcall"
 )
-
-// httpClient returns a copy of a client that follows no redirects: they would take the keys
-// elsewhere.
-func httpClient(given *http.Client) http.Client {
-	if given == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxIdleConnsPerHost = 64
-		given = &http.Client{Timeout: callTimeout, Transport: transport}
-	}
-	client := *given
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client
-}
 
 // request is one request to MTN. what names it in errors, which must not quote path or body: they
 // hold phone numbers.
@@ -90,45 +65,28 @@ func (c *Client) call(ctx context.Context, p *product, r request) (*answer, erro
 }
 
 func (c *Client) authorized(ctx context.Context, p *product, r request, token string) (*answer, error) {
-	return send(ctx, &c.http, c.cfg.BaseURL+"/"+p.name, r, func(h http.Header) {
-		h.Set("Authorization", "Bearer "+token)
-		h.Set("Ocp-Apim-Subscription-Key", p.SubscriptionKey)
-		h.Set("X-Target-Environment", c.cfg.TargetEnvironment)
+	return send(ctx, c.http, c.cfg.BaseURL+"/"+p.name, r, http.Header{
+		"Authorization": {"Bearer " + token}, subscription: {p.key()}, "X-Target-Environment": {c.cfg.TargetEnvironment},
 	})
 }
 
+// subscription is the header of the product's key.
+const subscription = "Ocp-Apim-Subscription-Key"
+
 // send sends a request, and reads the answer.
-func send(ctx context.Context, client *http.Client, base string, r request, header func(http.Header)) (*answer, error) {
-	var body io.Reader // MTN refuses some requests with a body
-	if r.body != nil {
-		text, err := json.Marshal(r.body)
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.NewReader(text)
-	}
-	sent, err := http.NewRequestWithContext(ctx, r.method, base+r.path, body)
-	if err != nil {
-		return nil, fmt.Errorf("mtnmomo: %s: Config.BaseURL is no address", r.what)
-	}
-	header(sent.Header)
+func send(ctx context.Context, client *http.Client, base string, r request, header http.Header) (*answer, error) {
 	for name, value := range map[string]string{"X-Reference-Id": r.reference, "X-Callback-Url": r.callback} {
 		if value != "" {
-			sent.Header.Set(name, value)
+			header.Set(name, value)
 		}
 	}
-	if body != nil {
-		sent.Header.Set("Content-Type", "application/json")
-	}
-	got, err := client.Do(sent)
+	got, err := httpcall.Do(ctx, client, httpcall.Request{
+		Op: "mtnmomo: " + r.what, Method: r.method, URL: base + r.path, Header: header, Body: r.body,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("mtnmomo: %s: %w", r.what, discreet(err))
+		return nil, err
 	}
-	defer got.Body.Close()
-	a := &answer{what: r.what, status: got.StatusCode}
-	if a.body, err = io.ReadAll(io.LimitReader(got.Body, maxBody)); err != nil {
-		return nil, fmt.Errorf("mtnmomo: %s: %w", r.what, discreet(err))
-	}
+	a := &answer{what: r.what, status: got.Status, body: got.Body}
 	var word struct{ Code text }
 	if json.Unmarshal(a.body, &word) == nil && strings.Trim(string(word.Code), "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" && len(word.Code) <= 64 {
 		a.code = string(word.Code)
@@ -136,40 +94,4 @@ func send(ctx context.Context, client *http.Client, base string, r request, head
 	return a, nil
 }
 
-var errBroken = errors.New("the connection broke")
-
-// discreet returns an error without the address that was asked, which may hold a phone number,
-// and without what the server sent.
-func discreet(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err
-	}
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF, io.EOF} {
-		if errors.Is(err, known) {
-			return known
-		}
-	}
-	var network *net.OpError
-	var certificate *tls.CertificateVerificationError
-	if errors.As(err, &network) || errors.As(err, &certificate) {
-		return err
-	}
-	return errBroken
-}
-
-// text is a JSON string or number as text. Anything else is empty.
-type text string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *text) UnmarshalJSON(b []byte) error {
-	var s string
-	var n json.Number
-	switch {
-	case json.Unmarshal(b, &s) == nil:
-		*t = text(s)
-	case json.Unmarshal(b, &n) == nil:
-		*t = text(n)
-	}
-	return nil
-}
+type text = httpcall.Text

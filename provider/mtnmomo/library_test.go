@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -96,6 +97,12 @@ func behindTheLibrary(t *testing.T, seed uint64, outcomes map[string]int) {
 	}
 	verified := must.Get(svc.Accounts.Verify(t.Context()))(t)
 	expect.Equal(t, len(verified.Problems), 0, "seed %d: %v: problems", seed, verified.Problems)
+	moved := int64(0)
+	for _, entry := range r.Ledger() {
+		moved += entry.Amount
+	}
+	position := must.Get(svc.Providers.Position(t.Context(), api.Caller{Live: true}, provider.PositionParams{Route: mtnmomo.Route}))(t)
+	expect.Equal(t, position.Booked, moved, "seed %d: what lies with MTN by the books", seed)
 }
 
 // The library lists a transfer that MTN takes back after a success. What was booked stays.

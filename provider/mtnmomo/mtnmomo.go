@@ -16,12 +16,15 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/httpcall"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/phone"
 )
@@ -37,7 +40,8 @@ const (
 type Config struct {
 	// BaseURL is the host that MTN named, such as [ProductionURL].
 	BaseURL string
-	// TargetEnvironment is "mtnghana" when empty. In the sandbox it is "sandbox".
+	// TargetEnvironment is "mtnghana" when empty. In the sandbox it is "sandbox"; such a client takes
+	// orders of test mode only, and any other takes live orders only.
 	TargetEnvironment string
 	// Currency is GHS when empty. The sandbox takes only EUR.
 	Currency string
@@ -47,34 +51,35 @@ type Config struct {
 	// that MTN has on file for the API user. MTN sends no callbacks when it is empty.
 	CallbackURL string
 	// HTTPClient is a client with a time-out of 25 seconds when nil. It follows no redirects.
-	HTTPClient *http.Client
+	HTTPClient *http.Client `json:"-"`
 	// Logger gets what the operator must act upon; slog.Default() when nil. It gets no numbers.
-	Logger *slog.Logger
+	Logger *slog.Logger `json:"-"`
 	// Now is the clock by which tokens expire; time.Now when nil.
-	Now func() time.Time
+	Now func() time.Time `json:"-"`
 }
 
 // Credentials are those of one of MTN's products.
 type Credentials struct {
 	// SubscriptionKey is the product's primary or secondary key.
-	SubscriptionKey string
+	SubscriptionKey string `json:"-"`
 	// APIUser is a UUID, and APIKey its secret; see [Provision] for the sandbox.
-	APIUser, APIKey string
+	APIUser string
+	APIKey  string `json:"-"`
 }
 
-// String keeps the secrets out of logs.
-func (Credentials) String() string { return "mtnmomo.Credentials" }
-
-// GoString does what String does.
-func (c Credentials) GoString() string { return c.String() }
+// Format implements fmt.Formatter, so that no print shows the keys.
+func (c Credentials) Format(w fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(w, "mtnmomo.Credentials{APIUser: %q}", c.APIUser)
+}
 
 // Client is a provider.Rail, Checker, NameEnquirer, Charger and RefundRail. It is safe for
 // concurrent use.
 type Client struct {
-	cfg                         Config
-	http                        http.Client
+	cfg                         Config // without the Credentials
+	http                        *http.Client
 	transfers, charges, refunds *flow
 	callbacks                   limiter
+	alerts                      alerts
 }
 
 // flow is one kind of order at MTN.
@@ -98,8 +103,9 @@ func New(cfg Config) *Client {
 	}
 	collection := newProduct("collection", cfg.Collection)
 	disbursement := newProduct("disbursement", cfg.Disbursement)
+	cfg.Collection, cfg.Disbursement = Credentials{}, Credentials{}
 	return &Client{
-		cfg: cfg, http: httpClient(cfg.HTTPClient),
+		cfg: cfg, http: httpcall.Client(cfg.HTTPClient),
 		transfers: &flow{product: disbursement, path: "/v1_0/transfer"},
 		charges:   &flow{product: collection, path: "/v1_0/requesttopay", charge: true},
 		refunds:   &flow{product: disbursement, path: "/v1_0/refund"},
@@ -164,7 +170,48 @@ func note(text, otherwise string) string {
 	return cmp.Or(strings.TrimSpace(short[:min(len(short), maxNote)]), otherwise)
 }
 
-// alert logs what the operator must act upon.
+// alerts are what the operator has been told, so that polls and forged callbacks do not fill the log.
+type alerts struct {
+	mu   sync.Mutex
+	told map[[2]string]bool
+}
+
+// maxAlerts is how many alerts are remembered before all are forgotten.
+const maxAlerts = 1024
+
+// first reports whether the operator has not been told this of an order.
+func (a *alerts) first(id, what string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	alert := [2]string{id, what}
+	if a.told[alert] {
+		return false
+	}
+	if len(a.told)%maxAlerts == 0 {
+		a.told = map[[2]string]bool{}
+	}
+	a.told[alert] = true
+	return true
+}
+
+// alert logs what the operator must act upon, once for an order.
 func (c *Client) alert(ctx context.Context, id, what string) {
-	c.cfg.Logger.ErrorContext(ctx, "mtnmomo: "+what, "order", id)
+	if c.alerts.first(id, what) {
+		c.cfg.Logger.ErrorContext(ctx, "mtnmomo: "+what, "order", id)
+	}
+}
+
+// sandbox is the X-Target-Environment of MTN's sandbox, in which no money moves.
+const sandbox = "sandbox"
+
+// checkMode refuses a live order in the sandbox, and an order of test mode elsewhere. The order
+// waits until the configuration is mended.
+func (c *Client) checkMode(live bool) error {
+	switch isSandbox := c.cfg.TargetEnvironment == sandbox; {
+	case live && isSandbox:
+		return errors.New("mtnmomo: Config.TargetEnvironment is the sandbox, which takes no live orders")
+	case !live && !isSandbox:
+		return errors.New("mtnmomo: Config.TargetEnvironment is live, and takes no orders of test mode")
+	}
+	return nil
 }

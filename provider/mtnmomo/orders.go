@@ -8,10 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -113,7 +110,7 @@ func (c *Client) Charge(ctx context.Context, ch provider.Charge) (provider.Resul
 func (c *Client) ChargeStatus(ctx context.Context, ch provider.Charge) (provider.Result, error) {
 	r, err := c.status(ctx, c.charges, ch.Order)
 	if late := ch.Now.Sub(ch.Deadline); r.Outcome == provider.NotFound && late >= 0 && late < decidedAfter {
-		r = c.result(ctx, c.charges, ch.ID, state{Status: "PENDING"})
+		r = c.charges.pending()
 		r.PollAfter = decidedAfter - late
 	}
 	return r, err
@@ -134,6 +131,9 @@ func (c *Client) RefundStatus(ctx context.Context, r provider.Refund) (provider.
 
 // submit hands an order to MTN. A 202 says only that MTN has taken it.
 func (c *Client) submit(ctx context.Context, f *flow, o provider.Order, body order) (provider.Result, error) {
+	if err := c.checkMode(o.Live); err != nil {
+		return provider.Result{}, err
+	}
 	a, err := c.call(ctx, f.product, request{
 		what: "submit " + f.name(), method: http.MethodPost, path: f.path, reference: ReferenceID(o.ID), callback: c.cfg.CallbackURL, body: body,
 	})
@@ -142,12 +142,12 @@ func (c *Client) submit(ctx context.Context, f *flow, o provider.Order, body ord
 	}
 	switch {
 	case a.status == http.StatusAccepted:
-		return c.result(ctx, f, o.ID, state{Status: "PENDING"}), nil
+		return f.pending(), nil
 	case a.status == http.StatusConflict && a.code == alreadyExists:
 		// MTN has the order, and does not answer with its state.
-		r, known, err := c.look(ctx, f, o.ID)
+		r, known, err := c.look(ctx, f, o)
 		if err == nil && !known {
-			r = c.result(ctx, f, o.ID, state{Status: "PENDING"})
+			r = f.pending()
 		}
 		return r, err
 	case a.status == http.StatusBadRequest:
@@ -159,7 +159,7 @@ func (c *Client) submit(ctx context.Context, f *flow, o provider.Order, body ord
 // malformed answers for a submission that MTN finds malformed. MTN has not carried out this one,
 // but it may have taken an earlier one.
 func (c *Client) malformed(ctx context.Context, f *flow, o provider.Order, a *answer) (provider.Result, error) {
-	r, known, err := c.look(ctx, f, o.ID)
+	r, known, err := c.look(ctx, f, o)
 	if err != nil || known {
 		return r, err
 	}
@@ -175,11 +175,14 @@ func (c *Client) malformed(ctx context.Context, f *flow, o provider.Order, a *an
 
 // status asks MTN about an order.
 func (c *Client) status(ctx context.Context, f *flow, o provider.Order) (provider.Result, error) {
-	r, known, err := c.look(ctx, f, o.ID)
+	if err := c.checkMode(o.Live); err != nil {
+		return provider.Result{}, err
+	}
+	r, known, err := c.look(ctx, f, o)
 	if err != nil || known {
 		return r, err
 	}
-	r = c.result(ctx, f, o.ID, state{Status: "PENDING"})
+	r = f.pending()
 	switch waited := o.Now.Sub(o.SubmittedAt); {
 	case waited < visibleAfter:
 		r.PollAfter = min(visibleAfter, visibleAfter-waited)
@@ -192,8 +195,8 @@ func (c *Client) status(ctx context.Context, f *flow, o provider.Order) (provide
 }
 
 // look asks MTN for the state of an order. known is false if MTN does not know the id.
-func (c *Client) look(ctx context.Context, f *flow, id string) (r provider.Result, known bool, err error) {
-	a, err := c.call(ctx, f.product, request{what: "status of " + f.name(), method: http.MethodGet, path: f.path + "/" + ReferenceID(id)})
+func (c *Client) look(ctx context.Context, f *flow, o provider.Order) (r provider.Result, known bool, err error) {
+	a, err := c.call(ctx, f.product, request{what: "status of " + f.name(), method: http.MethodGet, path: f.path + "/" + ReferenceID(o.ID)})
 	if err != nil {
 		return provider.Result{}, false, err
 	}
@@ -211,7 +214,8 @@ func (c *Client) look(ctx context.Context, f *flow, id string) (r provider.Resul
 	if s.Status == "" {
 		return provider.Result{}, false, fmt.Errorf("mtnmomo: %s: the answer has no status", a.what)
 	}
-	return c.result(ctx, f, id, s), true, nil
+	r, err = c.result(ctx, f, o, s)
+	return r, err == nil, err
 }
 
 func (f *flow) name() string { return strings.TrimPrefix(f.path, "/v1_0/") }
@@ -219,6 +223,9 @@ func (f *flow) name() string { return strings.TrimPrefix(f.path, "/v1_0/") }
 // Check implements provider.Checker: it refuses numbers of other networks, and numbers whose wallet
 // is not active.
 func (c *Client) Check(ctx context.Context, t provider.Transfer) error {
+	if err := c.checkMode(t.Live); err != nil {
+		return err
+	}
 	to := payee(t.Channel, t.Network, t.Number)
 	if to == "" {
 		return &provider.Refusal{Code: api.InvalidDestination, Message: notMTN}
@@ -239,6 +246,9 @@ func (c *Client) Check(ctx context.Context, t provider.Transfer) error {
 // AccountName implements provider.NameEnquirer. MTN also answers the birth date and sex of the
 // holder, which are thrown away.
 func (c *Client) AccountName(ctx context.Context, e provider.Enquiry) (string, error) {
+	if err := c.checkMode(e.Live); err != nil {
+		return "", err
+	}
 	of := payee(e.Channel, e.Network, e.Number)
 	if of == "" {
 		return "", &provider.Refusal{Code: api.InvalidDestination, Message: notMTN}
@@ -259,22 +269,6 @@ func (c *Client) AccountName(ctx context.Context, e provider.Enquiry) (string, e
 		return "", errors.New("mtnmomo: basicuserinfo: the answer has no name")
 	}
 	return name, nil
-}
-
-// Balance returns how much money the disbursement account has, in pesewas.
-func (c *Client) Balance(ctx context.Context) (int64, error) {
-	var balance struct {
-		Available text `json:"availableBalance"`
-		Currency  string
-	}
-	if err := c.get(ctx, "balance", "/v1_0/account/balance", &balance); err != nil {
-		return 0, err
-	}
-	d, err := decimal.NewFromString(string(balance.Available))
-	if err != nil || !money.FewDigits(d) || balance.Currency != c.cfg.Currency {
-		return 0, fmt.Errorf("mtnmomo: balance: the answer is no amount in %s", c.cfg.Currency)
-	}
-	return money.ToPesewas(d.Truncate(2))
 }
 
 // holder asks about the holder of a wallet. It returns a *provider.Refusal if MTN knows none. One

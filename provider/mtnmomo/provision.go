@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/seed-7082ffec/payments/internal/httpcall"
 )
 
 // ProvisionParams are the settings of [Provision].
@@ -14,16 +17,21 @@ type ProvisionParams struct {
 	BaseURL string
 	// SubscriptionKey is that of the product, Collection or Disbursement, from your profile at
 	// momodeveloper.mtn.com.
-	SubscriptionKey string
+	SubscriptionKey string `json:"-"`
 	// CallbackHost is the host name of Config.CallbackURL.
 	CallbackHost string
-	HTTPClient   *http.Client
+	HTTPClient   *http.Client `json:"-"`
+}
+
+// Format implements fmt.Formatter, so that no print shows the key.
+func (p ProvisionParams) Format(w fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(w, "mtnmomo.ProvisionParams{BaseURL: %q, CallbackHost: %q}", p.BaseURL, p.CallbackHost)
 }
 
 // Provision makes an API user and its key in the sandbox, and returns the Credentials for Config.
 // In production the partner portal makes both.
 func Provision(ctx context.Context, p ProvisionParams) (Credentials, error) {
-	client := httpClient(p.HTTPClient)
+	client := httpcall.Client(p.HTTPClient)
 	base := strings.TrimRight(p.BaseURL, "/")
 	if base == "" {
 		base = SandboxURL
@@ -35,7 +43,7 @@ func Provision(ctx context.Context, p ProvisionParams) (Credentials, error) {
 	made := Credentials{SubscriptionKey: p.SubscriptionKey, APIUser: uuid(random[:])}
 	post := func(r request) (*answer, error) {
 		r.method = http.MethodPost
-		a, err := send(ctx, &client, base, r, func(h http.Header) { h.Set("Ocp-Apim-Subscription-Key", p.SubscriptionKey) })
+		a, err := send(ctx, client, base, r, http.Header{subscription: {p.SubscriptionKey}})
 		if err == nil && a.status != http.StatusCreated {
 			err = a.err()
 		}

@@ -5,19 +5,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/legacy"
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/openapitest"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
@@ -46,7 +41,7 @@ func newRig(t testing.TB, seed uint64) *rig {
 		return mtnmomo.Credentials{SubscriptionKey: subscription, APIUser: mtnmomotest.APIUser, APIKey: mtnmomotest.APIKey}
 	}
 	r.config = mtnmomo.Config{
-		BaseURL: "https://mtn.example.com/", HTTPClient: &http.Client{Transport: &contract{t: t, next: r.Client().Transport}},
+		BaseURL: "https://mtn.example.com/", HTTPClient: &http.Client{Transport: openapitest.Transport(t, "testdata/openapi.yaml", r.Client().Transport)},
 		Collection: key(mtnmomotest.CollectionKey), Disbursement: key(mtnmomotest.DisbursementKey),
 		CallbackURL: "https://pay.example.com/callbacks/mtn",
 		Logger:      slog.New(slog.NewTextHandler(&lockedWriter{w: r.log}, nil)),
@@ -84,62 +79,4 @@ func (r *rig) charge(last string) provider.Charge {
 func later(o provider.Order, by time.Duration) provider.Order {
 	o.Now, o.Attempts = o.Now.Add(by), o.Attempts+1
 	return o
-}
-
-// contract is a transport that checks requests and answers against testdata/openapi.yaml.
-type contract struct {
-	t    testing.TB
-	next http.RoundTripper
-}
-
-var described = sync.OnceValues(func() (routers.Router, error) {
-	text, err := os.ReadFile("testdata/openapi.yaml")
-	if err != nil {
-		return nil, err
-	}
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	if err != nil {
-		return nil, err
-	}
-	return legacy.NewRouter(doc)
-})
-
-var options = &openapi3filter.Options{
-	AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true, IncludeResponseStatus: true,
-}
-
-func (c *contract) RoundTrip(r *http.Request) (*http.Response, error) {
-	var sent []byte
-	if r.Body != nil {
-		sent, _ = io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(sent))
-	}
-	input := &openapi3filter.RequestValidationInput{Request: r, Options: options}
-	router := must.Get(described())(c.t)
-	var err error
-	if input.Route, input.PathParams, err = router.FindRoute(r); err != nil {
-		c.t.Errorf("%s %s is not described: %v", r.Method, r.URL.Path, err)
-	} else if err = openapi3filter.ValidateRequest(r.Context(), input); err != nil {
-		c.t.Errorf("%s %s %s is described otherwise: %v", r.Method, r.URL.Path, sent, err)
-	}
-	if len(sent) > 0 && (input.Route == nil || input.Route.Operation.RequestBody == nil) {
-		c.t.Errorf("%s %s has a body", r.Method, r.URL.Path)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(sent))
-	answer, err := c.next.RoundTrip(r)
-	if err != nil || input.Route == nil {
-		return answer, err
-	}
-	got, err := io.ReadAll(answer.Body)
-	answer.Body = io.NopCloser(bytes.NewReader(got))
-	if err == nil && answer.StatusCode < 300 {
-		refused := openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
-			RequestValidationInput: input, Status: answer.StatusCode, Header: answer.Header,
-			Body: io.NopCloser(bytes.NewReader(got)), Options: options,
-		})
-		if refused != nil && answer.Header.Get("Content-Type") != "" {
-			c.t.Errorf("%s %s: the fake answers %s, which is described otherwise: %v", r.Method, r.URL.Path, got, refused)
-		}
-	}
-	return answer, err
 }

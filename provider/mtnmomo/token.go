@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/seed-7082ffec/payments/internal/httpcall"
 )
 
 // renewEarly is how long before its end a token is renewed, as MTN recommends. A token that lives
@@ -18,29 +20,34 @@ const renewAgain = time.Minute
 
 // product is one of MTN's products, with its token.
 type product struct {
-	name string
-	Credentials
-
-	mu             sync.Mutex
-	value          string
-	renew, expires time.Time
+	name    string
+	user    string
+	key     func() string // the subscription key
+	apiKey  func() string
+	mu      sync.Mutex
+	value   func() string // the token; hidden, as the keys are, from prints
+	renew   time.Time
+	expires time.Time
 
 	// renewal has room for the one call that renews the token.
 	renewal chan struct{}
 }
 
 func newProduct(name string, c Credentials) *product {
-	return &product{name: name, Credentials: c, renewal: make(chan struct{}, 1)}
+	return &product{
+		name: name, user: c.APIUser, key: httpcall.Hide(c.SubscriptionKey), apiKey: httpcall.Hide(c.APIKey),
+		value: httpcall.Hide(""), renewal: make(chan struct{}, 1),
+	}
 }
 
 // kept returns the token, and whether it need not be renewed yet.
 func (p *product) kept(stale string, now time.Time) (value string, fresh bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.value == stale || !now.Before(p.expires) {
+	if p.value() == stale || !now.Before(p.expires) {
 		return "", false
 	}
-	return p.value, now.Before(p.renew)
+	return p.value(), now.Before(p.renew)
 }
 
 // token returns a token other than stale, which MTN has refused. One call renews it at a time.
@@ -79,16 +86,14 @@ func (c *Client) token(ctx context.Context, p *product, stale string) (string, e
 
 func (c *Client) newToken(ctx context.Context, p *product) (string, error) {
 	what := p.name + " token"
-	if c.cfg.BaseURL == "" || p.SubscriptionKey == "" || p.APIUser == "" || p.APIKey == "" {
+	if c.cfg.BaseURL == "" || p.key() == "" || p.user == "" || p.apiKey() == "" {
 		return "", errors.New("mtnmomo: Config has no BaseURL, or not all Credentials of the product " + p.name)
 	}
 	asked := c.cfg.Now()
 	// The path ends in a slash, and the request has no body: MTN refuses it otherwise.
-	a, err := send(ctx, &c.http, c.cfg.BaseURL+"/"+p.name, request{what: what, method: http.MethodPost, path: "/token/"}, func(h http.Header) {
-		basic := http.Request{Header: h}
-		basic.SetBasicAuth(p.APIUser, p.APIKey)
-		h.Set("Ocp-Apim-Subscription-Key", p.SubscriptionKey)
-	})
+	basic := http.Request{Header: http.Header{subscription: {p.key()}}}
+	basic.SetBasicAuth(p.user, p.apiKey())
+	a, err := send(ctx, c.http, c.cfg.BaseURL+"/"+p.name, request{what: what, method: http.MethodPost, path: "/token/"}, basic.Header)
 	if err != nil {
 		return "", err
 	}
@@ -108,7 +113,7 @@ func (c *Client) newToken(ctx context.Context, p *product) (string, error) {
 	life := time.Duration(max(60, min(token.ExpiresIn, 86400))) * time.Second
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.value, p.expires = token.AccessToken, asked.Add(life)
+	p.value, p.expires = httpcall.Hide(token.AccessToken), asked.Add(life)
 	p.renew = p.expires.Add(-min(renewEarly, life/2))
-	return p.value, nil
+	return token.AccessToken, nil
 }

@@ -3,19 +3,16 @@ package mtnmomo
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// The codes of refusals that are not the recipient's. Merchants see them in a failure_reason.
-const (
-	// FloatEmpty means that the operator's own account at MTN has too little money.
-	FloatEmpty api.Code = "float_empty"
-	// Failed means that MTN ended the transfer for a reason of its own or of the operator's.
-	Failed api.Code = "provider_failed"
-)
+// Failed is the code of a transfer that MTN ended for a reason of its own or of the operator's.
+// Merchants see it in a failure_reason.
+const Failed api.Code = "provider_failed"
 
 // statuses are MTN's words for the state of an order. Any other word means in progress. MTN
 // documents no word for an order that it takes back after SUCCESSFUL: it would say FAILED, which
@@ -53,7 +50,7 @@ var reasons = map[string]reason{
 	"PAYEE_NOT_ALLOWED_TO_RECEIVE":   {code: api.RecipientUnavailable, transfer: "The recipient's wallet may not receive this amount.", charge: noCharge},
 	"NOT_ALLOWED":                    {code: Failed, transfer: "MTN does not allow this transfer.", charge: "MTN does not allow this payment."},
 	"PAYER_LIMIT_REACHED":            {code: Failed, transfer: "The operator's limit at MTN is reached.", charge: "The payer's limit is reached.", alert: "the limit of the disbursement account is reached"},
-	"NOT_ENOUGH_FUNDS":               {code: FloatEmpty, transfer: "The operator has too little money at MTN.", charge: "The payer's balance is too low.", alert: "the disbursement account has too little money; top it up"},
+	"NOT_ENOUGH_FUNDS":               {code: api.ProviderBalanceInsufficient, transfer: "The operator has too little money at MTN.", charge: "The payer's balance is too low."},
 	"APPROVAL_REJECTED":              {code: Failed, transfer: noTransfer, charge: "The payer declined."},
 	"EXPIRED":                        {code: Failed, transfer: noTransfer, charge: "The payer did not answer in time."},
 	"PAYMENT_NOT_APPROVED":           {code: Failed, transfer: noTransfer, charge: "The payer did not approve the payment."},
@@ -84,6 +81,9 @@ const prompt = "Approve the payment on your phone. If no request appears, dial *
 // state is the body of MTN's answer about an order.
 type state struct {
 	Status                 string
+	Amount                 text
+	Currency               string
+	ExternalID             text
 	FinancialTransactionID text
 	Reason                 word
 }
@@ -103,34 +103,67 @@ func (w *word) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// result translates the state of an order.
-func (c *Client) result(ctx context.Context, f *flow, id string, s state) provider.Result {
+// pending is the result for an order that MTN has taken.
+func (f *flow) pending() provider.Result {
+	if f.charge {
+		return provider.Result{Outcome: provider.InProgress, Network: network, Prompt: prompt}
+	}
+	return provider.Result{Outcome: provider.InProgress}
+}
+
+// result translates the state of an order, of which a callback knows the id alone. It returns an
+// error if MTN reports success of another order, or of another amount.
+func (c *Client) result(ctx context.Context, f *flow, o provider.Order, s state) (provider.Result, error) {
 	outcome, known := statuses[s.Status]
 	if !known {
 		outcome = provider.InProgress
+	}
+	if outcome == provider.InProgress {
+		r := f.pending()
+		r.Reference = string(s.FinancialTransactionID)
+		return r, nil
 	}
 	r := provider.Result{Outcome: outcome, Reference: string(s.FinancialTransactionID)}
 	if f.charge {
 		r.Network = network
 	}
-	switch {
-	case outcome == provider.InProgress && f.charge:
-		r.Prompt = prompt
-	case outcome == provider.Refused:
-		why, known := reasons[string(s.Reason)]
-		if !known {
-			why = reason{code: Failed, transfer: noTransfer, charge: noCharge, recheck: true}
+	if outcome == provider.Paid {
+		amount, err := c.paid(o, s)
+		if err != nil {
+			return provider.Result{}, err
 		}
-		r.Reason = provider.Refusal{Code: why.code, Message: why.transfer}
-		if f.charge {
-			r.Reason = provider.Refusal{Message: why.charge}
-			if why.recheck {
-				r.PollAfter = recheckAfter
-			}
-		}
-		if why.alert == repair || why.alert != "" && !f.charge {
-			c.alert(ctx, id, why.alert)
+		r.Amount = amount
+		return r, nil
+	}
+	why, known := reasons[string(s.Reason)]
+	if !known {
+		why = reason{code: Failed, transfer: noTransfer, charge: noCharge, recheck: true}
+	}
+	r.Reason = provider.Refusal{Code: why.code, Message: why.transfer}
+	if f.charge {
+		r.Reason = provider.Refusal{Message: why.charge}
+		if why.recheck {
+			r.PollAfter = recheckAfter
 		}
 	}
-	return r
+	if why.alert == repair || why.alert != "" && !f.charge {
+		c.alert(ctx, o.ID, why.alert)
+	}
+	return r, nil
+}
+
+// paid returns the amount of a success in pesewas, or 0 if MTN does not tell it.
+func (c *Client) paid(o provider.Order, s state) (int64, error) {
+	amount, exact, readable := pesewas(s.Amount)
+	switch {
+	case s.ExternalID != "" && string(s.ExternalID) != o.ID:
+		return 0, fmt.Errorf("mtnmomo: asked about %s, MTN reports another order", o.ID)
+	case s.Currency != "" && s.Currency != c.cfg.Currency:
+		return 0, fmt.Errorf("mtnmomo: %s is in %s, and MTN reports success in another currency", o.ID, c.cfg.Currency)
+	case s.Amount != "" && (!readable || !exact):
+		return 0, fmt.Errorf("mtnmomo: the answer for %s has no readable amount", o.ID)
+	case s.Amount != "" && o.Amount != 0 && amount != o.Amount:
+		return 0, fmt.Errorf("mtnmomo: %s is of %d pesewas, and MTN reports success of %d", o.ID, o.Amount, amount)
+	}
+	return amount, nil
 }

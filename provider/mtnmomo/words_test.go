@@ -1,6 +1,7 @@
 package mtnmomo_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ var wanted = map[string]want{
 	"INVALID_CALLBACK_URL_HOST":      {mtnmomo.Failed, noTransfer, noCharge, false},
 	"INVALID_CURRENCY":               {mtnmomo.Failed, noTransfer, noCharge, false},
 	"PAYER_LIMIT_REACHED":            {mtnmomo.Failed, "The operator's limit at MTN is reached.", "The payer's limit is reached.", false},
-	"NOT_ENOUGH_FUNDS":               {mtnmomo.FloatEmpty, "The operator has too little money at MTN.", "The payer's balance is too low.", false},
+	"NOT_ENOUGH_FUNDS":               {api.ProviderBalanceInsufficient, "The operator has too little money at MTN.", "The payer's balance is too low.", false},
 	"APPROVAL_REJECTED":              {mtnmomo.Failed, noTransfer, "The payer declined.", false},
 	"EXPIRED":                        {mtnmomo.Failed, noTransfer, "The payer did not answer in time.", false},
 	"PAYMENT_NOT_APPROVED":           {mtnmomo.Failed, noTransfer, "The payer did not approve the payment.", false},
@@ -100,7 +101,7 @@ func TestStatuses(t *testing.T) {
 
 // Only MTN's own word tells the outcome; whatever else comes back leaves it unknown.
 func TestAnswers(t *testing.T) {
-	long := `{"status":"SUCCESSFUL","payerMessage":"` + strings.Repeat("x", 64<<10) + `"}`
+	long := `{"status":"SUCCESSFUL","payerMessage":"` + strings.Repeat("x", 4<<20) + `"}`
 	for _, c := range []struct {
 		status       int
 		body         string
@@ -223,7 +224,7 @@ func TestNotFound(t *testing.T) {
 		expect.NoError(t, err, "after %s", c.after)
 		expect.Equal(t, got, provider.Result{Outcome: c.want, PollAfter: c.poll}, "after %s", c.after)
 	}
-	expect.Equal(t, strings.Count(r.log.String(), "level=ERROR"), 2, "log lines of forgotten orders: %s", r.log)
+	expect.Equal(t, strings.Count(r.log.String(), "level=ERROR"), 1, "log lines of the forgotten order: %s", r.log)
 	expect.True(t, strings.Contains(r.log.String(), o.ID), "the log does not name the order: %s", r.log)
 }
 
@@ -281,7 +282,7 @@ func TestDuplicate(t *testing.T) {
 	expect.True(t, err != nil, "a duplicate without a state: %+v", got)
 }
 
-// An empty float is the operator's lack. Merchants get its code, and the operator a log line.
+// An empty float is the operator's lack, and has the code for it.
 func TestEmptyFloat(t *testing.T) {
 	r := newRig(t, 1)
 	r.SetFloat(100)
@@ -290,11 +291,10 @@ func TestEmptyFloat(t *testing.T) {
 	expect.NoError(t, err, "submit")
 	got, err := r.client.Status(t.Context(), o)
 	expect.NoError(t, err, "status")
-	expect.Equal(t, got.Reason.Text(), "float_empty: The operator has too little money at MTN.", "reason")
-	expect.True(t, strings.Contains(r.log.String(), "top it up"), "the log says nothing: %s", r.log)
-	balance, err := r.client.Balance(t.Context())
+	expect.Equal(t, got.Reason.Text(), "provider_balance_insufficient: The operator has too little money at MTN.", "reason")
+	balance, err := r.client.Balance(t.Context(), true)
 	expect.NoError(t, err, "balance")
-	expect.Equal(t, balance, 100, "balance")
+	expect.Equal(t, balance.Available, 100, "balance")
 	r.discreet(t, r.log.String(), o.Number)
 }
 
@@ -308,6 +308,89 @@ func TestRefusedSettings(t *testing.T) {
 		mine := word == "INVALID_CURRENCY" || word == "NOT_ALLOWED_TARGET_ENVIRONMENT" || word == "INVALID_CALLBACK_URL_HOST"
 		expect.Equal(t, strings.Contains(r.log.String(), "level=ERROR"), mine, "%s is logged", word)
 	}
+}
+
+// A success is of the order's amount, currency and id, as far as MTN tells them. An order by its id
+// alone, as of a callback, gets the amount that MTN reports.
+func TestOtherMoney(t *testing.T) {
+	r := newRig(t, 1).overHTTP(t)
+	transfer, charge := r.transfer("567"), r.charge("567")
+	for form, want := range map[string]int64{
+		`"amount":"4.35","currency":"GHS","externalId":"ID"`: 435,
+		`"amount":4.35`:                      435,
+		`"amount":"4.350"`:                   435,
+		`"currency":"GHS"`:                   0,
+		`"amount":"4.34","currency":"GHS"`:   -1,
+		`"amount":"43500","currency":"GHS"`:  -1,
+		`"amount":"4.351"`:                   -1,
+		`"amount":"a lot"`:                   -1,
+		`"amount":"4.35","currency":"EUR"`:   -1,
+		`"amount":"4.35","externalId":"po_"`: -1,
+	} {
+		for id, ask := range map[string]func() (provider.Result, error){
+			transfer.ID: func() (provider.Result, error) { return r.client.Status(t.Context(), transfer) },
+			charge.ID:   func() (provider.Result, error) { return r.client.ChargeStatus(t.Context(), charge) },
+		} {
+			r.AnswerNext(200, `{"status":"SUCCESSFUL",`+strings.ReplaceAll(form, "ID", id)+`}`)
+			got, err := ask()
+			if want < 0 {
+				expect.True(t, err != nil && got.Outcome == "", "%s: %+v, %v", form, got, err)
+			} else {
+				expect.True(t, err == nil && got.Outcome == provider.Paid && got.Amount == want, "%s: %+v, %v", form, got, err)
+			}
+		}
+	}
+	charge.Amount = 0
+	r.AnswerNext(200, `{"status":"SUCCESSFUL","amount":"1.00","currency":"GHS"}`)
+	got, err := r.client.ChargeStatus(t.Context(), charge)
+	expect.True(t, err == nil && got.Outcome == provider.Paid && got.Amount == 100, "without an amount of the order: %+v, %v", got, err)
+}
+
+// A client of the sandbox takes orders of test mode only, and any other takes live orders only.
+func TestModes(t *testing.T) {
+	r := newRig(t, 1)
+	sandbox := r.config
+	sandbox.TargetEnvironment, sandbox.Currency = "sandbox", "EUR"
+	for name, client := range map[string]*mtnmomo.Client{"live": r.client, "sandbox": mtnmomo.New(sandbox)} {
+		transfer, charge := r.transfer("567"), r.charge("567")
+		transfer.Live, charge.Live = name != "live", name != "live"
+		back := provider.Refund{Order: r.order("re_", 100), Charge: charge.ID}
+		back.Live = name != "live"
+		for call, err := range map[string]error{
+			"Submit":       errorOf(client.Submit(t.Context(), transfer)),
+			"Status":       errorOf(client.Status(t.Context(), transfer)),
+			"Check":        client.Check(t.Context(), transfer),
+			"AccountName":  errorOf(client.AccountName(t.Context(), provider.Enquiry{Live: transfer.Live, Channel: transfer.Channel, Network: "mtn", Number: transfer.Number})),
+			"Charge":       errorOf(client.Charge(t.Context(), charge)),
+			"ChargeStatus": errorOf(client.ChargeStatus(t.Context(), charge)),
+			"Refund":       errorOf(client.Refund(t.Context(), back)),
+			"RefundStatus": errorOf(client.RefundStatus(t.Context(), back)),
+		} {
+			var refused *provider.Refusal
+			expect.True(t, err != nil && strings.Contains(err.Error(), "TargetEnvironment") && !errors.As(err, &refused), "%s of the %s client: %v", call, name, err)
+		}
+	}
+	expect.Equal(t, r.Calls(), 0, "calls")
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
+// Forged callbacks about an order that failed do not fill the log.
+func TestAlertsComeOnce(t *testing.T) {
+	r, clock := newClockRig(t)
+	o, other := r.transfer("461"), r.transfer("461")
+	h := r.client.CallbackHandler(new(notified).notify)
+	for _, o := range []provider.Transfer{o, other} {
+		_, err := r.client.Submit(t.Context(), o)
+		expect.NoError(t, err, "submit")
+		for range 5 {
+			clock.move(time.Second)
+			expect.Equal(t, call(h, "PUT", `{"externalId":"`+o.ID+`"}`), 204, "the callback")
+			_, err = r.client.Status(t.Context(), o)
+			expect.NoError(t, err, "status")
+		}
+	}
+	expect.Equal(t, strings.Count(r.log.String(), "level=ERROR"), 2, "log lines: %s", r.log)
 }
 
 // Where MTN takes a success back, the adapter reports it. The library lists a contradiction.

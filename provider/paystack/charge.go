@@ -18,7 +18,8 @@ const (
 	// abandonedAfter is how long after its deadline, or else after its submission, a charge that
 	// Paystack calls abandoned ends. A payer has about 3 minutes to approve (unconfirmed).
 	abandonedAfter = 15 * time.Minute
-	// recheckAfter is when the library asks once more about a charge that ended as abandoned.
+	// recheckAfter is when the library asks once more about a charge that failed or was abandoned.
+	// Unconfirmed: that a payer can no longer approve it.
 	recheckAfter = time.Hour
 )
 
@@ -51,11 +52,12 @@ type transaction struct {
 	Fees            number  `json:"fees"`
 	GatewayResponse text    `json:"gateway_response"`
 	DisplayText     text    `json:"display_text"`
+	CreatedAt       text    `json:"created_at"`
 }
 
 // Charge implements [provider.Charger].
 func (c *Client) Charge(ctx context.Context, o provider.Charge) (provider.Result, error) {
-	reference, err := reference(o.ID)
+	reference, err := c.reference(o.Live, o.ID)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -68,11 +70,16 @@ func (c *Client) Charge(ctx context.Context, o provider.Charge) (provider.Result
 	case email == "":
 		return provider.Result{}, errors.New("paystack: the payer's e-mail address is unknown, and Config.Email is empty")
 	}
-	var x transaction
-	err = c.call(ctx, http.MethodPost, "/charge", nil, chargeRequest{
+	request := chargeRequest{
 		Email: email, Amount: o.Amount, Currency: currency, Reference: reference,
 		MobileMoney: mobileMoney{Phone: phone.National(o.Phone), Provider: network.charge}, Metadata: chargeLabels{o.ID},
-	}, &x)
+	}
+	var x transaction
+	err = c.call(ctx, http.MethodPost, "/charge", nil, request, &x)
+	if m, _, _ := rejected(err); m == badEmail && c.config.Email != "" && c.config.Email != email {
+		request.Email = c.config.Email
+		err = c.call(ctx, http.MethodPost, "/charge", nil, request, &x)
+	}
 	if err == nil {
 		return x.result(o)
 	}
@@ -80,13 +87,17 @@ func (c *Client) Charge(ctx context.Context, o provider.Charge) (provider.Result
 }
 
 // ChargeStatus implements [provider.Charger]. The outcome is that of Paystack's verify call. For a
-// charge in progress a second call says what the payer has to do.
+// charge in progress a second call says what the payer has to do. A charge that Paystack does not
+// know ends at its deadline, so ChargeStatus is not sure before a lost request can no longer arrive.
 func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
-	x, found, err := c.verify(ctx, o.ID)
+	x, found, err := c.verify(ctx, o.Live, o.ID)
 	if err != nil {
 		return provider.Result{}, err
 	}
 	if !found {
+		if late := o.Now.Sub(o.Deadline); !o.Deadline.IsZero() && late >= 0 && late < settled {
+			return provider.Result{Outcome: provider.InProgress, PollAfter: settled - late}, nil
+		}
 		return provider.Result{Outcome: provider.NotFound}, nil
 	}
 	if x.Status == "reversed" {
@@ -96,7 +107,7 @@ func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.
 	if err != nil || r.Outcome != provider.InProgress {
 		return r, err
 	}
-	step, told, err := c.step(ctx, o.ID)
+	step, told, err := c.step(ctx, o.Live, o.ID)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -108,7 +119,7 @@ func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.
 
 // ConfirmCharge implements [provider.ChargeConfirmer].
 func (c *Client) ConfirmCharge(ctx context.Context, o provider.Charge, code string) (provider.Result, error) {
-	reference, err := reference(o.ID)
+	reference, err := c.reference(o.Live, o.ID)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -138,8 +149,8 @@ func (c *Client) ConfirmCharge(ctx context.Context, o provider.Charge, code stri
 }
 
 // verify returns a charge as Paystack has booked it, and false if Paystack has never seen it.
-func (c *Client) verify(ctx context.Context, id string) (x transaction, found bool, err error) {
-	reference, err := reference(id)
+func (c *Client) verify(ctx context.Context, live bool, id string) (x transaction, found bool, err error) {
+	reference, err := c.reference(live, id)
 	if err != nil {
 		return x, false, err
 	}
@@ -152,8 +163,8 @@ func (c *Client) verify(ctx context.Context, id string) (x transaction, found bo
 
 // step returns what the payer of a charge in progress has to do, and false if Paystack does not
 // tell. Unconfirmed: that Paystack repeats the words of the first answer, as send_otp.
-func (c *Client) step(ctx context.Context, id string) (x transaction, told bool, err error) {
-	reference, err := reference(id)
+func (c *Client) step(ctx context.Context, live bool, id string) (x transaction, told bool, err error) {
+	reference, err := c.reference(live, id)
 	if err != nil {
 		return x, false, err
 	}
@@ -168,14 +179,14 @@ func (c *Client) step(ctx context.Context, id string) (x transaction, told bool,
 // charge itself was paid. As long as the list of refunds does not explain the reversal, a refund of
 // ours may be missing from it.
 func (c *Client) afterReversal(ctx context.Context, x transaction, o provider.Charge) (provider.Result, error) {
-	rows, err := c.listRefunds(ctx, x.ID)
+	rows, err := c.listRefunds(ctx, x)
 	if err != nil {
 		return provider.Result{}, err
 	}
 	switch {
-	case slices.ContainsFunc(rows, func(row refund) bool { return isRefundID(row.note()) }):
+	case slices.ContainsFunc(rows, func(row refund) bool { return isRefundID(row.note()) && row.countsFor(x) }):
 		x.Status = "success"
-	case x.Amount == nil || given(rows, x.ID) < int64(*x.Amount):
+	case x.Amount == nil || given(rows, x) < int64(*x.Amount):
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and the list of refunds does not say why", o.ID)
 	}
 	return x.result(o)
@@ -199,6 +210,7 @@ func (x transaction) result(o provider.Charge) (provider.Result, error) {
 	case x.Status == "reversed":
 		r.Reason.Message = "The payment was returned to the payer."
 	case r.Outcome == provider.Refused:
+		r.PollAfter = recheckAfter
 		r.Reason.Message = "The payment failed."
 		if said := mask(string(x.GatewayResponse)); said != "" {
 			r.Reason.Message = "The payment failed: " + said

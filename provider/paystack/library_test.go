@@ -17,6 +17,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/paystack"
 	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -26,6 +28,7 @@ import (
 // disbursements to a phone and a bank, reported by webhooks.
 func TestBehindTheLibrary(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)
+	before := fake.Float()
 	must.Do(t, client.LoadBanks(t.Context()))
 	var log bytes.Buffer
 	now := time.Now()
@@ -83,6 +86,8 @@ func TestBehindTheLibrary(t *testing.T) {
 	}
 	verified := must.Get(svc.Accounts.Verify(t.Context()))(t)
 	expect.Equal(t, len(verified.Problems), 0, "%v", verified.Problems)
+	position := must.Get(svc.Providers.Position(t.Context(), api.Caller{Live: true}, provider.PositionParams{Route: paystack.Route}))(t)
+	expect.Equal(t, position.Booked, fake.Float()-before, "what lies with Paystack by the books, less its fees")
 	for _, secret := range []string{"1234567", "1234503", paystacktest.SecretKey} {
 		expect.True(t, !strings.Contains(log.String(), secret), "the log tells too much")
 	}

@@ -3,13 +3,16 @@ package paystack_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/paystack"
 	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
 )
 
@@ -66,6 +69,24 @@ func TestAbandonedCharge(t *testing.T) {
 	}
 }
 
+// After the deadline the library ends a charge that Paystack does not know. A request of just before
+// may still arrive for 10 minutes.
+func TestUnknownChargeAfterDeadline(t *testing.T) {
+	_, client := fakeAndClient(t, 1)
+	for after, want := range map[time.Duration]time.Duration{
+		-time.Second: 0, 0: 10 * time.Minute, time.Minute: 9 * time.Minute, 10*time.Minute - 1: 1, 10 * time.Minute: 0,
+	} {
+		o := newCharge("67")
+		o.Order = later(o.Order, 2, 10*time.Minute+after)
+		r, err := client.ChargeStatus(t.Context(), o)
+		expect.True(t, err == nil && r.PollAfter == want && (r.Outcome == provider.InProgress) == (want > 0) && (r.Outcome == provider.NotFound) == (want == 0), "after %s: %+v, %v", after, r, err)
+	}
+	o := newCharge("67")
+	o.Deadline = time.Time{}
+	r, err := client.ChargeStatus(t.Context(), o)
+	expect.True(t, err == nil && r.Outcome == provider.NotFound, "without a deadline: %+v, %v", r, err)
+}
+
 // A wrong code may be entered again, a charge that waits for none ignores it.
 func TestCodes(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)
@@ -83,10 +104,10 @@ func TestCodes(t *testing.T) {
 	expect.True(t, err == nil && r.Outcome == provider.InProgress && !r.NeedsCode, "%+v, %v", r, err)
 }
 
-// A charge that was refunded for us stays paid. If the money went back otherwise, it is refused. If
+// A charge that was refunded for us stays paid. If the money went back otherwise, it is reversed. If
 // the list of refunds does not say why, the outcome is unknown.
 func TestReversedCharge(t *testing.T) {
-	for note, want := range map[string]provider.Outcome{newRefund(newCharge("67"), 435).ID: provider.Paid, "by hand": provider.Refused} {
+	for note, want := range map[string]provider.Outcome{newRefund(newCharge("67"), 435).ID: provider.Paid, "by hand": provider.Reversed} {
 		client := clientOf(t, stub{
 			"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435,"currency":"GHS"}`),
 			"GET /refund":               succeeds(`[{"id":1,"status":"processed","amount":435,"merchant_note":"` + note + `","transaction":17}]`),
@@ -94,7 +115,12 @@ func TestReversedCharge(t *testing.T) {
 		r, err := client.ChargeStatus(t.Context(), newCharge("67"))
 		expect.True(t, err == nil && r.Outcome == want, "%s: %+v, %v", note, r, err)
 	}
-	for _, rows := range []string{`[]`, `[{"id":1,"status":"processed","amount":434,"transaction":17}]`, `[{"id":1,"status":"failed","amount":435,"transaction":17}]`} {
+	ours := newRefund(newCharge("67"), 435).ID
+	for _, rows := range []string{
+		`[]`, `[{"id":1,"status":"processed","amount":434,"transaction":17}]`, `[{"id":1,"status":"failed","amount":435,"transaction":17}]`,
+		`[{"id":1,"status":"failed","amount":435,"merchant_note":"` + ours + `","transaction":17}]`,
+		`[{"id":1,"status":"processed","amount":435,"merchant_note":"` + ours + `","transaction":18}]`,
+	} {
 		client := clientOf(t, stub{
 			"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435,"currency":"GHS"}`), "GET /refund": succeeds(rows),
 		})
@@ -103,7 +129,7 @@ func TestReversedCharge(t *testing.T) {
 	}
 }
 
-// A transfer that Paystack takes back contradicts its success.
+// A transfer that Paystack takes back after its success is reversed.
 func TestReversedTransfer(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)
 	o := newTransfer("67")
@@ -111,7 +137,7 @@ func TestReversedTransfer(t *testing.T) {
 	expect.True(t, err == nil && r.Outcome == provider.Paid, "%+v, %v", r, err)
 	fake.SetFaults(paystacktest.Faults{Reverse: 100})
 	r, err = client.Status(t.Context(), o)
-	expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason.Message != "" && fake.Moved(o.ID) == 0, "%+v, %v", r, err)
+	expect.True(t, err == nil && r.Outcome == provider.Reversed && r.Reason.Message != "" && fake.Moved(o.ID) == 0, "%+v, %v", r, err)
 }
 
 // An empty balance of the operator and a transfer that waits for the operator's code.
@@ -119,7 +145,7 @@ func TestOperatorsFaults(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)
 	fake.SetFaults(paystacktest.Faults{EmptyFloat: true})
 	r, err := client.Submit(t.Context(), newTransfer("67"))
-	expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason.Code == "float_empty", "%+v, %v", r, err)
+	expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason.Code == api.ProviderBalanceInsufficient, "%+v, %v", r, err)
 	fake.SetFaults(paystacktest.Faults{OTP: true})
 	r, err = client.Submit(t.Context(), newTransfer("67"))
 	expect.True(t, err == nil && r.Outcome == provider.InProgress && !r.NeedsCode, "%+v, %v", r, err)
@@ -261,6 +287,112 @@ func TestRefundOfAReversedCharge(t *testing.T) {
 	_, err1 := client.RefundStatus(t.Context(), back)
 	_, err2 := client.Refund(t.Context(), back)
 	expect.True(t, err1 != nil && err2 != nil, "a later attempt: %v, %v", err1, err2)
+}
+
+// A rejected request proves nothing about an earlier one, so the list is read again before a refund
+// is refused.
+func TestRejectedRefundIsReadAgain(t *testing.T) {
+	charge := newCharge("67")
+	back := newRefund(charge, 435)
+	for made, want := range map[bool]provider.Outcome{true: provider.Paid, false: provider.Refused} {
+		rows := `[]`
+		client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			stub{
+				"GET /transaction/verify/*": succeeds(`{"id":17,"status":"success","amount":435}`), "GET /refund": succeeds(rows),
+				"POST /refund": rejection("Transaction has been fully reversed"),
+			}.ServeHTTP(w, r)
+			if r.Method == http.MethodPost && made { // by another process, a moment before
+				rows = `[{"id":18,"status":"processed","amount":435,"merchant_note":"` + back.ID + `","transaction":17}]`
+			}
+		}))
+		r, err := client.Refund(t.Context(), back)
+		expect.True(t, err == nil && r.Outcome == want, "made %t: %+v, %v", made, r, err)
+	}
+}
+
+// After a first request, a refund of the same amount whose note is lost may be the one that was
+// asked for. It is not asked for twice, and a person has to look.
+func TestRefundWithoutNote(t *testing.T) {
+	charge := newCharge("67")
+	back := newRefund(charge, 100)
+	at := func(after time.Duration) string { return back.SubmittedAt.Add(after).UTC().Format(time.RFC3339) }
+	for row, unclear := range map[string]bool{
+		`{"id":1,"status":"processed","amount":100,"transaction":17,"createdAt":"` + at(time.Second) + `"}`:               true,
+		`{"id":1,"status":"pending","amount":100,"transaction":17,"merchant_note":"by hand"}`:                             true,
+		`{"id":1,"status":"processed","amount":100,"transaction":17,"createdAt":"` + at(-time.Hour) + `"}`:                false,
+		`{"id":1,"status":"processed","amount":101,"transaction":17,"createdAt":"` + at(time.Second) + `"}`:               false,
+		`{"id":1,"status":"failed","amount":100,"transaction":17,"createdAt":"` + at(time.Second) + `"}`:                  false,
+		`{"id":1,"status":"processed","amount":100,"transaction":18,"createdAt":"` + at(time.Second) + `"}`:               false,
+		`{"id":1,"status":"processed","amount":100,"transaction":17,"merchant_note":"` + newRefund(charge, 100).ID + `"}`: false,
+	} {
+		client := clientOf(t, stub{
+			"GET /transaction/verify/*": succeeds(`{"id":17,"status":"success","amount":435}`), "GET /refund": succeeds("[" + row + "]"),
+		})
+		first, err := client.RefundStatus(t.Context(), back)
+		expect.True(t, err == nil && first.Outcome == provider.NotFound, "%s at the first attempt: %+v, %v", row, first, err)
+		again := back
+		again.Order = later(back.Order, 2, time.Hour)
+		r, err := client.RefundStatus(t.Context(), again)
+		expect.True(t, (err != nil) == unclear && (r.Outcome == provider.NotFound) != unclear, "%s: %+v, %v", row, r, err)
+	}
+}
+
+// The list of a charge's refunds begins a day before the charge, in case Paystack does not filter it.
+func TestRefundsAreListedSinceTheCharge(t *testing.T) {
+	for created, want := range map[string]string{`"2026-11-02T10:00:00.000Z"`: "2026-11-01T10:00:00Z", `null`: "", `"yesterday"`: ""} {
+		asked := false
+		client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/refund" {
+				asked = true
+				expect.True(t, r.URL.Query().Get("from") == want && r.URL.Query().Get("transaction") == "17", "%s: %s", created, r.URL.RawQuery)
+			}
+			stub{
+				"GET /transaction/verify/*": succeeds(`{"id":17,"status":"success","amount":435,"created_at":` + created + `}`), "GET /refund": succeeds(`[]`),
+			}.ServeHTTP(w, r)
+		}))
+		_, err := client.RefundStatus(t.Context(), newRefund(newCharge("67"), 435))
+		expect.True(t, err == nil && asked, "%s: %v", created, err)
+	}
+}
+
+// If Paystack does not accept the payer's e-mail address, the operator's takes its place.
+func TestRejectedEmail(t *testing.T) {
+	fake, client := fakeAndClient(t, 1)
+	for address, want := range map[string]bool{"": true, "ama@example.com": true, "ama": true} {
+		o := newCharge("67")
+		o.Email = address
+		r, err := client.Charge(t.Context(), o)
+		expect.True(t, (err == nil && r.Outcome == provider.Paid && fake.Moved(o.ID) == 1) == want, "%q: %+v, %v", address, r, err)
+	}
+	for operators, payers := range map[string]string{"": "ama", "pay": "ama", "volta": "volta"} {
+		config := paystack.Config{SecretKey: paystacktest.SecretKey, Email: operators, HTTPClient: &http.Client{Transport: direct{fake}}}
+		o := newCharge("67")
+		o.Email = payers
+		r, err := paystack.New(config).Charge(t.Context(), o)
+		expect.True(t, err != nil && r.Outcome == "" && fake.Moved(o.ID) == 0, "%q and %q: %+v, %v", payers, operators, r, err)
+	}
+}
+
+// A test key takes no live order, and another key none of test mode. Neither makes a call.
+func TestModes(t *testing.T) {
+	calls := 0
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
+	t.Cleanup(server.Close)
+	for key, live := range map[string]bool{"sk_test_1": true, "sk_live_1": false, "sk_1": false} {
+		client := paystack.New(paystack.Config{SecretKey: key, BaseURL: server.URL, Email: email, HTTPClient: server.Client()})
+		transfer, charge := newTransfer("67"), newCharge("67")
+		transfer.Live, charge.Live = live, live
+		back := newRefund(charge, 435)
+		back.Live = live
+		for name, call := range callsOf(client, transfer, charge, back) {
+			_, err := call(t.Context())
+			expect.True(t, err != nil && strings.Contains(err.Error(), "SecretKey"), "%s with %s: %v", name, key, err)
+		}
+		_, err := client.AccountName(t.Context(), provider.Enquiry{Live: live, Channel: provider.MobileMoney, Network: "mtn", Number: mtn + "67"})
+		_, refused := err.(*provider.Refusal)
+		expect.True(t, err != nil && !refused, "a name with %s: %v", key, err)
+	}
+	expect.Equal(t, calls, 0, "calls")
 }
 
 // A refund of a charge that Paystack does not know, or that is not paid yet, waits.

@@ -13,12 +13,11 @@
 package paystack
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -26,8 +25,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/seed-7082ffec/payments/internal/httpcall"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -37,10 +36,6 @@ const DefaultBaseURL = "https://api.paystack.co"
 
 const (
 	currency = "GHS"
-	// timeout ends a call before the library's context does, which is after 30 seconds.
-	timeout = 25 * time.Second
-	// maxAnswer is how many bytes of an answer are read. The largest is a page of 100 refunds.
-	maxAnswer = 4 << 20
 	// perPage is the largest page of a list.
 	perPage = 100
 	// maxPages bounds the pages that one call reads.
@@ -49,8 +44,9 @@ const (
 
 // Config configures a [Client].
 type Config struct {
-	// SecretKey is sk_live_… or sk_test_…. Paystack signs its webhooks with it, too.
-	SecretKey string
+	// SecretKey is sk_live_… or sk_test_…. Paystack signs its webhooks with it, too. A client with a
+	// test key takes orders of test mode only, and any other takes live orders only.
+	SecretKey string `json:"-"`
 	// BaseURL is DefaultBaseURL if empty.
 	BaseURL string
 	// Email stands for payers whose address is unknown, since Paystack demands one. Paystack sends
@@ -58,12 +54,18 @@ type Config struct {
 	Email string
 	// HTTPClient makes the calls. By default it is a client with a time-out of 25 seconds. The
 	// Client never follows a redirect.
-	HTTPClient *http.Client
+	HTTPClient *http.Client `json:"-"`
+}
+
+// Format implements [fmt.Formatter], so that no print shows the key.
+func (c Config) Format(w fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(w, "paystack.Config{BaseURL: %q, Email: %q}", c.BaseURL, c.Email)
 }
 
 // Client calls Paystack. It is safe for concurrent use.
 type Client struct {
-	config  Config
+	config  Config // without the key
+	key     func() string
 	http    *http.Client
 	banks   atomic.Pointer[provider.BankDirectory]
 	mu      sync.Mutex
@@ -81,75 +83,43 @@ var _ interface {
 
 // New returns a client. It makes no call: [Client.LoadBanks] is a good first one.
 func New(c Config) *Client {
-	if c.BaseURL == "" {
-		c.BaseURL = DefaultBaseURL
-	}
-	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	client := &http.Client{Timeout: timeout}
-	if c.HTTPClient != nil {
-		*client = *c.HTTPClient
-	}
-	// A redirect would take the key and the numbers elsewhere.
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{config: c, http: client, refunds: map[string]*refunding{}}
+	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
+	key := httpcall.Hide(c.SecretKey)
+	c.SecretKey = ""
+	return &Client{config: c, key: key, http: httpcall.Client(c.HTTPClient), refunds: map[string]*refunding{}}
 }
 
-// Balance returns the money at Paystack that transfers and refunds are taken from, in pesewas.
-func (c *Client) Balance(ctx context.Context) (int64, error) {
-	var balances []struct {
-		Currency string `json:"currency"`
-		Balance  number `json:"balance"`
+// live reports whether the key moves money.
+func (c *Client) live() bool { return !strings.HasPrefix(c.key(), "sk_test_") }
+
+// checkMode refuses a live order with a test key, and an order of test mode with another key. The
+// order waits until the configuration is mended.
+func (c *Client) checkMode(live bool) error {
+	switch {
+	case live && !c.live():
+		return errors.New("paystack: Config.SecretKey is a test key, which takes no live orders")
+	case !live && c.live():
+		return errors.New("paystack: Config.SecretKey is a live key, which takes no orders of test mode")
 	}
-	if err := c.call(ctx, http.MethodGet, "/balance", nil, nil, &balances); err != nil {
-		return 0, err
-	}
-	for _, b := range balances {
-		if b.Currency == currency {
-			return int64(b.Balance), nil
-		}
-	}
-	return 0, errors.New("paystack: the account has no balance in GHS")
+	return nil
 }
 
 // call makes one call. It decodes the field data of a success into data. It returns a *rejection for
 // a request that Paystack refused. After any other error the request may have been carried out.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, data any) error {
 	op := "paystack: " + method + " " + path
-	if c.config.SecretKey == "" {
+	if c.key() == "" {
 		return errors.New("paystack: Config.SecretKey is empty")
-	}
-	var content io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return fmt.Errorf("%s: the request cannot be written as JSON", op)
-		}
-		content = bytes.NewReader(text)
 	}
 	address := c.config.BaseURL + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
-	request, err := http.NewRequestWithContext(ctx, method, address, content)
+	got, err := httpcall.Do(ctx, c.http, httpcall.Request{
+		Op: op, Method: method, URL: address, Header: http.Header{"Authorization": {"Bearer " + c.key()}}, Body: body,
+	})
 	if err != nil {
-		return errors.New("paystack: Config.BaseURL is no address")
-	}
-	request.Header.Set("Authorization", "Bearer "+c.config.SecretKey)
-	request.Header.Set("Accept", "application/json")
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, withoutURL(err))
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: the answer was cut off: %w", op, withoutURL(err))
-	case len(text) > maxAnswer:
-		return fmt.Errorf("%s: the answer is too long", op)
+		return err
 	}
 	var answer struct {
 		Status  *bool           `json:"status"`
@@ -157,8 +127,8 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		Code    string          `json:"code"`
 		Data    json.RawMessage `json:"data"`
 	}
-	readable := json.Unmarshal(text, &answer) == nil && answer.Status != nil
-	switch status := response.StatusCode; {
+	readable := json.Unmarshal(got.Body, &answer) == nil && answer.Status != nil
+	switch status := got.Status; {
 	case (status == http.StatusOK || status == http.StatusCreated) && readable && *answer.Status:
 		if json.Unmarshal(answer.Data, data) != nil {
 			return fmt.Errorf("%s: the answer has another form than documented", op)
@@ -189,15 +159,6 @@ func (r *rejection) Error() string {
 	return fmt.Sprintf("%s: refused with %d: %s", r.op, r.status, mask(strings.TrimSpace(r.message+" "+r.code)))
 }
 
-// withoutURL takes the address out of an error of net/http: its query may hold an account number.
-func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}
-
 // secrets matches what no message may quote: numbers of accounts and phones, also in groups,
 // addresses and keys.
 var secrets = regexp.MustCompile(`\+?[0-9][0-9 ().-]{4,}[0-9]|\S+@\S+|[sp]k_(live|test)_\S*`)
@@ -215,12 +176,12 @@ func mask(text string) string {
 
 // reference returns the reference at Paystack of an order: its id without upper case, which
 // Paystack refuses for transfers.
-func reference(id string) (string, error) {
+func (c *Client) reference(live bool, id string) (string, error) {
 	text, ok := ids.ToBase36(id)
 	if !ok {
 		return "", fmt.Errorf("paystack: %q is no id of an order, such as po_ with 22 letters and digits", id)
 	}
-	return text, nil
+	return text, c.checkMode(live)
 }
 
 // number is an integer that Paystack writes as a number or as a text. Null and "" are 0.
@@ -236,19 +197,7 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// text is a text that Paystack also writes as null or as a number.
-type text string
-
-func (t *text) UnmarshalJSON(data []byte) error {
-	var s string
-	if json.Unmarshal(data, &s) != nil {
-		s = string(data)
-	}
-	if s != "null" {
-		*t = text(s)
-	}
-	return nil
-}
+type text = httpcall.Text
 
 // sameMoney returns an error if Paystack reports success of another amount or currency than the
 // order's, or of another order. It passes what is not known.

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/openapitest"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/chargertest"
 	"github.com/seed-7082ffec/payments/provider/paystack"
@@ -41,16 +42,21 @@ func clientOf(t *testing.T, handler http.Handler) *paystack.Client {
 	return paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL + "/", Email: email, HTTPClient: server.Client()})
 }
 
-// fakeAndClient returns a fake, whose requests must all have the documented form.
+// fakeAndClient returns a fake, and a client whose every call must have the described form.
 func fakeAndClient(t *testing.T, seed uint64) (*paystacktest.Fake, *paystack.Client) {
 	t.Helper()
 	fake := paystacktest.New(seed)
+	server := httptest.NewServer(fake)
+	t.Cleanup(server.Close)
 	t.Cleanup(func() {
 		for _, p := range fake.Problems() {
 			t.Error(p)
 		}
 	})
-	return fake, clientOf(t, fake)
+	transport := openapitest.Transport(t, "testdata/openapi.yaml", server.Client().Transport)
+	return fake, paystack.New(paystack.Config{
+		SecretKey: paystacktest.SecretKey, BaseURL: server.URL + "/", Email: email, HTTPClient: &http.Client{Transport: transport},
+	})
 }
 
 var moneyCalls = []string{"POST /transfer", "POST /charge", "POST /charge/submit_otp", "POST /refund"}
@@ -160,8 +166,11 @@ func (s stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // calls are the calls of an order, with the calls of Paystack that decide their answers.
 func calls(c *paystack.Client) map[string]func(context.Context) (provider.Result, error) {
-	transfer, charge := newTransfer("67"), newCharge("67")
-	back := newRefund(charge, 435)
+	charge := newCharge("67")
+	return callsOf(c, newTransfer("67"), charge, newRefund(charge, 435))
+}
+
+func callsOf(c *paystack.Client, transfer provider.Transfer, charge provider.Charge, back provider.Refund) map[string]func(context.Context) (provider.Result, error) {
 	return map[string]func(context.Context) (provider.Result, error){
 		"Submit":        func(ctx context.Context) (provider.Result, error) { return c.Submit(ctx, transfer) },
 		"Status":        func(ctx context.Context) (provider.Result, error) { return c.Status(ctx, transfer) },
@@ -252,6 +261,58 @@ func TestNoCall(t *testing.T) {
 	expect.True(t, err != nil && strings.Contains(err.Error(), "SecretKey"), "without a key: %v", err)
 }
 
+// BaseURL may have a path, as that of a proxy has.
+func TestBaseURLWithPath(t *testing.T) {
+	fake := paystacktest.New(1)
+	server := httptest.NewServer(http.StripPrefix("/proxy/v1", fake))
+	t.Cleanup(server.Close)
+	for _, base := range []string{"/proxy/v1", "/proxy/v1/"} {
+		client := paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL + base, Email: email, HTTPClient: server.Client()})
+		o := newTransfer("67")
+		r, err := client.Submit(t.Context(), o)
+		expect.True(t, err == nil && r.Outcome == provider.Paid && r.Amount == 435 && fake.Moved(o.ID) == 1, "%s: %+v, %v", base, r, err)
+	}
+}
+
+// The description refuses what Paystack's document does not have.
+func TestDescription(t *testing.T) {
+	const transfer = `{"source":"balance","amount":435,"recipient":"RCP_1","reference":"po-00000000000000000000000001"}`
+	for name, c := range map[string]struct {
+		method, path, body string
+		want               bool
+	}{
+		"a transfer":            {"POST", "/transfer", transfer, true},
+		"an amount as text":     {"POST", "/transfer", strings.Replace(transfer, "435", `"435"`, 1), false},
+		"an upper-case letter":  {"POST", "/transfer", strings.Replace(transfer, "po-0", "po-A", 1), false},
+		"another field":         {"POST", "/transfer", strings.Replace(transfer, "source", "from", 1), false},
+		"another path":          {"POST", "/transfers", transfer, false},
+		"an unlisted parameter": {"GET", "/refund?charge=1", "", false},
+		"a parameter's type":    {"GET", "/refund?transaction=x", "", false},
+		"a list":                {"GET", "/refund?transaction=1&from=2026-11-01T10:00:00Z&perPage=100&page=1", "", true},
+		"a body where none is":  {"GET", "/balance", "{}", false},
+	} {
+		w := &witness{TB: t}
+		r := must.Get(http.NewRequestWithContext(t.Context(), c.method, "https://api.paystack.co"+c.path, strings.NewReader(c.body)))(t)
+		r.Header.Set("Content-Type", "application/json")
+		_, err := openapitest.Transport(w, "testdata/openapi.yaml", direct{paystacktest.New(1)}).RoundTrip(r)
+		expect.True(t, err == nil && !w.failed == c.want, "%s: passes %t, %v", name, !w.failed, err)
+	}
+}
+
+// witness is a test that notes its failure.
+type witness struct {
+	testing.TB
+	failed bool
+}
+
+func (w *witness) Errorf(string, ...any) { w.failed = true }
+
+// No print of the configuration or the client shows the key.
+func TestKeyIsNotPrinted(t *testing.T) {
+	config := paystack.Config{SecretKey: "sk_live_very_secret", Email: email}
+	conformance.HidesSecrets(t, []string{config.SecretKey}, config, paystack.New(config))
+}
+
 // A destination that Paystack cannot pay is refused without a call.
 func TestDestinations(t *testing.T) {
 	client := clientOf(t, http.NotFoundHandler())
@@ -286,15 +347,15 @@ func TestBanksNamesAndBalance(t *testing.T) {
 	fake.LoseRequest() // net/http repeats a GET
 	expect.True(t, client.LoadBanks(t.Context()) != nil && len(client.Banks()) == 3, "the directory after an error")
 
-	_, err := client.AccountName(t.Context(), provider.Enquiry{Channel: provider.MobileMoney, Network: "mtn", Number: mtn + paystacktest.NoAccount})
+	_, err := client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: provider.MobileMoney, Network: "mtn", Number: mtn + paystacktest.NoAccount})
 	refusal, ok := err.(*provider.Refusal)
 	expect.True(t, ok && refusal.Code == api.InvalidDestination, "no account: %v", err)
-	_, err = client.AccountName(t.Context(), provider.Enquiry{Channel: provider.MobileMoney, Network: "glo", Number: mtn + "67"})
+	_, err = client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: provider.MobileMoney, Network: "glo", Number: mtn + "67"})
 	_, ok = err.(*provider.Refusal)
 	expect.True(t, ok, "no network: %v", err)
-	balance, err := client.Balance(t.Context())
-	expect.True(t, err == nil && balance == fake.Float(), "%d, %v", balance, err)
-	_, err = clientOf(t, stub{"GET /balance": succeeds(`[]`)}).Balance(t.Context())
+	balance, err := client.Balance(t.Context(), true)
+	expect.True(t, err == nil && balance.Available == fake.Float(), "%+v, %v", balance, err)
+	_, err = clientOf(t, stub{"GET /balance": succeeds(`[]`)}).Balance(t.Context(), true)
 	expect.True(t, err != nil, "no balance in GHS")
 	expect.True(t, clientOf(t, stub{"GET /bank": succeeds(`[]`)}).LoadBanks(t.Context()) != nil, "no banks")
 }

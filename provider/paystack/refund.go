@@ -25,6 +25,9 @@ import (
 // at even attempts, and odd ones wait.
 const refundWait = 10 * time.Minute
 
+// clockSkew is by how much Paystack's clock may differ from ours.
+const clockSkew = 5 * time.Minute
+
 type refundRequest struct {
 	Transaction string `json:"transaction"`
 	Amount      int64  `json:"amount"` // pesewas
@@ -39,6 +42,7 @@ type refund struct {
 	Amount       *number `json:"amount"`
 	Currency     string  `json:"currency"`
 	MerchantNote text    `json:"merchant_note"`
+	CreatedAt    text    `json:"createdAt"`
 	Transaction  ofWhich `json:"transaction"`
 }
 
@@ -90,7 +94,7 @@ func (c *Client) Refund(ctx context.Context, r provider.Refund) (provider.Result
 	if one.wait(r) > 0 {
 		return provider.Result{}, fmt.Errorf("paystack: an earlier request for the refund %s has no answer yet", r.ID)
 	}
-	reference, err := reference(r.Charge)
+	reference, err := c.reference(r.Live, r.Charge)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -98,14 +102,11 @@ func (c *Client) Refund(ctx context.Context, r provider.Refund) (provider.Result
 	err = c.call(ctx, http.MethodPost, "/refund", nil, refundRequest{
 		Transaction: reference, Amount: r.Amount, Currency: currency, Note: r.ID,
 	}, &made)
-	if _, _, ok := rejected(err); ok {
-		return refuse(r.Order, err)
+	if err == nil {
+		one.made = true
+		return made.result(r.Order)
 	}
-	if err != nil {
-		return provider.Result{}, err
-	}
-	one.made = true
-	return made.result(r.Order)
+	return afterRejection(r.Order, err, func() (provider.Result, error) { return c.refundState(ctx, r) })
 }
 
 // RefundStatus implements [provider.RefundRail]. Paystack may still be working on a lost request.
@@ -147,7 +148,7 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	if !isRefundID(r.ID) {
 		return provider.Result{}, fmt.Errorf("paystack: %q is no id of a refund, re_ with 22 letters and digits", r.ID)
 	}
-	x, found, err := c.verify(ctx, r.Charge)
+	x, found, err := c.verify(ctx, r.Live, r.Charge)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -158,11 +159,9 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	case provider.InProgress:
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s of the refund %s is not paid yet", r.Charge, r.ID)
 	case provider.Refused:
-		if x.Status != "reversed" {
-			return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The payment was not completed."}}, nil
-		}
+		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The payment was not completed."}}, nil
 	}
-	rows, err := c.listRefunds(ctx, x.ID)
+	rows, err := c.listRefunds(ctx, x)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -170,11 +169,12 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	if at := slices.IndexFunc(rows, is); at >= 0 {
 		return rows[at].result(r.Order)
 	}
-	back := given(rows, x.ID)
+	back := given(rows, x)
+	withoutNote := slices.ContainsFunc(rows, func(row refund) bool { return row.couldBe(r) && row.countsFor(x) })
 	if r.Attempts > 1 {
 		// The refund may be made twice if the list does not filter as expected, so the list of all
 		// refunds has to miss it, too.
-		rows, err = c.list(ctx, url.Values{"from": {r.SubmittedAt.Add(-24 * time.Hour).UTC().Format(time.RFC3339)}})
+		rows, err = c.list(ctx, since(r.SubmittedAt))
 		if err != nil {
 			return provider.Result{}, err
 		}
@@ -183,6 +183,8 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 		}
 	}
 	switch {
+	case r.Attempts > 1 && withoutNote:
+		return provider.Result{}, fmt.Errorf("paystack: the charge %s has a refund without a note, which may be %s", r.Charge, r.ID)
 	case x.Amount != nil && back+r.Amount > int64(*x.Amount):
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The refunds would exceed the payment."}}, nil
 	case x.Status == "reversed" && r.Attempts > 1: // perhaps by this refund
@@ -191,10 +193,25 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	return provider.Result{Outcome: provider.NotFound}, nil
 }
 
+// couldBe reports whether a refund without an id of ours may be the one that was asked for before, by
+// a Paystack that lost the note, and not one by hand.
+func (is refund) couldBe(r provider.Refund) bool {
+	if isRefundID(is.note()) || is.Amount != nil && int64(*is.Amount) != r.Amount {
+		return false
+	}
+	made, err := time.Parse(time.RFC3339, string(is.CreatedAt))
+	return err != nil || made.After(r.SubmittedAt.Add(-clockSkew))
+}
+
+// countsFor reports whether a refund gave back money of a transaction, or is about to.
+func (is refund) countsFor(x transaction) bool {
+	return is.Transaction == ofWhich(x.ID) && outcome(refundWords, is.Status) != provider.Refused
+}
+
 // given returns how much of a transaction was given back or is on its way, according to a list.
-func given(rows []refund, of number) (pesewas int64) {
+func given(rows []refund, x transaction) (pesewas int64) {
 	for _, row := range rows {
-		if row.Transaction == ofWhich(of) && row.Amount != nil && outcome(refundWords, row.Status) != provider.Refused {
+		if row.countsFor(x) && row.Amount != nil {
 			pesewas += int64(*row.Amount)
 		}
 	}
@@ -202,9 +219,19 @@ func given(rows []refund, of number) (pesewas int64) {
 }
 
 // listRefunds lists the refunds of a transaction. Unconfirmed: that Paystack filters by it, and by
-// its id. A list without the filter is harmless, and has more pages.
-func (c *Client) listRefunds(ctx context.Context, of number) ([]refund, error) {
-	return c.list(ctx, url.Values{"transaction": {strconv.FormatInt(int64(of), 10)}})
+// its id. Without the filter the list has the refunds of all transactions since this one was made.
+func (c *Client) listRefunds(ctx context.Context, x transaction) ([]refund, error) {
+	query := url.Values{}
+	if made, err := time.Parse(time.RFC3339, string(x.CreatedAt)); err == nil {
+		query = since(made)
+	}
+	query.Set("transaction", strconv.FormatInt(int64(x.ID), 10))
+	return c.list(ctx, query)
+}
+
+// since selects what was made after a time, with a day for clocks that differ.
+func since(t time.Time) url.Values {
+	return url.Values{"from": {t.Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}
 }
 
 // list lists all refunds that a query selects.

@@ -42,12 +42,13 @@ type transfer struct {
 	Currency  string  `json:"currency"`
 	Reference string  `json:"reference"`
 	Code      string  `json:"transfer_code"`
+	Fee       number  `json:"fee_charged"` // unconfirmed: that the verification tells it
 }
 
 // Submit implements [provider.Rail]. It makes the recipient and then the transfer. Paystack returns
 // the existing recipient for an account that it knows, so nothing is kept here.
 func (c *Client) Submit(ctx context.Context, t provider.Transfer) (provider.Result, error) {
-	reference, err := reference(t.ID)
+	reference, err := c.reference(t.Live, t.ID)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -78,7 +79,7 @@ func (c *Client) Submit(ctx context.Context, t provider.Transfer) (provider.Resu
 
 // Status implements [provider.Rail].
 func (c *Client) Status(ctx context.Context, t provider.Transfer) (provider.Result, error) {
-	reference, err := reference(t.ID)
+	reference, err := c.reference(t.Live, t.ID)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -99,14 +100,18 @@ func (is transfer) result(o provider.Order) (provider.Result, error) {
 		return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no status", o.ID)
 	}
 	r := provider.Result{Outcome: outcome(transferWords, is.Status), Reference: is.Code}
-	if r.Outcome == provider.Refused {
-		r.Reason = transferReasons[is.Status]
-	}
 	if r.Outcome == provider.InProgress {
 		return r, nil
 	}
+	r.Reason = transferReasons[is.Status]
 	if err := sameMoney(o, is.Amount, is.Currency, is.Reference); err != nil {
 		return provider.Result{}, err
+	}
+	if r.Outcome == provider.Paid {
+		r.ProviderFee = int64(is.Fee)
+		if is.Amount != nil {
+			r.Amount = int64(*is.Amount)
+		}
 	}
 	return r, nil
 }
@@ -124,6 +129,9 @@ func recipientOf(channel provider.Channel, network, bank, number string) (recipi
 // AccountName implements [provider.NameEnquirer]. Unconfirmed: that Paystack resolves mobile-money
 // numbers, with the network's code as that of the bank.
 func (c *Client) AccountName(ctx context.Context, e provider.Enquiry) (string, error) {
+	if err := c.checkMode(e.Live); err != nil {
+		return "", err
+	}
 	account, ok := recipientOf(e.Channel, e.Network, e.Bank, e.Number)
 	if !ok {
 		return "", &provider.Refusal{Code: api.InvalidDestination}

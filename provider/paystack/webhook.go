@@ -76,17 +76,17 @@ func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r pr
 // signed checks a signature in constant time. With an empty key it passes none.
 func (c *Client) signed(header string, body []byte) bool {
 	signature, err := hex.DecodeString(header)
-	h := hmac.New(sha512.New, []byte(c.config.SecretKey))
+	h := hmac.New(sha512.New, []byte(c.key()))
 	h.Write(body)
-	return err == nil && c.config.SecretKey != "" && hmac.Equal(signature, h.Sum(nil))
+	return err == nil && c.key() != "" && hmac.Equal(signature, h.Sum(nil))
 }
 
 // domain returns what Paystack calls the mode of the key.
 func (c *Client) domain() string {
-	if strings.HasPrefix(c.config.SecretKey, "sk_test_") {
-		return "test"
+	if c.live() {
+		return "live"
 	}
-	return "live"
+	return "test"
 }
 
 // report asks about the order of an event and notifies. It returns an error if the event should
@@ -105,7 +105,7 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 	var err error
 	// Here there is only the id. Who knows it may open a charge with its reference and another amount,
 	// by the public key, so the result tells the amount, and the library compares it.
-	order := provider.Order{ID: id}
+	order := provider.Order{ID: id, Live: c.live()}
 	switch kind {
 	case "transfer":
 		var r provider.Result
@@ -119,7 +119,7 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 		results, err = c.refundsOf(ctx, id)
 	}
 	for id, r := range results {
-		if r.Outcome != provider.Paid && r.Outcome != provider.Refused {
+		if !r.Outcome.Final() {
 			continue // the library polls
 		}
 		notified := notify(ctx, id, r)
@@ -134,11 +134,11 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 // refundsOf returns the results of a charge's refunds that the library made: an event names the
 // charge alone.
 func (c *Client) refundsOf(ctx context.Context, charge string) (map[string]provider.Result, error) {
-	x, found, err := c.verify(ctx, charge)
+	x, found, err := c.verify(ctx, c.live(), charge)
 	if err != nil || !found {
 		return nil, err
 	}
-	rows, err := c.listRefunds(ctx, x.ID)
+	rows, err := c.listRefunds(ctx, x)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func TestWebhook(t *testing.T) {
 	event := func(name, id, rest string) string {
 		return `{"event":"` + name + `","data":{"reference":"` + referenceOf(t, id) + `","status":"success","amount":1` + rest + `}}`
 	}
-	success := event("transfer.success", paid.ID, `,"domain":"test"`)
+	success := event("transfer.success", paid.ID, `,"domain":"live"`)
 	for _, c := range []struct {
 		what, body, signature string
 		status, told          int
@@ -65,7 +65,7 @@ func TestWebhook(t *testing.T) {
 		{"another key", success, paystacktest.Sign([]byte(success), "sk_test_guess"), 401, 0},
 		{"a changed body", success + " ", signed(success), 401, 0},
 		{"no JSON", "success", signed("success"), 400, 0},
-		{"a live event", strings.Replace(success, "test", "live", 1), signed(strings.Replace(success, "test", "live", 1)), 403, 0},
+		{"a test event", strings.Replace(success, "live", "test", 1), signed(strings.Replace(success, "live", "test", 1)), 403, 0},
 		{"without a mode", event("transfer.success", paid.ID, ""), signed(event("transfer.success", paid.ID, "")), 200, 1},
 		{"too early", event("transfer.success", slow.ID, ""), signed(event("transfer.success", slow.ID, "")), 200, 0},
 		{"not ours", `{"event":"charge.success","data":{"reference":"T1"}}`, signed(`{"event":"charge.success","data":{"reference":"T1"}}`), 200, 0},
@@ -108,12 +108,12 @@ func TestWebhook(t *testing.T) {
 }
 
 // A key decides which events it takes.
-func TestWebhookOfLiveKey(t *testing.T) {
-	live := paystack.New(paystack.Config{SecretKey: "sk_live_1"})
-	for domain, want := range map[string]int{"live": 200, "test": 403} {
+func TestWebhookOfTestKey(t *testing.T) {
+	client := paystack.New(paystack.Config{SecretKey: "sk_test_1"})
+	for domain, want := range map[string]int{"test": 200, "live": 403} {
 		body := `{"event":"charge.success","data":{"reference":"T1","domain":"` + domain + `"}}`
 		told := &notes{}
-		expect.Equal(t, post(t, live.WebhookHandler(told.notify), body, paystacktest.Sign([]byte(body), "sk_live_1")), want, "a %s event", domain)
+		expect.Equal(t, post(t, client.WebhookHandler(told.notify), body, paystacktest.Sign([]byte(body), "sk_test_1")), want, "a %s event", domain)
 	}
 }
 

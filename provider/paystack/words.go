@@ -11,19 +11,11 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-const (
-	// FloatEmpty is the code of a refusal because the operator's balance at Paystack is too low.
-	FloatEmpty  api.Code = "float_empty"
-	notApproved api.Code = "not_approved"
-)
+const notApproved api.Code = "not_approved"
 
 // settled is how long after the first submission a lost request may still arrive at Paystack. Until
 // then a refusal of a later request does not end the order.
 const settled = 10 * time.Minute
-
-// reversed is the outcome of money that came back after Paystack had reported success. The library
-// lists it as a contradiction of the success that it booked.
-const reversed = provider.Refused
 
 // transferWords are the statuses of a transfer. Any other is InProgress.
 var transferWords = map[string]provider.Outcome{
@@ -35,7 +27,7 @@ var transferWords = map[string]provider.Outcome{
 	"abandoned": provider.Refused, // no OTP within 30 minutes
 	"blocked":   provider.Refused, // the approval URL did not answer
 	"rejected":  provider.Refused, // the approval URL said no
-	"reversed":  reversed,
+	"reversed":  provider.Reversed,
 }
 
 // transferReasons say why, for the words of a transfer that did not happen.
@@ -69,7 +61,7 @@ var chargeWords = map[string]provider.Outcome{
 	"success": provider.Paid,
 
 	"failed":   provider.Refused,
-	"reversed": reversed, // unless it was refunded for us, see Client.afterReversal
+	"reversed": provider.Reversed, // unless it was refunded for us, see Client.afterReversal
 }
 
 // needsCode is the status of a charge that waits for a code of the payer.
@@ -101,6 +93,7 @@ const (
 	notFound                 // Paystack has never seen the reference
 	refused                  // Paystack does not carry out the order
 	wrongCode                // the payer's code was wrong
+	badEmail                 // the payer's address is not accepted
 	repair                   // the operator has to mend something; the order waits until then
 )
 
@@ -126,13 +119,14 @@ var rejections = []struct {
 		"could not resolve account", "bank is invalid", "bank code is invalid", "unknown bank code", "recipient specified is invalid", "account closed",
 	}},
 	{refused, provider.Refusal{Code: api.RecipientUnavailable}, []string{"make the transfer to this recipient"}},
-	{refused, provider.Refusal{Code: FloatEmpty, Message: "The operator has too little money at Paystack."}, []string{
+	{refused, provider.Refusal{Code: api.ProviderBalanceInsufficient, Message: "The operator has too little money at Paystack."}, []string{
 		"balance is not enough", "insufficient balance",
 	}},
 
 	// Charges.
 	{wrongCode, provider.Refusal{Message: "The code was wrong. Enter it again, or get a new one."}, []string{"provided registration token is invalid"}},
 	{wrongCode, provider.Refusal{Message: "Too many wrong codes. Wait some minutes before you enter another."}, []string{"too many attempts"}},
+	{badEmail, provider.Refusal{}, []string{"invalid email address", "email address is required", "email is not allowed to be empty"}},
 	{refused, provider.Refusal{Message: "The payer's balance is too low."}, []string{"insufficient funds"}},
 	{refused, provider.Refusal{Message: "The payment was declined."}, []string{"declined", "charge attempt cannot be fulfilled"}},
 	{refused, provider.Refusal{Message: "Paystack's fraud check refused the payment."}, []string{"denied by fraud system", "unable to process transaction"}},
@@ -147,9 +141,9 @@ var rejections = []struct {
 	{repair, provider.Refusal{}, []string{
 		"starter business", "integration has been deactivated", "invalid merchant selected", "currency not supported", "access denied",
 		"do not have privileges", "authorization bearer", "no authorization header", "invalid key", "authentication token expired",
-		"invalid email address", "email address is required", "email is not allowed to be empty", "illegal special characters",
-		"invalid entries found", "invalid character in transaction reference", "invalid amount", "amount must be an integer",
+		"illegal special characters", "invalid entries found", "invalid character in transaction reference", "invalid amount", "amount must be an integer",
 		"specify a valid amount", "account number is required", "account_number is required", "bank_code is required",
+		"transaction reference is invalid", "transaction id should be numeric", "invalid 'from' date", "account_number must be passed",
 		"object should be passed", "wait a few minutes", "system malfunction",
 	}},
 }

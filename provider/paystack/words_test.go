@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -33,7 +34,7 @@ func answering(t *testing.T, answers map[string]string) *Client {
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return New(Config{SecretKey: "sk_test_1", BaseURL: server.URL, Email: "pay@example.com", HTTPClient: server.Client()})
+	return New(Config{SecretKey: "sk_live_1", BaseURL: server.URL, Email: "pay@example.com", HTTPClient: server.Client()})
 }
 
 func success(data string, args ...any) string {
@@ -47,8 +48,8 @@ func orders() (t provider.Transfer, c provider.Charge, r provider.Refund, transf
 	t = provider.Transfer{Order: conformance.NewOrder("po_", 435), Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234567"}
 	c = provider.Charge{Order: conformance.NewOrder("pay_", 435), Phone: "+233241234567", Network: "mtn"}
 	r = provider.Refund{Order: conformance.NewOrder("re_", 435), Charge: c.ID, Phone: c.Phone}
-	transferReference, _ = reference(t.ID)
-	chargeReference, _ = reference(c.ID)
+	transferReference, _ = ids.ToBase36(t.ID)
+	chargeReference, _ = ids.ToBase36(c.ID)
 	return t, c, r, transferReference, chargeReference
 }
 
@@ -63,7 +64,7 @@ func with(words map[string]provider.Outcome) map[string]provider.Outcome {
 func TestTransferWords(t *testing.T) {
 	for word, want := range with(transferWords) {
 		o, _, _, reference, _ := orders()
-		is := success(`{"status":%q,"amount":435,"currency":"GHS","reference":%q,"transfer_code":"TRF_1"}`, word, reference)
+		is := success(`{"status":%q,"amount":435,"currency":"GHS","reference":%q,"transfer_code":"TRF_1","fee_charged":100}`, word, reference)
 		c := answering(t, map[string]string{
 			"POST /transferrecipient": success(`{"recipient_code":"RCP_1"}`), "POST /transfer": is, "GET /transfer/verify/": is,
 		})
@@ -71,7 +72,8 @@ func TestTransferWords(t *testing.T) {
 		later, err2 := c.Status(t.Context(), o)
 		expect.True(t, err1 == nil && err2 == nil && submitted == later && later.Outcome == want && later.Reference == "TRF_1",
 			"%s: %+v, %v, %+v, %v, want %s", word, submitted, err1, later, err2, want)
-		expect.True(t, (later.Reason.Code != "") == (want == provider.Refused), "%s: the reason %+v", word, later.Reason)
+		expect.True(t, (later.Reason.Code != "") == (want.Final() && want != provider.Paid), "%s: the reason %+v", word, later.Reason)
+		expect.True(t, (later.ProviderFee == 100) == (want == provider.Paid) && (later.Amount == 435) == (want == provider.Paid), "%s: the fee and the amount of %+v", word, later)
 	}
 }
 
@@ -92,7 +94,8 @@ func TestChargeWords(t *testing.T) {
 		expect.Equal(t, later.NeedsCode, word == needsCode, "%s: a code", word)
 		expect.Equal(t, later.Prompt == "Dial *110#", want == provider.InProgress, "%s: the prompt %q", word, later.Prompt)
 		expect.Equal(t, later.ProviderFee == 8, want == provider.Paid, "%s: the fee %d", word, later.ProviderFee)
-		expect.True(t, (later.Reason.Message != "") == (want == provider.Refused) && !strings.Contains(later.Reason.Message, "0241234567"), "%s: the reason %+v", word, later.Reason)
+		expect.Equal(t, later.PollAfter > 0, word == "failed", "%s: is asked about again", word)
+		expect.True(t, (later.Reason.Message != "") == (want.Final() && want != provider.Paid) && !strings.Contains(later.Reason.Message, "0241234567"), "%s: the reason %+v", word, later.Reason)
 	}
 }
 
@@ -156,7 +159,7 @@ func TestRejections(t *testing.T) {
 			}
 			r, err := unknown.ConfirmCharge(t.Context(), charge, "1")
 			expect.True(t, err != nil, "%s, a code for an unknown charge: %+v", part, r)
-			name, err := unknown.AccountName(t.Context(), provider.Enquiry{Network: "mtn", Number: "+233241234567"})
+			name, err := unknown.AccountName(t.Context(), provider.Enquiry{Live: true, Network: "mtn", Number: "+233241234567"})
 			_, refusal := err.(*provider.Refusal)
 			expect.True(t, name == "" && err != nil && refusal == (row.meaning == refused), "%s, a name: %v", part, err)
 

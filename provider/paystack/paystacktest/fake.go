@@ -27,7 +27,7 @@ import (
 )
 
 // SecretKey is the key that a Fake accepts, and signs its events with.
-const SecretKey = "sk_test_paystacktest"
+const SecretKey = "sk_live_paystacktest"
 
 // Code is the code that confirms a charge.
 const Code = "123456"
@@ -74,10 +74,12 @@ type transfer struct {
 type transaction struct {
 	id                int64
 	reference, status string
-	amount, back      int64
+	amount            int64
+	back              int64 // refunded or about to be
+	returned          int64 // refunded
 	phone             string
 	moved             int
-	hidden            time.Time
+	made, hidden      time.Time
 }
 
 type refund struct {
@@ -86,7 +88,7 @@ type refund struct {
 	status, note string
 	amount       int64
 	moved        int
-	hidden       time.Time
+	made, hidden time.Time
 }
 
 // New returns a fake without faults. The same seed and the same order of calls give the same
@@ -187,7 +189,7 @@ func (f *Fake) serve(op string, r *http.Request, body []byte) answer {
 	case "POST /refund":
 		return f.makeRefund(in)
 	case "GET /refund":
-		return f.listRefunds(query.Get("transaction"), query.Get("page"))
+		return f.listRefunds(query.Get("transaction"), query.Get("from"), query.Get("page"))
 	case "GET /bank":
 		return done(banks())
 	case "GET /bank/resolve":
@@ -331,10 +333,18 @@ func (f *Fake) makeTransfer(in object) answer {
 	return done(o.object())
 }
 
+// fee is what a transfer costs the operator: GHS 1 to mobile money, and GHS 8 to a bank.
+func (o *transfer) fee() int64 {
+	if o.to.kind == "ghipss" {
+		return 8_00
+	}
+	return 1_00
+}
+
 func (o *transfer) object() object {
 	return object{
-		"amount": o.amount, "currency": "GHS", "domain": "test", "reference": o.reference, "status": o.status,
-		"transfer_code": o.code, "source": "balance", "reason": nil,
+		"amount": o.amount, "currency": "GHS", "domain": "live", "reference": o.reference, "status": o.status,
+		"transfer_code": o.code, "source": "balance", "reason": nil, "fee_charged": o.fee(),
 	}
 }
 
@@ -353,13 +363,16 @@ func (f *Fake) makeCharge(in object) answer {
 	if f.transactions[reference] != nil {
 		return refused("Duplicate Transaction Reference")
 	}
+	if !strings.Contains(str(in, "email"), "@") {
+		return refused("Invalid Email Address Passed")
+	}
 	network := str(wallet, "provider")
 	if !slices.Contains([]string{"mtn", "vod", "atl"}, network) || len(str(wallet, "phone")) != 10 {
 		f.problems = append(f.problems, "POST /charge: mobile_money is not complete")
 		return refused("One of Authorization code, card object, bank object, ussd object, mobile money object, qr object, or EFT object should be passed.")
 	}
 	o := &transaction{
-		id: f.next(), reference: reference, amount: amount, phone: str(wallet, "phone"), status: "pay_offline", hidden: f.lag(),
+		id: f.next(), reference: reference, amount: amount, phone: str(wallet, "phone"), status: "pay_offline", made: f.now(), hidden: f.lag(),
 	}
 	f.transactions[reference] = o
 	if strings.HasSuffix(o.phone, AsksCode) {
@@ -369,16 +382,20 @@ func (f *Fake) makeCharge(in object) answer {
 	return done(o.object(true))
 }
 
+// fee is what a charge costs the operator, 1.95%.
+func (o *transaction) fee() int64 { return o.amount * 195 / 10_000 }
+
 // object returns a charge as the calls of /charge show it, or as the verification does, which has
 // other words for charges in progress.
 func (o *transaction) object(steps bool) object {
 	is := object{
-		"id": o.id, "domain": "test", "status": o.status, "reference": o.reference, "amount": o.amount, "currency": "GHS", "fees": nil,
+		"id": o.id, "domain": "live", "status": o.status, "reference": o.reference, "amount": o.amount, "currency": "GHS", "fees": nil,
 		"channel": "mobile_money", "gateway_response": "", "message": nil, "metadata": "",
+		"created_at": o.made.UTC().Format(time.RFC3339),
 	}
 	switch o.status {
 	case "success", "reversed":
-		is["fees"], is["gateway_response"] = o.amount*195/10_000, "Approved"
+		is["fees"], is["gateway_response"] = o.fee(), "Approved"
 	case "failed":
 		is["gateway_response"] = "Declined by " + o.phone
 	case "send_otp":
@@ -429,27 +446,28 @@ func (f *Fake) makeRefund(in object) answer {
 	case amount <= 0 || o.back+amount > o.amount:
 		return refused("Refund amount cannot be more than transaction amount")
 	}
-	r := &refund{id: f.next(), of: o, status: "pending", note: str(in, "merchant_note"), amount: amount, hidden: f.lag()}
+	r := &refund{id: f.next(), of: o, status: "pending", note: str(in, "merchant_note"), amount: amount, made: f.now(), hidden: f.lag()}
 	o.back += amount
 	f.refunds = append(f.refunds, r)
 	f.decideRefund(r)
 	made := r.object()
-	made["transaction"] = object{"id": o.id, "reference": o.reference, "amount": o.amount, "domain": "test"}
+	made["transaction"] = object{"id": o.id, "reference": o.reference, "amount": o.amount, "domain": "live"}
 	return done(made)
 }
 
 func (r *refund) object() object {
 	return object{
 		"id": r.id, "transaction": r.of.id, "status": r.status, "amount": r.amount, "currency": "GHS", "merchant_note": r.note,
-		"customer_note": nil, "domain": "test",
+		"customer_note": nil, "domain": "live", "createdAt": r.made.UTC().Format(time.RFC3339),
 	}
 }
 
-func (f *Fake) listRefunds(of, page string) answer {
+func (f *Fake) listRefunds(of, from, page string) answer {
 	all := []object{}
+	since, _ := time.Parse(time.RFC3339, from)
 	for _, r := range f.refunds {
 		f.decideRefund(r)
-		if !f.hides(r.hidden) && (of == "" || of == strconv.FormatInt(r.of.id, 10)) {
+		if !f.hides(r.hidden) && !r.made.Before(since) && (of == "" || of == strconv.FormatInt(r.of.id, 10)) {
 			all = append(all, r.object())
 		}
 	}

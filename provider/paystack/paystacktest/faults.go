@@ -132,12 +132,12 @@ func (f *Fake) decideTransfer(o *transfer) {
 			f.early("transfer", "success", o.object())
 			return
 		}
-		if strings.HasSuffix(o.to.number, Fails) || f.roll(f.faults.Refuse) || o.amount > f.float {
+		if strings.HasSuffix(o.to.number, Fails) || f.roll(f.faults.Refuse) || o.amount+o.fee() > f.float {
 			o.status = "failed"
 		} else {
 			o.status = "success"
 			o.moved++
-			f.float -= o.amount
+			f.float -= o.amount + o.fee()
 		}
 	case "otp":
 		if !f.calm {
@@ -169,7 +169,7 @@ func (f *Fake) decideCharge(o *transaction) {
 	default:
 		o.status = "success"
 		o.moved++
-		f.float += o.amount
+		f.float += o.amount - o.fee()
 		f.send("charge.success", o.object(false))
 	}
 }
@@ -185,13 +185,13 @@ func (f *Fake) decideRefund(r *refund) {
 		r.status = "processed"
 		r.moved++
 		f.float -= r.amount
-		if r.of.back == r.of.amount {
+		if r.of.returned += r.amount; r.of.returned == r.of.amount {
 			r.of.status = "reversed"
 		}
 	}
 	f.send("refund."+r.status, object{
 		"status": r.status, "transaction_reference": r.of.reference, "refund_reference": nil, "amount": strconv.FormatInt(r.amount, 10),
-		"currency": "GHS", "domain": "test",
+		"currency": "GHS", "domain": "live",
 	})
 }
 

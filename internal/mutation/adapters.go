@@ -1,6 +1,6 @@
 package main
 
-var paystackGuards = []guard{
+var adapterGuards = []guard{
 	{
 		"Paystack: a rejection ends no order that Paystack knows", "provider/paystack/words.go",
 		"if askErr != nil || r.Outcome != provider.NotFound {", "", "./provider/paystack", "TestRejections|TestRail|TestCharger",
@@ -32,5 +32,25 @@ var paystackGuards = []guard{
 	{
 		"Paystack: a webhook is of the key's mode", "provider/paystack/webhook.go",
 		`case e.Data.Domain != "" && e.Data.Domain != c.domain():`, "", "./provider/paystack", "TestWebhook",
+	},
+	{
+		"Paystack: a key takes orders of its own mode", "provider/paystack/paystack.go",
+		"case live && !c.live():", "", "./provider/paystack", "TestModes",
+	},
+	{
+		"Paystack: a refund that failed explains no reversal", "provider/paystack/refund.go",
+		"&& outcome(refundWords, is.Status) != provider.Refused", "&& is.Status != \"\"", "./provider/paystack", "TestReversedCharge",
+	},
+	{
+		"Paystack: a refund whose note may be lost is not made again", "provider/paystack/refund.go",
+		"case r.Attempts > 1 && withoutNote:", "", "./provider/paystack", "TestRefundWithoutNote",
+	},
+	{
+		"MTN: a success is of the order's amount", "provider/mtnmomo/words.go",
+		`case s.Amount != "" && o.Amount != 0 && amount != o.Amount:`, "", "./provider/mtnmomo", "TestOtherMoney",
+	},
+	{
+		"MTN: the sandbox takes no live order", "provider/mtnmomo/mtnmomo.go",
+		"case live && isSandbox:", "", "./provider/mtnmomo", "TestModes",
 	},
 }

@@ -28,21 +28,31 @@ type Config struct {
 	// it is the merchant's.
 	From string
 	// Username and Password log in. Without a username the client does not log in.
-	Username, Password string
+	Username string
+	Password string `json:"-"`
 	// Insecure allows a connection without TLS: for a server on the same machine.
 	Insecure bool
+}
+
+// Format implements [fmt.Formatter], so that no print shows the password.
+func (c Config) Format(w fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(w, "smtp.Config{Server: %q, From: %q, Username: %q, Insecure: %t}", c.Server, c.From, c.Username, c.Insecure)
 }
 
 // Mailer sends e-mails, each over a connection of its own. It is safe for
 // concurrent use.
 type Mailer struct {
-	config  Config
+	from    string
 	host    string
-	options []mail.Option
+	options []mail.Option // functions, which print as addresses
 }
 
 // sendTimeout bounds dialling and sending.
 const sendTimeout = 15 * time.Second
+
+// noMailbox begins the enhanced codes with which a server says for good that the address is wrong.
+// A bare 550 may also mean that the server does not like the sender.
+const noMailbox = "5.1."
 
 // New returns a mailer, or refuses a configuration that cannot work. It does not
 // connect.
@@ -52,7 +62,7 @@ func New(c Config) (*Mailer, error) {
 	if err != nil || portErr != nil || host == "" || port < 1 || port > 65535 {
 		return nil, fmt.Errorf("smtp: server %q is not host:port", c.Server)
 	}
-	m := &Mailer{config: c, host: host}
+	m := &Mailer{from: c.From, host: host}
 	m.options = []mail.Option{mail.WithPort(port), mail.WithTimeout(sendTimeout)}
 	switch {
 	case port == 465:
@@ -78,16 +88,16 @@ func New(c Config) (*Mailer, error) {
 // SendEmail implements [message.Mailer].
 func (m *Mailer) SendEmail(ctx context.Context, e message.Email) error {
 	msg := mail.NewMsg()
-	if err := msg.FromFormat(oneLine(e.FromName), m.config.From); err != nil {
+	if err := msg.FromFormat(oneLine(e.FromName), m.from); err != nil {
 		return fmt.Errorf("smtp: sender: %w", err)
 	}
 	if err := msg.To(e.To); err != nil {
-		return errors.New("smtp: the recipient is not an e-mail address")
+		return fmt.Errorf("smtp: the recipient is not an e-mail address: %w", message.ErrUndeliverable)
 	}
 	msg.Subject(oneLine(e.Subject))
 	if e.ID != "" {
 		// The same for every try, so that what arrives twice can be told.
-		_, domain, _ := strings.Cut(m.config.From, "@")
+		_, domain, _ := strings.Cut(m.from, "@")
 		msg.SetMessageIDWithValue(e.ID + "@" + strings.TrimSuffix(domain, ">"))
 	}
 	msg.SetBodyString(mail.TypeTextPlain, e.Text)
@@ -104,10 +114,15 @@ func (m *Mailer) SendEmail(ctx context.Context, e message.Email) error {
 	if err != nil {
 		return fmt.Errorf("smtp: %w", err)
 	}
-	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
-		return fmt.Errorf("smtp: send: %w", err)
+	err = client.DialAndSendWithContext(ctx, msg)
+	var refused *mail.SendError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused) && strings.HasPrefix(refused.EnhancedStatusCode(), noMailbox):
+		return fmt.Errorf("smtp: the recipient's address does not exist: %w", message.ErrUndeliverable)
 	}
-	return nil
+	return fmt.Errorf("smtp: send: %w", err)
 }
 
 // oneLine makes a header of a name or subject that people may have written in

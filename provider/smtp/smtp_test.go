@@ -3,6 +3,7 @@ package smtp
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -15,6 +16,7 @@ import (
 	"github.com/emersion/go-smtp"
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/message"
@@ -28,7 +30,7 @@ type inbox struct {
 	from   string
 	to     []string
 	data   []byte
-	refuse bool
+	refuse *smtp.SMTPError
 }
 
 func (b *inbox) NewSession(*smtp.Conn) (smtp.Session, error) { return &session{b}, nil }
@@ -48,8 +50,8 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refuse {
-		return &smtp.SMTPError{Code: 550, Message: "no such mailbox"}
+	if s.refuse != nil {
+		return s.refuse
 	}
 	s.to = append(s.to, to)
 	return nil
@@ -128,17 +130,30 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// No print of the configuration or the mailer shows the password.
+func TestPasswordIsNotPrinted(t *testing.T) {
+	c := Config{Server: "localhost:587", From: "invoices@example.com", Username: "volta", Password: "very-secret"}
+	m := must.Get(New(c))(t)
+	conformance.HidesSecrets(t, []string{c.Password}, c, m)
+	expect.True(t, strings.Contains(fmt.Sprint(c), c.Server), "%v", c)
+}
+
 func TestSendFails(t *testing.T) {
 	box, address := serve(t)
-	box.refuse = true
 	open := must.Get(New(Config{Server: address, From: "invoices@example.com", Insecure: true}))(t)
-	if err := open.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"}); err == nil {
-		t.Error("a refused recipient is no error")
+	for refusal, never := range map[*smtp.SMTPError]bool{
+		{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such mailbox"}:       true,
+		{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "relaying denied"}:       false,
+		{Code: 450, EnhancedCode: smtp.EnhancedCode{4, 1, 1}, Message: "the mailbox is locked"}: false,
+		{Code: 550, EnhancedCode: smtp.NoEnhancedCode, Message: "no"}:                           false,
+	} {
+		box.refuse = refusal
+		err := open.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"})
+		expect.True(t, err != nil && errors.Is(err, message.ErrUndeliverable) == never, "%v: %v", refusal, err)
 	}
-	if err := open.SendEmail(t.Context(), message.Email{To: "ama@example.com\r\nRCPT TO:<eve@example.com>", Text: "x"}); err == nil {
-		t.Error("an address with a line break is sent to")
-	}
-	box.refuse = false
+	box.refuse = nil
+	err := open.SendEmail(t.Context(), message.Email{To: "ama@example.com\r\nRCPT TO:<eve@example.com>", Text: "x"})
+	expect.ErrorIs(t, err, message.ErrUndeliverable, "an address with a line break")
 	secure := must.Get(New(Config{Server: address, From: "invoices@example.com"}))(t)
 	if err := secure.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"}); err == nil {
 		t.Error("sent without TLS")

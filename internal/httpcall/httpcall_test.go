@@ -1,0 +1,106 @@
+package httpcall
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+)
+
+const secret = "233241234567"
+
+// serve returns the address of a server, with a path that no error may quote.
+func serve(t *testing.T, answer http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	return server.URL + "/" + secret + "?number=" + secret
+}
+
+func TestDo(t *testing.T) {
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		expect.Equal(t, r.Header.Get("Api-Key"), "k", "the header")
+		expect.Equal(t, r.Header.Get("Content-Type") != "", len(text) > 0, "the content type of %q", text)
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = w.Write(text)
+	})
+	for _, body := range []any{nil, map[string]int{"a": 1}} {
+		a := must.Get(Do(t.Context(), Client(nil), Request{Op: "op", Method: "POST", URL: address, Header: http.Header{"Api-Key": {"k"}}, Body: body}))(t)
+		want := ""
+		if body != nil {
+			want = `{"a":1}`
+		}
+		expect.True(t, a.Status == http.StatusTeapot && string(a.Body) == want, "%d %s", a.Status, a.Body)
+	}
+}
+
+// A redirect is an answer like any other, and the host's client stays as it is.
+func TestNoRedirect(t *testing.T) {
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+	})
+	given := &http.Client{Timeout: time.Minute}
+	client := Client(given)
+	a := must.Get(Do(t.Context(), client, Request{Op: "op", Method: "POST", URL: address}))(t)
+	expect.Equal(t, a.Status, http.StatusTemporaryRedirect, "the status")
+	expect.True(t, given.CheckRedirect == nil && client.Timeout == time.Minute, "the host's client")
+	expect.Equal(t, Client(nil).Timeout, timeout, "the time-out")
+}
+
+func TestErrorsQuoteNothing(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	for what, c := range map[string]struct {
+		ctx     context.Context
+		address string
+		body    any
+		want    string
+	}{
+		"cancelled": {cancelled, serve(t, http.NotFound), nil, "canceled"},
+		"cut off": {t.Context(), serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, secret)
+		}), nil, "cut off"},
+		"hung up":        {t.Context(), serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), nil, "EOF"},
+		"too long":       {t.Context(), serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxAnswer+1)) }), nil, "too long"},
+		"another answer": {t.Context(), serve(t, func(w http.ResponseWriter, _ *http.Request) { hijack(t, w, secret+"\r\n\r\n") }), nil, "broke"},
+		"nobody there":   {t.Context(), closed.URL + "/" + secret, nil, "refused"},
+		"no address":     {t.Context(), "http://[" + secret, nil, "BaseURL"},
+		"no JSON":        {t.Context(), "http://localhost", func() {}, "JSON"},
+		"another scheme": {t.Context(), "pay://" + secret, nil, "BaseURL"},
+		"no scheme":      {t.Context(), secret + ".example.com/v1", nil, "BaseURL"},
+	} {
+		_, err := Do(c.ctx, Client(nil), Request{Op: "gateway: send", Method: "POST", URL: c.address, Body: c.body})
+		must.True(t, err != nil, "%s is no error", what)
+		expect.True(t, strings.HasPrefix(err.Error(), "gateway: send: ") && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), secret), "%s: %v", what, err)
+	}
+	slow := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	_, err := Do(t.Context(), Client(&http.Client{Timeout: time.Millisecond}), Request{Op: "op", Method: "GET", URL: slow})
+	expect.True(t, errors.Is(err, context.DeadlineExceeded), "a time-out: %v", err)
+}
+
+func hijack(t *testing.T, w http.ResponseWriter, text string) {
+	connection, _, err := w.(http.Hijacker).Hijack()
+	must.Do(t, err)
+	_, _ = io.WriteString(connection, text)
+	_ = connection.Close()
+}
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]Text{`"a"`: "a", `12`: "12", `null`: "", `true`: "", `{}`: "", `[1]`: ""} {
+		var got Text
+		err := json.Unmarshal([]byte(in), &got)
+		expect.True(t, err == nil && got == want, "%s: %q, %v", in, got, err)
+	}
+}

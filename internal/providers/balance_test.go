@@ -1,0 +1,121 @@
+package providers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// purse is a rail and a charger that tells its balance slowly.
+type purse struct {
+	provider.Simulated
+	available int64
+	err       error
+	asked     int
+}
+
+func (p *purse) Balance(ctx context.Context, live bool) (provider.Balance, error) {
+	p.asked++
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+	if !live {
+		return provider.Balance{}, errors.New("of test mode")
+	}
+	return provider.Balance{Available: p.available}, p.err
+}
+
+// A look at the balances does not wait, and asks a provider at most once a minute. An error keeps what is
+// known, and is logged once.
+func TestBalancesAreAskedForInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		from := &purse{available: 100}
+		s := &Service{
+			engine:   &engine.Engine{Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))},
+			balances: balancesOf(from, from),
+		}
+		look := func(pass time.Duration) Account {
+			t.Helper()
+			time.Sleep(pass)
+			before := time.Now()
+			all := s.Accounts(t.Context())
+			expect.True(t, len(all) == 1 && all[0].Provider == "rail" && time.Since(before) == 0, "the accounts: %+v", all)
+			return all[0]
+		}
+		begin := time.Now()
+		for range 3 {
+			expect.True(t, look(100*time.Millisecond).At.IsZero(), "known before the provider has answered")
+		}
+		first := look(time.Second)
+		expect.True(t, first.Balance.Available == 100 && first.At.Equal(begin.Add(100*time.Millisecond)), "the first: %+v", first)
+		from.available = 50
+		for range 50 {
+			expect.Equal(t, look(time.Second), first, "within the minute")
+		}
+		look(10 * time.Second) // asks
+		second := look(2 * time.Second)
+		expect.True(t, second.Balance.Available == 50 && from.asked == 2, "after a minute: %+v, asked %d times", second, from.asked)
+		from.err = errors.New("the key sk_live_1 is wrong")
+		for range 3 {
+			look(time.Minute)
+			expect.Equal(t, look(2*time.Second), second, "while the provider does not answer")
+		}
+		expect.True(t, strings.Count(log.String(), "does not tell its balance") == 1 && !strings.Contains(log.String(), "sk_live"), "the log: %s", log.String())
+	})
+}
+
+// Two providers have two accounts. One that tells no balance has none.
+func TestBalancesOfRailAndCharger(t *testing.T) {
+	named := &namedPurse{}
+	router := &provider.Router{
+		Rails:    map[string]provider.Rail{"mtnmomo": &purse{}, "paystack": named},
+		Chargers: map[string]provider.Charger{"paystack": named, "other": provider.Simulated{}},
+	}
+	for _, c := range []struct {
+		rail    provider.Rail
+		charger provider.Charger
+		want    string
+	}{
+		{nil, nil, ""},
+		{provider.Simulated{}, provider.Simulated{}, ""},
+		{&purse{}, nil, "rail"},
+		{nil, &purse{}, "charger"},
+		{&purse{}, &purse{}, "rail charger"},
+		{incomparable{}, incomparable{}, "rail charger"},
+		{named, named, "paystack"},
+		{router, router, "mtnmomo paystack"},
+		{router, named, "mtnmomo paystack"},
+	} {
+		var names []string
+		for _, a := range balancesOf(c.rail, c.charger) {
+			names = append(names, a.known.Provider)
+		}
+		expect.Equal(t, strings.Join(names, " "), c.want, "%T and %T", c.rail, c.charger)
+	}
+}
+
+// namedPurse is a purse with a name of its own.
+type namedPurse struct{ purse }
+
+func (*namedPurse) RouteTransfer(provider.Transfer) (string, bool) { return "paystack", false }
+
+// incomparable is a provider that the operator == cannot compare.
+type incomparable struct {
+	provider.Simulated
+	_ []string
+}
+
+func (incomparable) Balance(context.Context, bool) (provider.Balance, error) {
+	return provider.Balance{}, nil
+}

@@ -1,0 +1,29 @@
+package paystack
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+var _ provider.Balancer = (*Client)(nil)
+
+// Balance implements [provider.Balancer]: the money at Paystack that transfers and refunds are taken
+// from. The mode is that of the key.
+func (c *Client) Balance(ctx context.Context, _ bool) (provider.Balance, error) {
+	var balances []struct {
+		Currency string `json:"currency"`
+		Balance  number `json:"balance"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/balance", nil, nil, &balances); err != nil {
+		return provider.Balance{}, err
+	}
+	for _, b := range balances {
+		if b.Currency == currency {
+			return provider.Balance{Available: int64(b.Balance)}, nil
+		}
+	}
+	return provider.Balance{}, errors.New("paystack: the account has no balance in GHS")
+}

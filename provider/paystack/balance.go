@@ -11,7 +11,8 @@ import (
 var _ provider.Balancer = (*Client)(nil)
 
 // Balance implements [provider.Balancer]: the money at Paystack that transfers and refunds are taken
-// from. The mode is that of the key.
+// from. The mode is that of the key. Unconfirmed: whether it is also all that Paystack holds, with what
+// was collected and not settled yet; Held says that it is.
 func (c *Client) Balance(ctx context.Context, _ bool) (provider.Balance, error) {
 	var balances []struct {
 		Currency string `json:"currency"`
@@ -22,7 +23,8 @@ func (c *Client) Balance(ctx context.Context, _ bool) (provider.Balance, error) 
 	}
 	for _, b := range balances {
 		if b.Currency == currency {
-			return provider.Balance{Available: int64(b.Balance)}, nil
+			available := int64(b.Balance)
+			return provider.Balance{Available: available, Held: &available}, nil
 		}
 	}
 	return provider.Balance{}, errors.New("paystack: the account has no balance in GHS")

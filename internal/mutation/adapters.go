@@ -34,6 +34,10 @@ var adapterGuards = []guard{
 		`case e.Data.Domain != "" && e.Data.Domain != c.domain():`, "", "./provider/paystack", "TestWebhook",
 	},
 	{
+		"Paystack: a charge's event ends no payout", "provider/paystack/webhook.go",
+		"!ours || !kindFits(kind, id)", "!ours", "./provider/paystack", "TestWebhookOfAnotherKind",
+	},
+	{
 		"Paystack: a key takes orders of its own mode", "provider/paystack/paystack.go",
 		"case live && !c.live():", "", "./provider/paystack", "TestModes",
 	},

@@ -98,7 +98,7 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 		named = e.Data.Transaction
 	}
 	id, ours := ids.FromBase36(string(named))
-	if !ours {
+	if !ours || !kindFits(kind, id) {
 		return nil
 	}
 	var results map[string]provider.Result
@@ -129,6 +129,20 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 		err = errors.Join(err, notified)
 	}
 	return err
+}
+
+// kindFits reports whether a kind of event tells about an order with that id: a transfer's about a
+// payout, a charge's and a refund's about a charge. A transaction at Paystack may have any reference.
+// So one with the reference of a payout must not end the payout.
+func kindFits(kind, id string) bool {
+	prefix, _, _ := strings.Cut(id, "_")
+	switch prefix {
+	case "po":
+		return kind == "transfer"
+	case "pay", "tu", "att":
+		return kind == "charge" || kind == "refund"
+	}
+	return false
 }
 
 // refundsOf returns the results of a charge's refunds that the library made: an event names the

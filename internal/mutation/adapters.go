@@ -38,6 +38,10 @@ var adapterGuards = []guard{
 		"!ours || !kindFits(kind, id)", "!ours", "./provider/paystack", "TestWebhookOfAnotherKind",
 	},
 	{
+		"Paystack: a full refund may be our own, whose answer was lost", "provider/paystack/words.go",
+		"case m == wentBack && o.Attempts > 1:", "", "./provider/paystack", "TestFullyReversedByItself",
+	},
+	{
 		"Paystack: a key takes orders of its own mode", "provider/paystack/paystack.go",
 		"case live && !c.live():", "", "./provider/paystack", "TestModes",
 	},

@@ -130,7 +130,8 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	readable := json.Unmarshal(got.Body, &answer) == nil && answer.Status != nil
 	switch status := got.Status; {
 	case (status == http.StatusOK || status == http.StatusCreated) && readable && *answer.Status:
-		if json.Unmarshal(answer.Data, data) != nil {
+		// No call here has null for an answer: for a list it would mean that there is nothing.
+		if string(answer.Data) == "null" || json.Unmarshal(answer.Data, data) != nil {
 			return fmt.Errorf("%s: the answer has another form than documented", op)
 		}
 		return nil

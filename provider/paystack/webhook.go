@@ -157,12 +157,19 @@ func (c *Client) refundsOf(ctx context.Context, charge string) (map[string]provi
 		return nil, err
 	}
 	results := map[string]provider.Result{}
+	var failed error
 	for _, row := range rows {
-		if id := row.note(); isRefundID(id) {
-			if results[id], err = row.result(provider.Order{ID: id}); err != nil {
-				return nil, err
-			}
+		id := row.note()
+		if _, done := results[id]; done || !isRefundID(id) {
+			continue
 		}
+		row, _, err := find(rows, id)
+		if err == nil {
+			results[id], err = row.result(provider.Order{ID: id})
+		} else {
+			results[id] = provider.Result{}
+		}
+		failed = errors.Join(failed, err)
 	}
-	return results, nil
+	return results, failed
 }

@@ -58,6 +58,10 @@ var adapterGuards = []guard{
 		`case s.Amount != "" && o.Amount != 0 && amount != o.Amount:`, "", "./provider/mtnmomo", "TestOtherMoney",
 	},
 	{
+		"MTN: wrong settings end no order", "provider/mtnmomo/orders.go",
+		"if json.Unmarshal(a.body, &object) != nil || reasons[a.code].alert == repair {", "", "./provider/mtnmomo", "TestRefusedSubmissionWaits",
+	},
+	{
 		"MTN: the sandbox takes no live order", "provider/mtnmomo/mtnmomo.go",
 		"case live && isSandbox:", "", "./provider/mtnmomo", "TestModes",
 	},

@@ -156,9 +156,9 @@ func msisdn(network, number string) string {
 	return digits
 }
 
-// maxNote is how long a note may be. One of MTN's pages says 160 characters, another says 128:
-// uncertain.
-const maxNote = 160
+// maxNote is how long a note may be. One of MTN's pages says 160 characters, another says 128. The
+// shorter one passes both.
+const maxNote = 128
 
 // note returns a text without the characters that MTN refuses. It refuses an apostrophe. Which
 // others it refuses is uncertain, so only ASCII letters, digits and spaces stay.

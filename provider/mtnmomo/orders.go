@@ -2,6 +2,7 @@ package mtnmomo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -157,13 +158,19 @@ func (c *Client) submit(ctx context.Context, f *flow, o provider.Order, body ord
 }
 
 // malformed answers for a submission that MTN finds malformed. MTN has not carried out this one,
-// but it may have taken an earlier one.
+// but it may have taken an earlier one. If the settings are wrong, or the answer may be a gateway's,
+// the order waits for the repair.
 func (c *Client) malformed(ctx context.Context, f *flow, o provider.Order, a *answer) (provider.Result, error) {
 	r, known, err := c.look(ctx, f, o)
 	if err != nil || known {
 		return r, err
 	}
 	if waited := o.Now.Sub(o.SubmittedAt); o.Attempts > 1 && (waited < visibleAfter || waited >= forgottenAfter) {
+		return provider.Result{}, a.err()
+	}
+	var object struct{}
+	if json.Unmarshal(a.body, &object) != nil || reasons[a.code].alert == repair {
+		c.alert(ctx, o.ID, repair)
 		return provider.Result{}, a.err()
 	}
 	c.alert(ctx, o.ID, "MTN finds a request malformed; report it with the order's amount and note")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,6 +18,9 @@ const renewEarly = 10 * time.Minute
 
 // renewAgain is the wait after a renewal that failed while the old token is good.
 const renewAgain = time.Minute
+
+// A token is taken to live between these times, whatever MTN says.
+const minLife, maxLife = time.Minute, 24 * time.Hour
 
 // product is one of MTN's products, with its token.
 type product struct {
@@ -101,8 +105,8 @@ func (c *Client) newToken(ctx context.Context, p *product) (string, error) {
 		return "", a.err()
 	}
 	var token struct {
-		AccessToken string  `json:"access_token"`
-		ExpiresIn   float64 `json:"expires_in"` // in seconds
+		AccessToken string `json:"access_token"`
+		ExpiresIn   text   `json:"expires_in"` // in seconds, as a number or a string
 	}
 	if err := a.decode(&token); err != nil {
 		return "", err
@@ -110,7 +114,10 @@ func (c *Client) newToken(ctx context.Context, p *product) (string, error) {
 	if token.AccessToken == "" {
 		return "", fmt.Errorf("mtnmomo: %s: the answer has no token", what)
 	}
-	life := time.Duration(max(60, min(token.ExpiresIn, 86400))) * time.Second
+	life := minLife // of an odd text, too
+	if seconds, err := strconv.ParseFloat(string(token.ExpiresIn), 64); err == nil && seconds > minLife.Seconds() {
+		life = time.Duration(min(seconds, maxLife.Seconds())) * time.Second
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.value, p.expires = httpcall.Hide(token.AccessToken), asked.Add(life)

@@ -212,7 +212,7 @@ func TestMissingSettings(t *testing.T) {
 func TestTokenAnswers(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"access_token":"x","expires_in":3600}`: true, `{"access_token":"x"}`: true, `{"access_token":"x","expires_in":-1}`: true,
-		`{"access_token":"x","expires_in":1e300}`: true, `{"access_token":""}`: false, `{}`: false, `<html>`: false, ``: false,
+		`{"access_token":"x","expires_in":1e300}`: true, `{"access_token":"x","expires_in":"3600"}`: true, `{"access_token":"x","expires_in":"NaN"}`: true, `{"access_token":""}`: false, `{}`: false, `<html>`: false, ``: false,
 	} {
 		r := newRig(t, 1)
 		r.config.HTTPClient = &http.Client{Transport: answers{

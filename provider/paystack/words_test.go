@@ -175,3 +175,57 @@ func TestRejections(t *testing.T) {
 		}
 	}
 }
+
+// A fee, a code or a message of an odd form does not hide the answer. An amount that is no whole number
+// of pesewas does.
+func TestOddNumbers(t *testing.T) {
+	for _, c := range []struct {
+		amount, fee string
+		want        int64 // the fee; -1 for an error
+	}{
+		{"435", "8", 8},
+		{"435", `"8"`, 8},
+		{"435", "100.0", 100},
+		{"435", "8.5", 0},
+		{"435", `"free"`, 0},
+		{"435", "{}", 0},
+		{"435", "null", 0},
+		{"435.00", "8", 8},
+		{`"435"`, "8", 8},
+		{"435.5", "8", -1},
+		{`"GHS 4.35"`, "8", -1},
+		{"4.35e2", "8", -1},
+		{".0", "8", -1},
+		{"{}", "8", -1},
+	} {
+		transfer, charge, _, transferReference, chargeReference := orders()
+		client := answering(t, map[string]string{
+			"GET /transfer/verify/":    `{"status":true,"code":7,"message":["x"],"data":` + fmt.Sprintf(`{"status":"success","amount":%s,"currency":"GHS","reference":%q,"fee_charged":%s}}`, c.amount, transferReference, c.fee),
+			"GET /transaction/verify/": success(`{"id":17,"status":"success","amount":%s,"currency":"GHS","reference":%q,"fees":%s}`, c.amount, chargeReference, c.fee),
+		})
+		paid, err1 := client.Status(t.Context(), transfer)
+		taken, err2 := client.ChargeStatus(t.Context(), charge)
+		if c.want < 0 {
+			expect.True(t, err1 != nil && err2 != nil, "%s: %+v, %+v", c.amount, paid, taken)
+			continue
+		}
+		expect.True(t, err1 == nil && paid.Outcome == provider.Paid && paid.ProviderFee == c.want && paid.Amount == 435, "%+v: %+v, %v", c, paid, err1)
+		expect.True(t, err2 == nil && taken.Outcome == provider.Paid && taken.ProviderFee == c.want, "%+v: %+v, %v", c, taken, err2)
+	}
+	transfer, _, _, _, _ := orders()
+	client := answering(t, map[string]string{
+		"POST /transferrecipient": `{"status":false,"message":"Account number is invalid","code":400}`, "GET /transfer/verify/": failure("Transfer not found"),
+	})
+	r, err := client.Submit(t.Context(), transfer)
+	expect.True(t, err == nil && r.Outcome == provider.Refused, "a code as a number: %+v, %v", r, err)
+}
+
+// No text of Paystack's brings a number, an address or a key into an error.
+func TestMask(t *testing.T) {
+	for text, want := range map[string]string{
+		"to 0241234567 failed": "to … failed", "to +233 24 123 4567": "to …", "024/123/4567": "…", "024,123,4567.": "….", "024\u00a0123\u00a04567": "…", "(024)_123_4567": "(…",
+		"024*123*4567 and ama@example.com": "… and …", "0241234567@example.com": "…", "Key sk_live_1": "Key …", "Limit is GHS 100, code 45": "Limit is GHS 100, code 45",
+	} {
+		expect.Equal(t, mask(text), want, "%s", text)
+	}
+}

@@ -62,6 +62,10 @@ var adapterGuards = []guard{
 		"if json.Unmarshal(a.body, &object) != nil || reasons[a.code].alert == repair {", "", "./provider/mtnmomo", "TestRefusedSubmissionWaits",
 	},
 	{
+		"MTN: status queries have a limit", "provider/mtnmomo/orders.go",
+		"n > c.cfg.StatusQueries {", "n < 0 {", "./provider/mtnmomo", "TestStatusQueriesAreLimited",
+	},
+	{
 		"MTN: the sandbox takes no live order", "provider/mtnmomo/mtnmomo.go",
 		"case live && isSandbox:", "", "./provider/mtnmomo", "TestModes",
 	},

@@ -16,7 +16,8 @@ import (
 // for less than twice as long is renewed after half of its life.
 const renewEarly = 10 * time.Minute
 
-// renewAgain is the wait after a renewal that failed while the old token is good.
+// renewAgain is the wait after a renewal that failed while the old token is good, and after one whose
+// token MTN refused.
 const renewAgain = time.Minute
 
 // A token is taken to live between these times, whatever MTN says.
@@ -32,6 +33,7 @@ type product struct {
 	value   func() string // the token; hidden, as the keys are, from prints
 	renew   time.Time
 	expires time.Time
+	refused time.Time // when MTN last refused a token that was just renewed
 
 	// renewal has room for the one call that renews the token.
 	renewal chan struct{}
@@ -52,6 +54,20 @@ func (p *product) kept(stale string, now time.Time) (value string, fresh bool) {
 		return "", false
 	}
 	return p.value(), now.Before(p.renew)
+}
+
+// refuse notes that MTN refused a token that was just renewed.
+func (p *product) refuse(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused = now
+}
+
+// isRefused reports whether that was a short while ago, so that another renewal is of no use.
+func (p *product) isRefused(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return now.Before(p.refused.Add(renewAgain))
 }
 
 // token returns a token other than stale, which MTN has refused. One call renews it at a time.

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -108,8 +109,8 @@ var retrySchedule = retry.Schedule{
 // sendTimeout bounds one call of the Texter or Mailer.
 const sendTimeout = 15 * time.Second
 
-// Config has the host's senders. Live mode sends no SMS without a Texter, and no e-mail
-// without a Mailer.
+// Config has the host's senders. Live mode queues no SMS without a Texter, and no e-mail without a
+// Mailer. A message that another process has queued waits a day for a process with the sender.
 type Config struct {
 	Texter Texter
 	Mailer Mailer
@@ -121,8 +122,9 @@ type Config struct {
 
 // Service reads the messages of test mode.
 type Service struct {
-	engine *engine.Engine
-	config Config
+	engine             *engine.Engine
+	config             Config
+	noTexter, noMailer sync.Once // whose lack is logged
 }
 
 // Internal is what the packages of this module call, most of it in their transactions.
@@ -283,6 +285,9 @@ func (m *Outgoing) Document() string {
 // not nil, the attachment could not be made. Send then sends nothing and retries later.
 func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment, failed error) error {
 	o, caller := m.object, m.caller
+	if !m.sends && caller.Live {
+		return i.postpone(ctx, m)
+	}
 	if !m.sends {
 		work.SetReport(ctx, work.Report{Name: "forgotten", Level: slog.LevelDebug})
 		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
@@ -321,6 +326,41 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 		})
 	}
 	return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
+}
+
+const (
+	// senderWait is the wait of a live message that this process has no sender for. Another process
+	// may have one, or this one after a restart.
+	senderWait = 15 * time.Minute
+	// senderGone is the age at which such a message is given up, as one whose attempts failed.
+	senderGone = 24 * time.Hour
+)
+
+// postpone lets a live message wait for a process with a Texter or Mailer. It logs the lack once for
+// each kind of message, and gives up messages that are a day old.
+func (i *Internal) postpone(ctx context.Context, m *Outgoing) error {
+	o, outcome := m.object, work.Report{Name: "again", Level: slog.LevelWarn}
+	err := i.svc.engine.Update(ctx, m.caller, func(tx *engine.Tx) error {
+		if !tx.Now.Before(o.Value.CreatedAt.Add(senderGone)) {
+			outcome.Name, outcome.Level = "given_up", slog.LevelError
+			return messages.Delete(tx, o)
+		}
+		later := *o // a run that is rolled back leaves the claimed version as it is
+		later.Value.Due = api.At(tx.Now.Add(senderWait))
+		return messages.Replace(tx, &later)
+	})
+	if err != nil {
+		return err
+	}
+	work.SetReport(ctx, outcome)
+	once, sender := &i.svc.noTexter, "Texter"
+	if o.Value.Kind == KindEmail {
+		once, sender = &i.svc.noMailer, "Mailer"
+	}
+	once.Do(func() {
+		i.svc.engine.Log.ErrorContext(ctx, "live messages wait, because no "+sender+" is configured", "message", o.ID)
+	})
+	return nil
 }
 
 // send calls the host's Texter or Mailer. A panic is a failed attempt like any other. Its

@@ -243,14 +243,41 @@ func TestPanickingTexterIsRetried(t *testing.T) {
 	}
 }
 
-// A host that no longer has a Texter cannot send its queued live messages; the worker deletes
-// them.
-func TestLiveMessagesWithoutTexterAreDropped(t *testing.T) {
-	p := newPost(t, &phones{})
+// A live message waits for a process that has a sender for it, and is given up after a day. The log
+// says once that messages wait.
+func TestLiveMessagesWaitForTexter(t *testing.T) {
+	texter := &phones{}
+	p := newPost(t, texter)
+	configure := func(c message.Config) {
+		_, p.internal = message.New(p.engine, c)
+		p.runner = &work.Runner{Store: p.engine.Store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
+		p.addWorker()
+	}
 	p.queue(t, live, number, "Hello.")
-	_, p.internal = message.New(p.engine, message.Config{})
-	p.runner = &work.Runner{Store: p.engine.Store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
-	p.addWorker()
+	p.queue(t, live, number, "Hello again.")
+	configure(message.Config{})
 	p.pass(t, 0)
-	expect.Equal(t, p.kept(t, true), 0, "messages are kept")
+	p.pass(t, 15*time.Minute)
+	expect.Equal(t, p.kept(t, true), 2, "messages are kept")
+	expect.Equal(t, strings.Count(p.log.String(), "no Texter is configured"), 1, "log lines:\n%s", &p.log)
+	configure(message.Config{Texter: texter})
+	p.pass(t, 15*time.Minute-time.Millisecond)
+	expect.Equal(t, len(texter.sent), 0, "messages are sent before their time")
+	p.pass(t, time.Millisecond)
+	expect.True(t, len(texter.sent) == 2 && p.kept(t, true) == 0, "sent %q", texter.sent)
+
+	p.queue(t, live, number, "Your code is 123456.")
+	must.Do(t, p.engine.Update(t.Context(), live, func(tx *engine.Tx) error {
+		_, mailer := message.New(p.engine, message.Config{Mailer: &mails{}})
+		return mailer.Email(tx, "", message.Email{To: "ama@example.com", Text: "Hello."}, "")
+	}))
+	configure(message.Config{})
+	for range 95 {
+		p.pass(t, 15*time.Minute)
+	}
+	expect.Equal(t, p.kept(t, true), 2, "messages are kept for a day")
+	p.pass(t, 15*time.Minute)
+	expect.Equal(t, p.kept(t, true), 0, "messages are kept after a day")
+	log := p.log.String()
+	expect.True(t, strings.Count(log, "outcome=given_up") == 2 && strings.Contains(log, "no Mailer is configured") && !strings.Contains(log, "241234567"), "the log says\n%s", log)
 }

@@ -72,6 +72,9 @@ func Do(ctx context.Context, client *http.Client, r Request) (*Answer, error) {
 	if err != nil || request.URL.Host == "" || request.URL.Scheme != "https" && request.URL.Scheme != "http" {
 		return nil, fmt.Errorf("%s: Config.BaseURL is no address", r.Op)
 	}
+	if request.URL.Scheme == "http" && !isLoopback(request.URL.Hostname()) {
+		return nil, fmt.Errorf("%s: Config.BaseURL must begin with https://, since the call carries keys", r.Op)
+	}
 	if r.Header != nil {
 		request.Header = r.Header
 	}
@@ -92,6 +95,11 @@ func Do(ctx context.Context, client *http.Client, r Request) (*Answer, error) {
 		return nil, fmt.Errorf("%s: the answer is too long", r.Op)
 	}
 	return &Answer{Status: response.StatusCode, Body: text}, nil
+}
+
+// isLoopback reports whether a host is this machine, as that of a fake in a test is.
+func isLoopback(host string) bool {
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 var errBroken = errors.New("the connection broke")

@@ -79,6 +79,8 @@ func TestErrorsQuoteNothing(t *testing.T) {
 		"no address":     {t.Context(), "http://[" + secret, nil, "BaseURL"},
 		"no JSON":        {t.Context(), "http://localhost", func() {}, "JSON"},
 		"another scheme": {t.Context(), "pay://" + secret, nil, "BaseURL"},
+		"no TLS":         {t.Context(), "http://api.example.com/" + secret, nil, "https"},
+		"a private host": {t.Context(), "http://10.0.0.1/" + secret, nil, "https"},
 		"no scheme":      {t.Context(), secret + ".example.com/v1", nil, "BaseURL"},
 	} {
 		_, err := Do(c.ctx, Client(nil), Request{Op: "gateway: send", Method: "POST", URL: c.address, Body: c.body})

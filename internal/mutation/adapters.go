@@ -34,6 +34,14 @@ var adapterGuards = []guard{
 		`case e.Data.Domain != "" && e.Data.Domain != c.domain():`, "", "./provider/paystack", "TestWebhook",
 	},
 	{
+		"Paystack: a charge's event ends no payout", "provider/paystack/webhook.go",
+		"!ours || !kindFits(kind, id)", "!ours", "./provider/paystack", "TestWebhookOfAnotherKind",
+	},
+	{
+		"Paystack: a full refund may be our own, whose answer was lost", "provider/paystack/words.go",
+		"case m == wentBack && o.Attempts > 1:", "", "./provider/paystack", "TestFullyReversedByItself",
+	},
+	{
 		"Paystack: a key takes orders of its own mode", "provider/paystack/paystack.go",
 		"case live && !c.live():", "", "./provider/paystack", "TestModes",
 	},
@@ -48,6 +56,14 @@ var adapterGuards = []guard{
 	{
 		"MTN: a success is of the order's amount", "provider/mtnmomo/words.go",
 		`case s.Amount != "" && o.Amount != 0 && amount != o.Amount:`, "", "./provider/mtnmomo", "TestOtherMoney",
+	},
+	{
+		"MTN: wrong settings end no order", "provider/mtnmomo/orders.go",
+		"if json.Unmarshal(a.body, &object) != nil || reasons[a.code].alert == repair {", "", "./provider/mtnmomo", "TestRefusedSubmissionWaits",
+	},
+	{
+		"MTN: status queries have a limit", "provider/mtnmomo/orders.go",
+		"n > c.cfg.StatusQueries {", "n < 0 {", "./provider/mtnmomo", "TestStatusQueriesAreLimited",
 	},
 	{
 		"MTN: the sandbox takes no live order", "provider/mtnmomo/mtnmomo.go",

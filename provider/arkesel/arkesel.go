@@ -10,12 +10,14 @@
 package arkesel
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/internal/httpcall"
@@ -117,11 +119,11 @@ func (c *Client) SendSMS(ctx context.Context, m message.SMS) error {
 	return fmt.Errorf("%s: the answer is %d and no success", op, a.Status)
 }
 
-// refusesNumber reports whether a success lists the one number among the invalid ones. The list
-// stands in an entry of its own, beside those of numbers that were taken.
+// refusesNumber reports whether a success lists the one number among the invalid ones, or takes no
+// number. The list stands in an entry of its own, beside those of numbers that were taken.
 func refusesNumber(data json.RawMessage) bool {
 	type entry struct {
-		Invalid []httpcall.Text `json:"invalid numbers"`
+		Invalid json.RawMessage `json:"invalid numbers"` // unconfirmed: always a list
 	}
 	var entries []entry
 	if json.Unmarshal(data, &entries) != nil {
@@ -129,9 +131,16 @@ func refusesNumber(data json.RawMessage) bool {
 		_ = json.Unmarshal(data, &entries[0])
 	}
 	for _, e := range entries {
-		if len(e.Invalid) > 0 {
+		if !empty(e.Invalid) {
 			return true
 		}
 	}
-	return false
+	return entries != nil && len(entries) == 0
+}
+
+// empty reports whether a field is missing or names nothing.
+func empty(field json.RawMessage) bool {
+	var tight bytes.Buffer
+	_ = json.Compact(&tight, field)
+	return slices.Contains([]string{"", "null", `""`, "[]"}, tight.String())
 }

@@ -118,16 +118,20 @@ func (c *Client) SendSMS(ctx context.Context, m message.SMS) error {
 	}
 	var answer struct {
 		outcome
-		Data outcome `json:"data"`
+		Data json.RawMessage `json:"data"`
 	}
+	var inner outcome
 	readable := json.Unmarshal(a.Body, &answer) == nil
-	status := cmp.Or(answer.Status, answer.Data.Status)
+	if json.Unmarshal(answer.Data, &inner) != nil {
+		inner = outcome{} // another form of data says nothing
+	}
+	status := cmp.Or(answer.Status, inner.Status)
 	why, never := undeliverable[status]
 	hint := hints[a.Status]
 	switch {
 	case a.Status/100 == 2 && readable && status == "0":
 		return nil
-	case a.Status/100 == 2 && readable && status == "" && cmp.Or(answer.MessageID, answer.Data.MessageID) != "":
+	case a.Status/100 == 2 && readable && status == "" && cmp.Or(answer.MessageID, inner.MessageID) != "":
 		return nil // a repetition would send it twice
 	case a.Status == http.StatusBadRequest && never:
 		return fmt.Errorf("%s: %s: %w", op, why, message.ErrUndeliverable)

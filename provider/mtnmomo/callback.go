@@ -12,10 +12,6 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// maxCallbacks is how many callbacks a second are looked into. MTN allows ten status queries a
-// second, and anybody can send callbacks.
-const maxCallbacks = 5
-
 // maxCallback is the longest callback that is read, in bytes.
 const maxCallback = 64 << 10
 
@@ -59,7 +55,8 @@ func (c *Client) handleCallback(ctx context.Context, id string, notify func(cont
 	if f == nil {
 		return http.StatusNotFound
 	}
-	if !c.callbacks.allow(c.cfg.Now()) {
+	// Anybody can send callbacks, so they get only half of the queries.
+	if c.callbacks.count(c.cfg.Now()) > max(1, c.cfg.StatusQueries/2) {
 		return http.StatusServiceUnavailable
 	}
 	r, known, err := c.look(ctx, f, provider.Order{ID: id})
@@ -82,19 +79,20 @@ func (c *Client) handleCallback(ctx context.Context, id string, notify func(cont
 	return http.StatusServiceUnavailable
 }
 
-// limiter allows so many events a second.
+// limiter counts the events of a second.
 type limiter struct {
 	mu     sync.Mutex
 	second int64
 	n      int
 }
 
-func (l *limiter) allow(now time.Time) bool {
+// count returns how many events there were in the second of now, with this one.
+func (l *limiter) count(now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if second := now.Unix(); second != l.second {
 		l.second, l.n = second, 0
 	}
 	l.n++
-	return l.n <= maxCallbacks
+	return l.n
 }

@@ -108,8 +108,9 @@ func TestForgedCallbacks(t *testing.T) {
 // The answer to a callback says how it went.
 func TestCallbackAnswers(t *testing.T) {
 	r, clock := newClockRig(t)
+	r.config.StatusQueries = 0
 	n := new(notified)
-	h := r.client.CallbackHandler(n.notify)
+	h := newClient(r).CallbackHandler(n.notify)
 	o := r.transfer("567")
 	_, err := r.client.Submit(t.Context(), o)
 	expect.NoError(t, err, "submit")

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -33,7 +34,7 @@ func TestReferenceID(t *testing.T) {
 func TestNote(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "Payment", "Ama's 2 jars!": "Ama s 2 jars", "  a\t\nb ": "a b", "₵ɛé": "Payment", "INV-2026/7": "INV 2026 7",
-		strings.Repeat("a", 200): strings.Repeat("a", 160), strings.Repeat("a", 159) + " b": strings.Repeat("a", 159),
+		strings.Repeat("a", 200): strings.Repeat("a", 128), strings.Repeat("a", 127) + " b": strings.Repeat("a", 127),
 	} {
 		expect.Equal(t, mtnmomo.Note(text), want, "%q", text)
 	}
@@ -273,3 +274,33 @@ type witness struct {
 }
 
 func (w *witness) Errorf(string, ...any) { w.failed = true }
+
+// MTN allows ten status queries a second. Orders beyond wait, the more of them the longer.
+func TestStatusQueriesAreLimited(t *testing.T) {
+	r, clock := newClockRig(t)
+	r.config.StatusQueries = 0
+	r.client = mtnmomo.New(r.config)
+	o, charge := r.transfer("567"), r.charge("567")
+	_, err1 := r.client.Submit(t.Context(), o)
+	_, err2 := r.client.Charge(t.Context(), charge)
+	expect.True(t, err1 == nil && err2 == nil, "%v, %v", err1, err2)
+	for second := range 2 {
+		before := r.Calls()
+		for n := range 25 {
+			got, err := r.client.Status(t.Context(), o)
+			wait := time.Duration(n/10) * time.Second
+			want := provider.Paid
+			if wait > 0 {
+				want = provider.InProgress
+			}
+			expect.True(t, err == nil && got.Outcome == want && got.PollAfter == wait, "query %d: %+v, %v", n+1, got, err)
+		}
+		got, err := r.client.ChargeStatus(t.Context(), charge)
+		expect.True(t, err == nil && got.Outcome == provider.InProgress && got.Prompt != "" && got.PollAfter == 2*time.Second, "a charge: %+v, %v", got, err)
+		r.AnswerNext(409, `{"code":"RESOURCE_ALREADY_EXIST"}`)
+		got, err = r.client.Submit(t.Context(), o)
+		expect.True(t, err == nil && got.Outcome == provider.InProgress, "a duplicate: %+v, %v", got, err)
+		expect.Equal(t, r.Calls()-before, 11, "calls of second %d", second+1)
+		clock.move(time.Second)
+	}
+}

@@ -48,20 +48,25 @@ func (a *answer) decode(v any) error {
 }
 
 // call sends a request with a token. If MTN refuses the token, call renews it and sends the request
-// once more: MTN has not looked at the first.
+// once more: MTN has not looked at the first. If MTN refuses the new token, too, the keys are wrong,
+// and calls renew no token for a while.
 func (c *Client) call(ctx context.Context, p *product, r request) (*answer, error) {
 	token, err := c.token(ctx, p, "")
 	if err != nil {
 		return nil, err
 	}
 	a, err := c.authorized(ctx, p, r, token)
-	if err != nil || a.status != http.StatusUnauthorized {
+	if err != nil || a.status != http.StatusUnauthorized || p.isRefused(c.cfg.Now()) {
 		return a, err
 	}
 	if token, err = c.token(ctx, p, token); err != nil {
 		return nil, err
 	}
-	return c.authorized(ctx, p, r, token)
+	a, err = c.authorized(ctx, p, r, token)
+	if err == nil && a.status == http.StatusUnauthorized {
+		p.refuse(c.cfg.Now())
+	}
+	return a, err
 }
 
 func (c *Client) authorized(ctx context.Context, p *product, r request, token string) (*answer, error) {

@@ -50,6 +50,9 @@ type Config struct {
 	// CallbackURL is where you mount [Client.CallbackHandler]: https, port 443, with the host name
 	// that MTN has on file for the API user. MTN sends no callbacks when it is empty.
 	CallbackURL string
+	// StatusQueries is how many orders a second this client asks MTN about; 10 when zero, which is all
+	// that MTN allows. Give each of several processes its share. Orders beyond wait.
+	StatusQueries int
 	// HTTPClient is a client with a time-out of 25 seconds when nil. It follows no redirects.
 	HTTPClient *http.Client `json:"-"`
 	// Logger gets what the operator must act upon; slog.Default() when nil. It gets no numbers.
@@ -78,9 +81,12 @@ type Client struct {
 	cfg                         Config // without the Credentials
 	http                        *http.Client
 	transfers, charges, refunds *flow
-	callbacks                   limiter
+	queries, callbacks          limiter
 	alerts                      alerts
 }
+
+// maxQueries is how many status queries a second MTN allows.
+const maxQueries = 10
 
 // flow is one kind of order at MTN.
 type flow struct {
@@ -95,6 +101,7 @@ func New(cfg Config) *Client {
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	cfg.TargetEnvironment = cmp.Or(cfg.TargetEnvironment, "mtnghana")
 	cfg.Currency = cmp.Or(cfg.Currency, "GHS")
+	cfg.StatusQueries = cmp.Or(max(cfg.StatusQueries, 0), maxQueries)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -156,9 +163,9 @@ func msisdn(network, number string) string {
 	return digits
 }
 
-// maxNote is how long a note may be. One of MTN's pages says 160 characters, another says 128:
-// uncertain.
-const maxNote = 160
+// maxNote is how long a note may be. One of MTN's pages says 160 characters, another says 128. The
+// shorter one passes both.
+const maxNote = 128
 
 // note returns a text without the characters that MTN refuses. It refuses an apostrophe. Which
 // others it refuses is uncertain, so only ASCII letters, digits and spaces stay.

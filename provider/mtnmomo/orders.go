@@ -2,6 +2,7 @@ package mtnmomo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -146,8 +147,9 @@ func (c *Client) submit(ctx context.Context, f *flow, o provider.Order, body ord
 	case a.status == http.StatusConflict && a.code == alreadyExists:
 		// MTN has the order, and does not answer with its state.
 		r, known, err := c.look(ctx, f, o)
-		if err == nil && !known {
-			r = f.pending()
+		var busy busyError
+		if err == nil && !known || errors.As(err, &busy) {
+			return f.pending(), nil
 		}
 		return r, err
 	case a.status == http.StatusBadRequest:
@@ -157,13 +159,19 @@ func (c *Client) submit(ctx context.Context, f *flow, o provider.Order, body ord
 }
 
 // malformed answers for a submission that MTN finds malformed. MTN has not carried out this one,
-// but it may have taken an earlier one.
+// but it may have taken an earlier one. If the settings are wrong, or the answer may be a gateway's,
+// the order waits for the repair.
 func (c *Client) malformed(ctx context.Context, f *flow, o provider.Order, a *answer) (provider.Result, error) {
 	r, known, err := c.look(ctx, f, o)
 	if err != nil || known {
 		return r, err
 	}
 	if waited := o.Now.Sub(o.SubmittedAt); o.Attempts > 1 && (waited < visibleAfter || waited >= forgottenAfter) {
+		return provider.Result{}, a.err()
+	}
+	var object struct{}
+	if json.Unmarshal(a.body, &object) != nil || reasons[a.code].alert == repair {
+		c.alert(ctx, o.ID, repair)
 		return provider.Result{}, a.err()
 	}
 	c.alert(ctx, o.ID, "MTN finds a request malformed; report it with the order's amount and note")
@@ -179,6 +187,12 @@ func (c *Client) status(ctx context.Context, f *flow, o provider.Order) (provide
 		return provider.Result{}, err
 	}
 	r, known, err := c.look(ctx, f, o)
+	var busy busyError
+	if errors.As(err, &busy) {
+		r = f.pending()
+		r.PollAfter = time.Duration(busy)
+		return r, nil
+	}
 	if err != nil || known {
 		return r, err
 	}
@@ -194,8 +208,20 @@ func (c *Client) status(ctx context.Context, f *flow, o provider.Order) (provide
 	return r, nil
 }
 
-// look asks MTN for the state of an order. known is false if MTN does not know the id.
+// busyError says that the status queries of this second are used up, and how long to wait.
+type busyError time.Duration
+
+func (e busyError) Error() string {
+	return fmt.Sprintf("mtnmomo: too many status queries, again after %s", time.Duration(e))
+}
+
+// look asks MTN for the state of an order. known is false if MTN does not know the id. Beyond the
+// limit of status queries, look returns a busyError and asks nothing.
 func (c *Client) look(ctx context.Context, f *flow, o provider.Order) (r provider.Result, known bool, err error) {
+	// Those that wait come back over as many seconds as they need.
+	if n := c.queries.count(c.cfg.Now()); n > c.cfg.StatusQueries {
+		return provider.Result{}, false, busyError(time.Duration((n-1)/c.cfg.StatusQueries) * time.Second)
+	}
 	a, err := c.call(ctx, f.product, request{what: "status of " + f.name(), method: http.MethodGet, path: f.path + "/" + ReferenceID(o.ID)})
 	if err != nil {
 		return provider.Result{}, false, err

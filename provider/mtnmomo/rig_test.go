@@ -43,8 +43,8 @@ func newRig(t testing.TB, seed uint64) *rig {
 	r.config = mtnmomo.Config{
 		BaseURL: "https://mtn.example.com/", HTTPClient: &http.Client{Transport: openapitest.Transport(t, "testdata/openapi.yaml", r.Client().Transport)},
 		Collection: key(mtnmomotest.CollectionKey), Disbursement: key(mtnmomotest.DisbursementKey),
-		CallbackURL: "https://pay.example.com/callbacks/mtn",
-		Logger:      slog.New(slog.NewTextHandler(&lockedWriter{w: r.log}, nil)),
+		CallbackURL: "https://pay.example.com/callbacks/mtn", StatusQueries: 1 << 30,
+		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w: r.log}, nil)),
 	}
 	r.client = mtnmomo.New(r.config)
 	return r

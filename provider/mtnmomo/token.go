@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,8 +16,12 @@ import (
 // for less than twice as long is renewed after half of its life.
 const renewEarly = 10 * time.Minute
 
-// renewAgain is the wait after a renewal that failed while the old token is good.
+// renewAgain is the wait after a renewal that failed while the old token is good, and after one whose
+// token MTN refused.
 const renewAgain = time.Minute
+
+// A token is taken to live between these times, whatever MTN says.
+const minLife, maxLife = time.Minute, 24 * time.Hour
 
 // product is one of MTN's products, with its token.
 type product struct {
@@ -28,6 +33,7 @@ type product struct {
 	value   func() string // the token; hidden, as the keys are, from prints
 	renew   time.Time
 	expires time.Time
+	refused time.Time // when MTN last refused a token that was just renewed
 
 	// renewal has room for the one call that renews the token.
 	renewal chan struct{}
@@ -48,6 +54,20 @@ func (p *product) kept(stale string, now time.Time) (value string, fresh bool) {
 		return "", false
 	}
 	return p.value(), now.Before(p.renew)
+}
+
+// refuse notes that MTN refused a token that was just renewed.
+func (p *product) refuse(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused = now
+}
+
+// isRefused reports whether that was a short while ago, so that another renewal is of no use.
+func (p *product) isRefused(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return now.Before(p.refused.Add(renewAgain))
 }
 
 // token returns a token other than stale, which MTN has refused. One call renews it at a time.
@@ -101,8 +121,8 @@ func (c *Client) newToken(ctx context.Context, p *product) (string, error) {
 		return "", a.err()
 	}
 	var token struct {
-		AccessToken string  `json:"access_token"`
-		ExpiresIn   float64 `json:"expires_in"` // in seconds
+		AccessToken string `json:"access_token"`
+		ExpiresIn   text   `json:"expires_in"` // in seconds, as a number or a string
 	}
 	if err := a.decode(&token); err != nil {
 		return "", err
@@ -110,7 +130,10 @@ func (c *Client) newToken(ctx context.Context, p *product) (string, error) {
 	if token.AccessToken == "" {
 		return "", fmt.Errorf("mtnmomo: %s: the answer has no token", what)
 	}
-	life := time.Duration(max(60, min(token.ExpiresIn, 86400))) * time.Second
+	life := minLife // of an odd text, too
+	if seconds, err := strconv.ParseFloat(string(token.ExpiresIn), 64); err == nil && seconds > minLife.Seconds() {
+		life = time.Duration(min(seconds, maxLife.Seconds())) * time.Second
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.value, p.expires = httpcall.Hide(token.AccessToken), asked.Add(life)

@@ -105,6 +105,27 @@ func TestTokenIsDroppedEarly(t *testing.T) {
 	expect.Equal(t, r.Calls()-calls, 3, "calls: two submissions and a token")
 }
 
+// While MTN refuses every token, calls renew none more than once a minute.
+func TestRefusedTokens(t *testing.T) {
+	r, clock := newClockRig(t)
+	ask := func(refusals, want int) {
+		t.Helper()
+		for range refusals {
+			r.AnswerNext(401, "")
+		}
+		_, err := r.client.Balance(t.Context(), true)
+		expect.True(t, (err != nil) == (refusals > 0), "the balance: %v", err)
+		expect.Equal(t, r.TokensIssued("disbursement"), want, "tokens")
+	}
+	ask(2, 2)
+	ask(1, 2)
+	ask(0, 2)
+	clock.move(time.Minute - 1)
+	ask(1, 2)
+	clock.move(1)
+	ask(2, 3)
+}
+
 // renewals is a transport that fails or holds calls for tokens.
 type renewals struct {
 	next  http.RoundTripper
@@ -212,7 +233,7 @@ func TestMissingSettings(t *testing.T) {
 func TestTokenAnswers(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"access_token":"x","expires_in":3600}`: true, `{"access_token":"x"}`: true, `{"access_token":"x","expires_in":-1}`: true,
-		`{"access_token":"x","expires_in":1e300}`: true, `{"access_token":""}`: false, `{}`: false, `<html>`: false, ``: false,
+		`{"access_token":"x","expires_in":1e300}`: true, `{"access_token":"x","expires_in":"3600"}`: true, `{"access_token":"x","expires_in":"NaN"}`: true, `{"access_token":""}`: false, `{}`: false, `<html>`: false, ``: false,
 	} {
 		r := newRig(t, 1)
 		r.config.HTTPClient = &http.Client{Transport: answers{

@@ -158,7 +158,7 @@ func (r *rig) discreet(t *testing.T, text, number string) {
 func TestMalformedSubmission(t *testing.T) {
 	r := newRig(t, 1)
 	first := r.transfer("567")
-	r.AnswerNext(400, "")
+	r.AnswerNext(400, `{"message":"Bad request"}`)
 	got, err := r.client.Submit(t.Context(), first)
 	expect.NoError(t, err, "the first attempt")
 	expect.Equal(t, got.Reason, provider.Refusal{Code: mtnmomo.Failed, Message: noTransfer}, "the first attempt")
@@ -171,13 +171,13 @@ func TestMalformedSubmission(t *testing.T) {
 
 	second := r.transfer("567")
 	second.Attempts = 2
-	r.AnswerNext(400, "")
+	r.AnswerNext(400, `{"message":"Bad request"}`)
 	got, err = r.client.Submit(t.Context(), second)
 	expect.True(t, err != nil, "a second attempt at once: %+v", got)
 	for after, refused := range map[time.Duration]bool{time.Minute: true, 23 * time.Hour: true, 24 * time.Hour: false} {
 		o := second
 		o.Order = later(second.Order, after)
-		r.AnswerNext(400, "")
+		r.AnswerNext(400, `{"message":"Bad request"}`)
 		got, err = r.client.Submit(t.Context(), o)
 		expect.Equal(t, err == nil && got.Outcome == provider.Refused, refused, "a second attempt after %s: %+v, %v", after, got, err)
 	}
@@ -188,17 +188,40 @@ func TestMalformedSubmission(t *testing.T) {
 	_, err = r.client.Submit(t.Context(), known)
 	expect.True(t, err != nil, "a lost answer is no error")
 	known.Order = later(known.Order, time.Minute)
-	r.AnswerNext(400, "")
+	r.AnswerNext(400, `{"message":"Bad request"}`)
 	got, err = r.client.Submit(t.Context(), known)
 	expect.NoError(t, err, "a known order")
 	expect.Equal(t, got.Outcome, provider.Paid, "a known order")
 
 	// MTN does not answer what it knows.
-	r.AnswerNext(400, "")
+	r.AnswerNext(400, `{"message":"Bad request"}`)
 	r.AnswerNext(500, "")
 	got, err = r.client.Submit(t.Context(), r.transfer("567"))
 	expect.True(t, err != nil, "nothing is known: %+v", got)
 	r.discreet(t, r.log.String(), first.Number)
+}
+
+// A submission that MTN refuses for the settings, and a 400 that is not MTN's own, end no order: the
+// order waits until the operator has repaired the settings.
+func TestRefusedSubmissionWaits(t *testing.T) {
+	for body, waits := range map[string]bool{
+		`{"code":"NOT_ALLOWED_TARGET_ENVIRONMENT"}`: true, `{"code":"INVALID_CALLBACK_URL_HOST"}`: true, `{"code":"INVALID_CURRENCY","message":"x"}`: true,
+		``: true, `<html>Bad Request</html>`: true, `"no"`: true, `{"code":"PAYEE_NOT_FOUND"}`: false, `{}`: false,
+	} {
+		for name, submit := range map[string]func(*rig) (provider.Result, error){
+			"a transfer": func(r *rig) (provider.Result, error) { return r.client.Submit(t.Context(), r.transfer("567")) },
+			"a charge":   func(r *rig) (provider.Result, error) { return r.client.Charge(t.Context(), r.charge("567")) },
+			"a refund": func(r *rig) (provider.Result, error) {
+				return r.client.Refund(t.Context(), provider.Refund{Order: r.order("re_", 435), Charge: r.charge("567").ID})
+			},
+		} {
+			r := newRig(t, 1).overHTTP(t)
+			r.AnswerNext(400, body)
+			got, err := submit(r)
+			expect.True(t, (err != nil) == waits && (got.Outcome == provider.Refused) != waits, "%s, %s: %+v, %v", name, body, got, err)
+			expect.True(t, strings.Contains(r.log.String(), "level=ERROR") && strings.Contains(r.log.String(), "partner portal") == waits, "%s, %s: the log %s", name, body, r.log)
+		}
+	}
 }
 
 // MTN may answer "not found" shortly after it has taken an order, and when it has forgotten one.

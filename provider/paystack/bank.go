@@ -43,7 +43,7 @@ func (c *Client) LoadBanks(ctx context.Context) error {
 				banks = append(banks, provider.Bank{Code: string(r.Code), Name: r.Name, Active: !r.IsDeleted && (r.Active == nil || *r.Active)})
 			}
 		}
-		if len(rows) < perPage || !fresh {
+		if !fresh { // Paystack may give fewer rows a page than it is asked for
 			break
 		}
 	}

@@ -44,15 +44,15 @@ type chargeLabels struct {
 
 // transaction is a charge at Paystack.
 type transaction struct {
-	ID              number  `json:"id"`
-	Status          string  `json:"status"`
-	Reference       string  `json:"reference"`
-	Amount          *number `json:"amount"`
-	Currency        string  `json:"currency"`
-	Fees            number  `json:"fees"`
-	GatewayResponse text    `json:"gateway_response"`
-	DisplayText     text    `json:"display_text"`
-	CreatedAt       text    `json:"created_at"`
+	ID              number   `json:"id"`
+	Status          string   `json:"status"`
+	Reference       string   `json:"reference"`
+	Amount          *number  `json:"amount"`
+	Currency        string   `json:"currency"`
+	Fees            optional `json:"fees"`
+	GatewayResponse text     `json:"gateway_response"`
+	DisplayText     text     `json:"display_text"`
+	CreatedAt       text     `json:"created_at"`
 }
 
 // Charge implements [provider.Charger].

@@ -124,25 +124,26 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	}
 	var answer struct {
 		Status  *bool           `json:"status"`
-		Message string          `json:"message"`
-		Code    string          `json:"code"`
+		Message text            `json:"message"`
+		Code    text            `json:"code"`
 		Data    json.RawMessage `json:"data"`
 	}
 	readable := json.Unmarshal(got.Body, &answer) == nil && answer.Status != nil
 	switch status := got.Status; {
 	case (status == http.StatusOK || status == http.StatusCreated) && readable && *answer.Status:
-		if json.Unmarshal(answer.Data, data) != nil {
+		// No call here has null for an answer: for a list it would mean that there is nothing.
+		if string(answer.Data) == "null" || json.Unmarshal(answer.Data, data) != nil {
 			return fmt.Errorf("%s: the answer has another form than documented", op)
 		}
 		return nil
 	case (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusUnprocessableEntity) && readable && !*answer.Status:
-		return &rejection{op: op, status: status, code: answer.Code, message: answer.Message}
+		return &rejection{op: op, status: status, code: string(answer.Code), message: string(answer.Message)}
 	case status == http.StatusUnauthorized:
 		return fmt.Errorf("%s: Paystack does not accept the secret key (401)", op)
 	case status == http.StatusTooManyRequests:
 		return fmt.Errorf("%s: too many calls (429)", op)
 	case readable:
-		return fmt.Errorf("%s: the answer is %d: %s", op, status, mask(answer.Message))
+		return fmt.Errorf("%s: the answer is %d: %s", op, status, mask(string(answer.Message)))
 	default:
 		return fmt.Errorf("%s: the answer is %d and not readable", op, status)
 	}
@@ -160,9 +161,9 @@ func (r *rejection) Error() string {
 	return fmt.Sprintf("%s: refused with %d: %s", r.op, r.status, mask(strings.TrimSpace(r.message+" "+r.code)))
 }
 
-// secrets matches what no message may quote: numbers of accounts and phones, also in groups,
-// addresses and keys.
-var secrets = regexp.MustCompile(`\+?[0-9][0-9 ().-]{4,}[0-9]|\S+@\S+|[sp]k_(live|test)_\S*`)
+// secrets matches what no message may quote: addresses, keys, and numbers of accounts and phones,
+// whatever stands between their digits but letters.
+var secrets = regexp.MustCompile(`\S+@\S+|[sp]k_(live|test)_\S*|\+?[0-9]\P{L}{4,}[0-9]`)
 
 // maxText is the length of the longest text that is passed on, in bytes.
 const maxText = 400
@@ -185,7 +186,8 @@ func (c *Client) reference(live bool, id string) (string, error) {
 	return text, c.checkMode(live)
 }
 
-// number is an integer that Paystack writes as a number or as a text. Null and "" are 0.
+// number is an integer that Paystack writes as a number, also with zeros behind a point, or as a text.
+// Null and "" are 0.
 type number int64
 
 func (n *number) UnmarshalJSON(text []byte) error {
@@ -193,9 +195,23 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	if s == "" || s == "null" {
 		return nil
 	}
+	if whole, fraction, _ := strings.Cut(s, "."); strings.Trim(fraction, "0") == "" {
+		s = whole
+	}
 	v, err := strconv.ParseInt(s, 10, 64)
 	*n = number(v)
 	return err
+}
+
+// optional is a number that decides nothing. One that is not readable is 0.
+type optional int64
+
+func (o *optional) UnmarshalJSON(text []byte) error {
+	var n number
+	if n.UnmarshalJSON(text) == nil {
+		*o = optional(n)
+	}
+	return nil
 }
 
 type text = httpcall.Text

@@ -357,20 +357,22 @@ func TestBanksNamesAndBalance(t *testing.T) {
 	expect.True(t, err == nil && balance.Available == fake.Float(), "%+v, %v", balance, err)
 	_, err = clientOf(t, stub{"GET /balance": succeeds(`[]`)}).Balance(t.Context(), true)
 	expect.True(t, err != nil, "no balance in GHS")
-	expect.True(t, clientOf(t, stub{"GET /bank": succeeds(`[]`)}).LoadBanks(t.Context()) != nil, "no banks")
+	for _, rows := range []string{`[]`, `null`} {
+		expect.True(t, clientOf(t, stub{"GET /bank": succeeds(rows)}).LoadBanks(t.Context()) != nil, "no banks: %s", rows)
+	}
 }
 
-// A list of several pages is read to its end.
+// A list of several pages is read to its end. A page may be shorter than asked for.
 func TestBanksInPages(t *testing.T) {
 	client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		row := func(code string) string {
 			return `{"name":"Bank","code":"` + code + `","currency":"GHS","type":"ghipps"}`
 		}
 		rows := []string{row("x"), row("x")}
-		if r.URL.Query().Get("page") == "1" {
+		if page, _ := strconv.Atoi(r.URL.Query().Get("page")); page <= 2 {
 			rows = nil
-			for i := range 100 {
-				rows = append(rows, row(strconv.Itoa(i)))
+			for i := range 50 {
+				rows = append(rows, row(strconv.Itoa(50*page+i)))
 			}
 		}
 		_, _ = io.WriteString(w, `{"status":true,"data":[`+strings.Join(rows, ",")+`]}`)

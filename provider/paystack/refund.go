@@ -3,6 +3,7 @@ package paystack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -165,9 +166,12 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	if err != nil {
 		return provider.Result{}, err
 	}
-	is := func(row refund) bool { return row.note() == r.ID }
-	if at := slices.IndexFunc(rows, is); at >= 0 {
-		return rows[at].result(r.Order)
+	row, listed, err := find(rows, r.ID)
+	if err != nil {
+		return provider.Result{}, err
+	}
+	if listed {
+		return row.result(r.Order)
 	}
 	back := given(rows, x)
 	withoutNote := slices.ContainsFunc(rows, func(row refund) bool { return row.couldBe(r) && row.countsFor(x) })
@@ -178,8 +182,12 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 		if err != nil {
 			return provider.Result{}, err
 		}
-		if at := slices.IndexFunc(rows, is); at >= 0 {
-			return rows[at].result(r.Order)
+		row, listed, err = find(rows, r.ID)
+		if err != nil {
+			return provider.Result{}, err
+		}
+		if listed {
+			return row.result(r.Order)
 		}
 	}
 	switch {
@@ -191,6 +199,26 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and no list has the refund %s", r.Charge, r.ID)
 	}
 	return provider.Result{Outcome: provider.NotFound}, nil
+}
+
+// find returns the refund with an id of ours from a list. Several may have it, if a request arrived
+// that was taken for lost. Then the one that was paid counts, or else one that is open. Two that were
+// paid need a person.
+func find(rows []refund, id string) (found refund, listed bool, err error) {
+	rank := map[provider.Outcome]int{provider.Refused: 1, provider.InProgress: 2, provider.Paid: 3}
+	best := 0
+	for _, row := range rows {
+		if row.note() != id {
+			continue
+		}
+		switch is := rank[outcome(refundWords, row.Status)]; {
+		case is == best && is == rank[provider.Paid]:
+			return refund{}, false, fmt.Errorf("paystack: the refund %s was made twice, as %d and %d", id, found.ID, row.ID)
+		case is > best:
+			found, listed, best = row, true, is
+		}
+	}
+	return found, listed, nil
 }
 
 // couldBe reports whether a refund without an id of ours may be the one that was asked for before, by
@@ -234,9 +262,11 @@ func since(t time.Time) url.Values {
 	return url.Values{"from": {t.Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}
 }
 
-// list lists all refunds that a query selects.
+// list lists all refunds that a query selects, each once. Paystack may give fewer rows a page than it
+// is asked for, so a list ends at a page without a new row.
 func (c *Client) list(ctx context.Context, query url.Values) ([]refund, error) {
 	var all []refund
+	seen := map[number]bool{}
 	query.Set("perPage", strconv.Itoa(perPage))
 	for page := range maxPages {
 		var rows []refund
@@ -244,12 +274,20 @@ func (c *Client) list(ctx context.Context, query url.Values) ([]refund, error) {
 		if err := c.call(ctx, http.MethodGet, "/refund", query, nil, &rows); err != nil {
 			return nil, err
 		}
-		all = append(all, rows...)
-		if len(rows) < perPage {
+		before := len(all)
+		for _, row := range rows {
+			if row.ID == 0 {
+				return nil, errors.New("paystack: GET /refund lists a refund without an id")
+			}
+			if !seen[row.ID] {
+				seen[row.ID], all = true, append(all, row)
+			}
+		}
+		if len(all) == before {
 			return all, nil
 		}
 	}
-	return nil, fmt.Errorf("paystack: GET /refund lists more than %d refunds", maxPages*perPage)
+	return nil, fmt.Errorf("paystack: GET /refund has more than %d pages", maxPages)
 }
 
 // result translates a refund.

@@ -37,12 +37,12 @@ type transferRequest struct {
 }
 
 type transfer struct {
-	Status    string  `json:"status"`
-	Amount    *number `json:"amount"`
-	Currency  string  `json:"currency"`
-	Reference string  `json:"reference"`
-	Code      string  `json:"transfer_code"`
-	Fee       number  `json:"fee_charged"` // unconfirmed: that the verification tells it
+	Status    string   `json:"status"`
+	Amount    *number  `json:"amount"`
+	Currency  string   `json:"currency"`
+	Reference string   `json:"reference"`
+	Code      string   `json:"transfer_code"`
+	Fee       optional `json:"fee_charged"` // unconfirmed: that the verification tells it
 }
 
 // Submit implements [provider.Rail]. It makes the recipient and then the transfer. Paystack returns

@@ -98,7 +98,7 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 		named = e.Data.Transaction
 	}
 	id, ours := ids.FromBase36(string(named))
-	if !ours {
+	if !ours || !kindFits(kind, id) {
 		return nil
 	}
 	var results map[string]provider.Result
@@ -131,6 +131,20 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 	return err
 }
 
+// kindFits reports whether a kind of event tells about an order with that id: a transfer's about a
+// payout, a charge's and a refund's about a charge. A transaction at Paystack may have any reference.
+// So one with the reference of a payout must not end the payout.
+func kindFits(kind, id string) bool {
+	prefix, _, _ := strings.Cut(id, "_")
+	switch prefix {
+	case "po":
+		return kind == "transfer"
+	case "pay", "tu", "att":
+		return kind == "charge" || kind == "refund"
+	}
+	return false
+}
+
 // refundsOf returns the results of a charge's refunds that the library made: an event names the
 // charge alone.
 func (c *Client) refundsOf(ctx context.Context, charge string) (map[string]provider.Result, error) {
@@ -143,12 +157,19 @@ func (c *Client) refundsOf(ctx context.Context, charge string) (map[string]provi
 		return nil, err
 	}
 	results := map[string]provider.Result{}
+	var failed error
 	for _, row := range rows {
-		if id := row.note(); isRefundID(id) {
-			if results[id], err = row.result(provider.Order{ID: id}); err != nil {
-				return nil, err
-			}
+		id := row.note()
+		if _, done := results[id]; done || !isRefundID(id) {
+			continue
 		}
+		row, _, err := find(rows, id)
+		if err == nil {
+			results[id], err = row.result(provider.Order{ID: id})
+		} else {
+			results[id] = provider.Result{}
+		}
+		failed = errors.Join(failed, err)
 	}
-	return results, nil
+	return results, failed
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
@@ -105,6 +106,32 @@ func TestWebhook(t *testing.T) {
 	expect.Equal(t, w.Code, http.StatusMethodNotAllowed, "GET")
 	empty := paystack.New(paystack.Config{})
 	expect.Equal(t, post(t, empty.WebhookHandler(told.notify), success, paystacktest.Sign([]byte(success), "")), 401, "without a key")
+}
+
+// An event tells about orders of its own kind only, although a transaction with the reference of a
+// payout may exist at Paystack: whoever knows the id can open one.
+func TestWebhookOfAnotherKind(t *testing.T) {
+	asked := 0
+	success := `{"id":17,"status":"success","amount":435,"currency":"GHS","transfer_code":"TRF_1"}`
+	client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		stub{
+			"GET /transaction/verify/*": succeeds(success), "GET /transfer/verify/*": succeeds(success), "GET /refund": succeeds(`[]`),
+		}.ServeHTTP(w, r)
+	}))
+	for _, prefix := range []string{"po_", "pay_", "tu_", "att_", "re_", "inv_"} {
+		id := conformance.NewOrder(prefix, 435).ID
+		charge := prefix == "pay_" || prefix == "tu_" || prefix == "att_"
+		for name, fits := range map[string]bool{
+			"transfer.success": prefix == "po_", "transfer.reversed": prefix == "po_", "charge.success": charge, "charge.dispute.create": charge, "refund.processed": charge,
+		} {
+			asked = 0
+			told, body := &notes{}, `{"event":"`+name+`","data":{"reference":"`+referenceOf(t, id)+`","transaction_reference":"`+referenceOf(t, id)+`"}}`
+			expect.Equal(t, post(t, client.WebhookHandler(told.notify), body, signed(body)), 200, "%s of %s", name, prefix)
+			expect.True(t, asked > 0 == fits, "%s of %s: %d calls", name, prefix, asked)
+			expect.Equal(t, len(told.ids) == 1, fits && !strings.HasPrefix(name, "refund"), "%s of %s reports %v", name, prefix, told.ids)
+		}
+	}
 }
 
 // A key decides which events it takes.

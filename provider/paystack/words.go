@@ -94,6 +94,7 @@ const (
 	refused                  // Paystack does not carry out the order
 	wrongCode                // the payer's code was wrong
 	badEmail                 // the payer's address is not accepted
+	wentBack                 // the charge of a refund went back in full, perhaps by this refund
 	repair                   // the operator has to mend something; the order waits until then
 )
 
@@ -104,38 +105,39 @@ var rejections = []struct {
 	meaning meaning
 	reason  provider.Refusal
 	parts   []string
+	on      string // the call that the row is about; empty for all
 }{
 	{duplicate, provider.Refusal{}, []string{
 		"reference already exists on a transfer", "provide a unique reference", "duplicate transaction reference",
 		"duplicate charge request", "duplicate_reference",
-	}},
+	}, ""},
 	{notFound, provider.Refusal{}, []string{
 		"transfer not found", "transfer_not_found", "transaction reference not found", "transaction not found", "transaction_not_found",
-	}},
+	}, ""},
 
 	// Recipients, transfers and names.
 	{refused, provider.Refusal{Code: api.InvalidDestination}, []string{
 		"account number is invalid", "account number should be numeric", "account number must be at least", "cannot resolve account",
 		"could not resolve account", "bank is invalid", "bank code is invalid", "unknown bank code", "recipient specified is invalid", "account closed",
-	}},
-	{refused, provider.Refusal{Code: api.RecipientUnavailable}, []string{"make the transfer to this recipient"}},
+	}, ""},
+	{refused, provider.Refusal{Code: api.RecipientUnavailable}, []string{"make the transfer to this recipient"}, ""},
 	{refused, provider.Refusal{Code: api.ProviderBalanceInsufficient, Message: "The operator has too little money at Paystack."}, []string{
 		"balance is not enough", "insufficient balance",
-	}},
+	}, ""},
 
 	// Charges.
-	{wrongCode, provider.Refusal{Message: "The code was wrong. Enter it again, or get a new one."}, []string{"provided registration token is invalid"}},
-	{wrongCode, provider.Refusal{Message: "Too many wrong codes. Wait some minutes before you enter another."}, []string{"too many attempts"}},
-	{badEmail, provider.Refusal{}, []string{"invalid email address", "email address is required", "email is not allowed to be empty"}},
-	{refused, provider.Refusal{Message: "The payer's balance is too low."}, []string{"insufficient funds"}},
-	{refused, provider.Refusal{Message: "The payment was declined."}, []string{"declined", "charge attempt cannot be fulfilled"}},
-	{refused, provider.Refusal{Message: "Paystack's fraud check refused the payment."}, []string{"denied by fraud system", "unable to process transaction"}},
-	{refused, provider.Refusal{Message: "The amount is above what Paystack charges at once."}, []string{"transaction amount limit exceeded", "watch your spending"}},
-	{refused, provider.Refusal{Message: "The payer did not answer in time."}, []string{"exceeded the time to pay", "session timeout exceeded"}},
+	{wrongCode, provider.Refusal{Message: "The code was wrong. Enter it again, or get a new one."}, []string{"provided registration token is invalid"}, ""},
+	{wrongCode, provider.Refusal{Message: "Too many wrong codes. Wait some minutes before you enter another."}, []string{"too many attempts"}, ""},
+	{badEmail, provider.Refusal{}, []string{"invalid email address", "email address is required", "email is not allowed to be empty"}, ""},
+	{refused, provider.Refusal{Message: "The payer's balance is too low."}, []string{"insufficient funds"}, "POST /charge"},
+	{refused, provider.Refusal{Message: "The payment was declined."}, []string{"declined", "charge attempt cannot be fulfilled"}, ""},
+	{refused, provider.Refusal{Message: "Paystack's fraud check refused the payment."}, []string{"denied by fraud system", "unable to process transaction"}, ""},
+	{refused, provider.Refusal{Message: "The amount is above what Paystack charges at once."}, []string{"transaction amount limit exceeded", "watch your spending"}, ""},
+	{refused, provider.Refusal{Message: "The payer did not answer in time."}, []string{"exceeded the time to pay", "session timeout exceeded"}, ""},
 
 	// Refunds.
-	{refused, provider.Refusal{Message: "The payment has been refunded in full."}, []string{"has been fully reversed"}},
-	{refused, provider.Refusal{Message: "The amount is too small for a refund."}, []string{"cannot refund less than"}},
+	{wentBack, provider.Refusal{Message: "The payment has been refunded in full."}, []string{"has been fully reversed"}, "POST /refund"},
+	{refused, provider.Refusal{Message: "The amount is too small for a refund."}, []string{"cannot refund less than"}, ""},
 
 	// The operator's account, key and settings. A merchant's order waits for the repair.
 	{repair, provider.Refusal{}, []string{
@@ -145,7 +147,7 @@ var rejections = []struct {
 		"specify a valid amount", "account number is required", "account_number is required", "bank_code is required",
 		"transaction reference is invalid", "transaction id should be numeric", "invalid 'from' date", "account_number must be passed",
 		"object should be passed", "wait a few minutes", "system malfunction",
-	}},
+	}, ""},
 }
 
 // rejected looks an error up in the table. ok reports whether it is a rejection at all.
@@ -156,7 +158,7 @@ func rejected(err error) (m meaning, reason provider.Refusal, ok bool) {
 	}
 	said := strings.ToLower(r.message + "\n" + r.code)
 	for _, row := range rejections {
-		if slices.ContainsFunc(row.parts, func(part string) bool { return strings.Contains(said, part) }) {
+		if strings.Contains(r.op, row.on) && slices.ContainsFunc(row.parts, func(part string) bool { return strings.Contains(said, part) }) {
 			return row.meaning, row.reason, true
 		}
 	}
@@ -179,7 +181,9 @@ func afterRejection(o provider.Order, err error, ask func() (provider.Result, er
 // refuse answers for a request that Paystack rejected and whose reference Paystack does not know.
 func refuse(o provider.Order, err error) (provider.Result, error) {
 	switch m, reason, _ := rejected(err); {
-	case m != refused:
+	case m == wentBack && o.Attempts > 1:
+		return provider.Result{}, fmt.Errorf("an earlier request for %s may have been carried out: %w", o.ID, err)
+	case m != refused && m != wentBack:
 		return provider.Result{}, err
 	case o.Attempts > 1 && o.Now.Sub(o.SubmittedAt) < settled:
 		return provider.Result{}, fmt.Errorf("an earlier request may still arrive: %w", err)

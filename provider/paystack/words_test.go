@@ -136,19 +136,19 @@ func TestRejections(t *testing.T) {
 			known["GET /transaction/verify/"] = success(`{"id":17,"status":"success","amount":435,"currency":"GHS","reference":%q}`, chargeReference)
 			known["GET /refund"], known["POST /refund"] = success(`[]`), failure(message)
 			seen := answering(t, known)
-			check := func(what string, call func() (provider.Result, error)) {
+			check := func(on, what string, call func() (provider.Result, error)) {
 				t.Helper()
 				r, err := call()
-				if row.meaning == refused {
+				if ends := row.meaning == refused || row.meaning == wentBack; ends && (row.on == "" || row.on == on) {
 					expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason == row.reason && r.Reason != (provider.Refusal{}), "%s, %s: %+v, %v", part, what, r, err)
 				} else {
 					expect.True(t, err != nil && !strings.Contains(err.Error(), "0241234567"), "%s, %s: %+v, %v", part, what, r, err)
 				}
 			}
-			check("Submit", func() (provider.Result, error) { return unknown.Submit(t.Context(), transfer) })
-			check("Submit without a recipient", func() (provider.Result, error) { return noRecipient.Submit(t.Context(), transfer) })
-			check("Charge", func() (provider.Result, error) { return unknown.Charge(t.Context(), charge) })
-			check("Refund", func() (provider.Result, error) { return seen.Refund(t.Context(), back) })
+			check("POST /transfer", "Submit", func() (provider.Result, error) { return unknown.Submit(t.Context(), transfer) })
+			check("POST /transfer", "Submit without a recipient", func() (provider.Result, error) { return noRecipient.Submit(t.Context(), transfer) })
+			check("POST /charge", "Charge", func() (provider.Result, error) { return unknown.Charge(t.Context(), charge) })
+			check("POST /refund", "Refund", func() (provider.Result, error) { return seen.Refund(t.Context(), back) })
 			for _, call := range []func() (provider.Result, error){
 				func() (provider.Result, error) { return seen.Submit(t.Context(), transfer) },
 				func() (provider.Result, error) { return seen.Charge(t.Context(), charge) },
@@ -161,7 +161,7 @@ func TestRejections(t *testing.T) {
 			expect.True(t, err != nil, "%s, a code for an unknown charge: %+v", part, r)
 			name, err := unknown.AccountName(t.Context(), provider.Enquiry{Live: true, Network: "mtn", Number: "+233241234567"})
 			_, refusal := err.(*provider.Refusal)
-			expect.True(t, name == "" && err != nil && refusal == (row.meaning == refused), "%s, a name: %v", part, err)
+			expect.True(t, name == "" && err != nil && refusal == (row.meaning == refused && row.on == ""), "%s, a name: %v", part, err)
 
 			// A lost request may arrive after the refusal of a later one.
 			transfer.Attempts, transfer.Now = 2, transfer.SubmittedAt.Add(settled-time.Second)
@@ -170,8 +170,62 @@ func TestRejections(t *testing.T) {
 			_, err2 := unknown.Charge(t.Context(), charge)
 			expect.True(t, err1 != nil && err2 != nil, "%s, soon after an earlier request: %v, %v", part, err1, err2)
 			transfer.Now, charge.Now = transfer.SubmittedAt.Add(settled), charge.SubmittedAt.Add(settled)
-			check("Submit, later", func() (provider.Result, error) { return unknown.Submit(t.Context(), transfer) })
-			check("Charge, later", func() (provider.Result, error) { return unknown.Charge(t.Context(), charge) })
+			check("POST /transfer", "Submit, later", func() (provider.Result, error) { return unknown.Submit(t.Context(), transfer) })
+			check("POST /charge", "Charge, later", func() (provider.Result, error) { return unknown.Charge(t.Context(), charge) })
 		}
+	}
+}
+
+// A fee, a code or a message of an odd form does not hide the answer. An amount that is no whole number
+// of pesewas does.
+func TestOddNumbers(t *testing.T) {
+	for _, c := range []struct {
+		amount, fee string
+		want        int64 // the fee; -1 for an error
+	}{
+		{"435", "8", 8},
+		{"435", `"8"`, 8},
+		{"435", "100.0", 100},
+		{"435", "8.5", 0},
+		{"435", `"free"`, 0},
+		{"435", "{}", 0},
+		{"435", "null", 0},
+		{"435.00", "8", 8},
+		{`"435"`, "8", 8},
+		{"435.5", "8", -1},
+		{`"GHS 4.35"`, "8", -1},
+		{"4.35e2", "8", -1},
+		{".0", "8", -1},
+		{"{}", "8", -1},
+	} {
+		transfer, charge, _, transferReference, chargeReference := orders()
+		client := answering(t, map[string]string{
+			"GET /transfer/verify/":    `{"status":true,"code":7,"message":["x"],"data":` + fmt.Sprintf(`{"status":"success","amount":%s,"currency":"GHS","reference":%q,"fee_charged":%s}}`, c.amount, transferReference, c.fee),
+			"GET /transaction/verify/": success(`{"id":17,"status":"success","amount":%s,"currency":"GHS","reference":%q,"fees":%s}`, c.amount, chargeReference, c.fee),
+		})
+		paid, err1 := client.Status(t.Context(), transfer)
+		taken, err2 := client.ChargeStatus(t.Context(), charge)
+		if c.want < 0 {
+			expect.True(t, err1 != nil && err2 != nil, "%s: %+v, %+v", c.amount, paid, taken)
+			continue
+		}
+		expect.True(t, err1 == nil && paid.Outcome == provider.Paid && paid.ProviderFee == c.want && paid.Amount == 435, "%+v: %+v, %v", c, paid, err1)
+		expect.True(t, err2 == nil && taken.Outcome == provider.Paid && taken.ProviderFee == c.want, "%+v: %+v, %v", c, taken, err2)
+	}
+	transfer, _, _, _, _ := orders()
+	client := answering(t, map[string]string{
+		"POST /transferrecipient": `{"status":false,"message":"Account number is invalid","code":400}`, "GET /transfer/verify/": failure("Transfer not found"),
+	})
+	r, err := client.Submit(t.Context(), transfer)
+	expect.True(t, err == nil && r.Outcome == provider.Refused, "a code as a number: %+v, %v", r, err)
+}
+
+// No text of Paystack's brings a number, an address or a key into an error.
+func TestMask(t *testing.T) {
+	for text, want := range map[string]string{
+		"to 0241234567 failed": "to … failed", "to +233 24 123 4567": "to …", "024/123/4567": "…", "024,123,4567.": "….", "024\u00a0123\u00a04567": "…", "(024)_123_4567": "(…",
+		"024*123*4567 and ama@example.com": "… and …", "0241234567@example.com": "…", "Key sk_live_1": "Key …", "Limit is GHS 100, code 45": "Limit is GHS 100, code 45",
+	} {
+		expect.Equal(t, mask(text), want, "%s", text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,9 +51,10 @@ type Mailer struct {
 // sendTimeout bounds dialling and sending.
 const sendTimeout = 15 * time.Second
 
-// noMailbox begins the enhanced codes with which a server says for good that the address is wrong.
-// A bare 550 may also mean that the server does not like the sender.
-const noMailbox = "5.1."
+// noMailbox are the enhanced codes with which a server says for good that the recipient's address is
+// wrong. Others of 5.1 are about the sender's address. A bare 550 may also mean that the server does
+// not like the sender.
+var noMailbox = []string{"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"}
 
 // New returns a mailer, or refuses a configuration that cannot work. It does not
 // connect.
@@ -119,8 +121,12 @@ func (m *Mailer) SendEmail(ctx context.Context, e message.Email) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &refused) && strings.HasPrefix(refused.EnhancedStatusCode(), noMailbox):
+	case !errors.As(err, &refused): // before the recipient was named
+	case slices.Contains(noMailbox, refused.EnhancedStatusCode()):
 		return fmt.Errorf("smtp: the recipient's address does not exist: %w", message.ErrUndeliverable)
+	default:
+		// The error quotes the recipient, and the server's text may.
+		return fmt.Errorf("smtp: %s: the answer is %d %s", refused.Reason, refused.ErrorCode(), refused.EnhancedStatusCode())
 	}
 	return fmt.Errorf("smtp: send: %w", err)
 }

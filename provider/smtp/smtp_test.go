@@ -143,6 +143,12 @@ func TestSendFails(t *testing.T) {
 	open := must.Get(New(Config{Server: address, From: "invoices@example.com", Insecure: true}))(t)
 	for refusal, never := range map[*smtp.SMTPError]bool{
 		{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such mailbox"}:       true,
+		{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 2}, Message: "no such domain"}:        true,
+		{Code: 553, EnhancedCode: smtp.EnhancedCode{5, 1, 3}, Message: "no address"}:            true,
+		{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 6}, Message: "moved"}:                 true,
+		{Code: 556, EnhancedCode: smtp.EnhancedCode{5, 1, 10}, Message: "no mail"}:              true,
+		{Code: 553, EnhancedCode: smtp.EnhancedCode{5, 1, 7}, Message: "the sender's address"}:  false,
+		{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 8}, Message: "the sender's domain"}:   false,
 		{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "relaying denied"}:       false,
 		{Code: 450, EnhancedCode: smtp.EnhancedCode{4, 1, 1}, Message: "the mailbox is locked"}: false,
 		{Code: 550, EnhancedCode: smtp.NoEnhancedCode, Message: "no"}:                           false,
@@ -150,6 +156,8 @@ func TestSendFails(t *testing.T) {
 		box.refuse = refusal
 		err := open.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"})
 		expect.True(t, err != nil && errors.Is(err, message.ErrUndeliverable) == never, "%v: %v", refusal, err)
+		expect.True(t, !strings.Contains(err.Error(), "ama@") && !strings.Contains(err.Error(), refusal.Message), "the error tells too much: %v", err)
+		expect.True(t, never || strings.Contains(err.Error(), fmt.Sprint(refusal.Code)), "%v: the error has no code: %v", refusal, err)
 	}
 	box.refuse = nil
 	err := open.SendEmail(t.Context(), message.Email{To: "ama@example.com\r\nRCPT TO:<eve@example.com>", Text: "x"})

@@ -60,7 +60,7 @@ func TestFakeIsStrict(t *testing.T) {
 		"a reference of version 1": {header: "X-Reference-Id", value: strings.Replace(reference, "-4628", "-1628", 1), want: 400},
 		"a callback without TLS":   {header: "X-Callback-Url", value: "http://x", want: 500, code: "INVALID_CALLBACK_URL_HOST"},
 		"an apostrophe":            {body: swap("Pay", "Ama's"), want: 400},
-		"a long note":              {body: swap("Pay", strings.Repeat("a", 161)), want: 400},
+		"a long note":              {body: swap("Pay", strings.Repeat("a", 129)), want: 400},
 		"another currency":         {body: swap("GHS", "EUR"), want: 500, code: "INVALID_CURRENCY"},
 		"nothing":                  {body: swap("4.35", "0"), want: 400},
 		"three decimals":           {body: swap("4.35", "4.351"), want: 400},

@@ -20,7 +20,7 @@ const tokenLife = time.Hour
 
 var (
 	uuids   = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-	notes   = regexp.MustCompile(`^[A-Za-z0-9 ]{0,160}$`)
+	notes   = regexp.MustCompile(`^[A-Za-z0-9 ]{0,128}$`)
 	amounts = regexp.MustCompile(`^(0|[1-9][0-9]{0,12})(?:\.([0-9]{1,2}))?$`)
 	numbers = regexp.MustCompile(`^[1-9][0-9]{7,14}$`)
 )

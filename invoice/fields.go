@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -34,12 +35,12 @@ type Fields struct {
 	Metadata api.Metadata `json:"metadata,omitempty"`
 	// Lines, when not nil, replace all lines; at most 250.
 	Lines []LineParams `json:"line_items,omitzero"`
+	// Discount, in pesewas, is taken off beside what the coupon takes off. Both are shared over the
+	// lines and reduce their taxes. Only Go callers can set it.
+	Discount *int64 `json:"discount,omitempty" param:"-"`
 	// Coupon is the id of a coupon, which takes a percentage of the subtotal or an amount off. The
 	// finalization redeems it. A draft may take one that is used up or past its time.
 	Coupon *string `json:"coupon,omitempty" param:",clear"`
-	// Discount, in pesewas, is taken off beside the coupon's. Both are shared over the lines and
-	// reduce their taxes. Only Go callers can set it.
-	Discount *int64 `json:"discount,omitempty" param:"-"`
 }
 
 // CreateParams describe a new invoice.
@@ -95,6 +96,23 @@ func (f *Fields) check() error {
 		return api.Invalid("collection_method", "collection_method must be send_invoice or charge_automatically.")
 	}
 	return check.Metadata(f.Metadata, true)
+}
+
+// plainLines returns the lines of a request without taxable where it only says the default. So a
+// request has the fingerprint under its idempotency key that it had before Taxable was a pointer.
+func plainLines(lines []LineParams) []LineParams {
+	lines = slices.Clone(lines)
+	for i := range lines {
+		lines[i] = lines[i].plain()
+	}
+	return lines
+}
+
+func (p LineParams) plain() LineParams {
+	if p.Product == "" && p.Taxable != nil && !*p.Taxable {
+		p.Taxable = nil
+	}
+	return p
 }
 
 // lines makes the lines of a request.

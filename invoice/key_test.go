@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -269,4 +270,44 @@ func (c *slowCharger) Charge(ctx context.Context, charge provider.Charge) (resul
 		return c.ends, nil
 	}
 	return provider.Result{Outcome: provider.Paid}, nil
+}
+
+// "Not taxable" is the default of a line without a product, and so the same request under a key with
+// or without it. Of a line with a product it is another one.
+func TestTaxableDefaultIsTheSameRequest(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	ctx, caller := t.Context(), s.Caller
+	product := must.Get(s.Products.Create(ctx, caller, catalog.CreateProductParams{Name: "Sobolo", UnitAmount: new(int64(100)), Taxable: new(true)}))(t).ID
+	for _, of := range []string{"", product} {
+		said, silent := line(5), line(5)
+		said.Product, silent.Product, said.Taxable = of, of, new(false)
+		same := func(what string, one, other func(api.Caller) (*invoice.Invoice, error)) {
+			t.Helper()
+			caller.IdempotencyKey = what + of
+			first := must.Get(one(caller))(t)
+			again, err := other(caller)
+			if of != "" {
+				testkit.WantCode(t, what, err, api.IdempotencyKeyReused)
+			} else {
+				expect.True(t, err == nil && again.ID == first.ID && len(again.Lines.Data) == len(first.Lines.Data), "%s: %+v, %v", what, again, err)
+			}
+		}
+		create := func(l invoice.LineParams) func(api.Caller) (*invoice.Invoice, error) {
+			return func(c api.Caller) (*invoice.Invoice, error) {
+				return s.Invoices.Create(ctx, c, invoice.CreateParams{Fields: invoice.Fields{Lines: []invoice.LineParams{l}}})
+			}
+		}
+		draft := s.draft(invoice.Fields{})
+		update := func(l invoice.LineParams) func(api.Caller) (*invoice.Invoice, error) {
+			return func(c api.Caller) (*invoice.Invoice, error) {
+				return s.Invoices.Update(ctx, c, draft.ID, invoice.Fields{Lines: []invoice.LineParams{l}})
+			}
+		}
+		add := func(l invoice.LineParams) func(api.Caller) (*invoice.Invoice, error) {
+			return func(c api.Caller) (*invoice.Invoice, error) { return s.Invoices.AddLine(ctx, c, draft.ID, l) }
+		}
+		same("create", create(said), create(silent))
+		same("update", update(said), update(silent))
+		same("add", add(said), add(silent))
+	}
 }

@@ -195,6 +195,18 @@ func TestPDFStamp(t *testing.T) {
 	}
 }
 
+// An invoice of an earlier release, whose discount did not reduce the tax, keeps its figures.
+func TestSumsOfAnEarlierRelease(t *testing.T) {
+	v := Invoice{Subtotal: 1000, Tax: 200, Discount: 100, Total: 1100, AmountDue: 1100, Lines: api.List[Line]{Data: []Line{
+		{Amount: 1000, Taxable: true, TaxPercent: &api.Number{Decimal: decimal.NewFromInt(20)}},
+	}}}
+	var rows []string
+	for _, sum := range v.Sums() {
+		rows = append(rows, fmt.Sprint(sum.Name, " ", sum.Amount))
+	}
+	expect.Same(t, rows, []string{"Subtotal 1000", "Tax 20% 200", "Discount -100", "Total 1100", "Amount due 1100"}, "the sums")
+}
+
 // BenchmarkPDF makes documents. The metric of-gopdf is how many times as long a bare
 // gopdf document takes, with fonts that were parsed before: the same texts at the same
 // places on as many pages, and the same QR code with a run of modules a rectangle, without

@@ -72,6 +72,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 // Refusals: wrong parameters, resource_missing (customer, product, coupon), coupon_not_redeemable,
 // invoice_no_lines if p.AutoFinalize is set and there are no lines.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Invoice, error) {
+	p.Lines = plainLines(p.Lines)
 	op := engine.Operation{Name: "invoice.create", Params: p}
 	if err := p.check(); err != nil {
 		return nil, err
@@ -231,6 +232,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 
 // Update changes a draft. Any other invoice is invoice_not_draft.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f UpdateParams) (*Invoice, error) {
+	f.Lines = plainLines(f.Lines)
 	op := engine.Operation{Name: "invoice.update", Params: struct {
 		ID string `json:"id"`
 		Fields
@@ -259,7 +261,7 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 	op := engine.Operation{Name: "invoice.add_line", Params: struct {
 		ID string `json:"id"`
 		LineParams
-	}{id, p}}
+	}{id, p.plain()}}
 	if err := p.checkSize(); err != nil {
 		return nil, err
 	}

@@ -213,6 +213,7 @@ func (g *game) auditSide(s *side) {
 	}
 	g.sameIDs("invoices", s.invoices, invoices)
 	g.numbered("invoices", numbers)
+	g.auditCoupons(s)
 	g.auditPeople(s, false)
 
 	merchant, live := s.caller.Merchant, s.caller.Live

@@ -120,6 +120,7 @@ type side struct {
 	people                               []*person
 	numbers                              []string // of payers' phones
 	phoned                               []string // payments from phones, of no code
+	coupons                              []string
 }
 
 // game is one simulation.

@@ -163,6 +163,7 @@ func (g *game) bill(s *side) {
 	if who := g.customer(s); who != nil && g.dice.IntN(2) == 0 {
 		p.Customer, p.AutoFinalize = &who.id, g.dice.IntN(3) > 0
 	}
+	g.discount(s, &p)
 	id, err := g.call("bill", s, func(c api.Caller) (string, error) {
 		made, err := g.svc.Invoices.Create(g.t.Context(), c, p)
 		if err != nil {

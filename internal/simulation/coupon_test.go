@@ -1,0 +1,58 @@
+package simulation_test
+
+import (
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/invoice"
+)
+
+// discount puts a coupon of few redemptions on a bill, now and then a new one.
+func (g *game) discount(s *side, p *invoice.CreateParams) {
+	if g.dice.IntN(3) > 0 {
+		return
+	}
+	if len(s.coupons) == 0 || g.dice.IntN(6) == 0 {
+		off, most := 1+g.dice.Int64N(80_00), 1+g.dice.Int64N(3)
+		id, err := g.call("create coupon", s, func(c api.Caller) (string, error) {
+			made, err := g.svc.Coupons.Create(g.t.Context(), c, catalog.CreateCouponParams{AmountOff: &off, MaxRedemptions: &most})
+			if err != nil {
+				return "", err
+			}
+			return made.ID, nil
+		})
+		if err != nil {
+			return
+		}
+		s.coupons = append(s.coupons, id)
+	}
+	p.Coupon = new(pick(g, s.coupons))
+}
+
+// auditCoupons compares how often each coupon was redeemed with the invoices that have it, and
+// recomputes their discounts.
+func (g *game) auditCoupons(s *side) {
+	redeemed := map[string]int64{}
+	for _, i := range g.invoicesOf(s.caller) {
+		if i.Coupon == nil {
+			expect.Equal(g.t, i.Discount, int64(0), "the discount of %s, which has no coupon", i.ID)
+			continue
+		}
+		if i.Status != invoice.Draft && i.Status != invoice.Void {
+			redeemed[*i.Coupon]++
+		}
+		c := must.Get(g.svc.Coupons.Get(g.t.Context(), s.caller, *i.Coupon))(g.t)
+		expect.Equal(g.t, i.Discount, min(*c.AmountOff, i.Subtotal), "the discount of %s", i.ID)
+	}
+	var coupons []string
+	for _, c := range testkit.All(func(p api.Page) (*api.List[catalog.Coupon], error) {
+		return g.svc.Coupons.List(g.t.Context(), s.caller, catalog.ListCouponsParams{Page: p})
+	}, func(c *catalog.Coupon) string { return c.ID }) {
+		coupons = append(coupons, c.ID)
+		expect.Equal(g.t, c.TimesRedeemed, redeemed[c.ID], "%s was redeemed", c.ID)
+		expect.True(g.t, c.TimesRedeemed <= *c.MaxRedemptions, "%s was redeemed %d times of %d", c.ID, c.TimesRedeemed, *c.MaxRedemptions)
+	}
+	g.sameIDs("coupons", s.coupons, coupons)
+}

@@ -89,7 +89,7 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams)
 			ID: tx.NewID("adj_"), Object: "balance_adjustment", Amount: api.FromPesewas(pesewas), Currency: api.Currency,
 			Reason: p.Reason, Actor: p.Actor, Reference: p.Reference, Livemode: caller.Live, CreatedAt: api.At(tx.Now),
 		}
-		err := tx.Post(storage.Posting{
+		err := credit(tx, caller.Merchant, storage.Posting{
 			ID: tx.NewID("txn_"), Type: "adjustment", Ref: a.ID, At: tx.Now,
 			Moves: []storage.Move{
 				ledger.Available(caller.Merchant, caller.Live).Move(pesewas),

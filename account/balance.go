@@ -21,7 +21,11 @@ type Balance struct {
 	// Available.
 	Available api.GHS `json:"available"`
 	Reserved  api.GHS `json:"reserved"`
-	Currency  string  `json:"currency"`
+	// Owed is what the merchant owes: payments that the provider took back when Available did not cover
+	// them. Whatever would add to Available pays it first, so Available is 0 until then. The JSON has
+	// it only if it is not 0.
+	Owed     api.GHS `json:"owed,omitzero"`
+	Currency string  `json:"currency"`
 }
 
 // Entry is one change of a merchant's available balance.
@@ -51,9 +55,13 @@ func (s *Service) Balance(ctx context.Context, caller api.Caller) (*Balance, err
 		if err != nil {
 			return fmt.Errorf("account: balance: %w", err)
 		}
+		owed, err := tx.Balance(ledger.Owed(caller.Merchant, caller.Live).Name)
+		if err != nil {
+			return fmt.Errorf("account: balance: %w", err)
+		}
 		b = &Balance{
 			Object: "balance", Currency: api.Currency,
-			Available: api.FromPesewas(available.Amount), Reserved: api.FromPesewas(reserved.Amount),
+			Available: api.FromPesewas(available.Amount), Reserved: api.FromPesewas(reserved.Amount), Owed: api.FromPesewas(-owed.Amount),
 		}
 		return nil
 	})
@@ -143,11 +151,14 @@ func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParam
 		if err != nil {
 			return nil, err
 		}
-		id := tx.NewID("txn_")
-		return &deposited{Posting: id}, tx.Post(storage.Posting{
-			ID: id, Type: "deposit", Ref: d.Ref, At: at.Now,
+		p := storage.Posting{
+			ID: tx.NewID("txn_"), Type: "deposit", Ref: d.Ref, At: at.Now,
 			Moves: []storage.Move{to.Move(pesewas), ledger.Clearing(d.Source, caller.Live).Move(-pesewas)},
-		})
+		}
+		if clock.Merchant != "" {
+			return &deposited{Posting: p.ID}, credit(tx, clock.Merchant, p)
+		}
+		return &deposited{Posting: p.ID}, tx.Post(p)
 	})
 	return err
 }

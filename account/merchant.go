@@ -24,6 +24,10 @@ type Merchant struct {
 	// HasLogo says that [Service.GetLogo] returns a picture.
 	HasLogo   bool     `json:"has_logo"`
 	CreatedAt api.Time `json:"created_at"`
+	// OwesLive and OwesTest say that a provider took back payments, and that the merchant's balance of
+	// that mode did not cover them; see [Balance].
+	OwesLive bool `json:"owes_live,omitempty"`
+	OwesTest bool `json:"owes_test,omitempty"`
 }
 
 // The store keeps one record of a merchant for both modes, under the operator's test scope.

@@ -79,10 +79,12 @@ type RefundedParams struct {
 	// Payer is the account that paid. Phone is its number, for an SMS if the invoice has no phone
 	// number. Both may be empty.
 	Payer, Phone string
+	// Silent says that the customer is told nothing.
+	Silent bool
 }
 
 // Refunded notes on an invoice that a part of it was given back, writes the credit
-// note and queues what the customer is told.
+// note and, unless p is silent, queues what the customer is told.
 func (in *Internal) Refunded(tx *engine.Tx, p RefundedParams) (*CreditNote, error) {
 	s := in.svc
 	o, err := s.get(tx, engine.Scope(tx.Caller), p.Invoice)
@@ -107,6 +109,9 @@ func (in *Internal) Refunded(tx *engine.Tx, p RefundedParams) (*CreditNote, erro
 	s.fillDerived(r)
 	if err := s.save(tx, o); err != nil {
 		return nil, err
+	}
+	if p.Silent {
+		return &n, nil
 	}
 	return &n, s.queueRefundMessages(tx, r, &n, p.Payer, p.Phone)
 }

@@ -157,12 +157,14 @@ func (r *record) indexLegacyCharge(tx *engine.Tx) error {
 }
 
 // Book books the charger's result for a charge, from an answer or from a callback. The zero
-// result stands for an answer that was lost.
+// result stands for an answer that was lost. If the decision is [dispatch.Reversed], the caller books
+// the invoice's payment back.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
-	return in.svc.book(ctx, tx, ref, result)
+	return in.svc.book(ctx, tx, ref, result, true)
 }
 
-func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+// book is [Internal.Book]. reversible says that the caller can book a paid charge back.
+func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result, reversible bool) (dispatch.Decision, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return 0, err
@@ -175,7 +177,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		}
 		// An ended order needs no Submission: Decide schedules nothing for it.
 		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Kind: invoices.Kind()}
-		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
+		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome), Reversible: reversible}, result)
 	}
 	c := r.OpenCharge
 	defer c.AttributeEvents(tx)()
@@ -250,6 +252,9 @@ func (s *Service) outcomeOf(tx storage.ReadTx, scope storage.Scope, r *record, c
 	if err != nil || from.Charge != charge {
 		return provider.Refused, err
 	}
+	if from.Reversed {
+		return provider.Reversed, nil
+	}
 	return provider.Paid, nil
 }
 
@@ -290,7 +295,7 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry)
 		return info, nil
 	}
 	info.Outcome, err = in.svc.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
-	if info.Outcome == provider.Paid {
+	if info.Outcome == provider.Paid || info.Outcome == provider.Reversed {
 		info.Payment = *r.Payment
 	}
 	return info, err

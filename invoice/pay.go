@@ -237,7 +237,7 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 	ctx = context.WithoutCancel(ctx) // the charge goes on though the caller goes away
 	var paid *Invoice
 	book := func(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error) {
-		decision, err := s.book(ctx, tx, ref, r)
+		decision, err := s.book(ctx, tx, ref, r, false)
 		if err != nil {
 			return decision, err
 		}
@@ -296,7 +296,7 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 		return s.markPaid(tx, o, nil, p)
 	}
 	id := s.config.Payments.NewID(tx)
-	err := tx.Post(storage.Posting{
+	err := s.config.Accounts.Credit(tx, tx.Caller.Merchant, storage.Posting{
 		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
 		Moves: append(p.moves, ledger.Available(tx.Caller.Merchant, tx.Caller.Live).Move(amount)),
 	})

@@ -232,6 +232,8 @@ func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
 // stands for a call that failed. taken says that the QR code or invoice accepts the money; if it
 // does not, the caller gives it back, and the operator takes no fee.
 //
+// If the decision is [dispatch.Reversed], the caller books the payment back.
+//
 // ended is the payment if Book has ended it, else nil.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result provider.Result, taken bool) (_ dispatch.Decision, ended *Ended, err error) {
 	s := in.svc
@@ -242,7 +244,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 	r := &o.Value
 	order := s.order(r)
 	if r.Status.ended() {
-		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)}, result)
+		decision, err := order.Decide(ctx, tx, r.booked(), result)
 		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, nil, err
 		}
@@ -331,7 +333,14 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool, providerFee int
 	if fee > 0 {
 		moves = append(moves, ledger.Fees(live).Move(fee))
 	}
-	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: "payment", Ref: r.ID, At: tx.Now, Moves: moves})
+	p := storage.Posting{ID: tx.NewID("txn_"), Type: "payment", Ref: r.ID, At: tx.Now, Moves: moves}
+	givenBack := !taken && (&Internal{s}).RefundRail(live, r.Route) != nil
+	var err error
+	if givenBack { // the refund reserves all of it in this transaction, so nothing may be netted from it
+		err = tx.Post(p)
+	} else {
+		err = s.config.Accounts.Credit(tx, tx.Caller.Merchant, p)
+	}
 	if err != nil {
 		return fmt.Errorf("payment: book: %w", err)
 	}
@@ -349,7 +358,7 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool, providerFee int
 	// The messages are erased with the payment's other copies of the number, so its id finds them.
 	if !taken { // the merchant must not take this for money to keep
 		back := "The money comes back to you."
-		if (&Internal{s}).RefundRail(live, r.Route) == nil {
+		if !givenBack {
 			back = "Ask them for the money back."
 		}
 		return s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. %s Payment %s.", amount, m.Name, back, r.ID))
@@ -408,6 +417,14 @@ func (s Status) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
+// booked returns what is booked of the charge of a payment from a phone.
+func (r *record) booked() dispatch.Booked {
+	if r.Reversed {
+		return dispatch.Booked{Outcome: provider.Reversed, Status: string(provider.Reversed)}
+	}
+	return dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Reversible: true}
+}
+
 // CheckFromPhone refuses a payment that is not from a phone with payment_not_settleable.
 func (in *Internal) CheckFromPhone(ctx context.Context, caller api.Caller, id string) error {
 	return in.svc.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
@@ -435,7 +452,11 @@ func (in *Internal) Info(tx *engine.ReadTx, id string) (*provider.OrderInfo, err
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	return orderInfo(r.Amount, r.Status, &r.Submission), nil
+	info := orderInfo(r.Amount, r.Status, &r.Submission)
+	if r.Reversed {
+		info.Outcome = provider.Reversed
+	}
+	return info, nil
 }
 
 // orderInfo describes the order of a payment, a top-up or its refund. For a person, the provider never

@@ -119,6 +119,8 @@ type Source struct {
 	Charge string `json:"charge,omitempty"`
 	// ChargeRoute is that provider's; see [provider.Order].
 	ChargeRoute string `json:"charge_route,omitempty"`
+	// Reversed says that the provider took the money back.
+	Reversed bool `json:"reversed,omitempty"`
 }
 
 // record is the stored form of a payment.

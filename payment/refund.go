@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/storage"
@@ -18,6 +19,25 @@ type CountedRefund struct {
 	Phone string
 	// Amount is in pesewas.
 	Amount int64
+
+	submission *dispatch.Submission // of a payment from a phone
+}
+
+// AttributeEvents makes the events of the transaction name the call that made a payment from a phone.
+func (c *CountedRefund) AttributeEvents(tx *engine.Tx) (restore func()) {
+	if c.submission == nil {
+		return func() {}
+	}
+	return c.submission.AttributeEvents(tx)
+}
+
+// counted returns a refund of a payment that has counted it.
+func (r *record) counted(amount int64) *CountedRefund {
+	c := &CountedRefund{Payment: r.Payment, Source: r.Source, Amount: amount}
+	if r.Phoned != nil {
+		c.Phone, c.submission = r.Phoned.Number, &r.Submission
+	}
+	return c
 }
 
 // get reads a payment.
@@ -68,24 +88,41 @@ func (*Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund
 		return nil, api.Errorf(api.AmountTooLarge, "amount", "amount must be at most GHS %s, which is what is left of this payment to refund.", money.Text(left))
 	}
 	p.AmountRefunded += give
-	counted := &CountedRefund{Payment: *p, Source: o.Value.Source, Amount: give}
-	if o.Value.Phoned != nil {
-		counted.Phone = o.Value.Phoned.Number
-	}
-	return counted, replace(tx, o)
+	return o.Value.counted(give), replace(tx, o)
 }
 
-// RefundFailed undoes the count of a failed refund.
-func (*Internal) RefundFailed(tx *engine.Tx, id string, amount int64) error {
+// Reverse notes that the provider took the money of a completed payment back, and counts all that was
+// not refunded before as refunded. The Amount of what it returns is that rest, which may be 0.
+func (*Internal) Reverse(tx *engine.Tx, id string) (*CountedRefund, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	r := &o.Value
+	if r.Status != Completed || r.Reversed {
+		return nil, fmt.Errorf("payment: %s is %s, and cannot be reversed", id, r.Status)
+	}
+	left := r.Amount - r.AmountRefunded
+	r.Reversed, r.AmountRefunded = true, r.Amount
+	return r.counted(left), replace(tx, o)
+}
+
+// RefundFailed undoes the count of a failed refund. If the provider took the payment back in the
+// meantime, the amount stays counted, as part of what the provider took: reversed is that part, which
+// the caller books. Else reversed is nil.
+func (*Internal) RefundFailed(tx *engine.Tx, id string, amount int64) (reversed *CountedRefund, err error) {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return nil, err
 	}
 	if amount < 1 || amount > o.Value.AmountRefunded {
-		return fmt.Errorf("payment: %s has %d pesewas refunded, not %d", id, o.Value.AmountRefunded, amount)
+		return nil, fmt.Errorf("payment: %s has %d pesewas refunded, not %d", id, o.Value.AmountRefunded, amount)
+	}
+	if o.Value.Reversed {
+		return o.Value.counted(amount), nil
 	}
 	o.Value.AmountRefunded -= amount
-	return replace(tx, o)
+	return nil, replace(tx, o)
 }
 
 func replace(tx *engine.Tx, o *storage.Object[record]) error {

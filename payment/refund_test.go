@@ -31,7 +31,10 @@ func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) 
 
 func (s *till) refundFailed(t *testing.T, caller api.Caller, id string, amount int64) error {
 	t.Helper()
-	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.inside.RefundFailed(tx, id, amount) })
+	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		_, err := s.inside.RefundFailed(tx, id, amount)
+		return err
+	})
 }
 
 func (s *till) refunded(t *testing.T, caller api.Caller, id string) int64 {

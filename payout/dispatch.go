@@ -253,7 +253,7 @@ func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer
 	if fee > 0 {
 		moves = append(moves, ledger.Fees(live).Move(-fee))
 	}
-	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: v.Object + "_reversed", Ref: r.ID, At: tx.Now, Moves: moves})
+	err := in.config.Accounts.Credit(tx, merchant, storage.Posting{ID: tx.NewID("txn_"), Type: v.Object + "_reversed", Ref: r.ID, At: tx.Now, Moves: moves})
 	if err != nil {
 		return fmt.Errorf("payout: book reversed: %w", err)
 	}
@@ -281,7 +281,7 @@ func (in *Internal) bookReleased(tx *engine.Tx, v *transfer.Variant, found *stor
 	r := &found.Value
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()
-	err := tx.Post(storage.Posting{
+	err := in.config.Accounts.Credit(tx, merchant, storage.Posting{
 		ID: tx.NewID("txn_"), Type: v.Object + "_released", Ref: r.ID, At: tx.Now,
 		Moves: []storage.Move{
 			ledger.Reserved(merchant, live).Move(-amount - fee),

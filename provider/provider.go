@@ -55,7 +55,7 @@ const (
 	// Refused means that the money has not moved and never will for this id.
 	Refused Outcome = "refused"
 	// Reversed means that the money had moved, and that the provider took it back. It is final. The
-	// amount of a transfer is with the operator again.
+	// amount of a transfer is with the operator again, and that of a charge with the payer.
 	Reversed Outcome = "reversed"
 	// NotFound means that the provider has never seen the order. Only Status, ChargeStatus and
 	// RefundStatus may answer it.

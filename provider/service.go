@@ -15,11 +15,13 @@ type Service interface {
 	// callback's signature first.
 	//
 	// Reversed books back a transfer that was paid: it becomes failed, and the merchant gets amount
-	// and fee back. A person who has found out that the provider took a transfer back may report it
-	// here, too.
+	// and fee back. It also books back the charge of a payment that was paid: what was not refunded
+	// before becomes a refund with the reason "Reversed by the provider", and the merchant owes what its
+	// balance does not cover. If there were refunds before, List shows the charge. A person who has found
+	// out that the provider took money back may report it here, too.
 	//
 	// Notify fails with resource_missing for an unknown id, and with ErrContradicted when the
-	// opposite was booked before, or for the reversal of a charge or refund that was paid.
+	// opposite was booked before, or for the reversal of a refund or a top-up that was paid.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's. An
 	// order that has ended with another outcome is refused with transfer_settled, and a payment that

@@ -172,7 +172,7 @@ func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID st
 	}
 
 	id := s.payments.NewID(tx)
-	err = tx.Post(storage.Posting{
+	err = s.accounts.Credit(tx, tx.Caller.Merchant, storage.Posting{
 		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
 		Moves: []storage.Move{
 			ledger.Wallet(consumer.ID, live).Move(-amount),

@@ -96,7 +96,8 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	case decision == dispatch.Succeeded:
 		err = in.bookPaid(tx, found, dispatch.ProviderFee(result))
 	case decision == dispatch.Failed:
-		if err = in.release(tx, found, result); err == nil && r.Automatic {
+		reversed := false
+		if reversed, err = in.release(ctx, tx, found, result); err == nil && r.Automatic && !reversed {
 			err = in.config.Payments.NeedsPerson(ctx, tx, r.Payment, "completed, paid twice, and its refund failed")
 		}
 	default:
@@ -169,24 +170,29 @@ func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record], providerF
 	return in.finish(tx, o, providerFee)
 }
 
-// release returns the reserve of a declined refund. The amount may be refunded again.
-func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], result provider.Result) error {
+// release returns the reserve of a declined refund. The amount may be refunded again, unless the
+// provider took the payment back in the meantime: then release books the amount as taken.
+func (in *Internal) release(ctx context.Context, tx *engine.Tx, o *storage.Object[record], result provider.Result) (reversed bool, err error) {
 	r, merchant, live := &o.Value, tx.Caller.Merchant, tx.Caller.Live
-	err := tx.Post(storage.Posting{
+	err = in.config.Accounts.Credit(tx, merchant, storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_released", Ref: r.ID, At: tx.Now,
 		Moves: []storage.Move{ledger.Reserved(merchant, live).Move(-r.Amount), ledger.Available(merchant, live).Move(r.Amount)},
 	})
 	if err != nil {
-		return fmt.Errorf("refund: release: %w", err)
+		return false, fmt.Errorf("refund: release: %w", err)
 	}
-	if err := in.config.Payments.RefundFailed(tx, r.Payment, r.Amount); err != nil {
-		return err
+	taken, err := in.config.Payments.RefundFailed(tx, r.Payment, r.Amount)
+	if err != nil {
+		return false, err
 	}
 	if err := r.enter(Failed); err != nil {
-		return err
+		return false, err
 	}
 	r.FailureReason = dispatch.FailureReason(result, "The provider declined the refund.")
-	return in.finish(tx, o, 0)
+	if err := in.finish(tx, o, 0); err != nil || taken == nil {
+		return false, err
+	}
+	return true, in.bookReversed(ctx, tx, taken)
 }
 
 // finish writes a refund that has entered its final status.

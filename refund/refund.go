@@ -55,7 +55,7 @@ type Refund struct {
 	Invoice *string `json:"invoice"`
 	// PaymentMethod is the payment's, and the destination of the money.
 	PaymentMethod string  `json:"payment_method"`
-	Reason        *string `json:"reason"` // the merchant's; the customer sees it on the credit note
+	Reason        *string `json:"reason"` // the merchant's, or "Paid twice" or "Reversed by the provider"; the credit note shows it
 	// CreditNote is the number of the credit note. It is set once the refund of an invoice has
 	// succeeded, and nil otherwise.
 	CreditNote *string `json:"credit_note"`

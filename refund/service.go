@@ -205,21 +205,9 @@ func (in *Internal) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, 
 // customer, on the payer's phone if the invoice has no number.
 func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
-	ofInvoice, err := in.ofInvoice(tx, r)
-	if err != nil {
+	ofInvoice, err := in.noteOnInvoice(tx, r, invoice.RefundedParams{Payer: payer, Phone: phone})
+	if err != nil || ofInvoice {
 		return err
-	}
-	if ofInvoice {
-		back := invoice.RefundedParams{Refund: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Payer: payer, Phone: phone}
-		if r.Reason != nil {
-			back.Reason = *r.Reason
-		}
-		note, err := in.config.Invoices.Refunded(tx, back)
-		if err != nil {
-			return err
-		}
-		r.CreditNote = &note.Number
-		return nil
 	}
 	m, err := in.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
@@ -229,6 +217,25 @@ func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) err
 		payer = r.Payment // the messages about a payment from a phone are found by its id
 	}
 	return in.config.Messages.Text(tx, payer, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
+}
+
+// noteOnInvoice updates the invoice whose payment a refund gives back, and sets the refund's credit
+// note. p says who is told. It returns false for the refund of anything else.
+func (in *Internal) noteOnInvoice(tx *engine.Tx, r *record, p invoice.RefundedParams) (bool, error) {
+	ofInvoice, err := in.ofInvoice(tx, r)
+	if err != nil || !ofInvoice {
+		return false, err
+	}
+	p.Refund, p.Invoice, p.Amount = r.ID, *r.Invoice, r.Amount
+	if r.Reason != nil {
+		p.Reason = *r.Reason
+	}
+	note, err := in.config.Invoices.Refunded(tx, p)
+	if err != nil {
+		return false, err
+	}
+	r.CreditNote = &note.Number
+	return true, nil
 }
 
 // ofInvoice reports whether a refund gives back what an invoice was paid with. A payment of the

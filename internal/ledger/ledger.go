@@ -31,6 +31,12 @@ func Reserved(merchant string, live bool) Account {
 	return Account{mode(live) + "/merchant/" + merchant + "/reserved", true}
 }
 
+// Owed is what the merchant owes the operator, below zero: the part of payments that a provider took
+// back which the available balance did not cover. Later receipts bring it back to zero.
+func Owed(merchant string, live bool) Account {
+	return Account{mode(live) + "/merchant/" + merchant + "/owed", false}
+}
+
 // Wallet is a consumer's money.
 func Wallet(consumer string, live bool) Account {
 	return Account{mode(live) + "/wallet/" + consumer, true}

@@ -168,6 +168,26 @@ var transferGuards = []guard{
 		"case booked.Outcome != \"\" && r.Outcome == provider.Reversed && booked.Reversible:", "./payout", "TestReversedTransferComesBack",
 	},
 	{
+		"money: a payment is taken back once", "payment/dispatch.go",
+		"if r.Reversed {\n\t\treturn dispatch.Booked{", "if false {\n\t\treturn dispatch.Booked{", "./refund", "TestPaymentTakenBackIsARefund",
+	},
+	{
+		"money: a debt is netted", "account/debt.go",
+		"if !m.owes(live) {", "if true {", "./refund", "TestDebtIsNettedFromReceipts/memory",
+	},
+	{
+		"money: a debt ends", "account/debt.go",
+		"if debt.Amount+paid < 0 {", "if true {", "./refund", "TestDebtIsNettedFromReceipts/memory",
+	},
+	{
+		"money: a late payment of a debtor is refunded whole", "payment/dispatch.go",
+		"givenBack := !taken &&", "givenBack := false &&", "./refund", "TestLatePaymentOfADebtorIsRefunded",
+	},
+	{
+		"money: a refund that fails after the payment was taken back", "payment/refund.go",
+		"if o.Value.Reversed {\n\t\treturn o.Value.counted", "if false {\n\t\treturn o.Value.counted", "./refund", "TestPaymentTakenBackAfterARefund",
+	},
+	{
 		"dispatch: a transfer within the service is not reversed", "payout/dispatch.go",
 		"Reversible: r.SubmittedAt != nil}", "Reversible: true}", "./payout", "TestTransferToWalletIsNotReversed",
 	},

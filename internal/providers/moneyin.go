@@ -2,10 +2,12 @@ package providers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -50,12 +52,43 @@ func (m *moneyIn) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r p
 	}
 	decision, ended, err := m.payments.Book(ctx, tx, ref.ID, r, taken)
 	switch {
+	case err == nil && decision == dispatch.Reversed:
+		return decision, bookReversed(ctx, tx, m.refunds, ref, ref.ID)
 	case err != nil || ended == nil:
 		return decision, err
 	case !taken:
 		return decision, m.giveBack(ctx, tx, ended)
 	}
 	return decision, m.tell(tx, ended)
+}
+
+// invoiceCharges books the charges of invoices that were made without a phone.
+type invoiceCharges struct {
+	*invoice.Internal
+	refunds *refund.Internal
+}
+
+func (c *invoiceCharges) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error) {
+	decision, err := c.Internal.Book(ctx, tx, ref, r)
+	if err != nil || decision != dispatch.Reversed {
+		return decision, err
+	}
+	payment, err := c.PaidBy(tx, engine.Scope(tx.Caller), ref.Record)
+	if err != nil {
+		return decision, err
+	}
+	return decision, bookReversed(ctx, tx, c.refunds, ref, payment)
+}
+
+// bookReversed books that the provider took the payment of a charge back. After a refund a person must
+// find out who has the money.
+func bookReversed(ctx context.Context, tx *engine.Tx, refunds *refund.Internal, ref dispatch.Ref, payment string) error {
+	refunded, err := refunds.Reversed(ctx, tx, payment)
+	if err != nil || refunded == 0 {
+		return err
+	}
+	order := dispatch.Order{Ref: ref, Flow: dispatch.Charges}
+	return order.NeedsPerson(ctx, tx, fmt.Sprintf("reversed, and GHS %s refunded before", money.Text(refunded)))
 }
 
 // takes reports whether the QR code or invoice accepts the payment.

@@ -67,7 +67,7 @@ func New(e *engine.Engine, c Config) *Service {
 			"top_up_refund": newOwner[payment.TopUp](e, c.Payments.TopUpRefunds(), settleFingerprint),
 		}},
 		charges: &flow{dispatch.Charges, map[string]owner{
-			"invoice": newOwner[invoice.Invoice](e, c.Invoices, settleFingerprint),
+			"invoice": newOwner[invoice.Invoice](e, &invoiceCharges{c.Invoices, c.Refunds}, settleFingerprint),
 			"payment": newOwner[payment.Payment](e, phones, settleFingerprint),
 			"top_up":  newOwner[payment.TopUp](e, c.Payments.TopUps(), settleFingerprint),
 		}},

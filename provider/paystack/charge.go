@@ -183,6 +183,11 @@ func (c *Client) afterReversal(ctx context.Context, x transaction, o provider.Ch
 	if err != nil {
 		return provider.Result{}, err
 	}
+	return x.afterReversal(rows, o)
+}
+
+// afterReversal is [Client.afterReversal] with the refunds of the charge.
+func (x transaction) afterReversal(rows []refund, o provider.Charge) (provider.Result, error) {
 	switch {
 	case slices.ContainsFunc(rows, func(row refund) bool { return isRefundID(row.note()) && row.countsFor(x) }):
 		x.Status = "success"

@@ -146,7 +146,8 @@ func kindFits(kind, id string) bool {
 }
 
 // refundsOf returns the results of a charge's refunds that the library made: an event names the
-// charge alone.
+// charge alone. If the operator gave the whole charge back in Paystack's dashboard, or lost a dispute,
+// it returns that the charge is reversed.
 func (c *Client) refundsOf(ctx context.Context, charge string) (map[string]provider.Result, error) {
 	x, found, err := c.verify(ctx, c.live(), charge)
 	if err != nil || !found {
@@ -171,5 +172,12 @@ func (c *Client) refundsOf(ctx context.Context, charge string) (map[string]provi
 		}
 		failed = errors.Join(failed, err)
 	}
-	return results, failed
+	if failed != nil || x.Status != "reversed" {
+		return results, failed
+	}
+	order := provider.Order{ID: charge, Live: c.live()}
+	if r, err := x.afterReversal(rows, provider.Charge{Order: order}); err == nil && r.Outcome == provider.Reversed {
+		results[charge] = r
+	}
+	return results, nil
 }

@@ -165,3 +165,20 @@ func TestEventsOfEachFlow(t *testing.T) {
 	}
 	expect.True(t, len(outcomes) == 4 && outcomes[charge.ID] == provider.Paid && outcomes[one.ID] == provider.Paid && outcomes[other.ID] == provider.Paid, "%v", outcomes)
 }
+
+// A refund that the operator made in Paystack's dashboard reverses its charge, and one of the library's
+// does not.
+func TestRefundByHandReversesTheCharge(t *testing.T) {
+	charge := newCharge("67")
+	ours := newRefund(charge, 435).ID
+	for note, want := range map[string]string{"by hand": charge.ID + " reversed", ours: ours + " paid"} {
+		client := clientOf(t, stub{
+			"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435,"currency":"GHS"}`),
+			"GET /refund":               succeeds(`[{"id":1,"status":"processed","amount":435,"currency":"GHS","merchant_note":"` + note + `","transaction":17}]`),
+		})
+		told := &notes{}
+		body := `{"event":"refund.processed","data":{"transaction_reference":"` + referenceOf(t, charge.ID) + `"}}`
+		expect.Equal(t, post(t, client.WebhookHandler(told.notify), body, signed(body)), 200, "the event")
+		expect.Equal(t, strings.Join(told.ids, " ")+" "+string(told.last.Outcome), want, "the report of a refund %s", note)
+	}
+}

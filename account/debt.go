@@ -1,0 +1,101 @@
+package account
+
+import (
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// owes reports whether the merchant owes the operator money in a mode.
+func (m *Merchant) owes(live bool) bool {
+	if live {
+		return m.OwesLive
+	}
+	return m.OwesTest
+}
+
+// setOwes notes on a merchant whether it owes the operator money in a mode.
+func setOwes(tx *engine.Tx, id string, live, owes bool) error {
+	o, err := engine.GetTx(tx, merchants, operator(false), id, "merchant")
+	if err != nil {
+		return err
+	}
+	if o.Value.owes(live) == owes {
+		return nil
+	}
+	if live {
+		o.Value.OwesLive = owes
+	} else {
+		o.Value.OwesTest = owes
+	}
+	return merchants.Replace(tx, o)
+}
+
+// Credit makes a posting that adds to the available balance of a merchant. What the merchant owes is
+// taken from it in the same transaction: whoever owes has nothing available. Every posting that adds to
+// such a balance is made here, unless the transaction takes the whole amount away again.
+func (*Internal) Credit(tx *engine.Tx, merchant string, p storage.Posting) error {
+	return credit(tx, merchant, p)
+}
+
+func credit(tx *engine.Tx, merchant string, p storage.Posting) error {
+	if err := tx.Post(p); err != nil {
+		return err
+	}
+	m, err := getMerchant(tx, merchant) // which the transaction of a receipt reads anyway
+	if err != nil {
+		return err
+	}
+	live := tx.Caller.Live
+	if !m.owes(live) {
+		return nil
+	}
+	available, owed := ledger.Available(merchant, live), ledger.Owed(merchant, live)
+	has, err := tx.Balance(available.Name)
+	if err != nil {
+		return fmt.Errorf("account: balance: %w", err)
+	}
+	debt, err := tx.Balance(owed.Name)
+	if err != nil {
+		return fmt.Errorf("account: balance: %w", err)
+	}
+	paid := min(has.Amount, -debt.Amount)
+	if paid > 0 {
+		err := tx.Post(storage.Posting{
+			ID: tx.NewID("txn_"), Type: "debt_netted", Ref: p.Ref, At: p.At,
+			Moves: []storage.Move{available.Move(-paid), owed.Move(paid)},
+		})
+		if err != nil {
+			return fmt.Errorf("account: net debt: %w", err)
+		}
+	}
+	if debt.Amount+paid < 0 {
+		return nil
+	}
+	return setOwes(tx, merchant, live, false)
+}
+
+// Take makes a posting that takes an amount from the caller's merchant: from the available balance as
+// far as that goes. The merchant owes the rest, which Take returns. p has the legs to which the money
+// goes.
+func (*Internal) Take(tx *engine.Tx, amount int64, p storage.Posting) (owed int64, err error) {
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	available := ledger.Available(merchant, live)
+	has, err := tx.Balance(available.Name)
+	if err != nil {
+		return 0, fmt.Errorf("account: balance: %w", err)
+	}
+	owed = max(0, amount-has.Amount)
+	if taken := amount - owed; taken > 0 {
+		p.Moves = append(p.Moves, available.Move(-taken))
+	}
+	if owed > 0 {
+		p.Moves = append(p.Moves, ledger.Owed(merchant, live).Move(-owed))
+		if err := setOwes(tx, merchant, live, true); err != nil {
+			return 0, err
+		}
+	}
+	return owed, tx.Post(p)
+}

@@ -133,7 +133,7 @@ func chaos(t *testing.T, seed uint64) error {
 	})
 	http := &http.Client{Transport: openapitest.Transport(t, "testdata/openapi.yaml", direct{fake})}
 	client := func() *paystack.Client { // of one process of many
-		return paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: "http://paystack", Email: email, HTTPClient: http})
+		return paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: "https://paystack", Email: email, HTTPClient: http})
 	}
 	processes := []*paystack.Client{client(), client()}
 	any := func() *paystack.Client { return processes[dice.IntN(len(processes))] }

@@ -181,7 +181,7 @@ func (c *Config) keys() [][]byte { return append([][]byte{c.Key}, c.FallbackKeys
 
 func (c *Config) check() error {
 	for _, p := range []any{c.Live.Rail, c.Live.Charger, c.Test.Rail, c.Test.Charger} {
-		if r, ok := p.(*provider.Router); ok {
+		if r, ok := p.(interface{ Validate() error }); ok {
 			if err := r.Validate(); err != nil {
 				return fmt.Errorf("payments: %w", err)
 			}

@@ -84,7 +84,7 @@ func (s *Service) beginConfirm(tx *engine.Tx, id, code string) (*dispatch.Call, 
 	if r.Phoned == nil {
 		return nil, errNoCodeAsked()
 	}
-	if counted, err := r.Phoned.codes.count(tx, provider.ChargerOf(charger, r.Route), r.NextAction); !counted {
+	if counted, err := r.Phoned.codes.count(tx, dispatch.ChargerOf(charger, r.Route), r.NextAction); !counted {
 		return nil, err
 	}
 	r.CountAttempt(tx.Now)
@@ -102,7 +102,7 @@ func (s topUpOrders) beginConfirm(tx *engine.Tx, id, code string) (*dispatch.Cal
 		return nil, err
 	}
 	r, charger := &o.Value, s.svc.charger(tx.Caller.Live)
-	if counted, err := r.codes.count(tx, provider.ChargerOf(charger, r.Route), r.NextAction); !counted {
+	if counted, err := r.codes.count(tx, dispatch.ChargerOf(charger, r.Route), r.NextAction); !counted {
 		return nil, err
 	}
 	r.CountAttempt(tx.Now)

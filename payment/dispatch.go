@@ -67,7 +67,7 @@ func (in *Internal) Jobs() []work.Job { return []work.Job{in.svc.engine.DeleteDu
 // route, or nil.
 func (in *Internal) RefundRail(live bool, route string) provider.RefundRail {
 	charger := in.svc.charger(live)
-	if _, ok := provider.ChargerOf(charger, route).(provider.RefundRail); !ok {
+	if _, ok := dispatch.ChargerOf(charger, route).(provider.RefundRail); !ok {
 		return nil
 	}
 	return charger.(provider.RefundRail)
@@ -99,7 +99,11 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (cal
 		return nil, nil, err
 	}
 	r := &o.Value
-	order, charger := s.order(r), s.routed(tx, r)
+	order := s.order(r)
+	charger, err := s.routed(tx, r)
+	if err != nil {
+		return nil, nil, err
+	}
 	defer r.AttributeEvents(tx)()
 	switch {
 	case r.Status.ended() && r.Due == nil: // a callback arrived first
@@ -140,7 +144,7 @@ func (s *Service) newCall(tx *engine.Tx, o *storage.Object[record], charger prov
 }
 
 // routed returns the charger of a payment, or nil; see [dispatch.Submission.RouteCharge].
-func (s *Service) routed(tx *engine.Tx, r *record) provider.Charger {
+func (s *Service) routed(tx *engine.Tx, r *record) (provider.Charger, error) {
 	return r.RouteCharge(s.charger(tx.Caller.Live), s.request(tx, r))
 }
 
@@ -250,11 +254,16 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 		return decision, nil, s.write(tx, o)
 	}
 	defer r.AttributeEvents(tx)()
-	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
+	if r.SubmittedAt == nil { // a callback or a test helper was faster than the worker
+		if r.Route == "" {
+			if _, err := s.routed(tx, r); err != nil {
+				return 0, nil, err
+			}
+		}
+		r.MarkSubmitted(tx.Now)
 		if err := s.enterProcessing(tx, r); err != nil {
 			return 0, nil, err
 		}
-		s.routed(tx, r)
 	}
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {

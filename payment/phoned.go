@@ -194,13 +194,15 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		},
 	}
 	r.Deadline = &deadline
-	charger := s.routed(tx, &r)
+	charger, err := s.routed(tx, &r)
+	if err != nil {
+		return nil, err
+	}
 	if charger == nil {
 		return nil, errNoCharger
 	}
 	var held *storage.Object[held]
 	if p.HeldObject != "" {
-		var err error
 		if held, err = newHold(tx, p.HeldObject, id, deadline); err != nil {
 			return nil, err
 		}

@@ -210,7 +210,10 @@ func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (i
 		Given:      p, OpenKey: api.TextOrNil(tx.Caller.IdempotencyKey), Number: from.PhoneNumber,
 	}
 	r.Deadline = &deadline
-	charger := topUpOrders{s}.charger(tx, &r)
+	charger, err := topUpOrders{s}.charger(tx, &r)
+	if err != nil {
+		return "", nil, err
+	}
 	if charger == nil {
 		return "", nil, errNoCharger
 	}

@@ -58,7 +58,11 @@ func (s topUpOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*d
 		return nil, err
 	}
 	r := &o.Value
-	order, charger := s.order(r), s.charger(tx, r)
+	order := s.order(r)
+	charger, err := s.charger(tx, r)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case r.Status.ended() && r.Due == nil: // a callback arrived first
 		order.ReportAlreadyEnded(ctx)
@@ -95,7 +99,7 @@ func (s topUpOrders) request(tx *engine.Tx, r *topUpRecord) provider.Charge {
 }
 
 // charger returns the charger of a top-up, or nil; see [dispatch.Submission.RouteCharge].
-func (s topUpOrders) charger(tx *engine.Tx, r *topUpRecord) provider.Charger {
+func (s topUpOrders) charger(tx *engine.Tx, r *topUpRecord) (provider.Charger, error) {
 	return r.RouteCharge(s.svc.charger(tx.Caller.Live), s.request(tx, r))
 }
 
@@ -125,8 +129,13 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 		}
 		return decision, writeTopUp(tx, o)
 	}
-	if r.MarkSubmitted(tx.Now) { // a callback or a test may be faster than the worker
-		s.charger(tx, r)
+	if r.SubmittedAt == nil { // a callback or a test may be faster than the worker
+		if r.Route == "" {
+			if _, err := s.charger(tx, r); err != nil {
+				return 0, err
+			}
+		}
+		r.MarkSubmitted(tx.Now)
 	}
 	r.Status = Processing
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)

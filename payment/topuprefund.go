@@ -138,6 +138,9 @@ func (s topUpRefundOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch
 	r.MarkSubmitted(tx.Now)
 	r.Status = Processing
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
+	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
+		return 0, err
+	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
 		erased := false

@@ -41,7 +41,10 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
-	rail := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
+	rail, err := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
+	if err != nil {
+		return nil, err
+	}
 	if rail == nil {
 		order.PostponeWithoutProvider(ctx, tx)
 		return nil, collection(v).Replace(tx, found)
@@ -110,13 +113,22 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 		return decision, err
 	}
 	defer r.AttributeEvents(tx)()
-	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
+	if r.SubmittedAt == nil { // a callback or a test helper was faster than the worker
+		if r.Route == "" {
+			if _, err := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r)); err != nil {
+				return 0, err
+			}
+		}
+		r.MarkSubmitted(tx.Now)
 		if err := in.enterProcessing(tx, v, r); err != nil {
 			return 0, err
 		}
-		r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
 	}
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
+	amount, _ := r.pesewas()
+	if result, err = order.CheckAmount(ctx, tx, amount, result); err != nil {
+		return 0, err
+	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:

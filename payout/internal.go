@@ -128,7 +128,11 @@ func (in *Internal) Prepare(live bool, v *transfer.Variant, p CreateParams, refe
 	if prepared.target != nil {
 		to := prepared.target.providerTransfer()
 		to.Order, to.Description = provider.Order{Live: live, Amount: prepared.amount}, p.Description
-		if (&dispatch.Submission{}).RouteTransfer(in.rail(live), to) == nil {
+		rail, err := (&dispatch.Submission{}).RouteTransfer(in.rail(live), to)
+		if err != nil {
+			return nil, err
+		}
+		if rail == nil {
 			return nil, errNoRail
 		}
 	}
@@ -318,7 +322,10 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 func (in *Internal) insertAndSubmit(tx *engine.Tx, v *transfer.Variant, r *record) error {
 	kind := collection(v).Kind()
 	var call *dispatch.Call
-	rail := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
+	rail, err := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
+	if err != nil {
+		return err
+	}
 	submits := rail != nil && tx.RunBegunAfterCommit(kind, r.ID, func() any { return call })
 	if submits {
 		if _, err := in.countAttempt(tx, v, r); err != nil {

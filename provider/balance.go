@@ -13,4 +13,7 @@ type Balancer interface {
 type Balance struct {
 	// Available is what transfers and refunds are taken from, in pesewas.
 	Available int64
+	// Held is all that lies there, also what transfers cannot be taken from, such as money that was
+	// collected, in pesewas; nil if the provider does not tell.
+	Held *int64
 }

@@ -9,12 +9,15 @@ import (
 )
 
 // TransferRouter is an optional interface of a [Rail] that has a name, or that stands for several, as
-// [Router] does. The library asks for the route of a transfer when it first submits it, and keeps the
+// [Router] does. The library asks for the route of a transfer before it first submits it, and keeps the
 // answer with the transfer, as [Order].Route. The route also names the provider's account in the books.
+// A transfer that has a Route was submitted: RouteTransfer answers that name again, and ok is false if
+// the provider of that name is not there any more.
 //
-// The library calls it in a transaction, so RouteTransfer decides by what it is given alone, and at
-// once. A name has 1 to 40 lower-case letters, digits and underscores. ok is false if no provider
-// carries the transfer.
+// The library asks more than once, before and in transactions. So RouteTransfer decides by what it is
+// given alone, always alike, and at once. A name has 1 to 40 lower-case letters, digits and
+// underscores. ok is false if no provider carries the transfer; a provider of one name returns it
+// also then.
 type TransferRouter interface {
 	RouteTransfer(t Transfer) (route string, ok bool)
 }
@@ -56,13 +59,9 @@ var (
 	_ RefundRail      = (*Router)(nil)
 )
 
-// ChargerOf returns the charger of a route: charger itself unless it is a [Router]; nil if that has none.
-func ChargerOf(charger Charger, route string) Charger {
-	if r, ok := charger.(*Router); ok {
-		return r.Chargers[route]
-	}
-	return charger
-}
+// ChargerOf returns the charger of a name, or nil. The library asks it whether a charge can be
+// refunded, or takes a code.
+func (r *Router) ChargerOf(route string) Charger { return r.Chargers[route] }
 
 // Validate returns an error if a name is not one, or if several providers have nobody to choose among
 // them. payments.New calls it.
@@ -117,10 +116,12 @@ func only[T any](of map[string]T) string {
 
 // RouteTransfer implements [TransferRouter].
 func (r *Router) RouteTransfer(t Transfer) (string, bool) {
-	name := ""
-	if r.Rail != nil {
+	name := t.Route
+	switch {
+	case name != "":
+	case r.Rail != nil:
 		name = r.Rail(t)
-	} else {
+	default:
 		name = only(r.Rails)
 	}
 	_, ok := r.Rails[name]
@@ -129,6 +130,10 @@ func (r *Router) RouteTransfer(t Transfer) (string, bool) {
 
 // RouteCharge implements [ChargeRouter]. The chosen charger may say that it does not take the charge.
 func (r *Router) RouteCharge(c Charge) (string, bool) {
+	if c.Route != "" {
+		_, ok := r.Chargers[c.Route]
+		return c.Route, ok
+	}
 	name := ""
 	if r.Charger != nil {
 		name = r.Charger(c)

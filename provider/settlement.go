@@ -31,7 +31,9 @@ type PositionParams struct {
 	// From and Until bound the period: a day, for example. A zero From is the beginning of the books,
 	// and a zero Until is now.
 	From, Until time.Time
-	// Reported is what the provider says lay with it at Until, in pesewas; nil if it does not say.
+	// Reported is what the provider says lay with it at Until, in pesewas: all of it, also what
+	// transfers cannot be taken from. If it is nil, Until is zero and the provider is a [Balancer]
+	// of live mode that tells what it holds, Position asks it, unless it runs in a host's transaction.
 	Reported *int64
 	// Rows are the provider's statement of the period; nil for none. Outcomes is as in [ReconcileParams].
 	Rows     RowReader
@@ -49,17 +51,22 @@ type Position struct {
 	Reported   *int64
 	Difference int64
 	// Lines are the orders and settlements of the period on which books and statement disagree, by
-	// reference. Unexplained is what they leave of the Difference. Both are zero without a statement.
+	// reference. Unexplained is what they leave of the Difference; it is 0 without a statement or
+	// Reported.
 	Lines       []PositionLine
 	Unexplained int64
 }
 
 // PositionLine is an order or a settlement by which books and statement differ: because one of them does
 // not have it, or has another amount, outcome or fee. An order in progress may be only in the
-// statement, and one that ended about midnight may be in each on another day.
+// statement, and one that ended about midnight may be in each on another day. So may a transfer that
+// was taken back, if the statement has no row of that day for it.
 type PositionLine struct {
 	Reference string
 	// Booked and Reported are what it has added to the money with the provider, in pesewas; negative for
 	// what has left.
 	Booked, Reported int64
+	// Unknown says that the row is no order of the library, and does not tell whether money came or
+	// left: Reported is its amount, which is not part of Unexplained.
+	Unknown bool
 }

@@ -27,6 +27,9 @@ type Row struct {
 	// Settlement says that the row is no order but a settlement, which has its own Reference. Its Amount
 	// is what the operator's bank account has got, and negative for what the operator has paid in.
 	Settlement bool
+	// Flow is what kind of order the row is; empty if the statement does not say. The Reference of an
+	// order of the library says it, too.
+	Flow Flow
 }
 
 // RowReader reads a provider's statement. It returns io.EOF at the end.
@@ -45,7 +48,8 @@ type ReconcileParams struct {
 	// statement covers the orders of all providers, and its settlements are of the one without a name.
 	Route string
 	// Book books what the statement tells and the books lack: the provider's fees of orders that
-	// match, and settlements. To read a statement again changes nothing.
+	// match, and settlements that are paid. To read a statement again changes nothing. Only the operator
+	// may book: a caller without Merchant. Providers that have names need a Route.
 	Book bool
 	// From and Until bound the creation time of the orders that the statement must contain. An
 	// order of this period that is not in the statement is in MissingThere. A zero time leaves that
@@ -76,7 +80,8 @@ type Reconciliation struct {
 	MissingThere []Difference
 	// AmountDiffers, StatusDiffers, FeeDiffers and RouteDiffers are rows that disagree with our order. A
 	// row that disagrees in several is in each. A settlement that was recorded with another amount
-	// or fee is in AmountDiffers, and one that was not recorded in MissingHere.
+	// or fee is in AmountDiffers, one that was not recorded in MissingHere, and one that is not paid in
+	// StatusDiffers.
 	AmountDiffers []Difference
 	StatusDiffers []Difference
 	FeeDiffers    []Difference
@@ -103,7 +108,7 @@ func (p *ReconcileParams) Outcome(word string) Outcome {
 
 // CSV reads a statement as comma-separated values. The first line names the columns. It must have
 // reference, amount and status, in any order and in upper or lower case. It may have fee, in GHS, and
-// type, which is "settlement" for a settlement. CSV ignores other columns.
+// type: "settlement", "charge", "transfer" or "refund". CSV ignores other columns.
 func CSV(r io.Reader) RowReader {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
@@ -144,7 +149,12 @@ func (c *csvRows) Read() (Row, error) {
 		row.Fee = &fee
 	}
 	if i := c.columns[4]; i >= 0 {
-		row.Settlement = strings.EqualFold(strings.TrimSpace(line[i]), "settlement")
+		switch kind := strings.ToLower(strings.TrimSpace(line[i])); Flow(kind) {
+		case Transfers, Refunds, Charges:
+			row.Flow = Flow(kind)
+		default:
+			row.Settlement = kind == "settlement"
+		}
 	}
 	return row, nil
 }

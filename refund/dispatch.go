@@ -84,6 +84,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 		}
 	}
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
+	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
+		return 0, err
+	}
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
 		err = r.forgetDeleted(tx)

@@ -1,9 +1,9 @@
 package dispatch
 
 import (
+	"errors"
 	"fmt"
 
-	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
@@ -45,6 +45,9 @@ func (f *Flow) ClearingMoves(route string, live bool, amount, fee int64) []stora
 // booked.
 func (f *Flow) BookFee(tx *engine.Tx, id string, fee int64) error {
 	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+	if errors.Is(err, storage.ErrNotFound) { // a transfer within the service has none
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("dispatch: book provider's fee: %w", err)
 	}
@@ -64,42 +67,4 @@ func (f *Flow) BookFee(tx *engine.Tx, id string, fee int64) error {
 		return fmt.Errorf("dispatch: book provider's fee: %w", err)
 	}
 	return nil
-}
-
-// RouteTransfer returns the rail, or nil if it does not carry the transfer. It gives a transfer that
-// was not submitted yet its route.
-func (s *Submission) RouteTransfer(rail provider.Rail, t provider.Transfer) provider.Rail {
-	router, routes := rail.(provider.TransferRouter)
-	if !routes || s.Attempts > 0 {
-		return rail
-	}
-	if s.Route = askRoute(func() (string, bool) { return router.RouteTransfer(t) }); s.Route == "" {
-		return nil
-	}
-	return rail
-}
-
-// RouteCharge is RouteTransfer for charges.
-func (s *Submission) RouteCharge(charger provider.Charger, c provider.Charge) provider.Charger {
-	router, routes := charger.(provider.ChargeRouter)
-	if !routes || s.Attempts > 0 {
-		return charger
-	}
-	if s.Route = askRoute(func() (string, bool) { return router.RouteCharge(c) }); s.Route == "" {
-		return nil
-	}
-	return charger
-}
-
-// askRoute calls the host's code, which may panic or answer what is no name. It returns "" for no route.
-func askRoute(ask func() (string, bool)) (route string) {
-	defer func() {
-		if recover() != nil {
-			route = ""
-		}
-	}()
-	if name, ok := ask(); ok && check.Route(name) {
-		return name
-	}
-	return ""
 }

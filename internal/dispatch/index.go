@@ -163,14 +163,14 @@ var openOnly = []storage.Equal{{Column: "open", Value: true}}
 // contradictedOnly selects the ended orders that were contradicted.
 var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
 
-// EachStuck calls do, as [Flow.Each] does, for the contradicted orders of a mode, and then
-// for those that have been open for so long.
+// EachStuck calls do, as [Flow.Each] does, for the contradicted orders of a mode that have ended, and then
+// for those that are open and contradicted, or have been open for so long.
 func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
 	if err := f.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
 		return err
 	}
 	return f.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
-		if tx.Now.Sub(e.CreatedAt.Time) < after {
+		if e.Contradiction == "" && tx.Now.Sub(e.CreatedAt.Time) < after {
 			return nil
 		}
 		return do(tx, ref, e)

@@ -82,6 +82,16 @@ func nameOf(of any) (name string) {
 	return name
 }
 
+// named reports whether the live providers have names.
+func (s *Service) named() bool {
+	for _, of := range []any{s.config.Rail, s.config.Charger} {
+		if _, ok := of.(*provider.Router); ok || nameOf(of) != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // same reports whether two values are one. Values that cannot be compared are not.
 func same(a, b any) bool {
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
@@ -122,9 +132,9 @@ func (a *cachedBalance) ask(ctx context.Context, e *engine.Engine, now time.Time
 	}
 }
 
-// askBalance asks a provider for its balance now; nil if it does not tell. The charger and the rail of a
-// host that names none may have one each.
-func (s *Service) askBalance(ctx context.Context, route string) *int64 {
+// askHeld asks a provider how much lies there now; nil if it does not tell. The charger and the rail of
+// a host that names none may have one each.
+func (s *Service) askHeld(ctx context.Context, route string) *int64 {
 	var sum *int64
 	for _, a := range s.balances {
 		if a.route != route {
@@ -137,10 +147,13 @@ func (s *Service) askBalance(ctx context.Context, route string) *int64 {
 			s.engine.Log.WarnContext(ctx, "a provider does not tell its balance", "provider", a.known.Provider)
 			return nil
 		}
+		if balance.Held == nil {
+			return nil
+		}
 		if sum == nil {
 			sum = new(int64)
 		}
-		*sum += balance.Available
+		*sum += *balance.Held
 	}
 	return sum
 }

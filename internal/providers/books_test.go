@@ -154,3 +154,51 @@ func TestRecordSettlement(t *testing.T) {
 	testkit.WantCode(t, "a merchant", err, api.PermissionDenied)
 	must.Get(s.Accounts.Verify(t.Context()))(t)
 }
+
+// What a statement leaves open, or gets wrong, is neither booked nor guessed, and stops no other row.
+func TestOddStatements(t *testing.T) {
+	s := open(t, twoProviders(newNamed(39), newNamed(0)))
+	charged, paidOut := must.Get(s.charge(mtn))(t), must.Get(s.disburse(mtn))(t)
+	lies := int64(20_00 - 39 - 10_00 - 39)
+
+	odd := []string{
+		"S1,5.00,pending,,settlement", "S2,5.00,failed,,settlement", "S3,0.00,paid,,settlement", ",5.00,paid,,settlement",
+		"S4,5.00,paid,-0.50,settlement", "S5,5.00,paid,0.10,settlement", charged + ",20.00,paid,,", paidOut + ",10.00,paid,0.39,",
+	}
+	params := provider.ReconcileParams{Rows: rows(odd), Route: "first", Book: true}
+	report := must.Get(s.Providers.Reconcile(t.Context(), operator, params))(t)
+	expect.Equal(t, fmt.Sprint(len(report.StatusDiffers), len(report.AmountDiffers), len(report.Booked), report.Matched), "2 3 1 3", "what is odd, booked and right")
+	expect.Equal(t, s.balance(ledger.Bank(true)), -5_00, "the bank")
+	lies -= 5_10
+
+	position := func(p provider.PositionParams, lines ...string) *provider.Position {
+		p.Route, p.Rows = "first", rows(lines)
+		return must.Get(s.Providers.Position(t.Context(), operator, p))(t)
+	}
+	all := []string{charged + ",20.00,paid,,", paidOut + ",10.00,paid,,", "S5,5.00,paid,,settlement", "S1,5.00,pending,,settlement"}
+	is := position(provider.PositionParams{Reported: &lies}, all...)
+	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "0 0 0", "a statement without fees")
+	is = position(provider.PositionParams{}, charged+",20.00,paid,,")
+	expect.Equal(t, fmt.Sprint(is.Reported == nil, len(is.Lines), is.Unexplained), "true 2 0", "a provider that tells no balance")
+	more := lies + 50_00
+	is = position(provider.PositionParams{Reported: &more}, append(all, "DASHBOARD-1,50.00,paid,,charge")...)
+	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "5000 1 0", "a charge that is not the library's")
+	is = position(provider.PositionParams{Reported: &more}, append(all, "DASHBOARD-2,50.00,paid,,")...)
+	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Lines[0].Unknown, is.Unexplained), "5000 1 true 5000", "a row that does not tell what it is")
+
+	midnight := s.now.Add(24 * time.Hour).Truncate(24 * time.Hour)
+	s.now = midnight.Add(time.Hour)
+	must.Do(t, s.Providers.Notify(t.Context(), paidOut, provider.Result{Outcome: provider.Reversed}))
+	reversed := []string{all[0], paidOut + ",10.00,reversed,,", all[2]}
+	is = position(provider.PositionParams{Reported: &lies, Until: midnight}, reversed...)
+	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "0 0 0", "the day of a transfer that was taken back later")
+	lies += 10_00
+	is = position(provider.PositionParams{Reported: &lies, From: midnight}, reversed[1])
+	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "0 0 0", "the day on which it was taken back")
+
+	_, err := s.Providers.Reconcile(t.Context(), s.caller, params)
+	testkit.WantCode(t, "a merchant that books", err, api.PermissionDenied)
+	params.Route = ""
+	_, err = s.Providers.Reconcile(t.Context(), operator, params)
+	testkit.WantCode(t, "nobody's statement", err, api.ParameterInvalid)
+}

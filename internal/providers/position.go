@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
@@ -47,8 +49,8 @@ func (s *Service) Position(ctx context.Context, caller api.Caller, p provider.Po
 		}
 		is.Booked -= balance
 	}
-	if caller.Live && is.Reported == nil && p.Until.IsZero() {
-		is.Reported = s.askBalance(ctx, p.Route)
+	if caller.Live && is.Reported == nil && p.Until.IsZero() && s.engine.Host == nil {
+		is.Reported = s.askHeld(ctx, p.Route)
 	}
 	if is.Reported != nil {
 		is.Difference = *is.Reported - is.Booked
@@ -59,12 +61,18 @@ func (s *Service) Position(ctx context.Context, caller api.Caller, p provider.Po
 	if err := s.addStatement(ctx, caller.Live, &p, lines); err != nil {
 		return nil, err
 	}
-	is.Unexplained = is.Difference
+	explained := int64(0)
 	for _, l := range lines {
-		if l.Booked != l.Reported {
+		switch {
+		case l.Unknown:
 			is.Lines = append(is.Lines, *l)
-			is.Unexplained -= l.Reported - l.Booked
+		case l.Booked != l.Reported:
+			is.Lines = append(is.Lines, *l)
+			explained += l.Reported - l.Booked
 		}
+	}
+	if is.Reported != nil {
+		is.Unexplained = is.Difference - explained
 	}
 	slices.SortFunc(is.Lines, func(a, b provider.PositionLine) int { return strings.Compare(a.Reference, b.Reference) })
 	return is, nil
@@ -100,67 +108,73 @@ func (s *Service) addStatement(ctx context.Context, live bool, p *provider.Posit
 		if err != nil {
 			return fmt.Errorf("providers: read statement: %w", err)
 		}
-		amount, err := pesewasOf(&row)
-		if err != nil {
-			return err
-		}
-		fee, err := feeOf(&row)
-		if err != nil {
-			return err
-		}
-		line := lines.of(row.Reference)
-		if row.Settlement {
-			line.Reported -= amount + fee
-			continue
-		}
-		if strings.HasPrefix(row.Reference, "att_") { // the books have its payment
-			if err := s.addPaymentOf(ctx, live, row.Reference, lines); err != nil {
-				return err
-			}
-		}
-		line.Reported -= fee
-		if words.Outcome(row.Status) != provider.Paid {
-			continue
-		}
-		if s.flowOf(row.Reference) == s.charges {
-			line.Reported += amount
-		} else {
-			line.Reported -= amount
+		if err := s.addRow(ctx, live, p.Route, words.Outcome(row.Status), &row, lines); err != nil {
+			return fmt.Errorf("providers: position: %w", err)
 		}
 	}
 }
 
-// addPaymentOf adds what is booked of a payment of an invoice to the line of its charge.
-func (s *Service) addPaymentOf(ctx context.Context, live bool, charge string, lines positionLines) error {
-	order, err := s.findReferenced(ctx, live, &provider.ReconcileParams{}, charge)
+// addRow adds a row with this outcome to its line.
+func (s *Service) addRow(ctx context.Context, live bool, route string, outcome provider.Outcome, row *provider.Row, lines positionLines) error {
+	amount, err := pesewasOf(row.Reference, row.Amount)
 	if err != nil {
-		return fmt.Errorf("providers: position: %w", err)
+		return err
 	}
-	if order == nil || order.Payment == "" || lines[order.Payment] == nil {
-		return nil
+	if row.Settlement {
+		if outcome != provider.Paid {
+			return nil
+		}
+		fee := int64(0)
+		if row.Fee != nil {
+			fee, err = pesewasOf(row.Reference, *row.Fee)
+		} else if recorded, e := s.findSettlement(ctx, live, route, row.Reference); e != nil || recorded != nil && recorded.Amount == amount {
+			if err = e; e == nil {
+				fee = recorded.Fee
+			}
+		}
+		lines.of(row.Reference).Reported -= amount + fee
+		return err
 	}
-	lines[charge].Booked += lines[order.Payment].Booked
-	delete(lines, order.Payment)
+	order, err := s.findReferenced(ctx, live, &provider.ReconcileParams{}, row.Reference)
+	if err != nil {
+		return err
+	}
+	line, flow := lines.of(row.Reference), row.Flow
+	fee := int64(0)
+	if order != nil {
+		flow, fee = order.Flow, order.ProviderFee
+		if paid := lines[order.Payment]; paid != nil { // the books have the payment of a charge of an invoice
+			line.Booked += paid.Booked
+			delete(lines, order.Payment)
+		}
+	}
+	if row.Fee != nil {
+		if fee, err = pesewasOf(row.Reference, *row.Fee); err != nil {
+			return err
+		}
+	}
+	switch {
+	case outcome == provider.Reversed && order != nil && order.Outcome == provider.Reversed:
+		line.Reported = line.Booked // paid or taken back in this period, or both
+	case outcome != provider.Paid && row.Fee == nil: // nothing has moved
+	case outcome != provider.Paid:
+		line.Reported -= fee
+	case flow == provider.Charges:
+		line.Reported += amount - fee
+	case flow == "":
+		line.Reported += amount
+		line.Unknown = true
+	default:
+		line.Reported -= amount + fee
+	}
 	return nil
 }
 
-// pesewasOf returns the amount of a row.
-func pesewasOf(row *provider.Row) (int64, error) {
-	amount, err := money.ToPesewas(row.Amount)
+// pesewasOf returns an amount of a row in pesewas.
+func pesewasOf(reference string, ghs decimal.Decimal) (int64, error) {
+	pesewas, err := money.ToPesewas(ghs)
 	if err != nil {
-		return 0, fmt.Errorf("providers: statement: the amount of %s: %w", row.Reference, err)
+		return 0, fmt.Errorf("providers: statement: %s: %w", reference, err)
 	}
-	return amount, nil
-}
-
-// feeOf returns the fee of a row, 0 if the statement does not say.
-func feeOf(row *provider.Row) (int64, error) {
-	if row.Fee == nil {
-		return 0, nil
-	}
-	fee, err := money.ToPesewas(*row.Fee)
-	if err != nil {
-		return 0, fmt.Errorf("providers: statement: the fee of %s: %w", row.Reference, err)
-	}
-	return fee, nil
+	return pesewas, nil
 }

@@ -17,6 +17,14 @@ import (
 
 // Reconcile implements [provider.Service].
 func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.ReconcileParams) (*provider.Reconciliation, error) {
+	if p.Book {
+		if err := s.config.Accounts.OperatorOnly(caller); err != nil {
+			return nil, err
+		}
+		if p.Route == "" && caller.Live && s.named() {
+			return nil, api.Invalid("route", "To book a statement, say with route whose it is: your providers have names.")
+		}
+	}
 	report := &provider.Reconciliation{}
 	seen := map[string]bool{}
 	for {
@@ -98,13 +106,10 @@ func (s *Service) reconcileOrder(ctx context.Context, caller api.Caller, report 
 	}
 	matches := compare(report, p, d)
 	if row.Fee != nil {
-		fee, err := feeOf(&row)
-		if err != nil {
-			return err
-		}
+		fee, err := money.ToPesewas(*row.Fee)
 		switch {
-		case fee == order.ProviderFee:
-		case matches && p.Book && (order.Outcome == provider.Paid || order.Outcome == provider.Reversed) && 0 <= fee && fee <= money.Max:
+		case err == nil && fee == order.ProviderFee:
+		case err == nil && matches && p.Book && (order.Outcome == provider.Paid || order.Outcome == provider.Reversed) && 0 <= fee && fee <= money.Max:
 			if err := s.bookFee(ctx, order, fee); err != nil {
 				return err
 			}
@@ -130,33 +135,52 @@ func (s *Service) bookFee(ctx context.Context, order *provider.OrderInfo, fee in
 
 // reconcileSettlement compares a row with a recorded settlement, and records it if that is wanted.
 func (s *Service) reconcileSettlement(ctx context.Context, caller api.Caller, report *provider.Reconciliation, p *provider.ReconcileParams, row provider.Row) error {
-	amount, err := pesewasOf(&row)
-	if err != nil {
-		return err
+	d := provider.Difference{Row: row}
+	told, ok := settlementOf(p.Route, &row)
+	if !ok { // nobody can record it; the other rows may be right
+		report.AmountDiffers = append(report.AmountDiffers, d)
+		return nil
 	}
-	fee, err := feeOf(&row)
-	if err != nil {
-		return err
-	}
-	told := provider.SettlementParams{Route: p.Route, Reference: row.Reference, Amount: amount, Fee: fee}
 	recorded, err := s.findSettlement(ctx, caller.Live, p.Route, row.Reference)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	if recorded != nil && row.Fee == nil {
+		told.Fee = recorded.Fee
+	}
+	switch paid := p.Outcome(row.Status) == provider.Paid; {
+	case !paid:
+		report.StatusDiffers = append(report.StatusDiffers, d)
+		return nil
 	case recorded == nil && p.Book:
-		if _, err := s.RecordSettlement(ctx, api.Caller{Live: caller.Live}, told); err != nil {
+		if _, err := s.RecordSettlement(ctx, caller, told); err != nil {
 			return err
 		}
 		report.Booked = append(report.Booked, row)
 	case recorded == nil:
-		report.MissingHere = append(report.MissingHere, provider.Difference{Row: row})
+		report.MissingHere = append(report.MissingHere, d)
 		return nil
 	case recorded.SettlementParams != told:
-		report.AmountDiffers = append(report.AmountDiffers, provider.Difference{Row: row})
+		report.AmountDiffers = append(report.AmountDiffers, d)
 		return nil
 	}
 	report.Matched++
 	return nil
+}
+
+// settlementOf returns the settlement that a row tells of. ok is false if it cannot be one.
+func settlementOf(route string, row *provider.Row) (p provider.SettlementParams, ok bool) {
+	p = provider.SettlementParams{Route: route, Reference: row.Reference}
+	var err error
+	if p.Amount, err = money.ToPesewas(row.Amount); err != nil {
+		return p, false
+	}
+	if row.Fee != nil {
+		if p.Fee, err = money.ToPesewas(*row.Fee); err != nil {
+			return p, false
+		}
+	}
+	return p, checkSettlement(&p) == nil
 }
 
 // compare adds a row and its order to the report where they disagree, and reports whether they agree. It

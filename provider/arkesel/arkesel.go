@@ -4,9 +4,9 @@
 // package message queues the messages and sends them again. Arkesel knows no key that would make a
 // repetition harmless, so a message whose answer got lost may arrive twice.
 //
-// The package is experimental until the doctor has passed on a real account. Comments mark with
-// "unconfirmed" what documents do not settle. If one is wrong, please report the HTTP status and the
-// answer without numbers and keys.
+// The package is experimental until the doctor (examples/doctor) has passed on a real account.
+// Comments mark with "unconfirmed" what documents do not settle. If one is wrong, or the doctor does
+// not pass, please report the doctor's output, the HTTP status and the answer without numbers and keys.
 package arkesel
 
 import (

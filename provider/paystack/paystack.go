@@ -7,9 +7,10 @@
 // the library asks again. It charges no cards and keeps no authorizations. Test mode stays with
 // [provider.Simulated]; a test key is for trying Paystack itself.
 //
-// The package is experimental: it has not been tested on a real account yet. Comments mark with
-// "unconfirmed" the facts that documents do not settle. If one is wrong, please report the call,
-// the HTTP status and the body without numbers and keys.
+// The package is experimental until the doctor (examples/doctor) has passed on a real account.
+// Comments mark with "unconfirmed" the facts that documents do not settle. If one is wrong, or the
+// doctor does not pass, please report the doctor's output, the call, the HTTP status and the body
+// without numbers and keys.
 package paystack
 
 import (

@@ -12,7 +12,14 @@ var _ interface {
 } = (*Client)(nil)
 
 // RouteTransfer implements [provider.TransferRouter].
-func (c *Client) RouteTransfer(provider.Transfer) (string, bool) { return Route, true }
+func (c *Client) RouteTransfer(t provider.Transfer) (string, bool) {
+	return Route, t.Route == "" || t.Route == Route
+}
 
 // RouteCharge implements [provider.ChargeRouter]: the Client charges phones alone.
-func (c *Client) RouteCharge(charge provider.Charge) (string, bool) { return Route, charge.Phone != "" }
+func (c *Client) RouteCharge(charge provider.Charge) (string, bool) {
+	if charge.Route != "" {
+		return Route, charge.Route == Route
+	}
+	return Route, charge.Phone != ""
+}

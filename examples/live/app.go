@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/mtnmomo"
+	"github.com/seed-7082ffec/payments/provider/paystack"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// app is the library over its store, with its providers.
+type app struct {
+	settings
+	log   *slog.Logger
+	store storage.Store
+	end   func() error // closes the store
+	svc   *payments.Service
+}
+
+// open opens the store and the library. It makes no call to a provider.
+func open(ctx context.Context, s settings, log *slog.Logger) (*app, error) {
+	a := &app{settings: s, log: log}
+	if err := a.openStore(ctx); err != nil {
+		return nil, err
+	}
+	svc, err := payments.New(ctx, a.store, a.config())
+	if err != nil {
+		return nil, errors.Join(err, a.end())
+	}
+	a.svc = svc
+	return a, nil
+}
+
+func (a *app) openStore(ctx context.Context) error {
+	if !strings.HasPrefix(a.db, "postgres://") && !strings.HasPrefix(a.db, "postgresql://") {
+		store, err := sqlite.Open(ctx, a.db, sqlite.Config{Logger: a.log})
+		if err != nil {
+			return err
+		}
+		a.store, a.end = store, store.Close
+		return nil
+	}
+	pool, err := postgres.Connect(ctx, a.db)
+	if err != nil {
+		return err
+	}
+	// The search_path of the URL, if it has one, names another schema than payments.
+	schema := pool.Config().ConnConfig.RuntimeParams["search_path"]
+	store, err := postgres.Open(ctx, pool, postgres.Config{Schema: schema, Logger: a.log})
+	if err != nil {
+		pool.Close()
+		return err
+	}
+	a.store, a.end = store, func() error {
+		defer pool.Close()
+		return store.Close()
+	}
+	return nil
+}
+
+func (a *app) config() payments.Config {
+	// MTN pays no banks, and the library's own list is sample data.
+	banks := provider.NewBankDirectory(nil)
+	if a.paystack != nil {
+		banks = a.paystack
+	}
+	router := a.router()
+	return payments.Config{
+		BaseURL: a.baseURL, Key: a.key, Banks: banks, Logger: a.log, Clock: a.clock,
+		Live: payments.Providers{Rail: router, Charger: router, Texter: a.texter, Mailer: a.mailer},
+	}
+}
+
+// router sends numbers of MTN to MTN, if there is a contract with it, and all else to Paystack.
+func (a *app) router() *provider.Router {
+	r := &provider.Router{Rails: map[string]provider.Rail{}, Chargers: map[string]provider.Charger{}}
+	if a.paystack != nil {
+		r.Rails[paystack.Route], r.Chargers[paystack.Route] = a.paystack, a.paystack
+	}
+	if a.mtn != nil {
+		r.Rails[mtnmomo.Route], r.Chargers[mtnmomo.Route] = a.mtn, a.mtn
+	}
+	choose := func(network string) string {
+		if a.mtn != nil && (network == "mtn" || a.paystack == nil) {
+			return mtnmomo.Route
+		}
+		return paystack.Route
+	}
+	r.Rail = func(t provider.Transfer) string { return choose(t.Network) }
+	r.Charger = func(c provider.Charge) string { return choose(c.Network) }
+	return r
+}
+
+// routes mounts the library beside the callbacks of the providers.
+func (a *app) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", httpapi.New(a.svc, httpapi.Config{TrustedProxies: a.proxies, Logger: a.log}))
+	if a.paystack != nil {
+		mux.Handle("POST "+webhookPaystack, a.paystack.WebhookHandler(a.svc.Providers.Notify))
+	}
+	if a.mtn != nil {
+		mux.Handle(callbackMTN, a.mtn.CallbackHandler(a.svc.Providers.Notify))
+	}
+	mux.HandleFunc("GET /readyz", a.ready)
+	if a.healthToken != "" {
+		mux.HandleFunc("GET /health", a.health)
+	}
+	return mux
+}
+
+// ready answers the load balancer: whether the database answers.
+func (a *app) ready(w http.ResponseWriter, r *http.Request) {
+	if _, ok := a.look(w, r); ok {
+		_, _ = w.Write([]byte("ok\n"))
+	}
+}
+
+// health answers the operator's alarms: queues, orders that need a person, and the balances at the
+// providers. These are nobody else's business, so it asks for a token.
+func (a *app) health(w http.ResponseWriter, r *http.Request) {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if subtle.ConstantTimeCompare([]byte(token), []byte(a.healthToken)) != 1 {
+		http.Error(w, "send PAYMENTS_HEALTH_TOKEN as the bearer token", http.StatusUnauthorized)
+		return
+	}
+	if health, ok := a.look(w, r); ok {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(health) // an error means that the client has gone
+	}
+}
+
+func (a *app) look(w http.ResponseWriter, r *http.Request) (*payments.Health, bool) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	health, err := a.svc.Health(ctx)
+	if err != nil {
+		a.log.ErrorContext(ctx, "the database does not answer", "error", err)
+		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
+		return nil, false
+	}
+	return health, true
+}
+
+// keepBanks loads the list of banks now and each day, until ctx ends. After a failure it tries again
+// in a minute. Until the first success, transfers to banks are refused.
+func keepBanks(ctx context.Context, log *slog.Logger, load func(context.Context) error) {
+	for {
+		wait := 24 * time.Hour
+		if err := load(ctx); err != nil {
+			log.WarnContext(ctx, "the list of banks was not loaded", "error", err)
+			wait = time.Minute
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}

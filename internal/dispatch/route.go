@@ -1,0 +1,111 @@
+package dispatch
+
+import (
+	"errors"
+
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// errRoute means that the host's code panicked, or named what is no name.
+var errRoute = errors.New("dispatch: the host's RouteTransfer or RouteCharge panicked, or its name is none")
+
+// RouteTransfer returns the rail, or nil if it does not carry the transfer. It gives a transfer that
+// was not submitted yet its route. One that was submitted keeps its route: nil means that the host has
+// another provider now, which must not be asked about it.
+func (s *Submission) RouteTransfer(rail provider.Rail, t provider.Transfer) (provider.Rail, error) {
+	if rail == nil {
+		return nil, nil
+	}
+	router, routes := rail.(provider.TransferRouter)
+	ok, err := s.choose(routes, func(route string) (string, bool) {
+		t.Route = route
+		return router.RouteTransfer(t)
+	})
+	if !ok {
+		return nil, err
+	}
+	return rail, nil
+}
+
+// RouteCharge is RouteTransfer for charges.
+func (s *Submission) RouteCharge(charger provider.Charger, c provider.Charge) (provider.Charger, error) {
+	if charger == nil {
+		return nil, nil
+	}
+	router, routes := charger.(provider.ChargeRouter)
+	ok, err := s.choose(routes, func(route string) (string, bool) {
+		c.Route = route
+		return router.RouteCharge(c)
+	})
+	if !ok {
+		return nil, err
+	}
+	return charger, nil
+}
+
+// choose sets the route of an order that was not submitted yet, and reports whether the provider takes
+// the order. ask is given the route that the order must keep, or "". routes says that the provider has
+// a name.
+func (s *Submission) choose(routes bool, ask func(route string) (string, bool)) (bool, error) {
+	submitted := s.SubmittedAt != nil || s.Attempts > 0
+	switch {
+	case submitted && s.Route == "": // from before the provider had a name
+		return true, nil
+	case !routes && submitted:
+		return false, nil
+	case !routes:
+		s.Route = ""
+		return true, nil
+	}
+	keep := ""
+	if submitted {
+		keep = s.Route
+	}
+	name, ok, err := askRoute(ask, keep)
+	switch {
+	case err != nil || !ok:
+		return false, err
+	case submitted:
+		return name == s.Route, nil
+	case !check.Route(name):
+		return false, errRoute
+	}
+	s.Route = name
+	return true, nil
+}
+
+// askRoute calls the host's code, which may panic.
+func askRoute(ask func(string) (string, bool), keep string) (name string, ok bool, err error) {
+	defer func() {
+		if recover() != nil {
+			name, ok, err = "", false, errRoute
+		}
+	}()
+	name, ok = ask(keep)
+	return name, ok, nil
+}
+
+// ChargerOf returns the charger of a route, nil if there is none: charger itself, or the one among several
+// that has the name; see [provider.Router].
+func ChargerOf(charger provider.Charger, route string) (of provider.Charger) {
+	defer func() {
+		if recover() != nil { // the host's code
+			of = nil
+		}
+	}()
+	if router, ok := charger.(interface {
+		ChargerOf(route string) provider.Charger
+	}); ok {
+		return router.ChargerOf(route)
+	}
+	if route == "" {
+		return charger
+	}
+	if router, ok := charger.(provider.ChargeRouter); ok {
+		if name, _ := router.RouteCharge(provider.Charge{Order: provider.Order{Route: route}}); name == route {
+			return charger
+		}
+	}
+	return nil
+}

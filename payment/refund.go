@@ -23,8 +23,8 @@ type CountedRefund struct {
 	submission *dispatch.Submission // of a payment from a phone
 }
 
-// AttributeEvents makes the events of the transaction name the call that made a payment from a phone.
-func (c *CountedRefund) AttributeEvents(tx *engine.Tx) (restore func()) {
+// AttributeRefund makes the events of the transaction name the call that made a payment from a phone.
+func (*Internal) AttributeRefund(tx *engine.Tx, c *CountedRefund) (restore func()) {
 	if c.submission == nil {
 		return func() {}
 	}

@@ -28,7 +28,7 @@ func (in *Internal) Reversed(ctx context.Context, tx *engine.Tx, payment string)
 	if err != nil {
 		return 0, err
 	}
-	defer back.AttributeEvents(tx)()
+	defer in.config.Payments.AttributeRefund(tx, back)()
 	if back.Amount > 0 {
 		err = in.bookReversed(ctx, tx, back)
 	}

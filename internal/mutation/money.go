@@ -173,7 +173,7 @@ var transferGuards = []guard{
 	},
 	{
 		"money: a debt is netted", "account/debt.go",
-		"if !m.owes(live) {", "if true {", "./refund", "TestDebtIsNettedFromReceipts/memory",
+		"if !m.owes(live) {", "if !m.owes(live) || true {", "./refund", "TestDebtIsNettedFromReceipts/memory",
 	},
 	{
 		"money: a debt ends", "account/debt.go",

@@ -137,11 +137,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		if err != nil {
 			return nil, err
 		}
-		o, err := s.begin(tx, p, c)
-		if err != nil {
-			return nil, err
-		}
-		return &o.Value.Subscription, nil
+		return s.create(tx, p, c)
 	})
 }
 
@@ -154,8 +150,8 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (f
 	return s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, id)
 }
 
-// begin writes a new subscription.
-func (s *Service) begin(tx *engine.Tx, p CreateParams, customer *account.Customer) (*storage.Object[record], error) {
+// create makes a subscription of checked parameters.
+func (s *Service) create(tx *engine.Tx, p CreateParams, customer *account.Customer) (*Subscription, error) {
 	plan, err := s.config.Catalog.Plan(tx, engine.Scope(tx.Caller), p.Plan)
 	if err != nil {
 		return nil, err
@@ -164,35 +160,65 @@ func (s *Service) begin(tx *engine.Tx, p CreateParams, customer *account.Custome
 		return nil, err
 	}
 	now := second(tx.Now)
-	r := record{
-		Subscription: Subscription{
-			ID: tx.NewID("sub_"), Object: "subscription", Status: Active, Customer: p.Customer,
-			Currency: api.Currency, Quantity: *p.Quantity, CollectionMethod: p.CollectionMethod,
-			DaysUntilDue: *p.DaysUntilDue, Livemode: tx.Caller.Live, Metadata: p.Metadata, Created: now.Unix(),
-		},
-		Token: ids.Secret(rand.Reader, tokenLength), CreatedAt: api.At(tx.Now),
+	until, err := p.trialEnd(now, tx.Now, plan)
+	if err != nil {
+		return nil, err
 	}
-	s.takePlan(&r, plan)
+	r := s.blank(tx, plan, *p.Quantity, until)
+	r.Customer, r.CollectionMethod, r.DaysUntilDue, r.Metadata = p.Customer, p.CollectionMethod, *p.DaysUntilDue, p.Metadata
 	if err := r.takePhone(p.PhoneNumber, customer); err != nil {
 		return nil, err
 	}
-	end, err := p.trialEnd(now, tx.Now, plan)
-	if err != nil {
+	if p.Coupon != "" {
+		if err := s.redeem(tx, r, p.Coupon); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.checkNext(r); err != nil {
 		return nil, err
 	}
-	r.BillingAnchor = now.Unix()
-	if end.After(now) {
-		r.Status, r.BillingAnchor, r.TrialEnd = Trialing, end.Unix(), new(end.Unix())
-		r.CurrentPeriodStart, r.CurrentPeriodEnd = now.Unix(), end.Unix()
+	return s.begin(tx, r, customer, "")
+}
+
+// blank returns a subscription in its trial or, if the trial does not end later than now, in its first
+// period.
+func (s *Service) blank(tx *engine.Tx, plan *catalog.Plan, quantity int64, trialEnd time.Time) *record {
+	now := second(tx.Now)
+	r := &record{
+		Subscription: Subscription{
+			ID: tx.NewID("sub_"), Object: "subscription", Status: Active, Currency: api.Currency, Quantity: quantity,
+			BillingAnchor: now.Unix(), Livemode: tx.Caller.Live, Created: now.Unix(),
+		},
+		Token: ids.Secret(rand.Reader, tokenLength), CreatedAt: api.At(tx.Now),
+	}
+	s.takePlan(r, plan)
+	if trialEnd.After(now) {
+		r.Status, r.BillingAnchor, r.TrialEnd = Trialing, trialEnd.Unix(), new(trialEnd.Unix())
+		r.CurrentPeriodStart, r.CurrentPeriodEnd = now.Unix(), trialEnd.Unix()
 	} else {
 		r.enterPeriod(0)
 	}
-	s.fillDerived(&r)
-	o, err := subscriptions.Insert(tx, engine.Scope(tx.Caller), r.ID, r)
-	if err != nil {
+	s.fillDerived(r)
+	return r
+}
+
+// begin writes a new subscription, and makes the invoice of its first period; see bill.
+func (s *Service) begin(tx *engine.Tx, r *record, customer *account.Customer, payment string) (*Subscription, error) {
+	types := []event.Type{event.SubscriptionCreated}
+	if r.Status == Active {
+		paid, err := s.bill(tx, r, customer, payment)
+		if err != nil {
+			return nil, err
+		}
+		if paid {
+			types = append(types, event.SubscriptionPaymentSucceeded)
+		}
+	}
+	s.schedule(tx, r)
+	if _, err := subscriptions.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("subscription: create: %w", err)
 	}
-	return o, s.config.Events.Record(tx, &o.Value.Subscription, event.SubscriptionCreated)
+	return &r.Subscription, s.config.Events.Record(tx, &r.Subscription, types...)
 }
 
 // tokenLength is the length of the secret in a page's address, in characters of base 62: 190 bits.
@@ -210,14 +236,18 @@ func (p *CreateParams) trialEnd(from, now time.Time, plan *catalog.Plan) (time.T
 		}
 		return end, nil
 	}
-	days := plan.TrialPeriodDays
 	if p.TrialPeriodDays != nil {
-		days = p.TrialPeriodDays
+		return trialEnd(from, p.TrialPeriodDays), nil
 	}
+	return trialEnd(from, plan.TrialPeriodDays), nil
+}
+
+// trialEnd returns the end of a trial of that many days; its start for nil.
+func trialEnd(from time.Time, days *int64) time.Time {
 	if days == nil {
-		return from, nil
+		return from
 	}
-	return from.Add(time.Duration(*days) * day), nil
+	return from.Add(time.Duration(*days) * day)
 }
 
 // takePlan copies a plan.

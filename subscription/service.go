@@ -71,8 +71,9 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*stora
 	return o, nil
 }
 
-// write writes a changed subscription and records its events.
+// write writes a changed subscription, plans what is next, and records its events.
 func (s *Service) write(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
+	s.schedule(tx, &o.Value)
 	if err := subscriptions.Replace(tx, o); err != nil {
 		return fmt.Errorf("subscription: write: %w", err)
 	}
@@ -80,6 +81,17 @@ func (s *Service) write(tx *engine.Tx, o *storage.Object[record], types ...event
 		return nil
 	}
 	return s.config.Events.Record(tx, &o.Value.Subscription, types...)
+}
+
+// schedule sets when a worker acts on the subscription again.
+func (s *Service) schedule(tx *engine.Tx, r *record) {
+	r.NextAt = nil
+	if next := s.next(r); next.act != nil {
+		r.NextAt = api.AtOrNil(next.at)
+		if !next.at.After(tx.Now) {
+			tx.WakeAfterCommit(subscriptions.Kind())
+		}
+	}
 }
 
 // Get returns one subscription.

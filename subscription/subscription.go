@@ -7,6 +7,7 @@
 package subscription
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -88,7 +89,20 @@ type record struct {
 	Coupon *couponTerms `json:"coupon_terms,omitempty"`
 	// Period is the number of the current period, counted from the anchor.
 	Period int64 `json:"period"`
-	// NextAt is when the worker looks at the subscription again; nil for never.
+	// Paid is what the current period costs, for prorations; nil before the first invoice.
+	Paid *periodCost `json:"paid,omitempty"`
+	// Waiting are the lines that wait for the next invoice.
+	Waiting []waitingLine `json:"waiting,omitempty"`
+	// Unpaid are the invoices that are open, the oldest first, and those that were given up while the
+	// subscription went on.
+	Unpaid []unpaid `json:"unpaid,omitempty"`
+	// TrialWarned says that the end of the trial was announced, and Noticed that the next automatic
+	// charge was.
+	TrialWarned bool `json:"trial_warned,omitempty"`
+	Noticed     bool `json:"noticed,omitempty"`
+	// PhoneChange is a new phone that is not confirmed yet.
+	PhoneChange *phoneChange `json:"phone_change,omitempty"`
+	// NextAt is when a worker acts on the subscription again; nil for never.
 	NextAt *api.Time `json:"next_at,omitempty"`
 	// CreatedAt is Created with its milliseconds.
 	CreatedAt api.Time `json:"created_at"`
@@ -102,6 +116,42 @@ type terms struct {
 	Taxable    bool        `json:"taxable,omitempty"`
 	TaxPercent *api.Number `json:"tax_percent,omitempty"`
 }
+
+// periodCost is what the current period costs, from the last change in it on.
+type periodCost struct {
+	// Invoice is that of the period.
+	Invoice string `json:"invoice"`
+	// Amount is what the period's line cost after its discount or, if Changed, what an earlier change
+	// of the period has made of it.
+	Amount  int64 `json:"amount"`
+	Changed bool  `json:"changed,omitempty"`
+	// Terms are those of the plan that Amount is for.
+	Terms terms `json:"terms"`
+}
+
+// waitingLine is a line for the next invoice.
+type waitingLine struct {
+	Description string `json:"description"`
+	// Amount is in pesewas; a negative one is credit.
+	Amount     int64       `json:"amount"`
+	Product    string      `json:"product,omitempty"`
+	Taxable    bool        `json:"taxable,omitempty"`
+	TaxPercent *api.Number `json:"tax_percent,omitempty"`
+}
+
+// unpaid is an invoice that is not paid.
+type unpaid struct {
+	Invoice string `json:"invoice"`
+	// At is when the invoice becomes overdue or, if it is overdue, when it is given up, in Unix
+	// seconds. Zero is never: charges of the invoice decide, or it is given up already.
+	At      int64 `json:"at,omitempty"`
+	Overdue bool  `json:"overdue,omitempty"`
+	// GivenUp says that the invoice is uncollectible, and keeps the subscription past_due.
+	GivenUp bool `json:"given_up,omitempty"`
+}
+
+// charged reports whether charges of the invoice decide, and no due date.
+func (u *unpaid) charged() bool { return u.At == 0 && !u.GivenUp }
 
 // couponTerms are what a subscription copies from its coupon.
 type couponTerms struct {
@@ -126,9 +176,20 @@ func Kinds() []*storage.Kind { return []*storage.Kind{subscriptions.Kind()} }
 func (r *record) periodStart() time.Time { return time.Unix(r.CurrentPeriodStart, 0).UTC() }
 func (r *record) periodEnd() time.Time   { return time.Unix(r.CurrentPeriodEnd, 0).UTC() }
 
+// settleStatus sets the status of a subscription that is neither paused nor cancelled, nor in its trial.
+func (r *record) settleStatus() {
+	if r.Status != Active && r.Status != PastDue {
+		return
+	}
+	r.Status = Active
+	if slices.ContainsFunc(r.Unpaid, func(u unpaid) bool { return u.Overdue }) {
+		r.Status = PastDue
+	}
+}
+
 // enterPeriod makes period k the current one.
 func (r *record) enterPeriod(k int64) {
 	anchor := time.Unix(r.BillingAnchor, 0)
-	r.Period = k
+	r.Period, r.Noticed = k, false
 	r.CurrentPeriodStart, r.CurrentPeriodEnd = r.Terms.start(anchor, k).Unix(), r.Terms.start(anchor, k+1).Unix()
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -56,6 +57,7 @@ type Services struct {
 	Payouts       *payout.Service
 	Disbursements *disbursement.Service
 	Invoices      *invoice.Service
+	Subscriptions *subscription.Service
 	Refunds       *refund.Service
 	Webhooks      *webhook.Service
 	Providers     provider.Service
@@ -87,6 +89,7 @@ type internals struct {
 	payouts       *payout.Internal
 	disbursements *disbursement.Internal
 	invoices      *invoice.Internal
+	subscriptions *subscription.Internal
 	refunds       *refund.Internal
 	webhooks      *webhook.Internal
 	providers     *providers.Service
@@ -202,6 +205,10 @@ func (s *Service) wire(c Config, outer *Service) error {
 		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
 		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
 	})
+	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
+		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Events: in.events, Messages: in.messages,
+		Customers: c.Customers, DefaultTax: c.DefaultTax, ServerKeys: c.keys(), BaseURL: c.BaseURL,
+	})
 	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages, StuckAfter: c.StuckAfter,
 		NumberRetention: c.NumberRetention,
@@ -225,7 +232,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
+		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), subscription.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
 		retention.Kinds(),
 		{secrets.Kind()},
 	} {

@@ -203,7 +203,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
 		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
-		Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
+		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
 	})
 	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
 		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Events: in.events, Messages: in.messages,

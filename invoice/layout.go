@@ -182,6 +182,10 @@ func (s layout) table(v *Invoice) {
 			s.Room(10 * document.Leading)
 			s.Line(document.Text{X: document.Left, Size: 10, Text: part})
 		}
+		if line.Period != nil {
+			s.Room(9 * document.Leading)
+			s.Line(document.Text{X: document.Left, Size: 9, Grey: true, Text: line.Period.String()})
+		}
 		if line.Discount > 0 {
 			s.Room(9 * document.Leading)
 			s.Put(document.Text{X: document.Left, Size: 9, Grey: true, Text: "Discount"})

@@ -148,6 +148,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
+	s.runner.Add(s.internal.subscriptions.Jobs()...)
 	s.runner.Add(s.internal.providers.Jobs()...)
 	s.runner.Add(s.internal.payments.Jobs()...)
 	s.runner.Add(s.internal.disbursements.Jobs()...)
@@ -208,6 +209,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
 		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Events: in.events, Messages: in.messages,
 		Customers: c.Customers, DefaultTax: c.DefaultTax, ServerKeys: c.keys(), BaseURL: c.BaseURL,
+		KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})
 	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages, StuckAfter: c.StuckAfter,

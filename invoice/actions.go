@@ -61,7 +61,7 @@ func (s *Service) collect(tx *engine.Tx, r *record) error {
 	if r.CollectionMethod == ChargeAutomatically {
 		r.FinalizedBy = eventRequestOf(tx.Caller)
 		if _, asksPhone := r.chargedPhone(); asksPhone && r.AmountDue > 0 {
-			if first := s.nextChargeTime(tx, tx.Now); first.After(tx.Now) {
+			if first := s.nextChargeTime(tx.Caller.Live, tx.Now); first.After(tx.Now) {
 				r.FirstAttempt = api.AtOrNil(first)
 			}
 		}

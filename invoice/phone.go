@@ -98,7 +98,7 @@ func (r *record) chargedPhone() (payment.MobileMoney, bool) {
 // waits as long as another payment holds the invoice, or the phone must not be asked.
 func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) error {
 	r := &o.Value
-	if at := s.nextChargeTime(tx, tx.Now); at.After(tx.Now) { // as after a wait for another payment
+	if at := s.nextChargeTime(tx.Caller.Live, tx.Now); at.After(tx.Now) { // as after a wait for another payment
 		r.NextWorkAt = api.AtOrNil(at)
 		return s.save(tx, o)
 	}

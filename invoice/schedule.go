@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
 // chargeOffsets are the times of the second, third and fourth automatic charge, each counted
@@ -62,8 +61,8 @@ func (h ChargeHours) next(at time.Time) time.Time {
 }
 
 // nextChargeTime returns the first time, not before at, at which an automatic charge may ask a phone.
-func (s *Service) nextChargeTime(tx *engine.Tx, at time.Time) time.Time {
-	if !tx.Caller.Live {
+func (s *Service) nextChargeTime(live bool, at time.Time) time.Time {
+	if !live {
 		return at
 	}
 	return s.config.ChargeHours.next(at)

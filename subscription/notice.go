@@ -11,7 +11,7 @@ import (
 
 // notices reports whether an SMS is to announce the next automatic charge.
 func (s *Service) notices(r *record) bool {
-	return r.Livemode && !s.config.WithoutNotice && r.CollectionMethod == invoice.ChargeAutomatically &&
+	return r.Livemode && !s.config.NoChargeNotice && r.CollectionMethod == invoice.ChargeAutomatically &&
 		!r.Noticed && !r.CancelAtPeriodEnd && r.Status != Paused
 }
 

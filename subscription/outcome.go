@@ -52,7 +52,7 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 		case invoice.OutcomeUncollectible:
 			// Without a failed charge it is the merchant who gave the invoice up.
 			givenUp = slices.Contains(is.Types, invoice.OutcomePaymentFailed)
-			if u := r.unpaid(is.Invoice); u != nil && givenUp && s.config.KeepUncollected {
+			if u := r.unpaid(is.Invoice); u != nil && givenUp && s.config.KeepPastDue {
 				u.GivenUp, givenUp = true, false
 			} else if !givenUp {
 				r.forget(is.Invoice)
@@ -100,4 +100,3 @@ func (r *record) paid(id string) {
 func (r *record) forget(id string) {
 	r.Unpaid = slices.DeleteFunc(r.Unpaid, func(u unpaid) bool { return u.Invoice == id })
 }
-

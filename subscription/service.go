@@ -34,11 +34,11 @@ type Config struct {
 	ServerKeys [][]byte
 	// BaseURL is where the customers' pages are reached, without a slash at its end.
 	BaseURL string
-	// KeepUncollected leaves a subscription past_due after its invoice has become uncollectible.
+	// KeepPastDue leaves a subscription past_due after its invoice has become uncollectible.
 	// Otherwise it is cancelled.
-	KeepUncollected bool
-	// WithoutNotice sends no SMS a day before an automatic charge in live mode.
-	WithoutNotice bool
+	KeepPastDue bool
+	// NoChargeNotice sends no SMS a day before an automatic charge in live mode.
+	NoChargeNotice bool
 }
 
 // Service keeps and bills subscriptions. It is safe for concurrent use.

@@ -230,4 +230,3 @@ type withID[P any] struct {
 	ID     string `json:"id"`
 	Params P      `json:"params"`
 }
-

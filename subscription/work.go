@@ -160,7 +160,7 @@ func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case s.config.KeepUncollected:
+	case s.config.KeepPastDue:
 		u.At, u.GivenUp = 0, true
 		return nil, nil
 	}

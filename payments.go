@@ -223,7 +223,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})
 	in.erasure = erasure.New(s.engine, erasure.Config{
 		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Payouts: in.payouts, Disbursements: in.disbursements,
-		Invoices: in.invoices, Messages: in.messages, Webhooks: in.webhooks,
+		Invoices: in.invoices, Subscriptions: in.subscriptions, Messages: in.messages, Webhooks: in.webhooks,
 	})
 	return nil
 }

@@ -136,7 +136,7 @@ func (c *club) told() []string {
 		return c.Events.List(c.t.Context(), c.Caller, event.ListParams{Page: p})
 	}, func(e *event.Event) string { return e.ID })
 	slices.Reverse(all)
-	var told []string
+	told := []string{}
 	for _, e := range all {
 		if verb, ok := strings.CutPrefix(string(e.Type), "subscription."); ok {
 			var is subscription.Subscription
@@ -151,7 +151,7 @@ func (c *club) told() []string {
 
 func (c *club) wantTold(want ...string) {
 	c.t.Helper()
-	expect.Same(c.t, c.told(), want, "the events")
+	expect.Same(c.t, c.told(), append([]string{}, want...), "the events")
 }
 
 // unix is a time of the tests' calendar, "2026-03-06 12:00:00".

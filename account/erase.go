@@ -100,3 +100,26 @@ func forget(tx *engine.Tx, id string) error {
 	tx.WakeAfterCommit(pii.Erasures.Kind())
 	return queueDeparture(tx, id)
 }
+
+// queueDeparture queues the end of a deleted customer's subscriptions. No worker is woken: the call runs
+// the work itself, and a worker finds what a crash has left.
+func queueDeparture(tx *engine.Tx, id string) error {
+	o, err := pii.Departures.GetOrNew(tx, engine.Scope(tx.Caller), id)
+	if err == nil {
+		o.Value = pii.Departure{Request: tx.Caller.RequestID, IdempotencyKey: tx.Caller.IdempotencyKey, Due: api.At(tx.Now)}
+		err = pii.Departures.Put(tx, o)
+	}
+	if err != nil {
+		return fmt.Errorf("account: queue departure: %w", err)
+	}
+	return nil
+}
+
+// leaveNow runs the work on a departure, outside of a host's transaction. If it fails, the runner logs it
+// and a worker repeats it.
+func (s *Service) leaveNow(ctx context.Context, caller api.Caller, id string) {
+	if s.engine.Host == nil {
+		scope := engine.Scope(caller)
+		_ = s.engine.Runner.RunNow(ctx, pii.Departures.Kind(), scope, id, storage.Record{Scope: scope, ID: id})
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
@@ -184,7 +185,7 @@ func (in *Internal) Jobs() []work.Job {
 	return []work.Job{
 		{Kind: subscriptions.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.runDue},
 		{Kind: s.config.Invoices.OutcomeKind(), Timeout: time.Minute, Batch: atATime, RunOne: s.bookOutcome},
-		{Kind: s.config.Accounts.DepartureKind(), Timeout: time.Minute, Batch: atATime, RunOne: s.runDeparture, RunBegun: s.departAtOnce},
+		{Kind: pii.Departures.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.depart, RunBegun: s.departAtOnce},
 	}
 }
 

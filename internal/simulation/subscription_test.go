@@ -114,14 +114,9 @@ func (g *game) auditSubscriptions(s *side, all []invoice.Invoice) {
 			byID[*i.Subscription] = append(byID[*i.Subscription], i)
 		}
 	}
-	deleted := map[string]bool{}
-	for _, p := range s.people {
-		deleted[p.id] = p.deleted
-	}
 	var found []string
 	for _, v := range g.subscriptionsOf(s.caller) {
 		found = append(found, v.ID)
-		expect.True(g.t, !deleted[v.Customer] || v.Status == subscription.Cancelled, "%s of a deleted customer is %s", v.ID, v.Status)
 		begun, credit := 0, int64(0)
 		var last *invoice.Period
 		for _, i := range byID[v.ID] {
@@ -161,10 +156,15 @@ func (g *game) auditSubscriptions(s *side, all []invoice.Invoice) {
 // finishSubscriptions checks that none has missed a period, and cancels all, so that the simulation ends.
 func (g *game) finishSubscriptions() {
 	for _, s := range g.sides {
+		deleted := map[string]bool{}
+		for _, p := range s.people {
+			deleted[p.id] = p.deleted
+		}
 		for _, v := range g.subscriptionsOf(s.caller) {
 			if v.Status == subscription.Cancelled {
 				continue
 			}
+			expect.True(g.t, !deleted[v.Customer], "%s of a deleted customer is %s", v.ID, v.Status)
 			if v.Status != subscription.Paused {
 				end := time.Unix(v.CurrentPeriodEnd, 0)
 				expect.True(g.t, end.After(g.nowOf(s)), "%s is %s, and its period ended at %s", v.ID, v.Status, end)

@@ -53,7 +53,7 @@ var matrixShared = []string{"GET /v1/test_helpers/consumers/{id}"}
 // ids begin that they take.
 var matrixParams = map[string]string{
 	"customer": "cus", "qr_code": "qr", "invoice": "inv", "payment": "pay", "disbursement": "po", "payout": "po",
-	"product": "prod", "coupon": "cpn", "plan": "plan", "batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
+	"product": "prod", "coupon": "cpn", "plan": "plan", "subscription": "sub", "batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
 }
 
 // matrixWorld gives the shop one object of every noun at least, each through the
@@ -70,7 +70,9 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	code := newCode(t, s, `{"name":"secret name","amount":100}`)
 	s.Pay(code, 0)
 	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com"}`)
-	do("POST", "/v1/plans", `{"name":"Juice","amount":100,"interval":"week","product":"`+field(t, do("POST", "/v1/products", `{"name":"Juice"}`), "id")+`"}`)
+	plan := field(t, do("POST", "/v1/plans", `{"name":"Juice","amount":100,"interval":"week","product":"`+field(t, do("POST", "/v1/products", `{"name":"Juice"}`), "id")+`"}`), "id")
+	subscribed := do("POST", "/v1/subscriptions", `{"customer":"`+field(t, data, "id")+`","plan":"`+plan+`"}`)
+	do("POST", "/v1/subscriptions/"+field(t, subscribed, "id")+"/pause", ``)
 	do("POST", "/v1/coupons", `{"percent_off":10}`)
 	do("POST", "/v1/invoices", `{"customer":"`+field(t, data, "id")+`",`+oneLine+`}`)
 	paid, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
@@ -86,8 +88,9 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 }
 
 var (
-	anyID       = regexp.MustCompile(`\b[a-z]{2,5}_[0-9A-Za-z]{20,}\b`)
-	hostedToken = regexp.MustCompile(`/invoice/([0-9A-Za-z]{20,})`)
+	anyID = regexp.MustCompile(`\b[a-z]{2,5}_[0-9A-Za-z]{20,}\b`)
+	// hostedToken finds the secrets of pages.
+	hostedToken = regexp.MustCompile(`/(invoice|subscription)/([0-9A-Za-z]{20,})`)
 )
 
 // lists returns what every list of the table shows, by its path.
@@ -116,8 +119,8 @@ func idsIn(texts map[string]string) map[string][]string {
 			}
 		}
 		for _, match := range hostedToken.FindAllStringSubmatch(texts[path], -1) {
-			if !slices.Contains(ids["token"], match[1]) {
-				ids["token"] = append(ids["token"], match[1])
+			if page, token := match[1], match[2]; !slices.Contains(ids[page], token) {
+				ids[page] = append(ids[page], token)
 			}
 		}
 	}
@@ -132,16 +135,21 @@ func like(id string) string {
 	return id[:len(id)-3] + "zzz"
 }
 
-func TestIsolationMatrix(t *testing.T) {
-	oneGoroutine(t)
-	s := paymentstest.New(t)
-	// Each comes from elsewhere, so that bad keys are not slowed.
-	handler, asked := s.Handler, atomic.Int64{}
+// fromElsewhere has each request come from another address, so that bad keys are not slowed, and
+// guesses at pages not refused.
+func fromElsewhere(s *paymentstest.Shop) {
+	handler, asked := s.Handler, new(atomic.Int64)
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		r.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1).String()
 		handler.ServeHTTP(w, r)
 	})
+}
+
+func TestIsolationMatrix(t *testing.T) {
+	oneGoroutine(t)
+	s := paymentstest.New(t)
+	fromElsewhere(s)
 	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
 	matrixWorld(t, s)
 	before := lists(t, s, table)
@@ -328,16 +336,17 @@ var wildcard = regexp.MustCompile(`\{[a-z_]+\}`)
 func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
 	oneGoroutine(t)
 	s := paymentstest.New(t)
+	fromElsewhere(s)
 	matrixWorld(t, s)
 	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
 	owned := idsIn(lists(t, s, table))
-	noun := map[string]string{"/pay/": "qr", "/invoice/": "token"}
+	noun := map[string]string{"/pay/": "qr", "/invoice/": "invoice", "/subscription/": "subscription"}
 	for _, row := range table {
 		if row.Private || row.Method != "GET" {
 			continue
 		}
 		for prefix, ids := range owned {
-			for _, id := range ids[:1] { // more would be guessing, of which there is a limit
+			for _, id := range ids[:1] {
 				if own := noun[row.Pattern[:strings.Index(row.Pattern, "{")]]; own == prefix || own == "" && !strings.Contains(row.Pattern, "{") {
 					continue
 				}

@@ -28,6 +28,7 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes = append(routes, customerRoutes(svc)...)
 	routes = append(routes, catalogRoutes(svc)...)
 	routes = append(routes, invoiceRoutes(svc)...)
+	routes = append(routes, subscriptionRoutes(svc)...)
 	routes = append(routes, refundRoutes(svc)...)
 	routes = append(routes, webhookRoutes(svc)...)
 	routes = append(routes, openAPIRoutes(svc)...)
@@ -35,6 +36,7 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes = append(routes, newPayPage(svc, v).routes()...)
 	routes = append(routes, newInvoicePage(svc, v).routes()...)
 	routes = append(routes, newPaymentPage(svc, v).routes()...)
+	routes = append(routes, newSubscriptionPage(svc, v).routes()...)
 	if config.TestHelpers && svc.Sandbox() {
 		routes = append(routes, testHelperRoutes(svc)...)
 	}

@@ -1,10 +1,12 @@
 package checkout
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
@@ -16,8 +18,8 @@ const maxURL = 2048
 // sessionID is what success_url may hold in place of the session's id.
 const sessionID = "{CHECKOUT_SESSION_ID}"
 
-// plainHost matches the hosts that stand in a header as they are: names and IP addresses.
-var plainHost = regexp.MustCompile(`^([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
+// plainHost matches the hosts that a page's policy can name: names and IPv4 addresses.
+var plainHost = regexp.MustCompile(`^[0-9A-Za-z._-]+(:[0-9]+)?$`)
 
 // checkURL refuses what is not the address of a website. An address of live mode begins with https.
 func checkURL(param, text string, live bool) error {
@@ -45,8 +47,18 @@ func checkURL(param, text string, live bool) error {
 }
 
 // Destination is the address to which the payer goes once the session is complete: SuccessURL with the
-// id of the session filled in.
-func (v *Session) Destination() string { return strings.ReplaceAll(v.SuccessURL, sessionID, v.ID) }
+// id of the session filled in, and what is not ASCII escaped, as headers need it.
+func (v *Session) Destination() string {
+	var b strings.Builder
+	for _, c := range []byte(strings.ReplaceAll(v.SuccessURL, sessionID, v.ID)) {
+		if c < utf8.RuneSelf {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
 
 // Origin is the scheme, host and port of SuccessURL.
 func (v *Session) Origin() string {

@@ -52,6 +52,7 @@ var (
 		api.InvoiceNoLines:             http.StatusConflict,
 		api.InvoiceNotVoidable:         http.StatusConflict,
 		api.InvoicePaymentInProgress:   http.StatusConflict,
+		api.CheckoutNotOpen:            http.StatusConflict,
 		api.PayoutNotCancellable:       http.StatusConflict,
 		api.DisbursementNotCancellable: http.StatusConflict,
 		api.TransferSettled:            http.StatusConflict,

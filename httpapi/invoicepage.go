@@ -50,6 +50,7 @@ type invoiceView struct {
 	Overdue bool
 	Open    bool
 	Facts   []fact
+	Lines   []invoice.Line
 	Sums    []invoice.Sum
 	Form    waysView
 }
@@ -62,7 +63,7 @@ func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysVie
 			Merchant: newMerchantView(&h.Merchant, token+"/logo", "Invoice "+is.Number),
 		},
 		Invoice: is, CreditNotes: h.CreditNotes, Action: token, Document: token + "/pdf", Notes: token + "/credit_notes/",
-		Open: is.Status == invoice.Open, Form: form, Sums: shownSums(is),
+		Open: is.Status == invoice.Open, Form: form, Lines: is.Lines.Data, Sums: shownSums(is),
 	}
 	v.Form.Due = is.AmountDue
 	switch is.Status {

@@ -120,7 +120,7 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 	r := &o.Value
 	order := s.order(r)
 	if r.Status.ended() {
-		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)}, result)
+		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Amount: r.Amount}, result)
 		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, err
 		}

@@ -46,7 +46,7 @@ var adapterGuards = []guard{
 		"case live && !c.live():", "", "./provider/paystack", "TestModes",
 	},
 	{
-		"Paystack: a refund that failed explains no reversal", "provider/paystack/refund.go",
+		"Paystack: a refund that failed explains no reversal", "provider/paystack/returned.go",
 		"&& outcome(refundWords, is.Status) != provider.Refused", "&& is.Status != \"\"", "./provider/paystack", "TestReversedCharge",
 	},
 	{

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -101,7 +100,15 @@ func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.
 		return provider.Result{Outcome: provider.NotFound}, nil
 	}
 	if x.Status == "reversed" {
-		return c.afterReversal(ctx, x, o)
+		rows, err := c.listRefunds(ctx, x)
+		if err != nil {
+			return provider.Result{}, err
+		}
+		back, err := c.returnedOf(ctx, x, rows, false)
+		if err != nil {
+			return provider.Result{}, err
+		}
+		return x.afterReturn(back, o)
 	}
 	r, err := x.result(o)
 	if err != nil || r.Outcome != provider.InProgress {
@@ -173,28 +180,6 @@ func (c *Client) step(ctx context.Context, live bool, id string) (x transaction,
 		return x, false, nil
 	}
 	return x, err == nil, err
-}
-
-// afterReversal answers for a charge whose money went back. If a refund of ours is a reason, the
-// charge itself was paid. As long as the list of refunds does not explain the reversal, a refund of
-// ours may be missing from it.
-func (c *Client) afterReversal(ctx context.Context, x transaction, o provider.Charge) (provider.Result, error) {
-	rows, err := c.listRefunds(ctx, x)
-	if err != nil {
-		return provider.Result{}, err
-	}
-	return x.afterReversal(rows, o)
-}
-
-// afterReversal is [Client.afterReversal] with the refunds of the charge.
-func (x transaction) afterReversal(rows []refund, o provider.Charge) (provider.Result, error) {
-	switch {
-	case slices.ContainsFunc(rows, func(row refund) bool { return isRefundID(row.note()) && row.countsFor(x) }):
-		x.Status = "success"
-	case x.Amount == nil || given(rows, x) < int64(*x.Amount):
-		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and the list of refunds does not say why", o.ID)
-	}
-	return x.result(o)
 }
 
 // result translates a charge.

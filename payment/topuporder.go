@@ -129,13 +129,8 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 		}
 		return decision, writeTopUp(tx, o)
 	}
-	if r.SubmittedAt == nil { // a callback or a test may be faster than the worker
-		if r.Route == "" {
-			if _, err := s.charger(tx, r); err != nil {
-				return 0, err
-			}
-		}
-		r.MarkSubmitted(tx.Now)
+	if _, err := r.MarkReported(tx.Now, func() error { _, err := s.charger(tx, r); return err }); err != nil {
+		return 0, err
 	}
 	r.Status = Processing
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)

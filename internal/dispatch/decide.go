@@ -98,7 +98,7 @@ var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelErr
 
 // CheckAmount returns the result to book for an order of this amount. A result that is paid with
 // another amount leaves the order open, and lists it for a person: the transaction may be one that
-// somebody else has opened under the order's reference.
+// a stranger has opened under the order's reference.
 func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r provider.Result) (provider.Result, error) {
 	if r.Outcome != provider.Paid || r.Amount == 0 || r.Amount == amount {
 		return r, nil

@@ -109,7 +109,7 @@ func TestWebhook(t *testing.T) {
 }
 
 // An event tells about orders of its own kind only, although a transaction with the reference of a
-// payout may exist at Paystack: whoever knows the id can open one.
+// payout may exist at Paystack: a stranger who knows the id can open one.
 func TestWebhookOfAnotherKind(t *testing.T) {
 	asked := 0
 	success := `{"id":17,"status":"success","amount":435,"currency":"GHS","transfer_code":"TRF_1"}`

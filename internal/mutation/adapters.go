@@ -99,7 +99,7 @@ var adapterGuards = []guard{
 	},
 	{
 		"Paystack: a refund is in the list of all", "provider/paystack/refund.go",
-		"if r.Attempts > 1 {", "", "./provider/paystack", "TestRefundInTheListOfAll",
+		"if r.Attempts > 1 && !listed && err == nil {", "", "./provider/paystack", "TestRefundInTheListOfAll",
 	},
 	{
 		"Paystack: a refund may be what reversed its charge", "provider/paystack/refund.go",

@@ -89,7 +89,7 @@ func (c *Client) Charge(ctx context.Context, o provider.Charge) (provider.Result
 // charge in progress a second call says what the payer has to do. A charge that Paystack does not
 // know ends at its deadline, so ChargeStatus is not sure before a lost request can no longer arrive.
 func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
-	x, found, err := c.verify(ctx, o.Live, o.ID)
+	x, found, err := c.verify(ctx, o.Order)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -100,11 +100,7 @@ func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.
 		return provider.Result{Outcome: provider.NotFound}, nil
 	}
 	if x.Status == "reversed" {
-		rows, err := c.listRefunds(ctx, x)
-		if err != nil {
-			return provider.Result{}, err
-		}
-		back, err := c.returnedOf(ctx, x, rows, false)
+		_, back, err := c.returnedOf(ctx, x, false)
 		if err != nil {
 			return provider.Result{}, err
 		}
@@ -114,8 +110,10 @@ func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.
 	if err != nil || r.Outcome != provider.InProgress {
 		return r, err
 	}
-	step, told, err := c.step(ctx, o.Live, o.ID)
-	if err != nil {
+	// Unconfirmed: that Paystack repeats the words of the first answer, as send_otp.
+	var step transaction
+	told, err := c.read(ctx, "/charge/", o.Order, &step)
+	if _, _, refused := rejected(err); err != nil && !refused {
 		return provider.Result{}, err
 	}
 	if told {
@@ -156,30 +154,9 @@ func (c *Client) ConfirmCharge(ctx context.Context, o provider.Charge, code stri
 }
 
 // verify returns a charge as Paystack has booked it, and false if Paystack has never seen it.
-func (c *Client) verify(ctx context.Context, live bool, id string) (x transaction, found bool, err error) {
-	reference, err := c.reference(live, id)
-	if err != nil {
-		return x, false, err
-	}
-	err = c.call(ctx, http.MethodGet, "/transaction/verify/"+reference, nil, nil, &x)
-	if m, _, _ := rejected(err); m == notFound {
-		return x, false, nil
-	}
-	return x, err == nil, err
-}
-
-// step returns what the payer of a charge in progress has to do, and false if Paystack does not
-// tell. Unconfirmed: that Paystack repeats the words of the first answer, as send_otp.
-func (c *Client) step(ctx context.Context, live bool, id string) (x transaction, told bool, err error) {
-	reference, err := c.reference(live, id)
-	if err != nil {
-		return x, false, err
-	}
-	err = c.call(ctx, http.MethodGet, "/charge/"+reference, nil, nil, &x)
-	if _, _, ok := rejected(err); ok {
-		return x, false, nil
-	}
-	return x, err == nil, err
+func (c *Client) verify(ctx context.Context, o provider.Order) (x transaction, found bool, err error) {
+	found, err = c.read(ctx, "/transaction/verify/", o, &x)
+	return x, found, err
 }
 
 // result translates a charge.

@@ -216,6 +216,19 @@ func (c *Client) reference(live bool, id string) (string, error) {
 	return text, c.checkMode(live)
 }
 
+// read reads what Paystack has under the reference of an order, and reports whether Paystack knows it.
+func (c *Client) read(ctx context.Context, path string, o provider.Order, data any) (found bool, err error) {
+	reference, err := c.reference(o.Live, o.ID)
+	if err != nil {
+		return false, err
+	}
+	err = c.call(ctx, http.MethodGet, path+reference, nil, nil, data)
+	if m, _, _ := rejected(err); m == notFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // number is an integer that Paystack writes as a number, also with zeros behind a point, or as a text.
 // Null and "" are 0.
 type number int64

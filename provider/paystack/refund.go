@@ -147,7 +147,7 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	if !isRefundID(r.ID) {
 		return provider.Result{}, fmt.Errorf("paystack: %q is no id of a refund, re_ with 22 letters and digits", r.ID)
 	}
-	x, found, err := c.verify(ctx, r.Live, r.Charge)
+	x, found, err := c.verify(ctx, provider.Order{ID: r.Charge, Live: r.Live})
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -160,37 +160,26 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	case provider.Refused:
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The payment was not completed."}}, nil
 	}
-	rows, err := c.listRefunds(ctx, x)
+	rows, back, err := c.returnedOf(ctx, x, false)
 	if err != nil {
 		return provider.Result{}, err
 	}
 	row, listed, err := find(rows, r.ID)
+	if r.Attempts > 1 && !listed && err == nil {
+		// The refund may be made twice if the list does not filter as expected, so the list of all
+		// refunds has to miss it, too.
+		var all []refund
+		if all, err = c.list(ctx, since(r.SubmittedAt)); err == nil {
+			row, listed, err = find(all, r.ID)
+		}
+	}
 	if err != nil {
 		return provider.Result{}, err
 	}
 	if listed {
 		return row.result(r.Order)
 	}
-	back, err := c.returnedOf(ctx, x, rows, false)
-	if err != nil {
-		return provider.Result{}, err
-	}
 	withoutNote := slices.ContainsFunc(rows, func(row refund) bool { return row.couldBe(r) && row.countsFor(x) })
-	if r.Attempts > 1 {
-		// The refund may be made twice if the list does not filter as expected, so the list of all
-		// refunds has to miss it, too.
-		rows, err = c.list(ctx, since(r.SubmittedAt))
-		if err != nil {
-			return provider.Result{}, err
-		}
-		row, listed, err = find(rows, r.ID)
-		if err != nil {
-			return provider.Result{}, err
-		}
-		if listed {
-			return row.result(r.Order)
-		}
-	}
 	switch {
 	case r.Attempts > 1 && withoutNote:
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s has a refund without a note, which may be %s", r.Charge, r.ID)

@@ -60,14 +60,20 @@ func (c *Client) lostDisputes(ctx context.Context, x transaction) (pesewas int64
 	return pesewas, err
 }
 
-// returnedOf returns what went back of a charge. It asks for the disputes if disputed is set, or if the
-// refunds do not explain why Paystack calls the charge reversed.
-func (c *Client) returnedOf(ctx context.Context, x transaction, rows []refund, disputed bool) (is returned, err error) {
+// returnedOf returns the refunds of a charge, and what went back of it. It asks for the disputes if
+// disputed is set, or if the refunds do not explain why Paystack calls the charge reversed. If only the
+// disputes fail, rows are the refunds all the same.
+// Unconfirmed: that Paystack filters refunds by the transaction, and by its id. Without the filter the list
+// has the refunds of all transactions since this one was made.
+func (c *Client) returnedOf(ctx context.Context, x transaction, disputed bool) (rows []refund, is returned, err error) {
+	if rows, err = c.list(ctx, ofCharge(x)); err != nil {
+		return nil, is, err
+	}
 	is = returnedBy(rows, x)
 	if disputed || x.Status == "reversed" && x.Amount != nil && is.ours+is.byHand < int64(*x.Amount) {
 		is.lost, err = c.lostDisputes(ctx, x)
 	}
-	return is, err
+	return rows, is, err
 }
 
 // afterReturn answers for a charge of which money went back. A charge that went back by refunds of the
@@ -92,12 +98,6 @@ func (x transaction) afterReturn(is returned, o provider.Charge) (provider.Resul
 		r.Amount -= is.taken()
 	}
 	return r, err
-}
-
-// listRefunds lists the refunds of a transaction. Unconfirmed: that Paystack filters by it, and by
-// its id. Without the filter the list has the refunds of all transactions since this one was made.
-func (c *Client) listRefunds(ctx context.Context, x transaction) ([]refund, error) {
-	return c.list(ctx, ofCharge(x))
 }
 
 // list lists all refunds that a query selects.

@@ -116,21 +116,17 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 	if !ours || !kindFits(kind, id) {
 		return nil
 	}
-	var results map[string]provider.Result
-	var err error
 	// Here there is only the id. Who knows it may open a charge with its reference and another amount,
 	// by the public key, so the result tells the amount, and the library compares it.
 	order := provider.Order{ID: id, Live: c.live()}
+	results := map[string]provider.Result{}
+	var err error
 	switch kind {
 	case "transfer":
-		var r provider.Result
-		r, err = c.Status(ctx, provider.Transfer{Order: order})
-		results = map[string]provider.Result{id: r}
+		results[id], err = c.Status(ctx, provider.Transfer{Order: order})
 	case "charge":
-		var r provider.Result
-		r, err = c.ChargeStatus(ctx, provider.Charge{Order: order})
-		results = map[string]provider.Result{id: r}
-	case "refund", "dispute":
+		results[id], err = c.ChargeStatus(ctx, provider.Charge{Order: order})
+	default:
 		results, err = c.refundsOf(ctx, id, kind == "dispute")
 	}
 	for id, r := range results {
@@ -164,16 +160,13 @@ func kindFits(kind, id string) bool {
 // charge alone. If money went back otherwise, because the operator gave it back in Paystack's dashboard or lost
 // a dispute, it returns the result of the charge, too. disputed says that there is a dispute.
 func (c *Client) refundsOf(ctx context.Context, charge string, disputed bool) (map[string]provider.Result, error) {
-	x, found, err := c.verify(ctx, c.live(), charge)
+	order := provider.Order{ID: charge, Live: c.live()}
+	x, found, err := c.verify(ctx, order)
 	if err != nil || !found {
 		return nil, err
 	}
-	rows, err := c.listRefunds(ctx, x)
-	if err != nil {
-		return nil, err
-	}
+	rows, back, failed := c.returnedOf(ctx, x, disputed)
 	results := map[string]provider.Result{}
-	var failed error
 	for _, row := range rows {
 		id := row.note()
 		if _, done := results[id]; done || !isRefundID(id) {
@@ -190,11 +183,7 @@ func (c *Client) refundsOf(ctx context.Context, charge string, disputed bool) (m
 	if word := outcome(chargeWords, x.Status); failed != nil || word != provider.Paid && word != provider.Reversed {
 		return results, failed
 	}
-	back, err := c.returnedOf(ctx, x, rows, disputed)
-	if err != nil {
-		return results, err
-	}
-	r, err := x.afterReturn(back, provider.Charge{Order: provider.Order{ID: charge, Live: c.live()}})
+	r, err := x.afterReturn(back, provider.Charge{Order: order})
 	if err == nil && back.taken() > 0 {
 		results[charge] = r
 	}

@@ -168,9 +168,9 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	if r.Attempts > 1 && !listed && err == nil {
 		// The refund may be made twice if the list does not filter as expected, so the list of all
 		// refunds has to miss it, too.
-		var all []refund
-		if all, err = c.list(ctx, since(r.SubmittedAt)); err == nil {
-			row, listed, err = find(all, r.ID)
+		var recent []refund
+		if recent, err = c.list(ctx, since(r.SubmittedAt)); err == nil {
+			row, listed, err = find(recent, r.ID)
 		}
 	}
 	if err != nil {
@@ -180,10 +180,12 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 		return row.result(r.Order)
 	}
 	withoutNote := slices.ContainsFunc(rows, func(row refund) bool { return row.couldBe(r) && row.countsFor(x) })
+	all := returnedBy(rows, x, true)
+	all.lost = back.lost
 	switch {
 	case r.Attempts > 1 && withoutNote:
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s has a refund without a note, which may be %s", r.Charge, r.ID)
-	case x.Amount != nil && back.ours+back.taken()+r.Amount > int64(*x.Amount):
+	case x.Amount != nil && all.ours+all.taken()+r.Amount > int64(*x.Amount):
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The refunds would exceed the payment."}}, nil
 	case x.Status == "reversed" && r.Attempts > 1: // perhaps by this refund
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and no list has the refund %s", r.Charge, r.ID)

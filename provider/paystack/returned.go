@@ -10,7 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// returned is what went back of a charge to the payer, or is about to, in pesewas.
+// returned is what went back of a charge to the payer, in pesewas.
 type returned struct {
 	ours   int64 // by refunds that the library made
 	byHand int64 // by other refunds
@@ -26,11 +26,12 @@ func (is refund) countsFor(x transaction) bool {
 	return is.Transaction == ofWhich(x.ID) && outcome(refundWords, is.Status) != provider.Refused
 }
 
-// returnedBy returns what went back of a transaction according to a list of refunds.
-func returnedBy(rows []refund, x transaction) (is returned) {
+// returnedBy returns what went back of a transaction according to a list of refunds. With open it counts
+// refunds that are under way, too, which may still fail.
+func returnedBy(rows []refund, x transaction, open bool) (is returned) {
 	for _, row := range rows {
 		switch {
-		case !row.countsFor(x) || row.Amount == nil:
+		case !row.countsFor(x) || row.Amount == nil || !open && outcome(refundWords, row.Status) != provider.Paid:
 		case isRefundID(row.note()):
 			is.ours += int64(*row.Amount)
 		default:
@@ -69,8 +70,9 @@ func (c *Client) returnedOf(ctx context.Context, x transaction, disputed bool) (
 	if rows, err = c.list(ctx, ofCharge(x)); err != nil {
 		return nil, is, err
 	}
-	is = returnedBy(rows, x)
-	if disputed || x.Status == "reversed" && x.Amount != nil && is.ours+is.byHand < int64(*x.Amount) {
+	reversed := x.Status == "reversed" // then all refunds are through, whatever the list says
+	is = returnedBy(rows, x, reversed)
+	if disputed || reversed && x.Amount != nil && is.ours+is.byHand < int64(*x.Amount) {
 		is.lost, err = c.lostDisputes(ctx, x)
 	}
 	return rows, is, err

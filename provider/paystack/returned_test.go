@@ -82,6 +82,9 @@ func TestMoneyThatWentBack(t *testing.T) {
 	refund := func(pesewas int, note string) string {
 		return fmt.Sprintf(`{"id":%d,"status":"processed","amount":%d,"merchant_note":%q,"transaction":17}`, pesewas, pesewas, note)
 	}
+	open := func(pesewas int, note string) string {
+		return strings.Replace(refund(pesewas, note), "processed", "processing", 1)
+	}
 	dispute := func(pesewas string, resolution string) string {
 		return `{"id":7,"status":"resolved","resolution":` + resolution + `,"refund_amount":` + pesewas + `,"transaction":{"id":17}}`
 	}
@@ -97,6 +100,9 @@ func TestMoneyThatWentBack(t *testing.T) {
 		{"refund", back{"success", refund(200, "by hand"), ""}, "paid 235"},
 		{"refund", back{"success", refund(200, ours), ""}, ""},
 		{"refund", back{"success", refund(200, ours) + "," + refund(100, "by hand"), ""}, "paid 335"},
+		{"refund", back{"success", open(435, "by hand"), ""}, ""},
+		{"refund", back{"reversed", open(435, "by hand"), ""}, "reversed"},
+		{"refund", back{"success", open(200, ours) + "," + refund(235, "by hand"), ""}, "paid 200"},
 		{"refund", back{"reversed", "", ""}, "503"},
 		{"refund", back{"reversed", "", dispute("435", lost)}, "reversed"},
 		{"refund", back{"reversed", refund(200, ours), dispute("235", lost)}, "reversed"},

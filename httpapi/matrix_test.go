@@ -224,7 +224,7 @@ func TestIsolationMatrix(t *testing.T) {
 					})
 				}
 				if prefix == "acc" || prefix == "cag" || one {
-					continue // the operator's, whom anybody may pay
+					continue // the operator's, which every merchant may pay
 				}
 				if row.Method == "GET" {
 					params := []string{"starting_after", "ending_before"}

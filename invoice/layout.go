@@ -155,11 +155,8 @@ func (s layout) table(v *Invoice) {
 	for i := range v.Lines.Data {
 		row := &v.Lines.Data[i]
 		text := s.Wrap(document.Text{Size: document.Body, Text: row.Description}, textWidth)
-		height := 2*rowPadding + float64(len(text))*line
-		if row.Discount > 0 {
-			height += detail
-		}
-		s.Room(height)
+		details := row.details()
+		s.Room(2*rowPadding + float64(len(text))*line + float64(len(details))*detail)
 		s.Room(2*rowPadding + line) // of one that is longer than a page
 		s.Space(rowPadding + rowDrop)
 		for i, part := range text {
@@ -172,16 +169,25 @@ func (s layout) table(v *Invoice) {
 			}
 			s.Space(line)
 		}
-		if row.Discount > 0 {
+		for _, d := range details {
 			s.Room(detail)
-			s.Put(document.Text{X: document.Left, Size: document.Detail, Soft: true, Text: "Discount"})
-			s.Line(document.Text{X: amountEnd, Size: document.Detail, Soft: true, Right: true, Text: figures(-row.Discount)})
+			s.Put(document.Text{X: document.Left, Size: document.Detail, Soft: true, Text: d[0]})
+			s.Line(document.Text{X: amountEnd, Size: document.Detail, Soft: true, Right: true, Text: d[1]})
 		}
 		s.Space(rowPadding - rowDrop)
 		s.Rule()
 	}
 	s.Head = nil
 	s.Space(8)
+}
+
+// details are soft rows below a line: a text, and an amount or "".
+func (l *Line) details() [][2]string {
+	var rows [][2]string
+	if l.Discount > 0 {
+		rows = append(rows, [2]string{"Discount", figures(-l.Discount)})
+	}
+	return rows
 }
 
 // Sum is a row of the totals on the hosted page and the PDF.

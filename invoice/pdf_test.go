@@ -217,6 +217,16 @@ func TestPDFDueInWords(t *testing.T) {
 	expect.Equal(t, r.headline().Label, "Amount due", "without a date")
 }
 
+// Amounts below zero have a true minus sign.
+func TestPDFNegativeAmounts(t *testing.T) {
+	r := sample(t, 2)
+	r.Lines.Data[0].UnitAmount, r.Lines.Data[0].Amount = -1_234_56, -1_234_56
+	r.Lines.Data[1].Discount = 99
+	text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant})
+	expect.Equal(t, strings.Count(text, "−1,234.56"), 2, "price and amount of the credit")
+	expect.True(t, strings.Contains(text, "\nDiscount\n−0.99\n") && !strings.Contains(text, "\n-"), "got %s", text)
+}
+
 // A line is never on two pages, unless it is longer than one. Every page with lines has the head
 // of the table.
 func TestPDFNeverSplitsLines(t *testing.T) {

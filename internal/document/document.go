@@ -41,7 +41,7 @@ type Info struct {
 }
 
 // testMark is the text of the strip. X is its middle.
-var testMark = Text{X: pageWidth / 2, y: 5, Size: 9, Text: "TEST MODE: no real money moves"}
+var testMark = Text{X: pageWidth / 2, y: 6, Size: 9, Text: "TEST MODE: no real money moves"}
 
 // testStrip is the height of the strip, above the body.
 const testStrip = 22.0

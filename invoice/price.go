@@ -54,7 +54,6 @@ func (in *Internal) Price(tx *engine.Tx, lines []LineParams, coupon *catalog.Cou
 		return nil, err
 	}
 	sums := r.Sums()
-	sums = sums[:len(sums)-1] // the amount due repeats the total
 	ownDiscount := func(l Line) bool { return l.Discount > 0 }
 	if coupon != nil && coupon.Name != nil && r.Discount > 0 && !slices.ContainsFunc(made, ownDiscount) {
 		sums[1].Name = couponName(coupon)

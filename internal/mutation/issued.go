@@ -12,11 +12,11 @@ var issuedGuards = []guard{
 		"discount += max(min(r.Redemption.Discount(subtotal), left-discount), 0)", "discount += min(r.Redemption.Discount(subtotal), left-discount)", "./invoice", "TestSubscriptionPrices",
 	},
 	{
-		"credit: what is used is no longer there", "invoice/price.go",
+		"credit: what is used is no longer there", "invoice/subscriptionprice.go",
 		"return p.CreditBalance + l.Amount, nil", "return p.CreditBalance, nil", "./invoice", "TestSubscriptionPrices",
 	},
 	{
-		"credit: no more is used than there is", "invoice/price.go",
+		"credit: no more is used than there is", "invoice/subscriptionprice.go",
 		"-min(r.Total, p.CreditBalance)", "-r.Total", "./invoice", "TestSubscriptionPrices",
 	},
 	{

@@ -161,7 +161,7 @@ type Config struct {
 	IdempotencyRetention time.Duration
 	// NumberRetention is how long ended objects keep personal numbers, counted from their creation.
 	// Payouts and disbursements keep the recipient's phone or account number. Payments from a
-	// phone, top-ups and refunds keep the payer's number and e-mail. Zero means for ever. After
+	// phone, top-ups, refunds and checkout sessions keep the payer's number and e-mail. Zero means for ever. After
 	// that only the masked number is left. A later refund gives the provider the id of the charge,
 	// but not the phone number. A change also applies to existing records. A removed number does
 	// not come back.

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
@@ -58,6 +59,7 @@ type Services struct {
 	Disbursements *disbursement.Service
 	Invoices      *invoice.Service
 	Subscriptions *subscription.Service
+	Checkout      *checkout.Service
 	Refunds       *refund.Service
 	Webhooks      *webhook.Service
 	Providers     provider.Service
@@ -90,6 +92,7 @@ type internals struct {
 	disbursements *disbursement.Internal
 	invoices      *invoice.Internal
 	subscriptions *subscription.Internal
+	checkout      *checkout.Internal
 	refunds       *refund.Internal
 	webhooks      *webhook.Internal
 	providers     *providers.Service
@@ -143,6 +146,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention)...)
 	rules = append(rules, s.internal.payments.Retention(c.NumberRetention)...)
 	rules = append(rules, s.internal.refunds.Retention(c.NumberRetention))
+	rules = append(rules, s.internal.checkout.Retention(c.NumberRetention))
 	rules = append(rules, s.internal.messages.Retention(c.MessageRetention))
 	kept, err := retention.New(ctx, s.engine, rules...)
 	if err != nil {
@@ -155,6 +159,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.internal.webhooks.Jobs()...)
 	s.runner.Add(s.internal.events.CallSubscribers())
 	s.runner.Add(s.internal.invoices.Jobs()...)
+	s.runner.Add(s.internal.checkout.Jobs()...)
 	s.runner.Add(s.internal.accounts.Jobs()...)
 	s.runner.Add(s.internal.erasure.Job())
 	s.runner.Add(outbox.Job(s.internal.messages, s.internal.invoices, c.Logger))
@@ -211,19 +216,23 @@ func (s *Service) wire(c Config, outer *Service) error {
 		Customers: c.Customers, DefaultTax: c.DefaultTax, ServerKeys: c.keys(), BaseURL: c.BaseURL,
 		KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})
+	s.Checkout, in.checkout = checkout.New(s.engine, checkout.Config{
+		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog, Invoices: in.invoices,
+		Customers: c.Customers, NumberRetention: c.NumberRetention, BaseURL: c.BaseURL,
+	})
 	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages, StuckAfter: c.StuckAfter,
 		NumberRetention: c.NumberRetention,
 	})
 	in.providers = providers.New(s.engine, providers.Config{
-		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, Accounts: in.accounts,
+		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, Checkout: in.checkout, Accounts: in.accounts,
 		Rail: c.Live.Rail, Charger: c.Live.Charger, StuckAfter: c.StuckAfter,
 	})
 	s.Providers = in.providers
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})
 	in.erasure = erasure.New(s.engine, erasure.Config{
 		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Payouts: in.payouts, Disbursements: in.disbursements,
-		Invoices: in.invoices, Subscriptions: in.subscriptions, Messages: in.messages, Webhooks: in.webhooks,
+		Invoices: in.invoices, Subscriptions: in.subscriptions, Checkout: in.checkout, Messages: in.messages, Webhooks: in.webhooks,
 	})
 	return nil
 }
@@ -234,7 +243,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), subscription.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
+		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), subscription.Kinds(), checkout.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
 		retention.Kinds(),
 		{secrets.Kind()},
 	} {

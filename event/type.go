@@ -30,6 +30,9 @@ const (
 	RefundSucceeded Type = "refund.succeeded"
 	RefundFailed    Type = "refund.failed"
 
+	CheckoutSessionCompleted Type = "checkout.session.completed"
+	CheckoutSessionExpired   Type = "checkout.session.expired"
+
 	DisbursementBatchCreated   Type = "disbursement_batch.created"
 	DisbursementBatchCompleted Type = "disbursement_batch.completed"
 

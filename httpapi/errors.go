@@ -55,6 +55,7 @@ var (
 		api.SubscriptionNotPaused:      http.StatusConflict,
 		api.SubscriptionCancelled:      http.StatusConflict,
 		api.InvoicePaymentInProgress:   http.StatusConflict,
+		api.CheckoutNotOpen:            http.StatusConflict,
 		api.PayoutNotCancellable:       http.StatusConflict,
 		api.DisbursementNotCancellable: http.StatusConflict,
 		api.TransferSettled:            http.StatusConflict,

@@ -28,15 +28,16 @@ import (
 // matrixBodies are what a route must be sent to get as far as its object; {}
 // where nothing stands here.
 var matrixBodies = map[string]string{
-	"POST /v1/invoices/{id}/lines":                    `{"description":"x","unit_amount":1}`,
-	"POST /v1/test_helpers/qr_codes/{id}/pay":         `{"account_id":"acc_1","pin":"1234","amount":1}`,
-	"POST /v1/test_helpers/payouts/{id}/settle":       `{"outcome":"failed"}`,
-	"POST /v1/test_helpers/disbursements/{id}/settle": `{"outcome":"failed"}`,
-	"POST /v1/test_helpers/refunds/{id}/settle":       `{"outcome":"failed"}`,
-	"POST /v1/test_helpers/payments/{id}/settle":      `{"outcome":"failed"}`,
-	"POST /v1/test_helpers/invoices/{id}/pay":         `{"phone_number":"0241234567"}`,
-	"POST /v1/payments/{id}/confirm":                  `{"code":"123456"}`,
-	"POST /v1/customers/{id}":                         `{"name":"mine"}`,
+	"POST /v1/invoices/{id}/lines":                     `{"description":"x","unit_amount":1}`,
+	"POST /v1/test_helpers/qr_codes/{id}/pay":          `{"account_id":"acc_1","pin":"1234","amount":1}`,
+	"POST /v1/test_helpers/payouts/{id}/settle":        `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/disbursements/{id}/settle":  `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/refunds/{id}/settle":        `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/payments/{id}/settle":       `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/invoices/{id}/pay":          `{"phone_number":"0241234567"}`,
+	"POST /v1/test_helpers/checkout/sessions/{id}/pay": `{"phone_number":"0241234567"}`,
+	"POST /v1/payments/{id}/confirm":                   `{"code":"123456"}`,
+	"POST /v1/customers/{id}":                          `{"name":"mine"}`,
 }
 
 // matrixReaders are the routes other than GET that change nothing.
@@ -83,14 +84,14 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	do("POST", "/v1/disbursements", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+verifiedOTP(t, s)+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/payments", `{"amount":1,"phone_number":"0241230903"}`)
+	do("POST", "/v1/checkout/sessions", order(`,"customer":"`+field(t, data, "id")+`"`))
 	do("POST", "/v1/disbursements/batch", `{"rows":[{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"}}]}`)
 	must.Do(t, s.Drain(t.Context()))
 }
 
 var (
-	anyID = regexp.MustCompile(`\b[a-z]{2,5}_[0-9A-Za-z]{20,}\b`)
-	// hostedToken finds the secrets of pages.
-	hostedToken = regexp.MustCompile(`/(invoice|subscription)/([0-9A-Za-z]{20,})`)
+	anyID       = regexp.MustCompile(`\b[a-z]{2,5}_[0-9A-Za-z]{20,}\b`)
+	hostedToken = regexp.MustCompile(`/(invoice|checkout|subscription)/([0-9A-Za-z]{20,})`)
 )
 
 // lists returns what every list of the table shows, by its path.
@@ -119,8 +120,8 @@ func idsIn(texts map[string]string) map[string][]string {
 			}
 		}
 		for _, match := range hostedToken.FindAllStringSubmatch(texts[path], -1) {
-			if page, token := match[1], match[2]; !slices.Contains(ids[page], token) {
-				ids[page] = append(ids[page], token)
+			if noun := match[1] + " token"; !slices.Contains(ids[noun], match[2]) {
+				ids[noun] = append(ids[noun], match[2])
 			}
 		}
 	}
@@ -135,10 +136,10 @@ func like(id string) string {
 	return id[:len(id)-3] + "zzz"
 }
 
-// fromElsewhere has each request come from another address, so that bad keys are not slowed, and
-// guesses at pages not refused.
-func fromElsewhere(s *paymentstest.Shop) {
-	handler, asked := s.Handler, new(atomic.Int64)
+// fromEverywhere makes each request come from another address, so that neither bad keys nor guesses at
+// pages are slowed.
+func fromEverywhere(s *paymentstest.Shop) {
+	handler, asked := s.Handler, atomic.Int64{}
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		r.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1).String()
@@ -149,7 +150,7 @@ func fromElsewhere(s *paymentstest.Shop) {
 func TestIsolationMatrix(t *testing.T) {
 	oneGoroutine(t)
 	s := paymentstest.New(t)
-	fromElsewhere(s)
+	fromEverywhere(s)
 	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
 	matrixWorld(t, s)
 	before := lists(t, s, table)
@@ -223,7 +224,7 @@ func TestIsolationMatrix(t *testing.T) {
 					})
 				}
 				if prefix == "acc" || prefix == "cag" || one {
-					continue // the operator's, whom anybody may pay
+					continue // the operator's, which every merchant may pay
 				}
 				if row.Method == "GET" {
 					params := []string{"starting_after", "ending_before"}
@@ -336,11 +337,11 @@ var wildcard = regexp.MustCompile(`\{[a-z_]+\}`)
 func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
 	oneGoroutine(t)
 	s := paymentstest.New(t)
-	fromElsewhere(s)
+	fromEverywhere(s)
 	matrixWorld(t, s)
 	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
 	owned := idsIn(lists(t, s, table))
-	noun := map[string]string{"/pay/": "qr", "/invoice/": "invoice", "/subscription/": "subscription"}
+	noun := map[string]string{"/pay/": "qr", "/invoice/": "invoice token", "/checkout/": "checkout token", "/subscription/": "subscription token"}
 	for _, row := range table {
 		if row.Private || row.Method != "GET" {
 			continue

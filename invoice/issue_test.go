@@ -181,7 +181,7 @@ func TestSubscriptionPrices(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := must.Get(s.Price(test.p))(t)
+			got := must.Get(s.PriceSubscription(test.p))(t)
 			var amounts, shares []int64
 			for _, l := range got.Lines {
 				amounts, shares = append(amounts, l.Amount), append(shares, l.DiscountShare)
@@ -195,8 +195,8 @@ func TestSubscriptionPrices(t *testing.T) {
 			expect.Equal(t, got.CreditBalance, test.credit, "credit")
 		})
 	}
-	testkit.WantCode(t, "beyond the limit", testkit.Err(s.Price(invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(99_999_999), planned(1)}})), api.ParameterInvalid)
-	testkit.WantCode(t, "a line beyond the limit", testkit.Err(s.Price(invoice.PriceParams{Lines: []invoice.SubscriptionLine{{Description: "Gold", Quantity: 1_000_000, UnitAmount: 100}}})), api.ParameterInvalid)
+	testkit.WantCode(t, "beyond the limit", testkit.Err(s.PriceSubscription(invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(99_999_999), planned(1)}})), api.ParameterInvalid)
+	testkit.WantCode(t, "a line beyond the limit", testkit.Err(s.PriceSubscription(invoice.PriceParams{Lines: []invoice.SubscriptionLine{{Description: "Gold", Quantity: 1_000_000, UnitAmount: 100}}})), api.ParameterInvalid)
 }
 
 // Whatever the lines, the shares sum to the discount, each share is less than a pesewa away from its
@@ -214,7 +214,7 @@ func TestSubscriptionPricesAddUp(t *testing.T) {
 			base += l.UnitAmount
 			p.Lines = append(p.Lines, l)
 		}
-		got, err := s.Price(p)
+		got, err := s.PriceSubscription(p)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -179,7 +179,7 @@ func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 		return s.markPaid(tx, o, &p.ID, payer{phone: p.Number})
 	case r.Status != Open:
 		return s.save(tx, o)
-	case !automatic, // anybody may try; the schedule is the merchant's
+	case !automatic, // a payer may try; the schedule is the merchant's
 		r.OpenCharge != nil: // whose outcome moves the schedule
 		return s.save(tx, o, event.InvoicePaymentFailed)
 	}

@@ -2,119 +2,96 @@ package invoice
 
 import (
 	"fmt"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
+	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// SubscriptionLine describes a line of a subscription's invoice.
-type SubscriptionLine struct {
-	Description string
-	// Quantity is from 1 to 1,000,000. UnitAmount is in pesewas; a negative one is credit for time that
-	// was paid for.
-	Quantity, UnitAmount int64
-	Taxable              bool
-	// TaxPercent is nil for the configured default of a taxable line.
-	TaxPercent *decimal.Decimal
-	Product    *string
-	Period     *Period
-}
-
-// PriceParams describe what a subscription's invoice is to cost.
-type PriceParams struct {
-	Lines []SubscriptionLine
-	// Coupon is the id of a coupon, and Terms what it takes off. Its redemption was counted when it was
-	// put on the subscription, so the invoice counts none. An empty Coupon takes nothing off.
-	Coupon string
-	Terms  catalog.Terms
-	// CreditBalance is the subscription's credit in pesewas.
-	CreditBalance int64
-}
-
-// Priced is what a subscription's invoice costs.
+// Priced are lines and their totals, computed as those of an invoice. All amounts are in pesewas.
 type Priced struct {
 	Lines                          []Line
-	Subtotal, Tax, Discount, Total int64
-	// CreditBalance is the credit that is left, in pesewas.
-	CreditBalance int64
+	Subtotal, Discount, Tax, Total int64
+	// Sums are the totals as the page shows them, the total last.
+	Sums []Sum
 }
 
-// The descriptions of credit.
-const (
-	creditKept = "Credit for later invoices"
-	creditUsed = "Credit from earlier invoices"
-)
-
-// Price computes what [Internal.Issue] would make of the same parameters. It refuses, with
-// parameter_invalid of line_items, what takes an invoice beyond its limits.
-func (in *Internal) Price(p PriceParams) (*Priced, error) {
-	var r record
-	left, err := in.svc.price(&r, &p)
-	if err != nil {
-		return nil, err
+// CheckLines refuses lines whose number or digits are beyond bounds. It is called before anything
+// formats them.
+func (*Internal) CheckLines(lines []LineParams) error {
+	if err := checkCount(len(lines)); err != nil {
+		return err
 	}
-	return &Priced{Lines: r.Lines.Data, Subtotal: r.Subtotal, Tax: r.Tax, Discount: r.Discount, Total: r.Total, CreditBalance: left}, nil
-}
-
-// price sets the lines and totals of a subscription's invoice, and returns the credit that is left. A
-// total below zero becomes zero, and the rest is credit. Credit that is kept or used is a line without
-// tax, which no discount reduces and which the subtotal counts.
-func (s *Service) price(r *record, p *PriceParams) (creditBalance int64, err error) {
-	if p.Coupon != "" {
-		r.Coupon, r.Redemption = &p.Coupon, &redemption{Terms: p.Terms}
-	}
-	lines := make([]Line, 0, len(p.Lines)+1)
-	for i := range p.Lines {
-		l, err := p.Lines[i].line(s.config.DefaultTax)
-		if err != nil {
-			return 0, check.Under(lineParam(i), err)
+	for i := range lines {
+		if err := lines[i].checkSize(); err != nil {
+			return check.Under(lineParam(i), err)
 		}
-		lines = append(lines, *l)
 	}
-	if err := checkLines(lines); err != nil {
-		return 0, err
-	}
-	if err := r.setLines(lines); err != nil {
-		return 0, err
-	}
-	credit := SubscriptionLine{Description: creditKept, Quantity: 1, UnitAmount: -r.Total}
-	if r.Total >= 0 {
-		credit.Description, credit.UnitAmount = creditUsed, -min(r.Total, p.CreditBalance)
-	}
-	if credit.UnitAmount == 0 {
-		return p.CreditBalance, nil
-	}
-	l, err := credit.line(nil)
-	if err != nil {
-		return 0, err
-	}
-	r.Lines.Data, r.CreditLine = append(r.Lines.Data, *l), l.ID
-	r.Subtotal += l.Amount
-	r.Total += l.Amount
-	r.AmountDue = r.Total
-	return p.CreditBalance + l.Amount, nil
+	return nil
 }
 
-// line makes the line of an invoice.
-func (p *SubscriptionLine) line(defaultTax *decimal.Decimal) (*Line, error) {
-	if p.Quantity < 1 || decimal.NewFromInt(p.Quantity).GreaterThan(maxQuantity) {
-		return nil, fmt.Errorf("invoice: a subscription's line with quantity %d", p.Quantity)
-	}
-	l := &Line{
-		ID: uuid.NewString(), Object: "line_item", Description: p.Description, Quantity: api.Number{Decimal: decimal.NewFromInt(p.Quantity)},
-		UnitAmount: p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable, Product: p.Product, Period: p.Period,
-	}
-	if err := l.setTax(&LineParams{TaxPercent: p.TaxPercent}, defaultTax); err != nil {
+// Price computes what checked lines cost, with what a coupon takes off; nil for none. It redeems
+// nothing.
+//
+// Refusals: parameter_missing, parameter_invalid, resource_missing (product), each with the parameter
+// of the line.
+func (in *Internal) Price(tx *engine.Tx, lines []LineParams, coupon *catalog.Coupon) (*Priced, error) {
+	made, err := in.svc.lines(tx, lines)
+	if err != nil {
 		return nil, err
 	}
-	if p.UnitAmount > money.Max/p.Quantity || p.UnitAmount < -money.Max/p.Quantity {
-		return nil, tooMuch("unit_amount")
+	if err := checkLines(made); err != nil {
+		return nil, err
 	}
-	l.Amount = p.Quantity * p.UnitAmount
-	return l, nil
+	r := &record{}
+	if coupon != nil {
+		r.Redemption, r.PercentOff = &redemption{Terms: coupon.Terms}, coupon.PercentOff
+	}
+	if err := r.setLines(made); err != nil {
+		return nil, err
+	}
+	sums := r.Sums()
+	ownDiscount := func(l Line) bool { return l.Discount > 0 }
+	if coupon != nil && coupon.Name != nil && r.Discount > 0 && !slices.ContainsFunc(made, ownDiscount) {
+		sums[1].Name = couponName(coupon)
+	}
+	return &Priced{Lines: made, Subtotal: r.Subtotal, Discount: r.Discount, Tax: r.Tax, Total: r.Total, Sums: sums}, nil
+}
+
+// couponName is what the discount of a coupon with a name is called on a page.
+func couponName(c *catalog.Coupon) string {
+	if c.PercentOff == nil {
+		return "Coupon " + *c.Name
+	}
+	return fmt.Sprintf("Coupon %s, %s%% off", *c.Name, c.PercentOff)
+}
+
+// PaidReceipt describes an e-mail about a payment that is not of an invoice.
+type PaidReceipt struct {
+	// Person is the customer who gets it; empty if unknown. To is the address; empty sends nothing.
+	Person, To string
+	// Title is the subject, without the merchant.
+	Title string
+	// Amount is in pesewas.
+	Amount      int64
+	Description string
+	// Payment is the id of the payment, and URL the address of the receipt.
+	Payment, URL string
+}
+
+// EmailReceipt queues an e-mail that says that the caller's merchant was paid. It looks as those of
+// invoices do.
+func (in *Internal) EmailReceipt(tx *engine.Tx, p PaidReceipt) error {
+	m, err := in.svc.config.Accounts.Merchant(tx, tx.Caller.Merchant)
+	if err != nil {
+		return fmt.Errorf("invoice: merchant: %w", err)
+	}
+	r := &record{Invoice: Invoice{Email: api.TextOrNil(p.To), Customer: api.TextOrNil(p.Person)}}
+	return in.svc.email(tx, r, m, emailData{
+		Merchant: m.Name, Title: p.Title, Amount: money.Text(p.Amount), Description: p.Description,
+		Payment: p.Payment, URL: p.URL, Action: "See the receipt",
+	}, "")
 }

@@ -87,7 +87,7 @@ func (r *record) discountOver(start time.Time) bool {
 func (s *Service) checkNext(r *record) error {
 	p := r.price()
 	p.Coupon, p.CreditBalance = "", 0
-	_, err := s.config.Invoices.Price(p)
+	_, err := s.config.Invoices.PriceSubscription(p)
 	if api.CodeOf(err) == api.ParameterInvalid {
 		return api.Invalid("quantity", "quantity and plan make the next invoice, with its taxes and prorations, too much for one. Take less, or change without prorations.").WithCause(err)
 	}

@@ -72,7 +72,7 @@ func (s *Service) nextInvoice(r *record) (*NextInvoice, error) {
 		return nil, nil
 	}
 	next := r.nextPeriod()
-	priced, err := s.config.Invoices.Price(next.price())
+	priced, err := s.config.Invoices.PriceSubscription(next.price())
 	if err != nil {
 		return nil, err
 	}

@@ -68,8 +68,11 @@ func (in *Internal) Preview(tx *engine.Tx, p StartParams) (*Preview, error) {
 	if err := in.svc.checkNext(r); err != nil {
 		return nil, err
 	}
-	priced, err := in.svc.config.Invoices.Price(r.nextPeriod().price())
-	return &Preview{TrialEnd: r.TrialEnd, Priced: priced}, err
+	priced, err := in.svc.config.Invoices.PriceSubscription(r.nextPeriod().price())
+	if err != nil {
+		return nil, err
+	}
+	return &Preview{TrialEnd: r.TrialEnd, Priced: &priced.Priced}, nil
 }
 
 // nextPeriod returns a copy in the period that is invoiced next: the current one if it has no invoice

@@ -28,7 +28,7 @@ func (s *Service) notice(t *turn, r *record) ([]event.Type, error) {
 	if !t.tx.Now.Before(at) {
 		return nil, nil
 	}
-	priced, err := s.config.Invoices.Price(r.nextPeriod().price())
+	priced, err := s.config.Invoices.PriceSubscription(r.nextPeriod().price())
 	if err != nil || priced.Total == 0 {
 		return nil, err
 	}

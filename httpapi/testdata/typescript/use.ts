@@ -146,6 +146,15 @@ take(await api.POST("/v1/invoices/{id}/finalize", { params: { path: { id: copy.i
 const cash = take(await api.POST("/v1/invoices/{id}/pay", { params: { path: { id: copy.id } }, body: { paid_outside: true, payment_method: "cash" } }));
 expect("payment", cash.payment, null);
 
+// Checkout sessions.
+const session: Schemas["CheckoutSession"] = take(await api.POST("/v1/checkout/sessions", {
+  params: once(),
+  body: { success_url: "https://shop.example/thanks?id={CHECKOUT_SESSION_ID}", line_items: [{ description: "Kente shirt", unit_amount: 24000 }] },
+}));
+expect("sessions", take(await api.GET("/v1/checkout/sessions", { params: { query: { status: "open" } } })).data[0]?.url, session.url);
+const expired = take(await api.POST("/v1/checkout/sessions/{id}/expire", { params: { path: { id: session.id } } }));
+expect("address", expired.url, null);
+
 // Webhook endpoints and events.
 const endpoint = take(await api.POST("/v1/webhooks", { body: { url: "https://example.com/hooks", events: ["payment.succeeded", "*"] } }));
 expect("secret", endpoint.secret?.startsWith("whsec_"), true);

@@ -15,6 +15,23 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
+// club is what the calls of subscriptions are about.
+type club struct{ monthly, yearly, customer, coupon string }
+
+func (s *subject) newClub() *club {
+	ctx := context.Background()
+	plan := func(interval catalog.Interval) string {
+		p, err := s.svc.Plans.Create(ctx, s.caller, catalog.CreatePlanParams{Name: "Juice", Amount: 500, Interval: interval})
+		check(err)
+		return p.ID
+	}
+	customer, err := s.svc.Accounts.CreateCustomer(ctx, s.caller, account.CreateCustomerParams{Name: "Abena", Phone: "0241000008"})
+	check(err)
+	coupon, err := s.svc.Coupons.Create(ctx, s.caller, catalog.CreateCouponParams{AmountOff: new(int64(5)), Duration: catalog.Forever})
+	check(err)
+	return &club{plan(catalog.Month), plan(catalog.Year), customer.ID, coupon.ID}
+}
+
 // subscriptions are the calls of subscriptions. What is due of one is done by the calls of package
 // subscription's tests.
 func (s *subject) subscriptions(svc *payments.Service) (all []call) {
@@ -24,16 +41,12 @@ func (s *subject) subscriptions(svc *payments.Service) (all []call) {
 	}
 	plain := func(name string, do do) { all = append(all, call{name: name, do: do}) }
 	ctx := context.Background()
-	plan := func(interval catalog.Interval) string {
-		p, err := s.svc.Plans.Create(ctx, s.caller, catalog.CreatePlanParams{Name: "Juice", Amount: 500, Interval: interval})
-		check(err)
-		return p.ID
+	if s.club == nil { // the twins are about the same
+		s.club = s.newClub()
 	}
-	monthly, yearly := plan(catalog.Month), plan(catalog.Year)
-	customer, err := s.svc.Accounts.CreateCustomer(ctx, s.caller, account.CreateCustomerParams{Name: "Abena", Phone: "0241000008"})
-	check(err)
+	on := s.club
 	create := func(svc *payments.Service, c api.Caller) (*subscription.Subscription, error) {
-		return svc.Subscriptions.Create(ctx, c, subscription.CreateParams{Customer: customer.ID, Plan: monthly, CollectionMethod: invoice.ChargeAutomatically})
+		return svc.Subscriptions.Create(ctx, c, subscription.CreateParams{Customer: on.customer, Plan: on.monthly, CollectionMethod: invoice.ChargeAutomatically})
 	}
 	running := func() string {
 		v, err := create(s.svc, s.caller)
@@ -48,19 +61,12 @@ func (s *subject) subscriptions(svc *payments.Service) (all []call) {
 		check(err)
 		return id
 	}
-	coupon := func() *string {
-		c, err := s.svc.Coupons.Create(ctx, s.caller, catalog.CreateCouponParams{AmountOff: new(int64(5)), Duration: catalog.Forever})
-		check(err)
-		return &c.ID
-	}
-	off := coupon()
-
 	once("subscribe", nil, func(_ context.Context, c api.Caller, _ int, _ string) (any, error) { return create(svc, c) })
 	once("change quantity", running, func(ctx context.Context, c api.Caller, n int, id string) (any, error) {
-		return svc.Subscriptions.Update(ctx, c, id, subscription.UpdateParams{Quantity: new(int64(2 + n)), Coupon: off, PhoneNumber: new("0241000007")})
+		return svc.Subscriptions.Update(ctx, c, id, subscription.UpdateParams{Quantity: new(int64(2 + n)), Coupon: &on.coupon, PhoneNumber: new("0241000007")})
 	})
 	once("change interval", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Subscriptions.Update(ctx, c, id, subscription.UpdateParams{Plan: &yearly})
+		return svc.Subscriptions.Update(ctx, c, id, subscription.UpdateParams{Plan: &on.yearly})
 	})
 	once("pause", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return svc.Subscriptions.Pause(ctx, c, id)

@@ -193,8 +193,12 @@ func (g *game) auditSide(s *side) {
 
 	var invoices []string
 	numbers := map[string]int{}
-	for _, i := range g.invoicesOf(s.caller) {
-		invoices = append(invoices, i.ID)
+	billed := g.invoicesOf(s.caller)
+	g.auditSubscriptions(s, billed)
+	for _, i := range billed {
+		if i.Subscription == nil {
+			invoices = append(invoices, i.ID)
+		}
 		numbers[i.Number]++
 		paid := ofInvoice[i.ID]
 		back := int64(0)
@@ -246,7 +250,11 @@ func (g *game) finish() {
 	g.revive()
 	must.Do(g.t, g.svc.Drain(g.t.Context()))
 	g.calmSince = g.now
-	for range 14 {
+	g.now = g.now.Truncate(24 * time.Hour).Add(36 * time.Hour) // phones are asked by day
+	for days := range 14 {
+		if days == 2 {
+			g.finishSubscriptions()
+		}
 		g.now = g.now.Add(24 * time.Hour)
 		g.callBack()
 		must.Do(g.t, g.svc.Drain(g.t.Context()))
@@ -303,6 +311,7 @@ func (g *game) told(s *side, events []event.Event, ended bool) {
 		was(is.ID, is.Status, want)
 	}
 	g.toldOfPayments(s, events, was)
+	g.toldOfSubscriptions(s, events, g.invoicesOf(s.caller), ended)
 	for _, r := range g.refundsOf(s.caller) {
 		want := "created"
 		if r.Status == refund.Succeeded || r.Status == refund.Failed {

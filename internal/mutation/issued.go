@@ -33,7 +33,7 @@ var issuedGuards = []guard{
 	},
 	{
 		"subscription: the first charge is made by day", "invoice/actions.go",
-		"first.After(tx.Now) {", "false {", "./invoice", "TestAutomaticChargeByDay",
+		"first.After(tx.Now) {", "first.After(tx.Now) && false {", "./invoice", "TestAutomaticChargeByDay",
 	},
 	{
 		"subscription: a form of a foreign page changes no phone", "httpapi/pages.go",

@@ -3,6 +3,8 @@ package subscription
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -11,20 +13,28 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
+// call is what a call does to a subscription.
+type call struct {
+	// do returns the event of the call. It fails with errPersonUnread if it needs the customer and person
+	// is nil.
+	do func(tx *engine.Tx, o *storage.Object[record], person person) (event.Type, error)
+	// anyway says that the call is right also if something that is due cannot be done at the moment.
+	anyway bool
+}
+
 // change runs a call that changes a subscription. What is due of the subscription is done before, so
-// that the call finds it as if the worker had been in time. do returns the event of the call. An invoice
-// that is paid at once adds subscription.payment_succeeded. bills says that the call may make an invoice,
-// for which it reads the customer.
-func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, bills bool, do func(*engine.Tx, *storage.Object[record], person) (event.Type, error)) (*Subscription, error) {
+// that the call finds it as if the worker had been in time. An invoice that is paid at once adds
+// subscription.payment_succeeded.
+func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, c call) (*Subscription, error) {
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Subscription, error) {
+		var find person
 		for {
-			customer, err := s.workThrough(ctx, caller, id)
+			customer, undone, err := s.workBefore(ctx, caller, id, c.anyway)
 			if err != nil {
 				return nil, err
 			}
-			var find person
-			if bills {
-				if find, err = s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, customer); err != nil {
+			if s.config.Customers == nil { // else the host is asked, if the call needs the customer
+				if find, err = s.config.Accounts.FindCustomer(ctx, caller, nil, customer); err != nil {
 					return nil, err
 				}
 			}
@@ -34,14 +44,14 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 					return nil, err
 				}
 				r := &o.Value
-				if r.NextAt != nil && !r.NextAt.After(tx.Now) {
-					return nil, errBehind
-				}
 				if r.Status == Cancelled {
 					return nil, errCancelled()
 				}
+				if !undone && s.isDue(r, tx.Now) {
+					return nil, errBehind
+				}
 				before := r.LatestInvoice
-				t, err := do(tx, o, find)
+				t, err := c.do(tx, o, find)
 				if err != nil {
 					return nil, err
 				}
@@ -54,11 +64,28 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 				}
 				return &r.Subscription, nil
 			})
-			if !errors.Is(err, errBehind) {
+			switch {
+			case errors.Is(err, errBehind):
+			case errors.Is(err, errPersonUnread):
+				if find, err = s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, customer); err != nil {
+					return nil, err
+				}
+			default:
 				return changed, err
 			}
 		}
 	})
+}
+
+// workBefore does what is due of a subscription before a call changes it. If a step fails, and the call
+// is right anyway, it logs the error and reports that something is left to the worker, which repeats it.
+func (s *Service) workBefore(ctx context.Context, caller api.Caller, id string, anyway bool) (customer string, undone bool, err error) {
+	customer, err = s.workThrough(ctx, caller, id)
+	if !anyway || !errors.Is(err, errUndone) || ctx.Err() != nil {
+		return customer, false, err
+	}
+	s.engine.Log.LogAttrs(ctx, slog.LevelWarn, "subscription changed before what was due of it", slog.String("subscription", id), slog.Any("error", err))
+	return customer, true, nil
 }
 
 func errCancelled() error {
@@ -82,21 +109,26 @@ type CancelParams struct {
 // Refusals: resource_missing, subscription_cancelled.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string, p CancelParams) (*Subscription, error) {
 	op := engine.Operation{Name: "subscription.cancel", Params: withID[CancelParams]{id, p}}
-	return s.change(ctx, caller, op, id, false, func(tx *engine.Tx, o *storage.Object[record], _ person) (event.Type, error) {
+	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], _ person) (event.Type, error) {
 		r := &o.Value
 		if p.AtPeriodEnd && r.Status != Paused {
 			r.CancelAtPeriodEnd = true
 			return event.SubscriptionUpdated, nil
 		}
 		return event.SubscriptionCanceled, s.cancel(tx, r, tx.Now)
-	})
+	}})
 }
 
 // cancel ends a subscription as of a time. The caller writes it.
 func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time) error {
 	r.Status, r.CancelledAt = Cancelled, new(at.Unix())
+	charged := slices.ContainsFunc(r.Unpaid, func(u unpaid) bool { return u.charged() })
 	r.Waiting, r.CreditBalance, r.Unpaid, r.Paid = nil, 0, nil, nil
+	r.Discount, r.Coupon, r.AwaitsSince = nil, nil, nil
 	r.Phone, r.PhoneChange = "", nil // what is left is masked
+	if !charged {
+		return nil
+	}
 	return s.config.Invoices.StopCharges(tx, r.ID)
 }
 
@@ -106,18 +138,18 @@ func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time) error {
 // Refusals: resource_missing, subscription_paused, subscription_cancelled.
 func (s *Service) Pause(ctx context.Context, caller api.Caller, id string) (*Subscription, error) {
 	op := engine.Operation{Name: "subscription.pause", Params: id}
-	return s.change(ctx, caller, op, id, false, func(tx *engine.Tx, o *storage.Object[record], _ person) (event.Type, error) {
+	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], _ person) (event.Type, error) {
 		r := &o.Value
 		switch r.Status {
 		case Paused:
 			return "", api.Errorf(api.SubscriptionPaused, "", "This subscription is paused already.")
 		case Trialing:
 			now := second(tx.Now).Unix()
-			r.TrialEnd, r.CurrentPeriodEnd = &now, now
+			r.TrialEnd, r.CurrentPeriodEnd, r.BillingAnchor = &now, now, now
 		}
 		r.Status = Paused
 		return event.SubscriptionPaused, nil
-	})
+	}})
 }
 
 // Resume begins a new period of a paused subscription, with its invoice and a new anchor.
@@ -125,7 +157,7 @@ func (s *Service) Pause(ctx context.Context, caller api.Caller, id string) (*Sub
 // Refusals: resource_missing, subscription_not_paused, subscription_cancelled.
 func (s *Service) Resume(ctx context.Context, caller api.Caller, id string) (*Subscription, error) {
 	op := engine.Operation{Name: "subscription.resume", Params: id}
-	return s.change(ctx, caller, op, id, true, func(tx *engine.Tx, o *storage.Object[record], person person) (event.Type, error) {
+	return s.change(ctx, caller, op, id, call{do: func(tx *engine.Tx, o *storage.Object[record], person person) (event.Type, error) {
 		r := &o.Value
 		if r.Status != Paused {
 			return "", api.Errorf(api.SubscriptionNotPaused, "", "This subscription is %s, not paused.", r.Status)
@@ -136,5 +168,5 @@ func (s *Service) Resume(ctx context.Context, caller api.Caller, id string) (*Su
 		}
 		r.settleStatus()
 		return event.SubscriptionResumed, nil
-	})
+	}})
 }

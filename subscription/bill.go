@@ -2,6 +2,7 @@ package subscription
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -39,6 +40,7 @@ func (s *Service) bill(tx *engine.Tx, r *record, person *account.Customer, payme
 		return false, fmt.Errorf("subscription: invoice: %w", err)
 	}
 	line := &issued.Lines.Data[len(r.Waiting)]
+	open := unpaid{Invoice: issued.ID, Used: r.uses(issued.CreditBalance, p.Coupon != "")}
 	r.LatestInvoice, r.CreditBalance = &issued.ID, issued.CreditBalance
 	r.Paid = &periodCost{Invoice: issued.ID, Amount: line.Amount - line.DiscountShare, Terms: r.Terms}
 	if r.Coupon != nil && (r.Coupon.Once && p.Coupon != "" || r.discountOver(p.Date)) {
@@ -48,7 +50,6 @@ func (s *Service) bill(tx *engine.Tx, r *record, person *account.Customer, payme
 	if issued.Status == invoice.Paid {
 		return true, nil
 	}
-	open := unpaid{Invoice: issued.ID}
 	if !p.DueDate.IsZero() {
 		open.At = p.DueDate.Unix()
 	}
@@ -56,13 +57,55 @@ func (s *Service) bill(tx *engine.Tx, r *record, person *account.Customer, payme
 	return false, nil
 }
 
+// uses returns what an invoice takes that leaves a credit balance; nil for nothing. discounted says that
+// it has the discount.
+func (r *record) uses(creditLeft int64, discounted bool) *used {
+	u := &used{Credit: max(0, r.CreditBalance-creditLeft)}
+	if total(r.Waiting) < 0 {
+		u.Waiting = r.Waiting
+	}
+	if discounted && r.Coupon.Once {
+		u.Discount, u.Coupon = r.Discount, r.Coupon
+	}
+	if u.Credit == 0 && u.Waiting == nil && u.Discount == nil {
+		return nil
+	}
+	return u
+}
+
+// giveBack returns what a voided invoice has taken: credit, lines that were credit, and the coupon for one
+// invoice, unless another was put on since. What the invoice has charged for changes in an earlier period
+// is waived with it.
+func (s *Service) giveBack(r *record, u *used) error {
+	r.CreditBalance += u.Credit
+	if u.Discount != nil && r.Discount == nil {
+		r.Discount, r.Coupon = u.Discount, u.Coupon
+	}
+	waiting := r.Waiting
+	r.Waiting = slices.Concat(u.Waiting, waiting)
+	if err := s.checkNext(r); api.IsRefusal(err) { // more than one invoice takes
+		r.Waiting = waiting
+		r.CreditBalance -= total(u.Waiting)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// total returns the sum of lines before taxes.
+func total(lines []waitingLine) (sum int64) {
+	for _, l := range lines {
+		sum += l.Amount
+	}
+	return sum
+}
+
 // price returns what the invoice of the current period is made of: the lines that have waited, and the
 // period's own.
 func (r *record) price() invoice.PriceParams {
 	p := invoice.PriceParams{CreditBalance: r.CreditBalance}
-	sum := r.Amount * r.Quantity
+	sum := r.Amount*r.Quantity + total(r.Waiting)
 	for _, l := range r.Waiting {
-		sum += l.Amount
 		p.Lines = append(p.Lines, invoice.SubscriptionLine{
 			Description: l.Description, Quantity: 1, UnitAmount: l.Amount, Taxable: l.Taxable, TaxPercent: decimalOf(l.TaxPercent), Product: api.TextOrNil(l.Product),
 		})

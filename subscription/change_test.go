@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
@@ -246,4 +248,90 @@ func TestInvalidChangesAreRefused(t *testing.T) {
 		CollectionMethod: new(invoice.ChargeAutomatically), PhoneNumber: new("0551234987"), DaysUntilDue: new(int64(14)), Metadata: api.Metadata{"a": "b"},
 	})
 	expect.True(t, is.CollectionMethod == invoice.ChargeAutomatically && *is.PhoneNumber == "055****987" && is.DaysUntilDue == 14 && is.Metadata["a"] == "b", "changed %+v", is)
+}
+
+// A voided invoice gives back what it has taken: credit, lines that were credit, and a coupon for one
+// invoice.
+func TestVoidGivesBackWhatInvoiceHasTaken(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	void := func(id string) {
+		t.Helper()
+		must.Get(c.Invoices.Void(t.Context(), c.Caller, id))(t)
+		c.work()
+	}
+	once := must.Get(c.Coupons.Create(t.Context(), c.Caller, catalog.CreateCouponParams{PercentOff: new(decimalOf(50))}))(t)
+	made := c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{})
+	c.pay(*made.LatestInvoice)
+	basic := c.plan(1000, weekly("Basic"))
+	c.update(made.ID, subscription.UpdateParams{Plan: &basic.ID})
+	c.pass(7 * day) // -7000 + 1000 + 1000
+	c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(9)), Proration: subscription.NoProration})
+	c.pass(7 * day)
+	is := c.get(made.ID)
+	v := c.invoice(*is.LatestInvoice)
+	must.True(t, is.CreditBalance == 0 && v.Total == 4000, "credit %d, total %d", is.CreditBalance, v.Total)
+	c.told()
+	void(v.ID)
+	expect.Equal(t, c.get(made.ID).CreditBalance, 5000, "the credit")
+	c.wantTold("updated active")
+	void2 := testkit.Err(c.Invoices.Void(t.Context(), c.Caller, v.ID))
+	testkit.WantCode(t, "void it twice", void2, api.InvoiceNotVoidable)
+
+	// A write-off keeps the credit, until a void.
+	made = c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{Quantity: new(int64(2))})
+	c.pay(*made.LatestInvoice)
+	c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(1))})
+	c.update(made.ID, subscription.UpdateParams{Plan: new(c.plan(8000, weekly("Silver")).ID), Coupon: &once.ID})
+	c.pass(7 * day) // -14000 + 7000 - 7000 + 8000 + 8000, and half of it off
+	is = c.get(made.ID)
+	v = c.invoice(*is.LatestInvoice)
+	must.True(t, v.Total == 1000 && is.Discount == nil, "total %d, discount %+v", v.Total, is.Discount)
+	must.Get(c.Invoices.MarkUncollectible(t.Context(), c.Caller, v.ID))(t)
+	c.work()
+	expect.True(t, c.get(made.ID).Discount == nil, "the coupon comes back with a write-off")
+	c.told()
+	void(v.ID)
+	is = c.get(made.ID)
+	expect.True(t, is.Discount != nil && is.Discount.Coupon == once.ID, "the discount is %+v", is.Discount)
+	c.wantTold("updated active")
+	c.pass(7 * day)
+	next := c.invoices(made.ID)[2]
+	expect.Same(t, linesOf(&next), []line{
+		{"Unused time on Gold", -14000}, {"Remaining time on Gold", 7000}, {"Unused time on Gold", -7000}, {"Remaining time on Silver", 8000}, {"Silver", 8000},
+	}, "the lines")
+	expect.Equal(t, next.Total, 1000, "the total")
+
+	// What was charged for an earlier change is waived.
+	made = c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{})
+	c.pay(*made.LatestInvoice)
+	c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
+	c.pass(7 * day)
+	void(c.invoices(made.ID)[1].ID)
+	c.pass(7 * day)
+	expect.Equal(t, c.invoices(made.ID)[2].Total, 14000, "the total")
+}
+
+// A plan without a rate is not taxed by a default that the host sets later.
+func TestLaterDefaultTaxIsForLaterSubscriptions(t *testing.T) {
+	store := memory.New()
+	c := openClubOn(t, store, payments.Config{})
+	made := c.subscribe(c.plan(10_000, catalog.CreatePlanParams{Interval: catalog.Week, Taxable: new(true)}), subscription.CreateParams{})
+	c.Pass(7 * day)
+	after := testkit.New(t, store, payments.Config{Sandbox: true, Clock: c.Now, DefaultTax: new(decimalOf(15))})
+	must.Do(t, after.Drain(t.Context()))
+	all := c.invoices(made.ID)
+	must.True(t, len(all) == 2, "%d invoices", len(all))
+	expect.True(t, all[1].Total == 10_000 && all[1].Lines.Data[0].TaxPercent == nil, "the total is %d", all[1].Total)
+}
+
+// A switch to automatic charges takes the phone that the customer has by now.
+func TestAutomaticChargesTakeCustomersPhone(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	who := c.customer("")
+	made := c.subscribe(c.plan(1000, weekly("Gold")), subscription.CreateParams{Customer: who.ID})
+	must.Get(c.Accounts.UpdateCustomer(t.Context(), c.Caller, who.ID, account.UpdateCustomerParams{Phone: new("0241234567")}))(t)
+	automatic := subscription.UpdateParams{CollectionMethod: new(invoice.ChargeAutomatically), PhoneNumber: new("")}
+	testkit.WantParam(t, "no phone on purpose", testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, automatic)), api.ParameterMissing, "phone_number")
+	automatic.PhoneNumber = nil
+	expect.Equal(t, *c.update(made.ID, automatic).PhoneNumber, "024****567", "the phone")
 }

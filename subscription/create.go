@@ -128,16 +128,19 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	customer, err := s.customer(ctx, caller, p.Customer)
-	if err != nil {
-		return nil, err
-	}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Subscription, error) {
-		c, err := customer(tx)
+	// The host may have deleted the customer since.
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Subscription, error) {
+		customer, err := s.customer(ctx, caller, p.Customer)
 		if err != nil {
 			return nil, err
 		}
-		return s.create(tx, p, c)
+		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Subscription, error) {
+			c, err := customer(tx)
+			if err != nil {
+				return nil, err
+			}
+			return s.create(tx, p, c)
+		})
 	})
 }
 
@@ -257,8 +260,11 @@ func (s *Service) takePlan(r *record, p *catalog.Plan) {
 	if p.Product != nil {
 		r.Terms.Product = *p.Product
 	}
-	if r.Terms.Taxable && r.Terms.TaxPercent == nil && s.config.DefaultTax != nil {
-		r.Terms.TaxPercent = &api.Number{Decimal: *s.config.DefaultTax}
+	if r.Terms.Taxable && r.Terms.TaxPercent == nil {
+		// Without a rate nothing is taxed. A default that the host sets later is for later subscriptions.
+		if r.Terms.Taxable = s.config.DefaultTax != nil; r.Terms.Taxable {
+			r.Terms.TaxPercent = &api.Number{Decimal: *s.config.DefaultTax}
+		}
 	}
 }
 

@@ -42,6 +42,10 @@ type sheet struct {
 	due              time.Time // zero: it was made late, and the test takes it from the invoice
 	status           string
 	overdue          bool
+	// used, waited and once come back if the invoice is voided.
+	used   int64
+	waited []line
+	once   *reduction
 }
 
 // reduction is a coupon of the model, in hundredths of a percent.
@@ -133,6 +137,9 @@ func (m *model) enter(n int, made time.Time) {
 		m.discount = nil
 	}
 	v := &sheet{date: m.start, start: m.start, end: m.end, status: "open", lines: append(m.waiting, line{m.plan.Name, m.plan.Amount * m.quantity})}
+	if before := sum(m.waiting); before < 0 {
+		v.waited = m.waiting
+	}
 	m.waiting = nil
 	var subtotal int64
 	for _, l := range v.lines {
@@ -145,7 +152,7 @@ func (m *model) enter(n int, made time.Time) {
 		v.total -= off
 		m.old -= lastShare(off, v.lines, subtotal)
 		if d.once {
-			m.discount = nil
+			v.once, m.discount = d, nil
 		}
 	}
 	if v.total < 0 {
@@ -156,6 +163,7 @@ func (m *model) enter(n int, made time.Time) {
 		v.lines = append(v.lines, line{"Credit from earlier invoices", -used})
 		m.credit -= used
 		v.total -= used
+		v.used = used
 	}
 	if v.total == 0 {
 		v.status = "paid"
@@ -191,8 +199,28 @@ func lastShare(off int64, lines []line, sum int64) int64 {
 	return parts[slices.IndexFunc(parts, func(p part) bool { return p.at == len(lines)-1 })].got
 }
 
+// void withdraws an invoice.
+func (m *model) void(v *sheet) {
+	v.status = "void"
+	if m.status == subscription.Cancelled {
+		return
+	}
+	m.credit += v.used
+	m.waiting = append(slices.Clone(v.waited), m.waiting...)
+	if m.discount == nil {
+		m.discount = v.once
+	}
+}
+
+func sum(lines []line) (total int64) {
+	for _, l := range lines {
+		total += l.Amount
+	}
+	return total
+}
+
 func (m *model) cancel(at time.Time) {
-	m.status, m.cancelledAt, m.credit, m.waiting = subscription.Cancelled, at, 0, nil
+	m.status, m.cancelledAt, m.credit, m.waiting, m.discount = subscription.Cancelled, at, 0, nil, nil
 }
 
 // settle sets whether the subscription is past_due.

@@ -3,6 +3,7 @@ package subscription_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -11,10 +12,13 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/subscription"
 )
@@ -95,4 +99,118 @@ func TestHostsTransaction(t *testing.T) {
 	expect.Equal(t, c.get(id).Status, subscription.Active, "before the work")
 	c.work()
 	expect.Equal(t, c.get(id).Status, subscription.Cancelled, "after the work")
+}
+
+// The end of a period waits for the outcome of an earlier charge. A call ends the wait, so that the period
+// that has begun has its invoice.
+func TestCallEndsWaitForCharge(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	plan := c.plan(300, catalog.CreatePlanParams{Interval: catalog.Day, IntervalCount: new(int64(3))})
+	monthly := c.plan(9000, catalog.CreatePlanParams{Name: "Monthly"})
+	for name, call := range map[string]func(string) error{
+		"update": func(id string) error {
+			return testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, id, subscription.UpdateParams{Plan: &monthly.ID}))
+		},
+		"pause": func(id string) error { return testkit.Err(c.Subscriptions.Pause(t.Context(), c.Caller, id)) },
+		"cancel": func(id string) error {
+			return testkit.Err(c.Subscriptions.Cancel(t.Context(), c.Caller, id, subscription.CancelParams{AtPeriodEnd: true}))
+		},
+	} {
+		made := c.automatic(plan, "0241230901")
+		c.update(made.ID, subscription.UpdateParams{PhoneNumber: new("0241230903")}) // without an outcome
+		c.pass(3*day + 10*time.Minute)
+		expect.Equal(t, len(c.invoices(made.ID)), 1, "invoices while the end of the period waits")
+		must.Do(t, call(made.ID))
+		all := c.invoices(made.ID)
+		must.True(t, len(all) >= 2, "%d invoices after %s", len(all), name)
+		expect.Equal(t, all[1].InvoiceDate.Unix(), made.CurrentPeriodEnd, "the second period after %s", name)
+		expect.Equal(t, len(all) == 3, name == "update", "an invoice of the new plan after %s", name)
+	}
+}
+
+// A call does a bounded part of what is due, and a worker the rest.
+func TestLongCatchUpIsLeftToWorker(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	made := c.subscribe(c.plan(700, catalog.CreatePlanParams{Interval: catalog.Day}), subscription.CreateParams{DaysUntilDue: new(int64(365))})
+	c.Pass(120*day + time.Hour)
+	_, err := c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
+	var refusal *api.Error
+	must.True(t, errors.As(err, &refusal), "the call answers %v", err)
+	expect.True(t, refusal.Code == api.Unavailable && refusal.RetryAfter > 0, "the refusal %+v", refusal)
+	c.work()
+	is := c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
+	expect.True(t, len(c.invoices(made.ID)) == 121 && is.CurrentPeriodStart == made.CurrentPeriodStart+120*86_400, "%d invoices of %+v", len(c.invoices(made.ID)), is)
+}
+
+// While the host's directory is down no renewal can be made. The subscription can be ended and paused all the
+// same, and nobody asks the directory for a cancelled one.
+func TestCallsWhileRenewalFails(t *testing.T) {
+	d := &directory{known: map[string]account.Customer{"host_1": {ID: "host_1", Name: "Yaw", Phone: "0241234567"}}}
+	c := openClub(t, payments.Config{Customers: d})
+	plan := c.plan(700, weekly("Gold"))
+	subscribe := func() *subscription.Subscription {
+		d.err = nil
+		made := c.subscribe(plan, subscription.CreateParams{Customer: "host_1"})
+		d.err = context.DeadlineExceeded
+		c.Pass(7 * day)
+		return made
+	}
+	made := subscribe()
+	is := must.Get(c.Subscriptions.Cancel(t.Context(), c.Caller, made.ID, subscription.CancelParams{}))(t)
+	expect.Equal(t, is.Status, subscription.Cancelled, "cancelled")
+	expect.Equal(t, len(c.invoices(made.ID)), 1, "invoices")
+	asked := d.asked
+	testkit.WantCode(t, "resume it", testkit.Err(c.Subscriptions.Resume(t.Context(), c.Caller, made.ID)), api.SubscriptionCancelled)
+	testkit.WantCode(t, "change it", testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Plan: new("plan_1")})), api.SubscriptionCancelled)
+	expect.Equal(t, d.asked, asked, "questions about a cancelled one")
+
+	made = subscribe()
+	must.Get(c.Subscriptions.Cancel(t.Context(), c.Caller, made.ID, subscription.CancelParams{AtPeriodEnd: true}))(t)
+	c.work()
+	is = c.get(made.ID)
+	expect.True(t, is.Status == subscription.Cancelled && *is.CancelledAt == made.CurrentPeriodEnd, "cancelled at the end that has passed: %+v", is)
+
+	made = subscribe()
+	is = must.Get(c.Subscriptions.Pause(t.Context(), c.Caller, made.ID))(t)
+	expect.Equal(t, is.Status, subscription.Paused, "paused")
+	c.update(made.ID, subscription.UpdateParams{Metadata: api.Metadata{"a": "b"}})
+
+	made = subscribe()
+	must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987"))(t)
+	err := testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Quantity: new(int64(2))}))
+	must.True(t, errors.Is(err, context.DeadlineExceeded), "a change before the renewal that is due: %v", err)
+	d.err = nil
+	is = c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
+	expect.Equal(t, is.CurrentPeriodStart, made.CurrentPeriodEnd, "the period")
+}
+
+// The host's directory is asked by calls that make an invoice alone, and by no replay.
+func TestCallsAskDirectoryForInvoices(t *testing.T) {
+	d := &directory{known: map[string]account.Customer{"host_1": {ID: "host_1", Name: "Yaw", Phone: "0241234567"}}}
+	c := openClub(t, payments.Config{Customers: d})
+	plan, other := c.plan(700, weekly("Gold")), c.plan(900, weekly("Silver"))
+	caller := c.Caller
+	caller.IdempotencyKey = "create once"
+	p := subscription.CreateParams{Customer: "host_1", Plan: plan.ID}
+	made := must.Get(c.Subscriptions.Create(t.Context(), caller, p))(t)
+	delete(d.known, "host_1")
+	again := must.Get(c.Subscriptions.Create(t.Context(), caller, p))(t)
+	expect.Equal(t, again.ID, made.ID, "the replay")
+	c.update(made.ID, subscription.UpdateParams{Plan: &other.ID})
+	testkit.WantCode(t, "resume one that is active", testkit.Err(c.Subscriptions.Resume(t.Context(), c.Caller, made.ID)), api.SubscriptionNotPaused)
+	testkit.WantParam(t, "another interval", testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Plan: new(c.plan(100, catalog.CreatePlanParams{}).ID)})), api.ResourceMissing, "customer")
+	d.known["host_1"] = account.Customer{ID: "host_1", Name: "Yaw", Phone: "0241234567"}
+	must.Get(c.Subscriptions.Pause(t.Context(), c.Caller, made.ID))(t)
+	expect.Equal(t, must.Get(c.Subscriptions.Resume(t.Context(), c.Caller, made.ID))(t).Status, subscription.Active, "resumed")
+}
+
+// A call of the change of the phone finds the subscription as the worker would have left it.
+func TestPhoneChangeDoesFirstWhatIsDue(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	made := c.subscribe(c.plan(700, weekly("Gold")), subscription.CreateParams{})
+	must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987"))(t)
+	c.update(made.ID, subscription.UpdateParams{CancelAtPeriodEnd: new(true)})
+	c.Pass(7 * day)
+	testkit.WantCode(t, "start", testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234986")), api.SubscriptionCancelled)
+	expect.Equal(t, len(must.Get(c.Messages.List(t.Context(), c.Caller, message.ListParams{To: "0551234986"}))(t).Data), 0, "codes")
 }

@@ -54,13 +54,13 @@ func (s *Service) doBefore(ctx context.Context, o *invoice.Outcome) error {
 	if err != nil || customer == "" {
 		return err
 	}
-	return s.runSteps(ctx, caller, o.Subscription, customer, o.Scheduled.Time, func() bool { return false })
+	return s.runSteps(ctx, caller, o.Subscription, customer, rush{before: o.Scheduled.Time})
 }
 
 // book changes a subscription as the outcome of an invoice demands.
 func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Outcome) error {
 	r := &o.Value
-	was := r.Status
+	was, credit, discount := r.Status, r.CreditBalance, r.Discount
 	var types []event.Type
 	givenUp := false
 	for _, t := range is.Types {
@@ -70,22 +70,29 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 			r.paid(is.Invoice)
 		case invoice.OutcomePaymentFailed:
 			types = append(types, event.SubscriptionPaymentFailed)
-			if u := r.unpaid(is.Invoice); u != nil && u.charged() {
+			// Another attempt is that of anybody who has the invoice's address, or a call's.
+			if u := r.unpaid(is.Invoice); u != nil && u.charged() && is.Scheduled != nil {
 				u.Overdue = true
 			}
 		case invoice.OutcomeUncollectible:
 			// Without a failed charge it is the merchant who gave the invoice up.
 			givenUp = slices.Contains(is.Types, invoice.OutcomePaymentFailed)
 			if u := r.unpaid(is.Invoice); u != nil && givenUp && s.config.KeepPastDue {
-				u.GivenUp, givenUp = true, false
-			} else if !givenUp {
-				r.forget(is.Invoice)
+				givenUp = false
+				r.giveUp(u)
+			} else if u != nil && !givenUp {
+				r.writeOff(u)
 			}
 		case invoice.OutcomeVoided:
+			if u := r.unpaid(is.Invoice); u != nil && u.Used != nil && r.Status != Cancelled {
+				if err := s.giveBack(r, u.Used); err != nil {
+					return err
+				}
+			}
 			r.forget(is.Invoice)
 		}
 	}
-	if r.settleStatus(); r.Status != was {
+	if r.settleStatus(); r.Status != was || r.CreditBalance != credit || r.Discount != discount {
 		types = append(types, event.SubscriptionUpdated)
 	}
 	if givenUp && r.Status != Cancelled {
@@ -118,6 +125,34 @@ func (r *record) paid(id string) {
 	}
 	later := slices.Clone(r.Unpaid[i+1:])
 	r.Unpaid = append(slices.DeleteFunc(r.Unpaid[:i], func(u unpaid) bool { return u.GivenUp }), later...)
+}
+
+// keptGivenUp is how many invoices are kept that were given up. A subscription that stays past_due may have
+// any number.
+const keptGivenUp = 20
+
+// giveUp keeps an invoice that was given up while the subscription goes on.
+func (r *record) giveUp(u *unpaid) {
+	u.At, u.GivenUp = 0, true
+	givenUp := 0
+	for i := range r.Unpaid {
+		if r.Unpaid[i].GivenUp {
+			givenUp++
+		}
+	}
+	if givenUp > keptGivenUp {
+		i := slices.IndexFunc(r.Unpaid, func(u unpaid) bool { return u.GivenUp })
+		r.Unpaid = slices.Delete(r.Unpaid, i, i+1)
+	}
+}
+
+// writeOff keeps of an invoice that the merchant has given up what a void gives back.
+func (r *record) writeOff(u *unpaid) {
+	if u.Used == nil {
+		r.forget(u.Invoice)
+		return
+	}
+	*u = unpaid{Invoice: u.Invoice, Used: u.Used, WrittenOff: true}
 }
 
 // forget removes an invoice from those that are not paid.

@@ -18,6 +18,7 @@ type recurrence struct {
 // and not from the period before. So a month that is too short for the anchor's day moves its own
 // period alone: 31 January, 28 February, 31 March.
 func (r recurrence) start(anchor time.Time, k int64) time.Time {
+	anchor = anchor.UTC() // elsewhere a day may have 23 hours
 	n := int(k * r.Count)
 	switch r.Interval {
 	case catalog.Day:

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"testing"
 	"time"
+	_ "time/tzdata" // also where the machine has no time zones
 
 	"pgregory.net/rapid"
 
@@ -91,4 +92,17 @@ func TestProrationIsTheNearestPesewa(t *testing.T) {
 	expect.Equal(t, prorate(-1, time.Second, 2*time.Second), -1, "half of -1")
 	expect.Equal(t, prorate(99_999_999, 365*day, 365*day), 99_999_999, "a whole period")
 	expect.Equal(t, prorate(1000, -time.Second, day), 0, "a period that is over")
+}
+
+// A server's time zone, here with a night of 23 hours, moves no period.
+func TestPeriodsIgnoreTimeZone(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	anchor := time.Date(2026, 3, 25, 9, 0, 0, 0, time.UTC)
+	for _, interval := range []catalog.Interval{catalog.Day, catalog.Week, catalog.Month, catalog.Year} {
+		every := recurrence{interval, 1}
+		expect.Equal(t, every.start(anchor.In(zone), 8), every.start(anchor, 8), "the start of period 8 by the %s", interval)
+	}
 }

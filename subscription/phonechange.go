@@ -66,6 +66,9 @@ func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id, p
 	if !s.config.Messages.CanText(caller.Live) {
 		return nil, api.Errorf(api.Unavailable, "", "Codes cannot be sent in live mode at the moment. Try again later.")
 	}
+	if _, _, err := s.workBefore(ctx, caller, id, true); err != nil {
+		return nil, err
+	}
 	var started *PhoneChange
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := s.getUncancelled(tx, id)
@@ -126,6 +129,9 @@ func (s *Service) ConfirmPhone(ctx context.Context, caller api.Caller, id, code 
 	}
 	if len(code) != 6 || !isDigits(code) {
 		return nil, api.Invalid("code", "code must be six digits.")
+	}
+	if _, _, err := s.workBefore(ctx, caller, id, true); err != nil {
+		return nil, err
 	}
 	var changed *Subscription
 	var refusal *api.Error

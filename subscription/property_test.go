@@ -145,7 +145,7 @@ func (g *game) step() {
 		}
 		must.Get(g.Subscriptions.Pause(ctx, g.Caller, g.id))(g.reporter)
 		if m.status == subscription.Trialing {
-			m.end = m.now
+			m.end, m.anchor = m.now, m.now
 		}
 		m.status = subscription.Paused
 		if m.atEnd {
@@ -170,7 +170,7 @@ func (g *game) settle() {
 		var err error
 		switch g.draw("end", 6) {
 		case 0:
-			v.status = "void"
+			g.model.void(v)
 			_, err = g.Invoices.Void(g.t.Context(), g.Caller, id)
 		case 1:
 			v.status = "uncollectible"

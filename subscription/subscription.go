@@ -93,8 +93,8 @@ type record struct {
 	Paid *periodCost `json:"paid,omitempty"`
 	// Waiting are the lines that wait for the next invoice.
 	Waiting []waitingLine `json:"waiting,omitempty"`
-	// Unpaid are the invoices that are open, the oldest first, and those that were given up while the
-	// subscription went on.
+	// Unpaid are the invoices that are open, the oldest first, and of those that were given up while the
+	// subscription went on the last ones.
 	Unpaid []unpaid `json:"unpaid,omitempty"`
 	// TrialWarned says that the end of the trial was announced, and Noticed that the next automatic
 	// charge was.
@@ -102,6 +102,9 @@ type record struct {
 	Noticed     bool `json:"noticed,omitempty"`
 	// PhoneChange is a new phone that is not confirmed yet.
 	PhoneChange *phoneChange `json:"phone_change,omitempty"`
+	// AwaitsSince is when the end of the period began to wait for a charge of an earlier time; nil if it
+	// does not wait.
+	AwaitsSince *api.Time `json:"awaits_since,omitempty"`
 	// NextAt is when a worker acts on the subscription again; nil for never.
 	NextAt *api.Time `json:"next_at,omitempty"`
 	// CreatedAt is Created with its milliseconds.
@@ -148,10 +151,24 @@ type unpaid struct {
 	Overdue bool  `json:"overdue,omitempty"`
 	// GivenUp says that the invoice is uncollectible, and keeps the subscription past_due.
 	GivenUp bool `json:"given_up,omitempty"`
+	// WrittenOff says that the merchant gave the invoice up. It is kept for Used alone.
+	WrittenOff bool `json:"written_off,omitempty"`
+	// Used is what comes back if the invoice is voided; nil for nothing.
+	Used *used `json:"used,omitempty"`
+}
+
+// used is what an invoice has taken from its subscription.
+type used struct {
+	// Credit was taken off, and Waiting are lines that were credit, all in all.
+	Credit  int64         `json:"credit,omitempty"`
+	Waiting []waitingLine `json:"waiting,omitempty"`
+	// Discount and Coupon are those of a coupon for one invoice.
+	Discount *Discount    `json:"discount,omitempty"`
+	Coupon   *couponTerms `json:"coupon_terms,omitempty"`
 }
 
 // charged reports whether charges of the invoice decide, and no due date.
-func (u *unpaid) charged() bool { return u.At == 0 && !u.GivenUp }
+func (u *unpaid) charged() bool { return u.At == 0 && !u.GivenUp && !u.WrittenOff }
 
 // couponTerms are what a subscription copies from its coupon.
 type couponTerms struct {
@@ -190,6 +207,6 @@ func (r *record) settleStatus() {
 // enterPeriod makes period k the current one.
 func (r *record) enterPeriod(k int64) {
 	anchor := time.Unix(r.BillingAnchor, 0)
-	r.Period, r.Noticed = k, false
+	r.Period, r.Noticed, r.AwaitsSince = k, false, nil
 	r.CurrentPeriodStart, r.CurrentPeriodEnd = r.Terms.start(anchor, k).Unix(), r.Terms.start(anchor, k+1).Unix()
 }

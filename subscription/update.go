@@ -89,8 +89,12 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, caller, op, id, p.Plan != nil, func(tx *engine.Tx, o *storage.Object[record], person person) (event.Type, error) {
-		return s.update(tx, o, p, person)
+	return s.change(ctx, caller, op, id, call{
+		// What else there is to change counts for an invoice that is still to be made, too.
+		anyway: p.Plan == nil && p.Quantity == nil && p.Coupon == nil,
+		do: func(tx *engine.Tx, o *storage.Object[record], person person) (event.Type, error) {
+			return s.update(tx, o, p, person)
+		},
 	})
 }
 
@@ -116,8 +120,10 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParam
 			}
 		}
 	}
-	if err := r.checkPhone(); err != nil {
-		return "", err
+	if r.Phone == "" && r.CollectionMethod == invoice.ChargeAutomatically {
+		if err := r.takeCustomersPhone(tx, p.PhoneNumber, person); err != nil {
+			return "", err
+		}
 	}
 	if p.DaysUntilDue != nil {
 		r.DaysUntilDue = *p.DaysUntilDue
@@ -205,8 +211,27 @@ func (r *record) wait(what string, t *terms, amount int64) {
 	}
 }
 
+// takeCustomersPhone sets the phone that is charged to that of the customer, unless the call has given
+// none on purpose.
+func (r *record) takeCustomersPhone(tx *engine.Tx, given *string, person person) error {
+	if given != nil {
+		return r.checkPhone()
+	}
+	if person == nil {
+		return errPersonUnread
+	}
+	customer, err := person(tx)
+	if err != nil {
+		return err
+	}
+	return r.takePhone("", customer)
+}
+
 // restart begins a new period and anchor, with its invoice.
 func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, person person) error {
+	if person == nil {
+		return errPersonUnread
+	}
 	customer, err := person(tx)
 	if err != nil {
 		return err

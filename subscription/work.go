@@ -162,7 +162,7 @@ func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 	case err != nil:
 		return nil, err
 	case s.config.KeepPastDue:
-		u.At, u.GivenUp = 0, true
+		r.giveUp(u)
 		return nil, nil
 	}
 	return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at)
@@ -197,37 +197,85 @@ func (s *Service) runDue(ctx context.Context, claimed storage.Record) error {
 	}
 	caller := api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}
 	stop := func() bool { return work.HalfOver(ctx, time.Minute) }
-	return s.runSteps(ctx, caller, o.ID, o.Value.Customer, time.Time{}, stop)
+	return s.runSteps(ctx, caller, o.ID, o.Value.Customer, rush{stop: stop})
 }
 
-// workThrough does what is due of a subscription, and returns its customer.
+// maxStepsInCall bounds what a call does that was due before it.
+const maxStepsInCall = 50
+
+// errUndone says that something which is due of a subscription has failed.
+var errUndone = errors.New("subscription: what is due was not done")
+
+// workThrough does what is due of a subscription before a call changes it. It does not wait for charges
+// under way. It returns the customer. It fails with errUndone if a step failed, and with a refusal if more
+// is due than a call does.
 func (s *Service) workThrough(ctx context.Context, caller api.Caller, id string) (customer string, err error) {
 	due := false
 	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		o, err := s.get(tx, engine.Scope(caller), id)
-		if err == nil {
-			customer, due = o.Value.Customer, o.Value.NextAt != nil && !o.Value.NextAt.After(tx.Now)
+		if err != nil {
+			return err
 		}
-		return err
+		customer, due = o.Value.Customer, s.isDue(&o.Value, tx.Now)
+		return nil
 	})
-	if err == nil && due {
-		as := api.Caller{Merchant: caller.Merchant, Live: caller.Live} // events are not of this call
-		err = s.runSteps(ctx, as, id, customer, time.Time{}, func() bool { return false })
+	if err != nil || !due {
+		return customer, err
 	}
-	return customer, err
+	left := maxStepsInCall
+	stop := func() bool { left--; return left < 0 }
+	as := api.Caller{Merchant: caller.Merchant, Live: caller.Live} // events are not of this call
+	if err := s.runSteps(ctx, as, id, customer, rush{inCall: true, stop: stop}); err != nil {
+		return customer, fmt.Errorf("%w: %w", errUndone, err)
+	}
+	if left < 0 {
+		if err := s.leaveToWorker(ctx, as, id); err != nil {
+			return customer, err
+		}
+		e := api.Errorf(api.Unavailable, "", "Much became due of this subscription, and is being worked through. Try again in a moment.")
+		e.RetryAfter = 5 * time.Second
+		return customer, e
+	}
+	return customer, nil
+}
+
+// leaveToWorker ends the lease of a call on a subscription, and wakes a worker.
+func (s *Service) leaveToWorker(ctx context.Context, caller api.Caller, id string) error {
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := s.get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return err
+		}
+		return s.write(tx, o)
+	})
+}
+
+// isDue reports whether something is to be done of a subscription, also if it waits for a charge.
+func (s *Service) isDue(r *record, now time.Time) bool {
+	next := s.next(r)
+	return next.act != nil && !next.at.After(now)
+}
+
+// rush says which of the due steps are done.
+type rush struct {
+	// before does those of times before it; zero does all.
+	before time.Time
+	// inCall says that a call waits for the steps. It ends the wait for a charge, which may last an hour.
+	inCall bool
+	// stop says when to leave the rest to a worker; nil for never.
+	stop func() bool
 }
 
 // runSteps does one due step after another, each in its own transaction. So a crash between any two of
-// them loses nothing, and years that nobody worked take no long transaction. It does those of times before
-// a time; all for zero.
-func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer string, before time.Time, stop func() bool) error {
+// them loses nothing, and years that nobody worked take no long transaction.
+func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer string, p rush) error {
 	var find person
 	var err error
 	if s.config.Customers == nil { // else the host is asked, if a step needs the customer
 		find, err = s.config.Accounts.FindCustomer(ctx, caller, nil, customer)
 	}
-	for more := true; more && err == nil && !stop(); {
-		more, err = s.runStep(ctx, caller, id, before, find)
+	for more := true; more && err == nil && (p.stop == nil || !p.stop()); {
+		more, err = s.runStep(ctx, caller, id, p, find)
 		if errors.Is(err, errPersonUnread) {
 			more = true
 			if find, err = s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, customer); api.CodeOf(err) == api.ResourceMissing {
@@ -240,7 +288,7 @@ func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer 
 }
 
 // runStep does the next step of a subscription, if it is due, and reports whether another is due then.
-func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, before time.Time, find person) (more bool, err error) {
+func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, p rush, find person) (more bool, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		more = false
 		o, err := s.get(tx, engine.Scope(caller), id)
@@ -248,22 +296,25 @@ func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, bef
 			return err
 		}
 		r := &o.Value
-		if r.NextAt == nil || r.NextAt.After(tx.Now) {
+		due := r.NextAt != nil && !r.NextAt.After(tx.Now)
+		if p.inCall {
+			due = s.isDue(r, tx.Now)
+		}
+		if !due {
 			return nil
 		}
 		next := s.next(r)
-		if next.act != nil && !before.IsZero() && !next.at.Before(before) {
+		if next.act != nil && !p.before.IsZero() && !next.at.Before(p.before) {
 			return nil
 		}
 		var types []event.Type
 		if next.act != nil && !next.at.After(tx.Now) {
-			if next.ends {
-				until, err := s.awaitedCharge(tx, r, next.at)
+			if next.ends && !p.inCall {
+				waits, err := s.awaitCharge(tx, r, next.at)
 				if err != nil {
 					return err
 				}
-				if !until.IsZero() {
-					r.NextAt = api.AtOrNil(until)
+				if waits {
 					return subscriptions.Replace(tx, o)
 				}
 			}
@@ -285,17 +336,41 @@ func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, bef
 	return more, err
 }
 
-// awaitedCharge returns until when the end of a period waits for an automatic charge that was to be
-// made before, and zero for none. Its outcome may cancel the subscription before the period ends. The
-// booking of the outcome ends the wait at once.
-func (s *Service) awaitedCharge(tx *engine.Tx, r *record, end time.Time) (until time.Time, err error) {
+// awaitAtMost bounds how long the end of a period waits for charges of an earlier time, and awaitAtLeast
+// is how soon it looks again.
+const (
+	awaitAtMost  = time.Hour
+	awaitAtLeast = time.Minute
+)
+
+// awaitCharge has the end of a period wait for an automatic charge that was to be made before. The
+// outcome may cancel the subscription before the period ends. The booking of the outcome ends the wait at
+// once. Otherwise the next look is after twice the time.
+func (s *Service) awaitCharge(tx *engine.Tx, r *record, end time.Time) (waits bool, err error) {
+	var until time.Time
 	for i := range r.Unpaid {
 		if !r.Unpaid[i].charged() {
 			continue
 		}
-		if until, err = s.config.Invoices.AwaitsCharge(tx, r.Unpaid[i].Invoice, end); err != nil || !until.IsZero() {
-			return until, err
+		if until, err = s.config.Invoices.AwaitsCharge(tx, r.Unpaid[i].Invoice, end); err != nil {
+			return false, err
+		}
+		if !until.IsZero() {
+			break
 		}
 	}
-	return time.Time{}, nil
+	if until.IsZero() {
+		return false, nil
+	}
+	if r.AwaitsSince == nil {
+		r.AwaitsSince = api.AtOrNil(tx.Now)
+	}
+	if last := r.AwaitsSince.Add(awaitAtMost); last.Before(until) {
+		until = last
+	}
+	if soon := tx.Now.Add(max(awaitAtLeast, tx.Now.Sub(r.AwaitsSince.Time))); soon.Before(until) {
+		until = soon
+	}
+	r.NextAt = api.AtOrNil(until)
+	return until.After(tx.Now), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -123,6 +124,8 @@ func (s *Service) queueDeparture(tx *engine.Tx, id string) error {
 func (s *Service) leaveNow(ctx context.Context, caller api.Caller, id string) {
 	if s.engine.Host == nil {
 		scope := engine.Scope(caller)
-		_ = s.engine.Runner.RunNow(ctx, pii.Departures.Kind(), scope, id, storage.Record{Scope: scope, ID: id})
+		if err := s.engine.Runner.RunNow(ctx, pii.Departures.Kind(), scope, id, storage.Record{Scope: scope, ID: id}); err != nil {
+			s.engine.Runner.Wake(pii.Departures.Kind(), scope, time.Time{})
+		}
 	}
 }

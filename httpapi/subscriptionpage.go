@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,21 +119,31 @@ func (p *subscriptionPage) show(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := p.invoices.List(r.Context(), h.Caller, invoice.ListParams{
-		Subscription: h.Subscription.ID, Status: invoice.Open, Page: api.Page{Limit: api.MaxLimit},
-	})
-	if err != nil {
-		return nil, err
-	}
 	v := newSubscriptionView(h, r.id())
 	v.Done = doneText(h, r.URL.Query().Get("done"))
 	v.takeInvoices(list, after)
-	for i := range open.Data { // the newest first: the last is the oldest
-		if is := &open.Data[i]; is.AmountDue > 0 {
-			v.Pay = &payLink{invoiceAddress(is), is.AmountDue}
-		}
+	if v.Pay, err = p.firstToPay(r, h, list); err != nil {
+		return nil, err
 	}
 	return renderPage(http.StatusOK, "subscription", v)
+}
+
+// firstToPay returns the oldest open invoice; nil for none. Of a cancelled subscription it is the oldest of
+// those that the page shows.
+func (p *subscriptionPage) firstToPay(r *request, h *subscription.Hosted, shown *api.List[invoice.Invoice]) (*payLink, error) {
+	if h.OldestUnpaid != "" {
+		is, err := p.invoices.Get(r.Context(), h.Caller, h.OldestUnpaid)
+		if err != nil || is.Status != invoice.Open || is.AmountDue == 0 {
+			return nil, err
+		}
+		return &payLink{invoiceAddress(is), is.AmountDue}, nil
+	}
+	for i := range slices.Backward(shown.Data) {
+		if is := &shown.Data[i]; is.Status == invoice.Open && is.AmountDue > 0 {
+			return &payLink{invoiceAddress(is), is.AmountDue}, nil
+		}
+	}
+	return nil, nil
 }
 
 // takeInvoices fills the table. after is the invoice before the first; "" at the newest.

@@ -130,27 +130,57 @@ func (in *Internal) MarkUncollectible(tx *engine.Tx, id string) (*Invoice, error
 // StopCharges ends the automatic charges of a subscription's open invoices, which stay payable. A
 // charge that is under way goes on, and is not repeated.
 func (in *Internal) StopCharges(tx *engine.Tx, subscription string) error {
-	return in.eachOpen(tx, subscription, func(r *record) bool {
-		charges := r.NextPaymentAttempt != nil || r.ChargedPhone != ""
-		r.NextPaymentAttempt, r.NextWorkAt, r.ChargedPhone = nil, nil, ""
-		return charges
+	return in.eachOpen(tx, subscription, func(r *record) (changed bool, err error) {
+		changed = r.NextPaymentAttempt != nil || r.ChargedPhone != ""
+		return changed, in.svc.stopCharges(tx, r)
+	})
+}
+
+// stopCharges ends the automatic charges of an invoice. A prompt that has not gone out does not go out.
+func (s *Service) stopCharges(tx *engine.Tx, r *record) error {
+	r.NextPaymentAttempt, r.NextWorkAt, r.ChargedPhone = nil, nil, ""
+	if r.OpenPayment == "" {
+		return nil
+	}
+	cancelled, err := s.config.Payments.CancelPending(tx, r.OpenPayment)
+	if cancelled {
+		r.OpenPayment = ""
+	}
+	return err
+}
+
+// SendInstead ends the automatic charges of a subscription's open invoices. They are collected as those
+// that were sent, and are due at a time.
+func (in *Internal) SendInstead(tx *engine.Tx, subscription string, due time.Time) error {
+	return in.eachOpen(tx, subscription, func(r *record) (changed bool, err error) {
+		if r.CollectionMethod != ChargeAutomatically {
+			return false, nil
+		}
+		if err := in.svc.stopCharges(tx, r); err != nil {
+			return false, err
+		}
+		r.CollectionMethod, r.DueDate = SendInvoice, api.AtOrNil(due)
+		if err := in.svc.scheduleReminders(tx, r); err != nil {
+			return false, err
+		}
+		return true, in.svc.recordEvents(tx, r, event.InvoiceUpdated)
 	})
 }
 
 // ChangeChargedPhone has the next automatic charges of a subscription's open invoices ask another
 // phone, +233….
 func (in *Internal) ChangeChargedPhone(tx *engine.Tx, subscription, number string) error {
-	return in.eachOpen(tx, subscription, func(r *record) bool {
+	return in.eachOpen(tx, subscription, func(r *record) (changed bool, err error) {
 		if r.NextPaymentAttempt == nil || r.ChargedPhone == number {
-			return false
+			return false, nil
 		}
 		r.ChargedPhone = number
-		return true
+		return true, nil
 	})
 }
 
 // eachOpen changes the open invoices of a subscription. change reports whether it has changed one.
-func (in *Internal) eachOpen(tx *engine.Tx, subscription string, change func(*record) bool) error {
+func (in *Internal) eachOpen(tx *engine.Tx, subscription string, change func(*record) (changed bool, err error)) error {
 	q := storage.Query{Scope: engine.Scope(tx.Caller), Limit: api.MaxLimit}
 	q.Where = engine.Where(q.Where, "subscription", subscription)
 	q.Where = engine.Where(q.Where, "status", string(Open))
@@ -162,7 +192,11 @@ func (in *Internal) eachOpen(tx *engine.Tx, subscription string, change func(*re
 		}
 		for _, o := range page {
 			q.After = o.ID
-			if !change(&o.Value) {
+			changed, err := change(&o.Value)
+			if err != nil {
+				return err
+			}
+			if !changed {
 				continue
 			}
 			if err := in.svc.save(tx, o); err != nil {

@@ -41,6 +41,7 @@ type outcome struct {
 }
 
 var outcomes = storage.NewCollection("invoice_outcomes", []storage.Field[outcome]{
+	storage.TextColumn("subscription", func(o *outcome) string { return o.Subscription }).Indexed(),
 	storage.NullTimeColumn("due", func(o *outcome) *api.Time { return &o.Due }),
 }, storage.DueBy("due"))
 
@@ -91,7 +92,35 @@ func (*Internal) Outcome(r storage.Record) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{Invoice: o.Value.Invoice, Subscription: o.Value.Subscription, Types: o.Value.Types, Scheduled: o.Value.Scheduled, object: o}, nil
+	return outcomeFrom(o), nil
+}
+
+func outcomeFrom(o *storage.Object[outcome]) *Outcome {
+	return &Outcome{Invoice: o.Value.Invoice, Subscription: o.Value.Subscription, Types: o.Value.Types, Scheduled: o.Value.Scheduled, object: o}
+}
+
+// EarlierOutcome returns the oldest outcome of the same subscription that was not worked on; nil if that is
+// the given one, or none is left.
+func (*Internal) EarlierOutcome(tx storage.ReadTx, of *Outcome) (*Outcome, error) {
+	q := storage.Query{Scope: of.object.Scope, Limit: api.MaxLimit}
+	q.Where = engine.Where(q.Where, "subscription", of.Subscription)
+	for {
+		page, more, err := outcomes.List(tx, q)
+		if err != nil {
+			return nil, fmt.Errorf("invoice: list outcomes: %w", err)
+		}
+		if len(page) == 0 {
+			return nil, nil
+		}
+		oldest := page[len(page)-1]
+		if q.After = oldest.ID; more {
+			continue
+		}
+		if oldest.ID >= of.object.ID {
+			return nil, nil
+		}
+		return outcomeFrom(oldest), nil
+	}
 }
 
 // Caller returns the merchant as a caller, with the request that events name.

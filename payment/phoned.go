@@ -285,6 +285,16 @@ func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Pa
 	})
 }
 
+// CancelPending cancels a payment that was not submitted yet, for the object that has started it, and
+// reports whether it did.
+func (in *Internal) CancelPending(tx *engine.Tx, id string) (bool, error) {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil || o.Value.Status != Pending {
+		return false, err
+	}
+	return true, in.svc.cancel(tx, o)
+}
+
 func (s *Service) cancel(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := o.Value.tellHoldEnded(tx); err != nil {
 		return err

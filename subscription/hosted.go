@@ -24,6 +24,9 @@ type Hosted struct {
 	Merchant account.Merchant
 	// PhoneChange is a new phone that waits for its code; nil for none.
 	PhoneChange *PhoneChange
+	// OldestUnpaid is the id of the oldest open invoice; empty for none, or if the subscription is
+	// cancelled.
+	OldestUnpaid string
 	// Caller stands for the merchant, for calls of the customer's and the list of invoices.
 	Caller api.Caller
 }
@@ -50,10 +53,19 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 			Subscription: r.Subscription, PlanName: r.Terms.Name, Interval: r.Terms.Interval, IntervalCount: r.Terms.Count,
 			Caller: api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live},
 		}
+		for i := range r.Unpaid {
+			if u := &r.Unpaid[i]; h.OldestUnpaid == "" && !u.GivenUp && !u.WrittenOff {
+				h.OldestUnpaid = u.Invoice
+			}
+		}
 		if h.Next, err = s.nextInvoice(r); err != nil {
 			return err
 		}
-		if c := r.PhoneChange; c != nil && c.Number != "" {
+		now, err := s.engine.NowTx(tx, h.Caller)
+		if err != nil {
+			return err
+		}
+		if c := r.PhoneChange; c != nil && c.Number != "" && now.Before(c.ExpiresAt.Time) {
 			h.PhoneChange = &PhoneChange{PhoneNumber: phone.Mask(c.Number), ExpiresAt: c.ExpiresAt}
 		}
 		m, err := s.config.Accounts.Merchant(tx, o.Scope.Merchant)

@@ -11,19 +11,40 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// bookOutcome books what has become of an invoice.
+// bookOutcome books what has become of an invoice, after what has become of the subscription's invoices
+// before.
 func (s *Service) bookOutcome(ctx context.Context, claimed storage.Record) error {
 	o, err := s.config.Invoices.Outcome(claimed)
 	if err != nil {
 		return err
 	}
+	for { // others of the subscription may have been claimed at the same time
+		var earlier *invoice.Outcome
+		err := s.engine.View(ctx, o.Caller(), func(tx *engine.ReadTx) (err error) {
+			earlier, err = s.config.Invoices.EarlierOutcome(tx, o)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if earlier == nil {
+			return s.bookNext(ctx, o)
+		}
+		if err := s.bookNext(ctx, earlier); err != nil {
+			return err
+		}
+	}
+}
+
+// bookNext books the oldest outcome of a subscription.
+func (s *Service) bookNext(ctx context.Context, o *invoice.Outcome) error {
 	if o.Scheduled != nil {
 		// What was due before the charge comes first, though nobody may have worked for long.
 		if err := s.doBefore(ctx, o); err != nil {
 			return err
 		}
 	}
-	err = s.engine.Update(ctx, o.Caller(), func(tx *engine.Tx) error {
+	err := s.engine.Update(ctx, o.Caller(), func(tx *engine.Tx) error {
 		if err := s.config.Invoices.FinishOutcome(tx, o); err != nil {
 			return err
 		}

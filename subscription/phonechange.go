@@ -44,6 +44,9 @@ type phoneChange struct {
 	Failures int    `json:"failures,omitempty"`
 }
 
+// forget forgets the number and its code, and keeps the counts.
+func (c *phoneChange) forget() { c.Number, c.Code, c.MAC, c.Guesses = "", "", nil, 0 }
+
 // PhoneChange is a new phone that waits for its confirmation.
 type PhoneChange struct {
 	// PhoneNumber is masked.
@@ -160,7 +163,7 @@ func (s *Service) ConfirmPhone(ctx context.Context, caller api.Caller, id, code 
 			return s.write(tx, o) // the count stays though the request is refused
 		}
 		r.setPhone(c.Number)
-		c.Number, c.Code, c.MAC, c.Guesses = "", "", nil, 0
+		c.forget()
 		if err := s.config.Invoices.ChangeChargedPhone(tx, r.ID, r.Phone); err != nil {
 			return err
 		}

@@ -25,14 +25,17 @@ const (
 // UpdateParams change a subscription. Nil keeps a field.
 type UpdateParams struct {
 	// Plan is the id of an active plan. One of another interval starts a new period at once, unless
-	// the subscription is in its trial or paused.
+	// the subscription is in its trial or paused. The present plan changes nothing, also if it is
+	// inactive or was deleted.
 	Plan     *string `json:"plan,omitempty"`
 	Quantity *int64  `json:"quantity,omitempty"` // as for Create
 	// Coupon is the id of a coupon that can be redeemed. An empty one takes the discount off; that of
 	// the present discount changes nothing.
-	Coupon           *string                   `json:"coupon,omitempty" param:",clear"`
+	Coupon *string `json:"coupon,omitempty" param:",clear"`
+	// CollectionMethod counts for later invoices. SendInvoice in place of ChargeAutomatically also ends
+	// the charges of open invoices, which are then due DaysUntilDue from now.
 	CollectionMethod *invoice.CollectionMethod `json:"collection_method,omitempty"`
-	// PhoneNumber is charged; an empty one is none.
+	// PhoneNumber is charged; an empty one is none. ChargeAutomatically without any takes the customer's.
 	PhoneNumber       *string `json:"phone_number,omitempty" param:",clear"`
 	DaysUntilDue      *int64  `json:"days_until_due,omitempty"`
 	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitempty"`
@@ -109,7 +112,9 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParam
 			}
 		}
 	}
+	sends := false
 	if p.CollectionMethod != nil {
+		sends = r.CollectionMethod == invoice.ChargeAutomatically && *p.CollectionMethod == invoice.SendInvoice
 		r.CollectionMethod = *p.CollectionMethod
 	}
 	if p.PhoneNumber != nil && *p.PhoneNumber != r.Phone {
@@ -128,6 +133,11 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParam
 	if p.DaysUntilDue != nil {
 		r.DaysUntilDue = *p.DaysUntilDue
 	}
+	if sends {
+		if err := s.sendInstead(tx, r); err != nil {
+			return "", err
+		}
+	}
 	if len(p.Metadata) > 0 {
 		r.Metadata = r.Metadata.Merge(p.Metadata)
 		if err := check.Metadata(r.Metadata, false); err != nil {
@@ -144,6 +154,22 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParam
 		}
 	}
 	return event.SubscriptionUpdated, nil
+}
+
+// sendInstead ends the automatic charges of open invoices, which are due DaysUntilDue from now.
+func (s *Service) sendInstead(tx *engine.Tx, r *record) error {
+	due := second(tx.Now).Add(time.Duration(r.DaysUntilDue) * day)
+	for i := range r.Unpaid {
+		u := &r.Unpaid[i]
+		if !u.charged() {
+			continue
+		}
+		u.At = due.Unix()
+		if u.Overdue {
+			u.At = due.Add(giveUpAfter).Unix()
+		}
+	}
+	return s.config.Invoices.SendInstead(tx, r.ID, due)
 }
 
 // changeTerms changes plan and quantity.

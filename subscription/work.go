@@ -19,6 +19,10 @@ import (
 // giveUpAfter is how long after its due date an invoice that was sent is given up.
 const giveUpAfter = 30 * day
 
+// keepNewPhone is how long a new phone is kept after its code has expired. Meanwhile a call with the code is
+// told so.
+const keepNewPhone = time.Hour
+
 // trialWarning is how long before its end the end of a trial is announced.
 const trialWarning = 3 * day
 
@@ -73,6 +77,9 @@ func (s *Service) next(r *record) step {
 		consider(step{at: r.periodEnd(), act: (*Service).cancelAtPeriodEnd, ends: true})
 	case r.Status != Paused:
 		consider(step{at: r.periodEnd(), act: (*Service).renew, ends: true})
+	}
+	if c := r.PhoneChange; c != nil && c.Number != "" {
+		consider(step{at: c.ExpiresAt.Add(keepNewPhone), act: (*Service).dropNewPhone})
 	}
 	if r.Discount != nil && r.Discount.End != nil {
 		consider(step{at: time.Unix(*r.Discount.End, 0), act: (*Service).endDiscount})
@@ -176,6 +183,12 @@ func (s *Service) warnOfTrialEnd(_ *turn, r *record) ([]event.Type, error) {
 func (s *Service) endDiscount(_ *turn, r *record) ([]event.Type, error) {
 	r.Discount, r.Coupon = nil, nil
 	return []event.Type{event.SubscriptionUpdated}, nil
+}
+
+// dropNewPhone forgets a number that was not confirmed. It may be a stranger's.
+func (s *Service) dropNewPhone(_ *turn, r *record) ([]event.Type, error) {
+	r.PhoneChange.forget()
+	return nil, nil
 }
 
 // Jobs are the background work of subscriptions.

@@ -122,7 +122,8 @@ func (g *game) auditSubscriptions(s *side, all []invoice.Invoice) {
 		for _, i := range byID[v.ID] {
 			var period *invoice.Period
 			for _, l := range i.Lines.Data {
-				if strings.HasPrefix(l.Description, "Credit ") {
+				givenBack := i.Status == invoice.Void && l.Amount < 0
+				if strings.HasPrefix(l.Description, "Credit ") && !givenBack {
 					credit += l.Amount
 				}
 				if l.Period != nil {

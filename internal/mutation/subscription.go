@@ -7,6 +7,10 @@ var subscriptionGuards = []guard{
 		"\t\tif p.inCall {\n", "\t\tif false {\n", "./subscription", "TestCallEndsWaitForCharge",
 	},
 	{
+		"subscription: no period is left out", "subscription/work.go",
+		"r.enterPeriod(r.Period + 1)", "r.enterPeriod(r.Period + 2)", "./subscription", "TestRenewalsCatchUp",
+	},
+	{
 		"subscription: a renewal waits for charges of an earlier time", "subscription/work.go",
 		"if next.ends && !p.inCall {", "if false {", "./subscription", "TestRenewalWaitsForEarlierCharge",
 	},

@@ -253,6 +253,8 @@ func (g *game) finish() {
 	g.now = g.now.Truncate(24 * time.Hour).Add(36 * time.Hour) // phones are asked by day
 	for days := range 14 {
 		if days == 2 {
+			g.now = g.now.Add(2 * time.Hour) // a renewal waits an hour for a charge of an earlier time
+			must.Do(g.t, g.svc.Drain(g.t.Context()))
 			g.finishSubscriptions()
 		}
 		g.now = g.now.Add(24 * time.Hour)

@@ -369,8 +369,15 @@ func (g *game) step() {
 		g.disburse(s)
 	case 7:
 		g.payOut(s)
-	case 8:
-		if id := pick(g, s.transfers); id != "" {
+	case 8, 24:
+		id := pick(g, s.transfers)
+		if g.dice.IntN(2) == 0 { // one that no worker has seen
+			g.disburse(s)
+			if n := len(s.transfers); n > 0 {
+				id = s.transfers[n-1]
+			}
+		}
+		if id != "" {
 			_, _ = g.call("cancel", s, func(c api.Caller) (string, error) {
 				cancel := g.svc.Disbursements.Cancel
 				if g.payouts[id] {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// Priced are lines and their totals, computed as those of an invoice. All amounts are in pesewas.
-type Priced struct {
+// Quote says what lines cost, computed as for an invoice. All amounts are in pesewas.
+type Quote struct {
 	Lines                          []Line
 	Subtotal, Discount, Tax, Total int64
 	// Sums are the totals as the page shows them, the total last.
@@ -33,12 +33,12 @@ func (*Internal) CheckLines(lines []LineParams) error {
 	return nil
 }
 
-// Price computes what checked lines cost, with what a coupon takes off; nil for none. It redeems
+// Quote computes what checked lines cost, with what a coupon takes off; nil for none. It redeems
 // nothing.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing (product), each with the parameter
 // of the line.
-func (in *Internal) Price(tx *engine.Tx, lines []LineParams, coupon *catalog.Coupon) (*Priced, error) {
+func (in *Internal) Quote(tx *engine.Tx, lines []LineParams, coupon *catalog.Coupon) (*Quote, error) {
 	made, err := in.svc.lines(tx, lines)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (in *Internal) Price(tx *engine.Tx, lines []LineParams, coupon *catalog.Cou
 	if coupon != nil && coupon.Name != nil && r.Discount > 0 && !slices.ContainsFunc(made, ownDiscount) {
 		sums[1].Name = couponName(coupon)
 	}
-	return &Priced{Lines: made, Subtotal: r.Subtotal, Discount: r.Discount, Tax: r.Tax, Total: r.Total, Sums: sums}, nil
+	return &Quote{Lines: made, Subtotal: r.Subtotal, Discount: r.Discount, Tax: r.Tax, Total: r.Total, Sums: sums}, nil
 }
 
 // couponName is what the discount of a coupon with a name is called on a page.

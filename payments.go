@@ -39,6 +39,7 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -57,6 +58,7 @@ type Services struct {
 	Payouts       *payout.Service
 	Disbursements *disbursement.Service
 	Invoices      *invoice.Service
+	Subscriptions *subscription.Service
 	Checkout      *checkout.Service
 	Refunds       *refund.Service
 	Webhooks      *webhook.Service
@@ -89,6 +91,7 @@ type internals struct {
 	payouts       *payout.Internal
 	disbursements *disbursement.Internal
 	invoices      *invoice.Internal
+	subscriptions *subscription.Internal
 	checkout      *checkout.Internal
 	refunds       *refund.Internal
 	webhooks      *webhook.Internal
@@ -149,6 +152,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
+	s.runner.Add(s.internal.subscriptions.Jobs()...)
 	s.runner.Add(s.internal.providers.Jobs()...)
 	s.runner.Add(s.internal.payments.Jobs()...)
 	s.runner.Add(s.internal.disbursements.Jobs()...)
@@ -205,7 +209,12 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
 		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
-		Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
+		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
+	})
+	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
+		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Events: in.events, Messages: in.messages,
+		Customers: c.Customers, DefaultTax: c.DefaultTax, ServerKeys: c.keys(), BaseURL: c.BaseURL,
+		KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})
 	s.Checkout, in.checkout = checkout.New(s.engine, checkout.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog, Invoices: in.invoices,
@@ -223,7 +232,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})
 	in.erasure = erasure.New(s.engine, erasure.Config{
 		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Payouts: in.payouts, Disbursements: in.disbursements,
-		Invoices: in.invoices, Checkout: in.checkout, Messages: in.messages, Webhooks: in.webhooks,
+		Invoices: in.invoices, Subscriptions: in.subscriptions, Checkout: in.checkout, Messages: in.messages, Webhooks: in.webhooks,
 	})
 	return nil
 }
@@ -234,7 +243,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), checkout.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
+		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), subscription.Kinds(), checkout.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
 		retention.Kinds(),
 		{secrets.Kind()},
 	} {

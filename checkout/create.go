@@ -163,11 +163,11 @@ func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Opera
 				return nil, err
 			}
 		}
-		quote, err := s.config.Invoices.Quote(tx, p.Lines, coupon)
+		priced, err := s.config.Invoices.Price(tx, p.Lines, coupon)
 		if err != nil {
 			return nil, err
 		}
-		r.setLines(quote)
+		r.setLines(priced)
 		s.setURL(r)
 		if _, err := sessions.Insert(tx, engine.Scope(caller), id, *r); err != nil {
 			return nil, fmt.Errorf("checkout: create: %w", err)
@@ -190,7 +190,7 @@ func (r *record) setExpiry(at, now time.Time) error {
 	return nil
 }
 
-func (r *record) setLines(p *invoice.Quote) {
+func (r *record) setLines(p *invoice.Priced) {
 	r.Lines = *api.NewList("/v1/checkout/sessions/"+r.ID+"/lines", p.Lines, false)
 	r.Subtotal, r.Discount, r.Tax, r.Total = p.Subtotal, p.Discount, p.Tax, p.Total
 	for _, row := range p.Sums {

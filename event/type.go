@@ -40,6 +40,15 @@ const (
 	PlanUpdated Type = "plan.updated"
 	PlanDeleted Type = "plan.deleted"
 
+	SubscriptionCreated          Type = "subscription.created"
+	SubscriptionUpdated          Type = "subscription.updated"
+	SubscriptionCanceled         Type = "subscription.canceled"
+	SubscriptionPaused           Type = "subscription.paused"
+	SubscriptionResumed          Type = "subscription.resumed"
+	SubscriptionTrialWillEnd     Type = "subscription.trial_will_end"
+	SubscriptionPaymentSucceeded Type = "subscription.payment_succeeded"
+	SubscriptionPaymentFailed    Type = "subscription.payment_failed"
+
 	WebhookEndpointDisabled Type = "webhook_endpoint.disabled"
 
 	CustomerCreated Type = "customer.created"

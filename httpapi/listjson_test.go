@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -55,6 +56,7 @@ func TestReadsEqualEncodedValues(t *testing.T) {
 		"/v1/customers":           readsOf[api.List[account.Customer], account.Customer, account.ListCustomersParams](s.Caller, s.Accounts.ListCustomers, s.Accounts.GetCustomer),
 		"/v1/products":            readsOf[api.List[catalog.Product], catalog.Product, catalog.ListProductsParams](s.Caller, s.Products.List, s.Products.Get),
 		"/v1/coupons":             readsOf[api.List[catalog.Coupon], catalog.Coupon, catalog.ListCouponsParams](s.Caller, s.Coupons.List, s.Coupons.Get),
+		"/v1/subscriptions":       readsOf[api.List[subscription.Subscription], subscription.Subscription, subscription.ListParams](s.Caller, s.Subscriptions.List, s.Subscriptions.Get),
 		"/v1/plans":               readsOf[api.List[catalog.Plan], catalog.Plan, catalog.ListPlansParams](s.Caller, s.Plans.List, s.Plans.Get),
 	}
 	nouns["/v1/webhooks"] = nounReads{

@@ -54,7 +54,7 @@ var matrixShared = []string{"GET /v1/test_helpers/consumers/{id}"}
 // ids begin that they take.
 var matrixParams = map[string]string{
 	"customer": "cus", "qr_code": "qr", "invoice": "inv", "payment": "pay", "disbursement": "po", "payout": "po",
-	"product": "prod", "coupon": "cpn", "plan": "plan", "batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
+	"product": "prod", "coupon": "cpn", "plan": "plan", "subscription": "sub", "batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
 }
 
 // matrixWorld gives the shop one object of every noun at least, each through the
@@ -71,7 +71,9 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	code := newCode(t, s, `{"name":"secret name","amount":100}`)
 	s.Pay(code, 0)
 	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com"}`)
-	do("POST", "/v1/plans", `{"name":"Juice","amount":100,"interval":"week","product":"`+field(t, do("POST", "/v1/products", `{"name":"Juice"}`), "id")+`"}`)
+	plan := field(t, do("POST", "/v1/plans", `{"name":"Juice","amount":100,"interval":"week","product":"`+field(t, do("POST", "/v1/products", `{"name":"Juice"}`), "id")+`"}`), "id")
+	subscribed := do("POST", "/v1/subscriptions", `{"customer":"`+field(t, data, "id")+`","plan":"`+plan+`"}`)
+	do("POST", "/v1/subscriptions/"+field(t, subscribed, "id")+"/pause", ``)
 	do("POST", "/v1/coupons", `{"percent_off":10}`)
 	do("POST", "/v1/invoices", `{"customer":"`+field(t, data, "id")+`",`+oneLine+`}`)
 	paid, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
@@ -89,7 +91,7 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 
 var (
 	anyID       = regexp.MustCompile(`\b[a-z]{2,5}_[0-9A-Za-z]{20,}\b`)
-	hostedToken = regexp.MustCompile(`/(invoice|checkout)/([0-9A-Za-z]{20,})`)
+	hostedToken = regexp.MustCompile(`/(invoice|checkout|subscription)/([0-9A-Za-z]{20,})`)
 )
 
 // lists returns what every list of the table shows, by its path.
@@ -222,7 +224,7 @@ func TestIsolationMatrix(t *testing.T) {
 					})
 				}
 				if prefix == "acc" || prefix == "cag" || one {
-					continue // the operator's, whom anybody may pay
+					continue // the operator's, which every merchant may pay
 				}
 				if row.Method == "GET" {
 					params := []string{"starting_after", "ending_before"}
@@ -339,7 +341,7 @@ func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
 	matrixWorld(t, s)
 	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
 	owned := idsIn(lists(t, s, table))
-	noun := map[string]string{"/pay/": "qr", "/invoice/": "invoice token", "/checkout/": "checkout token"}
+	noun := map[string]string{"/pay/": "qr", "/invoice/": "invoice token", "/checkout/": "checkout token", "/subscription/": "subscription token"}
 	for _, row := range table {
 		if row.Private || row.Method != "GET" {
 			continue

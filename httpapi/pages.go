@@ -17,21 +17,19 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
 var (
-	// sharedStyle has the tokens and the parts that all pages have in common, payerStyle the
-	// parts of payers' pages.
-	//go:embed pages/shared.css
-	sharedStyle string
+	// payerStyle has the parts of payers' pages.
 	//go:embed pages/payer.css
 	payerStyle string
 	//go:embed pages/*.html
 	pageTemplates embed.FS
 
 	// pageStyle is the one style sheet of a payer's page.
-	pageStyle = sharedStyle + payerStyle
+	pageStyle = look.Shared + payerStyle
 
 	pages = template.Must(template.New("pages").Funcs(template.FuncMap{
 		"figures":  figures,

@@ -253,16 +253,12 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 		return decision, nil, s.write(tx, o)
 	}
 	defer r.AttributeEvents(tx)()
-	if r.SubmittedAt == nil { // a callback or a test helper was faster than the worker
-		if r.Route == "" {
-			if _, err := s.routed(tx, r); err != nil {
-				return 0, nil, err
-			}
-		}
-		r.MarkSubmitted(tx.Now)
-		if err := s.enterProcessing(tx, r); err != nil {
-			return 0, nil, err
-		}
+	first, err := r.MarkReported(tx.Now, func() error { _, err := s.routed(tx, r); return err })
+	if first {
+		err = s.enterProcessing(tx, r)
+	}
+	if err != nil {
+		return 0, nil, err
 	}
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
@@ -421,7 +417,7 @@ func (r *record) booked() dispatch.Booked {
 	if r.Reversed {
 		return dispatch.Booked{Outcome: provider.Reversed, Status: string(provider.Reversed)}
 	}
-	return dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Reversible: true}
+	return dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Reversible: true, Amount: r.Amount}
 }
 
 // CheckFromPhone refuses a payment that is not from a phone with payment_not_settleable.

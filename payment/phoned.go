@@ -160,8 +160,9 @@ type StartParams struct {
 	Customer               *string
 	Email                  string
 	Metadata               api.Metadata
-	// QRCode, Invoice or CheckoutSession is the id of the paid object.
-	QRCode, Invoice, CheckoutSession *string
+	// QRCode, Invoice or CheckoutSession is the id of the paid object, and Subscription that of the
+	// invoice's.
+	QRCode, Invoice, CheckoutSession, Subscription *string
 	// HeldObject is the id of what the payment holds; empty for nothing. The caller has made sure
 	// that it is free.
 	HeldObject string
@@ -184,7 +185,8 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		Payment: Payment{
 			ID: id, Object: "payment", Amount: p.Amount, Currency: api.Currency, Status: Pending,
 			PaymentMethod: FromPhone, Provider: &p.Provider, Phone: &masked, PhoneNumber: &masked,
-			QRCode: p.QRCode, Invoice: p.Invoice, CheckoutSession: p.CheckoutSession, Description: p.Description, Reference: p.Reference,
+			QRCode: p.QRCode, Invoice: p.Invoice, CheckoutSession: p.CheckoutSession, Subscription: p.Subscription,
+			Description: p.Description, Reference: p.Reference,
 			Customer: p.Customer, Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
 		},
 		Source:     Source{Charge: id},

@@ -80,6 +80,7 @@ func TestSimulation(t *testing.T) {
 				"pay code", "disburse", "pay out", "cancel", "charge", "pay invoice from a wallet", "refund", "batch",
 				"pay from phone", "pay code from phone", "pay invoice from phone", "cancel payment", "leave payment", "confirm payment",
 				"settle payment", "create session", "pay session from phone", "pay session from a wallet", "expire session", "session: expired", "paid twice", "contradicted", "delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
+				"take back transfer", "take back payment", "take back refunded payment", "owed",
 			} {
 				expect.True(t, played[what] != 0 || n < 100 || *firstSeed > 0 && n < 1000, "of %s nothing was played", what)
 			}
@@ -123,6 +124,7 @@ type side struct {
 	coupons                              []string
 	sessions                             []string
 	left                                 map[string]bool // payments whose payers chose another way
+	disputed                             []string // payments that were taken back after a refund
 }
 
 // game is one simulation.
@@ -357,7 +359,7 @@ func pick(g *game, from []string) string {
 func (g *game) step() {
 	g.steps++
 	ctx, s := g.t.Context(), g.sides[g.dice.IntN(2)]
-	switch g.dice.IntN(50) {
+	switch g.dice.IntN(52) {
 	case 0, 1:
 		g.newCode(s)
 	case 2, 3, 4:
@@ -416,9 +418,11 @@ func (g *game) step() {
 		g.seal()
 	case 23:
 		g.moveClock()
+	case 44, 45:
+		g.takeBack(s)
 	case 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39:
 		g.stepOfPhones(s)
-	case 44, 45, 46, 47, 48, 49:
+	case 46, 47, 48, 49, 50, 51:
 		g.stepOfSessions(s)
 	default:
 		g.pass()

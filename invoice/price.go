@@ -11,8 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// Quote says what lines cost, computed as for an invoice. All amounts are in pesewas.
-type Quote struct {
+// Priced are lines and their totals, computed as those of an invoice. All amounts are in pesewas.
+type Priced struct {
 	Lines                          []Line
 	Subtotal, Discount, Tax, Total int64
 	// Sums are the totals as the page shows them, the total last.
@@ -33,12 +33,12 @@ func (*Internal) CheckLines(lines []LineParams) error {
 	return nil
 }
 
-// Quote computes what checked lines cost, with what a coupon takes off; nil for none. It redeems
+// Price computes what checked lines cost, with what a coupon takes off; nil for none. It redeems
 // nothing.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing (product), each with the parameter
 // of the line.
-func (in *Internal) Quote(tx *engine.Tx, lines []LineParams, coupon *catalog.Coupon) (*Quote, error) {
+func (in *Internal) Price(tx *engine.Tx, lines []LineParams, coupon *catalog.Coupon) (*Priced, error) {
 	made, err := in.svc.lines(tx, lines)
 	if err != nil {
 		return nil, err
@@ -54,12 +54,11 @@ func (in *Internal) Quote(tx *engine.Tx, lines []LineParams, coupon *catalog.Cou
 		return nil, err
 	}
 	sums := r.Sums()
-	sums = sums[:len(sums)-1] // the amount due repeats the total
 	ownDiscount := func(l Line) bool { return l.Discount > 0 }
 	if coupon != nil && coupon.Name != nil && r.Discount > 0 && !slices.ContainsFunc(made, ownDiscount) {
 		sums[1].Name = couponName(coupon)
 	}
-	return &Quote{Lines: made, Subtotal: r.Subtotal, Discount: r.Discount, Tax: r.Tax, Total: r.Total, Sums: sums}, nil
+	return &Priced{Lines: made, Subtotal: r.Subtotal, Discount: r.Discount, Tax: r.Tax, Total: r.Total, Sums: sums}, nil
 }
 
 // couponName is what the discount of a coupon with a name is called on a page.

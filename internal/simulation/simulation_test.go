@@ -79,7 +79,7 @@ func TestSimulation(t *testing.T) {
 			for _, what := range []string{
 				"pay code", "disburse", "pay out", "cancel", "charge", "pay invoice from a wallet", "refund", "batch",
 				"pay from phone", "pay code from phone", "pay invoice from phone", "cancel payment", "leave payment", "confirm payment",
-				"settle payment", "paid twice", "contradicted", "delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
+				"settle payment", "create session", "pay session from phone", "pay session from a wallet", "expire session", "session: expired", "paid twice", "contradicted", "delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
 <<<<<<< HEAD
 				"subscribe", "change subscription", "pause", "resume", "cancel subscription",
 				"told: updated", "told: payment_succeeded", "told: payment_failed", "told: trial_will_end", "told: canceled",
@@ -130,6 +130,8 @@ type side struct {
 <<<<<<< HEAD
 	subscribers                          subscribers
 =======
+	sessions                             []string
+	left                                 map[string]bool // payments whose payers chose another way
 	disputed                             []string // payments that were taken back after a refund
 >>>>>>> house
 }
@@ -241,7 +243,10 @@ func (g *game) settle() {
 	for i := range g.sides {
 		live := i == 1
 		m := must.Get(g.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: fmt.Sprint("030100000", i)}))(g.t)
-		s := &side{caller: api.Caller{Merchant: m.ID, Live: live}, gone: map[string]bool{}, numbers: numbersOf(i), subscribers: subscribers{begun: map[string]int{}}}
+		s := &side{
+			caller: api.Caller{Merchant: m.ID, Live: live}, gone: map[string]bool{}, left: map[string]bool{}, numbers: numbersOf(i),
+			subscribers: subscribers{begun: map[string]int{}},
+		}
 		g.sides[i] = s
 		for n := range 2 {
 			c := must.Get(g.svc.Accounts.CreateConsumer(ctx, api.Caller{Live: live}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("02410000%d%d", i, n)}))(g.t)
@@ -369,7 +374,7 @@ func (g *game) step() {
 <<<<<<< HEAD
 	switch g.dice.IntN(49) {
 =======
-	switch g.dice.IntN(46) {
+	switch g.dice.IntN(52) {
 >>>>>>> house
 	case 0, 1:
 		g.newCode(s)
@@ -437,6 +442,8 @@ func (g *game) step() {
 		for range 2 {
 			g.subscribe(s)
 		}
+	case 46, 47, 48, 49, 50, 51:
+		g.stepOfSessions(s)
 	default:
 		g.pass()
 	}

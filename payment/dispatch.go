@@ -214,8 +214,7 @@ type Incoming struct {
 	HadHold, HoldActive bool
 }
 
-// Incoming reads a payment before Book, so that packages qrcode and invoice can decide whether to
-// accept it.
+// Incoming reads a payment before Book, so that what is paid can decide whether to accept it.
 func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
@@ -229,7 +228,7 @@ func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
 }
 
 // Book books a charger's result for a payment, from a call or from a callback. The zero result
-// stands for a call that failed. taken says that the QR code or invoice accepts the money; if it
+// stands for a call that failed. taken says that what is paid accepts the money; if it
 // does not, the caller gives it back, and the operator takes no fee.
 //
 // If the decision is [dispatch.Reversed], the caller books the payment back.

@@ -124,7 +124,7 @@ func (v *visit) invoicePage(i *invoice.Invoice, p *page) error {
 }
 
 func invoiceTable(i *invoice.Invoice) *table {
-	t := &table{Caption: "Lines", Head: []string{"Description", "Quantity", "Amount in GH₵"}}
+	t := &table{Caption: "Lines", Numbers: true, Head: []string{"Description", "Quantity", "Amount in GH₵"}}
 	for _, l := range i.Lines.Data {
 		t.Rows = append(t.Rows, []any{l.Description, l.Quantity.String() + " × " + look.Figures(l.UnitAmount), look.Figures(l.Amount)})
 	}

@@ -40,7 +40,7 @@ func (v *visit) overview() (*page, error) {
 		return nil, err
 	}
 	today := v.today()
-	days, err := v.dailyTotals(api.Times{From: today.AddDate(0, 0, 1-chartDays), Until: today.AddDate(0, 0, 1)})
+	days, err := v.svc.Payments.DailyTotals(ctx, v.caller, api.Times{From: today.AddDate(0, 0, 1-chartDays), Until: today.AddDate(0, 0, 1)})
 	if err != nil {
 		return nil, err
 	}

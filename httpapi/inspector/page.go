@@ -122,6 +122,8 @@ type row struct {
 
 type table struct {
 	Caption string
+	// Numbers says that the last column has amounts.
+	Numbers bool
 	Head    []string
 	Rows    [][]any
 }

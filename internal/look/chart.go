@@ -210,7 +210,7 @@ func (w *writer) dates(days []Day) {
 
 // table shows the figures of the days that have any, the newest first.
 func (w *writer) table(c *Chart) {
-	w.put(`<details><summary>Show the figures</summary><div class="lines" tabindex="0" role="region" aria-label="Figures"><table><thead><tr><th scope="col">Day</th>`)
+	w.put(`<details><summary>Show the figures</summary><div class="lines num" tabindex="0" role="region" aria-label="Figures"><table><thead><tr><th scope="col">Day</th>`)
 	for _, k := range c.Keys {
 		w.put(`<th scope="col">%s</th>`, text(k.Name))
 	}
@@ -310,7 +310,7 @@ func Flow(says string, lies, belongs []Heap) template.HTML {
 	w.put(`<div class="bar small soft"><span>Where it lies</span><span>%s</span><span>Whose it is</span></div><div class="plot flow"><svg aria-hidden="true">%s</svg>`, Figures(all), labels[0].String())
 	w.put(`<svg role="img" aria-label="%s" viewBox="0 0 100 %d" preserveAspectRatio="none">%s<rect class="fi" x="49" y="%.2f" width="2" height="%.2f"/></svg>`,
 		text(says), flowHeight, ribbons.String(), (flowHeight-scale*float64(all))/2, scale*float64(all))
-	w.put(`<svg aria-hidden="true">%s</svg></div><details><summary>Show the figures</summary><div class="lines" tabindex="0" role="region" aria-label="Figures"><table><thead><tr><th scope="col">Side</th><th scope="col">Name</th><th scope="col">GH₵</th></tr></thead><tbody>`, labels[1].String())
+	w.put(`<svg aria-hidden="true">%s</svg></div><details><summary>Show the figures</summary><div class="lines num" tabindex="0" role="region" aria-label="Figures"><table><thead><tr><th scope="col">Side</th><th scope="col">Name</th><th scope="col">GH₵</th></tr></thead><tbody>`, labels[1].String())
 	for side, heaps := range [][]Heap{lies, belongs} {
 		for _, h := range heaps {
 			w.put(`<tr><td>%s</td><td>%s</td><td>%s</td></tr>`, [2]string{"Where it lies", "Whose it is"}[side], text(h.Name), Figures(h.Amount))

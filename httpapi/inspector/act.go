@@ -44,18 +44,20 @@ func (v *visit) after(done any) string {
 	if _, gone := done.(*api.Deleted); gone {
 		return v.url(v.kind())
 	}
-	o := reflect.ValueOf(done)
-	if o.Kind() != reflect.Pointer || o.IsNil() {
-		return v.here()
-	}
-	text := func(field string) string {
-		if f := o.Elem().FieldByName(field); f.IsValid() && f.Kind() == reflect.String {
-			return f.String()
-		}
-		return ""
-	}
-	if at := v.source(text("Object"), text("ID")); at != "" {
+	if at := v.source(textField(done, "Object"), textField(done, "ID")); at != "" {
 		return at
 	}
 	return v.here()
+}
+
+// textField is a field of the object to which o points; "" if there is none.
+func textField(o any, name string) string {
+	p := reflect.ValueOf(o)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return ""
+	}
+	if f := p.Elem().FieldByName(name); f.IsValid() && f.Kind() == reflect.String {
+		return f.String()
+	}
+	return ""
 }

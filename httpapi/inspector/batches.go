@@ -27,7 +27,6 @@ var batchNoun = &noun[disbursement.Batch]{
 			},
 		}}, nil
 	},
-	id: func(b *disbursement.Batch) string { return b.ID },
 	list: func(v *visit, page api.Page) (*api.List[disbursement.Batch], error) {
 		return v.svc.Disbursements.ListBatches(v.Context(), v.caller, disbursement.ListBatchesParams{
 			Page: page, Status: disbursement.BatchStatus(v.param("status")), Created: v.created(),
@@ -61,7 +60,7 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) error {
 	lines := section{
 		Title: "Rows", Heads: [5]string{"To", "Amount", "Status", "For", "Time"}, Tabs: v.tabs("status", states(disbursement.RowStatuses()...)),
 		Rows:  rowsOf(v, rows, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }),
-		Pager: pager(v, rows, func(r *disbursement.Row) string { return r.ID }),
+		Pager: pager(v, rows),
 	}
 	if len(lines.Rows) == 0 {
 		lines.Text = "No row is as the tab says."

@@ -49,7 +49,6 @@ var productNoun = &noun[catalog.Product]{
 			},
 		}}, nil
 	},
-	id: func(p *catalog.Product) string { return p.ID },
 	list: func(v *visit, page api.Page) (*api.List[catalog.Product], error) {
 		return v.svc.Products.List(v.Context(), v.caller, catalog.ListProductsParams{Page: page, Active: v.active(), Created: v.created()})
 	},
@@ -87,7 +86,6 @@ var couponNoun = &noun[catalog.Coupon]{
 			},
 		}}, nil
 	},
-	id: func(c *catalog.Coupon) string { return c.ID },
 	list: func(v *visit, page api.Page) (*api.List[catalog.Coupon], error) {
 		return v.svc.Coupons.List(v.Context(), v.caller, catalog.ListCouponsParams{Page: page, Active: v.active(), Created: v.created()})
 	},
@@ -146,7 +144,6 @@ var planNoun = &noun[catalog.Plan]{
 			},
 		}}, nil
 	},
-	id: func(p *catalog.Plan) string { return p.ID },
 	list: func(v *visit, page api.Page) (*api.List[catalog.Plan], error) {
 		return v.svc.Plans.List(v.Context(), v.caller, catalog.ListPlansParams{Page: page, Active: v.active(), Product: v.entered("product", "prod_"), Created: v.created()})
 	},

@@ -15,7 +15,6 @@ var consumerNoun = &noun[account.Consumer]{
 	path: "consumers", one: "Test consumer", many: "Test consumers", heads: [5]string{"Consumer", "Wallet", "Status", "Service ID", "Since"},
 	empty: "A consumer has a wallet, and pays from it with a PIN.",
 	forms: (*visit).consumerForms,
-	id:    func(c *account.Consumer) string { return c.ID },
 	list: func(v *visit, page api.Page) (*api.List[account.Consumer], error) {
 		return v.svc.Accounts.ListConsumers(v.Context(), testCaller, page)
 	},

@@ -20,7 +20,6 @@ var customerNoun = &noun[account.Customer]{
 			},
 		}}, nil
 	},
-	id: func(c *account.Customer) string { return c.ID },
 	list: func(v *visit, page api.Page) (*api.List[account.Customer], error) {
 		p := account.ListCustomersParams{Page: page, Created: v.created()}
 		if q := v.param("q"); strings.Contains(q, "@") {

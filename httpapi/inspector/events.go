@@ -17,7 +17,6 @@ var eventNoun = &noun[event.Event]{
 	path: "events", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "About", "Time"},
 	filters: []field{{Name: "type", Label: "Type", Kind: "select", Options: eventTypes()}},
 	dated:   true, empty: "Whatever changes is told here, and to the webhook endpoints.",
-	id: func(e *event.Event) string { return e.ID },
 	list: func(v *visit, page api.Page) (*api.List[event.Event], error) {
 		return v.svc.Events.List(v.Context(), v.caller, event.ListParams{Page: page, Type: event.Type(v.param("type")), Created: v.created()})
 	},

@@ -245,7 +245,7 @@ func (in *Inspector) serveMerchants(w http.ResponseWriter, v *visit) error {
 	}
 	v.now = time.Now()
 	p := &page{Title: "Merchants", Fixed: true, Live: []section{{
-		Heads: [5]string{"Merchant", "", "", "", "Since"}, Rows: rows, Pager: pager(v, list, func(m *account.Merchant) string { return m.ID }),
+		Heads: [5]string{"Merchant", "", "", "", "Since"}, Rows: rows, Pager: pager(v, list),
 		Empty: empty{Title: "No merchants yet", Text: "A merchant that the service makes stands here."},
 	}}}
 	return v.show(w, http.StatusOK, p)

@@ -19,7 +19,6 @@ var invoiceNoun = &noun[invoice.Invoice]{
 			}, line()...), field{Name: "auto_finalize", Label: "Finalize at once", Kind: "checkbox"}),
 		}}, nil
 	},
-	id: func(i *invoice.Invoice) string { return i.ID },
 	list: func(v *visit, page api.Page) (*api.List[invoice.Invoice], error) {
 		return v.svc.Invoices.List(v.Context(), v.caller, invoice.ListParams{
 			Page: page, Status: invoice.Status(v.param("status")), Customer: v.entered("customer", "cus_"), Created: v.created(),

@@ -10,7 +10,6 @@ import (
 var ledgerNoun = &noun[account.Entry]{
 	path: "ledger", one: "Entry", many: "Ledger", heads: [5]string{"Movement", "Amount", "", "Balance", "Time"},
 	dated: true, empty: "Every change of the available balance stands here.",
-	id: func(e *account.Entry) string { return e.ID },
 	list: func(v *visit, page api.Page) (*api.List[account.Entry], error) {
 		return v.svc.Accounts.ListEntries(v.Context(), v.caller, account.ListEntriesParams{Page: page, Created: v.created()})
 	},

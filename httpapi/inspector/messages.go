@@ -11,7 +11,6 @@ var messageNoun = &noun[message.Message]{
 	path: "messages", one: "Message", many: "Messages", heads: [5]string{"Message", "", "Kind", "To", "Time"},
 	tab: "kind", tabs: options(message.KindSMS, message.KindEmail), search: "Phone number or e-mail address",
 	empty: "SMS and e-mails of test mode are kept here. No SMS goes out.",
-	id:    func(m *message.Message) string { return m.ID },
 	list: func(v *visit, page api.Page) (*api.List[message.Message], error) {
 		return v.svc.Messages.List(v.Context(), v.caller, message.ListParams{Page: page, Kind: message.Kind(v.param("kind")), To: orDefault(v.param("to"), v.param("q"))})
 	},

@@ -29,7 +29,6 @@ type noun[T any] struct {
 	empty string
 	forms func(v *visit) ([]*form, error)
 
-	id   func(*T) string
 	list func(v *visit, p api.Page) (*api.List[T], error)
 	row  func(v *visit, o *T) row
 	get  func(v *visit) (*T, error)
@@ -49,7 +48,7 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 		}
 	}
 	p.Tabs = v.tabs(n.tab, n.tabs)
-	p.Filter = v.filterFields(n)
+	p.Filter = n.filter(v)
 	p.Chips, p.Hidden = v.chips(p.Filter, n.tab)
 	list, err := n.list(v, v.page())
 	if refusal := asAPIError(err); refusal != nil && slices.ContainsFunc(p.Filter, func(f field) bool {
@@ -64,7 +63,7 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
-	s := section{Heads: n.heads, Rows: rows, Pager: pager(v, list, n.id)}
+	s := section{Heads: n.heads, Rows: rows, Pager: pager(v, list)}
 	if len(rows) == 0 {
 		s.Empty = empty{Title: "No " + lower(n.many) + " yet", Text: n.empty}
 		if len(p.Forms) > 0 {
@@ -154,16 +153,8 @@ func (v *visit) tabs(name string, choices []option) []tab {
 // periods are the choices of a period, in days that it goes back.
 var periods = map[string]int{"today": 0, "7days": 6, "30days": 29}
 
-// filterFields are the fields of a list's filter, with what was chosen.
-func (v *visit) filterFields(n interface{ filter() []field }) []field {
-	fields := n.filter()
-	for i := range fields {
-		fields[i].Value = v.param(fields[i].Name)
-	}
-	return fields
-}
-
-func (n *noun[T]) filter() []field {
+// filter are the fields of a list's filter, with what was chosen.
+func (n *noun[T]) filter(v *visit) []field {
 	var fields []field
 	if n.search != "" {
 		fields = append(fields, field{Name: "q", Label: "Search", Kind: "search", Placeholder: n.search})
@@ -173,6 +164,9 @@ func (n *noun[T]) filter() []field {
 		fields = append(fields, field{Name: "period", Label: "Period", Kind: "select", Options: []option{
 			{Label: "Any"}, {Value: "today", Label: "Today"}, {Value: "7days", Label: "7 days"}, {Value: "30days", Label: "30 days"},
 		}}, field{Name: "day", Label: "Day", Kind: "date"})
+	}
+	for i := range fields {
+		fields[i].Value = v.param(fields[i].Name)
 	}
 	return fields
 }
@@ -235,7 +229,7 @@ func (v *visit) page() api.Page {
 }
 
 // pager are the links to the pages beside, where there are such.
-func pager[T any](v *visit, list *api.List[T], id func(*T) string) []link {
+func pager[T any](v *visit, list *api.List[T]) []link {
 	if len(list.Data) == 0 {
 		return nil
 	}
@@ -243,7 +237,7 @@ func pager[T any](v *visit, list *api.List[T], id func(*T) string) []link {
 	beside := func(text, name string, o *T) {
 		to, query, _ := strings.Cut(v.with("done", ""), "?")
 		q, _ := url.ParseQuery(query)
-		q.Set(name, id(o))
+		q.Set(name, textField(o, "ID"))
 		links = append(links, link{text, to + "?" + q.Encode()})
 	}
 	back := v.param("before") != ""

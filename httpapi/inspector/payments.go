@@ -16,7 +16,6 @@ var paymentNoun = &noun[payment.Payment]{
 	dated:   true,
 	empty:   "What payers send from phones and wallets stands here. Ask a phone for the first.",
 	forms:   func(*visit) ([]*form, error) { return []*form{askPhone()}, nil },
-	id:      func(p *payment.Payment) string { return p.ID },
 	list: func(v *visit, page api.Page) (*api.List[payment.Payment], error) {
 		return v.svc.Payments.List(v.Context(), v.caller, payment.ListParams{
 			Page: page, Status: payment.Status(v.param("status")), PaymentMethod: v.param("payment_method"),

@@ -36,7 +36,6 @@ var qrCodeNoun = &noun[qrcode.QRCode]{
 			},
 		}}, nil
 	},
-	id: func(c *qrcode.QRCode) string { return c.ID },
 	list: func(v *visit, page api.Page) (*api.List[qrcode.QRCode], error) {
 		return v.svc.QRCodes.List(v.Context(), v.caller, qrcode.ListParams{Page: page, Type: qrcode.Type(v.param("type")), Active: v.active(), Created: v.created()})
 	},

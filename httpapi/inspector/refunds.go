@@ -10,7 +10,6 @@ var refundNoun = &noun[refund.Refund]{
 	path: "refunds", one: "Refund", many: "Refunds", heads: [5]string{"To", "Amount", "Status", "Reason", "Time"},
 	tab: "status", tabs: states(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true,
 	search: "ID of a payment (pay_…) or an invoice (inv_…)", empty: "Money that goes back to payers stands here. The page of a payment makes the first.",
-	id: func(r *refund.Refund) string { return r.ID },
 	list: func(v *visit, page api.Page) (*api.List[refund.Refund], error) {
 		return v.svc.Refunds.List(v.Context(), v.caller, refund.ListParams{
 			Page: page, Status: refund.Status(v.param("status")), Payment: v.entered("payment", "pay_"), Invoice: v.entered("invoice", "inv_"), Created: v.created(),

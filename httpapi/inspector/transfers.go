@@ -28,7 +28,6 @@ func transferNoun(path, one, none string, service func(*visit) transferService, 
 	return &noun[payout.Transfer]{
 		path: path, one: one, many: one + "s", heads: [5]string{"To", "Amount", "Status", "For", "Time"},
 		tab: "status", tabs: states(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, empty: none, forms: forms,
-		id: func(t *payout.Transfer) string { return t.ID },
 		list: func(v *visit, page api.Page) (*api.List[payout.Transfer], error) {
 			return service(v).List(v.Context(), v.caller, payout.ListParams{Page: page, Status: payout.Status(v.param("status")), Created: v.created()})
 		},

@@ -23,7 +23,6 @@ var webhookNoun = &noun[webhook.Endpoint]{
 			do: (*visit).createWebhook,
 		}}, nil
 	},
-	id: func(e *webhook.Endpoint) string { return e.ID },
 	list: func(v *visit, page api.Page) (*api.List[webhook.Endpoint], error) {
 		return v.svc.Webhooks.List(v.Context(), v.caller, webhook.ListParams{Page: page})
 	},
@@ -81,7 +80,7 @@ func (v *visit) webhookPage(e *webhook.Endpoint, p *page) error {
 	p.Title, p.Badge, p.Sentence = hostOf(e.URL), activity(e.Active), sentence("%s", e.URL)
 	deliveries := section{
 		Title: "Deliveries", Heads: [5]string{"Event", "", "Status", "Attempts", "Time"},
-		Rows: rowsOf(v, list, (*visit).deliveryRow), Pager: pager(v, list, func(d *webhook.Delivery) string { return d.ID }),
+		Rows: rowsOf(v, list, (*visit).deliveryRow), Pager: pager(v, list),
 	}
 	if len(deliveries.Rows) == 0 {
 		deliveries.Text = "It was told nothing yet."

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -217,7 +218,10 @@ func (w *writer) table(c *Chart) {
 	w.put(`</tr></thead><tbody>`)
 	for i := len(c.Days) - 1; i >= 0; i-- {
 		d := &c.Days[i]
-		day := d.Day.Format("2 Jan 2006")
+		if !slices.ContainsFunc(d.Values, func(n int64) bool { return n != 0 }) {
+			continue
+		}
+		day := strings.ReplaceAll(d.Day.Format("2 Jan 2006"), " ", NoBreak)
 		if d.Href != "" {
 			day = `<a href="` + text(d.Href) + `">` + day + `</a>`
 		}

@@ -35,14 +35,19 @@ var (
 		"style":    func() template.CSS { return template.CSS(pageStyle) },
 	}).ParseFS(pageTemplates, "pages/*.html"))
 
-	// pagePolicy allows a page its one style sheet, pictures and a form of its own
-	// origin, and nothing else: no script, no frame around it.
-	pagePolicy = func() string {
+	// pageStyleHash is what a policy names the style sheet by.
+	pageStyleHash = func() string {
 		sum := sha256.Sum256([]byte(pageStyle))
-		return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+		return base64.StdEncoding.EncodeToString(sum[:])
 	}()
 )
+
+// pagePolicy allows a page its one style sheet, pictures of its own origin and a form to formAction, and
+// nothing else: no script, no frame around it.
+func pagePolicy(formAction string) string {
+	return "default-src 'none'; style-src 'sha256-" + pageStyleHash + "'; img-src 'self'; form-action " + formAction +
+		"; frame-ancestors 'none'; base-uri 'none'"
+}
 
 const (
 	// maxForm is the longest form that is read, in bytes.
@@ -59,7 +64,7 @@ func renderPage(status int, name string, v any) (*response, error) {
 	}
 	answer := newResponse("text/html; charset=utf-8", b.Bytes())
 	answer.status = status
-	answer.setHeader("Content-Security-Policy", pagePolicy)
+	answer.setHeader("Content-Security-Policy", pagePolicy("'self'"))
 	answer.setHeader("X-Frame-Options", "DENY")
 	answer.setHeader("Referrer-Policy", "no-referrer")
 	return answer, nil

@@ -23,7 +23,7 @@ var rows = [][]string{
 	{"message", "event"}, // records that other nouns write
 	{"internal/dispatch"},
 	{"provider"},
-	{"internal/retention"},
+	{"internal/retention", "internal/totals"},
 	{"internal/engine"},
 	{"internal/work", "internal/ledger", "internal/pii"},
 	{"internal/check", "internal/fee", "internal/pace", "internal/spreadsheet", "internal/transfer"},

@@ -220,6 +220,8 @@ func (g *game) auditSide(s *side) {
 	g.auditCoupons(s, redeemed)
 	g.auditPeople(s, false)
 
+	testkit.CheckTotals(g.t, g.svc, s.caller)
+
 	merchant, live := s.caller.Merchant, s.caller.Live
 	inWallets := int64(0)
 	for _, id := range s.consumers {

@@ -80,12 +80,9 @@ func TestSimulation(t *testing.T) {
 				"pay code", "disburse", "pay out", "cancel", "charge", "pay invoice from a wallet", "refund", "batch",
 				"pay from phone", "pay code from phone", "pay invoice from phone", "cancel payment", "leave payment", "confirm payment",
 				"settle payment", "create session", "pay session from phone", "pay session from a wallet", "expire session", "session: expired", "paid twice", "contradicted", "delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
-<<<<<<< HEAD
 				"subscribe", "change subscription", "pause", "resume", "cancel subscription",
 				"told: updated", "told: payment_succeeded", "told: payment_failed", "told: trial_will_end", "told: canceled",
-=======
 				"take back transfer", "take back payment", "take back refunded payment", "owed",
->>>>>>> house
 			} {
 				expect.True(t, played[what] != 0 || n < 100 || *firstSeed > 0 && n < 1000, "of %s nothing was played", what)
 			}
@@ -127,13 +124,10 @@ type side struct {
 	numbers                              []string // of payers' phones
 	phoned                               []string // payments from phones, of no code
 	coupons                              []string
-<<<<<<< HEAD
 	subscribers                          subscribers
-=======
 	sessions                             []string
 	left                                 map[string]bool // payments whose payers chose another way
 	disputed                             []string // payments that were taken back after a refund
->>>>>>> house
 }
 
 // game is one simulation.
@@ -371,11 +365,7 @@ func pick(g *game, from []string) string {
 func (g *game) step() {
 	g.steps++
 	ctx, s := g.t.Context(), g.sides[g.dice.IntN(2)]
-<<<<<<< HEAD
-	switch g.dice.IntN(49) {
-=======
-	switch g.dice.IntN(52) {
->>>>>>> house
+	switch g.dice.IntN(57) {
 	case 0, 1:
 		g.newCode(s)
 	case 2, 3, 4:
@@ -438,7 +428,7 @@ func (g *game) step() {
 		g.takeBack(s)
 	case 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39:
 		g.stepOfPhones(s)
-	case 44, 45, 46, 47, 48:
+	case 52, 53, 54, 55, 56:
 		for range 2 {
 			g.subscribe(s)
 		}

@@ -126,6 +126,16 @@ type Config struct {
 	// DefaultTax is the rate, in percent, of taxable invoice lines that give none;
 	// nil for no tax.
 	DefaultTax *decimal.Decimal
+	// ChargeHours are the hours of the day in Accra in which automatic charges ask phones in live mode.
+	// The zero value means [invoice.DefaultChargeHours], from 8 until 20 o'clock.
+	ChargeHours invoice.ChargeHours
+	// KeepPastDue leaves a subscription past_due, and goes on with it, when one of its invoices has
+	// become uncollectible: after the last failed charge, or 30 days after the due date. Otherwise the
+	// subscription is cancelled then.
+	KeepPastDue bool
+	// NoChargeNotice turns off the SMS that announces each automatic charge of a subscription a day
+	// before it, in live mode.
+	NoChargeNotice bool
 	// InvoiceReminders are the days from the due date on which customers are reminded of open
 	// invoices, at 09:00 UTC: -3 is three days before, 0 the day itself, 7 a week later. Each
 	// reminder is queued at most once. If several are overdue, for example after the workers were
@@ -151,7 +161,7 @@ type Config struct {
 	IdempotencyRetention time.Duration
 	// NumberRetention is how long ended objects keep personal numbers, counted from their creation.
 	// Payouts and disbursements keep the recipient's phone or account number. Payments from a
-	// phone, top-ups and refunds keep the payer's number and e-mail. Zero means for ever. After
+	// phone, top-ups, refunds and checkout sessions keep the payer's number and e-mail. Zero means for ever. After
 	// that only the masked number is left. A later refund gives the provider the id of the charge,
 	// but not the phone number. A change also applies to existing records. A removed number does
 	// not come back.
@@ -205,6 +215,9 @@ func (c *Config) check() error {
 		if len(key) < minKey {
 			return fmt.Errorf("payments: FallbackKeys[%d] has %d bytes, want at least %d", i, len(key), minKey)
 		}
+	}
+	if err := c.ChargeHours.Check(); err != nil {
+		return fmt.Errorf("payments: ChargeHours: %w", err)
 	}
 	if err := invoice.CheckReminders(c.InvoiceReminders); err != nil {
 		return fmt.Errorf("payments: InvoiceReminders: %w", err)

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
@@ -39,6 +40,7 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -57,6 +59,8 @@ type Services struct {
 	Payouts       *payout.Service
 	Disbursements *disbursement.Service
 	Invoices      *invoice.Service
+	Subscriptions *subscription.Service
+	Checkout      *checkout.Service
 	Refunds       *refund.Service
 	Webhooks      *webhook.Service
 	Providers     provider.Service
@@ -88,6 +92,8 @@ type internals struct {
 	payouts       *payout.Internal
 	disbursements *disbursement.Internal
 	invoices      *invoice.Internal
+	subscriptions *subscription.Internal
+	checkout      *checkout.Internal
 	refunds       *refund.Internal
 	webhooks      *webhook.Internal
 	providers     *providers.Service
@@ -150,17 +156,20 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention)...)
 	rules = append(rules, s.internal.payments.Retention(c.NumberRetention)...)
 	rules = append(rules, s.internal.refunds.Retention(c.NumberRetention))
+	rules = append(rules, s.internal.checkout.Retention(c.NumberRetention))
 	rules = append(rules, s.internal.messages.Retention(c.MessageRetention))
 	kept, err := retention.New(ctx, s.engine, rules...)
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
+	s.runner.Add(s.internal.subscriptions.Jobs()...)
 	s.runner.Add(s.internal.providers.Jobs()...)
 	s.runner.Add(s.internal.payments.Jobs()...)
 	s.runner.Add(s.internal.disbursements.Jobs()...)
 	s.runner.Add(s.internal.webhooks.Jobs()...)
 	s.runner.Add(s.internal.events.CallSubscribers())
 	s.runner.Add(s.internal.invoices.Jobs()...)
+	s.runner.Add(s.internal.checkout.Jobs()...)
 	s.runner.Add(s.internal.accounts.Jobs()...)
 	s.runner.Add(s.internal.erasure.Job())
 	s.runner.Add(outbox.Job(s.internal.messages, s.internal.invoices, c.Logger))
@@ -211,21 +220,30 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
 		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
-		Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
+		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
+	})
+	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
+		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Events: in.events, Messages: in.messages,
+		Customers: c.Customers, DefaultTax: c.DefaultTax, ServerKeys: c.keys(), BaseURL: c.BaseURL,
+		KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
+	})
+	s.Checkout, in.checkout = checkout.New(s.engine, checkout.Config{
+		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog, Invoices: in.invoices,
+		Customers: c.Customers, NumberRetention: c.NumberRetention, BaseURL: c.BaseURL,
 	})
 	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages, StuckAfter: c.StuckAfter,
 		NumberRetention: c.NumberRetention,
 	})
 	in.providers = providers.New(s.engine, providers.Config{
-		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, Accounts: in.accounts,
+		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, Checkout: in.checkout, Accounts: in.accounts,
 		Rail: c.Live.Rail, Charger: c.Live.Charger, StuckAfter: c.StuckAfter,
 	})
 	s.Providers = in.providers
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})
 	in.erasure = erasure.New(s.engine, erasure.Config{
 		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Payouts: in.payouts, Disbursements: in.disbursements,
-		Invoices: in.invoices, Messages: in.messages, Webhooks: in.webhooks,
+		Invoices: in.invoices, Subscriptions: in.subscriptions, Checkout: in.checkout, Messages: in.messages, Webhooks: in.webhooks,
 	})
 	return nil
 }
@@ -236,7 +254,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
+		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), subscription.Kinds(), checkout.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
 		retention.Kinds(), totals.Kinds(),
 		{secrets.Kind()},
 	} {

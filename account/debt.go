@@ -34,7 +34,7 @@ func setOwes(tx *engine.Tx, id string, live, owes bool) error {
 }
 
 // Credit makes a posting that adds to the available balance of a merchant. What the merchant owes is
-// taken from it in the same transaction: whoever owes has nothing available. Every posting that adds to
+// taken from it in the same transaction: a merchant that owes has nothing available. Every posting that adds to
 // such a balance is made here, unless the transaction takes the whole amount away again.
 func (*Internal) Credit(tx *engine.Tx, merchant string, p storage.Posting) error {
 	return credit(tx, merchant, p)

@@ -35,10 +35,13 @@ import (
 // and the metadata of invoices as they are, and cannot recall messages that were sent. The host
 // erases backups, and space that a database has freed but not overwritten.
 //
+// The subscriptions of the customer are cancelled before the call returns. In a host's transaction a
+// worker does it after the commit.
+//
 // Refusals: resource_missing, also for a customer that was deleted before.
 func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	op := engine.Operation{Name: "customer.delete", Params: id}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
+	deleted, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
 		o, err := engine.GetTx(tx, customers, engine.Scope(caller), id, "customer")
 		if err != nil {
 			return nil, err
@@ -52,6 +55,11 @@ func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id stri
 		deleted := &api.Deleted{ID: id, Object: "customer", Deleted: true}
 		return deleted, s.record(tx, deleted, event.CustomerDeleted)
 	})
+	if err != nil {
+		return nil, err
+	}
+	s.leaveNow(ctx, caller, id)
+	return deleted, nil
 }
 
 // ForgetCustomer is DeleteCustomer for hosts with a [CustomerDirectory]: it removes the copies of
@@ -61,7 +69,7 @@ func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id stri
 	if id == "" {
 		return api.Missing("id")
 	}
-	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		_, err := customers.Get(tx, engine.Scope(caller), id)
 		if err == nil {
 			return api.Invalid("id", "This customer is one of the library's own. Delete it instead.")
@@ -71,9 +79,13 @@ func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id stri
 		}
 		return forget(tx, id)
 	})
+	if err == nil {
+		s.leaveNow(ctx, caller, id)
+	}
+	return err
 }
 
-// forget queues the work on the copies of a customer's data.
+// forget queues the end of a customer's subscriptions, and the work on the copies of the customer's data.
 func forget(tx *engine.Tx, id string) error {
 	erasure := pii.Erasure{Request: tx.Caller.RequestID, IdempotencyKey: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 	scope := engine.Scope(tx.Caller)
@@ -86,5 +98,5 @@ func forget(tx *engine.Tx, id string) error {
 		return fmt.Errorf("account: queue erasure: %w", err)
 	}
 	tx.WakeAfterCommit(pii.Erasures.Kind())
-	return nil
+	return queueDeparture(tx, id)
 }

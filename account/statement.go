@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/spreadsheet"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -141,7 +142,7 @@ func (st *Statement) CSV(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// maxStatementPDF is the largest number of entries in a PDF: some 400 pages, which are built in
+// maxStatementPDF is the largest number of entries in a PDF: some 470 pages, which are built in
 // memory.
 const maxStatementPDF = 20_000
 
@@ -166,78 +167,88 @@ func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 		return nil, api.Invalid("created", "The period has %d entries, and a PDF holds %d. Take a shorter period, or the CSV.", st.Entries, maxStatementPDF)
 	}
 	d, err := document.New(document.Info{
-		Title: "Statement", Author: st.merchant.Name, At: st.takenAt, Foot: "Statement · " + st.period(),
+		Title: "Statement", Author: st.merchant.Name, At: st.takenAt, Foot: st.merchant.Name + " · Statement",
 		Test: !st.Livemode,
 	})
 	if err != nil {
 		return nil, err
 	}
-	const (
-		typeAt, sourceAt = document.Left + 95, document.Left + 193
-		amountEnd        = document.Right - 90
-		balanceEnd       = document.Right
-	)
-	d.Paragraph(document.Left, 300, document.Text{Size: 15, Bold: true, Text: st.merchant.Name})
-	for _, text := range []string{st.merchant.Address, st.merchant.Phone, st.merchant.Email} {
-		if text != "" {
-			d.Paragraph(document.Left, 300, document.Text{Size: 9, Grey: true, Text: text})
-		}
-	}
-	d.Space(12)
-	d.Line(document.Text{X: document.Left, Size: 18, Bold: true, Text: "Statement"})
-	d.Line(document.Text{X: document.Left, Size: 10, Text: st.period()})
-	d.Space(8)
+	d.Letterhead(document.Letterhead{
+		Merchant: st.merchant.Name, Name: "Statement",
+		Contacts: []string{st.merchant.Address, phone.Spaced(st.merchant.Phone), st.merchant.Email},
+	})
+	d.Headline(document.Headline{Label: "Closing balance", Figures: figures(st.closing)})
+	d.Facts([]document.Fact{{Name: "Period", Lines: []string{st.period()}}})
 	for _, row := range []struct {
 		name   string
-		amount api.GHS
+		amount int64
+		bold   bool
 	}{
-		{"Opening balance", st.Opening},
-		{"In", st.Credits},
-		{"Out", api.GHS{Decimal: st.Debits.Neg()}},
-		{"Closing balance", st.Closing},
+		{"Opening balance", st.opening, false},
+		{"In", pesewas(st.Credits), false},
+		{"Out", -pesewas(st.Debits), false},
+		{"Closing balance", st.closing, true},
 	} {
-		d.Put(document.Text{X: document.Left, Size: 10, Text: row.name})
-		d.Line(document.Text{X: document.Left + 200, Size: 10, Right: true, Text: money.Text(row.amount.Shift(2).IntPart())})
+		d.Put(document.Text{X: document.Left, Size: document.Body, Soft: !row.bold, Bold: row.bold, Text: row.name})
+		d.Line(document.Text{X: document.Left + 200, Size: document.Body, Soft: !row.bold, Bold: row.bold, Right: true, Text: figures(row.amount)})
+		d.Space(2)
 	}
-	d.Space(14)
+	d.Space(18)
+	const (
+		typeAt, sourceAt = document.Left + 104, document.Left + 210
+		amountEnd        = document.Right - 84
+		balanceEnd       = document.Right
+		size             = document.Label
+		line, padding    = size * document.Leading, 2.5
+		drop             = 1.25 // the room below letters is in their line already
+	)
 	head := func() {
 		for _, c := range []document.Text{
-			{X: document.Left, Text: "Time (UTC)"},
+			{X: document.Left, Text: "Accra time"},
 			{X: typeAt, Text: "Type"},
 			{X: sourceAt, Text: "Source"},
-			{X: amountEnd, Right: true, Text: "Amount (GHS)"},
-			{X: balanceEnd, Right: true, Text: "Balance (GHS)"},
+			{X: amountEnd, Right: true, Text: document.Cedis},
+			{X: balanceEnd, Right: true, Text: "Balance"},
 		} {
-			c.Size, c.Bold, c.Grey = 8, true, true
+			c.Size, c.Soft = size, true
 			d.Put(c)
 		}
-		d.Space(14)
+		d.Space(line + padding)
 		d.Rule()
-		d.Space(5)
+	}
+	// row is the room of a row and the hairline below it.
+	row := func(write func()) {
+		d.Room(line + 2*padding)
+		d.Space(padding + drop)
+		write()
+		d.Space(line + padding - drop)
+		d.Rule()
 	}
 	edge := func(name string, balance int64) {
-		d.Room(12)
-		d.Put(document.Text{X: typeAt, Size: 8, Bold: true, Text: name})
-		d.Line(document.Text{X: balanceEnd, Size: 8, Bold: true, Right: true, Text: money.Text(balance)})
+		row(func() {
+			d.Put(document.Text{X: typeAt, Size: size, Bold: true, Text: name})
+			d.Put(document.Text{X: balanceEnd, Size: size, Bold: true, Right: true, Text: figures(balance)})
+		})
 	}
 	d.Room(40) // keeps the table head from standing alone at the foot of a page
 	head()
 	d.Head = head
 	edge("Opening balance", st.opening)
 	err = st.service.entriesOf(ctx, st.account, st.span, func(e *storage.Entry) error {
-		d.Room(12)
-		d.Put(document.Text{X: document.Left, Size: 8, Text: e.At.UTC().Format("2006-01-02 15:04:05")})
-		d.Put(document.Text{X: typeAt, Size: 8, Text: strings.ReplaceAll(e.Type, "_", " ")})
-		source := document.Text{X: sourceAt, Size: 8, Grey: true, Text: e.Ref}
-		const room = amountEnd - 65 - sourceAt
+		source := document.Text{X: sourceAt, Size: size, Soft: true, Text: e.Ref}
+		const room = amountEnd - 62 - sourceAt
 		// An id of wide letters gets a smaller size, because a shortened id is of no use.
 		for len(e.Ref) <= maxIDLength && source.Size > 5 && d.Fit(source, room) != source.Text {
 			source.Size -= 0.5
 		}
 		source.Text = d.Fit(source, room)
-		d.Put(source)
-		d.Put(document.Text{X: amountEnd, Size: 8, Right: true, Text: money.Text(e.Amount)})
-		d.Line(document.Text{X: balanceEnd, Size: 8, Right: true, Text: money.Text(e.Balance)})
+		row(func() {
+			d.Put(document.Text{X: document.Left, Size: size, Text: e.At.UTC().Format(entryTime)})
+			d.Put(document.Text{X: typeAt, Size: size, Text: typeInWords(e.Type)})
+			d.Put(source)
+			d.Put(document.Text{X: amountEnd, Size: size, Right: true, Text: figures(e.Amount)})
+			d.Put(document.Text{X: balanceEnd, Size: size, Soft: true, Right: true, Text: figures(e.Balance)})
+		})
 		return nil
 	})
 	if err != nil {
@@ -247,16 +258,42 @@ func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 	return d, nil
 }
 
-// period describes the period in words.
+// entryTime is how the PDF writes the time of an entry. Accra's clock is UTC.
+const entryTime = "2 Jan 2006, 15:04:05"
+
+// typeInWords writes a type of entries for people: Payout reversal.
+func typeInWords(kind string) string {
+	words := strings.ReplaceAll(kind, "_", " ")
+	if words == "" {
+		return ""
+	}
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// figures writes pesewas in a column of GH₵.
+func figures(pesewas int64) string { return document.Figures(money.Text(pesewas)) }
+
+func pesewas(amount api.GHS) int64 { return amount.Shift(2).IntPart() }
+
+// period describes the period in words. A whole day has no time.
 func (st *Statement) period() string {
-	const layout = "2 January 2006 15:04:05 UTC"
+	from := func() string { return inWords(st.From.UTC(), st.From.UTC()) }
+	until := func() string { return inWords(st.Until.UTC(), st.Until.UTC().AddDate(0, 0, -1)) }
 	switch {
 	case st.From != nil && st.Until != nil:
-		return st.From.UTC().Format(layout) + " to " + st.Until.UTC().Format(layout)
+		return from() + " to " + until()
 	case st.From != nil:
-		return "from " + st.From.UTC().Format(layout)
+		return "From " + from()
 	case st.Until != nil:
-		return "up to " + st.Until.UTC().Format(layout)
+		return "Up to " + until()
 	}
-	return "all entries"
+	return "All entries"
+}
+
+// inWords writes a time, or a day if the time is its midnight.
+func inWords(at, day time.Time) string {
+	if at.Equal(at.Truncate(24 * time.Hour)) {
+		return day.Format("2 January 2006")
+	}
+	return at.Format("2 January 2006, 15:04:05")
 }

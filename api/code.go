@@ -107,12 +107,23 @@ const (
 	PaymentFailed            Code = "payment_failed"
 )
 
+// CheckoutNotOpen: the checkout session is complete or has expired.
+const CheckoutNotOpen Code = "checkout_not_open"
+
 // CouponNotRedeemable: the coupon is used up, past its time, not active, or deleted.
 const CouponNotRedeemable Code = "coupon_not_redeemable"
 
+// Codes of subscriptions.
+const (
+	SubscriptionPaused    Code = "subscription_paused"
+	SubscriptionNotPaused Code = "subscription_not_paused"
+	SubscriptionCancelled Code = "subscription_cancelled"
+)
+
 // Codes of payments from a phone.
 const (
-	// PaymentInProgress: a payment under way holds the last use of a QR code, or the invoice.
+	// PaymentInProgress: a payment under way holds the last use of a QR code, the invoice or the
+	// checkout session.
 	PaymentInProgress     Code = "payment_in_progress"
 	PaymentNotCancellable Code = "payment_not_cancellable"
 	// PaymentNotConfirmable: the provider asks for no code.

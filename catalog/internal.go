@@ -31,6 +31,19 @@ func usableProduct(tx storage.ReadTx, scope storage.Scope, id string) (*Product,
 	return &o.Value, nil
 }
 
+// Plan returns a plan to subscribe to. Refusals, of the parameter plan: resource_missing,
+// parameter_invalid for one that is not active.
+func (*Internal) Plan(tx storage.ReadTx, scope storage.Scope, id string) (*Plan, error) {
+	o, err := engine.GetTx(tx, plans, scope, id, "plan")
+	if err != nil {
+		return nil, check.Under("plan", err)
+	}
+	if !o.Value.Active {
+		return nil, api.Invalid("plan", "plan is not active. Activate it, or choose another.")
+	}
+	return &o.Value, nil
+}
+
 // Coupon returns a coupon to put on a draft, which may be used up or past its time. Refusals, of the
 // parameter coupon: resource_missing, coupon_not_redeemable.
 func (*Internal) Coupon(tx storage.ReadTx, scope storage.Scope, id string) (*Coupon, error) {
@@ -41,27 +54,56 @@ func (*Internal) Coupon(tx storage.ReadTx, scope storage.Scope, id string) (*Cou
 	return &o.Value, nil
 }
 
+// RedeemableCoupon returns a coupon that can be redeemed now, and counts nothing. Refusals: those of
+// [Internal.Redeem].
+func (*Internal) RedeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string) (*Coupon, error) {
+	o, err := redeemableCoupon(tx, scope, now, id)
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value, nil
+}
+
 // Redeem counts a redemption of a coupon of the caller's. Refusals: those of [Internal.Coupon], and
 // coupon_not_redeemable of one that is used up or past its time.
 func (*Internal) Redeem(tx *engine.Tx, id string) error {
-	o, err := usableCoupon(tx, engine.Scope(tx.Caller), id)
+	o, err := redeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, id)
 	if err != nil {
 		return err
 	}
+	o.Value.TimesRedeemed++
+	return putCoupon(tx, o)
+}
+
+func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string) (*storage.Object[Coupon], error) {
+	o, err := usableCoupon(tx, scope, id)
+	if err != nil {
+		return nil, err
+	}
 	c := &o.Value
 	switch {
-	case c.RedeemBy != nil && tx.Now.After(time.Unix(*c.RedeemBy, 0)):
-		return notRedeemable("could be redeemed until %s", time.Unix(*c.RedeemBy, 0).UTC().Format(time.RFC3339))
+	case c.RedeemBy != nil && now.After(time.Unix(*c.RedeemBy, 0)):
+		return nil, notRedeemable("could be redeemed until %s", time.Unix(*c.RedeemBy, 0).UTC().Format(time.RFC3339))
 	case c.MaxRedemptions != nil && c.TimesRedeemed >= *c.MaxRedemptions:
-		return notRedeemable("has been redeemed as often as it may be")
+		return nil, notRedeemable("has been redeemed as often as it may be")
 	}
-	c.TimesRedeemed++
-	return putCoupon(tx, o)
+	return o, nil
+}
+
+// RedeemLate counts a redemption that a payer has already paid with, even above the coupon's limit and
+// after its time. Of a coupon that was deleted meanwhile there is nothing to count.
+func (*Internal) RedeemLate(tx *engine.Tx, id string) error {
+	return count(tx, id, 1)
 }
 
 // ReturnRedemption gives a counted redemption back. Of a coupon that was deleted meanwhile there is
 // nothing to count.
 func (*Internal) ReturnRedemption(tx *engine.Tx, id string) error {
+	return count(tx, id, -1)
+}
+
+// count changes how often a coupon was redeemed.
+func count(tx *engine.Tx, id string, by int64) error {
 	o, err := coupons.Get(tx, engine.Scope(tx.Caller), id)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
@@ -69,7 +111,7 @@ func (*Internal) ReturnRedemption(tx *engine.Tx, id string) error {
 	if err != nil {
 		return fmt.Errorf("catalog: read coupon: %w", err)
 	}
-	if o.Value.TimesRedeemed--; o.Value.TimesRedeemed < 0 {
+	if o.Value.TimesRedeemed += by; o.Value.TimesRedeemed < 0 {
 		return fmt.Errorf("catalog: coupon %s has been given back more often than redeemed", id)
 	}
 	return putCoupon(tx, o)

@@ -30,12 +30,24 @@ const (
 	RefundSucceeded Type = "refund.succeeded"
 	RefundFailed    Type = "refund.failed"
 
+	CheckoutSessionCompleted Type = "checkout.session.completed"
+	CheckoutSessionExpired   Type = "checkout.session.expired"
+
 	DisbursementBatchCreated   Type = "disbursement_batch.created"
 	DisbursementBatchCompleted Type = "disbursement_batch.completed"
 
 	PlanCreated Type = "plan.created"
 	PlanUpdated Type = "plan.updated"
 	PlanDeleted Type = "plan.deleted"
+
+	SubscriptionCreated          Type = "subscription.created"
+	SubscriptionUpdated          Type = "subscription.updated"
+	SubscriptionCanceled         Type = "subscription.canceled"
+	SubscriptionPaused           Type = "subscription.paused"
+	SubscriptionResumed          Type = "subscription.resumed"
+	SubscriptionTrialWillEnd     Type = "subscription.trial_will_end"
+	SubscriptionPaymentSucceeded Type = "subscription.payment_succeeded"
+	SubscriptionPaymentFailed    Type = "subscription.payment_failed"
 
 	WebhookEndpointDisabled Type = "webhook_endpoint.disabled"
 

@@ -22,15 +22,18 @@ var unsteady = []struct {
 	pattern *regexp.Regexp
 	stands  string
 }{
-	{regexp.MustCompile(`\b(qr|pay|po|re|evt|req|acc|cag|cus|cqr|prod|cpn|plan|txn|msg|mer|we|wd|adj|bat|row)_0[0-9A-Za-z]{21}\b`), `${1}_ID`},
+	{regexp.MustCompile(`\b(qr|cs|pay|po|re|evt|req|acc|cag|cus|cqr|prod|cpn|plan|txn|msg|mer|we|wd|adj|bat|row|sub)_0[0-9A-Za-z]{21}\b`), `${1}_ID`},
 	{regexp.MustCompile(`acc_\*{4}[0-9A-Za-z]{4}`), `acc_****TAIL`},
 	{regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`), `"TIME"`},
 	{regexp.MustCompile(`"created":\d{10}\b`), `"created":UNIX`},
+	{regexp.MustCompile(`"(expires_at|completed_at)":\d{10}\b`), `"${1}":0`},
 	{regexp.MustCompile(`http://127\.0\.0\.1:\d+`), `BASE`},
 	{regexp.MustCompile(`"qr_payload":"[^"]+"`), `"qr_payload":"PAYLOAD"`},
 	{regexp.MustCompile(`SVC\d+`), `SVC_N`},
 	{regexp.MustCompile(`\binv_0[0-9A-Za-z]{21}\b`), `inv_ID`},
-	{regexp.MustCompile(`/invoice/[0-9A-Za-z]{32}`), `/invoice/TOKEN`},
+	{regexp.MustCompile(`/(invoice|checkout)/[0-9A-Za-z]{32}`), `/${1}/TOKEN`},
+	{regexp.MustCompile(`/subscription/[0-9A-Za-z]{32}`), `/subscription/TOKEN`},
+	{regexp.MustCompile(`"(current_period_start|current_period_end|billing_anchor|trial_end|cancelled_at|start|end)":\d{10}\b`), `"${1}":1111111111`},
 	{regexp.MustCompile(`"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"`), `"UUID"`},
 	{regexp.MustCompile(`whsec_[0-9A-Za-z+/=]{44}`), `whsec_SECRET`},
 	{regexp.MustCompile(`"duration_ms":\d+`), `"duration_ms":0`},

@@ -396,8 +396,7 @@ func TestGeneratorsUnderstandTheDescription(t *testing.T) {
 	walk("", document)
 }
 
-// Whoever asks a server of paymentstest in a test of this module has the contract
-// checked.
+// Every test of this module that asks a server of paymentstest has the contract checked.
 func TestEveryTestServerIsChecked(t *testing.T) {
 	users, checked := map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, entry os.DirEntry, err error) error {

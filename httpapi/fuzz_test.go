@@ -29,7 +29,7 @@ func FuzzCursors(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	lists := []string{"/v1/qr_codes", "/v1/events", "/v1/payments", "/v1/balance/entries", "/v1/invoices", "/v1/webhooks", "/v1/payouts", "/v1/disbursements"}
+	lists := []string{"/v1/qr_codes", "/v1/events", "/v1/payments", "/v1/balance/entries", "/v1/invoices", "/v1/webhooks", "/v1/payouts", "/v1/disbursements", "/v1/subscriptions"}
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range lists {
 			r := httptest.NewRequest("GET", path, nil)

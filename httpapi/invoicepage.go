@@ -50,6 +50,7 @@ type invoiceView struct {
 	Overdue bool
 	Open    bool
 	Facts   []fact
+	Lines   []invoice.Line
 	Sums    []invoice.Sum
 	Form    waysView
 }
@@ -62,7 +63,7 @@ func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysVie
 			Merchant: newMerchantView(&h.Merchant, token+"/logo", "Invoice "+is.Number),
 		},
 		Invoice: is, CreditNotes: h.CreditNotes, Action: token, Document: token + "/pdf", Notes: token + "/credit_notes/",
-		Open: is.Status == invoice.Open, Form: form, Sums: shownSums(is),
+		Open: is.Status == invoice.Open, Form: form, Lines: is.Lines.Data, Sums: is.Sums(),
 	}
 	v.Form.Due = is.AmountDue
 	switch is.Status {
@@ -96,20 +97,6 @@ func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysVie
 		v.Facts = append(v.Facts, fact{Name: "Payment", ID: *is.Payment})
 	}
 	return v
-}
-
-// shownSums are the totals, of which the total alone is bold. What is due stands at the top of the
-// page, and is left out where it repeats the total or is nothing.
-func shownSums(is *invoice.Invoice) []invoice.Sum {
-	var shown []invoice.Sum
-	for _, s := range is.Sums() {
-		if s.Name == "Amount due" && (s.Amount == is.Total || s.Amount == 0) {
-			continue
-		}
-		s.Bold = s.Name == "Total"
-		shown = append(shown, s)
-	}
-	return shown
 }
 
 // open finds the invoice, and bounds how often one client address guesses at secrets and PINs.

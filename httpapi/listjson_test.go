@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -17,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -49,10 +51,12 @@ func TestReadsEqualEncodedValues(t *testing.T) {
 		"/v1/payments":            readsOf[api.List[payment.Payment], payment.Payment, payment.ListParams](s.Caller, s.Payments.List, s.Payments.Get),
 		"/v1/qr_codes":            readsOf[api.List[qrcode.QRCode], qrcode.QRCode, qrcode.ListParams](s.Caller, s.QRCodes.List, s.QRCodes.Get),
 		"/v1/invoices":            readsOf[api.List[invoice.Invoice], invoice.Invoice, invoice.ListParams](s.Caller, s.Invoices.List, s.Invoices.Get),
+		"/v1/checkout/sessions":   readsOf[api.List[checkout.Session], checkout.Session, checkout.ListParams](s.Caller, s.Checkout.List, s.Checkout.Get),
 		"/v1/refunds":             readsOf[api.List[refund.Refund], refund.Refund, refund.ListParams](s.Caller, s.Refunds.List, s.Refunds.Get),
 		"/v1/customers":           readsOf[api.List[account.Customer], account.Customer, account.ListCustomersParams](s.Caller, s.Accounts.ListCustomers, s.Accounts.GetCustomer),
 		"/v1/products":            readsOf[api.List[catalog.Product], catalog.Product, catalog.ListProductsParams](s.Caller, s.Products.List, s.Products.Get),
 		"/v1/coupons":             readsOf[api.List[catalog.Coupon], catalog.Coupon, catalog.ListCouponsParams](s.Caller, s.Coupons.List, s.Coupons.Get),
+		"/v1/subscriptions":       readsOf[api.List[subscription.Subscription], subscription.Subscription, subscription.ListParams](s.Caller, s.Subscriptions.List, s.Subscriptions.Get),
 		"/v1/plans":               readsOf[api.List[catalog.Plan], catalog.Plan, catalog.ListPlansParams](s.Caller, s.Plans.List, s.Plans.Get),
 	}
 	nouns["/v1/webhooks"] = nounReads{

@@ -28,15 +28,16 @@ import (
 // matrixBodies are what a route must be sent to get as far as its object; {}
 // where nothing stands here.
 var matrixBodies = map[string]string{
-	"POST /v1/invoices/{id}/lines":                    `{"description":"x","unit_amount":1}`,
-	"POST /v1/test_helpers/qr_codes/{id}/pay":         `{"account_id":"acc_1","pin":"1234","amount":1}`,
-	"POST /v1/test_helpers/payouts/{id}/settle":       `{"outcome":"failed"}`,
-	"POST /v1/test_helpers/disbursements/{id}/settle": `{"outcome":"failed"}`,
-	"POST /v1/test_helpers/refunds/{id}/settle":       `{"outcome":"failed"}`,
-	"POST /v1/test_helpers/payments/{id}/settle":      `{"outcome":"failed"}`,
-	"POST /v1/test_helpers/invoices/{id}/pay":         `{"phone_number":"0241234567"}`,
-	"POST /v1/payments/{id}/confirm":                  `{"code":"123456"}`,
-	"POST /v1/customers/{id}":                         `{"name":"mine"}`,
+	"POST /v1/invoices/{id}/lines":                     `{"description":"x","unit_amount":1}`,
+	"POST /v1/test_helpers/qr_codes/{id}/pay":          `{"account_id":"acc_1","pin":"1234","amount":1}`,
+	"POST /v1/test_helpers/payouts/{id}/settle":        `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/disbursements/{id}/settle":  `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/refunds/{id}/settle":        `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/payments/{id}/settle":       `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/invoices/{id}/pay":          `{"phone_number":"0241234567"}`,
+	"POST /v1/test_helpers/checkout/sessions/{id}/pay": `{"phone_number":"0241234567"}`,
+	"POST /v1/payments/{id}/confirm":                   `{"code":"123456"}`,
+	"POST /v1/customers/{id}":                          `{"name":"mine"}`,
 }
 
 // matrixReaders are the routes other than GET that change nothing.
@@ -53,7 +54,7 @@ var matrixShared = []string{"GET /v1/test_helpers/consumers/{id}"}
 // ids begin that they take.
 var matrixParams = map[string]string{
 	"customer": "cus", "qr_code": "qr", "invoice": "inv", "payment": "pay", "disbursement": "po", "payout": "po",
-	"product": "prod", "coupon": "cpn", "plan": "plan", "batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
+	"product": "prod", "coupon": "cpn", "plan": "plan", "subscription": "sub", "batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
 }
 
 // matrixWorld gives the shop one object of every noun at least, each through the
@@ -70,7 +71,9 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	code := newCode(t, s, `{"name":"secret name","amount":100}`)
 	s.Pay(code, 0)
 	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com"}`)
-	do("POST", "/v1/plans", `{"name":"Juice","amount":100,"interval":"week","product":"`+field(t, do("POST", "/v1/products", `{"name":"Juice"}`), "id")+`"}`)
+	plan := field(t, do("POST", "/v1/plans", `{"name":"Juice","amount":100,"interval":"week","product":"`+field(t, do("POST", "/v1/products", `{"name":"Juice"}`), "id")+`"}`), "id")
+	subscribed := do("POST", "/v1/subscriptions", `{"customer":"`+field(t, data, "id")+`","plan":"`+plan+`"}`)
+	do("POST", "/v1/subscriptions/"+field(t, subscribed, "id")+"/pause", ``)
 	do("POST", "/v1/coupons", `{"percent_off":10}`)
 	do("POST", "/v1/invoices", `{"customer":"`+field(t, data, "id")+`",`+oneLine+`}`)
 	paid, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
@@ -81,13 +84,14 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	do("POST", "/v1/disbursements", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+verifiedOTP(t, s)+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/payments", `{"amount":1,"phone_number":"0241230903"}`)
+	do("POST", "/v1/checkout/sessions", order(`,"customer":"`+field(t, data, "id")+`"`))
 	do("POST", "/v1/disbursements/batch", `{"rows":[{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"}}]}`)
 	must.Do(t, s.Drain(t.Context()))
 }
 
 var (
 	anyID       = regexp.MustCompile(`\b[a-z]{2,5}_[0-9A-Za-z]{20,}\b`)
-	hostedToken = regexp.MustCompile(`/invoice/([0-9A-Za-z]{20,})`)
+	hostedToken = regexp.MustCompile(`/(invoice|checkout|subscription)/([0-9A-Za-z]{20,})`)
 )
 
 // lists returns what every list of the table shows, by its path.
@@ -116,8 +120,8 @@ func idsIn(texts map[string]string) map[string][]string {
 			}
 		}
 		for _, match := range hostedToken.FindAllStringSubmatch(texts[path], -1) {
-			if !slices.Contains(ids["token"], match[1]) {
-				ids["token"] = append(ids["token"], match[1])
+			if noun := match[1] + " token"; !slices.Contains(ids[noun], match[2]) {
+				ids[noun] = append(ids[noun], match[2])
 			}
 		}
 	}
@@ -132,16 +136,21 @@ func like(id string) string {
 	return id[:len(id)-3] + "zzz"
 }
 
-func TestIsolationMatrix(t *testing.T) {
-	oneGoroutine(t)
-	s := paymentstest.New(t)
-	// Each comes from elsewhere, so that bad keys are not slowed.
+// fromEverywhere makes each request come from another address, so that neither bad keys nor guesses at
+// pages are slowed.
+func fromEverywhere(s *paymentstest.Shop) {
 	handler, asked := s.Handler, atomic.Int64{}
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		r.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1).String()
 		handler.ServeHTTP(w, r)
 	})
+}
+
+func TestIsolationMatrix(t *testing.T) {
+	oneGoroutine(t)
+	s := paymentstest.New(t)
+	fromEverywhere(s)
 	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
 	matrixWorld(t, s)
 	before := lists(t, s, table)
@@ -215,7 +224,7 @@ func TestIsolationMatrix(t *testing.T) {
 					})
 				}
 				if prefix == "acc" || prefix == "cag" || one {
-					continue // the operator's, whom anybody may pay
+					continue // the operator's, which every merchant may pay
 				}
 				if row.Method == "GET" {
 					params := []string{"starting_after", "ending_before"}
@@ -328,16 +337,17 @@ var wildcard = regexp.MustCompile(`\{[a-z_]+\}`)
 func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
 	oneGoroutine(t)
 	s := paymentstest.New(t)
+	fromEverywhere(s)
 	matrixWorld(t, s)
 	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
 	owned := idsIn(lists(t, s, table))
-	noun := map[string]string{"/pay/": "qr", "/invoice/": "token"}
+	noun := map[string]string{"/pay/": "qr", "/invoice/": "invoice token", "/checkout/": "checkout token", "/subscription/": "subscription token"}
 	for _, row := range table {
 		if row.Private || row.Method != "GET" {
 			continue
 		}
 		for prefix, ids := range owned {
-			for _, id := range ids[:1] { // more would be guessing, of which there is a limit
+			for _, id := range ids[:1] {
 				if own := noun[row.Pattern[:strings.Index(row.Pattern, "{")]]; own == prefix || own == "" && !strings.Contains(row.Pattern, "{") {
 					continue
 				}

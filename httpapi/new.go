@@ -28,13 +28,17 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes = append(routes, customerRoutes(svc)...)
 	routes = append(routes, catalogRoutes(svc)...)
 	routes = append(routes, invoiceRoutes(svc)...)
+	routes = append(routes, subscriptionRoutes(svc)...)
+	routes = append(routes, checkoutRoutes(svc)...)
 	routes = append(routes, refundRoutes(svc)...)
 	routes = append(routes, webhookRoutes(svc)...)
 	routes = append(routes, openAPIRoutes(svc)...)
 	v := newPageLimiter(config)
 	routes = append(routes, newPayPage(svc, v).routes()...)
 	routes = append(routes, newInvoicePage(svc, v).routes()...)
+	routes = append(routes, newCheckoutPage(svc, v).routes()...)
 	routes = append(routes, newPaymentPage(svc, v).routes()...)
+	routes = append(routes, newSubscriptionPage(svc, v).routes()...)
 	if config.TestHelpers && svc.Sandbox() {
 		routes = append(routes, testHelperRoutes(svc)...)
 	}

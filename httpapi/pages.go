@@ -17,21 +17,19 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
 var (
-	// sharedStyle has the tokens and the parts that all pages have in common, payerStyle the
-	// parts of payers' pages.
-	//go:embed pages/shared.css
-	sharedStyle string
+	// payerStyle has the parts of payers' pages.
 	//go:embed pages/payer.css
 	payerStyle string
 	//go:embed pages/*.html
 	pageTemplates embed.FS
 
 	// pageStyle is the one style sheet of a payer's page.
-	pageStyle = sharedStyle + payerStyle
+	pageStyle = look.Shared + payerStyle
 
 	pages = template.Must(template.New("pages").Funcs(template.FuncMap{
 		"figures":  figures,
@@ -40,14 +38,19 @@ var (
 		"style":    func() template.CSS { return template.CSS(pageStyle) },
 	}).ParseFS(pageTemplates, "pages/*.html"))
 
-	// pagePolicy allows a page its one style sheet, pictures and a form of its own
-	// origin, and nothing else: no script, no frame around it.
-	pagePolicy = func() string {
+	// pageStyleHash is what a policy names the style sheet by.
+	pageStyleHash = func() string {
 		sum := sha256.Sum256([]byte(pageStyle))
-		return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+		return base64.StdEncoding.EncodeToString(sum[:])
 	}()
 )
+
+// pagePolicy allows a page its one style sheet, pictures of its own origin and a form to formAction, and
+// nothing else: no script, no frame around it.
+func pagePolicy(formAction string) string {
+	return "default-src 'none'; style-src 'sha256-" + pageStyleHash + "'; img-src 'self'; form-action " + formAction +
+		"; frame-ancestors 'none'; base-uri 'none'"
+}
 
 const (
 	// maxForm is the longest form that is read, in bytes.
@@ -64,7 +67,7 @@ func renderPage(status int, name string, v any) (*response, error) {
 	}
 	answer := newResponse("text/html; charset=utf-8", b.Bytes())
 	answer.status = status
-	answer.setHeader("Content-Security-Policy", pagePolicy)
+	answer.setHeader("Content-Security-Policy", pagePolicy("'self'"))
 	answer.setHeader("X-Frame-Options", "DENY")
 	answer.setHeader("Referrer-Policy", "no-referrer")
 	return answer, nil

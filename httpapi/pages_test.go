@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -21,7 +22,7 @@ func TestStyleSheetsStaySmall(t *testing.T) {
 	must.Get(w.Write([]byte(pageStyle)))(t)
 	must.Do(t, w.Close())
 	for name, size := range map[string]struct{ is, most int }{
-		"the shared part": {len(sharedStyle), 4700}, "the payers' part": {len(payerStyle), 4500},
+		"the shared part": {len(look.Shared), 4700}, "the payers' part": {len(payerStyle), 4500},
 		"a payer's page": {len(pageStyle), 9200}, "a payer's page, packed": {packed.Len(), 3000},
 	} {
 		t.Logf("%s: %d bytes", name, size.is)
@@ -37,13 +38,13 @@ var (
 // tokens returns the colours of both schemes by their names.
 func tokens(t *testing.T) map[string]map[string]string {
 	t.Helper()
-	split := darkStart.FindStringIndex(sharedStyle)
+	split := darkStart.FindStringIndex(look.Shared)
 	if split == nil {
 		t.Fatal("the sheet has no dark scheme for screens")
 	}
-	end := split[0] + strings.IndexByte(sharedStyle[split[0]:], '\n')
+	end := split[0] + strings.IndexByte(look.Shared[split[0]:], '\n')
 	schemes := map[string]map[string]string{}
-	for name, part := range map[string]string{"light": sharedStyle[:split[0]], "dark": sharedStyle[split[0]:end]} {
+	for name, part := range map[string]string{"light": look.Shared[:split[0]], "dark": look.Shared[split[0]:end]} {
 		schemes[name] = map[string]string{}
 		for _, m := range token.FindAllStringSubmatch(part, -1) {
 			schemes[name][m[1]] = m[2]

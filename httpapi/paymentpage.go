@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -35,12 +36,13 @@ type paymentPage struct {
 	payments *payment.Service
 	codes    *qrcode.Service
 	invoices *invoice.Service
+	sessions *checkout.Service
 	accounts *account.Service
 	*pageLimiter
 }
 
 func newPaymentPage(svc *payments.Service, v *pageLimiter) *paymentPage {
-	return &paymentPage{svc.Payments, svc.QRCodes, svc.Invoices, svc.Accounts, v}
+	return &paymentPage{svc.Payments, svc.QRCodes, svc.Invoices, svc.Checkout, svc.Accounts, v}
 }
 
 func (p *paymentPage) routes() []route {
@@ -86,7 +88,7 @@ type waitingView struct {
 
 // subject is what a payment is for.
 type subject struct {
-	// Name is that of the code or the invoice.
+	// Name is that of the code, the invoice or the order.
 	Name string
 	// Address is that of its page, relative to the page of the payment; "" for none.
 	Address string
@@ -94,6 +96,9 @@ type subject struct {
 	Query url.Values
 	// Invoice says that it is an invoice.
 	Invoice bool
+	// Next is the address of the merchant's website to which the payer goes after the payment that
+	// completed a checkout session; "" for none.
+	Next string
 }
 
 // form is the address of the form, with a way to pay.
@@ -138,6 +143,18 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 		}
 		s.Name, s.Invoice = "Invoice "+paid.Number, true
 		s.Address = "../invoice/" + paid.HostedURL[strings.LastIndexByte(paid.HostedURL, '/')+1:]
+	case is.CheckoutSession != nil:
+		sold, err := p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession)
+		if err != nil {
+			return nil, err
+		}
+		s.Address = "../checkout/" + sold.Token
+		if sold.Session.Reference != nil {
+			s.Name = *sold.Session.Reference
+		}
+		if sold.Session.Payment != nil && *sold.Session.Payment == is.ID {
+			s.Next = sold.Session.Destination()
+		}
 	}
 	return s, nil
 }
@@ -171,7 +188,11 @@ func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop boo
 	}
 	m := newMerchantView(&h.Merchant, r.id()+"/logo", about.Name)
 	if !waits(h) {
-		return renderPage(status, "outcome", newOutcomeView(h, m, about, r.id()))
+		answer, err := renderPage(status, "outcome", newOutcomeView(h, m, about, r.id()))
+		if err == nil && about.leads(h) {
+			answer.setHeader("Refresh", fmt.Sprintf("%d; url=%s", followSeconds, about.Next))
+		}
+		return answer, err
 	}
 	v := newWaitingView(h, m, r.id(), stop, problem)
 	answer, err := renderPage(status, "waiting", v)
@@ -179,6 +200,12 @@ func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop boo
 		answer.setHeader("Refresh", strconv.Itoa(v.Seconds))
 	}
 	return answer, err
+}
+
+// leads reports whether the page takes the payer to the merchant's website by itself: right after the
+// payment, not when the payer looks at it again later.
+func (s *subject) leads(h *payment.Hosted) bool {
+	return s.Next != "" && h.Payment.CompletedAt != nil && h.Now.Sub(h.Payment.CompletedAt.Time) < followSlowAfter
 }
 
 // waits reports whether the payer may still approve in time.
@@ -264,6 +291,12 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 		v = receiptView(m, is, payerNumber(h), about.Name)
 		if about.Invoice && about.Address != "" {
 			v.Actions = []action{{Label: "See the invoice", URL: about.Address}}
+		}
+		if about.Next != "" {
+			v.Actions, v.Note = []action{{Label: "Continue to " + m.Name, URL: about.Next, Main: true}}, "A receipt was sent by SMS."
+			if about.leads(h) {
+				v.Note += " This page takes you back to " + m.Name + " by itself."
+			}
 		}
 		if is.AmountRefunded == is.Amount {
 			v.Heading, v.Icon, v.Text = "Paid, and given back", stopIcon, "The money is on its way back to this number."

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -205,6 +206,38 @@ func TestRefusalsOfPayments(t *testing.T) {
 		t, s, refusal{pending + "/cancel", ``, 409, "payment_not_cancellable", ""},
 		refusal{settlePath(pending), `{"outcome":"failed"}`, 409, "payment_not_settleable", ""},
 	)
+	verified(t, s)
+}
+
+// The test helper plays a charger that takes a completed payment back: it becomes a refund that the merchant
+// did not make, once.
+func TestReversedPayment(t *testing.T) {
+	s := paymentstest.New(t)
+	path := phonePays(t, s, "4567")
+	drain(t, s)
+	id := strings.TrimPrefix(path, "/v1/payments/")
+	response, data := s.Do("POST", settlePath(path), `{"outcome":"reversed","failure_reason":"The payer disputed it."}`)
+	expect.True(t, response.StatusCode == 200 && field(t, data, "status") == "completed" && strings.Contains(string(data), `"amount_refunded":1250`), "%d %s", response.StatusCode, data)
+	_, data = s.Do("GET", "/v1/refunds?payment="+id, nil)
+	var refunds struct {
+		Data []struct{ Status, Reason string }
+	}
+	must.Do(t, json.Unmarshal(data, &refunds))
+	expect.True(t, len(refunds.Data) == 1 && refunds.Data[0].Status == "succeeded" && refunds.Data[0].Reason == "Reversed by the provider", "%s", data)
+	meet(
+		t, s, refusal{settlePath(path), `{"outcome":"reversed"}`, 409, "payment_not_settleable", ""},
+		refusal{"/v1/refunds", `{"payment":"` + id + `"}`, 409, "payment_already_refunded", ""},
+	)
+	var told []string
+	_, data = s.Do("GET", "/v1/events?limit=100", nil)
+	var events struct{ Data []struct{ Type string } }
+	must.Do(t, json.Unmarshal(data, &events))
+	for _, e := range events.Data {
+		if strings.HasPrefix(e.Type, "refund.") {
+			told = append([]string{e.Type}, told...)
+		}
+	}
+	expect.Equal(t, strings.Join(told, " "), "refund.created refund.succeeded", "events")
 	verified(t, s)
 }
 

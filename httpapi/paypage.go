@@ -236,8 +236,11 @@ func pageProblem(e *api.Error) (problem, field string) {
 	case api.PaymentNotCancellable:
 		return "The request is on the phone already. Decline it there, or leave it: it runs out by itself.", ""
 	case api.ParameterInvalid:
-		if e.Param == "provider" {
+		switch e.Param {
+		case "provider":
 			return "Choose one of these networks.", e.Param
+		case "customer_email":
+			return "This is not an e-mail address. Write it like ama@example.com, or leave it empty.", "email"
 		}
 	}
 	return e.Message, shownField(e.Param)
@@ -269,6 +272,8 @@ func shownField(param string) string {
 	switch param {
 	case "amount", "wallet", "pin", "phone_number", "provider":
 		return param
+	case "customer_email":
+		return "email"
 	}
 	return ""
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -35,6 +36,7 @@ func testHelperRoutes(svc *payments.Service) []route {
 		write(testHelper, "POST /v1/test_helpers/consumer_qrs", withBody(h.issue)),
 		write(testHelper, "POST /v1/test_helpers/qr_codes/{id}/pay", withIDBody(h.pay)),
 		write(testHelper, "POST /v1/test_helpers/invoices/{id}/pay", withIDBody(h.payInvoice)),
+		write(testHelper, "POST /v1/test_helpers/checkout/sessions/{id}/pay", withIDBody(h.paySession)),
 		write(testHelper, "POST /v1/test_helpers/payments/{id}/settle", withIDBody(settle(svc.Providers, svc.Payments.Get, false))),
 		read(testHelper, "GET /v1/test_helpers/messages", withQuery(svc.Messages.List, oneOf("kind", message.KindSMS, message.KindEmail))),
 		write(testHelper, "POST /v1/test_helpers/payouts/{id}/settle", withIDBody(settle(svc.Providers, svc.Payouts.Get, true))),
@@ -287,6 +289,22 @@ func (h testHelpers) payInvoice(ctx context.Context, caller api.Caller, id strin
 		return started, err
 	}
 	return h.svc.Invoices.Get(ctx, caller, id)
+}
+
+// paySessionParams name a wallet or a phone; neither if nothing is due.
+type paySessionParams struct {
+	payment.MobileMoney
+	Account string `param:"account_id"`
+	PIN     string `param:"pin"`
+}
+
+func (h testHelpers) paySession(ctx context.Context, caller api.Caller, id string, p paySessionParams) (*checkout.Session, error) {
+	if p.PhoneNumber != "" && p.Account != "" {
+		return nil, api.Invalid("phone_number", "Give either phone_number or account_id.")
+	}
+	return h.svc.Checkout.Pay(ctx, caller, id, checkout.PayParams{
+		MobileMoney: p.MobileMoney, Wallet: account.WalletRef{AccountID: p.Account}, PIN: p.PIN,
+	})
 }
 
 type settleParams struct {

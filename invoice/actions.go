@@ -3,6 +3,8 @@ package invoice
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -34,23 +36,42 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := s.redeem(tx, r); err != nil {
 		return err
 	}
+	r.InvoiceDate = api.At(tx.Now)
+	if err := r.open(tx.Now); err != nil {
+		return err
+	}
+	if err := s.collect(tx, r); err != nil {
+		return err
+	}
+	return s.save(tx, o, event.InvoiceFinalized)
+}
+
+// open enters Open.
+func (r *record) open(at time.Time) error {
 	if err := r.enter(Open); err != nil {
 		return err
 	}
-	r.FinalizedAt, r.InvoiceDate = api.AtOrNil(tx.Now), api.At(tx.Now)
-	r.PDF = new(r.HostedURL + "/pdf")
+	r.FinalizedAt, r.PDF = api.AtOrNil(at), new(r.HostedURL+"/pdf")
+	return nil
+}
+
+// collect plans what an invoice that was just opened is collected by: its automatic charges, or its
+// reminders. It queues an e-mail and an SMS to the customer.
+func (s *Service) collect(tx *engine.Tx, r *record) error {
 	if r.CollectionMethod == ChargeAutomatically {
 		r.FinalizedBy = eventRequestOf(tx.Caller)
+		if _, asksPhone := r.chargedPhone(); asksPhone && r.AmountDue > 0 {
+			if first := s.nextChargeTime(tx.Caller.Live, tx.Now); first.After(tx.Now) {
+				r.FirstAttempt = api.AtOrNil(first)
+			}
+		}
 		r.scheduleNext()
 		tx.WakeAfterCommit(invoices.Kind())
 	}
 	if _, err := s.queueInvoiceMessages(tx, r); err != nil {
 		return err
 	}
-	if err := s.scheduleReminders(tx, r); err != nil {
-		return err
-	}
-	return s.save(tx, o, event.InvoiceFinalized)
+	return s.scheduleReminders(tx, r)
 }
 
 // Void cancels an open or uncollectible invoice, and gives the redemption of its coupon back. A draft
@@ -86,16 +107,23 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.mark_uncollectible", Params: id}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-		r := &o.Value
-		if err := s.payable(tx, tx.Now, o, ""); err != nil {
+		if err := s.writeOff(tx, o); err != nil {
 			return err
 		}
-		if err := r.enter(Uncollectible); err != nil {
-			return err
-		}
-		r.NextPaymentAttempt, r.NextWorkAt = nil, nil
 		return s.save(tx, o, event.InvoiceMarkedUncollectible)
 	})
+}
+
+// writeOff enters Uncollectible. The caller writes the invoice.
+func (s *Service) writeOff(tx *engine.Tx, o *storage.Object[record]) error {
+	if err := s.payable(tx, tx.Now, o, ""); err != nil {
+		return err
+	}
+	if err := o.Value.enter(Uncollectible); err != nil {
+		return err
+	}
+	o.Value.NextPaymentAttempt, o.Value.NextWorkAt = nil, nil
+	return nil
 }
 
 // sends bounds how often Send tells the customer of one invoice.
@@ -134,7 +162,9 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 // Duplicate makes a new draft of any invoice: with its lines, customer, texts, coupon, discount,
 // collection method and metadata, and with a number and an address of its own. It has no due date. If
 // the customer was deleted, it has no data of the customer. If the coupon can no longer be redeemed,
-// the draft cannot be finalized until an update takes it off.
+// the draft cannot be finalized until an update takes it off. Of a subscription's invoice it has
+// neither the subscription, nor the periods, nor negative lines and those of credit, which only
+// subscriptions make.
 func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.duplicate", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
@@ -160,8 +190,11 @@ func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (
 		}
 		r.CollectionMethod, r.Metadata, r.InvoiceDiscount = old.CollectionMethod, old.Metadata, old.InvoiceDiscount
 		lines := old.Lines.Data
+		if old.Subscription != nil {
+			lines = slices.DeleteFunc(lines, func(l Line) bool { return l.Amount < 0 || l.ID == old.CreditLine })
+		}
 		for i := range lines {
-			lines[i].ID = uuid.NewString()
+			lines[i].ID, lines[i].Period = uuid.NewString(), nil
 		}
 		if err := checkLines(lines); err != nil { // an earlier release allowed more
 			return nil, err

@@ -30,7 +30,12 @@ func (n *CreditNote) Address(v *Invoice) string { return v.HostedURL + "/credit_
 // The notes of an invoice that is refunded in full add up to its taxes, whatever
 // their parts are.
 func (n *CreditNote) taxes(v *Invoice) (rows []TaxRow, sum int64) {
-	until := func(tax, refunded int64) int64 { return (2*tax*refunded + v.Total) / (2 * v.Total) }
+	until := func(tax, refunded int64) int64 {
+		if tax < 0 { // of credit for a plan with another rate
+			return -((-2*tax*refunded + v.Total) / (2 * v.Total))
+		}
+		return (2*tax*refunded + v.Total) / (2 * v.Total)
+	}
 	for _, t := range v.TaxRows() {
 		t.Amount = until(t.Amount, n.Before+n.Amount) - until(t.Amount, n.Before)
 		rows = append(rows, t)

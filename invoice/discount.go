@@ -63,11 +63,11 @@ func (r *record) shareDiscount() error {
 		left += costs[i]
 	}
 	discount := r.InvoiceDiscount
-	if discount < 0 || discount > left {
+	if discount < 0 || discount > max(left, 0) {
 		return api.Invalid("discount", "The discount must be from 0 to the sum of the lines.")
 	}
 	if r.Redemption != nil {
-		discount += min(r.Redemption.Discount(subtotal), left-discount)
+		discount += max(min(r.Redemption.Discount(subtotal), left-discount), 0)
 	}
 	r.Shares = nil
 	for i, share := range shares(discount, costs) {
@@ -84,14 +84,15 @@ func (r *record) shareDiscount() error {
 }
 
 // shares splits a discount in proportion to amounts, whose sum it does not exceed. Each share is first
-// rounded down; then those with the largest remainders get one pesewa more, of equal ones the earlier.
+// rounded down, a negative one away from zero; then those with the largest remainders get one pesewa
+// more, of equal ones the earlier.
 func shares(discount int64, amounts []int64) []int64 {
 	all := make([]int64, len(amounts))
 	var sum int64
 	for _, a := range amounts {
 		sum += a
 	}
-	if discount == 0 || sum == 0 {
+	if discount == 0 { // as that of a sum that is not above 0
 		return all
 	}
 	left := discount
@@ -99,6 +100,9 @@ func shares(discount int64, amounts []int64) []int64 {
 	order := make([]int, len(amounts))
 	for i, a := range amounts {
 		all[i], remainders[i] = discount*a/sum, discount*a%sum // below 2^62 by the limits of lines
+		if remainders[i] < 0 {
+			all[i], remainders[i] = all[i]-1, remainders[i]+sum
+		}
 		left -= all[i]
 		order[i] = i
 	}

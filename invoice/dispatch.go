@@ -177,7 +177,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		}
 		// An ended order needs no Submission: Decide schedules nothing for it.
 		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Kind: invoices.Kind()}
-		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome), Reversible: reversible}, result)
+		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome), Reversible: reversible, Amount: r.Total}, result)
 	}
 	c := r.OpenCharge
 	defer c.AttributeEvents(tx)()

@@ -170,21 +170,11 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 			return err
 		}
 		r.UnlinkedCustomer = ""
-		// The host's record may hold an address or a number that is none; the invoice leaves it out.
-		r.Email, r.Name, r.Phone = nil, api.TextOrNil(c.Name), nil
-		if check.Email("", c.Email) == nil {
-			r.Email = api.TextOrNil(c.Email)
-		}
-		if number, err := phone.Parse(c.Phone); err == nil {
-			r.Phone = &number
-		}
 		// Another customer does not live at the address of the one before.
-		if c.Address != "" || before == nil || *before != *r.Customer {
+		if before == nil || *before != *r.Customer {
 			r.Address = nil
-			if check.Text("", c.Address, api.MaxText) == nil {
-				r.Address = api.TextOrNil(c.Address)
-			}
 		}
+		r.copyPerson(c)
 	}
 	old := *r
 	for _, text := range []struct {
@@ -243,4 +233,23 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		}
 	}
 	return r.setLines(lines)
+}
+
+// copyPerson copies a customer's data. The host's record may hold an address or a number that is none;
+// the invoice leaves it out. It keeps its address where the record has none.
+func (r *record) copyPerson(c *account.Customer) {
+	r.Email, r.Name, r.Phone = nil, api.TextOrNil(c.Name), nil
+	if check.Email("", c.Email) == nil {
+		r.Email = api.TextOrNil(c.Email)
+	}
+	if number, err := phone.Parse(c.Phone); err == nil {
+		r.Phone = &number
+	}
+	if c.Address == "" {
+		return
+	}
+	r.Address = nil
+	if check.Text("", c.Address, api.MaxText) == nil {
+		r.Address = api.TextOrNil(c.Address)
+	}
 }

@@ -40,7 +40,8 @@ const (
 	// SendInvoice sends the invoice to the customer, who then pays.
 	SendInvoice CollectionMethod = "send_invoice"
 	// ChargeAutomatically charges at finalization. As long as that fails, it charges again 1, 3 and
-	// 5 days after finalization. After the last failure the invoice is uncollectible.
+	// 5 days after the first attempt. After the last failure the invoice is uncollectible. In live
+	// mode phones are asked within [Config.ChargeHours] alone.
 	ChargeAutomatically CollectionMethod = "charge_automatically"
 )
 
@@ -77,7 +78,9 @@ type Invoice struct {
 	PaidAt      *api.Time `json:"paid_at"`
 	// Payment is the id of the payment. It is nil until the invoice is paid, and if it was paid
 	// without a payment: nothing was due, or it was paid out of band.
-	Payment            *string          `json:"payment"`
+	Payment *string `json:"payment"`
+	// Subscription is the id of the subscription that made the invoice; nil for any other.
+	Subscription       *string          `json:"subscription"`
 	CollectionMethod   CollectionMethod `json:"collection_method"`
 	HostedURL          string           `json:"hosted_invoice_url"`
 	PDF                *string          `json:"invoice_pdf"`
@@ -134,6 +137,14 @@ type record struct {
 	// OpenPayment is the automatic payment from the customer's phone that has no outcome yet; empty
 	// for none.
 	OpenPayment string `json:"open_payment,omitempty"`
+	// CreditLine is the id of the line by which credit is kept or used; empty for none.
+	CreditLine string `json:"credit_line,omitempty"`
+	// ChargedPhone is the number that automatic charges ask in place of Phone, +233…; empty for none.
+	// It is kept as long as the invoice may be charged.
+	ChargedPhone string `json:"charged_phone,omitempty"`
+	// FirstAttempt is the time of the first automatic charge, from which the others are counted; nil
+	// for the finalization.
+	FirstAttempt *api.Time `json:"first_attempt,omitempty"`
 	// Sent are the last times at which Send told the customer, the oldest first.
 	Sent []api.Time `json:"sent,omitempty"`
 	// OutOfBandMethod, Refunded and UnlinkedCustomer store PaidOutOfBand, AmountRefunded and
@@ -199,6 +210,9 @@ func (r *record) enter(to Status) error {
 	if to == Paid || to == Void {
 		r.AmountDue = 0
 	}
+	if to != Open {
+		r.ChargedPhone = ""
+	}
 	return nil
 }
 
@@ -210,9 +224,10 @@ var invoices = storage.NewCollection("invoices", []storage.Field[record]{
 	storage.TextColumn("token", func(r *record) string { return r.Token }),
 	storage.NullTimeColumn("due", (*record).dueAt),
 	storage.TextColumn("unlinked", func(r *record) string { return r.UnlinkedCustomer }).Nullable().Indexed(),
+	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{invoices.Kind(), pdfs.Kind(), creditNotes.Kind(), reminders.Kind()}
+	return []*storage.Kind{invoices.Kind(), pdfs.Kind(), creditNotes.Kind(), reminders.Kind(), outcomes.Kind()}
 }

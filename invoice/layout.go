@@ -2,12 +2,13 @@ package invoice
 
 import (
 	"fmt"
-	"strings"
+	"time"
 
 	qr "github.com/skip2/go-qrcode"
 
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
 )
 
 // layout is a document under way.
@@ -28,170 +29,168 @@ func layOut(c contents) (*document.Document, error) {
 		return nil, fmt.Errorf("invoice: %w", err)
 	}
 	s := layout{d}
+	s.head(c, title+" "+c.number())
 	if c.creditNote != nil {
 		s.note(c)
 		return d, nil
 	}
 	v := c.invoice
-	s.header(c, title, v.facts(), v.stamp())
-	if v.Description != nil {
-		s.Space(-6)
-		s.Paragraph(document.Left, width, document.Text{Size: 10, Text: *v.Description})
-		s.Space(16)
+	s.Headline(v.headline())
+	facts := append(v.recipient(), document.Fact{Name: "Date", Lines: []string{day(v.InvoiceDate.Time)}})
+	if v.DueDate != nil && v.Status != Open {
+		facts = append(facts, document.Fact{Name: "Due", Lines: []string{day(v.DueDate.Time)}})
 	}
+	if v.Description != nil && *v.Description != "" {
+		facts = append(facts, document.Fact{Name: "About", Lines: []string{*v.Description}})
+	}
+	s.Facts(facts)
 	s.table(v)
 	s.totals(v.Sums())
 	return d, s.foot(v)
 }
 
-// width is that of the body of a page, and half that of one of two columns.
-const (
-	width = document.Right - document.Left
-	half  = width/2 - 12
-)
-
-// facts are the rows beside the merchant.
-func (v *Invoice) facts() [][2]string {
-	rows := [][2]string{{"Number", v.Number}, {"Date", day(v.InvoiceDate.Time)}}
-	if v.DueDate != nil {
-		rows = append(rows, [2]string{"Due", day(v.DueDate.Time)})
+// head writes the letterhead. A logo that cannot be shown is no reason for no invoice.
+func (s layout) head(c contents, name string) {
+	h := document.Letterhead{Merchant: c.merchant.Name, Name: name, Contacts: []string{c.merchant.Address, phone.Spaced(c.merchant.Phone), c.merchant.Email}}
+	if c.logo != nil {
+		if logo, err := decodeLogo(c.logo.Data); err == nil {
+			h.Logo = logo
+		}
 	}
-	if v.PaidAt != nil {
-		rows = append(rows, [2]string{"Paid", day(v.PaidAt.Time)})
-	}
-	return rows
+	s.Letterhead(h)
 }
 
-// stamp is what is stamped on an invoice that is not to be paid.
-func (v *Invoice) stamp() string {
+// headline is what is due, or was.
+func (v *Invoice) headline() document.Headline {
+	h := document.Headline{Label: "Total", Figures: figures(v.Total)}
 	switch v.Status {
-	case Paid, Void, Draft, Uncollectible:
-		return strings.ToUpper(string(v.Status))
+	case Paid:
+		h.Badge, h.Tone = "Paid", document.Good
+		if v.PaidAt != nil {
+			h.Label = day(v.PaidAt.Time)
+		}
+	case Void:
+		h.Badge, h.Tone = "Void", document.Neutral
+	case Draft:
+		h.Badge, h.Tone = "Draft", document.Neutral
+	case Uncollectible:
+		h.Badge, h.Tone = "Uncollectible", document.Wait
+	default:
+		h.Label, h.Figures = "Amount due", figures(v.AmountDue)
+		if v.DueDate != nil && v.AmountDue > 0 {
+			h.Label = "Due " + day(v.DueDate.Time) + within(v.InvoiceDate.Time, v.DueDate.Time)
+		}
+	}
+	return h
+}
+
+// within says how long the customer has. It counts from the invoice's date, so that the same
+// invoice makes the same bytes on any day.
+func within(from, due time.Time) string {
+	const day = 24 * time.Hour
+	switch days := int(due.Truncate(day).Sub(from.Truncate(day)) / day); {
+	case days == 0:
+		return ", the day of this invoice"
+	case days == 1:
+		return ", within 1 day"
+	case days > 1:
+		return fmt.Sprintf(", within %d days", days)
 	}
 	return ""
 }
 
-// header writes whose document it is, for whom, and the facts beside.
-func (s layout) header(c contents, title string, rows [][2]string, stamp string) {
-	top := s.Y()
-	s.logo(c)
-	s.Paragraph(document.Left, half, document.Text{Size: 15, Bold: true, Text: c.merchant.Name})
-	for _, text := range []string{c.merchant.Address, c.merchant.Phone, c.merchant.Email} {
-		if text != "" {
-			s.Paragraph(document.Left, half, document.Text{Size: 9, Grey: true, Text: text})
-		}
-	}
-	below := s.Y()
-
-	s.Space(top - s.Y())
-	s.Put(document.Text{X: document.Right, Size: 22, Bold: true, Right: true, Text: title})
-	s.Space(32)
-	for _, row := range rows {
-		s.Put(document.Text{X: document.Right - 110, Size: 9, Grey: true, Right: true, Text: row[0]})
-		s.Line(document.Text{X: document.Right, Size: 9, Right: true, Text: row[1]})
-	}
-	if stamp != "" {
-		const above = 7.85
-		s.Space(above)
-		s.Stamp(stamp, stampColour(stamp))
-		s.Space(34 - above)
-	}
-	s.Space(max(0, below-s.Y()) + 18)
-
-	s.billTo(c.invoice)
-}
-
-// billTo writes the customer's particulars under a heading. It writes nothing for an
-// invoice without any.
-func (s layout) billTo(v *Invoice) {
+// recipient is the row of the customer's particulars; none for an invoice without any.
+func (v *Invoice) recipient() []document.Fact {
 	var texts []string
-	for _, text := range []*string{v.Name, v.Address, v.Email, v.Phone} {
+	for _, text := range []*string{v.Name, v.Address, v.Email} {
 		if text != nil && *text != "" {
 			texts = append(texts, *text)
 		}
 	}
+	if v.Phone != nil && *v.Phone != "" {
+		texts = append(texts, phone.Spaced(*v.Phone))
+	}
 	if len(texts) == 0 {
-		return
+		return nil
 	}
-	s.Line(document.Text{X: document.Left, Size: 8, Bold: true, Grey: true, Text: "BILL TO"})
-	for i, text := range texts {
-		s.Paragraph(document.Left, half, document.Text{Size: 10, Bold: i == 0, Text: text})
-	}
-	s.Space(16)
+	return []document.Fact{{Name: "For", Lines: texts}}
 }
 
-// logo draws the merchant's logo. A picture that cannot be shown is no reason for
-// no invoice.
-func (s layout) logo(c contents) {
-	if c.logo == nil {
-		return
-	}
-	logo, err := decodeLogo(c.logo.Data)
-	if err != nil {
-		return
-	}
-	const maxWidth, maxHeight = 150.0, 48.0
-	w, h := float64(logo.Bounds().Dx()), float64(logo.Bounds().Dy())
-	scale := min(maxWidth/w, maxHeight/h)
-	s.Picture(document.Left, w*scale, h*scale, logo)
-	s.Space(h*scale + 8)
-}
+// figures writes pesewas in a column of GH₵.
+func figures(pesewas int64) string { return document.Figures(money.Text(pesewas)) }
 
-func stampColour(stamp string) document.Colour {
-	if stamp == "PAID" {
-		return document.Colour{22, 120, 60}
-	}
-	return document.Colour{176, 32, 32}
-}
+func day(t time.Time) string { return t.Format("2 January 2006") }
 
-func day(t interface{ Format(string) string }) string { return t.Format("2 January 2006") }
+// width is that of the body of a page.
+const width = document.Right - document.Left
 
-// The document.Right ends of the columns of numbers, and the width of the first column.
+// The right ends of the columns of numbers, and the width of the first column.
 const (
-	quantityEnd = document.Right - 170
-	priceEnd    = document.Right - 85
+	quantityEnd = document.Right - 175
+	priceEnd    = document.Right - 90
 	amountEnd   = document.Right
-	textWidth   = quantityEnd - 60 - document.Left
+	textWidth   = quantityEnd - 64 - document.Left
+	rowPadding  = 5.0
+	rowDrop     = 1.5 // the room below letters is in their line already
 )
 
-// table writes the lines. Its head stands on every page that has some.
+// table writes the lines. Its head stands on every page that has some, and no line is on two
+// pages unless it is longer than a page.
 func (s layout) table(v *Invoice) {
 	head := func() {
 		for _, c := range []struct {
 			x    float64
 			text string
-		}{{quantityEnd, "Quantity"}, {priceEnd, "Price"}, {amountEnd, "Amount (GHS)"}} {
-			s.Put(document.Text{X: c.x, Size: 8, Bold: true, Grey: true, Right: true, Text: c.text})
+		}{{quantityEnd, "Quantity"}, {priceEnd, "Price"}, {amountEnd, document.Cedis}} {
+			s.Put(document.Text{X: c.x, Size: document.Label, Soft: true, Right: true, Text: c.text})
 		}
-		s.Put(document.Text{X: document.Left, Size: 8, Bold: true, Grey: true, Text: "Description"})
-		s.Space(14)
+		s.Put(document.Text{X: document.Left, Size: document.Label, Soft: true, Text: "Description"})
+		s.Space(document.Label*document.Leading + rowPadding)
 		s.Rule()
-		s.Space(6)
 	}
+	const line, detail = document.Body * document.Leading, document.Detail * document.Leading
 	s.Room(60) // the head is not left alone at the foot of a page
 	head()
 	s.Head = head
 	for i := range v.Lines.Data {
-		line := &v.Lines.Data[i]
-		text := s.Wrap(document.Text{Size: 10, Text: line.Description}, textWidth)
-		s.Room(10*document.Leading + 4)
-		s.Put(document.Text{X: quantityEnd, Size: 10, Right: true, Text: line.Quantity.String()})
-		s.Put(document.Text{X: priceEnd, Size: 10, Right: true, Text: money.Text(line.UnitAmount)})
-		s.Put(document.Text{X: amountEnd, Size: 10, Right: true, Text: money.Text(line.Amount)})
-		for _, part := range text {
-			s.Room(10 * document.Leading)
-			s.Line(document.Text{X: document.Left, Size: 10, Text: part})
+		row := &v.Lines.Data[i]
+		text := s.Wrap(document.Text{Size: document.Body, Text: row.Description}, textWidth)
+		details := row.details()
+		s.Room(2*rowPadding + float64(len(text))*line + float64(len(details))*detail)
+		s.Room(2*rowPadding + line) // of one that is longer than a page
+		s.Space(rowPadding + rowDrop)
+		for i, part := range text {
+			s.Room(line)
+			s.Put(document.Text{X: document.Left, Size: document.Body, Text: part})
+			if i == 0 {
+				s.Put(document.Text{X: quantityEnd, Size: document.Body, Soft: true, Right: true, Text: row.Quantity.String()})
+				s.Put(document.Text{X: priceEnd, Size: document.Body, Soft: true, Right: true, Text: figures(row.UnitAmount)})
+				s.Put(document.Text{X: amountEnd, Size: document.Body, Right: true, Text: figures(row.Amount)})
+			}
+			s.Space(line)
 		}
-		if line.Discount > 0 {
-			s.Room(9 * document.Leading)
-			s.Put(document.Text{X: document.Left, Size: 9, Grey: true, Text: "Discount"})
-			s.Line(document.Text{X: amountEnd, Size: 9, Grey: true, Right: true, Text: "-" + money.Text(line.Discount)})
+		for _, d := range details {
+			s.Room(detail)
+			s.Put(document.Text{X: document.Left, Size: document.Detail, Soft: true, Text: d[0]})
+			s.Line(document.Text{X: amountEnd, Size: document.Detail, Soft: true, Right: true, Text: d[1]})
 		}
-		s.Space(4)
+		s.Space(rowPadding - rowDrop)
+		s.Rule()
 	}
 	s.Head = nil
-	s.Rule()
 	s.Space(8)
+}
+
+// details are soft rows below a line: a text, and an amount or "".
+func (l *Line) details() [][2]string {
+	var rows [][2]string
+	if l.Period != nil {
+		rows = append(rows, [2]string{l.Period.String(), ""})
+	}
+	if l.Discount > 0 {
+		rows = append(rows, [2]string{"Discount", figures(-l.Discount)})
+	}
+	return rows
 }
 
 // Sum is a row of the totals on the hosted page and the PDF.
@@ -201,7 +200,8 @@ type Sum struct {
 	Bold   bool
 }
 
-// Sums returns the totals in the order in which they are shown.
+// Sums returns the totals in the order in which they are shown. What is due stands above the
+// lines, and is left out here where it repeats the total or is nothing.
 func (v *Invoice) Sums() []Sum {
 	sums := []Sum{{Name: "Subtotal", Amount: v.Subtotal}}
 	before := v.discountBeforeTax()
@@ -225,19 +225,31 @@ func (v *Invoice) Sums() []Sum {
 		}
 		sums = append(sums, Sum{Name: paid, Amount: -v.AmountPaid})
 	}
-	sums = append(sums, Sum{Name: "Amount due", Amount: v.AmountDue, Bold: true})
+	if v.AmountDue != v.Total && v.AmountDue != 0 {
+		sums = append(sums, Sum{Name: "Amount due", Amount: v.AmountDue})
+	}
 	if v.AmountRefunded > 0 {
 		sums = append(sums, Sum{Name: "Refunded", Amount: v.AmountRefunded})
 	}
 	return sums
 }
 
+// sumsFrom is the left end of the totals.
+const sumsFrom = document.Left + 260
+
 func (s layout) totals(sums []Sum) {
-	s.Room(float64(len(sums)) * 11 * document.Leading)
+	const line = document.Body*document.Leading + 3
+	s.Room(float64(len(sums))*line + 2*rowPadding)
 	for _, sum := range sums {
-		s.Put(document.Text{X: priceEnd, Size: 10, Right: true, Bold: sum.Bold, Text: sum.Name})
-		s.Put(document.Text{X: amountEnd, Size: 10, Right: true, Bold: sum.Bold, Text: money.Text(sum.Amount)})
-		s.Space(11 * document.Leading)
+		if sum.Bold {
+			s.Space(rowPadding)
+		}
+		s.Put(document.Text{X: sumsFrom, Size: document.Body, Soft: !sum.Bold, Bold: sum.Bold, Text: sum.Name})
+		s.Put(document.Text{X: amountEnd, Size: document.Body, Soft: !sum.Bold, Bold: sum.Bold, Right: true, Text: figures(sum.Amount)})
+		s.Space(line)
+		if sum.Bold {
+			s.Space(rowPadding)
+		}
 	}
 	s.Space(16)
 }
@@ -249,21 +261,25 @@ func (s layout) foot(v *Invoice) error {
 		if err != nil {
 			return fmt.Errorf("invoice: QR code: %w", err)
 		}
-		const side, beside = 84.0, document.Left + 84 + 14
-		s.Room(side + 8)
+		const side, beside = 76.0, document.Left + 76 + 16
+		s.Room(side + 30)
+		s.Rule()
+		s.Space(16)
 		s.Code(document.Left, side, code.Bitmap())
 		below := s.Y() + side
-		s.Space(22)
-		s.Line(document.Text{X: beside, Size: 10, Bold: true, Text: "Pay online"})
-		s.Line(document.Text{X: beside, Size: 10, Text: "Scan the code, or open"})
-		address := document.Text{X: beside, Size: 8, Grey: true}
-		for _, address.Text = range s.Wrap(document.Text{Size: 8, Text: v.HostedURL}, document.Right-beside) {
-			s.Line(address)
-		}
-		s.Space(max(0, below-s.Y()) + 14)
+		s.Space(14)
+		s.Line(document.Text{X: beside, Size: document.Body, Bold: true, Text: "Pay online"})
+		s.Space(2)
+		s.Line(document.Text{X: beside, Size: document.Body, Text: "Scan the code with a phone, or open"})
+		s.Space(1)
+		s.Paragraph(beside, document.Right-beside, document.Text{Size: document.Detail, Soft: true, Text: v.HostedURL})
+		s.Space(max(0, below-s.Y()) + 16)
 	}
-	if v.Footer != nil {
-		s.Paragraph(document.Left, width, document.Text{Size: 9, Grey: true, Text: *v.Footer})
+	if v.Footer != nil && *v.Footer != "" {
+		s.Room(16 + document.Detail*document.Leading)
+		s.Rule()
+		s.Space(12)
+		s.Paragraph(document.Left, width, document.Text{Size: document.Detail, Soft: true, Text: *v.Footer})
 	}
 	return nil
 }
@@ -271,23 +287,14 @@ func (s layout) foot(v *Invoice) error {
 // note writes a credit note.
 func (s layout) note(c contents) {
 	v, n := c.invoice, c.creditNote
-	s.header(c, "Credit note", [][2]string{
-		{"Number", n.Number},
-		{"Date", day(n.CreatedAt.Time)},
-		{"Invoice", v.Number},
-		{"Invoice date", day(v.InvoiceDate.Time)},
-	}, "")
-	said := []string{fmt.Sprintf("Refund of invoice %s: GHS %s of GHS %s.", v.Number, money.Text(n.Amount), money.Text(v.Total))}
+	s.Headline(document.Headline{Label: "Refunded " + day(n.CreatedAt.Time), Figures: figures(n.Amount)})
+	facts := append(v.recipient(),
+		document.Fact{Name: "Invoice", Lines: []string{fmt.Sprintf("%s of %s, %s %s", v.Number, day(v.InvoiceDate.Time), document.Cedis, figures(v.Total))}},
+	)
 	if n.Reason != "" {
-		said = append(said, "Reason: "+n.Reason)
+		facts = append(facts, document.Fact{Name: "Reason", Lines: []string{n.Reason}})
 	}
-	for _, text := range said {
-		s.Paragraph(document.Left, width, document.Text{Size: 10, Text: text})
-	}
-	s.Paragraph(document.Left, width, document.Text{Size: 9, Grey: true, Text: "Refund " + n.Refund})
-	s.Space(16)
-	s.Rule()
-	s.Space(8)
+	s.Facts(append(facts, document.Fact{Name: "Refund", Lines: []string{n.Refund}}))
 	taxes, tax := n.taxes(v)
 	var sums []Sum
 	if tax > 0 {
@@ -297,5 +304,9 @@ func (s layout) note(c contents) {
 		}
 	}
 	// The invoice's footer is left out: it may say how to pay.
+	s.Put(document.Text{X: amountEnd, Size: document.Label, Soft: true, Right: true, Text: document.Cedis})
+	s.Space(document.Label*document.Leading + rowPadding)
+	s.RuleFrom(sumsFrom)
+	s.Space(rowPadding)
 	s.totals(append(sums, Sum{Name: "Refunded", Amount: n.Amount, Bold: true}))
 }

@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
@@ -26,8 +27,10 @@ type Line struct {
 	Taxable    bool        `json:"taxable"`
 	TaxPercent *api.Number `json:"tax_percent"`
 	// Discount is the line's own. It reduces the amount before the tax.
-	Discount int64        `json:"discount_amount"`
-	Product  *string      `json:"product"`
+	Discount int64   `json:"discount_amount"`
+	Product  *string `json:"product"`
+	// Period is what a subscription's line pays for; nil of all other lines.
+	Period   *Period      `json:"period"`
 	Metadata api.Metadata `json:"metadata"`
 	// Taxes are the parts of TaxPercent, if the host has set them. The hosted page and the PDF show
 	// them; /v1 does not.
@@ -35,6 +38,18 @@ type Line struct {
 	// DiscountShare is the line's share of the discount on the whole invoice, which also reduces the
 	// amount before the tax. /v1 does not show it.
 	DiscountShare int64 `json:"-"`
+}
+
+// Period is a time from Start on and before End, in Unix seconds.
+type Period struct {
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
+}
+
+// String returns the first and the last day as people read them.
+func (p Period) String() string {
+	end := max(p.End-1, p.Start)
+	return day(time.Unix(p.Start, 0).UTC()) + " – " + day(time.Unix(end, 0).UTC())
 }
 
 // Tax is a part of a tax rate.
@@ -215,7 +230,7 @@ func (l *Line) setTax(p *LineParams, defaultTax *decimal.Decimal) error {
 // base returns what the tax of the line is computed on: its amount after all discounts.
 func (l *Line) base() int64 { return l.Amount - l.Discount - l.DiscountShare }
 
-// tax returns the tax on the line, rounded half up once.
+// tax returns the tax on the line, rounded half up once, by its absolute value.
 func (l *Line) tax() int64 {
 	if !l.Taxable || l.TaxPercent == nil {
 		return 0
@@ -223,7 +238,7 @@ func (l *Line) tax() int64 {
 	return money.Share(l.base(), l.TaxPercent.Decimal)
 }
 
-// round rounds pesewas half up. Amounts of lines are never negative.
+// round rounds pesewas half up. Amounts that are rounded are never negative.
 func round(pesewas decimal.Decimal) int64 {
 	if pesewas.GreaterThan(decimal.NewFromInt(money.Max)) {
 		return money.Max + 1 // every caller refuses it; IntPart would overflow silently
@@ -235,23 +250,26 @@ func tooMuch(param string) error {
 	return api.Invalid(param, "%s takes the invoice beyond GHS %s.", param, money.Text(money.Max))
 }
 
-// total computes the totals of the invoice from its lines. It names the first
-// line that takes them beyond what an amount may be.
+// total computes the totals of the invoice from its lines. If they are beyond what an amount may be, it
+// names the first line that takes them there.
 func (r *record) total() error {
 	if err := r.shareDiscount(); err != nil {
 		return err
 	}
 	var subtotal, tax, discount, own int64
 	var rate *api.Number
-	shared, taxable := true, false
+	shared, taxable, beyond := true, false, -1
 	for i := range r.Lines.Data {
 		l := &r.Lines.Data[i]
 		subtotal += l.Amount
 		tax += l.tax()
 		discount += l.Discount + l.DiscountShare
 		own += l.Discount
-		if l.Amount > money.Max || subtotal-own > money.Max || subtotal+tax-discount > money.Max {
+		if l.Amount > money.Max {
 			return tooMuch(lineParam(i))
+		}
+		if beyond < 0 && max(subtotal-own, subtotal+tax-discount) > money.Max {
+			beyond = i
 		}
 		if !l.Taxable {
 			continue
@@ -260,6 +278,9 @@ func (r *record) total() error {
 			shared = false
 		}
 		taxable, rate = true, l.TaxPercent
+	}
+	if max(subtotal-own, subtotal+tax-discount) > money.Max { // else negative lines have brought it back
+		return tooMuch(lineParam(beyond))
 	}
 	r.Subtotal, r.Tax, r.Discount = subtotal, tax, discount
 	r.TaxPercent = nil

@@ -86,10 +86,9 @@ func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 		return fmt.Errorf("invoice: merchant: %w", err)
 	}
 	person, to := r.receiptTarget(p.source.Payer, p.phone)
-	amount, by, payment := money.Text(r.AmountPaid), "", ""
+	amount, by := money.Text(r.AmountPaid), ""
 	if r.Payment != nil {
-		payment = *r.Payment
-		by = " Payment " + payment + "."
+		by = " Payment " + *r.Payment + "."
 	}
 	if err := s.config.Messages.Text(tx, person, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
 		return err
@@ -99,10 +98,19 @@ func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 			return err
 		}
 	}
-	return s.email(tx, r, m, emailData{
-		Merchant: m.Name, Title: "Receipt for invoice " + r.Number, Amount: amount,
-		Payment: payment, URL: r.HostedURL, Action: "See the invoice",
-	}, r.ID)
+	return s.emailReceipt(tx, r, m)
+}
+
+// emailReceipt queues the receipt of a paid invoice.
+func (s *Service) emailReceipt(tx *engine.Tx, r *record, m *account.Merchant) error {
+	e := emailData{
+		Merchant: m.Name, Title: "Receipt for invoice " + r.Number, Amount: money.Text(r.AmountPaid),
+		URL: r.HostedURL, Action: "See the invoice",
+	}
+	if r.Payment != nil {
+		e.Payment = *r.Payment
+	}
+	return s.email(tx, r, m, e, r.ID)
 }
 
 // email queues an e-mail with a document attached: that of an invoice's or a

@@ -304,7 +304,7 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 		return fmt.Errorf("invoice: pay: %w", err)
 	}
 	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
-	p.payment.Reference, p.payment.Customer = r.Number, r.Customer
+	p.payment.Reference, p.payment.Customer, p.payment.Subscription = r.Number, r.Customer, r.Subscription
 	if r.Description != nil {
 		p.payment.Description = *r.Description
 	}
@@ -318,12 +318,9 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 // amount due was zero. The receipt goes to the payer when the invoice has no phone number.
 func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], paymentID *string, p payer) error {
 	r := &o.Value
-	r.AmountPaid += r.AmountDue // before enter, after which nothing is due
-	if err := r.enter(Paid); err != nil {
+	if err := r.setPaid(tx.Now, paymentID); err != nil {
 		return err
 	}
-	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), paymentID
-	r.NextPaymentAttempt, r.OpenPayment = nil, ""
 	if err := r.endCharge(tx); err != nil {
 		return err
 	}
@@ -331,4 +328,15 @@ func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], paymentID *
 		return err
 	}
 	return s.save(tx, o, event.InvoicePaid)
+}
+
+// setPaid enters Paid, and takes back what was planned for an open invoice.
+func (r *record) setPaid(at time.Time, paymentID *string) error {
+	r.AmountPaid += r.AmountDue // before enter, after which nothing is due
+	if err := r.enter(Paid); err != nil {
+		return err
+	}
+	r.PaidAt, r.Payment = api.AtOrNil(at), paymentID
+	r.NextPaymentAttempt, r.OpenPayment = nil, ""
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,9 +65,7 @@ func TestPDFText(t *testing.T) {
 		data := must.Get(render(contents{invoice: &r.Invoice, merchant: merchant}))(t)
 		again, err := render(contents{invoice: &r.Invoice, merchant: merchant})
 		expect.True(t, err == nil && bytes.Equal(data, again), "%d lines: made again, the bytes differ (%v)", n, err)
-		if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" {
-			must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("invoice-%d.pdf", n)), data, 0o644))
-		}
+		keepPDF(t, fmt.Sprint("invoice-", n), data)
 		text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant})
 		for _, s := range r.Sums() {
 			expect.True(t, strings.Contains(text, s.Name), "%d lines: no %s", n, s.Name)
@@ -83,6 +82,14 @@ func TestPDFText(t *testing.T) {
 			}
 			expect.True(t, !strings.Contains(string(out), "SECRET"), "the memo is in the PDF")
 		}
+	}
+}
+
+// keepPDF keeps a document for people who look at it, in the folder of the tests' screenshots.
+func keepPDF(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" {
+		must.Do(t, os.WriteFile(filepath.Join(dir, name+".pdf"), data, 0o644))
 	}
 }
 
@@ -105,8 +112,8 @@ func drawn(t testing.TB, c contents) string {
 	return b.String()
 }
 
-// The heading BILL TO stands above a customer's particulars, and is left out without any.
-func TestPDFBillTo(t *testing.T) {
+// The word For stands before a customer's particulars, and is left out without any.
+func TestPDFRecipient(t *testing.T) {
 	for name, set := range map[string]func(*Invoice){
 		"name":    func(v *Invoice) { v.Name = new("Akosua") },
 		"phone":   func(v *Invoice) { v.Phone = new("+233201234567") },
@@ -119,7 +126,7 @@ func TestPDFBillTo(t *testing.T) {
 		want := name == "name" || name == "phone"
 		for _, note := range []*CreditNote{nil, {Number: "CN-2026-000001", Amount: 100}} {
 			text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant, creditNote: note})
-			expect.Equal(t, strings.Contains(text, "BILL TO"), want, "%s, credit note %t: the heading is there", name, note != nil)
+			expect.Equal(t, strings.Contains(text, "\nFor\n"), want, "%s, credit note %t: the word is there", name, note != nil)
 		}
 	}
 }
@@ -168,31 +175,80 @@ func TestPDFSurvivesHostileTexts(t *testing.T) {
 	}
 }
 
-// What is not to be paid is stamped so, above the lines.
-func TestPDFStamp(t *testing.T) {
+// What is not to be paid has a badge, above the lines, beside what was or is due.
+func TestPDFBadge(t *testing.T) {
 	r := sample(t, 3)
 	r.Lines.Data[1].Discount = 100
-	for _, status := range []Status{Draft, Open, Paid, Void, Uncollectible} {
-		r.Status = status
+	for status, want := range map[Status]struct{ badge, label string }{
+		Draft: {"Draft", "Total"}, Open: {"", "Due 20 March 2026, within 14 days"}, Paid: {"Paid", "8 March 2026"},
+		Void: {"Void", "Total"}, Uncollectible: {"Uncollectible", "Total"},
+	} {
+		r.Status, r.PaidAt = status, nil
+		if status == Paid {
+			r.PaidAt = api.AtOrNil(r.InvoiceDate.AddDate(0, 0, 2))
+		}
 		d := contents{invoice: &r.Invoice, merchant: merchant}
 		if _, err := render(d); err != nil {
 			t.Errorf("%s: %v", status, err)
 		}
-		var stamps int
-		lines := 0.0
-		for _, at := range laid(t, d)[0] {
-			switch at.Text {
-			case "Quantity":
-				lines = at.Top
-			case strings.ToUpper(string(status)):
-				stamps++
-				expect.True(t, at.Top+34 <= lines, "%s: the stamp is at %.0f and the lines at %.0f", status, at.Top, lines)
-			}
+		page := laid(t, d)[0]
+		texts := map[string]float64{}
+		for _, at := range slices.Backward(page) { // the first of equal ones counts
+			texts[at.Text] = at.Top
 		}
-		if want := map[bool]int{true: 0, false: 1}[status == Open]; stamps != want || lines == 0 {
-			t.Errorf("%s: %d stamps", status, stamps)
+		expect.True(t, texts[want.label] > 0 && texts[want.label] < texts["Quantity"], "%s: no %q above the lines", status, want.label)
+		last := page[len(page)-1]
+		if want.badge == "" {
+			expect.True(t, last.Top > texts["Quantity"], "%s has the badge %s", status, last.Text)
+			continue
 		}
+		expect.True(t, last.Text == want.badge && last.Top-texts[want.label] < 2, "%s: the badge is %+v", status, last)
 	}
+}
+
+// The time to pay is counted from the invoice's date, and so the same on every day.
+func TestPDFDueInWords(t *testing.T) {
+	r := sample(t, 1)
+	for days, want := range map[int]string{-1: "Due 5 March 2026", 0: "Due 6 March 2026, the day of this invoice", 1: "Due 7 March 2026, within 1 day", 30: "Due 5 April 2026, within 30 days"} {
+		r.DueDate = api.AtOrNil(r.InvoiceDate.AddDate(0, 0, days))
+		expect.Equal(t, r.headline().Label, want, "%d days", days)
+	}
+	r.DueDate = nil
+	expect.Equal(t, r.headline().Label, "Amount due", "without a date")
+}
+
+// Amounts below zero have a true minus sign.
+func TestPDFNegativeAmounts(t *testing.T) {
+	r := sample(t, 2)
+	r.Lines.Data[0].UnitAmount, r.Lines.Data[0].Amount = -1_234_56, -1_234_56
+	r.Lines.Data[1].Discount = 99
+	text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant})
+	expect.Equal(t, strings.Count(text, "−1,234.56"), 2, "price and amount of the credit")
+	expect.True(t, strings.Contains(text, "\nDiscount\n−0.99\n") && !strings.Contains(text, "\n-"), "got %s", text)
+}
+
+// A line is never on two pages, unless it is longer than one. Every page with lines has the head
+// of the table.
+func TestPDFNeverSplitsLines(t *testing.T) {
+	r := sample(t, 250)
+	for i := range r.Lines.Data {
+		r.Lines.Data[i].Description = fmt.Sprintf("%d. ", i) + strings.Repeat("a word of it ", i%7*5) + fmt.Sprintf("end%d", i)
+		r.Lines.Data[i].Discount = int64(i % 2)
+	}
+	seen := 0
+	pages := laid(t, contents{invoice: &r.Invoice, merchant: merchant})
+	for number, page := range pages {
+		var texts []string
+		for _, at := range page {
+			texts = append(texts, at.Text)
+		}
+		all := strings.Join(texts, " ")
+		begun, ended := strings.Count(all, ". a ")+strings.Count(all, ". end"), strings.Count(all, " end")
+		expect.Equal(t, begun, ended, "page %d: lines that begin, and that end", number+1)
+		expect.Equal(t, strings.Contains(all, "Description"), begun > 0, "page %d: has the head of the table", number+1)
+		seen += ended
+	}
+	expect.True(t, seen == 250 && len(pages) > 10, "%d lines on %d pages", seen, len(pages))
 }
 
 // An invoice of an earlier release, whose discount did not reduce the tax, keeps its figures.
@@ -204,7 +260,7 @@ func TestSumsOfAnEarlierRelease(t *testing.T) {
 	for _, sum := range v.Sums() {
 		rows = append(rows, fmt.Sprint(sum.Name, " ", sum.Amount))
 	}
-	expect.Same(t, rows, []string{"Subtotal 1000", "Tax 20% 200", "Discount -100", "Total 1100", "Amount due 1100"}, "the sums")
+	expect.Same(t, rows, []string{"Subtotal 1000", "Tax 20% 200", "Discount -100", "Total 1100"}, "the sums")
 }
 
 // BenchmarkPDF makes documents. The metric of-gopdf is how many times as long a bare
@@ -296,9 +352,7 @@ func TestPDFLogo(t *testing.T) {
 		again, err := render(d)
 		expect.True(t, err == nil && bytes.Equal(data, again), "%s: made again, the bytes differ (%v)", name, err)
 		expect.Equal(t, bytes.Contains(data, []byte("/Subtype /Image")), (name == "with"), "%s: has a picture", name)
-		if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" && name == "with" {
-			must.Do(t, os.WriteFile(filepath.Join(dir, "invoice-logo.pdf"), data, 0o644))
-		}
+		keepPDF(t, "invoice-"+name+"-logo", data)
 	}
 }
 

@@ -69,7 +69,7 @@ func (s *Service) askPhone(tx *engine.Tx, o *storage.Object[record], from paymen
 	r := &o.Value
 	start := payment.StartParams{
 		MobileMoney: from, Amount: r.AmountDue, Invoice: &r.ID, Reference: r.Number, Customer: r.Customer, Metadata: r.Metadata,
-		HeldObject: r.ID, OffSession: offSession,
+		Subscription: r.Subscription, HeldObject: r.ID, OffSession: offSession,
 	}
 	if r.Description != nil {
 		start.Description = *r.Description
@@ -84,20 +84,24 @@ func (s *Service) askPhone(tx *engine.Tx, o *storage.Object[record], from paymen
 	return p, err
 }
 
-// chargedPhone returns the phone of the customer whom an automatic charge asks; false if the
-// customer has none with mobile money.
+// chargedPhone returns the phone that an automatic charge asks: that of the subscription, or the
+// customer's; false if there is none with mobile money.
 func (r *record) chargedPhone() (payment.MobileMoney, bool) {
-	if r.Phone == nil {
-		return payment.MobileMoney{}, false
+	from := payment.MobileMoney{PhoneNumber: r.ChargedPhone}
+	if from.PhoneNumber == "" && r.Phone != nil {
+		from.PhoneNumber = *r.Phone
 	}
-	from := payment.MobileMoney{PhoneNumber: *r.Phone}
-	return from, from.Check() == nil
+	return from, from.PhoneNumber != "" && from.Check() == nil
 }
 
 // startAutomaticPayment makes the scheduled charge of an invoice from the customer's phone. It
 // waits as long as another payment holds the invoice, or the phone must not be asked.
 func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) error {
 	r := &o.Value
+	if at := s.nextChargeTime(tx.Caller.Live, tx.Now); at.After(tx.Now) { // as after a wait for another payment
+		r.NextWorkAt = api.AtOrNil(at)
+		return s.save(tx, o)
+	}
 	r.FinalizedBy.overrideRequest(tx)
 	err := s.notHeld(tx, tx.Now, o)
 	var p *payment.Payment
@@ -175,7 +179,7 @@ func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 		return s.markPaid(tx, o, &p.ID, payer{phone: p.Number})
 	case r.Status != Open:
 		return s.save(tx, o)
-	case !automatic, // anybody may try; the schedule is the merchant's
+	case !automatic, // a payer may try; the schedule is the merchant's
 		r.OpenCharge != nil: // whose outcome moves the schedule
 		return s.save(tx, o, event.InvoicePaymentFailed)
 	}

@@ -224,6 +224,38 @@ func TestAutomaticChargeWaits(t *testing.T) {
 	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 2, "failures")
 }
 
+// In live mode automatic charges ask phones by day alone. A merchant who has nothing due, or no phone to
+// ask, wakes nobody.
+func TestAutomaticChargeByDay(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Live: payments.Providers{Charger: declining{}}})
+	s.Caller.Live = true
+	automatic := invoice.ChargeAutomatically
+	night := s.Now().UTC().Truncate(24 * time.Hour).Add(24*time.Hour - time.Minute)
+	s.pass(night.Sub(s.Now()))
+	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+	free := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic, Lines: []invoice.LineParams{line(0)}})
+	must.Do(t, s.Drain(t.Context()))
+	expect.Equal(t, s.get(free.ID).Status, invoice.Paid, "status of the free one")
+	morning := night.Add(8*time.Hour + time.Minute)
+	for day, after := range []int{0, 1, 3, 5} {
+		at := morning.AddDate(0, 0, after)
+		next := s.get(v.ID).NextPaymentAttempt
+		must.True(t, next != nil && next.Equal(at), "attempt %d is planned at %v, want %v", day, next, at)
+		s.pass(at.Add(-time.Second).Sub(s.Now()))
+		expect.Equal(t, s.get(v.ID).AttemptCount, day, "attempts before %s", at)
+		s.pass(time.Second)
+		expect.Equal(t, s.get(v.ID).AttemptCount, day+1, "attempts at %s", at)
+	}
+	expect.Equal(t, s.get(v.ID).Status, invoice.Uncollectible, "status")
+
+	always := open(t, memory.New(), payments.Config{ChargeHours: invoice.ChargeHours{From: 0, Until: 24}, Live: payments.Providers{Charger: declining{}}})
+	always.Caller.Live = true
+	always.pass(night.Sub(always.Now()))
+	v = always.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+	must.Do(t, always.Drain(t.Context()))
+	expect.Equal(t, always.get(v.ID).AttemptCount, 1, "attempts at night, with hours of the whole day")
+}
+
 // An automatic payment without an outcome stops the schedule, and its late outcome sets it going:
 // also one whose money was given back because the invoice was being charged another way.
 func TestScheduleGoesOnAfterLateOutcome(t *testing.T) {

@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -8,21 +9,61 @@ import (
 )
 
 // chargeOffsets are the times of the second, third and fourth automatic charge, each counted
-// from the finalization and not from the charge before. After the last failure the invoice
+// from the first and not from the charge before. After the last failure the invoice
 // is uncollectible.
 var chargeOffsets = []time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
 
 // scheduleNext sets the next automatic charge, or reports that there is none.
 func (r *record) scheduleNext() bool {
-	next := *r.FinalizedAt
+	first := *r.FinalizedAt
+	if r.FirstAttempt != nil {
+		first = *r.FirstAttempt
+	}
+	next := first
 	if last := r.NextPaymentAttempt; last != nil {
-		i := slices.IndexFunc(chargeOffsets, func(o time.Duration) bool { return r.FinalizedAt.Add(o).After(last.Time) })
+		i := slices.IndexFunc(chargeOffsets, func(o time.Duration) bool { return first.Add(o).After(last.Time) })
 		if i < 0 {
 			r.NextPaymentAttempt, r.NextWorkAt = nil, nil
 			return false
 		}
-		next = api.At(r.FinalizedAt.Add(chargeOffsets[i]))
+		next = api.At(first.Add(chargeOffsets[i]))
 	}
 	r.NextPaymentAttempt, r.NextWorkAt = &next, &next
 	return true
+}
+
+// ChargeHours are the hours of the day in Accra in which automatic charges ask phones: from From
+// o'clock on, and before Until o'clock. From 0 until 24 is the whole day.
+type ChargeHours struct{ From, Until int }
+
+// DefaultChargeHours are the hours if the host sets none.
+var DefaultChargeHours = ChargeHours{From: 8, Until: 20}
+
+// Check refuses hours that are not those of one day. Zero hours stand for [DefaultChargeHours].
+func (h ChargeHours) Check() error {
+	if h != (ChargeHours{}) && (h.From < 0 || h.From >= h.Until || h.Until > 24) {
+		return fmt.Errorf("invoice: hours from %d until %d; want 0 <= From < Until <= 24", h.From, h.Until)
+	}
+	return nil
+}
+
+// next returns the first time within the hours that is not before at. Accra has the time of UTC.
+func (h ChargeHours) next(at time.Time) time.Time {
+	day := at.UTC().Truncate(24 * time.Hour)
+	from, until := day.Add(time.Duration(h.From)*time.Hour), day.Add(time.Duration(h.Until)*time.Hour)
+	switch {
+	case at.Before(from):
+		return from
+	case at.Before(until):
+		return at
+	}
+	return from.AddDate(0, 0, 1)
+}
+
+// nextChargeTime returns the first time, not before at, at which an automatic charge may ask a phone.
+func (s *Service) nextChargeTime(live bool, at time.Time) time.Time {
+	if !live {
+		return at
+	}
+	return s.config.ChargeHours.next(at)
 }

@@ -37,6 +37,8 @@ type Config struct {
 	Customers account.CustomerDirectory
 	// DefaultTax is the tax rate, in percent, of taxable lines without a rate; nil means no tax.
 	DefaultTax *decimal.Decimal
+	// ChargeHours are the hours in which automatic charges ask phones in live mode.
+	ChargeHours ChargeHours
 	// Reminders are the days from the due date on which customers are reminded of open invoices: -3
 	// is three days before, 0 the day itself, 7 a week later. An empty list sends no reminders. See
 	// [CheckReminders] for what is allowed.
@@ -61,6 +63,9 @@ const maxDocuments = 4
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	if c.TestCharger == nil {
 		c.TestCharger = provider.Simulated{}
+	}
+	if c.ChargeHours == (ChargeHours{}) {
+		c.ChargeHours = DefaultChargeHours
 	}
 	s := &Service{engine: e, config: c, renders: make(renderLimiter, maxDocuments)}
 	return s, &Internal{s}
@@ -199,6 +204,9 @@ func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.
 	}
 	if len(types) == 0 {
 		return nil
+	}
+	if err := s.queueOutcome(tx, &o.Value, types); err != nil {
+		return err
 	}
 	return s.recordEvents(tx, &o.Value, types...)
 }
@@ -341,10 +349,12 @@ func (s *Service) listing() engine.Listing[record, Invoice] {
 // ListParams selects invoices; zero values select all.
 type ListParams struct {
 	api.Page
-	Customer string    `param:"customer,id"`
-	Status   Status    `param:"status"`
-	DueDate  api.Times `param:"due_date"`
-	Created  api.Times `param:"created"`
+	Customer string `param:"customer,id"`
+	Status   Status `param:"status"`
+	// Subscription is the id of the subscription that made the invoices.
+	Subscription string    `param:"subscription,id"`
+	DueDate      api.Times `param:"due_date"`
+	Created      api.Times `param:"created"`
 }
 
 // List returns invoices, newest first.
@@ -363,6 +373,7 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 	q.Range = engine.InTimes(q.Range, "due_date", p.DueDate)
 	q.Where = engine.Where(q.Where, "customer", p.Customer)
 	q.Where = engine.Where(q.Where, "status", string(p.Status))
+	q.Where = engine.Where(q.Where, "subscription", p.Subscription)
 	return q
 }
 

@@ -214,8 +214,7 @@ type Incoming struct {
 	HadHold, HoldActive bool
 }
 
-// Incoming reads a payment before Book, so that packages qrcode and invoice can decide whether to
-// accept it.
+// Incoming reads a payment before Book, so that what is paid can decide whether to accept it.
 func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
@@ -229,7 +228,7 @@ func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
 }
 
 // Book books a charger's result for a payment, from a call or from a callback. The zero result
-// stands for a call that failed. taken says that the QR code or invoice accepts the money; if it
+// stands for a call that failed. taken says that what is paid accepts the money; if it
 // does not, the caller gives it back, and the operator takes no fee.
 //
 // If the decision is [dispatch.Reversed], the caller books the payment back.
@@ -254,16 +253,12 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, id string, result p
 		return decision, nil, s.write(tx, o)
 	}
 	defer r.AttributeEvents(tx)()
-	if r.SubmittedAt == nil { // a callback or a test helper was faster than the worker
-		if r.Route == "" {
-			if _, err := s.routed(tx, r); err != nil {
-				return 0, nil, err
-			}
-		}
-		r.MarkSubmitted(tx.Now)
-		if err := s.enterProcessing(tx, r); err != nil {
-			return 0, nil, err
-		}
+	first, err := r.MarkReported(tx.Now, func() error { _, err := s.routed(tx, r); return err })
+	if first {
+		err = s.enterProcessing(tx, r)
+	}
+	if err != nil {
+		return 0, nil, err
 	}
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
@@ -425,7 +420,7 @@ func (r *record) booked() dispatch.Booked {
 	if r.Reversed {
 		return dispatch.Booked{Outcome: provider.Reversed, Status: string(provider.Reversed)}
 	}
-	return dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Reversible: true}
+	return dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Reversible: true, Amount: r.Amount}
 }
 
 // CheckFromPhone refuses a payment that is not from a phone with payment_not_settleable.

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,8 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// held are the payments that hold an object: each a use of a QR code with a limit, or an
-// invoice. Its id is the object's.
+// held are the payments that hold an object: each a use of a QR code with a limit, an invoice or a
+// checkout session. Its id is the object's.
 type held struct {
 	By []hold `json:"by"`
 }
@@ -35,6 +36,21 @@ func (*Internal) CountHolds(tx storage.ReadTx, scope storage.Scope, now time.Tim
 		return 0, fmt.Errorf("payment: read holds: %w", err)
 	}
 	return len(o.Value.at(now)), nil
+}
+
+// HeldUntil returns the time at which the last hold of an object ends, or the zero time if no payment
+// holds it now.
+func (*Internal) HeldUntil(tx storage.ReadTx, scope storage.Scope, now time.Time, object string) (until time.Time, err error) {
+	o, err := holds.GetOrNew(tx, scope, object)
+	if err != nil {
+		return until, fmt.Errorf("payment: read holds: %w", err)
+	}
+	for _, h := range o.Value.at(now) {
+		if h.Until.After(until) {
+			until = h.Until.Time
+		}
+	}
+	return until, nil
 }
 
 // at returns the holds that are still valid.
@@ -78,6 +94,49 @@ func (r *record) endHold(tx *engine.Tx) error {
 	if err != nil {
 		return fmt.Errorf("payment: end hold: %w", err)
 	}
+	return nil
+}
+
+// endedHold says that a payment no longer holds its checkout session, though it has told no outcome: its
+// payer has chosen another way, or it was cancelled. Its id is the payment's. It is due at once, so that
+// package checkout learns of it.
+type endedHold struct {
+	Session string   `json:"session"`
+	Due     api.Time `json:"due"`
+}
+
+var endedHolds = storage.NewCollection("payment_ended_holds", []storage.Field[endedHold]{
+	storage.NullTimeColumn("due", func(h *endedHold) *api.Time { return &h.Due }),
+}, storage.DueBy("due"))
+
+// EndedHolds is the kind of the due rows that say that a payment no longer holds its checkout session.
+func (*Internal) EndedHolds() *storage.Kind { return endedHolds.Kind() }
+
+// TakeEndedHold deletes a row of EndedHolds and returns the id of its checkout session; "" if another
+// worker has taken it.
+func (*Internal) TakeEndedHold(tx *engine.Tx, payment string) (session string, err error) {
+	o, err := endedHolds.Get(tx, engine.Scope(tx.Caller), payment)
+	if errors.Is(err, storage.ErrNotFound) {
+		return "", nil
+	}
+	if err == nil {
+		err = endedHolds.Delete(tx, o)
+	}
+	if err != nil {
+		return "", fmt.Errorf("payment: take ended hold: %w", err)
+	}
+	return o.Value.Session, nil
+}
+
+// tellHoldEnded writes the row of EndedHolds of a payment of a checkout session that still has a hold.
+func (r *record) tellHoldEnded(tx *engine.Tx) error {
+	if r.CheckoutSession == nil || r.HoldExpiresAt == nil {
+		return nil
+	}
+	if _, err := endedHolds.Insert(tx, engine.Scope(tx.Caller), r.ID, endedHold{*r.CheckoutSession, api.At(tx.Now)}); err != nil {
+		return fmt.Errorf("payment: end hold: %w", err)
+	}
+	tx.WakeAfterCommit(endedHolds.Kind())
 	return nil
 }
 

@@ -3,10 +3,10 @@
 //
 // It owns the record of a payment, its events and its fee; the charge of a phone and the booking of
 // its outcome; the limits on how often a phone is asked; and the holds: while a payment from a
-// phone is open, no other payment can use its invoice or its use of a QR code. It also owns the
-// top-ups of consumers' wallets, which are charges of phones without a merchant. Packages qrcode
-// and invoice own the QR codes and invoices that are paid. They take money from wallets in their
-// own transactions, and call this package to start payments from a phone.
+// phone is open, no other payment can use its invoice, its checkout session or its use of a QR code.
+// It also owns the top-ups of consumers' wallets, which are charges of phones without a merchant.
+// Packages qrcode, invoice and checkout own what is paid. They take money from wallets in their own
+// transactions, and call this package to start payments from a phone.
 package payment
 
 import (
@@ -66,7 +66,7 @@ type Payment struct {
 	// Phone is the payer's number, masked. PhoneNumber is the same.
 	Phone       *string `json:"phone"`
 	PhoneNumber *string `json:"phone_number"`
-	// QRCode and Invoice name the object that is paid.
+	// QRCode, Invoice and CheckoutSession name the object that is paid.
 	QRCode      *string      `json:"qr_code"`
 	Invoice     *string      `json:"invoice"`
 	Description string       `json:"description"`
@@ -88,8 +88,8 @@ type Payment struct {
 	Customer        *string `json:"customer"`
 	CheckoutSession *string `json:"checkout_session"`
 	Subscription    *string `json:"subscription"`
-	// HoldExpiresAt is the end of the hold on a use of the code, or on the invoice; nil if the
-	// payment holds nothing.
+	// HoldExpiresAt is the end of the hold on a use of the code, on the invoice or on the checkout
+	// session; nil if the payment holds nothing.
 	HoldExpiresAt *api.Time `json:"hold_expires_at"`
 	// NextAction says what the payer is to do; nil before the submission and after the end.
 	NextAction *NextAction `json:"next_action"`
@@ -148,7 +148,7 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 	// What Search finds. docs/performance.md has the price of each index.
 	storage.IntColumn("amount", func(r *record) int64 { return r.Amount }).Nullable().Indexed(),
 	storage.TextColumn("reference", func(r *record) string { return r.Reference }).Nullable().Indexed(),
-	storage.NullTextColumn("provider", func(r *record) *string { return r.Provider }).Indexed(),
+	storage.NullTextColumn("provider", func(r *record) *string { return r.Provider }),
 	storage.TextColumn("phone_start", func(r *record) string { return lookup.PhoneStart(r.masked()) }).Nullable(),
 	storage.TextColumn("phone_end", (*record).phoneEnd).Nullable().Indexed(),
 	storage.TextColumn("payer", func(r *record) string { return r.Payer }).Nullable().Indexed(),
@@ -156,7 +156,7 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{payments.Kind(), holds.Kind(), prompts.Kind(), topUps.Kind(), topUpRefunds.Kind(), topUpTotals.Kind()}
+	return []*storage.Kind{payments.Kind(), holds.Kind(), endedHolds.Kind(), prompts.Kind(), topUps.Kind(), topUpRefunds.Kind(), topUpTotals.Kind()}
 }
 
 // Config is what the service works with.

@@ -160,8 +160,9 @@ type StartParams struct {
 	Customer               *string
 	Email                  string
 	Metadata               api.Metadata
-	// QRCode or Invoice is the id of the paid object.
-	QRCode, Invoice *string
+	// QRCode, Invoice or CheckoutSession is the id of the paid object, and Subscription that of the
+	// invoice's.
+	QRCode, Invoice, CheckoutSession, Subscription *string
 	// HeldObject is the id of what the payment holds; empty for nothing. The caller has made sure
 	// that it is free.
 	HeldObject string
@@ -184,7 +185,8 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		Payment: Payment{
 			ID: id, Object: "payment", Amount: p.Amount, Currency: api.Currency, Status: Pending,
 			PaymentMethod: FromPhone, Provider: &p.Provider, Phone: &masked, PhoneNumber: &masked,
-			QRCode: p.QRCode, Invoice: p.Invoice, Description: p.Description, Reference: p.Reference,
+			QRCode: p.QRCode, Invoice: p.Invoice, CheckoutSession: p.CheckoutSession, Subscription: p.Subscription,
+			Description: p.Description, Reference: p.Reference,
 			Customer: p.Customer, Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
 		},
 		Source:     Source{Charge: id},
@@ -284,6 +286,9 @@ func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Pa
 }
 
 func (s *Service) cancel(tx *engine.Tx, o *storage.Object[record]) error {
+	if err := o.Value.tellHoldEnded(tx); err != nil {
+		return err
+	}
 	if err := o.Value.enter(Cancelled); err != nil {
 		return err
 	}
@@ -302,6 +307,9 @@ func (s *Service) Leave(ctx context.Context, caller api.Caller, id string) error
 			return s.cancel(tx, o)
 		case o.Value.HoldExpiresAt == nil:
 			return nil
+		}
+		if err := o.Value.tellHoldEnded(tx); err != nil {
+			return err
 		}
 		if err := o.Value.endHold(tx); err != nil {
 			return err

@@ -473,6 +473,22 @@ func TestAnotherAmountIsNotBooked(t *testing.T) {
 	expect.Equal(t, s.stuck(t), p.ID+": the provider reports 1 pesewas paid, and not 1250", "stuck")
 }
 
+// A completed payment of which the provider reports another amount later is listed: a part may have gone
+// back.
+func TestAmountThatChangesLaterIsListed(t *testing.T) {
+	s := newShop(t, payments.Config{})
+	p := s.create(t, quick)
+	must.Do(t, s.Drain(t.Context()))
+	for range 2 {
+		must.Do(t, s.Providers.Notify(t.Context(), p.ID, provider.Result{Outcome: provider.Paid, Amount: 1250}))
+		expect.Equal(t, s.stuck(t), "", "stuck")
+	}
+	err := s.Providers.Notify(t.Context(), p.ID, provider.Result{Outcome: provider.Paid, Amount: 1000})
+	expect.ErrorIs(t, err, provider.ErrContradicted, "a part")
+	expect.Equal(t, s.stuck(t), p.ID+": completed, and now 1000 pesewas of 1250", "stuck")
+	expect.Equal(t, s.get(t, p.ID).Status, payment.Completed, "the payment")
+}
+
 // undecidedRecheck refuses a charge, is not sure a minute later, and then reports it paid.
 type undecidedRecheck struct{ provider.Simulated }
 

@@ -243,8 +243,8 @@ func TestPhoneIsPolledAtDeadline(t *testing.T) {
 	expect.Equal(t, charger.polls.Load(), 1, "polls at the deadline")
 }
 
-// Payers who start at once hold no more uses than there are, and what they approve is no more than
-// that, whoever pays beside them from a wallet.
+// Payers who start at once hold no more uses than there are. They approve no more than that, also when
+// others pay from wallets at the same time.
 func TestHoldsUnderConcurrency(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		svc := testkit.New(t, store, payments.Config{Sandbox: true})

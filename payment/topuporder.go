@@ -120,7 +120,7 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 	r := &o.Value
 	order := s.order(r)
 	if r.Status.ended() {
-		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)}, result)
+		decision, err := order.Decide(ctx, tx, dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Amount: r.Amount}, result)
 		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, err
 		}
@@ -129,13 +129,8 @@ func (s topUpOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, 
 		}
 		return decision, writeTopUp(tx, o)
 	}
-	if r.SubmittedAt == nil { // a callback or a test may be faster than the worker
-		if r.Route == "" {
-			if _, err := s.charger(tx, r); err != nil {
-				return 0, err
-			}
-		}
-		r.MarkSubmitted(tx.Now)
+	if _, err := r.MarkReported(tx.Now, func() error { _, err := s.charger(tx, r); return err }); err != nil {
+		return 0, err
 	}
 	r.Status = Processing
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)

@@ -113,16 +113,15 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 		return decision, err
 	}
 	defer r.AttributeEvents(tx)()
-	if r.SubmittedAt == nil { // a callback or a test helper was faster than the worker
-		if r.Route == "" {
-			if _, err := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r)); err != nil {
-				return 0, err
-			}
-		}
-		r.MarkSubmitted(tx.Now)
-		if err := in.enterProcessing(tx, v, r); err != nil {
-			return 0, err
-		}
+	first, err := r.MarkReported(tx.Now, func() error {
+		_, err := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
+		return err
+	})
+	if first {
+		err = in.enterProcessing(tx, v, r)
+	}
+	if err != nil {
+		return 0, err
 	}
 	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
 	amount, _ := r.pesewas()

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// ErrContradicted means that the provider reports the opposite of an earlier report. The booking
-// stays. The library logs it, tells the Observer ("contradicted"), and lists the order until the
+// ErrContradicted means that the provider reports the opposite of an earlier report, or another amount. The
+// booking stays. The library logs it, tells the Observer ("contradicted"), and lists the order until the
 // host calls Resolve.
 var ErrContradicted = errors.New("payments: the provider contradicts what it reported before")
 

@@ -63,8 +63,8 @@ var (
 // refunded, or takes a code.
 func (r *Router) ChargerOf(route string) Charger { return r.Chargers[route] }
 
-// Validate returns an error if a name is not one, or if several providers have nobody to choose among
-// them. payments.New calls it.
+// Validate returns an error if a name is not one, or if there are several providers and no function that chooses
+// among them. payments.New calls it.
 func (r *Router) Validate() error {
 	for name, rail := range r.Rails {
 		if err := checkName("Rails", name, rail == nil); err != nil {

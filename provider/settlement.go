@@ -19,7 +19,8 @@ type SettlementParams struct {
 // Settlement is a recorded settlement.
 type Settlement struct {
 	SettlementParams
-	// Posting is the id of the posting that books it.
+	// Posting is the id of the posting that books it, at RecordedAt: no posting is dated back, so the
+	// position of an earlier day is without it.
 	Posting    string
 	RecordedAt time.Time
 }

@@ -239,7 +239,7 @@ func (in *Internal) noteOnInvoice(tx *engine.Tx, r *record, p invoice.RefundedPa
 }
 
 // ofInvoice reports whether a refund gives back what an invoice was paid with. A payment of the
-// invoice that came when there was nothing left to pay is none of it, whoever refunds it.
+// invoice that came when there was nothing left to pay is none of it.
 func (in *Internal) ofInvoice(tx *engine.Tx, r *record) (bool, error) {
 	if r.Invoice == nil {
 		return false, nil

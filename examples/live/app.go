@@ -128,7 +128,7 @@ func (a *app) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // health answers the operator's alarms: queues, orders that need a person, and the balances at the
-// providers. These are nobody else's business, so it asks for a token.
+// providers. Only the operator may read it, so it asks for a token.
 func (a *app) health(w http.ResponseWriter, r *http.Request) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if subtle.ConstantTimeCompare([]byte(token), []byte(a.healthToken)) != 1 {

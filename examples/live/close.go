@@ -29,7 +29,7 @@ func closeDay(ctx context.Context, a *app, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("close", flag.ContinueOnError)
 	route := flags.String("provider", "", "paystack or mtnmomo")
 	path := flags.String("statement", "", "CSV file with the columns reference, amount and status, and maybe fee and type")
-	date := flags.String("day", "", "the day, such as 2026-11-22; without it today until now, for which Paystack is asked for the balance")
+	date := flags.String("day", "", "the day, such as 2026-11-22; without it today until now, for which the provider is asked for the balance")
 	balance := flags.String("balance", "", "what lay with the provider at the end of the day, in GHS, over all accounts there")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -117,8 +117,6 @@ func (d *day) close(ctx context.Context) error {
 	switch {
 	case position.Reported == nil:
 		d.print("The provider told no balance of then: give -balance.")
-	case d.route == mtnmomo.Route && d.reported == nil:
-		d.print("MTN tells %s, of the disbursement account alone: add what lies in the collection account, and give -balance.", cedis(*position.Reported))
 	default:
 		d.print("The provider says %s, a difference of %s. Not explained by bookings of another day: %s.",
 			cedis(*position.Reported), cedis(position.Difference), cedis(unexplained))

@@ -96,10 +96,11 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 
-	docs := reference.New(reference.Config{BaseURL: o.baseURL})
+	v1 := httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log})
+	docs := reference.New(reference.Config{BaseURL: o.baseURL, Try: &reference.Try{API: v1, Key: shop.TestKey}})
 	svc.Start(context.WithoutCancel(ctx)) // Stop ends it, after the server
 	look := inspector.New(svc, inspector.Config{Logger: log})
-	server := httpapi.NewServer("", withPages(httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}), map[string]http.Handler{
+	server := httpapi.NewServer("", withPages(v1, map[string]http.Handler{
 		"/inspector": look, "/docs": docs,
 	}))
 	server.RegisterOnShutdown(look.Close)

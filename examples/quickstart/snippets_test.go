@@ -26,7 +26,7 @@ var imports = map[string]string{
 	"context": "context", "errors": "errors", "json": "encoding/json", "filepath": "path/filepath", "fmt": "fmt", "http": "net/http", "netip": "net/netip",
 	"os": "os", "slog": "log/slog", "testing": "testing", "time": "time", "decimal": "github.com/shopspring/decimal",
 	"pgx": "github.com/jackc/pgx/v5", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
-	"payments": library, "account": library + "/account", "api": library + "/api", "catalog": library + "/catalog",
+	"payments": library, "account": library + "/account", "api": library + "/api", "catalog": library + "/catalog", "checkout": library + "/checkout",
 	"disbursement": library + "/disbursement", "event": library + "/event", "invoice": library + "/invoice",
 	"message": library + "/message", "payment": library + "/payment", "railtest": library + "/provider/railtest", "chargertest": library + "/provider/chargertest",
 	"paystack": library + "/provider/paystack", "paystacktest": library + "/provider/paystack/paystacktest", "httptest": "net/http/httptest",

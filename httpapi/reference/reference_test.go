@@ -1,9 +1,14 @@
 package reference_test
 
 import (
+	"compress/gzip"
 	"encoding/json"
+	"go/format"
+	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -62,7 +67,7 @@ func TestPage(t *testing.T) {
 			}
 			operations++
 			method = strings.ToUpper(method)
-			expect.True(t, strings.Contains(page, `<span class="method `+method+`">`+method+`</span> <code>`+path+`</code>`), "the page lacks %s %s", method, path)
+			expect.True(t, strings.Contains(page, `<span class="src">`+method+`</span> <code>`+path+`</code>`), "the page lacks %s %s", method, path)
 		}
 	}
 	for _, code := range d.Components.Schemas.ErrorCode.Enum {
@@ -71,7 +76,8 @@ func TestPage(t *testing.T) {
 	expect.True(t, operations >= 50 && len(d.Components.Schemas.ErrorCode.Enum) >= 50, "only %d operations were looked for", operations)
 	for _, part := range []string{
 		"curl &#39;" + base + "/v1/payouts&#39;",
-		"<code>destination</code> <span class=\"type\">object</span> <span class=\"required\">required</span>",
+		"<code>destination</code></dt><dd><span class=\"soft\">object, <b>required</b></span>",
+		"http.NewRequestWithContext(ctx, &#34;POST&#34;, &#34;" + base + "/v1/payouts&#34;, body)",
 		"list of <a href=\"#object-Invoice\">Invoice</a>",
 		"integer, at least 1, at most 100, default 10",
 		"<code>usage_limit</code> times",
@@ -79,7 +85,7 @@ func TestPage(t *testing.T) {
 	} {
 		expect.True(t, strings.Contains(page, part), "the page lacks %s", part)
 	}
-	for _, broken := range []string{"&lt;nil&gt;", "ZgotmplZ", "<script", "http://127.0.0.1:8080", "raw HTML omitted"} {
+	for _, broken := range []string{"&lt;nil&gt;", "ZgotmplZ", "<script", "http://127.0.0.1:8080", "raw HTML omitted", "Try it"} {
 		expect.True(t, !strings.Contains(page, broken), "the page has %s", broken)
 	}
 }
@@ -93,6 +99,7 @@ func TestAddress(t *testing.T) {
 	for _, want := range []string{
 		"<code>https://pay.example.com/it&#39;s&lt;b&gt;&amp;x</code>",
 		`curl &#39;https://pay.example.com/it&#39;\&#39;&#39;s&lt;b&gt;&amp;x/v1/payouts&#39;`,
+		`&#34;https://pay.example.com/it&#39;s&lt;b&gt;&amp;x/v1/payouts&#34;`,
 	} {
 		expect.True(t, strings.Contains(page, want), "the page lacks %s", want)
 	}
@@ -119,17 +126,85 @@ func TestLinks(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	for _, path := range []string{"/", "/openapi.json", "/openapi.yaml"} {
+	for _, path := range []string{"/", "/openapi.json", "/openapi.yaml", "/style.css", "/search?q=payout"} {
 		w := get(t, path)
 		policy := w.Header().Get("Content-Security-Policy")
-		if !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "script") {
+		if !strings.HasPrefix(policy, "default-src 'none'; style-src 'self'; form-action 'self'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "script") {
 			t.Errorf("%s: the policy is %q", path, policy)
+		}
+		expect.True(t, w.Header().Get("X-Frame-Options") == "DENY" && w.Header().Get("X-Content-Type-Options") == "nosniff", "%s: %v", path, w.Header())
+		if strings.HasPrefix(path, "/search") {
+			continue // made for the request
 		}
 		again := get(t, path, "If-None-Match", w.Header().Get("ETag"))
 		expect.True(t, again.Code == http.StatusNotModified && again.Body.Len() == 0, "%s, unchanged: %d with %d bytes", path, again.Code, again.Body.Len())
 	}
 	if w := get(t, "/nothing"); w.Code != http.StatusNotFound {
 		t.Errorf("nothing: %d", w.Code)
+	}
+}
+
+// A client that reads packed files gets the same bytes packed, under another tag.
+func TestPacked(t *testing.T) {
+	plain := get(t, "/")
+	for coding, packed := range map[string]bool{"gzip": true, "br, gzip;q=0.5": true, "": false, "br": false, "gzip;q=0": false, "gzip; q=0.0": false} {
+		w := get(t, "/", "Accept-Encoding", coding)
+		expect.Equal(t, w.Header().Get("Content-Encoding") == "gzip", packed, "%q: is packed", coding)
+		if !packed {
+			expect.Equal(t, w.Header().Get("ETag"), plain.Header().Get("ETag"), "%q: the tag", coding)
+			continue
+		}
+		expect.True(t, w.Body.Len() < plain.Body.Len()/5 && w.Header().Get("ETag") != plain.Header().Get("ETag"), "%q: %d bytes", coding, w.Body.Len())
+		data := must.Get(io.ReadAll(must.Get(gzip.NewReader(w.Body))(t)))(t)
+		expect.True(t, string(data) == plain.Body.String(), "%q: unpacked, the page is another", coding)
+	}
+}
+
+// Each example in Go is a program's text, in the form that gofmt gives it.
+func TestGoExamples(t *testing.T) {
+	examples := regexp.MustCompile(`(?s)<summary>Go</summary><pre tabindex="0">(.*?)</pre>`).FindAllStringSubmatch(get(t, "/").Body.String(), -1)
+	expect.True(t, len(examples) >= 80, "there are only %d", len(examples))
+	for _, match := range examples {
+		code := html.UnescapeString(match[1])
+		formatted, err := format.Source([]byte(code))
+		if err != nil || string(formatted) != code {
+			t.Errorf("%v:\n%s\nformatted:\n%s", err, code, formatted)
+		}
+	}
+}
+
+// The sheet has the rules that apply, and is as small as a page's may be.
+func TestStyle(t *testing.T) {
+	sheet := get(t, "/style.css").Body.String()
+	expect.True(t, len(sheet) <= 12_000, "%d bytes of styles", len(sheet))
+	for part, want := range map[string]bool{":root{": true, ".frame": true, ".kv>div": true, ".src{": true, "nav:target": true, ".plot": false, ".needs": false} {
+		expect.Equal(t, strings.Contains(sheet, part), want, "has %s", part)
+	}
+	expect.Equal(t, strings.Count(sheet, "{"), strings.Count(sheet, "}"), "braces")
+}
+
+func TestSearch(t *testing.T) {
+	for query, wants := range map[string][]string{
+		"/v1/payouts":             {`href="./#createPayout"`, `href="./#listPayouts"`},
+		"post payouts":            {`href="./#createPayout"`},
+		"Payout Failure_Reason":   {`href="./#object-Payout"`},
+		"insufficient_balance":    {`href="./#code-insufficient_balance"`, `href="./#createPayout"`},
+		"<b>'\"":                  {"Nothing found for “&lt;b&gt;&#39;&#34;”"},
+		"   ":                     {"What are you looking for?"},
+		"a":                       {"50 or more found"},
+		strings.Repeat("é", 1000): {"Nothing found"},
+	} {
+		page := get(t, "/search?q="+url.QueryEscape(query)).Body.String()
+		for _, want := range wants {
+			expect.True(t, strings.Contains(page, want), "%q: the page lacks %s", query, want)
+		}
+	}
+	// What has the words in its title comes first.
+	page := get(t, "/search?q=payout").Body.String()
+	expect.True(t, strings.Index(page, "#createPayout") < strings.Index(page, "#code-otp_verification_required"), "an error code stands before the operation")
+	page = get(t, "/search?q=is+refunded").Body.String()
+	for _, match := range regexp.MustCompile(`href="\./#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		expect.True(t, strings.Contains(get(t, "/").Body.String(), ` id="`+match[1]+`"`), "a link leads to %s, which is not there", match[1])
 	}
 }
 

@@ -37,6 +37,19 @@ type operation struct {
 	Answers         []answer
 	Codes           []string
 	Request, Result string // examples
+	GoCode          string // the request as a Go program makes it
+	// Body is the example of the request's body, Params the parameters in path and query.
+	Body   string
+	Params []param
+	// Try says that a page with a key can send it: it takes JSON or nothing.
+	Try bool
+}
+
+// param is a parameter of a request's address.
+type param struct {
+	Name string `json:"name"`
+	In   string `json:"in"` // path or query
+	Hint string `json:"hint,omitempty"`
 }
 
 // group is parameters or fields that stand together.
@@ -111,7 +124,8 @@ func read(root *yaml.Node) (*pageData, error) {
 				continue
 			}
 			o := r.operation(strings.ToUpper(method), path, item, n)
-			o.Request = curl(v.BaseURL, o)
+			o.Request, o.GoCode = curl(v.BaseURL, o), goCode(v.BaseURL, o)
+			o.Body, o.Try = o.body, o.Key && !o.form
 			name := text(items(get(n, "tags"))[0])
 			if tags[name] == nil {
 				return nil, fmt.Errorf("%s %s: there is no tag %q", method, path, name)
@@ -204,6 +218,9 @@ func (r *parser) operation(method, path string, item, n *yaml.Node) operationExa
 				f.Description = r.markdown(d)
 			}
 			in[text(p, "in")] = append(in[text(p, "in")], f)
+			if where := text(p, "in"); where != "header" {
+				o.Params = append(o.Params, param{Name: name, In: where, Hint: f.hint()})
+			}
 		}
 	}
 	o.group("Path", in["path"])
@@ -253,6 +270,26 @@ func (o *operationExample) group(title string, fields []field) {
 	}
 }
 
+// hint says in one line what a field takes.
+func (f *field) hint() string {
+	parts := []string{f.Type}
+	if len(f.Values) > 0 {
+		parts = []string{strings.Join(f.Values, ", ")}
+	}
+	if f.Limits != "" {
+		parts = append(parts, f.Limits)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// path is the operation's, with an id of its object.
+func (o *operationExample) path() string {
+	if o.sample == "" {
+		return o.Path
+	}
+	return strings.Replace(o.Path, "{id}", o.sample, 1)
+}
+
 // curl writes an operation as a call from a shell.
 func curl(base string, o operationExample) string {
 	var b strings.Builder
@@ -260,17 +297,35 @@ func curl(base string, o operationExample) string {
 	if o.Method != "GET" && (o.Method != "POST" || o.body == "") {
 		b.WriteString("-X " + o.Method + " ")
 	}
-	path := o.Path
-	if o.sample != "" {
-		path = strings.Replace(path, "{id}", o.sample, 1)
-	}
-	b.WriteString(quote(base + path))
+	b.WriteString(quote(base + o.path()))
 	if o.Key {
 		b.WriteString(" \\\n  -H 'Authorization: Bearer sk_test_…'")
 	}
 	if o.body != "" {
 		b.WriteString(" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quote(o.body))
 	}
+	return b.String()
+}
+
+// goCode writes an operation as a call from a Go program, which has the key in the variable key.
+func goCode(base string, o operationExample) string {
+	var b strings.Builder
+	body := "nil"
+	if o.body != "" {
+		body = "body"
+		b.WriteString("body := strings.NewReader(`" + o.body + "`)\n")
+	}
+	fmt.Fprintf(&b, "request, err := http.NewRequestWithContext(ctx, %q, %q, %s)\nif err != nil {\n\treturn err\n}\n", o.Method, base+o.path(), body)
+	if o.Key {
+		b.WriteString("request.Header.Set(\"Authorization\", \"Bearer \"+key)\n")
+	}
+	if o.body != "" {
+		b.WriteString("request.Header.Set(\"Content-Type\", \"application/json\")\n")
+	}
+	if o.Repeatable {
+		b.WriteString("request.Header.Set(\"X-Idempotency-Key\", orderID)\n")
+	}
+	b.WriteString("response, err := http.DefaultClient.Do(request)")
 	return b.String()
 }
 

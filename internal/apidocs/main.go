@@ -1,5 +1,6 @@
-// Command apidocs makes the two files that are published of httpapi/openapi.yaml:
-// openapi.json beside it, and the reference page. go generate runs it in httpapi.
+// Command apidocs makes the files that are published of httpapi/openapi.yaml: openapi.json beside
+// it, the reference page, and what the page's search and its forms know of the operations. go
+// generate runs it in httpapi.
 package main
 
 import (
@@ -16,7 +17,7 @@ const (
 	source    = "openapi.yaml"
 	jsonFile  = "openapi.json"
 	pageFile  = "reference/page.html"
-	styleFile = "reference/style.css"
+	indexFile = "reference/index.json"
 )
 
 //go:embed page.tmpl
@@ -42,10 +43,6 @@ func generate() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	style, err := os.ReadFile(styleFile)
-	if err != nil {
-		return nil, err
-	}
 	root, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
@@ -54,26 +51,28 @@ func generate() (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	page, err := makePage(data, style)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", pageFile, err)
-	}
-	return map[string][]byte{jsonFile: data, pageFile: page}, nil
-}
-
-// makePage makes the reference page of a description in JSON, which is YAML, too.
-func makePage(description, style []byte) ([]byte, error) {
-	root, err := parse(description)
-	if err != nil {
-		return nil, err
+	// The page is made of the JSON, which is YAML, too.
+	if root, err = parse(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", jsonFile, err)
 	}
 	view, err := read(root)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	page, err := template.New("page").Funcs(template.FuncMap{
-		"style": func() template.CSS { return template.CSS(style) },
-	}).Parse(pageText)
+	page, err := makePage(view)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pageFile, err)
+	}
+	index, err := makeIndex(view)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", indexFile, err)
+	}
+	return map[string][]byte{jsonFile: data, pageFile: page, indexFile: index}, nil
+}
+
+// makePage makes the reference page.
+func makePage(view *pageData) ([]byte, error) {
+	page, err := template.New("page").Parse(pageText)
 	if err != nil {
 		return nil, err
 	}

@@ -291,6 +291,16 @@ func (b *Browser) Picture(name string) {
 	b.do(emulation.SetDeviceMetricsOverride(b.width, 800, 1, b.width < Desktop), emulation.SetEmulatedMedia())
 }
 
+// Screen is a picture of the upper part of the page, so many CSS pixels high and with so many dots to
+// each.
+func (b *Browser) Screen(height int64, dots float64) []byte {
+	b.t.Helper()
+	var png []byte
+	b.do(emulation.SetDeviceMetricsOverride(b.width, height, dots, b.width < Desktop), chromedp.CaptureScreenshot(&png))
+	b.Resize(b.width)
+	return png
+}
+
 // Parts keeps pictures of elements by their ids, for a page that is too long for one.
 func (b *Browser) Parts(name string, ids ...string) {
 	b.t.Helper()

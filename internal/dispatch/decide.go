@@ -45,6 +45,9 @@ type Booked struct {
 	// Reversible says that the caller can book a paid order back. For any other, a reversal is a
 	// contradiction.
 	Reversible bool
+	// Amount is what was paid, in pesewas. That the provider now reports another amount is a
+	// contradiction, too: it may have taken a part back.
+	Amount int64
 }
 
 // Decide says what a result means, and sets the next poll or notes a contradiction. The zero
@@ -58,6 +61,10 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 		// Refused and Reversed agree: the money is not with its recipient.
 		if r.Outcome.Final() && paid != (booked.Outcome == provider.Paid) {
 			how := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome)
+			return Contradicted, o.contradict(ctx, tx, how)
+		}
+		if paid && r.Amount != 0 && booked.Amount != 0 && r.Amount != booked.Amount {
+			how := fmt.Sprintf("%s, and now %d pesewas of %d", booked.Status, r.Amount, booked.Amount)
 			return Contradicted, o.contradict(ctx, tx, how)
 		}
 		if fee := ProviderFee(r); fee > 0 { // told late, or corrected
@@ -91,7 +98,7 @@ var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelErr
 
 // CheckAmount returns the result to book for an order of this amount. A result that is paid with
 // another amount leaves the order open, and lists it for a person: the transaction may be one that
-// somebody else has opened under the order's reference.
+// a stranger has opened under the order's reference.
 func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r provider.Result) (provider.Result, error) {
 	if r.Outcome != provider.Paid || r.Amount == 0 || r.Amount == amount {
 		return r, nil

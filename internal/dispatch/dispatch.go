@@ -102,6 +102,15 @@ func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
 	return true
 }
 
+// MarkReported notes that the provider has reported on the order. first reports that this came before the
+// worker's first attempt, from a callback or a test helper. Then route has chosen the provider.
+func (s *Submission) MarkReported(now time.Time, route func() error) (first bool, err error) {
+	if s.SubmittedAt == nil && s.Route == "" {
+		err = route()
+	}
+	return err == nil && s.MarkSubmitted(now), err
+}
+
 // CountAttempt counts an attempt. first reports that no attempt and no callback came before:
 // the provider cannot know the order, so it is submitted without a poll.
 //

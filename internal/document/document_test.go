@@ -47,21 +47,77 @@ func TestParagraph(t *testing.T) {
 	}
 }
 
-// Pictures, codes and stamps stay where they were put, and take no room.
+// Pictures and codes stay where they were put, and take no room.
 func TestPlaces(t *testing.T) {
 	d := begin(t)
 	d.Space(100)
 	y := d.Y()
 	d.Picture(Left, 30, 20, image.NewRGBA(image.Rect(0, 0, 3, 2)))
 	d.Code(Left+40, 10, [][]bool{{true, true}, {false, true}})
-	d.Stamp("PAID", Colour{1, 2, 3})
 	if d.Y() != y {
 		t.Errorf("at %.1f, and began at %.1f", d.Y(), y)
 	}
-	at := d.Pages()[0][0]
-	expect.True(t, at.Text == "PAID" && at.To == Right && at.From < at.To && at.Top == y, "the stamp: %+v", at)
 	data := must.Get(d.Bytes())(t)
 	expect.True(t, bytes.Contains(data, []byte("/Subtype /Image")), "there is no picture")
+}
+
+// A letterhead is as high as the higher of its columns, and nothing of it is below or beside it.
+func TestLetterhead(t *testing.T) {
+	logo := image.NewRGBA(image.Rect(0, 0, 300, 100))
+	for name, h := range map[string]Letterhead{
+		"plain":         {Merchant: "Adom", Name: "Invoice 1"},
+		"logo":          {Merchant: "Adom", Name: "Invoice 1", Logo: logo},
+		"long name":     {Merchant: strings.Repeat("Adom Juice Bar ", 17), Name: "Invoice 1", Logo: logo},
+		"long contacts": {Merchant: "Adom", Name: "Invoice 1", Contacts: []string{"", strings.Repeat("x\n", 250), strings.Repeat("W", 90)}},
+	} {
+		d := begin(t)
+		d.Letterhead(h)
+		expect.Equal(t, len(d.Pages()), 1, "%s: pages", name)
+		for _, at := range d.Pages()[0] {
+			if at.From < Left || at.To > Right+0.01 || at.Top < Left || at.Top+at.Size > d.Y() {
+				t.Errorf("%s: %+v, and it ends at %.0f", name, at, d.Y())
+			}
+		}
+		for _, p := range d.page().pictures {
+			expect.True(t, p.width == 144 && p.height == 48, "%s: the logo is %.0f by %.0f", name, p.width, p.height)
+		}
+	}
+}
+
+// The figures are the largest text. The unit stands before them, and a sign before the unit.
+func TestHeadline(t *testing.T) {
+	for figures, want := range map[string][]string{
+		"1,234.50": {"To pay", "GH₵", "1,234.50", "Paid"}, "-3.52": {"To pay", "−", "GH₵", "3.52", "Paid"},
+	} {
+		d := begin(t)
+		d.Headline(Headline{Badge: "Paid", Tone: Good, Label: "To pay", Figures: Figures(figures)})
+		page := d.Pages()[0]
+		expect.Same(t, said(page), want, "%s", figures)
+		largest, end := 0.0, Left
+		for _, at := range page[1 : len(page)-1] {
+			expect.True(t, at.From >= end, "%+v begins before %.1f", at, end)
+			largest, end = max(largest, at.Size), at.To
+		}
+		expect.True(t, page[len(page)-2].Size == largest && page[len(page)-1].To < page[0].From, "%s: %+v", figures, page)
+	}
+}
+
+// The widths are those that gopdf measures, for common letters and others.
+func TestWidths(t *testing.T) {
+	d := begin(t)
+	for _, bold := range []bool{false, true} {
+		for _, text := range append([]string{"", "Akwaaba ₵5 Ɛyɛ", "GH₵ 1,234.50", "Привет", "a\u0301"}, strings.Split(string(Common), "")...) {
+			for _, size := range []float64{8.5, 10, 30} {
+				d.font(text, size, bold)
+				want := must.Get(d.pdf.MeasureTextWidth(text))(t)
+				expect.Equal(t, d.width(text, size, bold), want, "%q of size %v, bold %t", text, size, bold)
+			}
+		}
+	}
+	// The digits are of one width, so that columns of amounts align.
+	for digit := range 10 {
+		expect.Equal(t, d.width(string(rune('0'+digit)), 10, false), d.width("0", 10, false), "digit %d", digit)
+	}
 }
 
 func TestFit(t *testing.T) {
@@ -89,7 +145,7 @@ func TestPages(t *testing.T) {
 		for range 150 {
 			d.Room(12)
 			d.Put(Text{X: Left, Size: 8, Text: "left ₵"})
-			d.Line(Text{X: Right, Size: 8, Right: true, Grey: true, Text: "right"})
+			d.Line(Text{X: Right, Size: 8, Right: true, Soft: true, Text: "right"})
 		}
 		data := must.Get(d.Bytes())(t)
 		return d, data

@@ -62,3 +62,69 @@ func parse(files map[family][]byte) (*gopdf.FontContainer, error) {
 	}
 	return c, nil
 }
+
+// advances are the widths of the common letters in thousandths of the size.
+type advances struct {
+	ascii [128]int
+	rest  map[rune]int
+}
+
+// commonAdvances are those of the regular and the bold font. A layout that asks gopdf for every
+// width takes more than twice as long; see docs/performance.md.
+var commonAdvances = sync.OnceValues(func() (map[bool]*advances, error) {
+	shared, err := fonts()
+	if err != nil {
+		return nil, err
+	}
+	const perThousand = 1000 // the size at which a letter is as wide as its advance
+	all := map[bool]*advances{}
+	for _, bold := range []bool{false, true} {
+		var pdf gopdf.GoPdf
+		pdf.Start(gopdf.Config{PageSize: *gopdf.PageSizeA4})
+		name := family{bold: bold}.name()
+		if err := pdf.AddTTFFontFromFontContainer(name, shared); err != nil {
+			return nil, fmt.Errorf("document: font: %w", err)
+		}
+		if err := pdf.SetFont(name, "", perThousand); err != nil {
+			return nil, fmt.Errorf("document: font: %w", err)
+		}
+		a := &advances{rest: map[rune]int{}}
+		for _, r := range Common {
+			w, err := pdf.MeasureTextWidth(string(r))
+			if err != nil {
+				return nil, fmt.Errorf("document: measure %q: %w", r, err)
+			}
+			if int(r) < len(a.ascii) {
+				a.ascii[r] = int(w)
+			} else {
+				a.rest[r] = int(w)
+			}
+		}
+		all[bold] = a
+	}
+	return all, nil
+})
+
+// measure returns the width of a text in thousandths of its size, if all its letters are common.
+func measure(text string, bold bool) (int, bool) {
+	all, err := commonAdvances()
+	if err != nil {
+		return 0, false // gopdf will say so again
+	}
+	a, sum := all[bold], 0
+	for _, r := range text {
+		if r < ' ' {
+			return 0, false
+		}
+		if int(r) < len(a.ascii)-1 {
+			sum += a.ascii[r]
+			continue
+		}
+		w, ok := a.rest[r]
+		if !ok {
+			return 0, false
+		}
+		sum += w
+	}
+	return sum, true
+}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
@@ -30,6 +31,7 @@ import (
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -41,6 +43,8 @@ type Config struct {
 	Payouts       *payout.Internal
 	Disbursements *disbursement.Internal
 	Invoices      *invoice.Internal
+	Subscriptions *subscription.Internal
+	Checkout      *checkout.Internal
 	Messages      *message.Internal
 	// Webhooks removes data from events and from the answers of endpoints.
 	Webhooks *webhook.Internal
@@ -61,7 +65,7 @@ func (s *Service) Job() work.Job {
 	return work.Job{Kind: pii.Erasures.Kind(), Timeout: 5 * time.Minute, Batch: atATime, RunOne: s.eraseCustomer}
 }
 
-// eraseCustomer removes a deleted customer from all copies: drafts, events, stored answers and
+// eraseCustomer removes a deleted customer from all copies: drafts, checkout sessions, subscriptions, events, stored answers and
 // messages. Each package works in its own small transactions, and the call may be repeated.
 func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) error {
 	o, err := pii.Erasures.Decode(claimed)
@@ -73,6 +77,12 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 	}
 	if err := s.config.Invoices.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: invoices: %w", err)
+	}
+	if err := s.config.Subscriptions.Erase(ctx, caller, o.ID); err != nil {
+		return fmt.Errorf("erasure: subscriptions: %w", err)
+	}
+	if err := s.config.Checkout.Erase(ctx, caller, o.ID); err != nil {
+		return fmt.Errorf("erasure: checkout sessions: %w", err)
 	}
 	paid, err := s.config.Payments.EraseCustomer(ctx, caller, o.ID)
 	if err != nil {

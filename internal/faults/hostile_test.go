@@ -17,8 +17,8 @@ import (
 )
 
 // A decimal may say in a few characters what has millions of digits. A host that
-// hands on what its client wrote must not be brought down by it: it is refused
-// before anybody writes it out, be it for the fingerprint of an idempotency key.
+// hands on what its client wrote must not be brought down by it. The library refuses it before it writes the
+// number out, as it does for the fingerprint of an idempotency key.
 func TestHugeExponents(t *testing.T) {
 	s := paymentstest.New(t)
 	ctx, caller := t.Context(), s.Caller

@@ -13,6 +13,7 @@ import (
 var rows = [][]string{
 	{"examples/..."},
 	{"httpapi", "httpapi/...", "otelpayments"},
+	{"internal/look"},
 	{"payments"},
 	{"internal/providers", "internal/erasure", "internal/outbox"},
 	{"provider/..."}, // adapters

@@ -102,8 +102,7 @@ func ToPesewas(ghs decimal.Decimal) (int64, error) {
 
 var maxPesewas = big.NewInt(100_000_000_000_000_000)
 
-// Share returns a percentage of an amount, rounded half up to the pesewa. The amount must not be
-// negative.
+// Share returns a percentage of an amount, rounded half up to the pesewa by its absolute value.
 func Share(pesewas int64, percent decimal.Decimal) int64 {
 	return decimal.New(pesewas, -2).Mul(percent).Round(0).IntPart()
 }

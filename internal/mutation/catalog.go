@@ -9,7 +9,7 @@ var couponGuards = []guard{
 	},
 	{
 		"coupon: its time ends", "catalog/internal.go",
-		"case c.RedeemBy != nil && tx.Now.After(time.Unix(*c.RedeemBy, 0)):", "", "./invoice", "TestCouponsAreCountedAtFinalization",
+		"case c.RedeemBy != nil && now.After(time.Unix(*c.RedeemBy, 0)):", "", "./invoice", "TestCouponsAreCountedAtFinalization",
 	},
 	{
 		"coupon: an inactive one is put on nothing", "catalog/internal.go",
@@ -33,6 +33,6 @@ var couponGuards = []guard{
 	},
 	{
 		"product: an inactive one is put on nothing", "catalog/internal.go",
-		"if !o.Value.Active {\n\t\treturn nil, api.Invalid", "if false {\n\t\treturn nil, api.Invalid", "./catalog", "TestListsFilter",
+		"if !o.Value.Active {\n\t\treturn nil, api.Invalid(\"product\"", "if false {\n\t\treturn nil, api.Invalid(\"product\"", "./catalog", "TestListsFilter",
 	},
 }

@@ -58,6 +58,18 @@ func National(number string) string {
 	return "0" + number[4:]
 }
 
+// Spaced writes a number of Ghana as people read it, 024 123 4567. No line breaks within it. Any
+// other text stays as it is.
+func Spaced(number string) string {
+	parsed, err := Parse(number)
+	if err != nil {
+		return number
+	}
+	const noBreak = "\u00a0"
+	n := National(parsed)
+	return n[:3] + noBreak + n[3:6] + noBreak + n[6:]
+}
+
 // Provider returns the provider of a mobile prefix, or "". The table is the specification's. A
 // number may have been ported since.
 func Provider(number string) string {

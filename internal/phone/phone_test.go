@@ -75,3 +75,11 @@ func TestIsSender(t *testing.T) {
 		}
 	}
 }
+
+func TestSpaced(t *testing.T) {
+	for number, want := range map[string]string{
+		"+233301000000": "030\u00a0100\u00a00000", "0241234567": "024\u00a0123\u00a04567", "call Ama": "call Ama", "": "",
+	} {
+		expect.Equal(t, Spaced(number), want, "%q", number)
+	}
+}

@@ -77,15 +77,19 @@ func Deleted(tx storage.ReadTx, scope storage.Scope, id string) (bool, error) {
 }
 
 // Each document with personal data contains one of these texts, in the form that this library
-// writes. Most documents contain none, and Of does not parse them. Nor does it parse a payment
-// without a customer.
+// writes. Most documents contain none, and Of does not parse them. Nor does it parse a payment or
+// a checkout session without a customer.
 var (
-	marks      = [][]byte{[]byte(`"object":"customer"`), []byte(`"object":"invoice"`), []byte(`"object":"payment"`)}
+	marks = [][]byte{
+		[]byte(`"object":"customer"`), []byte(`"object":"invoice"`), []byte(`"object":"subscription"`),
+		[]byte(`"object":"payment"`), []byte(`"object":"checkout_session"`),
+	}
 	noCustomer = []byte(`"customer":null`)
 )
 
 func marked(doc []byte) bool {
-	return bytes.Contains(doc, marks[0]) || bytes.Contains(doc, marks[1]) || bytes.Contains(doc, marks[2]) && !bytes.Contains(doc, noCustomer)
+	return bytes.Contains(doc, marks[0]) || bytes.Contains(doc, marks[1]) || bytes.Contains(doc, marks[2]) ||
+		(bytes.Contains(doc, marks[3]) || bytes.Contains(doc, marks[4])) && !bytes.Contains(doc, noCustomer)
 }
 
 // Of returns the id of the customer whose data the JSON of an object holds, or "".
@@ -109,7 +113,7 @@ func Of(doc []byte) string {
 	switch o.Object {
 	case "customer":
 		_ = json.Unmarshal(o.ID, &id) // an id that is not a text counts as none
-	case "invoice", "payment":
+	case "invoice", "subscription", "payment", "checkout_session":
 		_ = json.Unmarshal(o.Customer, &id)
 	case "event":
 		return Of(o.Data.Object)
@@ -125,6 +129,12 @@ var blanks = map[string]map[string]string{
 	},
 	"invoice": {
 		"customer_name": `null`, "customer_email": `null`, "customer_phone": `null`, "customer_address": `null`,
+	},
+	"subscription": {
+		"phone_number": `null`,
+	},
+	"checkout_session": {
+		"customer_name": `null`, "customer_email": `null`, "customer_phone": `null`,
 	},
 	"payment": {
 		"phone": `null`, "phone_number": `null`,

@@ -118,9 +118,7 @@ func (a *cachedBalance) look(ctx context.Context, e *engine.Engine) Account {
 
 // ask asks the provider. An error keeps the balance that is known.
 func (a *cachedBalance) ask(ctx context.Context, e *engine.Engine, now time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, balanceTimeout)
-	defer cancel()
-	balance, err := dispatch.CallHost(ctx, a.balancer.Balance, true)
+	balance, err := a.call(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil && !a.silent { // its text is the host's
@@ -132,6 +130,13 @@ func (a *cachedBalance) ask(ctx context.Context, e *engine.Engine, now time.Time
 	}
 }
 
+// call asks the provider, for a limited time.
+func (a *cachedBalance) call(ctx context.Context) (provider.Balance, error) {
+	ctx, cancel := context.WithTimeout(ctx, balanceTimeout)
+	defer cancel()
+	return dispatch.CallHost(ctx, a.balancer.Balance, true)
+}
+
 // askHeld asks a provider how much lies there now; nil if it does not tell. The charger and the rail of
 // a host that names none may have one each.
 func (s *Service) askHeld(ctx context.Context, route string) *int64 {
@@ -140,9 +145,7 @@ func (s *Service) askHeld(ctx context.Context, route string) *int64 {
 		if a.route != route {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, balanceTimeout)
-		balance, err := dispatch.CallHost(ctx, a.balancer.Balance, true)
-		cancel()
+		balance, err := a.call(ctx)
 		if err != nil {
 			s.engine.Log.WarnContext(ctx, "a provider does not tell its balance", "provider", a.known.Provider)
 			return nil

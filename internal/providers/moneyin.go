@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
@@ -15,12 +16,13 @@ import (
 	"github.com/seed-7082ffec/payments/refund"
 )
 
-// moneyIn makes and books the charges of payments from phones. It asks the QR code or invoice
-// whether it accepts the money, and gives back the money that it does not accept.
+// moneyIn makes and books the charges of payments from phones. It asks what is paid, such as an
+// invoice, whether it accepts the money, and gives back the money that it does not accept.
 type moneyIn struct {
 	payments *payment.Internal
 	codes    *qrcode.Internal
 	invoices *invoice.Internal
+	sessions *checkout.Internal
 	refunds  *refund.Internal
 }
 
@@ -91,18 +93,20 @@ func bookReversed(ctx context.Context, tx *engine.Tx, refunds *refund.Internal, 
 	return order.NeedsPerson(ctx, tx, fmt.Sprintf("reversed, and GHS %s refunded before", money.Text(refunded)))
 }
 
-// takes reports whether the QR code or invoice accepts the payment.
+// takes reports whether what is paid accepts the payment.
 func (m *moneyIn) takes(tx *engine.Tx, p *payment.Incoming) (bool, error) {
 	switch {
 	case p.QRCode != nil:
 		return m.codes.TakesPayment(tx, p)
 	case p.Invoice != nil:
 		return m.invoices.TakesPayment(tx, p)
+	case p.CheckoutSession != nil:
+		return m.sessions.TakesPayment(tx, p)
 	}
 	return true, nil
 }
 
-// tell tells the QR code or invoice how its payment has ended.
+// tell tells what was to be paid how its payment has ended.
 func (m *moneyIn) tell(tx *engine.Tx, p *payment.Ended) error {
 	defer m.payments.AttributeEvents(tx, p)()
 	switch {
@@ -110,6 +114,8 @@ func (m *moneyIn) tell(tx *engine.Tx, p *payment.Ended) error {
 		return m.codes.CountUse(tx, *p.QRCode)
 	case p.Invoice != nil:
 		return m.invoices.PaymentEnded(tx, p)
+	case p.CheckoutSession != nil:
+		return m.sessions.PaymentEnded(tx, p)
 	}
 	return nil
 }

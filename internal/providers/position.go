@@ -116,23 +116,15 @@ func (s *Service) addStatement(ctx context.Context, live bool, p *provider.Posit
 
 // addRow adds a row with this outcome to its line.
 func (s *Service) addRow(ctx context.Context, live bool, route string, outcome provider.Outcome, row *provider.Row, lines positionLines) error {
-	amount, err := pesewasOf(row.Reference, row.Amount)
-	if err != nil {
+	if row.Settlement {
+		told, _, err := s.settlementTold(ctx, live, route, row)
+		if err == nil && outcome == provider.Paid {
+			lines.of(row.Reference).Reported -= told.Amount + told.Fee
+		}
 		return err
 	}
-	if row.Settlement {
-		if outcome != provider.Paid {
-			return nil
-		}
-		fee := int64(0)
-		if row.Fee != nil {
-			fee, err = pesewasOf(row.Reference, *row.Fee)
-		} else if recorded, e := s.findSettlement(ctx, live, route, row.Reference); e != nil || recorded != nil && recorded.Amount == amount {
-			if err = e; e == nil {
-				fee = recorded.Fee
-			}
-		}
-		lines.of(row.Reference).Reported -= amount + fee
+	amount, err := pesewasOf(row.Reference, row.Amount)
+	if err != nil {
 		return err
 	}
 	order, err := s.findReferenced(ctx, live, &provider.ReconcileParams{}, row.Reference)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/transfer"
@@ -36,6 +37,7 @@ type Config struct {
 	Payments *payment.Internal
 	QRCodes  *qrcode.Internal
 	Invoices *invoice.Internal
+	Checkout *checkout.Internal
 	Accounts *account.Internal
 	// Rail and Charger are those of live mode. They may tell their balance.
 	Rail    provider.Rail
@@ -58,7 +60,7 @@ var _ provider.Service = (*Service)(nil)
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
 	payouts := newOwner[payout.Transfer](e, c.Payouts, settleFingerprint)
-	phones := &moneyIn{c.Payments, c.QRCodes, c.Invoices, c.Refunds}
+	phones := &moneyIn{c.Payments, c.QRCodes, c.Invoices, c.Checkout, c.Refunds}
 	return &Service{
 		engine: e, config: c, balances: balancesOf(c.Rail, c.Charger),
 		transfers: &flow{dispatch.Transfers, map[string]owner{"payout": payouts, "disbursement": payouts}},

@@ -136,19 +136,13 @@ func (s *Service) bookFee(ctx context.Context, order *provider.OrderInfo, fee in
 // reconcileSettlement compares a row with a recorded settlement, and records it if that is wanted.
 func (s *Service) reconcileSettlement(ctx context.Context, caller api.Caller, report *provider.Reconciliation, p *provider.ReconcileParams, row provider.Row) error {
 	d := provider.Difference{Row: row}
-	told, ok := settlementOf(p.Route, &row)
-	if !ok { // nobody can record it; the other rows may be right
+	told, recorded, err := s.settlementTold(ctx, caller.Live, p.Route, &row)
+	switch paid := p.Outcome(row.Status) == provider.Paid; {
+	case errors.Is(err, errNoSettlement): // the other rows may be right
 		report.AmountDiffers = append(report.AmountDiffers, d)
 		return nil
-	}
-	recorded, err := s.findSettlement(ctx, caller.Live, p.Route, row.Reference)
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	if recorded != nil && row.Fee == nil {
-		told.Fee = recorded.Fee
-	}
-	switch paid := p.Outcome(row.Status) == provider.Paid; {
 	case !paid:
 		report.StatusDiffers = append(report.StatusDiffers, d)
 		return nil
@@ -168,19 +162,25 @@ func (s *Service) reconcileSettlement(ctx context.Context, caller api.Caller, re
 	return nil
 }
 
-// settlementOf returns the settlement that a row tells of. ok is false if it cannot be one.
-func settlementOf(route string, row *provider.Row) (p provider.SettlementParams, ok bool) {
-	p = provider.SettlementParams{Route: route, Reference: row.Reference}
-	var err error
-	if p.Amount, err = money.ToPesewas(row.Amount); err != nil {
-		return p, false
+// errNoSettlement says that no settlement can be what a row tells.
+var errNoSettlement = errors.New("providers: the statement has a settlement that cannot be recorded")
+
+// settlementTold returns the settlement that a row tells of, and the recorded one with its reference,
+// nil if there is none. A row that does not tell the fee has the one that was recorded with its amount.
+func (s *Service) settlementTold(ctx context.Context, live bool, route string, row *provider.Row) (told provider.SettlementParams, recorded *provider.Settlement, err error) {
+	told = provider.SettlementParams{Route: route, Reference: row.Reference}
+	told.Amount, err = money.ToPesewas(row.Amount)
+	if row.Fee != nil && err == nil {
+		told.Fee, err = money.ToPesewas(*row.Fee)
 	}
-	if row.Fee != nil {
-		if p.Fee, err = money.ToPesewas(*row.Fee); err != nil {
-			return p, false
-		}
+	if err != nil || checkSettlement(&told) != nil {
+		return told, nil, fmt.Errorf("%w: %s", errNoSettlement, row.Reference)
 	}
-	return p, checkSettlement(&p) == nil
+	recorded, err = s.findSettlement(ctx, live, route, row.Reference)
+	if recorded != nil && recorded.Amount == told.Amount && row.Fee == nil {
+		told.Fee = recorded.Fee
+	}
+	return told, recorded, err
 }
 
 // compare adds a row and its order to the report where they disagree, and reports whether they agree. It

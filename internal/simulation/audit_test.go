@@ -227,7 +227,7 @@ func (g *game) auditSide(s *side) {
 		what      string
 		has, want int64
 	}{
-		{"available", g.balanceOf(ledger.Available(merchant, live)), available},
+		{"available", g.balanceOf(ledger.Available(merchant, live)) + g.auditDebt(s), available},
 		{"reserved", g.balanceOf(ledger.Reserved(merchant, live)), reserved},
 		{"wallets", inWallets, wallets},
 		{"the rail", g.balanceOf(ledger.Clearing("rail", live)), railed},
@@ -265,7 +265,7 @@ func (g *game) finish() {
 		}
 	}
 	unbooked := g.finishPhones()
-	if moved := g.world.moved("att_") + g.world.moved("pay_") - g.world.moved("re_"); charged+unbooked != moved {
+	if moved := g.world.moved("att_") + g.world.moved("pay_") - g.world.moved("re_") - g.world.takenBack(); charged+unbooked != moved {
 		g.t.Errorf("the charger took %d, less what it gave back, %d were booked, and %d are listed", moved, charged, unbooked)
 	}
 	g.auditHooks(g.eventsOf(g.sides[0].caller), true)
@@ -298,7 +298,7 @@ func (g *game) told(s *side, events []event.Event, ended bool) {
 		case is.Status == payout.Processing:
 			want = "created pending processing"
 		case is.Status == payout.Failed:
-			want = "created pending processing failed"
+			want = transferEvents(&is)
 		case is.Status == payout.Cancelled:
 			want = "created pending canceled"
 		}

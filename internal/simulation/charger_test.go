@@ -157,6 +157,8 @@ func (o *order) chargeResult(id string) provider.Result {
 		return provider.Result{Outcome: provider.InProgress}
 	case !o.decided:
 		return provider.Result{Outcome: provider.InProgress, Prompt: "Approve it.", NeedsCode: o.phone.asksCode && !o.phone.typed}
+	case o.reversed:
+		return provider.Result{Outcome: provider.Reversed}
 	case o.paid:
 		return provider.Result{Outcome: provider.Paid, Network: "mtn", Reference: "ref-" + id}
 	}

@@ -202,6 +202,7 @@ func (g *game) finishPhones() (unbooked int64) {
 			kind, _, _ := strings.Cut(where, " ")
 			expect.True(g.t, kind != "payment_holds" && kind != "payment_prompts", "%s is left: %s", where, text)
 		}
+		want = append(want, s.disputed...)
 		back := g.givenBack(s)
 		for _, p := range g.paymentsOf(s.caller) {
 			expect.True(g.t, p.Status != payment.Pending && p.Status != payment.Processing && p.HoldExpiresAt == nil, "%s is %s and holds until %v", p.ID, p.Status, p.HoldExpiresAt)

@@ -72,7 +72,8 @@ func (g *game) auditRefunds(s *side, paid []payment.Payment) (to refundedTo) {
 		}
 	}
 	for _, r := range g.refundsOf(s.caller) {
-		if r.Reason == nil || *r.Reason != paidTwice {
+		byProvider := r.Reason != nil && *r.Reason == takenBack
+		if !byProvider && (r.Reason == nil || *r.Reason != paidTwice) {
 			ids = append(ids, r.ID)
 		}
 		moved := 0
@@ -97,6 +98,10 @@ func (g *game) auditRefunds(s *side, paid []payment.Payment) (to refundedTo) {
 			want = 0
 		default:
 			to.reserved += r.Amount
+		}
+		if byProvider {
+			expect.True(g.t, g.world.orders[r.Payment].reversed && r.Status == refund.Succeeded, "%s is %s, and says that %s was taken back", r.ID, r.Status, r.Payment)
+			want = 0
 		}
 		expect.True(g.t, want < 0 || moved == want, "%s is %s and has moved %d times", r.ID, r.Status, moved)
 		if !g.calmSince.IsZero() {

@@ -80,6 +80,7 @@ func TestSimulation(t *testing.T) {
 				"pay code", "disburse", "pay out", "cancel", "charge", "pay invoice from a wallet", "refund", "batch",
 				"pay from phone", "pay code from phone", "pay invoice from phone", "cancel payment", "leave payment", "confirm payment",
 				"settle payment", "paid twice", "contradicted", "delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
+				"take back transfer", "take back payment", "take back refunded payment", "owed",
 			} {
 				expect.True(t, played[what] != 0 || n < 100 || *firstSeed > 0 && n < 1000, "of %s nothing was played", what)
 			}
@@ -121,6 +122,7 @@ type side struct {
 	numbers                              []string // of payers' phones
 	phoned                               []string // payments from phones, of no code
 	coupons                              []string
+	disputed                             []string // payments that were taken back after a refund
 }
 
 // game is one simulation.
@@ -355,7 +357,7 @@ func pick(g *game, from []string) string {
 func (g *game) step() {
 	g.steps++
 	ctx, s := g.t.Context(), g.sides[g.dice.IntN(2)]
-	switch g.dice.IntN(44) {
+	switch g.dice.IntN(46) {
 	case 0, 1:
 		g.newCode(s)
 	case 2, 3, 4:
@@ -414,6 +416,8 @@ func (g *game) step() {
 		g.seal()
 	case 23:
 		g.moveClock()
+	case 44, 45:
+		g.takeBack(s)
 	case 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39:
 		g.stepOfPhones(s)
 	default:

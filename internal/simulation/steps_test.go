@@ -88,7 +88,11 @@ func (g *game) destination(s *side) payout.DestinationParams {
 }
 
 func (g *game) disburse(s *side) {
-	p := disbursement.CreateParams{Amount: decimal.New(1+g.dice.Int64N(90_00), -2), Destination: g.destination(s)}
+	g.disburseTo(s, 1+g.dice.Int64N(90_00), g.destination(s))
+}
+
+func (g *game) disburseTo(s *side, pesewas int64, to payout.DestinationParams) {
+	p := disbursement.CreateParams{Amount: decimal.New(pesewas, -2), Destination: to}
 	id, err := g.call("disburse", s, func(c api.Caller) (string, error) {
 		made, err := g.svc.Disbursements.Create(g.t.Context(), c, p)
 		if err != nil {

@@ -45,6 +45,8 @@ type order struct {
 	paid    bool
 	moved   int
 	amount  int64
+	// reversed says that the world has taken the money back. A transfer then has not moved.
+	reversed bool
 	// waits says that the order cannot be decided yet.
 	waits bool
 	// charge is the charge that a refund gives back, and back is what refunds have given back of a
@@ -131,6 +133,8 @@ func (o *order) result(id string) provider.Result {
 	switch {
 	case !o.decided:
 		return provider.Result{Outcome: provider.InProgress, Reference: "ref-" + id}
+	case o.reversed:
+		return provider.Result{Outcome: provider.Reversed}
 	case o.paid:
 		return provider.Result{Outcome: provider.Paid, Reference: "ref-" + id}
 	}

@@ -282,9 +282,12 @@ func (r *Runner) loop(ctx context.Context, q *queue) {
 
 // RunNow does the rest of work that the caller's transaction has begun, in the caller's goroutine, for
 // a call that is answered with the outcome; see RunBegun. It returns the error of the work, and goes
-// on if ctx ends.
+// on if ctx ends. Without a job of the kind it does nothing.
 func (r *Runner) RunNow(ctx context.Context, k *storage.Kind, scope storage.Scope, id string, begun any) (err error) {
 	q := r.queue(k, scope.Live)
+	if q == nil {
+		return nil
+	}
 	q.begin()
 	defer q.end()
 	r.runTask(ctx, q, []storage.Record{{Scope: scope, ID: id}}, func(ctx context.Context, _ []storage.Record) error {

@@ -12,21 +12,47 @@ import (
 
 var _ provider.Balancer = (*Client)(nil)
 
-// Balance implements [provider.Balancer]: the money of the disbursement account, from which transfers
-// and refunds are taken. The mode is that of Config.
+// Balance implements [provider.Balancer]. Available is the money of the disbursement account, from which
+// transfers and refunds are taken. Held adds that of the collection account, which takes the charges; it
+// is nil if MTN does not tell that. A product without Credentials has no money. The mode is that of Config.
+// That the accounts hold nothing beside what MTN calls available is uncertain.
 func (c *Client) Balance(ctx context.Context, _ bool) (provider.Balance, error) {
+	disbursement, collection := c.transfers.product, c.charges.product
+	if collection.user == "" {
+		available, err := c.balance(ctx, disbursement)
+		return provider.Balance{Available: available, Held: &available}, err
+	}
+	if disbursement.user == "" {
+		held, err := c.balance(ctx, collection)
+		return provider.Balance{Held: &held}, err
+	}
+	available, err := c.balance(ctx, disbursement)
+	if err != nil {
+		return provider.Balance{}, err
+	}
+	collected, err := c.balance(ctx, collection)
+	if err != nil { // whether there is enough to pay out is worth more than all that lies there
+		return provider.Balance{Available: available}, nil
+	}
+	collected += available
+	return provider.Balance{Available: available, Held: &collected}, nil
+}
+
+// balance returns the money of a product's account.
+func (c *Client) balance(ctx context.Context, p *product) (int64, error) {
+	what := "balance of " + p.name
 	var balance struct {
 		Available text `json:"availableBalance"`
 		Currency  string
 	}
-	if err := c.get(ctx, "balance", "/v1_0/account/balance", &balance); err != nil {
-		return provider.Balance{}, err
+	if err := c.get(ctx, p, what, "/v1_0/account/balance", &balance); err != nil {
+		return 0, err
 	}
 	amount, _, ok := pesewas(balance.Available)
 	if !ok || balance.Currency != c.cfg.Currency {
-		return provider.Balance{}, fmt.Errorf("mtnmomo: balance: the answer is no amount in %s", c.cfg.Currency)
+		return 0, fmt.Errorf("mtnmomo: %s: the answer is no amount in %s", what, c.cfg.Currency)
 	}
-	return provider.Balance{Available: amount}, nil
+	return amount, nil
 }
 
 // pesewas reads one of MTN's amounts, cut to whole pesewas. exact reports whether nothing was cut.

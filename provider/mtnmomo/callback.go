@@ -55,7 +55,7 @@ func (c *Client) handleCallback(ctx context.Context, id string, notify func(cont
 	if f == nil {
 		return http.StatusNotFound
 	}
-	// Anybody can send callbacks, so they get only half of the queries.
+	// A stranger can send callbacks, so they get only half of the queries.
 	if c.callbacks.count(c.cfg.Now()) > max(1, c.cfg.StatusQueries/2) {
 		return http.StatusServiceUnavailable
 	}

@@ -37,7 +37,7 @@ func call(h http.Handler, method, body string) int {
 
 // Callbacks of each flow pass on what MTN says when asked, by PUT and by POST.
 func TestCallbacks(t *testing.T) {
-	r, clock := newClockRig(t)
+	r, clock := withClock(newRig(t, 1))
 	n := new(notified)
 	h := r.client.CallbackHandler(n.notify)
 	r.SetReceiver(h)
@@ -67,7 +67,7 @@ func TestCallbacks(t *testing.T) {
 
 // A forged callback has no effect: neither one that says too much, nor one about nothing.
 func TestForgedCallbacks(t *testing.T) {
-	r, clock := newClockRig(t)
+	r, clock := withClock(newRig(t, 1))
 	n := new(notified)
 	h := r.client.CallbackHandler(n.notify)
 	pending, failed := r.transfer("453"), r.transfer("457")
@@ -107,7 +107,7 @@ func TestForgedCallbacks(t *testing.T) {
 
 // The answer to a callback says how it went.
 func TestCallbackAnswers(t *testing.T) {
-	r, clock := newClockRig(t)
+	r, clock := withClock(newRig(t, 1))
 	r.config.StatusQueries = 0
 	n := new(notified)
 	h := newClient(r).CallbackHandler(n.notify)

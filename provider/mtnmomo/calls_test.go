@@ -120,7 +120,7 @@ func TestHolders(t *testing.T) {
 }
 
 func TestBalance(t *testing.T) {
-	r := newRig(t, 1).overHTTP(t)
+	r := newDisbursing(t).overHTTP(t)
 	for body, want := range map[string]int64{
 		`{"availableBalance":"1000","currency":"GHS"}`: 100_000, `{"availableBalance":"0.05","currency":"GHS"}`: 5,
 		`{"availableBalance":12.3456,"currency":"GHS"}`: 1234, `{"availableBalance":"-1","currency":"GHS"}`: -100,
@@ -135,6 +135,48 @@ func TestBalance(t *testing.T) {
 	_, err := r.client.Balance(t.Context(), true)
 	var refused *provider.Refusal
 	expect.True(t, err != nil && !errors.As(err, &refused), "not found: %v", err)
+}
+
+// MTN keeps an account for each product. Transfers are taken from one, and both hold the operator's money.
+func TestBalanceOfBothProducts(t *testing.T) {
+	r := newRig(t, 1)
+	r.SetFloat(300_00)
+	_, err1 := r.client.Charge(t.Context(), r.charge("567"))
+	_, err2 := r.client.Submit(t.Context(), r.transfer("567"))
+	must.Do(t, errors.Join(err1, err2))
+	r.Settle()
+	one := func(left string) mtnmomo.Config {
+		c := r.config
+		switch left {
+		case "collection":
+			c.Disbursement = mtnmomo.Credentials{}
+		case "disbursement":
+			c.Collection = mtnmomo.Credentials{}
+		}
+		return c
+	}
+	for products, want := range map[string][2]int64{
+		"both": {300_00 - 435, 300_00}, "collection": {0, 435}, "disbursement": {300_00 - 435, 300_00 - 435},
+	} {
+		b := must.Get(mtnmomo.New(one(products)).Balance(t.Context(), true))(t)
+		expect.True(t, b.Available == want[0] && b.Held != nil && *b.Held == want[1], "%s: %+v, held %d", products, b, *b.Held)
+	}
+	_, err := mtnmomo.New(mtnmomo.Config{BaseURL: r.config.BaseURL}).Balance(t.Context(), true)
+	expect.True(t, err != nil, "without products")
+
+	r.config.HTTPClient = &http.Client{Transport: noCollection{r.config.HTTPClient.Transport}}
+	b := must.Get(mtnmomo.New(r.config).Balance(t.Context(), true))(t)
+	expect.True(t, b.Available == 300_00-435 && b.Held == nil, "without an answer for the collection: %+v", b)
+}
+
+// noCollection is a transport on which the collection product does not answer.
+type noCollection struct{ http.RoundTripper }
+
+func (n noCollection) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.Contains(r.URL.Path, "/collection/") {
+		return nil, errors.New("no answer")
+	}
+	return n.RoundTripper.RoundTrip(r)
 }
 
 // What MTN is told: the number without a plus, both notes, the amount with two decimals.
@@ -277,7 +319,7 @@ func (w *witness) Errorf(string, ...any) { w.failed = true }
 
 // MTN allows ten status queries a second. Orders beyond wait, the more of them the longer.
 func TestStatusQueriesAreLimited(t *testing.T) {
-	r, clock := newClockRig(t)
+	r, clock := withClock(newRig(t, 1))
 	r.config.StatusQueries = 0
 	r.client = mtnmomo.New(r.config)
 	o, charge := r.transfer("567"), r.charge("567")

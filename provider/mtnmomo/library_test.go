@@ -103,6 +103,8 @@ func behindTheLibrary(t *testing.T, seed uint64, outcomes map[string]int) {
 	}
 	position := must.Get(svc.Providers.Position(t.Context(), api.Caller{Live: true}, provider.PositionParams{Route: mtnmomo.Route}))(t)
 	expect.Equal(t, position.Booked, moved, "seed %d: what lies with MTN by the books", seed)
+	must.True(t, position.Reported != nil, "seed %d: MTN does not say what it holds", seed)
+	expect.Equal(t, *position.Reported, r.Float()+r.Collected(), "seed %d: what MTN says", seed)
 }
 
 // The library lists a transfer that MTN takes back after a success. What was booked stays.

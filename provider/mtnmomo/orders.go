@@ -300,7 +300,7 @@ func (c *Client) AccountName(ctx context.Context, e provider.Enquiry) (string, e
 // holder asks about the holder of a wallet. It returns a *provider.Refusal if MTN knows none. One
 // of MTN's schemas writes MSISDN in capitals, and other integrations do not: uncertain.
 func (c *Client) holder(ctx context.Context, msisdn, question string, v any) error {
-	err := c.get(ctx, question, "/v1_0/accountholder/msisdn/"+msisdn+"/"+question, v)
+	err := c.get(ctx, c.transfers.product, question, "/v1_0/accountholder/msisdn/"+msisdn+"/"+question, v)
 	if errors.Is(err, errUnknown) {
 		return &provider.Refusal{Code: api.InvalidDestination, Message: "The number has no MTN MoMo wallet."}
 	}
@@ -309,9 +309,9 @@ func (c *Client) holder(ctx context.Context, msisdn, question string, v any) err
 
 var errUnknown = errors.New("mtnmomo: MTN does not know it")
 
-// get asks the disbursement product for something that is no order.
-func (c *Client) get(ctx context.Context, what, path string, v any) error {
-	a, err := c.call(ctx, c.transfers.product, request{what: what, method: http.MethodGet, path: path})
+// get asks a product for something that is no order.
+func (c *Client) get(ctx context.Context, p *product, what, path string, v any) error {
+	a, err := c.call(ctx, p, request{what: what, method: http.MethodGet, path: path})
 	switch {
 	case err != nil:
 		return err

@@ -50,6 +50,15 @@ func newRig(t testing.TB, seed uint64) *rig {
 	return r
 }
 
+// newDisbursing returns a rig whose client has no collection product, so that Balance makes one call.
+func newDisbursing(t testing.TB) *rig {
+	t.Helper()
+	r := newRig(t, 1)
+	r.config.Collection = mtnmomo.Credentials{}
+	r.client = mtnmomo.New(r.config)
+	return r
+}
+
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer

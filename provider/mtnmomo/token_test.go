@@ -24,8 +24,9 @@ type clock struct{ nanos atomic.Int64 }
 func (c *clock) now() time.Time       { return time.Unix(1_800_000_000, c.nanos.Load()) }
 func (c *clock) move(d time.Duration) { c.nanos.Add(int64(d)) }
 
-func newClockRig(t *testing.T) (*rig, *clock) {
-	r, c := newRig(t, 1), new(clock)
+// withClock gives the client of a rig a clock.
+func withClock(r *rig) (*rig, *clock) {
+	c := new(clock)
 	r.SetNow(c.now)
 	r.config.Now = c.now
 	r.client = mtnmomo.New(r.config)
@@ -34,7 +35,7 @@ func newClockRig(t *testing.T) (*rig, *clock) {
 
 // A token is kept for 50 minutes of its hour.
 func TestTokenIsKept(t *testing.T) {
-	r, clock := newClockRig(t)
+	r, clock := withClock(newDisbursing(t))
 	for _, c := range []struct {
 		move time.Duration
 		want int
@@ -52,7 +53,7 @@ func TestTokenIsKept(t *testing.T) {
 // Many calls at once renew the token once: when it ends, and when MTN drops it early.
 func TestTokenIsRenewedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 1)
+		r := newDisbursing(t)
 		r.config.HTTPClient = &http.Client{Transport: slow{r.config.HTTPClient.Transport}}
 		r.client = mtnmomo.New(r.config)
 		burst := func(want int) {
@@ -107,7 +108,7 @@ func TestTokenIsDroppedEarly(t *testing.T) {
 
 // While MTN refuses every token, calls renew none more than once a minute.
 func TestRefusedTokens(t *testing.T) {
-	r, clock := newClockRig(t)
+	r, clock := withClock(newDisbursing(t))
 	ask := func(refusals, want int) {
 		t.Helper()
 		for range refusals {
@@ -152,7 +153,7 @@ func (n *renewals) RoundTrip(r *http.Request) (*http.Response, error) {
 // While one call renews a token early, the others use the old one; and if it cannot be renewed,
 // the old one is used to its end.
 func TestOldTokenServesDuringRenewal(t *testing.T) {
-	r, clock := newClockRig(t)
+	r, clock := withClock(newDisbursing(t))
 	n := &renewals{next: r.config.HTTPClient.Transport, held: make(chan struct{}, 1)}
 	r.config.HTTPClient = &http.Client{Transport: n}
 	client := mtnmomo.New(r.config)
@@ -189,7 +190,7 @@ func TestOldTokenServesDuringRenewal(t *testing.T) {
 
 // A call that waits for another's renewal ends with its own context.
 func TestWaitingForTokenEnds(t *testing.T) {
-	r := newRig(t, 1)
+	r := newDisbursing(t)
 	n := &renewals{next: r.config.HTTPClient.Transport, hold: make(chan struct{}), held: make(chan struct{}, 1)}
 	r.config.HTTPClient = &http.Client{Transport: n}
 	client := mtnmomo.New(r.config)
@@ -235,7 +236,7 @@ func TestTokenAnswers(t *testing.T) {
 		`{"access_token":"x","expires_in":3600}`: true, `{"access_token":"x"}`: true, `{"access_token":"x","expires_in":-1}`: true,
 		`{"access_token":"x","expires_in":1e300}`: true, `{"access_token":"x","expires_in":"3600"}`: true, `{"access_token":"x","expires_in":"NaN"}`: true, `{"access_token":""}`: false, `{}`: false, `<html>`: false, ``: false,
 	} {
-		r := newRig(t, 1)
+		r := newDisbursing(t)
 		r.config.HTTPClient = &http.Client{Transport: answers{
 			"/disbursement/token/": body, "/disbursement/v1_0/account/balance": `{"availableBalance":"12.5","currency":"GHS"}`,
 		}}

@@ -400,7 +400,7 @@ func errorOf[T any](_ T, err error) error { return err }
 
 // Forged callbacks about an order that failed do not fill the log.
 func TestAlertsComeOnce(t *testing.T) {
-	r, clock := newClockRig(t)
+	r, clock := withClock(newRig(t, 1))
 	o, other := r.transfer("461"), r.transfer("461")
 	h := r.client.CallbackHandler(new(notified).notify)
 	for _, o := range []provider.Transfer{o, other} {

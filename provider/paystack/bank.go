@@ -1,11 +1,10 @@
 package paystack
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/provider"
@@ -23,28 +22,16 @@ func (c *Client) LoadBanks(ctx context.Context) error {
 		Active    *bool  `json:"active"`
 		IsDeleted bool   `json:"is_deleted"`
 	}
+	// The type is not among the parameters, since Paystack's own documents spell it in two ways,
+	// ghipss and ghipps.
+	rows, err := pages(ctx, c, "/bank", url.Values{"currency": {currency}}, func(r row) text { return cmp.Or(r.Code, "none") })
+	if err != nil {
+		return err
+	}
 	var banks []provider.Bank
-	seen := map[text]bool{}
-	for page := range maxPages {
-		var rows []row
-		// The type is not among the parameters, since Paystack's own documents spell it in two ways,
-		// ghipss and ghipps.
-		query := url.Values{"currency": {currency}, "perPage": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(page + 1)}}
-		if err := c.call(ctx, http.MethodGet, "/bank", query, nil, &rows); err != nil {
-			return err
-		}
-		fresh := false
-		for _, r := range rows {
-			if r.Code == "" || seen[r.Code] {
-				continue
-			}
-			seen[r.Code], fresh = true, true
-			if (r.Currency == "" || r.Currency == currency) && !strings.HasPrefix(string(r.Type), "mobile_money") {
-				banks = append(banks, provider.Bank{Code: string(r.Code), Name: r.Name, Active: !r.IsDeleted && (r.Active == nil || *r.Active)})
-			}
-		}
-		if !fresh { // Paystack may give fewer rows a page than it is asked for
-			break
+	for _, r := range rows {
+		if r.Code != "" && (r.Currency == "" || r.Currency == currency) && !strings.HasPrefix(string(r.Type), "mobile_money") {
+			banks = append(banks, provider.Bank{Code: string(r.Code), Name: r.Name, Active: !r.IsDeleted && (r.Active == nil || *r.Active)})
 		}
 	}
 	if len(banks) == 0 {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -90,7 +89,7 @@ func (c *Client) Charge(ctx context.Context, o provider.Charge) (provider.Result
 // charge in progress a second call says what the payer has to do. A charge that Paystack does not
 // know ends at its deadline, so ChargeStatus is not sure before a lost request can no longer arrive.
 func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
-	x, found, err := c.verify(ctx, o.Live, o.ID)
+	x, found, err := c.verify(ctx, o.Order)
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -101,14 +100,20 @@ func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.
 		return provider.Result{Outcome: provider.NotFound}, nil
 	}
 	if x.Status == "reversed" {
-		return c.afterReversal(ctx, x, o)
+		_, back, err := c.returnedOf(ctx, x, false)
+		if err != nil {
+			return provider.Result{}, err
+		}
+		return x.afterReturn(back, o)
 	}
 	r, err := x.result(o)
 	if err != nil || r.Outcome != provider.InProgress {
 		return r, err
 	}
-	step, told, err := c.step(ctx, o.Live, o.ID)
-	if err != nil {
+	// Unconfirmed: that Paystack repeats the words of the first answer, as send_otp.
+	var step transaction
+	told, err := c.read(ctx, "/charge/", o.Order, &step)
+	if _, _, refused := rejected(err); err != nil && !refused {
 		return provider.Result{}, err
 	}
 	if told {
@@ -149,52 +154,9 @@ func (c *Client) ConfirmCharge(ctx context.Context, o provider.Charge, code stri
 }
 
 // verify returns a charge as Paystack has booked it, and false if Paystack has never seen it.
-func (c *Client) verify(ctx context.Context, live bool, id string) (x transaction, found bool, err error) {
-	reference, err := c.reference(live, id)
-	if err != nil {
-		return x, false, err
-	}
-	err = c.call(ctx, http.MethodGet, "/transaction/verify/"+reference, nil, nil, &x)
-	if m, _, _ := rejected(err); m == notFound {
-		return x, false, nil
-	}
-	return x, err == nil, err
-}
-
-// step returns what the payer of a charge in progress has to do, and false if Paystack does not
-// tell. Unconfirmed: that Paystack repeats the words of the first answer, as send_otp.
-func (c *Client) step(ctx context.Context, live bool, id string) (x transaction, told bool, err error) {
-	reference, err := c.reference(live, id)
-	if err != nil {
-		return x, false, err
-	}
-	err = c.call(ctx, http.MethodGet, "/charge/"+reference, nil, nil, &x)
-	if _, _, ok := rejected(err); ok {
-		return x, false, nil
-	}
-	return x, err == nil, err
-}
-
-// afterReversal answers for a charge whose money went back. If a refund of ours is a reason, the
-// charge itself was paid. As long as the list of refunds does not explain the reversal, a refund of
-// ours may be missing from it.
-func (c *Client) afterReversal(ctx context.Context, x transaction, o provider.Charge) (provider.Result, error) {
-	rows, err := c.listRefunds(ctx, x)
-	if err != nil {
-		return provider.Result{}, err
-	}
-	return x.afterReversal(rows, o)
-}
-
-// afterReversal is [Client.afterReversal] with the refunds of the charge.
-func (x transaction) afterReversal(rows []refund, o provider.Charge) (provider.Result, error) {
-	switch {
-	case slices.ContainsFunc(rows, func(row refund) bool { return isRefundID(row.note()) && row.countsFor(x) }):
-		x.Status = "success"
-	case x.Amount == nil || given(rows, x) < int64(*x.Amount):
-		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and the list of refunds does not say why", o.ID)
-	}
-	return x.result(o)
+func (c *Client) verify(ctx context.Context, o provider.Order) (x transaction, found bool, err error) {
+	found, err = c.read(ctx, "/transaction/verify/", o, &x)
+	return x, found, err
 }
 
 // result translates a charge.

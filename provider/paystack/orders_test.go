@@ -123,6 +123,7 @@ func TestReversedCharge(t *testing.T) {
 	} {
 		client := clientOf(t, stub{
 			"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435,"currency":"GHS"}`), "GET /refund": succeeds(rows),
+			"GET /dispute": succeeds(`[]`),
 		})
 		r, err := client.ChargeStatus(t.Context(), newCharge("67"))
 		expect.True(t, err != nil, "%s do not say why: %+v", rows, r)
@@ -277,7 +278,7 @@ func TestRefundInTheListOfAll(t *testing.T) {
 // A refund that is not listed may be what reversed its charge. Then only a person can tell.
 func TestRefundOfAReversedCharge(t *testing.T) {
 	client := clientOf(t, stub{
-		"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435}`), "GET /refund": succeeds(`[]`),
+		"GET /transaction/verify/*": succeeds(`{"id":17,"status":"reversed","amount":435}`), "GET /refund": succeeds(`[]`), "GET /dispute": succeeds(`[]`),
 		"POST /refund": rejection("Transaction has been fully reversed"),
 	})
 	back := newRefund(newCharge("67"), 435)

@@ -149,6 +149,36 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	}
 }
 
+// pages reads the rows of a list, each once. Paystack may give fewer rows a page than it is asked for, so
+// a list ends at a page without a new row.
+func pages[T any, K comparable](ctx context.Context, c *Client, path string, query url.Values, id func(T) K) ([]T, error) {
+	var all []T
+	var none K
+	seen := map[K]bool{}
+	query.Set("perPage", strconv.Itoa(perPage))
+	for page := range maxPages {
+		var rows []T
+		query.Set("page", strconv.Itoa(page+1))
+		if err := c.call(ctx, http.MethodGet, path, query, nil, &rows); err != nil {
+			return nil, err
+		}
+		before := len(all)
+		for _, row := range rows {
+			key := id(row)
+			if key == none {
+				return nil, fmt.Errorf("paystack: GET %s lists a row without an id", path)
+			}
+			if !seen[key] {
+				seen[key], all = true, append(all, row)
+			}
+		}
+		if len(all) == before {
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("paystack: GET %s has more than %d pages", path, maxPages)
+}
+
 // rejection is Paystack's refusal of a request. It is not yet the refusal of an order: an earlier
 // request with the same reference may have been carried out.
 type rejection struct {
@@ -184,6 +214,19 @@ func (c *Client) reference(live bool, id string) (string, error) {
 		return "", fmt.Errorf("paystack: %q is no id of an order, such as po_ with 22 letters and digits", id)
 	}
 	return text, c.checkMode(live)
+}
+
+// read reads what Paystack has under the reference of an order, and reports whether Paystack knows it.
+func (c *Client) read(ctx context.Context, path string, o provider.Order, data any) (found bool, err error) {
+	reference, err := c.reference(o.Live, o.ID)
+	if err != nil {
+		return false, err
+	}
+	err = c.call(ctx, http.MethodGet, path+reference, nil, nil, data)
+	if m, _, _ := rejected(err); m == notFound {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // number is an integer that Paystack writes as a number, also with zeros behind a point, or as a text.

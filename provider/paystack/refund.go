@@ -3,11 +3,9 @@ package paystack
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,7 +147,7 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	if !isRefundID(r.ID) {
 		return provider.Result{}, fmt.Errorf("paystack: %q is no id of a refund, re_ with 22 letters and digits", r.ID)
 	}
-	x, found, err := c.verify(ctx, r.Live, r.Charge)
+	x, found, err := c.verify(ctx, provider.Order{ID: r.Charge, Live: r.Live})
 	if err != nil {
 		return provider.Result{}, err
 	}
@@ -162,38 +160,32 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	case provider.Refused:
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The payment was not completed."}}, nil
 	}
-	rows, err := c.listRefunds(ctx, x)
+	rows, back, err := c.returnedOf(ctx, x, false)
 	if err != nil {
 		return provider.Result{}, err
 	}
 	row, listed, err := find(rows, r.ID)
+	if r.Attempts > 1 && !listed && err == nil {
+		// The refund may be made twice if the list does not filter as expected, so the list of all
+		// refunds has to miss it, too.
+		var recent []refund
+		if recent, err = c.list(ctx, since(r.SubmittedAt)); err == nil {
+			row, listed, err = find(recent, r.ID)
+		}
+	}
 	if err != nil {
 		return provider.Result{}, err
 	}
 	if listed {
 		return row.result(r.Order)
 	}
-	back := given(rows, x)
 	withoutNote := slices.ContainsFunc(rows, func(row refund) bool { return row.couldBe(r) && row.countsFor(x) })
-	if r.Attempts > 1 {
-		// The refund may be made twice if the list does not filter as expected, so the list of all
-		// refunds has to miss it, too.
-		rows, err = c.list(ctx, since(r.SubmittedAt))
-		if err != nil {
-			return provider.Result{}, err
-		}
-		row, listed, err = find(rows, r.ID)
-		if err != nil {
-			return provider.Result{}, err
-		}
-		if listed {
-			return row.result(r.Order)
-		}
-	}
+	all := returnedBy(rows, x, true)
+	all.lost = back.lost
 	switch {
 	case r.Attempts > 1 && withoutNote:
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s has a refund without a note, which may be %s", r.Charge, r.ID)
-	case x.Amount != nil && back+r.Amount > int64(*x.Amount):
+	case x.Amount != nil && all.ours+all.taken()+r.Amount > int64(*x.Amount):
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The refunds would exceed the payment."}}, nil
 	case x.Status == "reversed" && r.Attempts > 1: // perhaps by this refund
 		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and no list has the refund %s", r.Charge, r.ID)
@@ -229,65 +221,6 @@ func (is refund) couldBe(r provider.Refund) bool {
 	}
 	made, err := time.Parse(time.RFC3339, string(is.CreatedAt))
 	return err != nil || made.After(r.SubmittedAt.Add(-clockSkew))
-}
-
-// countsFor reports whether a refund gave back money of a transaction, or is about to.
-func (is refund) countsFor(x transaction) bool {
-	return is.Transaction == ofWhich(x.ID) && outcome(refundWords, is.Status) != provider.Refused
-}
-
-// given returns how much of a transaction was given back or is on its way, according to a list.
-func given(rows []refund, x transaction) (pesewas int64) {
-	for _, row := range rows {
-		if row.countsFor(x) && row.Amount != nil {
-			pesewas += int64(*row.Amount)
-		}
-	}
-	return pesewas
-}
-
-// listRefunds lists the refunds of a transaction. Unconfirmed: that Paystack filters by it, and by
-// its id. Without the filter the list has the refunds of all transactions since this one was made.
-func (c *Client) listRefunds(ctx context.Context, x transaction) ([]refund, error) {
-	query := url.Values{}
-	if made, err := time.Parse(time.RFC3339, string(x.CreatedAt)); err == nil {
-		query = since(made)
-	}
-	query.Set("transaction", strconv.FormatInt(int64(x.ID), 10))
-	return c.list(ctx, query)
-}
-
-// since selects what was made after a time, with a day for clocks that differ.
-func since(t time.Time) url.Values {
-	return url.Values{"from": {t.Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}
-}
-
-// list lists all refunds that a query selects, each once. Paystack may give fewer rows a page than it
-// is asked for, so a list ends at a page without a new row.
-func (c *Client) list(ctx context.Context, query url.Values) ([]refund, error) {
-	var all []refund
-	seen := map[number]bool{}
-	query.Set("perPage", strconv.Itoa(perPage))
-	for page := range maxPages {
-		var rows []refund
-		query.Set("page", strconv.Itoa(page+1))
-		if err := c.call(ctx, http.MethodGet, "/refund", query, nil, &rows); err != nil {
-			return nil, err
-		}
-		before := len(all)
-		for _, row := range rows {
-			if row.ID == 0 {
-				return nil, errors.New("paystack: GET /refund lists a refund without an id")
-			}
-			if !seen[row.ID] {
-				seen[row.ID], all = true, append(all, row)
-			}
-		}
-		if len(all) == before {
-			return all, nil
-		}
-	}
-	return nil, fmt.Errorf("paystack: GET /refund has more than %d pages", maxPages)
 }
 
 // result translates a refund.

@@ -79,17 +79,13 @@ func (c *Client) Submit(ctx context.Context, t provider.Transfer) (provider.Resu
 
 // Status implements [provider.Rail].
 func (c *Client) Status(ctx context.Context, t provider.Transfer) (provider.Result, error) {
-	reference, err := c.reference(t.Live, t.ID)
-	if err != nil {
-		return provider.Result{}, err
-	}
 	var is transfer
-	err = c.call(ctx, http.MethodGet, "/transfer/verify/"+reference, nil, nil, &is)
-	if m, _, _ := rejected(err); m == notFound {
-		return provider.Result{Outcome: provider.NotFound}, nil
-	}
-	if err != nil {
+	found, err := c.read(ctx, "/transfer/verify/", t.Order, &is)
+	switch {
+	case err != nil:
 		return provider.Result{}, err
+	case !found:
+		return provider.Result{Outcome: provider.NotFound}, nil
 	}
 	return is.result(t.Order)
 }

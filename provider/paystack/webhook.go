@@ -1,6 +1,7 @@
 package paystack
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha512"
@@ -28,7 +29,25 @@ type event struct {
 		Domain      string `json:"domain"`
 		Reference   text   `json:"reference"`
 		Transaction text   `json:"transaction_reference"` // of a refund
+		// Disputed is the transaction of a dispute. Other events have other things in its place.
+		Disputed json.RawMessage `json:"transaction"`
 	} `json:"data"`
+}
+
+// order returns the kind of the event, and the reference of the transfer or the charge that it is about.
+func (e *event) order() (kind, reference string) {
+	kind, what, _ := strings.Cut(e.Event, ".")
+	switch {
+	case kind == "refund":
+		return kind, string(e.Data.Transaction)
+	case strings.HasPrefix(what, "dispute."):
+		var disputed struct {
+			Reference text `json:"reference"`
+		}
+		_ = json.Unmarshal(e.Data.Disputed, &disputed) // without one the event is about no order
+		return "dispute", cmp.Or(string(disputed.Reference), string(e.Data.Transaction))
+	}
+	return kind, string(e.Data.Reference)
 }
 
 // WebhookHandler returns the handler of Paystack's webhooks. notify is Notify of
@@ -92,31 +111,23 @@ func (c *Client) domain() string {
 // report asks about the order of an event and notifies. It returns an error if the event should
 // come again.
 func (c *Client) report(ctx context.Context, e event, notify func(context.Context, string, provider.Result) error) error {
-	kind, _, _ := strings.Cut(e.Event, ".")
-	named := e.Data.Reference
-	if kind == "refund" {
-		named = e.Data.Transaction
-	}
-	id, ours := ids.FromBase36(string(named))
+	kind, reference := e.order()
+	id, ours := ids.FromBase36(reference)
 	if !ours || !kindFits(kind, id) {
 		return nil
 	}
-	var results map[string]provider.Result
-	var err error
 	// Here there is only the id. Who knows it may open a charge with its reference and another amount,
 	// by the public key, so the result tells the amount, and the library compares it.
 	order := provider.Order{ID: id, Live: c.live()}
+	results := map[string]provider.Result{}
+	var err error
 	switch kind {
 	case "transfer":
-		var r provider.Result
-		r, err = c.Status(ctx, provider.Transfer{Order: order})
-		results = map[string]provider.Result{id: r}
+		results[id], err = c.Status(ctx, provider.Transfer{Order: order})
 	case "charge":
-		var r provider.Result
-		r, err = c.ChargeStatus(ctx, provider.Charge{Order: order})
-		results = map[string]provider.Result{id: r}
-	case "refund":
-		results, err = c.refundsOf(ctx, id)
+		results[id], err = c.ChargeStatus(ctx, provider.Charge{Order: order})
+	default:
+		results, err = c.refundsOf(ctx, id, kind == "dispute")
 	}
 	for id, r := range results {
 		if !r.Outcome.Final() {
@@ -132,7 +143,7 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 }
 
 // kindFits reports whether a kind of event tells about an order with that id: a transfer's about a
-// payout, a charge's and a refund's about a charge. A transaction at Paystack may have any reference.
+// payout, the others about a charge. A transaction at Paystack may have any reference.
 // So one with the reference of a payout must not end the payout.
 func kindFits(kind, id string) bool {
 	prefix, _, _ := strings.Cut(id, "_")
@@ -140,25 +151,22 @@ func kindFits(kind, id string) bool {
 	case "po":
 		return kind == "transfer"
 	case "pay", "tu", "att":
-		return kind == "charge" || kind == "refund"
+		return kind == "charge" || kind == "refund" || kind == "dispute"
 	}
 	return false
 }
 
 // refundsOf returns the results of a charge's refunds that the library made: an event names the
-// charge alone. If the operator gave the whole charge back in Paystack's dashboard, or lost a dispute,
-// it returns that the charge is reversed.
-func (c *Client) refundsOf(ctx context.Context, charge string) (map[string]provider.Result, error) {
-	x, found, err := c.verify(ctx, c.live(), charge)
+// charge alone. If money went back otherwise, because the operator gave it back in Paystack's dashboard or lost
+// a dispute, it returns the result of the charge, too. disputed says that there is a dispute.
+func (c *Client) refundsOf(ctx context.Context, charge string, disputed bool) (map[string]provider.Result, error) {
+	order := provider.Order{ID: charge, Live: c.live()}
+	x, found, err := c.verify(ctx, order)
 	if err != nil || !found {
 		return nil, err
 	}
-	rows, err := c.listRefunds(ctx, x)
-	if err != nil {
-		return nil, err
-	}
+	rows, back, failed := c.returnedOf(ctx, x, disputed)
 	results := map[string]provider.Result{}
-	var failed error
 	for _, row := range rows {
 		id := row.note()
 		if _, done := results[id]; done || !isRefundID(id) {
@@ -172,12 +180,12 @@ func (c *Client) refundsOf(ctx context.Context, charge string) (map[string]provi
 		}
 		failed = errors.Join(failed, err)
 	}
-	if failed != nil || x.Status != "reversed" {
+	if word := outcome(chargeWords, x.Status); failed != nil || word != provider.Paid && word != provider.Reversed {
 		return results, failed
 	}
-	order := provider.Order{ID: charge, Live: c.live()}
-	if r, err := x.afterReversal(rows, provider.Charge{Order: order}); err == nil && r.Outcome == provider.Reversed {
+	r, err := x.afterReturn(back, provider.Charge{Order: order})
+	if err == nil && back.taken() > 0 {
 		results[charge] = r
 	}
-	return results, nil
+	return results, err
 }

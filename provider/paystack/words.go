@@ -61,7 +61,7 @@ var chargeWords = map[string]provider.Outcome{
 	"success": provider.Paid,
 
 	"failed":   provider.Refused,
-	"reversed": provider.Reversed, // unless it was refunded for us, see Client.afterReversal
+	"reversed": provider.Reversed, // unless it was refunded for us, see (transaction).afterReturn
 }
 
 // needsCode is the status of a charge that waits for a code of the payer.
@@ -74,6 +74,14 @@ var refundWords = map[string]provider.Outcome{
 	"needs-attention": provider.InProgress, // the operator gives the payer's account in the dashboard
 	"processed":       provider.Paid,
 	"failed":          provider.Refused,
+}
+
+// resolutions are the ends of a dispute: true for those that take the money back. Any other decides
+// nothing, such as none before the end.
+var resolutions = map[string]bool{
+	"merchant-accepted": true,
+	"auto-accepted":     true, // the operator did not answer in time
+	"declined":          false,
 }
 
 // outcome looks a status up. A word that Paystack may introduce later decides nothing.

@@ -127,6 +127,13 @@ expect("coupons", take(await api.GET("/v1/coupons", { params: { query: { active:
 const plan: Schemas["Plan"] = take(await api.POST("/v1/plans", { body: { name: "Juice", amount: 4500, interval: "week", product: product.id } }));
 expect("plans", take(await api.GET("/v1/plans", { params: { query: { product: product.id } } })).data[0]?.interval_count, plan.interval_count);
 
+// Subscriptions.
+const subscription: Schemas["Subscription"] = take(await api.POST("/v1/subscriptions", { body: { customer: customer.id, plan: plan.id, quantity: 2 } }));
+expect("subscriptions", take(await api.GET("/v1/subscriptions", { params: { query: { status: "active" } } })).data[0]?.latest_invoice, subscription.latest_invoice);
+expect("period", take(await api.GET("/v1/invoices", { params: { query: { subscription: subscription.id } } })).data[0]?.lines.data[0]?.period?.end, subscription.current_period_end);
+const ending = take(await api.POST("/v1/subscriptions/{id}/cancel", { params: { path: { id: subscription.id } }, body: { at_period_end: true } }));
+expect("cancellation", ending.cancel_at_period_end, true);
+
 // Invoices.
 const invoice: Schemas["Invoice"] = take(await api.POST("/v1/invoices", {
   body: { customer_name: "Akosua", auto_finalize: true, line_items: [{ description: "Catering", quantity: 1.5, unit_amount: 10000 }] },
@@ -138,6 +145,15 @@ const copy = take(await api.POST("/v1/invoices/{id}/duplicate", { params: { path
 take(await api.POST("/v1/invoices/{id}/finalize", { params: { path: { id: copy.id } } }));
 const cash = take(await api.POST("/v1/invoices/{id}/pay", { params: { path: { id: copy.id } }, body: { paid_outside: true, payment_method: "cash" } }));
 expect("payment", cash.payment, null);
+
+// Checkout sessions.
+const session: Schemas["CheckoutSession"] = take(await api.POST("/v1/checkout/sessions", {
+  params: once(),
+  body: { success_url: "https://shop.example/thanks?id={CHECKOUT_SESSION_ID}", line_items: [{ description: "Kente shirt", unit_amount: 24000 }] },
+}));
+expect("sessions", take(await api.GET("/v1/checkout/sessions", { params: { query: { status: "open" } } })).data[0]?.url, session.url);
+const expired = take(await api.POST("/v1/checkout/sessions/{id}/expire", { params: { path: { id: session.id } } }));
+expect("address", expired.url, null);
 
 // Webhook endpoints and events.
 const endpoint = take(await api.POST("/v1/webhooks", { body: { url: "https://example.com/hooks", events: ["payment.succeeded", "*"] } }));

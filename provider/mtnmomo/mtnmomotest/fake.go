@@ -141,6 +141,22 @@ func (f *Fake) Float() int64 {
 	return f.float
 }
 
+// Collected returns how many pesewas the collection account has.
+func (f *Fake) Collected() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.collected()
+}
+
+func (f *Fake) collected() (pesewas int64) {
+	for _, e := range f.ledger {
+		if e.Kind == Charge {
+			pesewas += e.Amount
+		}
+	}
+	return pesewas
+}
+
 // Moved returns how often money moved for the library's id.
 func (f *Fake) Moved(id string) int {
 	f.mu.Lock()

@@ -151,7 +151,11 @@ func (f *Fake) route(r *http.Request, product, path string, body []byte) (any, i
 		v, err := f.status(kind, rest)
 		return v, http.StatusOK, err
 	case path == "v1_0/account/balance" && r.Method == http.MethodGet:
-		return map[string]string{"availableBalance": fmt.Sprintf("%d.%02d", f.float/100, f.float%100), "currency": Currency}, http.StatusOK, nil
+		money := f.float
+		if product == "collection" {
+			money = f.collected()
+		}
+		return map[string]string{"availableBalance": fmt.Sprintf("%d.%02d", money/100, money%100), "currency": Currency}, http.StatusOK, nil
 	case what == "accountholder" && r.Method == http.MethodGet:
 		return holder(rest)
 	}

@@ -16,6 +16,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -55,6 +56,7 @@ type Fake struct {
 	transfers    map[string]*transfer    // by reference
 	transactions map[string]*transaction // by reference
 	refunds      []*refund
+	disputes     []*dispute
 	events       []Event
 	problems     []string
 	float        int64
@@ -189,7 +191,9 @@ func (f *Fake) serve(op string, r *http.Request, body []byte) answer {
 	case "POST /refund":
 		return f.makeRefund(in)
 	case "GET /refund":
-		return f.listRefunds(query.Get("transaction"), query.Get("from"), query.Get("page"))
+		return f.listRefunds(query)
+	case "GET /dispute":
+		return f.listDisputes(query)
 	case "GET /bank":
 		return done(banks())
 	case "GET /bank/resolve":
@@ -462,17 +466,33 @@ func (r *refund) object() object {
 	}
 }
 
-func (f *Fake) listRefunds(of, from, page string) answer {
-	all := []object{}
-	since, _ := time.Parse(time.RFC3339, from)
+func (f *Fake) listRefunds(query url.Values) answer {
+	var all []listed
 	for _, r := range f.refunds {
 		f.decideRefund(r)
+		all = append(all, listed{r.of, r.made, r.hidden, r.object()})
+	}
+	return f.list(all, query)
+}
+
+// listed is a row of a list.
+type listed struct {
+	of           *transaction
+	made, hidden time.Time
+	row          object
+}
+
+// list returns the page of a list that a query selects, the newest first.
+func (f *Fake) list(rows []listed, query url.Values) answer {
+	all := []object{}
+	since, _ := time.Parse(time.RFC3339, query.Get("from"))
+	of := query.Get("transaction")
+	for _, r := range slices.Backward(rows) {
 		if !f.hides(r.hidden) && !r.made.Before(since) && (of == "" || of == strconv.FormatInt(r.of.id, 10)) {
-			all = append(all, r.object())
+			all = append(all, r.row)
 		}
 	}
-	slices.Reverse(all) // the newest first
-	n, _ := strconv.Atoi(page)
+	n, _ := strconv.Atoi(query.Get("page"))
 	n = max(n-1, 0) * 100
 	return done(all[min(n, len(all)):min(n+100, len(all))])
 }

@@ -26,8 +26,9 @@ type Faults struct {
 	Late int
 	// Refuse is how many orders fail that would succeed.
 	Refuse int
-	// Reverse is how many transfers are reversed after their success.
-	Reverse int
+	// Reverse is how many transfers are reversed after their success, and Dispute how many charges the
+	// payer disputes.
+	Reverse, Dispute int
 	// Lag is how long, at most, a new order is missing from verifications and lists.
 	Lag time.Duration
 	// OTP makes transfers wait for a code of the operator. EmptyFloat refuses them.
@@ -158,6 +159,7 @@ func (f *Fake) decideTransfer(o *transfer) {
 }
 
 func (f *Fake) decideCharge(o *transaction) {
+	f.decideDispute(o)
 	if o.status != "pay_offline" && (o.status != "send_otp" || !f.calm) {
 		return
 	}
@@ -185,9 +187,7 @@ func (f *Fake) decideRefund(r *refund) {
 		r.status = "processed"
 		r.moved++
 		f.float -= r.amount
-		if r.of.returned += r.amount; r.of.returned == r.of.amount {
-			r.of.status = "reversed"
-		}
+		f.giveBack(r.of, r.amount)
 	}
 	f.send("refund."+r.status, object{
 		"status": r.status, "transaction_reference": r.of.reference, "refund_reference": nil, "amount": strconv.FormatInt(r.amount, 10),
@@ -284,7 +284,7 @@ func (f *Fake) Settle() {
 }
 
 // Moved returns how often money moved for the order with that id: po_…, pay_…, att_… or re_…. A
-// transfer that was reversed counts as not moved.
+// transfer that was reversed counts as not moved, and so does a charge of which a dispute took all back.
 func (f *Fake) Moved(id string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,0 +1,234 @@
+package checkout
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// CreateParams describe a new session.
+type CreateParams struct {
+	// Mode is ModePayment when empty.
+	Mode Mode `json:"mode,omitempty"`
+	// Lines are what is sold, as those of an invoice; from 1 to 250.
+	Lines    []invoice.LineParams `json:"line_items,omitempty"`
+	Currency string               `json:"currency,omitempty"` // GHS when empty
+	// SuccessURL is where the payer goes once the session is complete. {CHECKOUT_SESSION_ID} in it
+	// stands for the session's id. CancelURL is where the page's link back leads; without one there is
+	// no link. Both begin with https in live mode, and have at most 2,048 characters.
+	SuccessURL string `json:"success_url" param:",required"`
+	CancelURL  string `json:"cancel_url,omitempty"`
+	// Customer is the id of the customer, whose name, e-mail and phone the session takes. Name, Email
+	// and Phone are given only without one.
+	Customer string `json:"customer,omitempty"`
+	Name     string `json:"customer_name,omitempty"`  // at most 255 characters
+	Email    string `json:"customer_email,omitempty"` // one plain address
+	Phone    string `json:"customer_phone,omitempty"` // a Ghanaian number in any common form
+	// Coupon is the id of a coupon that can be redeemed now. It is redeemed when the payer pays.
+	Coupon string `json:"coupon,omitempty"`
+	// ExpiresAt is from 30 minutes to 24 hours ahead; zero stands for 24 hours. A fraction of a second
+	// is cut off.
+	ExpiresAt time.Time    `json:"expires_at,omitzero" param:",unix"`
+	Reference string       `json:"reference,omitempty"` // at most 100 characters
+	Metadata  api.Metadata `json:"metadata,omitempty"`
+}
+
+// The bounds of the time until a session expires.
+const (
+	minLife = 30 * time.Minute
+	maxLife = 24 * time.Hour
+)
+
+// check also fills in the stored forms.
+func (p *CreateParams) check(in *invoice.Internal, live bool) error {
+	switch p.Mode {
+	case "":
+		p.Mode = ModePayment
+	case ModePayment:
+	default:
+		return api.Invalid("mode", "mode must be payment.")
+	}
+	if len(p.Lines) == 0 {
+		return api.Missing("line_items")
+	}
+	if err := in.CheckLines(p.Lines); err != nil {
+		return err
+	}
+	if err := check.Currency(p.Currency); err != nil {
+		return err
+	}
+	if p.SuccessURL == "" {
+		return api.Missing("success_url")
+	}
+	if err := checkURL("success_url", p.SuccessURL, live); err != nil {
+		return err
+	}
+	if p.CancelURL != "" {
+		if err := checkURL("cancel_url", p.CancelURL, live); err != nil {
+			return err
+		}
+	}
+	if err := p.checkPayer(); err != nil {
+		return err
+	}
+	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
+		return err
+	}
+	return check.Metadata(p.Metadata, false)
+}
+
+func (p *CreateParams) checkPayer() error {
+	for _, given := range []struct{ param, value string }{
+		{"customer_name", p.Name}, {"customer_email", p.Email}, {"customer_phone", p.Phone},
+	} {
+		if p.Customer != "" && given.value != "" {
+			return api.Invalid(given.param, "Give either customer or %s.", given.param)
+		}
+	}
+	if err := check.Text("customer_name", p.Name, api.MaxName); err != nil {
+		return err
+	}
+	if err := check.Email("customer_email", p.Email); err != nil {
+		return err
+	}
+	if p.Phone == "" {
+		return nil
+	}
+	number, err := phone.Parse(p.Phone)
+	if err != nil {
+		return api.Errorf(api.InvalidPhoneNumber, "customer_phone", "customer_phone is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
+	}
+	p.Phone = number
+	return nil
+}
+
+// tokenLength is the length of the secret in a page's address, in characters of base 62: 190 bits.
+const tokenLength = 32
+
+// Create makes an open session. With an idempotency key it may be repeated safely.
+//
+// Refusals: those of wrong parameters, invalid_phone_number, currency_not_supported, resource_missing
+// (customer, product, coupon), coupon_not_redeemable.
+func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Session, error) {
+	if err := p.check(s.config.Invoices, caller.Live); err != nil {
+		return nil, err
+	}
+	op := engine.Operation{Name: "checkout_session.create", Params: p}
+	if p.Customer == "" || s.config.Customers == nil {
+		return s.create(ctx, caller, op, p)
+	}
+	// The host may have deleted the customer since.
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Session, error) { return s.create(ctx, caller, op, p) })
+}
+
+// create runs Create for checked parameters.
+func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Operation, p CreateParams) (*Session, error) {
+	customer, err := s.customer(ctx, caller, p.Customer)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Session, error) {
+		id := tx.NewID("cs_")
+		r := &record{
+			Session: Session{
+				ID: id, Object: "checkout_session", Mode: p.Mode, Status: Open, PaymentStatus: Unpaid,
+				SuccessURL: p.SuccessURL, CancelURL: api.TextOrNil(p.CancelURL), Customer: api.TextOrNil(p.Customer),
+				Name: api.TextOrNil(p.Name), Email: api.TextOrNil(p.Email), Phone: api.TextOrNil(p.Phone),
+				Coupon: api.TextOrNil(p.Coupon), Reference: api.TextOrNil(p.Reference), Currency: api.Currency,
+				Livemode: caller.Live, Metadata: p.Metadata, Created: tx.Now.Unix(),
+			},
+			Token: ids.Secret(rand.Reader, tokenLength), CreatedAt: api.At(tx.Now),
+			RequestID: caller.RequestID, IdempotencyKey: caller.IdempotencyKey,
+		}
+		if err := r.setExpiry(p.ExpiresAt, tx.Now); err != nil {
+			return nil, err
+		}
+		if err := r.setCustomer(tx, customer); err != nil {
+			return nil, err
+		}
+		var coupon *catalog.Coupon
+		if p.Coupon != "" {
+			if coupon, err = s.config.Catalog.RedeemableCoupon(tx, engine.Scope(caller), tx.Now, p.Coupon); err != nil {
+				return nil, err
+			}
+		}
+		priced, err := s.config.Invoices.Price(tx, p.Lines, coupon)
+		if err != nil {
+			return nil, err
+		}
+		r.setLines(priced)
+		s.setURL(r)
+		if _, err := sessions.Insert(tx, engine.Scope(caller), id, *r); err != nil {
+			return nil, fmt.Errorf("checkout: create: %w", err)
+		}
+		return &r.Session, nil
+	})
+}
+
+// setExpiry sets when the session expires; the zero time stands for the latest.
+func (r *record) setExpiry(at, now time.Time) error {
+	now = now.Truncate(time.Second)
+	if at.IsZero() {
+		at = now.Add(maxLife)
+	}
+	at = at.Truncate(time.Second)
+	if at.Before(now.Add(minLife)) || at.After(now.Add(maxLife)) {
+		return api.Invalid("expires_at", "expires_at must be from 30 minutes to 24 hours ahead.")
+	}
+	r.ExpiresAt, r.Due = at.Unix(), api.AtOrNil(at)
+	return nil
+}
+
+func (r *record) setLines(p *invoice.Priced) {
+	r.Lines = *api.NewList("/v1/checkout/sessions/"+r.ID+"/lines", p.Lines, false)
+	r.Subtotal, r.Discount, r.Tax, r.Total = p.Subtotal, p.Discount, p.Tax, p.Total
+	for _, row := range p.Sums {
+		r.Sums = append(r.Sums, sum{row.Name, row.Amount})
+	}
+}
+
+// customer returns the function that reads a customer in a transaction; nil for none. A host's
+// directory is asked before. The session shows the customer's data, so that a caller who may not read
+// customers is refused.
+func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (func(storage.ReadTx) (*account.Customer, error), error) {
+	if id == "" {
+		return nil, nil
+	}
+	if !caller.Reads("customers") {
+		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the session. Give customer_name and customer_email instead, or use a key with the permission to read customers.")
+	}
+	return s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, id)
+}
+
+// setCustomer takes name, e-mail and phone from a customer; find is nil for none. A host's record may
+// hold an address or a number that is none; the session leaves it out.
+func (r *record) setCustomer(tx storage.ReadTx, find func(storage.ReadTx) (*account.Customer, error)) error {
+	if find == nil {
+		return nil
+	}
+	c, err := find(tx)
+	if err != nil {
+		return err
+	}
+	if check.Text("", c.Name, api.MaxName) == nil {
+		r.Name = api.TextOrNil(c.Name)
+	}
+	if check.Email("", c.Email) == nil {
+		r.Email = api.TextOrNil(c.Email)
+	}
+	if number, err := phone.Parse(c.Phone); err == nil {
+		r.Phone = &number
+	}
+	return nil
+}

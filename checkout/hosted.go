@@ -1,0 +1,87 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Hosted holds what the page of a session shows.
+type Hosted struct {
+	Session  Session
+	Merchant account.Merchant
+	// Token is the secret part of the page's address.
+	Token string
+	// Sums are the totals in the order in which they are shown, the total last.
+	Sums []invoice.Sum
+	// Refusal says why the session cannot be paid now; nil if it can.
+	Refusal *api.Error
+	// Attempt is the id of the last payment from a phone; empty for none. HeldUntil is the end of its
+	// hold, or the zero time if it holds the session no longer.
+	Attempt   string
+	HeldUntil time.Time
+	// Now is the merchant's clock.
+	Now time.Time
+	// Caller stands for the merchant in the call of Pay.
+	Caller api.Caller
+}
+
+// Hosted finds a session by the secret in its page's address. An unknown secret is resource_missing.
+func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
+	var caller api.Caller
+	var id string
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		o, err := sessions.Find(tx, "token", storage.Scope{}, token)
+		if o, err = engine.OrMissing(o, err, "checkout_session"); err != nil {
+			return err
+		}
+		caller, id = api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}, o.ID
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.HostedByID(ctx, caller, id)
+}
+
+// HostedByID is Hosted for a page that knows the session's id and merchant.
+func (s *Service) HostedByID(ctx context.Context, caller api.Caller, id string) (*Hosted, error) {
+	h := &Hosted{Caller: caller}
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := s.get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return err
+		}
+		m, err := s.config.Accounts.Merchant(tx, caller.Merchant)
+		if err != nil {
+			return fmt.Errorf("checkout: merchant: %w", err)
+		}
+		r := &o.Value
+		h.Session, h.Merchant, h.Token, h.Attempt, h.Now = r.Session, *m, r.Token, r.Attempt, tx.Now
+		for i, row := range r.Sums {
+			h.Sums = append(h.Sums, invoice.Sum{Name: row.Name, Amount: row.Amount, Bold: i == len(r.Sums)-1})
+		}
+		if h.HeldUntil, err = s.config.Payments.HeldUntil(tx, o.Scope, tx.Now, o.ID); err != nil {
+			return err
+		}
+		err = s.payable(tx, tx.Now, o)
+		if err == nil {
+			err = s.couponLeft(tx, r)
+		}
+		if errors.As(err, &h.Refusal) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}

@@ -1,0 +1,178 @@
+package checkout
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// TakesPayment reports whether a session is still to be paid, when its payer has approved a payment
+// from a phone.
+func (in *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
+	o, err := in.svc.get(tx, engine.Scope(tx.Caller), *p.CheckoutSession)
+	if err != nil {
+		return false, err
+	}
+	return o.Value.Status == Open, nil
+}
+
+// PaymentEnded books what the end of a payment from a phone means for its session: it is complete, or
+// the redemption of its coupon is given back. A payment that was approved after its hold counts the
+// redemption even above the coupon's limit.
+func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
+	s := in.svc
+	o, err := s.get(tx, engine.Scope(tx.Caller), *p.CheckoutSession)
+	if err != nil {
+		return err
+	}
+	r := &o.Value
+	switch {
+	case p.Status == payment.Completed:
+		if r.Coupon != nil && !r.Redeemed {
+			if err := s.config.Catalog.RedeemLate(tx, *r.Coupon); err != nil {
+				return err
+			}
+			r.Redeemed = true
+		}
+		return s.complete(tx, o, &p.ID)
+	case r.Status != Open || r.Attempt != p.ID:
+		return nil
+	}
+	return s.holdEnded(tx, o)
+}
+
+// holdEnded gives the redemption of an open session back when no payment holds it any more, and has
+// the worker look again when the session expires. A session whose time is over expires.
+func (s *Service) holdEnded(tx *engine.Tx, o *storage.Object[record]) error {
+	r := &o.Value
+	until, err := s.config.Payments.HeldUntil(tx, o.Scope, tx.Now, o.ID)
+	if err != nil {
+		return err
+	}
+	if !until.IsZero() {
+		r.Due = api.AtOrNil(until)
+		return s.save(tx, o)
+	}
+	if !tx.Now.Before(r.expiry()) {
+		return s.expire(tx, o)
+	}
+	if err := s.returnRedemption(tx, r); err != nil {
+		return err
+	}
+	r.Due = api.AtOrNil(r.expiry())
+	return s.save(tx, o)
+}
+
+// expire ends an open session that no payment holds.
+func (s *Service) expire(tx *engine.Tx, o *storage.Object[record]) error {
+	r := &o.Value
+	if err := r.enter(Expired); err != nil {
+		return err
+	}
+	if err := s.returnRedemption(tx, r); err != nil {
+		return err
+	}
+	return s.end(tx, o, event.CheckoutSessionExpired)
+}
+
+// Expire ends an open session, so that it can no longer be paid. With an idempotency key it may be
+// repeated safely.
+//
+// Refusals: resource_missing, checkout_not_open, payment_in_progress (a payment from a phone holds it).
+func (s *Service) Expire(ctx context.Context, caller api.Caller, id string) (*Session, error) {
+	op := engine.Operation{Name: "checkout_session.expire", Params: id}
+	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		if is := o.Value.Status; is != Open {
+			return notOpen("is " + string(is))
+		}
+		if err := s.notHeld(tx, tx.Now, o); err != nil {
+			return err
+		}
+		return s.expire(tx, o)
+	})
+}
+
+// Jobs return the jobs that expire sessions, and that give redemptions back when holds end.
+func (in *Internal) Jobs() []work.Job {
+	const limit, atATime = time.Minute, 64
+	return []work.Job{
+		{Kind: sessions.Kind(), Timeout: limit, Batch: atATime, RunOne: in.svc.lookAgain},
+		{Kind: in.svc.config.Payments.EndedHolds(), Timeout: limit, Batch: atATime, RunOne: in.svc.takeEndedHold},
+	}
+}
+
+// lookAgain does what is due on a session.
+func (s *Service) lookAgain(ctx context.Context, claimed storage.Record) error {
+	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.lookAgainTx(tx, claimed.ID) })
+}
+
+func (s *Service) lookAgainTx(tx *engine.Tx, id string) error {
+	o, err := s.get(tx, engine.Scope(tx.Caller), id)
+	if err != nil || o.Value.Status != Open {
+		return err
+	}
+	defer tx.AttributeEvents(o.Value.RequestID, o.Value.IdempotencyKey)()
+	return s.holdEnded(tx, o)
+}
+
+// takeEndedHold looks at the session of a payment that has ended its hold.
+func (s *Service) takeEndedHold(ctx context.Context, claimed storage.Record) error {
+	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		session, err := s.config.Payments.TakeEndedHold(tx, claimed.ID)
+		if err != nil || session == "" {
+			return err
+		}
+		return s.lookAgainTx(tx, session)
+	})
+}
+
+// Erase removes a customer's personal data from sessions.
+func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) error {
+	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "customer", customer), Limit: api.MaxLimit}
+	return in.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
+		page, more, err := sessions.List(tx, q)
+		if err != nil {
+			return false, fmt.Errorf("checkout: list for erasure: %w", err)
+		}
+		for _, o := range page {
+			if !o.Value.forget() {
+				continue
+			}
+			if err := in.svc.save(tx, o); err != nil {
+				return false, err
+			}
+		}
+		if len(page) > 0 {
+			tx.OnCommit(func() { q.After = page[len(page)-1].ID })
+		}
+		return more, nil
+	})
+}
+
+// Retention returns the rule that removes the phone number and the e-mail from sessions that have ended,
+// keep after their creation.
+func (in *Internal) Retention(keep time.Duration) retention.Rule {
+	rule := retention.NewRule(sessions, keep, func(r *record) (api.Time, bool) {
+		return r.CreatedAt, r.Status != Open && r.hasNumber()
+	})
+	rule.Stays = true
+	rule.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
+		o, err := sessions.Get(tx, r.Scope, r.ID)
+		if err != nil {
+			return 0, fmt.Errorf("checkout: forget number: %w", err)
+		}
+		o.Value.forgetNumber()
+		return 1, sessions.Replace(tx, o)
+	}
+	return rule
+}

@@ -1,0 +1,358 @@
+package checkout
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// PayParams say how a session is paid: from a phone or from a consumer's wallet. A session without
+// anything to pay needs neither.
+type PayParams struct {
+	// MobileMoney names the phone that pays. If it names one, Wallet, PIN and From are not used.
+	payment.MobileMoney
+	// Wallet names the paying consumer.
+	Wallet account.WalletRef `json:"wallet"`
+	PIN    string            `json:"-"`
+	// From is the network address of a payer on a public page; see [account.PINEntry].
+	From string `json:"-"`
+	// Email is the payer's address for the receipt. Nil keeps that of the session, and an empty one
+	// clears it.
+	Email *string `json:"email,omitempty"`
+}
+
+func (p *PayParams) check() error {
+	if p.Email != nil {
+		if err := check.Email("customer_email", *p.Email); err != nil {
+			return err
+		}
+	}
+	if p.MobileMoney == (payment.MobileMoney{}) {
+		return nil
+	}
+	return p.MobileMoney.Check()
+}
+
+// Pay pays an open session. With an idempotency key it may be repeated safely; a replay does not check
+// the PIN. The caller stands for the session's merchant; see [Hosted].
+//
+// From a consumer's wallet, one transaction debits the wallet, credits the merchant, redeems the
+// coupon, writes the payment and completes the session.
+//
+// From a phone, Pay starts a payment, and the session stays open until the payment is completed; see
+// [payment.Service.Create]. The payment holds the session, and a redemption of its coupon, until it
+// ends, or for [payment.Config.Deadline]. A payer who approves after the hold, when the session is no
+// longer open, gets the money back. If the session is still open, it is completed, and the redemption
+// counts even above the coupon's limit.
+//
+// If nothing is due, Pay redeems the coupon and completes the session without a payment.
+//
+// Refusals: resource_missing, checkout_not_open, payment_in_progress, coupon_not_redeemable,
+// parameter_missing (phone_number, if neither a phone nor a wallet is named); from a wallet
+// account_not_found (of an account id; a phone number or service ID without an open wallet is
+// pin_invalid), pin_invalid, pin_locked, wallet_not_active, insufficient_balance; from a phone
+// invalid_phone_number, too_many_prompts, and service_unavailable in live mode without a charger.
+func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Session, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	op := engine.Operation{Name: "checkout_session.pay", Params: struct {
+		ID string `json:"id"`
+		PayParams
+	}{id, p}}
+	if p.PhoneNumber != "" {
+		return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+			return s.startPayment(tx, o, &p)
+		})
+	}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Session, error) {
+		return s.payFromWallet(ctx, caller, op, id, p)
+	})
+}
+
+// change runs a call that changes one session.
+func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, do func(*engine.Tx, *storage.Object[record]) error) (*Session, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Session, error) {
+		o, err := s.get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return nil, err
+		}
+		if err := do(tx, o); err != nil {
+			return nil, err
+		}
+		return &o.Value.Session, nil
+	})
+}
+
+func notOpen(why string) error {
+	return api.Errorf(api.CheckoutNotOpen, "", "This checkout session %s. Make a new one.", why)
+}
+
+// retryHeld is what a caller is told to wait while a payer is asked on the phone.
+const retryHeld = 30 * time.Second
+
+// payable refuses what cannot be paid now.
+func (s *Service) payable(tx storage.ReadTx, now time.Time, o *storage.Object[record]) error {
+	switch r := &o.Value; {
+	case r.Status != Open:
+		return notOpen("is " + string(r.Status))
+	case !now.Before(r.expiry()):
+		return notOpen("has expired")
+	}
+	return s.notHeld(tx, now, o)
+}
+
+// notHeld refuses a session that a payment from a phone holds.
+func (s *Service) notHeld(tx storage.ReadTx, now time.Time, o *storage.Object[record]) error {
+	held, err := s.config.Payments.CountHolds(tx, o.Scope, now, o.ID)
+	if err != nil || held == 0 {
+		return err
+	}
+	e := api.Errorf(api.PaymentInProgress, "", "A payment of this checkout session from a phone is under way. Look at the session again in a few minutes.")
+	e.RetryAfter = retryHeld
+	return e
+}
+
+// begin prepares a payable session for its payment: it takes what the payer has entered, and redeems
+// the coupon.
+func (s *Service) begin(tx *engine.Tx, o *storage.Object[record], p *PayParams) error {
+	if err := s.payable(tx, tx.Now, o); err != nil {
+		return err
+	}
+	r := &o.Value
+	if p.Email != nil {
+		r.Email = api.TextOrNil(*p.Email)
+	}
+	if err := r.forgetDeleted(tx); err != nil {
+		return err
+	}
+	if err := s.returnRedemption(tx, r); err != nil { // of an attempt whose hold is over
+		return err
+	}
+	if r.Coupon == nil {
+		return nil
+	}
+	r.Redeemed = true
+	return s.config.Catalog.Redeem(tx, *r.Coupon)
+}
+
+// forgetDeleted removes the payer's data if the customer was deleted.
+func (r *record) forgetDeleted(tx *engine.Tx) error {
+	if r.Customer == nil {
+		return nil
+	}
+	deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *r.Customer)
+	if err != nil {
+		return fmt.Errorf("checkout: customer: %w", err)
+	}
+	if deleted {
+		r.forget()
+	}
+	return nil
+}
+
+// returnRedemption gives the redemption of an open session back, if there is one.
+func (s *Service) returnRedemption(tx *engine.Tx, r *record) error {
+	if !r.Redeemed {
+		return nil
+	}
+	r.Redeemed = false
+	return s.config.Catalog.ReturnRedemption(tx, *r.Coupon)
+}
+
+// startPayment starts a payment of an open session from a phone, and writes the session.
+func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *PayParams) error {
+	if err := s.begin(tx, o, p); err != nil {
+		return err
+	}
+	r := &o.Value
+	if r.Total == 0 {
+		return s.complete(tx, o, nil)
+	}
+	start := payment.StartParams{
+		MobileMoney: p.MobileMoney, Amount: r.Total, CheckoutSession: &r.ID, HeldObject: r.ID,
+		Description: r.about(), Customer: r.Customer, Metadata: r.Metadata,
+	}
+	if r.Reference != nil {
+		start.Reference = *r.Reference
+	}
+	if r.Email != nil {
+		start.Email = *r.Email
+	}
+	started, err := s.config.Payments.Start(tx, start)
+	if err != nil {
+		return err
+	}
+	r.Attempt = started.ID
+	if r.Redeemed || started.HoldExpiresAt.After(r.expiry()) { // the worker gives back, or expires, at the end of the hold
+		r.Due = started.HoldExpiresAt
+	}
+	return s.save(tx, o)
+}
+
+// payFromWallet pays from a wallet, or completes a session for which nothing is due.
+func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engine.Operation, id string, p PayParams) (*Session, error) {
+	entry := account.PINEntry{PIN: p.PIN, From: p.From}
+	var free bool
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		// What can be refused without the PIN is refused before a try is counted.
+		o, err := s.get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return err
+		}
+		if err := s.payable(tx, tx.Now, o); err != nil {
+			return err
+		}
+		if err := s.couponLeft(tx, &o.Value); err != nil {
+			return err
+		}
+		switch free = o.Value.Total == 0; {
+		case free:
+			return nil
+		case p.Wallet == (account.WalletRef{}):
+			return api.Missing("phone_number")
+		case p.PIN == "":
+			return api.Missing("pin")
+		}
+		entry.Account, err = s.config.Accounts.PayingAccount(tx, caller.Live, p.Wallet)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case free:
+		return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+			if err := s.begin(tx, o, &p); err != nil {
+				return err
+			}
+			return s.complete(tx, o, nil)
+		})
+	}
+	var done *Session
+	err = s.config.Accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
+		var err error
+		done, err = s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+			if err := s.config.Accounts.Confirm(tx, proof); err != nil {
+				return err
+			}
+			if err := s.begin(tx, o, &p); err != nil {
+				return err
+			}
+			return s.debit(tx, o, proof.Account())
+		})
+		return err
+	})
+	return done, err
+}
+
+// couponLeft refuses a session whose coupon cannot be redeemed now, unless the session has a redemption.
+func (s *Service) couponLeft(tx *engine.ReadTx, r *record) error {
+	if r.Coupon == nil || r.Redeemed {
+		return nil
+	}
+	_, err := s.config.Catalog.RedeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, *r.Coupon)
+	return err
+}
+
+// debit moves the money of a session from a consumer's wallet, and completes the session.
+func (s *Service) debit(tx *engine.Tx, o *storage.Object[record], consumer string) error {
+	r, live, merchant := &o.Value, tx.Caller.Live, tx.Caller.Merchant
+	from, err := s.config.Accounts.Payer(tx, live, account.WalletRef{AccountID: consumer})
+	if err != nil {
+		return err
+	}
+	if err := from.Usable(); err != nil {
+		return err
+	}
+	m, err := s.config.Accounts.Merchant(tx, merchant)
+	if err != nil {
+		return fmt.Errorf("checkout: merchant: %w", err)
+	}
+	id := s.config.Payments.NewID(tx)
+	err = s.config.Accounts.Credit(tx, merchant, storage.Posting{
+		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
+		Moves: []storage.Move{ledger.Wallet(from.ID, live).Move(-r.Total), ledger.Available(merchant, live).Move(r.Total)},
+	})
+	if err != nil {
+		return fmt.Errorf("checkout: pay: %w", err)
+	}
+	masked := phone.Mask(from.Phone)
+	paid := payment.Payment{
+		ID: id, Amount: r.Total, PaymentMethod: payment.ServiceWallet, Phone: &masked, CheckoutSession: &r.ID,
+		Description: r.about(), Customer: r.Customer, Metadata: r.Metadata,
+	}
+	if r.Reference != nil {
+		paid.Reference = *r.Reference
+	}
+	if _, err := s.config.Payments.RecordCompleted(tx, paid, payment.Source{Payer: from.ID}); err != nil {
+		return err
+	}
+	amount := money.Text(r.Total)
+	if err := s.config.Messages.Text(tx, from.ID, from.Phone, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, id)); err != nil {
+		return err
+	}
+	if err := s.config.Messages.Text(tx, from.ID, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", from.DisplayName(), amount, id)); err != nil {
+		return err
+	}
+	return s.complete(tx, o, &id)
+}
+
+// complete completes a session in the transaction of its payment; paymentID is nil if nothing was due.
+func (s *Service) complete(tx *engine.Tx, o *storage.Object[record], paymentID *string) error {
+	r := &o.Value
+	if err := r.enter(Complete); err != nil {
+		return err
+	}
+	r.PaymentStatus, r.Payment, r.CompletedAt = NoPaymentRequired, paymentID, new(tx.Now.Unix())
+	if paymentID != nil {
+		r.PaymentStatus = Paid
+		if err := s.emailReceipt(tx, r); err != nil {
+			return err
+		}
+	}
+	return s.end(tx, o, event.CheckoutSessionCompleted)
+}
+
+// end writes a session that has entered a final status.
+func (s *Service) end(tx *engine.Tx, o *storage.Object[record], t event.Type) error {
+	if err := s.save(tx, o, t); err != nil {
+		return err
+	}
+	if r := &o.Value; r.hasNumber() && retention.Outlived(r.CreatedAt, tx.Now, s.config.NumberRetention) {
+		r.forgetNumber()
+		return s.save(tx, o)
+	}
+	return nil
+}
+
+// emailReceipt tells the payer of a payment, if the session has an e-mail. The SMS goes out with the
+// payment.
+func (s *Service) emailReceipt(tx *engine.Tx, r *record) error {
+	if r.Email == nil {
+		return nil
+	}
+	p := invoice.PaidReceipt{
+		To: *r.Email, Title: "Receipt", Amount: r.Total, Description: r.about(), Payment: *r.Payment, URL: s.address(r),
+	}
+	if r.Reference != nil {
+		p.Title = "Receipt for " + *r.Reference
+	}
+	if r.Customer != nil {
+		p.Person = *r.Customer
+	}
+	return s.config.Invoices.EmailReceipt(tx, p)
+}

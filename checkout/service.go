@@ -1,0 +1,157 @@
+package checkout
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Config is what the service works with.
+type Config struct {
+	Accounts *account.Internal
+	Payments *payment.Internal
+	Events   *event.Internal
+	Messages *message.Internal
+	Catalog  *catalog.Internal
+	Invoices *invoice.Internal
+	// Customers is the host's record of customers; the library's own when nil.
+	Customers account.CustomerDirectory
+	// NumberRetention is the time from the creation of a session until the payer's phone number and
+	// e-mail are removed, once it has ended. Zero means for ever.
+	NumberRetention time.Duration
+	// BaseURL is where the hosted pages are reached, without a slash at its end.
+	BaseURL string
+}
+
+// Service makes sessions, and takes their money. It is safe for concurrent use.
+type Service struct {
+	engine *engine.Engine
+	config Config
+}
+
+// Internal holds the methods that other packages of this module call. Only package payments has one, so
+// a host cannot call it.
+type Internal struct{ svc *Service }
+
+// New returns the service, and what other packages call in their transactions.
+func New(e *engine.Engine, c Config) (*Service, *Internal) {
+	s := &Service{engine: e, config: c}
+	return s, &Internal{s}
+}
+
+// get reads a session.
+func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
+	o, err := engine.GetTx(tx, sessions, scope, id, "checkout_session")
+	if err != nil {
+		return nil, err
+	}
+	s.setURL(&o.Value)
+	return o, nil
+}
+
+// setURL sets the address from where the service is reached today.
+func (s *Service) setURL(r *record) {
+	r.URL = nil
+	if r.Status == Open {
+		r.URL = new(s.address(r))
+	}
+}
+
+// address is that of the page, whatever the status.
+func (s *Service) address(r *record) string { return s.config.BaseURL + "/checkout/" + r.Token }
+
+// snapshotLines is how many lines of a session its events carry.
+const snapshotLines = 10
+
+// save writes a changed session, which ends its lease, and records its events.
+func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
+	r := &o.Value
+	s.setURL(r)
+	if err := sessions.Replace(tx, o); err != nil {
+		return fmt.Errorf("checkout: write: %w", err)
+	}
+	if len(types) == 0 {
+		return nil
+	}
+	v := r.Session
+	if len(v.Lines.Data) > snapshotLines {
+		v.Lines.Data, v.Lines.HasMore = v.Lines.Data[:snapshotLines], true
+	}
+	return s.config.Events.Record(tx, &v, types...)
+}
+
+// listing is how sessions are read.
+func (s *Service) listing() engine.Listing[record, Session] {
+	return engine.Listing[record, Session]{
+		Collection: sessions, Noun: "checkout_session", URL: "/v1/checkout/sessions",
+		Show: func(r *record) Session {
+			s.setURL(r)
+			return r.Session
+		},
+	}
+}
+
+// Get returns one session.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Session, error) {
+	return s.listing().Get(ctx, s.engine, caller, id)
+}
+
+// GetJSON writes to w the JSON of what Get returns, and a newline. It costs less than encoding that
+// value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
+}
+
+// ListParams selects sessions; zero values select all.
+type ListParams struct {
+	api.Page
+	Status       Status    `param:"status"`
+	Customer     string    `param:"customer,id"`
+	Payment      string    `param:"payment,id"`
+	Subscription string    `param:"subscription,id"`
+	Created      api.Times `param:"created"`
+}
+
+// List returns sessions, newest first.
+func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Session], error) {
+	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
+}
+
+// ListJSON writes to w the JSON of what List returns, and a newline. It costs less than encoding that
+// value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
+	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
+}
+
+func (p *ListParams) query(caller api.Caller) storage.Query {
+	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
+	q.Where = engine.Where(q.Where, "status", string(p.Status))
+	q.Where = engine.Where(q.Where, "customer", p.Customer)
+	q.Where = engine.Where(q.Where, "payment", p.Payment)
+	q.Where = engine.Where(q.Where, "subscription", p.Subscription)
+	return q
+}
+
+// ListLines lists the lines of a session in their order. Cursors are lines' ids: starting_after goes
+// forward.
+func (s *Service) ListLines(ctx context.Context, caller api.Caller, id string, p api.Page) (*api.List[invoice.Line], error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	v, err := s.Get(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	return engine.SliceOf(v.Lines.URL, "line item", v.Lines.Data, func(l *invoice.Line) string { return l.ID }, p)
+}

@@ -1,0 +1,175 @@
+// Package checkout sells over a page of the library: a merchant makes a session for an order, and
+// sends the payer to its address. The page takes the money, from a wallet or a phone, and then sends
+// the payer back to the merchant's website.
+//
+// It owns sessions: what they cost, their coupon's redemption, their states and their events. Package
+// invoice computes the lines and totals, package payment takes the money from phones and keeps the
+// holds, and package catalog counts the redemptions.
+package checkout
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Mode says what a session sells.
+type Mode string
+
+// The modes of sessions.
+const (
+	ModePayment Mode = "payment" // lines, paid once
+)
+
+// Status is the state of a session.
+type Status string
+
+// The statuses of sessions.
+const (
+	Open     Status = "open" // payable
+	Complete Status = "complete"
+	Expired  Status = "expired"
+)
+
+var statuses = []string{string(Open), string(Complete), string(Expired)}
+
+// transitions is the state machine: from which statuses each one is entered. Complete and expired are
+// final.
+var transitions = map[Status][]Status{
+	Complete: {Open},
+	Expired:  {Open},
+}
+
+// PaymentStatus says whether the money of a session has come.
+type PaymentStatus string
+
+// The payment statuses of sessions. A session is unpaid until it is complete.
+const (
+	Unpaid PaymentStatus = "unpaid"
+	Paid   PaymentStatus = "paid"
+	// NoPaymentRequired is that of a complete session for which nothing was due.
+	NoPaymentRequired PaymentStatus = "no_payment_required"
+)
+
+// Session is an order that a payer pays on a page. All amounts are in pesewas, and all times in Unix
+// seconds.
+type Session struct {
+	ID            string        `json:"id"`     // cs_…
+	Object        string        `json:"object"` // always "checkout_session"
+	Mode          Mode          `json:"mode"`
+	Status        Status        `json:"status"`
+	PaymentStatus PaymentStatus `json:"payment_status"`
+	// URL is the address of the page; nil once the session is no longer open.
+	URL        *string `json:"url"`
+	SuccessURL string  `json:"success_url"`
+	CancelURL  *string `json:"cancel_url"`
+	Customer   *string `json:"customer"`
+	// Name, Email and Phone are those of the customer, or were given. The payer may change Email on
+	// the page.
+	Name      *string `json:"customer_name"`
+	Email     *string `json:"customer_email"`
+	Phone     *string `json:"customer_phone"` // +233XXXXXXXXX
+	Coupon    *string `json:"coupon"`
+	Reference *string `json:"reference"`
+	// Subtotal is the sum of the lines' amounts, Total is Subtotal + Tax - Discount.
+	Subtotal int64                  `json:"subtotal"`
+	Discount int64                  `json:"discount"`
+	Tax      int64                  `json:"tax"`
+	Total    int64                  `json:"total"`
+	Currency string                 `json:"currency"`
+	Lines    api.List[invoice.Line] `json:"lines"`
+	// Payment is the id of the payment; nil until the session is paid.
+	Payment      *string      `json:"payment"`
+	Subscription *string      `json:"subscription"`
+	ExpiresAt    int64        `json:"expires_at"`
+	CompletedAt  *int64       `json:"completed_at"`
+	Livemode     bool         `json:"livemode"`
+	Metadata     api.Metadata `json:"metadata"`
+	Created      int64        `json:"created"`
+}
+
+// record is the stored form of a session.
+type record struct {
+	Session
+	// Token is the secret part of the page's address.
+	Token string `json:"token"`
+	// Sums are the totals as the page shows them.
+	Sums []sum `json:"sums"`
+	// Attempt is the id of the last payment that was started from a phone; empty for none.
+	Attempt string `json:"attempt,omitempty"`
+	// Redeemed says that a redemption of the coupon is counted: for the hold of Attempt, or for good
+	// once the session is complete.
+	Redeemed bool `json:"redeemed,omitempty"`
+	// RequestID and IdempotencyKey are of the call that made the session. Its expiry names them.
+	RequestID      string   `json:"request_id,omitempty"`
+	IdempotencyKey string   `json:"idempotency_key,omitempty"`
+	CreatedAt      api.Time `json:"created_at"` // Created with its milliseconds
+	// Due is when the worker looks at the session: at the end of a hold, or when it expires. It is nil
+	// once the session is no longer open.
+	Due *api.Time `json:"due,omitempty"`
+}
+
+// sum is a row of the totals.
+type sum struct {
+	Name   string `json:"name"`
+	Amount int64  `json:"amount"`
+}
+
+var sessions = storage.NewCollection("checkout_sessions", []storage.Field[record]{
+	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.NullTextColumn("customer", func(r *record) *string { return r.Customer }).Indexed(),
+	storage.NullTextColumn("payment", func(r *record) *string { return r.Payment }).Indexed(),
+	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
+	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
+	storage.TextColumn("token", func(r *record) string { return r.Token }),
+	storage.NullTimeColumn("due", func(r *record) *api.Time { return r.Due }),
+}, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind { return []*storage.Kind{sessions.Kind()} }
+
+// enter moves the session to another status. It fails, and changes nothing, if the state machine has no
+// such transition.
+func (r *record) enter(to Status) error {
+	if !slices.Contains(transitions[to], r.Status) {
+		return fmt.Errorf("checkout: a session that is %s cannot become %s", r.Status, to)
+	}
+	r.Status, r.Due = to, nil
+	return nil
+}
+
+// expiry is the time from which on the session cannot be paid.
+func (r *record) expiry() time.Time { return time.Unix(r.ExpiresAt, 0) }
+
+// forget removes the payer's data. changed reports that there was some.
+func (r *record) forget() (changed bool) {
+	changed = r.Name != nil || r.Email != nil || r.Phone != nil
+	r.Name, r.Email, r.Phone = nil, nil, nil
+	return changed
+}
+
+// forgetNumber removes the phone number and the e-mail.
+func (r *record) forgetNumber() { r.Email, r.Phone = nil, nil }
+
+func (r *record) hasNumber() bool { return r.Email != nil || r.Phone != nil }
+
+// about says what the session is for, in a line: the first of its lines, and how many more there are.
+func (v *Session) about() string {
+	if len(v.Lines.Data) == 0 {
+		return ""
+	}
+	first := v.Lines.Data[0].Description
+	more := len(v.Lines.Data) - 1
+	if more == 0 {
+		return first
+	}
+	end := fmt.Sprintf(" and %d more", more)
+	if runes := []rune(first); len(runes) > api.MaxText-len(end) {
+		first = string(runes[:api.MaxText-len(end)])
+	}
+	return first + end
+}

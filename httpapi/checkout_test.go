@@ -1,0 +1,88 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
+)
+
+// order is the body of a session, with more fields at its end.
+func order(more string) string {
+	return `{"success_url":"https://shop.example/thanks?id={CHECKOUT_SESSION_ID}","line_items":[{"description":"Kente shirt","unit_amount":24000}]` + more + `}`
+}
+
+func TestCheckoutBodies(t *testing.T) {
+	s := paymentstest.New(t)
+	step := steps(t, s)
+	const sessions = "/v1/checkout/sessions"
+
+	customer := field(t, step("checkout_customer", "POST", "/v1/customers", `{"name":"Akua Owusu","email":"akua@example.com","phone_number":"0201112223"}`), "id")
+	product := field(t, step("checkout_product", "POST", "/v1/products", `{"name":"Wax print, 6 yards","unit_amount":12000,"taxable":true,"tax_percent":20}`), "id")
+	coupon := field(t, step("checkout_coupon", "POST", "/v1/coupons", `{"name":"AKWAABA","percent_off":12.5}`), "id")
+	full := sessions + "/" + field(t, step("checkout_create", "POST", sessions, fmt.Sprintf(
+		`{"mode":"payment","success_url":"https://shop.example/thanks?id={CHECKOUT_SESSION_ID}","cancel_url":"https://shop.example/cart",
+		"customer":%q,"coupon":%q,"currency":"GHS","reference":"Order 2041","metadata":{"order":2041},
+		"line_items":[{"product":%q,"quantity":2},{"description":"Delivery","unit_amount":2400}],"expires_at":%d}`,
+		customer, coupon, product, time.Now().Add(time.Hour).Unix())), "id")
+	least := field(t, step("checkout_create_least", "POST", sessions, order(`,"customer_name":"Ama","customer_email":"ama@example.com","customer_phone":"024 123 4567"`)), "id")
+	step("checkout_get", "GET", full, nil)
+	step("checkout_lines", "GET", full+"/lines?limit=1", nil)
+	step("checkout_list", "GET", sessions+"?limit=1", nil)
+	step("checkout_list_of_customer", "GET", sessions+"?status=open&customer="+customer, nil)
+	pay := "/v1/test_helpers/checkout/sessions/"
+	step("checkout_pay_phone", "POST", pay+least+"/pay", `{"phone_number":"0241234567"}`)
+	must.Do(t, s.Drain(t.Context()))
+	paid := field(t, step("checkout_paid", "GET", sessions+"/"+least, nil), "payment")
+	step("checkout_payment", "GET", "/v1/payments/"+paid, nil)
+	step("checkout_list_of_payment", "GET", sessions+"?payment="+paid, nil)
+	step("checkout_expire", "POST", full+"/expire", nil)
+	step("checkout_expire_again", "POST", full+"/expire", nil)
+	for _, verb := range []string{"completed", "expired"} {
+		step("event_checkout.session."+verb, "GET", "/v1/events?limit=1&type=checkout.session."+verb, nil)
+	}
+	wallet := field(t, step("checkout_create_wallet", "POST", sessions, order("")), "id")
+	step("checkout_pay_wallet", "POST", pay+wallet+"/pay", fmt.Sprintf(`{"account_id":%q,"pin":%q}`, s.Consumer.ID, s.PIN))
+	free := field(t, step("checkout_create_free", "POST", sessions, `{"success_url":"https://shop.example/","line_items":[{"description":"A gift","unit_amount":0}]}`), "id")
+	step("checkout_pay_free", "POST", pay+free+"/pay", nil)
+	held := field(t, step("checkout_create_held", "POST", sessions, order("")), "id")
+	step("checkout_pay_never", "POST", pay+held+"/pay", `{"phone_number":"0241230903"}`)
+	step("checkout_held", "POST", sessions+"/"+held+"/expire", nil)
+
+	meet(
+		t, s, refusal{sessions, `{"success_url":"https://shop.example/"}`, 400, "parameter_missing", "line_items"},
+		refusal{sessions, `{"line_items":[{"description":"x","unit_amount":1}]}`, 400, "parameter_missing", "success_url"},
+		refusal{sessions, order(`,"mode":"setup"`), 400, "parameter_invalid", "mode"},
+		refusal{sessions, order(`,"currency":"USD"`), 400, "currency_not_supported", "currency"},
+		refusal{sessions, order(`,"cancel_url":"/cart"`), 400, "parameter_invalid", "cancel_url"},
+		refusal{sessions, order(`,"customer":"cus_1"`), 400, "resource_missing", "customer"},
+		refusal{sessions, order(`,"coupon":"cpn_1"`), 400, "resource_missing", "coupon"},
+		refusal{sessions, order(`,"customer":"` + customer + `","customer_email":"a@example.com"`), 400, "parameter_invalid", "customer_email"},
+		refusal{sessions, order(`,"customer_phone":"12"`), 400, "invalid_phone_number", "customer_phone"},
+		refusal{sessions, order(`,"expires_at":"2099-01-01"`), 400, "parameter_invalid", "expires_at"},
+		refusal{sessions, order(`,"expires_at":4102444800`), 400, "parameter_invalid", "expires_at"},
+		refusal{sessions, `{"success_url":"https://shop.example/","line_items":[{"product":"prod_1"}]}`, 400, "resource_missing", "line_items[0].product"},
+		refusal{sessions, `{"success_url":"https://shop.example/","line_items":[{"description":"x","unit_amount":1.5}]}`, 400, "parameter_invalid", "line_items[0].unit_amount"},
+		refusal{pay + held + "/pay", `{}`, 409, "payment_in_progress", ""},
+		refusal{pay + held + "/pay", `{"phone_number":"0241234567","account_id":"acc_1"}`, 400, "parameter_invalid", "phone_number"},
+		refusal{pay + wallet + "/pay", `{}`, 409, "checkout_not_open", ""},
+		refusal{pay + "cs_1/pay", `{}`, 404, "resource_missing", ""},
+		refusal{sessions + "/cs_1/expire", `{}`, 404, "resource_missing", ""},
+	)
+	another := field(t, step("checkout_create_another", "POST", sessions, order("")), "id")
+	meet(
+		t, s, refusal{pay + another + "/pay", `{}`, 400, "parameter_missing", "phone_number"},
+		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `"}`, 400, "parameter_missing", "pin"},
+		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `","pin":"0000"}`, 403, "pin_invalid", "pin"},
+	)
+	for query, want := range map[string][2]string{
+		"status=paid":         {"parameter_invalid", "status"},
+		"customer=":           {"parameter_invalid", "customer"},
+		"starting_after=cs_1": {"resource_missing", "starting_after"},
+	} {
+		response, data := s.Do("GET", sessions+"?"+query, nil)
+		wants(t, query, response, data, 400, want[0], want[1])
+	}
+}

@@ -1,0 +1,226 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+)
+
+// checkoutPage is the public page of a checkout session, behind the secret in its address.
+type checkoutPage struct {
+	sessions *checkout.Service
+	accounts *account.Service
+	payments *payment.Service
+	*pageLimiter
+}
+
+func newCheckoutPage(svc *payments.Service, v *pageLimiter) *checkoutPage {
+	return &checkoutPage{svc.Checkout, svc.Accounts, svc.Payments, v}
+}
+
+func (p *checkoutPage) routes() []route {
+	return []route{
+		{method: http.MethodGet, pattern: "/checkout/{id}", handle: p.show, errorPage: p.errorPage},
+		{method: http.MethodPost, pattern: "/checkout/{id}", handle: p.pay, errorPage: p.errorPage},
+		{method: http.MethodGet, pattern: "/checkout/{id}/logo", handle: p.logo, errorPage: p.errorPage},
+	}
+}
+
+// checkoutView is what the template of an open session sees.
+type checkoutView struct {
+	pageView
+	// Action is the address of the page, and Back that of the merchant's website; "" for none.
+	Action, Back string
+	Total        int64
+	Lines        []invoice.Line
+	Sums         []invoice.Sum
+	Email        string
+	Form         waysView
+	// Waiting is the address of the page of a payment that holds the session; "" for none. Until is the
+	// end of its hold, and UntilDatetime the same for programs.
+	Waiting, Until, UntilDatetime string
+}
+
+// open finds the session, and bounds how often one client address guesses at secrets and PINs.
+func (p *checkoutPage) open(r *request) (*checkout.Hosted, error) {
+	h, err := p.sessions.Hosted(r.Context(), r.id())
+	return h, p.checkRate(r, err)
+}
+
+func (p *checkoutPage) show(r *request) (any, error) {
+	h, err := p.open(r)
+	if err != nil {
+		return nil, err
+	}
+	form := waysView{Token: newFormToken(), Wallets: r.URL.Query().Get("method") == methodWallet}
+	if number := h.Session.Phone; number != nil {
+		form.Phone = phone.National(*number)
+	}
+	email := ""
+	if h.Session.Email != nil {
+		email = *h.Session.Email
+	}
+	return p.render(http.StatusOK, r, h, form, email)
+}
+
+// render shows the form of a session that can be paid, the payment that holds one, or why one cannot be
+// paid.
+func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form waysView, email string) (*response, error) {
+	is := &h.Session
+	m := newMerchantView(&h.Merchant, r.id()+"/logo", text(is.Reference))
+	held := h.Refusal != nil && h.Refusal.Code == api.PaymentInProgress
+	if h.Refusal != nil && !held {
+		return renderPage(status, "outcome", endedSessionView(h, m))
+	}
+	if form.Phones = p.payments.TakesPhones(is.Livemode); !form.Phones {
+		form.Wallets = true
+	}
+	form.Due = is.Total
+	v := checkoutView{
+		pageView: pageView{Title: "Pay " + m.Name, Test: !is.Livemode, Merchant: m},
+		Action:   r.id(), Back: text(is.CancelURL), Total: is.Total, Lines: is.Lines.Data, Sums: h.Sums, Email: email, Form: form,
+	}
+	if held {
+		token, err := p.payments.PageToken(r.Context(), h.Caller, h.Attempt)
+		if err != nil {
+			return nil, err
+		}
+		v.Waiting = "../payment/" + token
+		v.Until, v.UntilDatetime = clock(h.HeldUntil, h.Now), h.HeldUntil.UTC().Format(time.RFC3339)
+	}
+	answer, err := renderPage(status, "checkout", v)
+	if err == nil { // the payer is sent on after the form; browsers block any other address
+		answer.setHeader("Content-Security-Policy", pagePolicy("'self' "+is.Origin()))
+	}
+	return answer, err
+}
+
+// text is what a pointer is to; "" for nil.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// endedSessionView says how a session has ended, or why it cannot be paid.
+func endedSessionView(h *checkout.Hosted, m *merchantView) outcomeView {
+	is := &h.Session
+	v := outcomeView{pageView: pageView{Test: !is.Livemode, Merchant: m}, Questions: true}
+	back := action{Label: "Go back to " + m.Name, URL: text(is.CancelURL), Main: true}
+	again := "go back to " + m.Name + " and order again."
+	switch {
+	case is.Status == checkout.Complete:
+		v.Icon, v.Heading, v.Amount, v.Note = checkIcon, "Paid", is.Total, "You can close this page."
+		if is.Payment == nil {
+			v.Heading, v.Text = "Order complete", "There was nothing to pay."
+		} else {
+			v.Facts = append(v.Facts, fact{Name: "Payment", ID: *is.Payment})
+		}
+		v.Facts = append([]fact{timeFact(time.Unix(*is.CompletedAt, 0))}, v.Facts...)
+		back.Label, back.URL = "Continue to "+m.Name, is.Destination()
+	case h.Refusal.Code == api.CouponNotRedeemable:
+		v.Icon, v.Heading, v.Before = stopIcon, "The coupon is no longer valid", "Nothing was taken."
+		v.Text = "This order was priced with a coupon that is used up or over. To pay, " + again
+	default:
+		v.Icon, v.Heading, v.Text = clockIcon, "This checkout has expired", "It can no longer be paid. To pay, "+again
+	}
+	if back.URL != "" {
+		v.Actions = []action{back}
+	}
+	v.Title = v.Heading + " · " + m.Name
+	return v
+}
+
+// pay takes the form.
+func (p *checkoutPage) pay(r *request) (any, error) {
+	h, err := p.open(r)
+	if err != nil {
+		return nil, err
+	}
+	form, err := r.form()
+	if err != nil {
+		return nil, err
+	}
+	v, email := newWaysView(form), strings.TrimSpace(form.Get("email"))
+	caller := h.Caller
+	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
+	params := checkout.PayParams{Email: &email}
+	pay := func() error {
+		_, err := p.sessions.Pay(r.Context(), caller, h.Session.ID, params)
+		return err
+	}
+	switch due := h.Session.Total > 0; {
+	case due && !v.Wallets && v.Phone == "":
+		err = api.Missing("phone_number")
+	case due && !v.Wallets:
+		params.MobileMoney = payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network}
+		err = p.payByPhone(r, pay)
+	case due && v.Wallet == "":
+		err = api.Missing("wallet")
+	case due:
+		params.Wallet, params.PIN = wallet(v.Wallet), form.Get("pin")
+		err = p.payWithPIN(r, func(from string) error {
+			params.From = from
+			return pay()
+		})
+	default:
+		err = pay()
+	}
+	if api.CodeOf(err) == api.RateLimited {
+		return nil, err
+	}
+	e := asAPIError(err)
+	if err != nil && e == nil {
+		return nil, err
+	}
+	// What became of the session meanwhile is shown with a refusal.
+	if h, err = p.sessions.HostedByID(r.Context(), h.Caller, h.Session.ID); err != nil {
+		return nil, err
+	}
+	if e == nil {
+		return p.next(r, h)
+	}
+	v.refuse(e)
+	answer, err := p.render(statusOf(e), r, h, v, email)
+	return withPromptWait(answer, err, e)
+}
+
+// next sends the payer to the page that follows the payment, or, once the session is complete, to the
+// merchant's website.
+func (p *checkoutPage) next(r *request, h *checkout.Hosted) (*response, error) {
+	if h.Session.Status == checkout.Complete {
+		answer := seeOther(h.Session.Destination())
+		answer.setHeader("Referrer-Policy", "no-referrer")
+		return answer, nil
+	}
+	token, err := p.payments.PageToken(r.Context(), h.Caller, h.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	return seeOther("../payment/" + token), nil
+}
+
+func (p *checkoutPage) logo(r *request) (any, error) {
+	h, err := p.open(r)
+	if err != nil {
+		return nil, err
+	}
+	return merchantLogo(r, p.accounts, h.Merchant.ID)
+}
+
+// errorPage is the page for everything that the page cannot show.
+func (p *checkoutPage) errorPage(_ *request, status int, e *api.Error) (any, error) {
+	if status == http.StatusNotFound {
+		return problemPage(status, "There is nothing to pay here. Check the address, or go back to the shop and order again.")
+	}
+	return problemPage(status, e.Message)
+}

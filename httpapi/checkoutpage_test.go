@@ -1,0 +1,264 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+)
+
+// newSession makes a session, and returns its id and the address of its page.
+func newSession(t *testing.T, s *paymentstest.Shop, body string) (id, address string) {
+	t.Helper()
+	response, data := s.Do("POST", "/v1/checkout/sessions", body)
+	must.True(t, response.StatusCode == 200, "%s", data)
+	return field(t, data, "id"), field(t, data, "url")
+}
+
+// sessionField is a field of a session.
+func sessionField(t *testing.T, s *paymentstest.Shop, id, name string) string {
+	t.Helper()
+	_, data := s.Do("GET", "/v1/checkout/sessions/"+id, nil)
+	return field(t, data, name)
+}
+
+// walletForm is the form of a page, filled in for a wallet.
+func walletForm(t *testing.T, address, pin string) url.Values {
+	t.Helper()
+	form := byPhone(t, address, "", "method", "wallet", "wallet", "024 100 0001", "pin", pin)
+	form.Del("phone")
+	return form
+}
+
+func TestCheckoutPageFromAWallet(t *testing.T) {
+	s := paymentstest.New(t)
+	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+	evil := `<script>alert(1)</script>`
+	id, address := newSession(t, s, `{"success_url":"https://Shop.example:8443/thanks?id={CHECKOUT_SESSION_ID}&a=1","cancel_url":"https://shop.example/cart?a=1&b=2",
+		"reference":"Order 2041 `+evil+`","customer_email":"ama@example.com","customer_phone":"0201112223",
+		"line_items":[{"description":"`+evil+`","unit_amount":24000,"taxable":true,"tax_percent":20}]}`)
+	response, page := browse(t, "GET", address, nil)
+	holds(t, "open", page, "To pay", "GH₵</span>288.00", "Tax 20%", `value="ama@example.com"`, `value="0201112223"`, `value="mobile" checked`, "Pay GH₵&nbsp;288.00",
+		`href="https://shop.example/cart?a=1&amp;b=2">Go back to Adom Juice Bar`, "&lt;script&gt;", `src="`+address[strings.LastIndex(address, "/")+1:]+`/logo"`, "Test mode")
+	lacks(t, "open", page, "<script")
+	policy := response.Header.Get("Content-Security-Policy")
+	expect.True(t, strings.Contains(policy, "; form-action 'self' https://shop.example:8443; frame-ancestors 'none'"), "the policy is %s", policy)
+	if response, logo := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
+		t.Errorf("logo: %v", response.Header)
+	}
+
+	wrong := walletForm(t, address, "0000")
+	wrong.Set("email", "esi@example.com")
+	response, page = browse(t, "POST", address, wrong)
+	expect.Equal(t, response.StatusCode, 403, "status with a wrong PIN")
+	holds(t, "a wrong PIN", page, "The PIN is wrong", `role="alert"`, `value="esi@example.com"`, `value="wallet" checked`)
+	unfit := walletForm(t, address, "1234")
+	unfit.Set("email", "esi")
+	response, page = browse(t, "POST", address, unfit)
+	expect.Equal(t, response.StatusCode, 400, "status with a wrong e-mail")
+	holds(t, "a wrong e-mail", page, "This is not an e-mail address.", `id="email" name="email" type="email" autocomplete="email" maxlength="255" value="esi" aria-invalid="true" aria-describedby="problem"`)
+	expect.Equal(t, sessionField(t, s, id, "status"), "open", "status")
+
+	form := walletForm(t, address, "1234")
+	form.Set("email", "esi@example.com")
+	for range 2 { // posted twice, it is paid once
+		response, text := browse(t, "POST", address, form)
+		expect.Equal(t, response.StatusCode, 303, "status: %s", text)
+		expect.Equal(t, response.Header.Get("Location"), "https://Shop.example:8443/thanks?id="+id+"&a=1", "leads to")
+	}
+	_, data := s.Do("GET", "/v1/payments?checkout_session="+id, nil)
+	expect.True(t, field(t, data, "data.0.amount") == "28800" && field(t, data, "data.1") == "", "payments: %s", data)
+	expect.Equal(t, sessionField(t, s, id, "customer_email"), "esi@example.com", "e-mail")
+	_, data = s.Do("GET", "/v1/test_helpers/messages?kind=email", nil)
+	expect.Equal(t, field(t, data, "data.0.to"), "esi@example.com", "the receipt goes to")
+
+	_, page = browse(t, "GET", address, nil)
+	holds(t, "complete", page, "<h1>Paid</h1>", "GH₵</span>288.00", `href="https://Shop.example:8443/thanks?id=`+id+`&amp;a=1">Continue to Adom Juice Bar`, "pay_")
+	lacks(t, "complete", page, "<form")
+	response, page = browse(t, "POST", address, walletForm2(form))
+	expect.Equal(t, response.StatusCode, 409, "status of another form")
+	holds(t, "another form", page, "<h1>Paid</h1>")
+	if response, page := browse(t, "GET", s.Server.URL+"/checkout/unknown", nil); response.StatusCode != 404 || !strings.Contains(page, "nothing to pay here") {
+		t.Errorf("unknown: %d %s", response.StatusCode, page)
+	}
+	verified(t, s)
+}
+
+// walletForm2 is a form of a page that was loaded again.
+func walletForm2(form url.Values) url.Values {
+	again := url.Values{}
+	for name, values := range form {
+		again[name] = values
+	}
+	again.Set("token", strings.Repeat("b", 22))
+	return again
+}
+
+func TestCheckoutPageFromAPhone(t *testing.T) {
+	s := paymentstest.New(t)
+	id, address := newSession(t, s, order(`,"reference":"Order 2041","cancel_url":"https://shop.example/cart"`))
+	for phone, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"":           {400, "Enter your mobile money number"},
+		"0241 23":    {400, "This number is too short."},
+		"0241230908": {429, "asked to approve payments too often"},
+	} {
+		response, page := browse(t, "POST", address, byPhone(t, address, phone))
+		expect.Equal(t, response.StatusCode, want.status, "%q: status", phone)
+		holds(t, phone, page, want.text, `role="alert"`, `value="`+phone+`"`)
+	}
+	// One that is declined may be tried again, and the held page leads to the payment.
+	declined := startPayment(t, address, "0241230901", "email", "ama@example.com")
+	s.Work()
+	_, page := browse(t, "GET", declined, nil)
+	token := address[strings.LastIndex(address, "/")+1:]
+	holds(t, "declined", page, "<h1>Not paid</h1>", `href="../checkout/`+token+`">Try again`, `href="../checkout/`+token+`?method=wallet">Pay from a wallet`)
+	_, page = browse(t, "GET", address+"?method=wallet", nil)
+	holds(t, "another way", page, `value="wallet" checked`, `value="ama@example.com"`)
+
+	waiting := startPayment(t, address, "0241230904")
+	s.Work()
+	response, page := browse(t, "GET", waiting, nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "5", "Refresh while it waits")
+	holds(t, "waiting", page, "Order 2041", "Use another number or a wallet")
+	_, page = browse(t, "GET", address, nil)
+	holds(t, "held", page, "A payment is waiting", `href="../payment/`+waiting[strings.LastIndex(waiting, "/")+1:]+`">Go to the payment`, "Accra time", "Go back to Adom Juice Bar")
+	lacks(t, "held", page, "Pay with", "Nothing is taken")
+	refused, page := browse(t, "POST", address, url.Values{"method": {"mobile"}, "phone": {"0271234567"}})
+	expect.Equal(t, refused.StatusCode, 409, "status while held")
+	holds(t, "a form while held", page, `role="alert"`, "waiting for its approval", "Go to the payment")
+
+	s.Advance(25 * time.Second)
+	expect.Equal(t, sessionField(t, s, id, "status"), "complete", "status")
+	response, page = browse(t, "GET", waiting, nil)
+	thanks := "https://shop.example/thanks?id=" + id
+	expect.Equal(t, response.Header.Get("Refresh"), "5; url="+thanks, "Refresh of the receipt")
+	holds(t, "the receipt", page, "<h1>Paid</h1>", "Order 2041", `href="`+thanks+`">Continue to Adom Juice Bar`, "takes you back to Adom Juice Bar by itself")
+	s.Advance(2 * time.Minute)
+	response, page = browse(t, "GET", waiting, nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of the receipt later on")
+	holds(t, "the receipt later on", page, `href="`+thanks+`">Continue`)
+	lacks(t, "the receipt later on", page, "by itself")
+	verified(t, s)
+}
+
+// A payment that came too late leads nowhere: the page says that the money comes back.
+func TestCheckoutPageOfALatePayment(t *testing.T) {
+	s := paymentstest.New(t)
+	id, address := newSession(t, s, order(""))
+	late := startPayment(t, address, "0241230903")
+	s.Work()
+	response, _ := browse(t, "POST", late, url.Values{"action": {"another"}})
+	expect.True(t, strings.HasSuffix(address, strings.TrimPrefix(response.Header.Get("Location"), "..")), "another way leads to %s", response.Header.Get("Location"))
+	response, _ = browse(t, "POST", address, walletForm(t, address, "1234"))
+	expect.Equal(t, response.StatusCode, 303, "pay another way")
+	_, data := s.Do("GET", "/v1/payments?status=processing&checkout_session="+id, nil)
+	settled, data := s.Do("POST", "/v1/test_helpers/payments/"+field(t, data, "data.0.id")+"/settle", `{"outcome":"succeeded"}`)
+	must.True(t, settled.StatusCode == 200, "%s", data)
+	s.Work()
+	response, page := browse(t, "GET", late, nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh")
+	holds(t, "late", page, "Paid, and given back")
+	lacks(t, "late", page, "shop.example")
+	verified(t, s)
+}
+
+func TestCheckoutPageThatCannotBePaid(t *testing.T) {
+	s := paymentstest.New(t)
+	_, data := s.Do("POST", "/v1/coupons", `{"percent_off":100,"max_redemptions":1}`)
+	coupon := field(t, data, "id")
+	free, address := newSession(t, s, order(`,"coupon":"`+coupon+`"`))
+	_, second := newSession(t, s, order(`,"coupon":"`+coupon+`","cancel_url":"https://shop.example/cart"`))
+	_, page := browse(t, "GET", address, nil)
+	holds(t, "nothing to pay", page, "There is nothing to pay.", "Complete the order", "Discount 100%")
+	lacks(t, "nothing to pay", page, "Pay with", "Wallet PIN")
+	form := byPhone(t, second, "") // before the coupon is gone
+	response, _ := browse(t, "POST", address, byPhone(t, address, ""))
+	expect.Equal(t, response.Header.Get("Location"), "https://shop.example/thanks?id="+free, "leads to")
+	_, page = browse(t, "GET", address, nil)
+	holds(t, "complete", page, "<h1>Order complete</h1>", "There was nothing to pay.")
+
+	for what, status := range map[string]int{"GET": 200, "POST": 400} {
+		sent := form
+		if what == "GET" {
+			sent = nil
+		}
+		response, page := browse(t, what, second, sent)
+		expect.Equal(t, response.StatusCode, status, "%s: status", what)
+		holds(t, "a used up coupon", page, "<h1>The coupon is no longer valid</h1>", "Nothing was taken.", `href="https://shop.example/cart">Go back to Adom Juice Bar`)
+	}
+
+	expired, address := newSession(t, s, order(""))
+	s.Do("POST", "/v1/checkout/sessions/"+expired+"/expire", nil)
+	_, page = browse(t, "GET", address, nil)
+	holds(t, "expired", page, "<h1>This checkout has expired</h1>", "go back to Adom Juice Bar and order again")
+	lacks(t, "expired", page, "<form", "class=\"button")
+}
+
+func TestCheckoutPageInABrowser(t *testing.T) {
+	b := openReader(t)
+	s := paymentstest.New(t)
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html><title>Shop</title><p>Thanks for " + r.URL.Query().Get("id")))
+	}))
+	t.Cleanup(shop.Close)
+	_, data := s.Do("POST", "/v1/coupons", `{"name":"AKWAABA","percent_off":10}`)
+	lines := `"line_items":[{"description":"Kente shirt, size L","unit_amount":24000,"taxable":true,"tax_percent":20},
+		{"description":"Wax print, 6 yards, in a pattern with a very long name that needs more than one line","unit_amount":12000,"taxable":true,"tax_percent":20},
+		{"description":"Delivery to East Legon","unit_amount":2400,"taxable":true,"tax_percent":20}]`
+	sell := func(more string) (id, address string) {
+		t.Helper()
+		return newSession(t, s, `{"success_url":"`+shop.URL+`/thanks?id={CHECKOUT_SESSION_ID}","cancel_url":"`+shop.URL+`/cart","reference":"Order 2041",`+lines+more+`}`)
+	}
+	const button = "Pay GH₵ 414.72"
+	id, address := sell(`,"coupon":"` + field(t, data, "id") + `","customer_email":"ama@example.com"`)
+	b.Go(address)
+	b.sees("checkout", "Adom Juice Bar", "Order 2041", "To pay", "GH₵414.72", "Coupon AKWAABA, 10% off", "−38.40", "Tax 20%", "for the receipt, optional", "Pay GH₵\u00a0414.72", "Go back to Adom Juice Bar", "Test mode")
+	b.pay(button, "E-mail", "ama", phoneLabel, "0241234567")
+	b.sees("checkout wrong e-mail", "This is not an e-mail address.")
+	b.pay(button, "E-mail", "", walletLabel, "0241000001", pinLabel, "9999")
+	b.sees("checkout wrong PIN", "The PIN is wrong")
+	b.pay(button, walletLabel, "0241000001", pinLabel, "1234")
+	b.AwaitText("Thanks for " + id)
+	b.Go(address)
+	b.sees("checkout paid", "Paid", "GH₵414.72", "Continue to Adom Juice Bar")
+
+	id, address = sell("")
+	b.Go(address)
+	b.pay("Pay GH₵ 460.80", phoneLabel, "0241230904")
+	b.See("Approve on your phone")
+	s.Work()
+	b.Go(address)
+	b.sees("checkout held", "A payment is waiting", "Go to the payment")
+	b.Press("Go to the payment")
+	s.Advance(30 * time.Second)
+	b.Press("Check now")
+	b.sees("checkout paid by phone", "Paid", "Continue to Adom Juice Bar")
+	b.AwaitText("Thanks for " + id) // the page goes on by itself
+
+	_, free := newSession(t, s, `{"success_url":"`+shop.URL+`/","line_items":[{"description":"A sample","unit_amount":0}]}`)
+	b.Go(free)
+	b.sees("checkout of nothing", "There is nothing to pay.", "Complete the order")
+	b.Press("Complete the order")
+	b.AwaitText("Thanks for")
+
+	id, address = sell("")
+	s.Do("POST", "/v1/checkout/sessions/"+id+"/expire", nil)
+	b.Go(address)
+	b.sees("checkout expired", "This checkout has expired", "Go back to Adom Juice Bar")
+	origins := b.Origins()
+	delete(origins, shop.URL)
+	delete(origins, s.Server.URL)
+	expect.True(t, len(origins) == 0, "the pages asked others: %v", origins)
+}

@@ -1,0 +1,174 @@
+package invoice
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// IssueParams describe the invoice of a subscription.
+type IssueParams struct {
+	PriceParams
+	Subscription string // its id
+	// Customer is the customer's id, and Person the customer's record, of which the invoice keeps a
+	// copy; nil for none.
+	Customer string
+	Person   *account.Customer
+	// Date is the start of the period.
+	Date time.Time
+	// DueDate is the end of the time to pay; zero for none.
+	DueDate          time.Time
+	CollectionMethod CollectionMethod
+	// ChargedPhone is the number that automatic charges ask, +233…; empty for the customer's.
+	ChargedPhone string
+	Description  string
+	// Payment is the id of a payment of the same transaction that has paid the invoice; empty for none.
+	// Its messages are the caller's: the customer gets the receipt by e-mail alone.
+	Payment string
+}
+
+// Issued is an invoice that Issue has made.
+type Issued struct {
+	Invoice
+	// CreditBalance is the subscription's credit that is left, in pesewas.
+	CreditBalance int64
+}
+
+// Issue makes a finalized invoice of a subscription, sends it or has it charged, and records its
+// events. Its number takes the year in which it is made. An invoice of which nothing is due is paid at
+// once, without a payment, and so is one with a Payment.
+func (in *Internal) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
+	s, r := in.svc, blank(tx)
+	r.Subscription, r.Customer, r.Description = &p.Subscription, &p.Customer, api.TextOrNil(p.Description)
+	r.CollectionMethod, r.InvoiceDate, r.DueDate = p.CollectionMethod, api.At(p.Date), api.AtOrNil(p.DueDate)
+	if p.Person != nil {
+		r.copyPerson(p.Person)
+	}
+	left, err := s.price(r, &p.PriceParams)
+	if err != nil {
+		return nil, err
+	}
+	if r.Number, err = nextNumber(tx, "invoice", "INV"); err != nil {
+		return nil, err
+	}
+	s.fillDerived(r)
+	if err := s.recordEvents(tx, r, event.InvoiceCreated); err != nil {
+		return nil, err
+	}
+	if err := r.open(tx.Now); err != nil {
+		return nil, err
+	}
+	settled := r.AmountDue == 0 || p.Payment != ""
+	if !settled {
+		r.ChargedPhone = p.ChargedPhone
+		if err := s.collect(tx, r); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.recordEvents(tx, r, event.InvoiceFinalized); err != nil {
+		return nil, err
+	}
+	if settled {
+		if err := s.settleIssued(tx, r, api.TextOrNil(p.Payment)); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := invoices.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
+		return nil, fmt.Errorf("invoice: issue: %w", err)
+	}
+	return &Issued{Invoice: r.Invoice, CreditBalance: left}, nil
+}
+
+// settleIssued marks a new invoice paid, and queues the receipt.
+func (s *Service) settleIssued(tx *engine.Tx, r *record, payment *string) error {
+	if err := r.setPaid(tx.Now, payment); err != nil {
+		return err
+	}
+	if r.Email != nil {
+		m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
+		if err != nil {
+			return fmt.Errorf("invoice: merchant: %w", err)
+		}
+		if err := s.emailReceipt(tx, r, m); err != nil {
+			return err
+		}
+	}
+	return s.recordEvents(tx, r, event.InvoicePaid)
+}
+
+// Find returns an invoice as callers see it.
+func (in *Internal) Find(tx storage.ReadTx, scope storage.Scope, id string) (*Invoice, error) {
+	o, err := in.svc.get(tx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value.Invoice, nil
+}
+
+// MarkUncollectible sets an open invoice to uncollectible at the demand of its subscription. Refusals:
+// those of [Service.MarkUncollectible].
+func (in *Internal) MarkUncollectible(tx *engine.Tx, id string) (*Invoice, error) {
+	s := in.svc
+	o, err := s.get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.writeOff(tx, o); err != nil {
+		return nil, err
+	}
+	if err := s.write(tx, o); err != nil {
+		return nil, err
+	}
+	return &o.Value.Invoice, s.recordEvents(tx, &o.Value, event.InvoiceMarkedUncollectible)
+}
+
+// StopCharges ends the automatic charges of a subscription's open invoices, which stay payable. A
+// charge that is under way goes on, and is not repeated.
+func (in *Internal) StopCharges(tx *engine.Tx, subscription string) error {
+	return in.eachOpen(tx, subscription, func(r *record) bool {
+		charges := r.NextPaymentAttempt != nil || r.ChargedPhone != ""
+		r.NextPaymentAttempt, r.NextWorkAt, r.ChargedPhone = nil, nil, ""
+		return charges
+	})
+}
+
+// ChangeChargedPhone has the next automatic charges of a subscription's open invoices ask another
+// phone, +233….
+func (in *Internal) ChangeChargedPhone(tx *engine.Tx, subscription, number string) error {
+	return in.eachOpen(tx, subscription, func(r *record) bool {
+		if r.NextPaymentAttempt == nil || r.ChargedPhone == number {
+			return false
+		}
+		r.ChargedPhone = number
+		return true
+	})
+}
+
+// eachOpen changes the open invoices of a subscription. change reports whether it has changed one.
+func (in *Internal) eachOpen(tx *engine.Tx, subscription string, change func(*record) bool) error {
+	q := storage.Query{Scope: engine.Scope(tx.Caller), Limit: api.MaxLimit}
+	q.Where = engine.Where(q.Where, "subscription", subscription)
+	q.Where = engine.Where(q.Where, "status", string(Open))
+	for more := true; more; {
+		var page []*storage.Object[record]
+		var err error
+		if page, more, err = invoices.List(tx, q); err != nil {
+			return fmt.Errorf("invoice: list open ones: %w", err)
+		}
+		for _, o := range page {
+			q.After = o.ID
+			if !change(&o.Value) {
+				continue
+			}
+			if err := in.svc.save(tx, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

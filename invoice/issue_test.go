@@ -1,0 +1,369 @@
+package invoice_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// issuer issues invoices of subscriptions for a gym.
+type issuer struct {
+	*invoice.Internal
+	t        *testing.T
+	caller   api.Caller
+	now      time.Time
+	engine   *engine.Engine
+	invoices *invoice.Service
+	events   *event.Service
+	hosts    *payment.Service
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	s := &issuer{t: t, now: time.Date(2026, 3, 31, 6, 0, 0, 0, time.UTC)}
+	store := memory.New()
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), payment.Kinds(), invoice.Kinds()} {
+		must.Do(t, store.Define(t.Context(), kinds...))
+	}
+	clock := func() time.Time { return s.now }
+	s.engine = &engine.Engine{
+		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
+	}
+	events, recorder := event.New(s.engine)
+	s.events = events
+	_, messages := message.New(s.engine, message.Config{})
+	accounts, inside := account.New(s.engine, account.Config{ServerKeys: [][]byte{make([]byte, 32)}, Messages: messages, Events: recorder})
+	var payments *payment.Internal
+	var err error
+	s.hosts, payments, err = payment.New(s.engine, payment.Config{Accounts: inside, Events: recorder, Messages: messages})
+	must.Do(t, err)
+	m := must.Get(accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Osu Gym"}))(t)
+	s.caller = api.Caller{Merchant: m.ID, RequestID: "req_1"}
+	s.invoices, s.Internal = invoice.New(s.engine, invoice.Config{Accounts: inside, Payments: payments, Events: recorder, Messages: messages, BaseURL: "https://pay.example.com"})
+	return s
+}
+
+func (s *issuer) update(do func(*engine.Tx) error) {
+	s.t.Helper()
+	must.Do(s.t, s.engine.Update(s.t.Context(), s.caller, do))
+}
+
+func (s *issuer) issue(p invoice.IssueParams) *invoice.Issued {
+	s.t.Helper()
+	p.Subscription, p.Customer = "sub_1", "cus_1"
+	if p.CollectionMethod == "" {
+		p.CollectionMethod = invoice.SendInvoice
+	}
+	var made *invoice.Issued
+	s.update(func(tx *engine.Tx) (err error) {
+		made, err = s.Issue(tx, p)
+		return err
+	})
+	return made
+}
+
+func (s *issuer) recorded() (types []event.Type) {
+	s.t.Helper()
+	for _, e := range must.Get(s.events.List(s.t.Context(), s.caller, event.ListParams{}))(s.t).Data {
+		types = append([]event.Type{e.Type}, types...)
+	}
+	return types
+}
+
+func (s *issuer) paymentsOf(id string) []payment.Payment {
+	s.t.Helper()
+	return must.Get(s.hosts.List(s.t.Context(), s.caller, payment.ListParams{Invoice: id}))(s.t).Data
+}
+
+// outcomes returns the outcomes that are due, and ends them.
+func (s *issuer) outcomes() (all []invoice.Outcome) {
+	s.t.Helper()
+	s.update(func(tx *engine.Tx) error {
+		claimed := must.Get(tx.Claim(s.OutcomeKind(), storage.Claim{Now: s.now, Due: s.now, Lease: time.Minute, Limit: 10}))(s.t)
+		for _, r := range claimed {
+			o := must.Get(s.Outcome(r))(s.t)
+			all = append(all, *o)
+			must.Do(s.t, s.FinishOutcome(tx, o))
+		}
+		return nil
+	})
+	return all
+}
+
+func planned(pesewas int64) invoice.SubscriptionLine {
+	return invoice.SubscriptionLine{Description: "Gold", Quantity: 1, UnitAmount: pesewas}
+}
+
+func withTax(l invoice.SubscriptionLine, rate int64) invoice.SubscriptionLine {
+	l.Taxable, l.TaxPercent = true, new(decimal.NewFromInt(rate))
+	return l
+}
+
+// taxOf computes the tax of a line anew.
+func taxOf(l *invoice.Line) int64 {
+	if l.TaxPercent == nil {
+		return 0
+	}
+	hundredths := l.TaxPercent.IntPart() * (l.Amount - l.DiscountShare)
+	if hundredths < 0 {
+		return -(50 - hundredths) / 100
+	}
+	return (hundredths + 50) / 100
+}
+
+func TestSubscriptionPrices(t *testing.T) {
+	s := newIssuer(t)
+	tenPercent := catalog.Terms{PercentOff: &api.Number{Decimal: decimal.NewFromInt(10)}}
+	for name, test := range map[string]struct {
+		p                              invoice.PriceParams
+		subtotal, discount, tax, total int64
+		credit                         int64
+		amounts, shares                []int64
+	}{
+		"credit used": {
+			invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(100_00)}, CreditBalance: 30_00},
+			70_00, 0, 0, 70_00, 0,
+			[]int64{100_00, -30_00},
+			[]int64{0, 0},
+		},
+		"more credit than is due": {
+			invoice.PriceParams{Lines: []invoice.SubscriptionLine{withTax(planned(100_00), 20)}, CreditBalance: 130_00},
+			-20_00, 0, 20_00, 0, 10_00,
+			[]int64{100_00, -120_00},
+			[]int64{0, 0},
+		},
+		// −52.50 of tax on −350 at 15% is one pesewa more by absolute value than half down: −53.
+		"below zero": {
+			invoice.PriceParams{Lines: []invoice.SubscriptionLine{withTax(planned(-350), 15), planned(1_00)}, Coupon: "cpn_1", Terms: tenPercent, CreditBalance: 5},
+			53, 0, -53, 0, 5 + 303,
+			[]int64{-350, 100, 303},
+			[]int64{0, 0, 0},
+		},
+		// 10% of 95 is 9.5, so 10. Of it −5/95 is −0.53, from below −1 with 0.47 left; 100/95 is 10.53.
+		"a discount": {
+			invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(-5), planned(100)}, Coupon: "cpn_1", Terms: tenPercent, CreditBalance: 15},
+			80, 10, 0, 70, 0,
+			[]int64{-5, 100, -15},
+			[]int64{-1, 11, 0},
+		},
+		"exactly zero": {
+			invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(-100), planned(100)}, Coupon: "cpn_1", Terms: tenPercent, CreditBalance: 7},
+			0, 0, 0, 0, 7,
+			[]int64{-100, 100},
+			[]int64{0, 0},
+		},
+		// On the way to the last line the sum is beyond what an amount may be.
+		"back within the limit": {
+			invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(99_999_999), planned(99_999_999), planned(-99_999_999)}},
+			99_999_999, 0, 0, 99_999_999, 0,
+			[]int64{99_999_999, 99_999_999, -99_999_999},
+			[]int64{0, 0, 0},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := must.Get(s.PriceSubscription(test.p))(t)
+			var amounts, shares []int64
+			for _, l := range got.Lines {
+				amounts, shares = append(amounts, l.Amount), append(shares, l.DiscountShare)
+			}
+			expect.Same(t, amounts, test.amounts, "amounts")
+			expect.Same(t, shares, test.shares, "shares of the discount")
+			expect.Equal(t, got.Subtotal, test.subtotal, "subtotal")
+			expect.Equal(t, got.Discount, test.discount, "discount")
+			expect.Equal(t, got.Tax, test.tax, "tax")
+			expect.Equal(t, got.Total, test.total, "total")
+			expect.Equal(t, got.CreditBalance, test.credit, "credit")
+		})
+	}
+	testkit.WantCode(t, "beyond the limit", testkit.Err(s.PriceSubscription(invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(99_999_999), planned(1)}})), api.ParameterInvalid)
+	testkit.WantCode(t, "a line beyond the limit", testkit.Err(s.PriceSubscription(invoice.PriceParams{Lines: []invoice.SubscriptionLine{{Description: "Gold", Quantity: 1_000_000, UnitAmount: 100}}})), api.ParameterInvalid)
+}
+
+// Whatever the lines, the shares sum to the discount, each share is less than a pesewa away from its
+// exact part, and what is paid and the credit together are what the lines cost.
+func TestSubscriptionPricesAddUp(t *testing.T) {
+	s := newIssuer(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		p := invoice.PriceParams{CreditBalance: rapid.Int64Range(0, 1000).Draw(rt, "credit")}
+		if off := rapid.Int64Range(0, 100).Draw(rt, "percent off"); off > 0 {
+			p.Coupon, p.Terms = "cpn_1", catalog.Terms{PercentOff: &api.Number{Decimal: decimal.NewFromInt(off)}}
+		}
+		var base int64
+		for range rapid.IntRange(1, 6).Draw(rt, "lines") {
+			l := withTax(planned(rapid.Int64Range(-500, 500).Draw(rt, "amount")), rapid.Int64Range(0, 25).Draw(rt, "rate"))
+			base += l.UnitAmount
+			p.Lines = append(p.Lines, l)
+		}
+		got, err := s.PriceSubscription(p)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		var subtotal, shares, tax int64
+		for i := range got.Lines {
+			l := &got.Lines[i]
+			subtotal, shares, tax = subtotal+l.Amount, shares+l.DiscountShare, tax+taxOf(l)
+			if off := l.DiscountShare*base - got.Discount*l.Amount; i < len(p.Lines) && got.Discount > 0 && (off <= -base || off >= base) {
+				rt.Fatalf("line %d of %d has %d of the discount %d", i, l.Amount, l.DiscountShare, got.Discount)
+			}
+		}
+		if shares != got.Discount || subtotal != got.Subtotal || tax != got.Tax || got.Total != subtotal+tax-shares {
+			rt.Fatalf("lines of %d, shares of %d and taxes of %d make %+v", subtotal, shares, tax, got)
+		}
+		// What the lines cost is paid, taken from the credit, or added to it.
+		cost := base - got.Discount + got.Tax
+		if got.Total < 0 || got.CreditBalance < 0 || cost != got.Total+p.CreditBalance-got.CreditBalance {
+			rt.Fatalf("a cost of %d with credit %d makes %+v", cost, p.CreditBalance, got)
+		}
+	})
+}
+
+func TestIssue(t *testing.T) {
+	s := newIssuer(t)
+	start := time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)
+	period := &invoice.Period{start.Unix(), start.AddDate(0, 1, 0).Unix()}
+	line := planned(50_00)
+	line.Period = period
+	made := s.issue(invoice.IssueParams{
+		PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{line}, CreditBalance: 1_00},
+		Person:      &account.Customer{Name: "Ama", Email: "ama@example.com", Phone: "0241234567", Address: "Osu"},
+		Date:        start, DueDate: s.now.AddDate(0, 0, 7),
+	})
+	expect.Equal(t, made.Status, invoice.Open, "status")
+	expect.Equal(t, made.CreditBalance, 0, "credit")
+	expect.Equal(t, made.AmountDue, 49_00, "amount due")
+	expect.Equal(t, made.Number, "INV-2026-000001", "the number has the year in which it was made")
+	expect.True(t, made.InvoiceDate.Equal(start), "dated %s", made.InvoiceDate)
+	expect.True(t, made.FinalizedAt.Equal(s.now), "finalized at %s", made.FinalizedAt)
+	expect.Equal(t, *made.Phone, "+233241234567", "phone")
+	expect.Same(t, made.Lines.Data[0].Period, period, "period")
+	expect.True(t, made.Lines.Data[1].Period == nil, "the credit has a period")
+	expect.Same(t, s.recorded(), []event.Type{event.InvoiceCreated, event.InvoiceFinalized}, "events")
+	list := must.Get(s.invoices.List(t.Context(), s.caller, invoice.ListParams{Subscription: "sub_1"}))(t)
+	expect.Equal(t, len(list.Data), 1, "invoices of the subscription")
+	expect.Equal(t, len(must.Get(s.invoices.List(t.Context(), s.caller, invoice.ListParams{Subscription: "sub_2"}))(t).Data), 0, "invoices of another")
+	expect.Equal(t, period.String(), "31 December 2025 – 30 January 2026", "period for people")
+	expect.Equal(t, len(s.outcomes()), 0, "outcomes of an open invoice")
+	data, _, err := s.invoices.PDFFile(t.Context(), s.caller, made.ID)
+	expect.True(t, err == nil && len(data) > 0, "a PDF of %d bytes, %v", len(data), err)
+
+	copied := must.Get(s.invoices.Duplicate(t.Context(), s.caller, made.ID))(t)
+	expect.True(t, copied.Subscription == nil && len(copied.Lines.Data) == 1 && copied.Lines.Data[0].Period == nil, "the duplicate is %+v", copied)
+	expect.Equal(t, copied.Total, 50_00, "total of the duplicate")
+}
+
+// An invoice of which nothing is due, and one that a payment has paid, are paid as they are made. The
+// caller knows, so that no outcome is queued.
+func TestIssuePaid(t *testing.T) {
+	for name, test := range map[string]struct {
+		p       invoice.IssueParams
+		payment *string
+		paid    int64
+	}{
+		"nothing due":  {invoice.IssueParams{PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(0)}}, CollectionMethod: invoice.ChargeAutomatically, ChargedPhone: "+233241234567"}, nil, 0},
+		"by a payment": {invoice.IssueParams{PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(5)}}, Payment: "pay_1"}, new("pay_1"), 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newIssuer(t)
+			test.p.Date = s.now
+			made := s.issue(test.p)
+			expect.Equal(t, made.Status, invoice.Paid, "status")
+			expect.Equal(t, made.AmountPaid, test.paid, "amount paid")
+			expect.Equal(t, made.AmountDue, 0, "amount due")
+			expect.Same(t, made.Payment, test.payment, "payment")
+			expect.True(t, made.NextPaymentAttempt == nil && made.PaidAt != nil, "next attempt at %v, paid at %v", made.NextPaymentAttempt, made.PaidAt)
+			expect.Same(t, s.recorded(), []event.Type{event.InvoiceCreated, event.InvoiceFinalized, event.InvoicePaid}, "events")
+			expect.Equal(t, len(s.outcomes()), 0, "outcomes")
+		})
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	s := newIssuer(t)
+	open := func() string {
+		return s.issue(invoice.IssueParams{PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(5)}}, Date: s.now}).ID
+	}
+	paid, voided, written := open(), open(), open()
+	must.Get(s.invoices.Pay(t.Context(), s.caller, paid, invoice.PayParams{PaidOutOfBand: true}))(t)
+	must.Get(s.invoices.Void(t.Context(), s.caller, voided))(t)
+	must.Get(s.invoices.MarkUncollectible(t.Context(), s.caller, written))(t)
+	got := s.outcomes()
+	must.True(t, len(got) == 3, "got %+v", got)
+	for i, want := range []invoice.Outcome{{Invoice: paid, Types: []invoice.OutcomeType{invoice.OutcomePaid}}, {Invoice: voided, Types: []invoice.OutcomeType{invoice.OutcomeVoided}}, {Invoice: written, Types: []invoice.OutcomeType{invoice.OutcomeUncollectible}}} {
+		expect.Equal(t, got[i].Invoice, want.Invoice, "%d: invoice", i)
+		expect.Same(t, got[i].Types, want.Types, "%d: types", i)
+		expect.Equal(t, got[i].Subscription, "sub_1", "%d: subscription", i)
+		expect.Equal(t, got[i].Caller().RequestID, "req_1", "%d: request", i)
+	}
+	// The subscription itself knows.
+	mine := open()
+	s.update(func(tx *engine.Tx) error { return testkit.Err(s.MarkUncollectible(tx, mine)) })
+	expect.Equal(t, len(s.outcomes()), 0, "outcomes of the subscription's own call")
+	err := s.engine.Update(t.Context(), s.caller, func(tx *engine.Tx) error { return testkit.Err(s.MarkUncollectible(tx, mine)) })
+	testkit.WantCode(t, "twice", err, api.InvoiceNotOpen)
+}
+
+// A subscription's invoice asks the subscription's phone, until the subscription ends its charges.
+func TestChargesOfSubscription(t *testing.T) {
+	s := newIssuer(t)
+	customer := &account.Customer{Name: "Ama", Phone: "0200000000"}
+	made := s.issue(invoice.IssueParams{
+		PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(5)}}, Person: customer, Date: s.now,
+		CollectionMethod: invoice.ChargeAutomatically, ChargedPhone: "+233241230901", // declines
+	})
+	charge := func() {
+		s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, "invoice", made.ID)) })
+	}
+	charge()
+	asked := s.paymentsOf(made.ID)
+	must.True(t, len(asked) == 1 && *asked[0].Subscription == "sub_1", "got %+v", asked)
+	expect.Equal(t, *asked[0].PhoneNumber, "024****901", "asked phone")
+	failed := payment.Ended{Payment: asked[0]}
+	failed.Status = payment.Failed
+	s.update(func(tx *engine.Tx) error { return s.PaymentEnded(tx, &failed) })
+	got := s.outcomes()
+	expect.True(t, len(got) == 1 && got[0].Types[0] == invoice.OutcomePaymentFailed, "outcomes %+v", got)
+
+	s.update(func(tx *engine.Tx) error { return s.ChangeChargedPhone(tx, "sub_1", "+233541234567") })
+	next := must.Get(s.invoices.Get(t.Context(), s.caller, made.ID))(t).NextPaymentAttempt
+	must.True(t, next != nil && next.Equal(s.now.AddDate(0, 0, 1)), "next attempt at %v", next)
+	s.now = s.now.AddDate(0, 0, 1)
+	charge()
+	asked = s.paymentsOf(made.ID)
+	must.True(t, len(asked) == 2, "%d payments", len(asked))
+	expect.Equal(t, *asked[0].PhoneNumber, "054****567", "asked phone after the change")
+
+	s.update(func(tx *engine.Tx) error { return s.StopCharges(tx, "sub_1") })
+	failed = payment.Ended{Payment: asked[0]}
+	failed.Status = payment.Failed
+	s.update(func(tx *engine.Tx) error { return s.PaymentEnded(tx, &failed) })
+	v := must.Get(s.invoices.Get(t.Context(), s.caller, made.ID))(t)
+	expect.True(t, v.Status == invoice.Open && v.NextPaymentAttempt == nil, "after the end it is %s, and charged at %v", v.Status, v.NextPaymentAttempt)
+}
+
+func TestChargeHoursAreChecked(t *testing.T) {
+	for hours, good := range map[invoice.ChargeHours]bool{
+		{}: true, {0, 24}: true, {8, 20}: true, {8, 8}: false, {20, 8}: false, {-1, 8}: false, {0, 25}: false,
+	} {
+		expect.True(t, (hours.Check() == nil) == good, "%+v: %v", hours, hours.Check())
+	}
+}

@@ -1,0 +1,97 @@
+package invoice
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+)
+
+// Priced are lines and their totals, computed as those of an invoice. All amounts are in pesewas.
+type Priced struct {
+	Lines                          []Line
+	Subtotal, Discount, Tax, Total int64
+	// Sums are the totals as the page shows them, the total last.
+	Sums []Sum
+}
+
+// CheckLines refuses lines whose number or digits are beyond bounds. It is called before anything
+// formats them.
+func (*Internal) CheckLines(lines []LineParams) error {
+	if err := checkCount(len(lines)); err != nil {
+		return err
+	}
+	for i := range lines {
+		if err := lines[i].checkSize(); err != nil {
+			return check.Under(lineParam(i), err)
+		}
+	}
+	return nil
+}
+
+// Price computes what checked lines cost, with what a coupon takes off; nil for none. It redeems
+// nothing.
+//
+// Refusals: parameter_missing, parameter_invalid, resource_missing (product), each with the parameter
+// of the line.
+func (in *Internal) Price(tx *engine.Tx, lines []LineParams, coupon *catalog.Coupon) (*Priced, error) {
+	made, err := in.svc.lines(tx, lines)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLines(made); err != nil {
+		return nil, err
+	}
+	r := &record{}
+	if coupon != nil {
+		r.Redemption, r.PercentOff = &redemption{Terms: coupon.Terms}, coupon.PercentOff
+	}
+	if err := r.setLines(made); err != nil {
+		return nil, err
+	}
+	sums := r.Sums()
+	ownDiscount := func(l Line) bool { return l.Discount > 0 }
+	if coupon != nil && coupon.Name != nil && r.Discount > 0 && !slices.ContainsFunc(made, ownDiscount) {
+		sums[1].Name = couponName(coupon)
+	}
+	return &Priced{Lines: made, Subtotal: r.Subtotal, Discount: r.Discount, Tax: r.Tax, Total: r.Total, Sums: sums}, nil
+}
+
+// couponName is what the discount of a coupon with a name is called on a page.
+func couponName(c *catalog.Coupon) string {
+	if c.PercentOff == nil {
+		return "Coupon " + *c.Name
+	}
+	return fmt.Sprintf("Coupon %s, %s%% off", *c.Name, c.PercentOff)
+}
+
+// PaidReceipt describes an e-mail about a payment that is not of an invoice.
+type PaidReceipt struct {
+	// Person is the customer who gets it; empty if unknown. To is the address; empty sends nothing.
+	Person, To string
+	// Title is the subject, without the merchant.
+	Title string
+	// Amount is in pesewas.
+	Amount      int64
+	Description string
+	// Payment is the id of the payment, and URL the address of the receipt.
+	Payment, URL string
+}
+
+// EmailReceipt queues an e-mail that says that the caller's merchant was paid. It looks as those of
+// invoices do.
+func (in *Internal) EmailReceipt(tx *engine.Tx, p PaidReceipt) error {
+	m, err := in.svc.config.Accounts.Merchant(tx, tx.Caller.Merchant)
+	if err != nil {
+		return fmt.Errorf("invoice: merchant: %w", err)
+	}
+	r := &record{Invoice: Invoice{Email: api.TextOrNil(p.To), Customer: api.TextOrNil(p.Person)}}
+	return in.svc.email(tx, r, m, emailData{
+		Merchant: m.Name, Title: p.Title, Amount: money.Text(p.Amount), Description: p.Description,
+		Payment: p.Payment, URL: p.URL, Action: "See the receipt",
+	}, "")
+}

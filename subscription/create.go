@@ -1,0 +1,289 @@
+package subscription
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// CreateParams describe a new subscription.
+type CreateParams struct {
+	Customer string `json:"customer" param:",required"` // the id of a customer
+	Plan     string `json:"plan" param:",required"`     // the id of an active plan
+	// Quantity is from 1 to 1,000,000; 1 when nil. Quantity times the plan's amount is at most
+	// 99,999,999.
+	Quantity *int64 `json:"quantity,omitempty"`
+	Coupon   string `json:"coupon,omitempty"` // the id of a coupon that can be redeemed
+	// TrialPeriodDays is from 0, for no trial, to 730; that of the plan when nil. TrialEnd may be given
+	// instead: a time at most 730 days ahead. A fraction of a second is cut off.
+	TrialPeriodDays *int64    `json:"trial_period_days,omitempty"`
+	TrialEnd        time.Time `json:"trial_end,omitzero" param:",unix"`
+	// CollectionMethod is SendInvoice when empty. ChargeAutomatically asks PhoneNumber.
+	CollectionMethod invoice.CollectionMethod `json:"collection_method,omitempty"`
+	// PhoneNumber is charged; that of the customer when empty.
+	PhoneNumber string `json:"phone_number,omitempty"`
+	// DaysUntilDue is from 0 to 365; 7 when nil.
+	DaysUntilDue *int64       `json:"days_until_due,omitempty"`
+	Metadata     api.Metadata `json:"metadata,omitempty"`
+}
+
+const (
+	maxQuantity         = 1_000_000
+	maxTrialDays        = 730
+	maxDaysUntilDue     = 365
+	defaultDaysUntilDue = 7
+)
+
+// check also fills the defaults in.
+func (p *CreateParams) check() error {
+	if p.Customer == "" {
+		return api.Missing("customer")
+	}
+	if p.Plan == "" {
+		return api.Missing("plan")
+	}
+	if p.Quantity == nil {
+		p.Quantity = new(int64(1))
+	}
+	if err := checkQuantity(*p.Quantity); err != nil {
+		return err
+	}
+	if p.TrialPeriodDays != nil && (*p.TrialPeriodDays < 0 || *p.TrialPeriodDays > maxTrialDays) {
+		return api.Invalid("trial_period_days", "trial_period_days must be a whole number from 0 to %d.", maxTrialDays)
+	}
+	if p.TrialPeriodDays != nil && !p.TrialEnd.IsZero() {
+		return api.Invalid("trial_end", "Give either trial_period_days or trial_end, not both.")
+	}
+	if p.CollectionMethod == "" {
+		p.CollectionMethod = invoice.SendInvoice
+	}
+	if err := checkCollection(p.CollectionMethod); err != nil {
+		return err
+	}
+	if p.PhoneNumber != "" {
+		number, _, err := check.MobileMoney("", p.PhoneNumber, "")
+		if err != nil {
+			return err
+		}
+		p.PhoneNumber = number
+	}
+	if p.DaysUntilDue == nil {
+		p.DaysUntilDue = new(int64(defaultDaysUntilDue))
+	}
+	if err := checkDaysUntilDue(*p.DaysUntilDue); err != nil {
+		return err
+	}
+	return check.Metadata(p.Metadata, false)
+}
+
+func checkQuantity(n int64) error {
+	if n < 1 || n > maxQuantity {
+		return api.Invalid("quantity", "quantity must be a whole number from 1 to %d.", maxQuantity)
+	}
+	return nil
+}
+
+func checkDaysUntilDue(n int64) error {
+	if n < 0 || n > maxDaysUntilDue {
+		return api.Invalid("days_until_due", "days_until_due must be a whole number from 0 to %d.", maxDaysUntilDue)
+	}
+	return nil
+}
+
+func checkCollection(m invoice.CollectionMethod) error {
+	if m != invoice.SendInvoice && m != invoice.ChargeAutomatically {
+		return api.Invalid("collection_method", "collection_method must be send_invoice or charge_automatically.")
+	}
+	return nil
+}
+
+// checkPeriodAmount refuses what is too much for a period.
+func checkPeriodAmount(amount, quantity int64) error {
+	if amount*quantity > money.Max {
+		return api.Invalid("quantity", "quantity times the plan's amount must be at most %d pesewas.", int64(money.Max))
+	}
+	return nil
+}
+
+// Create starts a subscription. Without a trial it begins its first period at once, with an invoice
+// that is sent or charged. With an idempotency key it may be repeated safely.
+//
+// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, resource_missing (customer,
+// plan, coupon), coupon_not_redeemable, permission_denied for a key that may not read customers.
+func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Subscription, error) {
+	op := engine.Operation{Name: "subscription.create", Params: p}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	customer, err := s.customer(ctx, caller, p.Customer)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Subscription, error) {
+		c, err := customer(tx)
+		if err != nil {
+			return nil, err
+		}
+		return s.create(tx, p, c)
+	})
+}
+
+// customer returns the function that reads a customer in a transaction. A host's directory is asked
+// before.
+func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (func(storage.ReadTx) (*account.Customer, error), error) {
+	if !caller.Reads("customers") {
+		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the invoices. Use a key with the permission to read customers.")
+	}
+	return s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, id)
+}
+
+// create makes a subscription of checked parameters.
+func (s *Service) create(tx *engine.Tx, p CreateParams, customer *account.Customer) (*Subscription, error) {
+	plan, err := s.config.Catalog.Plan(tx, engine.Scope(tx.Caller), p.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPeriodAmount(plan.Amount, *p.Quantity); err != nil {
+		return nil, err
+	}
+	now := second(tx.Now)
+	until, err := p.trialEnd(now, tx.Now, plan)
+	if err != nil {
+		return nil, err
+	}
+	r := s.blank(tx, plan, *p.Quantity, until)
+	r.Customer, r.CollectionMethod, r.DaysUntilDue, r.Metadata = p.Customer, p.CollectionMethod, *p.DaysUntilDue, p.Metadata
+	if err := r.takePhone(p.PhoneNumber, customer); err != nil {
+		return nil, err
+	}
+	if p.Coupon != "" {
+		if err := s.redeem(tx, r, p.Coupon); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.checkNext(r); err != nil {
+		return nil, err
+	}
+	return s.begin(tx, r, customer, "")
+}
+
+// blank returns a subscription in its trial or, if the trial does not end later than now, in its first
+// period.
+func (s *Service) blank(tx *engine.Tx, plan *catalog.Plan, quantity int64, trialEnd time.Time) *record {
+	now := second(tx.Now)
+	r := &record{
+		Subscription: Subscription{
+			ID: tx.NewID("sub_"), Object: "subscription", Status: Active, Currency: api.Currency, Quantity: quantity,
+			BillingAnchor: now.Unix(), Livemode: tx.Caller.Live, Created: now.Unix(),
+		},
+		Token: ids.Secret(rand.Reader, tokenLength), CreatedAt: api.At(tx.Now),
+	}
+	s.takePlan(r, plan)
+	if trialEnd.After(now) {
+		r.Status, r.BillingAnchor, r.TrialEnd = Trialing, trialEnd.Unix(), new(trialEnd.Unix())
+		r.CurrentPeriodStart, r.CurrentPeriodEnd = now.Unix(), trialEnd.Unix()
+	} else {
+		r.enterPeriod(0)
+	}
+	s.fillDerived(r)
+	return r
+}
+
+// begin writes a new subscription, and makes the invoice of its first period; see bill.
+func (s *Service) begin(tx *engine.Tx, r *record, customer *account.Customer, payment string) (*Subscription, error) {
+	types := []event.Type{event.SubscriptionCreated}
+	if r.Status == Active {
+		paid, err := s.bill(tx, r, customer, payment)
+		if err != nil {
+			return nil, err
+		}
+		if paid {
+			types = append(types, event.SubscriptionPaymentSucceeded)
+		}
+	}
+	s.schedule(tx, r)
+	if _, err := subscriptions.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
+		return nil, fmt.Errorf("subscription: create: %w", err)
+	}
+	return &r.Subscription, s.config.Events.Record(tx, &r.Subscription, types...)
+}
+
+// tokenLength is the length of the secret in a page's address, in characters of base 62: 190 bits.
+const tokenLength = 32
+
+// trialEnd returns the end of the trial; now, or before, for none.
+func (p *CreateParams) trialEnd(from, now time.Time, plan *catalog.Plan) (time.Time, error) {
+	if !p.TrialEnd.IsZero() {
+		end := second(p.TrialEnd)
+		if err := check.Ahead("trial_end", end, now); err != nil {
+			return end, err
+		}
+		if end.After(from.Add(maxTrialDays * day)) {
+			return end, api.Invalid("trial_end", "trial_end must be at most %d days ahead.", maxTrialDays)
+		}
+		return end, nil
+	}
+	if p.TrialPeriodDays != nil {
+		return trialEnd(from, p.TrialPeriodDays), nil
+	}
+	return trialEnd(from, plan.TrialPeriodDays), nil
+}
+
+// trialEnd returns the end of a trial of that many days; its start for nil.
+func trialEnd(from time.Time, days *int64) time.Time {
+	if days == nil {
+		return from
+	}
+	return from.Add(time.Duration(*days) * day)
+}
+
+// takePlan copies a plan.
+func (s *Service) takePlan(r *record, p *catalog.Plan) {
+	r.Plan, r.Amount = p.ID, p.Amount
+	r.Terms = terms{Name: p.Name, recurrence: recurrence{p.Interval, p.IntervalCount}, Taxable: p.Taxable != nil && *p.Taxable, TaxPercent: p.TaxPercent}
+	if p.Product != nil {
+		r.Terms.Product = *p.Product
+	}
+	if r.Terms.Taxable && r.Terms.TaxPercent == nil && s.config.DefaultTax != nil {
+		r.Terms.TaxPercent = &api.Number{Decimal: *s.config.DefaultTax}
+	}
+}
+
+// takePhone sets the phone that is charged: the given one, or that of the customer.
+func (r *record) takePhone(given string, customer *account.Customer) error {
+	if given == "" && customer != nil {
+		if number, _, err := check.MobileMoney("", customer.Phone, ""); err == nil {
+			given = number
+		}
+	}
+	r.setPhone(given)
+	return r.checkPhone()
+}
+
+// checkPhone refuses an automatic charge without a phone.
+func (r *record) checkPhone() error {
+	if r.Phone == "" && r.CollectionMethod == invoice.ChargeAutomatically {
+		return api.Errorf(api.ParameterMissing, "phone_number", "phone_number is required to charge automatically, since the customer has no phone with mobile money.")
+	}
+	return nil
+}
+
+func (r *record) setPhone(number string) {
+	r.Phone, r.PhoneNumber = number, nil
+	if number != "" {
+		r.PhoneNumber = new(phone.Mask(number))
+	}
+}

@@ -1,0 +1,89 @@
+package subscription
+
+import (
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/invoice"
+)
+
+// StartParams describe a subscription that a customer has chosen on a page, and whose parameters are
+// checked.
+type StartParams struct {
+	// Customer is the customer's record, whose id is kept.
+	Customer *account.Customer
+	// Plan may have become inactive, or have been deleted, since the customer saw it.
+	Plan     *catalog.Plan
+	Quantity int64
+	// Coupon is a coupon whose redemption the caller has counted; nil for none.
+	Coupon *catalog.Coupon
+	// Phone is charged from the second period on, +233….
+	Phone    string
+	Metadata api.Metadata
+	// Payment is the id of a completed payment of the same transaction, which pays what Preview said;
+	// empty if a trial begins or nothing is due.
+	Payment string
+}
+
+// Start begins a subscription that is charged automatically. Without a trial, its first invoice is paid
+// by the Payment.
+func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Subscription, error) {
+	r := in.svc.start(tx, p)
+	return in.svc.begin(tx, r, p.Customer, p.Payment)
+}
+
+// start makes the record of a subscription, which is not written yet.
+func (s *Service) start(tx *engine.Tx, p StartParams) *record {
+	r := s.blank(tx, p.Plan, p.Quantity, trialEnd(second(tx.Now), p.Plan.TrialPeriodDays))
+	r.CollectionMethod, r.DaysUntilDue, r.Metadata = invoice.ChargeAutomatically, defaultDaysUntilDue, p.Metadata
+	if p.Customer != nil {
+		r.Customer = p.Customer.ID
+	}
+	r.setPhone(p.Phone)
+	if p.Coupon != nil {
+		r.putCoupon(p.Coupon, second(tx.Now))
+	}
+	return r
+}
+
+// Preview is what begins when a customer subscribes.
+type Preview struct {
+	// TrialEnd is when the first period begins, in Unix seconds; nil for at once.
+	TrialEnd *int64
+	// Priced is the first invoice, which is due at once or at TrialEnd.
+	*invoice.Priced
+}
+
+// Preview returns what [Internal.Start] would begin at the time of the transaction. It writes nothing.
+// Refusals: parameter_invalid (quantity) for more than an invoice can have.
+func (in *Internal) Preview(tx *engine.Tx, p StartParams) (*Preview, error) {
+	if err := checkQuantity(p.Quantity); err != nil {
+		return nil, err
+	}
+	if err := checkPeriodAmount(p.Plan.Amount, p.Quantity); err != nil {
+		return nil, err
+	}
+	r := in.svc.start(tx, p)
+	if err := in.svc.checkNext(r); err != nil {
+		return nil, err
+	}
+	priced, err := in.svc.config.Invoices.PriceSubscription(r.nextPeriod().price())
+	if err != nil {
+		return nil, err
+	}
+	return &Preview{TrialEnd: r.TrialEnd, Priced: &priced.Priced}, nil
+}
+
+// nextPeriod returns a copy in the period that is invoiced next: the current one if it has no invoice
+// yet.
+func (r *record) nextPeriod() *record {
+	next := *r
+	switch {
+	case r.Status == Trialing:
+		next.enterPeriod(0)
+	case r.Paid != nil:
+		next.enterPeriod(r.Period + 1)
+	}
+	return &next
+}

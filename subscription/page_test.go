@@ -1,0 +1,228 @@
+package subscription_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/subscription"
+)
+
+// code returns the last code that was sent to a number.
+func (c *club) code(to string) string {
+	c.t.Helper()
+	list := must.Get(c.Messages.List(c.t.Context(), c.Caller, message.ListParams{To: to}))(c.t)
+	for _, m := range list.Data {
+		if digits := regexp.MustCompile(`^\d{6}`).FindString(m.Text); digits != "" {
+			return digits
+		}
+	}
+	c.t.Fatal("no code was sent to", to)
+	return ""
+}
+
+func wrong(code string) string {
+	return strings.Map(func(r rune) rune { return '0' + (r-'0'+1)%10 }, code)
+}
+
+func TestCodeConfirmsNewPhone(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	made := c.automatic(c.plan(5000, catalog.CreatePlanParams{}), "0241230901")
+	c.told()
+	start := func(number string) error {
+		return testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, number))
+	}
+	confirm := func(code string) error {
+		return testkit.Err(c.Subscriptions.ConfirmPhone(t.Context(), c.Caller, made.ID, code))
+	}
+	testkit.WantCode(t, "a code before any was sent", confirm("123456"), api.OTPInvalid)
+	testkit.WantParam(t, "no number", start(""), api.ParameterMissing, "phone_number")
+	must.Do(t, start("0551234987"))
+	h := must.Get(c.Subscriptions.Hosted(t.Context(), made.ManageURL[strings.LastIndex(made.ManageURL, "/")+1:]))(t)
+	expect.True(t, h.PhoneChange.PhoneNumber == "055****987" && h.PhoneChange.ExpiresAt.Equal(c.Now().Add(10*time.Minute)), "waiting %+v", h.PhoneChange)
+	old := c.code("0551234987")
+	must.Do(t, start("0551234986"))
+	code := c.code("0551234986")
+	testkit.WantParam(t, "no code", confirm("12345"), api.ParameterInvalid, "code")
+	if old != code {
+		testkit.WantCode(t, "the code of another number", confirm(old), api.OTPInvalid)
+	}
+	expect.Equal(t, *c.get(made.ID).PhoneNumber, "024****901", "the number")
+	is := must.Get(c.Subscriptions.ConfirmPhone(t.Context(), c.Caller, made.ID, code))(t)
+	expect.Equal(t, *is.PhoneNumber, "055****986", "the number")
+	c.wantTold("updated past_due")
+	testkit.WantCode(t, "the code again", confirm(code), api.OTPInvalid)
+	c.pass(day) // the open invoice is charged from the new phone
+	expect.Equal(t, c.invoice(*made.LatestInvoice).Status, invoice.Paid, "the invoice")
+}
+
+func TestWrongCodesAreCounted(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	made := c.automatic(c.plan(5000, catalog.CreatePlanParams{}), "0241234567")
+	confirm := func(code string) error {
+		return testkit.Err(c.Subscriptions.ConfirmPhone(t.Context(), c.Caller, made.ID, code))
+	}
+	start := func() string {
+		must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987"))(t)
+		return c.code("0551234987")
+	}
+	code := start()
+	c.Pass(10 * time.Minute)
+	testkit.WantCode(t, "a late code", confirm(code), api.OTPExpired)
+	code = start()
+	var guesses sync.WaitGroup
+	for range 20 {
+		guesses.Go(func() { _ = confirm(wrong(code)) })
+	}
+	guesses.Wait()
+	testkit.WantCode(t, "the right code after five wrong ones", confirm(code), api.OTPAttemptsExceeded)
+	code = start()
+	for range 5 {
+		testkit.WantCode(t, "a wrong code", confirm(wrong(code)), api.OTPInvalid)
+	}
+	_, err := c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987")
+	testkit.WantCode(t, "a code after ten wrong ones in a day", err, api.OTPAttemptsExceeded)
+	c.Pass(day)
+	for range 5 {
+		code = start()
+	}
+	_, err = c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987")
+	testkit.WantCode(t, "a sixth code in ten minutes", err, api.RateLimited)
+	must.Do(t, confirm(code))
+}
+
+func TestHostedShowsNextInvoice(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	made := c.subscribe(c.plan(700, weekly("Gold")), subscription.CreateParams{})
+	token := made.ManageURL[strings.LastIndex(made.ManageURL, "/")+1:]
+	h := must.Get(c.Subscriptions.Hosted(t.Context(), token))(t)
+	expect.Same(t, h.Next, &subscription.NextInvoice{At: made.CurrentPeriodEnd, Total: 700}, "the next invoice")
+	expect.True(t, h.PlanName == "Gold" && h.Interval == catalog.Week && h.IntervalCount == 1 && h.Merchant.Name == "Adom Juice Bar" && h.Caller.Merchant == c.Caller.Merchant && h.Subscription.ID == made.ID, "hosted %+v", h)
+	must.Get(c.Subscriptions.Cancel(t.Context(), h.Caller, made.ID, subscription.CancelParams{AtPeriodEnd: true}))(t)
+	h = must.Get(c.Subscriptions.Hosted(t.Context(), token))(t)
+	expect.True(t, h.Next == nil, "an invoice after the end: %+v", h.Next)
+	testkit.WantCode(t, "an unknown secret", testkit.Err(c.Subscriptions.Hosted(t.Context(), "x")), api.ResourceMissing)
+}
+
+// phones is a Texter that notes what it sends.
+type phones struct {
+	mu   sync.Mutex
+	sent []message.SMS
+}
+
+func (p *phones) SendSMS(_ context.Context, m message.SMS) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = append(p.sent, m)
+	return nil
+}
+
+// take returns the texts that ask the customer's phone, and forgets all.
+func (p *phones) take(to string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var texts []string
+	for _, m := range p.sent {
+		if m.To == to && strings.Contains(m.Text, "will ask this phone") {
+			texts = append(texts, m.Text)
+		}
+	}
+	p.sent = nil
+	return texts
+}
+
+// liveClub is a club in live mode.
+func liveClub(t *testing.T, texter *phones, config payments.Config) *club {
+	t.Helper()
+	config.Live = payments.Providers{Charger: provider.Simulated{}, Texter: texter}
+	c := openClubOn(t, memory.New(), config)
+	c.Caller.Live = true
+	return c
+}
+
+// In live mode an SMS announces each charge a day before. Both are by day.
+func TestSMSAnnouncesAutomaticCharge(t *testing.T) {
+	texter := &phones{}
+	c := liveClub(t, texter, payments.Config{})
+	c.Pass(9 * time.Hour) // 21 o'clock
+	made := c.automatic(c.plan(5000, catalog.CreatePlanParams{Interval: catalog.Week}), "0241234567")
+	c.pass(11 * time.Hour) // 8 o'clock
+	expect.Equal(t, c.invoice(*made.LatestInvoice).Status, invoice.Paid, "the first invoice")
+	sent := texter.take("+233241234567")
+	expect.Equal(t, len(sent), 0, "SMS about the first charge")
+	c.passTo(made.CurrentPeriodEnd - 13*3600 - 1)
+	expect.Equal(t, len(texter.take("+233241234567")), 0, "SMS a second too soon")
+	c.pass(time.Second)
+	expect.Same(t, texter.take("+233241234567"), []string{"On 14 March Adom Juice Bar will ask this phone to pay GHS 50.00 for Gold. See or cancel it: " + made.ManageURL}, "the SMS")
+	c.passTo(made.CurrentPeriodEnd + 11*3600)
+	expect.Equal(t, c.invoices(made.ID)[1].Status, invoice.Paid, "the second invoice")
+	must.Get(c.Subscriptions.Cancel(t.Context(), c.Caller, made.ID, subscription.CancelParams{AtPeriodEnd: true}))(t)
+	texter.take("")
+	c.pass(14 * day)
+	expect.Equal(t, len(texter.take("+233241234567")), 0, "SMS about a charge that will not be")
+
+	texter = &phones{}
+	quiet := liveClub(t, texter, payments.Config{NoChargeNotice: true})
+	quiet.automatic(quiet.plan(5000, catalog.CreatePlanParams{Interval: catalog.Week}), "0241234567")
+	quiet.pass(7 * day)
+	expect.Equal(t, len(texter.take("+233241234567")), 0, "SMS that were turned off")
+}
+
+// directory is a host's own record of customers.
+type directory struct {
+	mu    sync.Mutex
+	known map[string]account.Customer
+	err   error
+	asked int
+}
+
+func (d *directory) Customer(_ context.Context, _ api.Caller, id string) (*account.Customer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked++
+	if d.err != nil {
+		return nil, d.err
+	}
+	c, ok := d.known[id]
+	if !ok {
+		return nil, api.NoSuch("customer")
+	}
+	return &c, nil
+}
+
+// The customer's data on each invoice is that of the host's directory at that time. A renewal waits for a
+// directory that fails, and a customer whom the host no longer knows is billed no more.
+func TestRenewalAsksHostsDirectory(t *testing.T) {
+	d := &directory{known: map[string]account.Customer{"host_1": {ID: "host_1", Name: "Yaw", Phone: "0241234567"}}}
+	c := openClub(t, payments.Config{Customers: d})
+	made := c.subscribe(c.plan(5000, weekly("Gold")), subscription.CreateParams{Customer: "host_1"})
+	d.known["host_1"] = account.Customer{ID: "host_1", Name: "Yaw Boateng"}
+	before := d.asked
+	c.pass(6 * day)
+	expect.Equal(t, d.asked, before, "questions while nothing is due")
+	d.err = context.DeadlineExceeded
+	c.pass(day)
+	expect.Equal(t, len(c.invoices(made.ID)), 1, "invoices while the directory fails")
+	d.err = nil
+	c.pass(time.Minute)
+	all := c.invoices(made.ID)
+	must.True(t, len(all) == 2, "%d invoices", len(all))
+	expect.True(t, *all[0].Name == "Yaw" && *all[1].Name == "Yaw Boateng" && all[1].InvoiceDate.Unix() == made.CurrentPeriodEnd, "the names are %s and %s", *all[0].Name, *all[1].Name)
+	delete(d.known, "host_1")
+	c.pass(7 * day)
+	expect.Equal(t, c.get(made.ID).Status, subscription.Cancelled, "of a customer who is unknown")
+}

@@ -1,0 +1,94 @@
+package subscription
+
+import (
+	"math/big"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/expect"
+)
+
+// plainPeriod is the calendar once more, written by hand: it counts days and months one by one, and
+// knows the lengths of months from a table.
+func plainPeriod(anchor time.Time, interval catalog.Interval, count, k int64) time.Time {
+	if interval == catalog.Day || interval == catalog.Week {
+		days := count * k
+		if interval == catalog.Week {
+			days *= 7
+		}
+		return time.Unix(anchor.Unix()+days*86_400, 0).UTC()
+	}
+	months := count * k
+	if interval == catalog.Year {
+		months *= 12
+	}
+	y, m, d := anchor.Year(), int64(anchor.Month()), anchor.Day()
+	for range months {
+		if m++; m > 12 {
+			y, m = y+1, 1
+		}
+	}
+	lengths := []int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+	if y%4 == 0 && (y%100 != 0 || y%400 == 0) {
+		lengths[1] = 29
+	}
+	if d > lengths[m-1] {
+		d = lengths[m-1]
+	}
+	return time.Date(y, time.Month(m), d, anchor.Hour(), anchor.Minute(), anchor.Second(), 0, time.UTC)
+}
+
+var intervals = []catalog.Interval{catalog.Day, catalog.Week, catalog.Month, catalog.Year}
+
+func TestPeriodsFollowTheCalendar(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		anchor := time.Unix(rapid.Int64Range(0, 6_000_000_000).Draw(t, "anchor"), 0).UTC()
+		r := recurrence{rapid.SampledFrom(intervals).Draw(t, "interval"), rapid.Int64Range(1, 40).Draw(t, "count")}
+		k := rapid.Int64Range(0, 300).Draw(t, "period")
+		expect.True(t, r.start(anchor, k).Equal(plainPeriod(anchor, r.Interval, r.Count, k)), "period %d is %s", k, r.start(anchor, k))
+		expect.True(t, r.start(anchor, k+1).After(r.start(anchor, k)), "period %d is empty", k)
+	})
+}
+
+func TestShortMonthsMoveTheirOwnPeriodAlone(t *testing.T) {
+	for _, test := range []struct {
+		anchor   string
+		interval catalog.Interval
+		want     []string
+	}{
+		{"2026-01-31", catalog.Month, []string{"2026-01-31", "2026-02-28", "2026-03-31", "2026-04-30", "2026-05-31"}},
+		{"2027-12-30", catalog.Month, []string{"2027-12-30", "2028-01-30", "2028-02-29", "2028-03-30"}},
+		{"2028-02-29", catalog.Year, []string{"2028-02-29", "2029-02-28", "2030-02-28", "2031-02-28", "2032-02-29"}},
+	} {
+		anchor, err := time.Parse(time.DateOnly, test.anchor)
+		expect.NoError(t, err, "anchor")
+		for k, want := range test.want {
+			got := recurrence{test.interval, 1}.start(anchor.Add(13*time.Hour+37*time.Second), int64(k))
+			expect.Equal(t, got.Format(time.DateTime), want+" 13:00:37", "period %d of %s", k, test.anchor)
+		}
+	}
+}
+
+// A proration is the exact fraction, rounded half away from zero: the nearest whole number, whose
+// distance is at most a half, and of two equally near ones that with the larger absolute value.
+func TestProrationIsTheNearestPesewa(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		amount := rapid.Int64Range(-99_999_999, 99_999_999).Draw(t, "amount")
+		whole := rapid.Int64Range(1, 3*366*86_400).Draw(t, "whole")
+		left := rapid.Int64Range(0, whole).Draw(t, "left")
+		got := prorate(amount, time.Duration(left)*time.Second, time.Duration(whole)*time.Second)
+		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(amount), big.NewInt(left)), big.NewInt(whole))
+		away := new(big.Rat).Sub(new(big.Rat).SetInt64(got), exact)
+		half := big.NewRat(1, 2)
+		size := new(big.Rat).Abs(away)
+		if size.Cmp(half) > 0 || size.Cmp(half) == 0 && new(big.Rat).Abs(new(big.Rat).SetInt64(got)).Cmp(new(big.Rat).Abs(exact)) < 0 {
+			t.Errorf("%s became %d", exact.FloatString(6), got)
+		}
+	})
+	expect.Equal(t, prorate(-1, time.Second, 2*time.Second), -1, "half of -1")
+	expect.Equal(t, prorate(99_999_999, 365*day, 365*day), 99_999_999, "a whole period")
+	expect.Equal(t, prorate(1000, -time.Second, day), 0, "a period that is over")
+}

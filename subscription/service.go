@@ -1,0 +1,145 @@
+package subscription
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Config is what the service works with.
+type Config struct {
+	Accounts *account.Internal
+	Catalog  *catalog.Internal
+	Invoices *invoice.Internal
+	Events   *event.Internal
+	Messages *message.Internal
+	// Customers is the host's record of customers; the library's own when nil.
+	Customers account.CustomerDirectory
+	// DefaultTax is the tax rate, in percent, of plans that are taxable without a rate; nil means
+	// no tax.
+	DefaultTax *decimal.Decimal
+	// ServerKeys are the server's secrets. The first authenticates the codes that confirm a
+	// customer's new phone; those of the others stay valid.
+	ServerKeys [][]byte
+	// BaseURL is where the customers' pages are reached, without a slash at its end.
+	BaseURL string
+	// KeepPastDue leaves a subscription past_due after its invoice has become uncollectible.
+	// Otherwise it is cancelled.
+	KeepPastDue bool
+	// NoChargeNotice sends no SMS a day before an automatic charge in live mode.
+	NoChargeNotice bool
+}
+
+// Service keeps and bills subscriptions. It is safe for concurrent use.
+type Service struct {
+	engine *engine.Engine
+	config Config
+}
+
+// Internal is what siblings call in their transactions.
+type Internal struct{ svc *Service }
+
+// New returns the service, and what siblings call.
+func New(e *engine.Engine, c Config) (*Service, *Internal) {
+	s := &Service{engine: e, config: c}
+	return s, &Internal{s}
+}
+
+// fillDerived sets what follows from where the service is reached today.
+func (s *Service) fillDerived(r *record) {
+	r.ManageURL = s.config.BaseURL + "/subscription/" + r.Token
+}
+
+// get reads a subscription.
+func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
+	o, err := engine.GetTx(tx, subscriptions, scope, id, "subscription")
+	if err != nil {
+		return nil, err
+	}
+	s.fillDerived(&o.Value)
+	return o, nil
+}
+
+// write writes a changed subscription, plans what is next, and records its events.
+func (s *Service) write(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
+	s.schedule(tx, &o.Value)
+	if err := subscriptions.Replace(tx, o); err != nil {
+		return fmt.Errorf("subscription: write: %w", err)
+	}
+	if len(types) == 0 {
+		return nil
+	}
+	return s.config.Events.Record(tx, &o.Value.Subscription, types...)
+}
+
+// schedule sets when a worker acts on the subscription again.
+func (s *Service) schedule(tx *engine.Tx, r *record) {
+	r.NextAt = nil
+	if next := s.next(r); next.act != nil {
+		r.NextAt = api.AtOrNil(next.at)
+		if !next.at.After(tx.Now) {
+			tx.WakeAfterCommit(subscriptions.Kind())
+		}
+	}
+}
+
+// Get returns one subscription.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Subscription, error) {
+	return s.listing().Get(ctx, s.engine, caller, id)
+}
+
+// GetJSON writes to w the JSON of what Get returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
+}
+
+// listing is how subscriptions are read.
+func (s *Service) listing() engine.Listing[record, Subscription] {
+	return engine.Listing[record, Subscription]{
+		Collection: subscriptions, Noun: "subscription", URL: "/v1/subscriptions",
+		Show: func(r *record) Subscription {
+			s.fillDerived(r)
+			return r.Subscription
+		},
+	}
+}
+
+// ListParams selects subscriptions; zero values select all.
+type ListParams struct {
+	api.Page
+	Customer string    `param:"customer,id"`
+	Plan     string    `param:"plan,id"`
+	Status   Status    `param:"status"`
+	Created  api.Times `param:"created"`
+}
+
+// List returns subscriptions, newest first.
+func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Subscription], error) {
+	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
+}
+
+// ListJSON writes to w the JSON of what List returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
+	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
+}
+
+func (p *ListParams) query(caller api.Caller) storage.Query {
+	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
+	q.Where = engine.Where(q.Where, "customer", p.Customer)
+	q.Where = engine.Where(q.Where, "plan", p.Plan)
+	q.Where = engine.Where(q.Where, "status", string(p.Status))
+	return q
+}

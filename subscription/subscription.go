@@ -1,0 +1,195 @@
+// Package subscription bills customers period after period, as a plan says.
+//
+// It owns subscriptions: their periods, their status, changes with prorations, and when an invoice is
+// made or overdue. Package invoice makes and collects the invoices, and tells this package of their
+// outcomes by due rows. Each period has exactly one invoice: the transaction that makes it also moves
+// the subscription to that period.
+package subscription
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Status is the state of a subscription.
+type Status string
+
+// The statuses of subscriptions.
+const (
+	Trialing Status = "trialing" // nothing is charged yet
+	Active   Status = "active"
+	// PastDue: an invoice is overdue.
+	PastDue   Status = "past_due"
+	Paused    Status = "paused" // no invoices are made
+	Cancelled Status = "cancelled"
+)
+
+var statuses = []string{string(Trialing), string(Active), string(PastDue), string(Paused), string(Cancelled)}
+
+// Subscription is a customer's subscription to a plan. Times are Unix seconds, amounts pesewas.
+type Subscription struct {
+	ID       string `json:"id"`     // sub_…
+	Object   string `json:"object"` // always "subscription"
+	Status   Status `json:"status"`
+	Customer string `json:"customer"`
+	Plan     string `json:"plan"`
+	// Amount is what one of Quantity costs for a period.
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+	Quantity int64  `json:"quantity"`
+	// CurrentPeriodStart and CurrentPeriodEnd are the period that was invoiced last, or the trial.
+	CurrentPeriodStart int64 `json:"current_period_start"`
+	CurrentPeriodEnd   int64 `json:"current_period_end"`
+	// BillingAnchor is the start of the first paid period, from which all others are counted.
+	BillingAnchor int64  `json:"billing_anchor"`
+	TrialEnd      *int64 `json:"trial_end"`
+	// CancelAtPeriodEnd says that the subscription ends with its current period.
+	CancelAtPeriodEnd bool                     `json:"cancel_at_period_end"`
+	CancelledAt       *int64                   `json:"cancelled_at"`
+	LatestInvoice     *string                  `json:"latest_invoice"`
+	CollectionMethod  invoice.CollectionMethod `json:"collection_method"`
+	// PhoneNumber is the phone that is charged, masked; nil if none is known.
+	PhoneNumber *string `json:"phone_number"`
+	// DaysUntilDue is how long after its period's start an invoice that was sent is due.
+	DaysUntilDue int64     `json:"days_until_due"`
+	Discount     *Discount `json:"discount"`
+	// CreditBalance is taken off the next invoices.
+	CreditBalance int64 `json:"credit_balance"`
+	// ManageURL is the address of the customer's page.
+	ManageURL string       `json:"manage_url"`
+	Livemode  bool         `json:"livemode"`
+	Metadata  api.Metadata `json:"metadata"`
+	Created   int64        `json:"created"`
+}
+
+// Discount is a coupon on a subscription.
+type Discount struct {
+	Coupon string `json:"coupon"`
+	// Start is when the coupon was put on.
+	Start int64 `json:"start"`
+	// End is set of a coupon that repeats: a period that starts then has no discount.
+	End *int64 `json:"end"`
+}
+
+// record is what is kept of a subscription.
+type record struct {
+	Subscription
+	// Token is the secret part of the customer's page.
+	Token string `json:"token"`
+	// Terms are what the subscription has copied from its plan.
+	Terms terms `json:"terms"`
+	// Phone is the whole number that is charged; empty for none.
+	Phone string `json:"phone,omitempty"`
+	// Coupon is what the coupon of Discount takes off.
+	Coupon *couponTerms `json:"coupon_terms,omitempty"`
+	// Period is the number of the current period, counted from the anchor.
+	Period int64 `json:"period"`
+	// Paid is what the current period costs, for prorations; nil before the first invoice.
+	Paid *periodCost `json:"paid,omitempty"`
+	// Waiting are the lines that wait for the next invoice.
+	Waiting []waitingLine `json:"waiting,omitempty"`
+	// Unpaid are the invoices that are open, the oldest first, and those that were given up while the
+	// subscription went on.
+	Unpaid []unpaid `json:"unpaid,omitempty"`
+	// TrialWarned says that the end of the trial was announced, and Noticed that the next automatic
+	// charge was.
+	TrialWarned bool `json:"trial_warned,omitempty"`
+	Noticed     bool `json:"noticed,omitempty"`
+	// PhoneChange is a new phone that is not confirmed yet.
+	PhoneChange *phoneChange `json:"phone_change,omitempty"`
+	// NextAt is when a worker acts on the subscription again; nil for never.
+	NextAt *api.Time `json:"next_at,omitempty"`
+	// CreatedAt is Created with its milliseconds.
+	CreatedAt api.Time `json:"created_at"`
+}
+
+// terms are what a subscription copies from its plan.
+type terms struct {
+	Name string `json:"name"`
+	recurrence
+	Product    string      `json:"product,omitempty"`
+	Taxable    bool        `json:"taxable,omitempty"`
+	TaxPercent *api.Number `json:"tax_percent,omitempty"`
+}
+
+// periodCost is what the current period costs, from the last change in it on.
+type periodCost struct {
+	// Invoice is that of the period.
+	Invoice string `json:"invoice"`
+	// Amount is what the period's line cost after its discount or, if Changed, what an earlier change
+	// of the period has made of it.
+	Amount  int64 `json:"amount"`
+	Changed bool  `json:"changed,omitempty"`
+	// Terms are those of the plan that Amount is for.
+	Terms terms `json:"terms"`
+}
+
+// waitingLine is a line for the next invoice.
+type waitingLine struct {
+	Description string `json:"description"`
+	// Amount is in pesewas; a negative one is credit.
+	Amount     int64       `json:"amount"`
+	Product    string      `json:"product,omitempty"`
+	Taxable    bool        `json:"taxable,omitempty"`
+	TaxPercent *api.Number `json:"tax_percent,omitempty"`
+}
+
+// unpaid is an invoice that is not paid.
+type unpaid struct {
+	Invoice string `json:"invoice"`
+	// At is when the invoice becomes overdue or, if it is overdue, when it is given up, in Unix
+	// seconds. Zero is never: charges of the invoice decide, or it is given up already.
+	At      int64 `json:"at,omitempty"`
+	Overdue bool  `json:"overdue,omitempty"`
+	// GivenUp says that the invoice is uncollectible, and keeps the subscription past_due.
+	GivenUp bool `json:"given_up,omitempty"`
+}
+
+// charged reports whether charges of the invoice decide, and no due date.
+func (u *unpaid) charged() bool { return u.At == 0 && !u.GivenUp }
+
+// couponTerms are what a subscription copies from its coupon.
+type couponTerms struct {
+	catalog.Terms
+	// Once says that the coupon is for one invoice alone.
+	Once bool `json:"once,omitempty"`
+}
+
+var subscriptions = storage.NewCollection("subscriptions", []storage.Field[record]{
+	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.TextColumn("customer", func(r *record) string { return r.Customer }).Indexed(),
+	storage.TextColumn("plan", func(r *record) string { return r.Plan }).Indexed(),
+	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
+	storage.TextColumn("token", func(r *record) string { return r.Token }),
+	storage.NullTimeColumn("due", func(r *record) *api.Time { return r.NextAt }),
+}, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind { return []*storage.Kind{subscriptions.Kind()} }
+
+// periodStart and periodEnd are the bounds of the current period.
+func (r *record) periodStart() time.Time { return time.Unix(r.CurrentPeriodStart, 0).UTC() }
+func (r *record) periodEnd() time.Time   { return time.Unix(r.CurrentPeriodEnd, 0).UTC() }
+
+// settleStatus sets the status of a subscription that is neither paused nor cancelled, nor in its trial.
+func (r *record) settleStatus() {
+	if r.Status != Active && r.Status != PastDue {
+		return
+	}
+	r.Status = Active
+	if slices.ContainsFunc(r.Unpaid, func(u unpaid) bool { return u.Overdue }) {
+		r.Status = PastDue
+	}
+}
+
+// enterPeriod makes period k the current one.
+func (r *record) enterPeriod(k int64) {
+	anchor := time.Unix(r.BillingAnchor, 0)
+	r.Period, r.Noticed = k, false
+	r.CurrentPeriodStart, r.CurrentPeriodEnd = r.Terms.start(anchor, k).Unix(), r.Terms.start(anchor, k+1).Unix()
+}

@@ -246,6 +246,7 @@ func (g *game) finish() {
 	g.revive()
 	must.Do(g.t, g.svc.Drain(g.t.Context()))
 	g.calmSince = g.now
+	g.now = g.now.Truncate(24 * time.Hour).Add(12 * time.Hour) // phones are charged by day
 	for range 14 {
 		g.now = g.now.Add(24 * time.Hour)
 		g.callBack()

@@ -124,7 +124,7 @@ type side struct {
 	coupons                              []string
 	sessions                             []string
 	left                                 map[string]bool // payments whose payers chose another way
-	disputed                             []string // payments that were taken back after a refund
+	disputed                             []string        // payments that were taken back after a refund
 }
 
 // game is one simulation.

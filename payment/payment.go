@@ -19,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/lookup"
 	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
@@ -144,6 +145,13 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 	storage.NullTextColumn("checkout_session", func(r *record) *string { return r.CheckoutSession }).Indexed(),
 	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
 	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
+	// What Search finds. docs/performance.md has the price of each index.
+	storage.IntColumn("amount", func(r *record) int64 { return r.Amount }).Nullable().Indexed(),
+	storage.TextColumn("reference", func(r *record) string { return r.Reference }).Nullable().Indexed(),
+	storage.NullTextColumn("provider", func(r *record) *string { return r.Provider }).Indexed(),
+	storage.TextColumn("phone_start", func(r *record) string { return lookup.PhoneStart(r.masked()) }).Nullable(),
+	storage.TextColumn("phone_end", (*record).phoneEnd).Nullable().Indexed(),
+	storage.TextColumn("payer", func(r *record) string { return r.Payer }).Nullable().Indexed(),
 }, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Payment })
 
 // Kinds are the kinds that this package stores.

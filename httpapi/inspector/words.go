@@ -166,6 +166,9 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
+	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
+		noun = stem + "rie"
+	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 

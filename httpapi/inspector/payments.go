@@ -184,14 +184,14 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) error {
 	if p.QRCode == nil && p.Invoice == nil {
 		begun = step{"created", "Payment asked for", "API", ""}
 	}
-	happened, err := v.timeline("payment", p.ID, p.CreatedAt.Time, []step{
+	happened, err := v.timeline("payment", p.ID, p.CreatedAt.Time, possible(p.Status, []step{
 		begun,
 		{"pending", "To be charged: " + joinNonEmpty(maskedNumber(orEmpty(p.Phone))), "Payments", ""},
 		{"processing", paidWith(p) + " asks the payer to approve", paidWith(p), ""},
 		{"succeeded", "Paid with " + with, paidWith(p), "good"},
 		{"failed", orDefault(orEmpty(p.FailureReason), "Not paid"), paidWith(p), "bad"},
 		{"canceled", "Cancelled before anything was taken", "Payments", "wait"},
-	}, v.messageTurns(about, p.ID)...)
+	}), v.messageTurns(about, p.ID)...)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 	// What Search finds. docs/performance.md has the price of each index.
 	storage.IntColumn("amount", func(r *record) int64 { return r.Amount }).Nullable().Indexed(),
 	storage.TextColumn("reference", func(r *record) string { return r.Reference }).Nullable().Indexed(),
-	storage.NullTextColumn("provider", func(r *record) *string { return r.Provider }).Indexed(),
+	storage.NullTextColumn("provider", func(r *record) *string { return r.Provider }),
 	storage.TextColumn("phone_start", func(r *record) string { return lookup.PhoneStart(r.masked()) }).Nullable(),
 	storage.TextColumn("phone_end", (*record).phoneEnd).Nullable().Indexed(),
 	storage.TextColumn("payer", func(r *record) string { return r.Payer }).Nullable().Indexed(),

@@ -99,6 +99,14 @@ var done = map[string]string{
 	"cancel": "The subscription was cancelled.",
 }
 
+// doneText says what the form before has done; "" for nothing.
+func doneText(h *subscription.Hosted, what string) string {
+	if what == "cancel" && h.Subscription.CancelAtPeriodEnd {
+		return "The subscription will end on " + unixDay(h.Subscription.CurrentPeriodEnd) + "."
+	}
+	return done[what]
+}
+
 func (p *subscriptionPage) show(r *request) (any, error) {
 	h, err := p.open(r)
 	if err != nil {
@@ -118,7 +126,7 @@ func (p *subscriptionPage) show(r *request) (any, error) {
 		return nil, err
 	}
 	v := newSubscriptionView(h, r.id())
-	v.Done = done[r.URL.Query().Get("done")]
+	v.Done = doneText(h, r.URL.Query().Get("done"))
 	v.takeInvoices(list, after)
 	for i := range open.Data { // the newest first: the last is the oldest
 		if is := &open.Data[i]; is.AmountDue > 0 {
@@ -193,11 +201,17 @@ func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView
 	}
 	automatic := is.CollectionMethod == invoice.ChargeAutomatically
 	if h.Next != nil {
-		what := "Next invoice"
-		if automatic {
-			what = "Next charge"
+		order, what := "Next", "invoice"
+		if is.Status == subscription.Trialing {
+			order = "First"
 		}
-		v.Next = fmt.Sprintf("%s %s: GH₵%s%s", what, unixDay(h.Next.At), look.NoBreak, money.Text(h.Next.Total))
+		if automatic {
+			what = "charge"
+		}
+		v.Next = fmt.Sprintf("%s %s %s", order, what, unixDay(h.Next.At))
+		if h.Next.Total != v.Price {
+			v.Next += ": GH₵" + look.NoBreak + money.Text(h.Next.Total)
+		}
 	}
 	if automatic && is.Status != subscription.Cancelled {
 		v.Phone = "None"
@@ -211,7 +225,7 @@ func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView
 	case is.Status == subscription.Trialing:
 		v.Facts = append(v.Facts, fact{Name: "Trial until", Text: end})
 	default:
-		v.Facts = append(v.Facts, fact{Name: "Current period", Text: unixDay(is.CurrentPeriodStart) + " – " + end})
+		v.Facts = append(v.Facts, fact{Name: "This period", Text: invoice.Period{Start: is.CurrentPeriodStart, End: is.CurrentPeriodEnd}.String()})
 	}
 	v.Facts = append(v.Facts, fact{Name: "Since", Text: unixDay(is.Created)})
 	return v

@@ -108,6 +108,16 @@ func TestFiguresOfTheOverview(t *testing.T) {
 	shows(t, s.page(""), "none has ended yet", "Show the figures")
 }
 
+// The flow is about all merchants, so a request that may see one alone does not get it.
+func TestFlowOfMoneyNeedsAllMerchants(t *testing.T) {
+	whole, one := open(t, inspector.Config{}), open(t, inspector.Config{Allow: func(*http.Request, string) bool { return true }})
+	whole.everything()
+	one.everything()
+	shows(t, whole.page(""), "Where the money stands", "all merchants", "Merchants", "Wallets")
+	expect.True(t, !strings.Contains(whole.page(""), "<td>Gap</td>"), "the sides differ")
+	expect.True(t, !strings.Contains(one.page(""), "Where the money stands"), "the money of others is shown")
+}
+
 // An id leads to its object from anywhere, and any other whole value is looked for.
 func TestSearch(t *testing.T) {
 	s := open(t, inspector.Config{})

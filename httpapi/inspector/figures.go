@@ -2,6 +2,8 @@ package inspector
 
 import (
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
@@ -79,13 +81,37 @@ var stockNames = map[string]string{
 	"clearing": "Providers", "bank": "Bank", "owed": "Owed to us", "merchants": "Merchants", "reserved": "Reserved", "wallets": "Wallets", "agents": "Agents", "fees": "Our fees", "excess": "Top-ups left",
 }
 
+// flowLife is how long a flow is shown before it is read again: open pages are built each second, and
+// a flow is read from many accounts.
+const flowLife = 10 * time.Second
+
+// flowCache keeps the flow that was read last.
+type flowCache struct {
+	mu   sync.Mutex
+	flow *api.MoneyFlow
+	at   time.Time
+}
+
+func (c *flowCache) read(fresh func() (*api.MoneyFlow, error)) (*api.MoneyFlow, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.flow != nil && time.Since(c.at) < flowLife {
+		return c.flow, nil
+	}
+	flow, err := fresh()
+	if err == nil {
+		c.flow, c.at = flow, time.Now()
+	}
+	return flow, err
+}
+
 // moneyStands draws where the money of test mode lies, and whose it is. It is about all merchants, so
 // that only a request that may see all gets it.
 func (v *visit) moneyStands() ([]section, error) {
 	if v.in.config.Allow != nil {
 		return nil, nil
 	}
-	flow, err := v.svc.Accounts.MoneyFlow(v.Context(), testCaller)
+	flow, err := v.in.flow.read(func() (*api.MoneyFlow, error) { return v.svc.Accounts.MoneyFlow(v.Context(), testCaller) })
 	if err != nil || len(flow.Lies)+len(flow.Whose) == 0 {
 		return nil, err
 	}

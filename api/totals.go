@@ -49,3 +49,17 @@ func (d *DayTotals) Sum(network string, o Outcome) (count, amount int64) {
 	}
 	return count, amount
 }
+
+// MoneyFlow is where the money of a mode lies, and whose it is. Both sides have the same sum; a difference
+// means that the ledger is damaged.
+type MoneyFlow struct {
+	Lies, Whose []Stock
+	// Complete says that every account was read. If it is false, the sides are empty.
+	Complete bool
+}
+
+// Stock is an amount in one place of a flow.
+type Stock struct {
+	Name   string
+	Amount int64 // pesewas; below zero where more went out than came in
+}

@@ -80,7 +80,7 @@ func (v *visit) batchLine(b *disbursement.Batch, r *disbursement.Row) row {
 	name, below := recipient(&r.Destination)
 	shown := row{Title: name, Below: joinNonEmpty(fmt.Sprintf("Row %d", r.Number), below), Amount: r.Amount, Badge: state(r.Status), For: r.Reference, At: b.CreatedAt}
 	if r.Error != nil {
-		shown.ForBelow = r.Error.Message
+		shown.Below = joinNonEmpty(shown.Below, r.Error.Message) // a row that is refused has no page of its own
 	}
 	if d := r.Disbursement; d != nil {
 		shown.Href, shown.Badge, shown.At = v.url("disbursements", d.ID), state(d.Status), d.CreatedAt

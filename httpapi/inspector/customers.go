@@ -11,7 +11,7 @@ import (
 
 var customerNoun = &noun[account.Customer]{
 	path: "customers", one: "Customer", many: "Customers", heads: [5]string{"Customer", "", "", "E-mail", "Since"},
-	search: "E-mail or phone number", dated: true, empty: "Whom the merchant writes invoices to stands here.",
+	search: "Name, e-mail or phone number", dated: true, empty: "Whom the merchant writes invoices to stands here.",
 	forms: func(*visit) ([]*form, error) {
 		return []*form{{
 			Name: "create", Title: "Make a customer", Button: "Make the customer", Main: true, Fields: customerFields(&account.Customer{}),
@@ -21,13 +21,10 @@ var customerNoun = &noun[account.Customer]{
 		}}, nil
 	},
 	list: func(v *visit, page api.Page) (*api.List[account.Customer], error) {
-		p := account.ListCustomersParams{Page: page, Created: v.created()}
-		if q := v.param("q"); strings.Contains(q, "@") {
-			p.Email = q
-		} else {
-			p.Phone = q
+		if q := v.param("q"); q != "" {
+			return v.svc.Accounts.SearchCustomers(v.Context(), v.caller, q, page)
 		}
-		return v.svc.Accounts.ListCustomers(v.Context(), v.caller, p)
+		return v.svc.Accounts.ListCustomers(v.Context(), v.caller, account.ListCustomersParams{Page: page, Created: v.created()})
 	},
 	row: func(v *visit, c *account.Customer) row {
 		return row{Href: v.url("customers", c.ID), Title: orDefault(c.Name, "Customer"), Below: maskedNumber(c.Phone), For: c.Email, At: c.CreatedAt}

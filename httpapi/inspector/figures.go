@@ -2,6 +2,8 @@ package inspector
 
 import (
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
@@ -70,7 +72,64 @@ func (v *visit) charts(days []api.DayTotals) ([]section, error) {
 		{Title: fmt.Sprintf("Collected in %d days, by network", chartDays), Panel: true, More: all, Chart: volume.Bars()},
 		{Title: "Payments that succeed", Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}, Chart: rate.Rate()},
 	}
-	return sections, nil
+	stands, err := v.moneyStands()
+	return append(sections, stands...), err
+}
+
+// stockNames are the places and the parties of the flow, as people name them.
+var stockNames = map[string]string{
+	"clearing": "Providers", "bank": "Bank", "owed": "Owed to us", "merchants": "Merchants", "reserved": "Reserved", "wallets": "Wallets", "agents": "Agents", "fees": "Our fees", "excess": "Top-ups left",
+}
+
+// flowLife is how long a flow is shown before it is read again: open pages are built each second, and
+// a flow is read from many accounts.
+const flowLife = 10 * time.Second
+
+// flowCache keeps the flow that was read last.
+type flowCache struct {
+	mu   sync.Mutex
+	flow *api.MoneyFlow
+	at   time.Time
+}
+
+func (c *flowCache) read(fresh func() (*api.MoneyFlow, error)) (*api.MoneyFlow, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.flow != nil && time.Since(c.at) < flowLife {
+		return c.flow, nil
+	}
+	flow, err := fresh()
+	if err == nil {
+		c.flow, c.at = flow, time.Now()
+	}
+	return flow, err
+}
+
+// moneyStands draws where the money of test mode lies, and whose it is. It is about all merchants, so
+// that only a request that may see all gets it.
+func (v *visit) moneyStands() ([]section, error) {
+	if v.in.config.Allow != nil {
+		return nil, nil
+	}
+	flow, err := v.in.flow.read(func() (*api.MoneyFlow, error) { return v.svc.Accounts.MoneyFlow(v.Context(), testCaller) })
+	if err != nil || len(flow.Lies)+len(flow.Whose) == 0 {
+		return nil, err
+	}
+	var sides [2][]look.Heap
+	for side, stocks := range [][]api.Stock{flow.Lies, flow.Whose} {
+		for i, s := range stocks {
+			h := look.Heap{Key: look.Key{Name: orDefault(stockNames[s.Name], look.NetworkName(s.Name)), Class: "fa"}, Amount: s.Amount}
+			if side == 0 {
+				h.Class = fmt.Sprintf("f%d", 5-i%5)
+			}
+			at := side
+			if s.Amount < 0 { // more went out than came in: it belongs on the other side
+				h.Amount, at = -s.Amount, 1-side
+			}
+			sides[at] = append(sides[at], h)
+		}
+	}
+	return []section{{Title: "Where the money stands", Half: true, Panel: true, Aside: "all merchants", Chart: look.Flow("Where the money of test mode lies, and whose it is", sides[0], sides[1])}}, nil
 }
 
 // numbers are the numbers to test with that are needed most.

@@ -76,6 +76,7 @@ var notices = map[string]string{
 	"void": "The invoice is void.", "uncollectible": "The invoice is given up.", "add-line": "The line is added.", "resend": "The event is sent again.",
 	"move-clock": "The clock is moved, and what became due is done.", "consumer": "The consumer has a wallet now.", "scan": "Paid.",
 	"refund": "The refund is made.", "pay-phone": "The phone is asked.", "confirm": "The code is passed on.", "change": "Changed.", "coupon": "The draft is changed.",
+	"expire": "It is expired.", "pause": "It is paused.", "resume": "It goes on.",
 }
 
 const errGone = "This cannot be done any more. The page shows how things are now."

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
@@ -31,6 +32,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -228,6 +230,13 @@ func (s *site) more(made map[string]string, paid string) {
 	plan, err := s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "Juice every week", Amount: 4500, Interval: catalog.Week, TrialPeriodDays: new(int64(7)), Product: product.ID})
 	s.check(err)
 	made["products"], made["coupons"], made["plans"] = product.ID, coupon.ID, plan.ID
+	session, err := s.Checkout.Create(ctx, s.Caller, checkout.CreateParams{
+		Lines: []invoice.LineParams{{Description: "Two smoothies", UnitAmount: new(int64(2500))}}, SuccessURL: "https://shop.example.com/thanks", Email: "akosua@example.com",
+	})
+	s.check(err)
+	member, err := s.Subscriptions.Create(ctx, s.Caller, subscription.CreateParams{Customer: customer.ID, Plan: plan.ID})
+	s.check(err)
+	made["checkouts"], made["subscriptions"] = session.ID, member.ID
 	for _, state := range []struct{ name, number string }{{"waiting", "0241230907"}, {"declined", "0241230910"}, {"undecided", "0201230903"}} {
 		p, err := s.Payments.Create(ctx, s.Caller, payment.CreateParams{
 			Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: state.number}, Description: "Two smoothies", Reference: "order-7", Customer: customer.ID,
@@ -253,7 +262,7 @@ func (s *site) lastCode() string {
 // paths are all pages, each with something on it.
 func paths(made map[string]string) []string {
 	all := []string{"", "ledger", "clock", "consumers", "consumers/" + made["consumers"], "search?q=036"}
-	for _, noun := range []string{"qr-codes", "payments", "refunds", "payouts", "disbursements", "batches", "invoices", "products", "coupons", "plans", "customers", "messages", "events", "webhooks"} {
+	for _, noun := range []string{"qr-codes", "payments", "refunds", "payouts", "disbursements", "batches", "invoices", "checkouts", "subscriptions", "products", "coupons", "plans", "customers", "messages", "events", "webhooks"} {
 		all = append(all, noun, noun+"/"+made[noun])
 	}
 	return append(all, "invoices/"+made["draft"], "messages/"+made["sms"], "qr-codes/"+made["once"], "payments/"+made["waiting"], "payments/"+made["declined"])

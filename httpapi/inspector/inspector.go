@@ -61,6 +61,7 @@ type Inspector struct {
 	cross  *http.CrossOriginProtection
 
 	streams streamLimiter
+	flow    flowCache
 
 	// pollInterval is how often a stream looks for changes.
 	pollInterval time.Duration

@@ -21,7 +21,7 @@ var invoiceNoun = &noun[invoice.Invoice]{
 	},
 	list: func(v *visit, page api.Page) (*api.List[invoice.Invoice], error) {
 		return v.svc.Invoices.List(v.Context(), v.caller, invoice.ListParams{
-			Page: page, Status: invoice.Status(v.param("status")), Customer: v.entered("customer", "cus_"), Created: v.created(),
+			Page: page, Status: invoice.Status(v.param("status")), Customer: v.entered("customer", "cus_"), Subscription: v.entered("subscription", "sub_"), Created: v.created(),
 		})
 	},
 	row: func(v *visit, i *invoice.Invoice) row {
@@ -115,7 +115,7 @@ func (v *visit) invoicePage(i *invoice.Invoice, p *page) error {
 		{Title: "Money", Money: facts("Total", cedis(i.Total), "Paid", cedis(i.AmountPaid), "Due", cedis(i.AmountDue))},
 		{Title: "Payer", Facts: facts("Name", i.Name, "E-mail", i.Email, "Phone", maskedNumber(orEmpty(i.Phone)), "Customer", v.linked("customers", i.Customer))},
 		{Title: "Details", Facts: facts("Due on", i.DueDate, "Collection", words(i.CollectionMethod), "Attempts", i.AttemptCount, "Next attempt", i.NextPaymentAttempt, "Memo", i.Memo,
-			"Coupon", v.linked("coupons", i.Coupon), "Payment", v.linked("payments", i.Payment), "Document", &link{"Open the PDF", v.url("invoices", i.ID, "invoice.pdf")},
+			"Coupon", v.linked("coupons", i.Coupon), "Subscription", v.linked("subscriptions", i.Subscription), "Payment", v.linked("payments", i.Payment), "Document", &link{"Open the PDF", v.url("invoices", i.ID, "invoice.pdf")},
 			"Customer's page", hosted, "Invoice", id(i.ID))},
 	}
 	p.Forms, err = v.invoiceForms(i)

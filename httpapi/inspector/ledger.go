@@ -40,7 +40,7 @@ func (v *visit) ledgerPage() (*page, error) {
 // sources are the pages of objects, by the prefix of their ids.
 var sources = map[string]string{
 	"pay": "payments", "re": "refunds", "bat": "batches", "cus": "customers", "inv": "invoices", "qr": "qr-codes", "we": "webhooks",
-	"evt": "events", "msg": "messages", "prod": "products", "cpn": "coupons", "plan": "plans", "acc": "consumers",
+	"evt": "events", "msg": "messages", "prod": "products", "cpn": "coupons", "plan": "plans", "cs": "checkouts", "sub": "subscriptions", "acc": "consumers",
 }
 
 // source is the page of an object; empty where there is none. kind is the type of an entry or an

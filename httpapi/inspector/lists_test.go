@@ -108,15 +108,34 @@ func TestFiguresOfTheOverview(t *testing.T) {
 	shows(t, s.page(""), "none has ended yet", "Show the figures")
 }
 
-// An id leads to its object from anywhere.
-func TestSearchOfIDs(t *testing.T) {
+// The flow is about all merchants, so a request that may see one alone does not get it.
+func TestFlowOfMoneyNeedsAllMerchants(t *testing.T) {
+	whole, one := open(t, inspector.Config{}), open(t, inspector.Config{Allow: func(*http.Request, string) bool { return true }})
+	whole.everything()
+	one.everything()
+	shows(t, whole.page(""), "Where the money stands", "all merchants", "Merchants", "Wallets")
+	expect.True(t, !strings.Contains(whole.page(""), "<td>Gap</td>"), "the sides differ")
+	expect.True(t, !strings.Contains(one.page(""), "Where the money stands"), "the money of others is shown")
+}
+
+// An id leads to its object from anywhere, and any other whole value is looked for.
+func TestSearch(t *testing.T) {
 	s := open(t, inspector.Config{})
 	made := s.everything()
-	for _, noun := range []string{"payments", "qr-codes", "invoices", "refunds", "customers", "events", "webhooks", "messages", "products", "batches", "consumers"} {
+	for _, noun := range []string{"payments", "qr-codes", "invoices", "refunds", "customers", "events", "webhooks", "messages", "products", "batches", "consumers", "checkouts", "subscriptions"} {
 		answer, _ := s.get(s.at("search?q=" + made[noun]))
 		to := must.Get(answer.Location())(t)
 		expect.True(t, answer.StatusCode == http.StatusSeeOther && strings.HasSuffix(to.Path, noun+"/"+made[noun]), "%s: %s to %s", noun, answer.Status, to)
 	}
 	shows(t, s.page("search"), "Enter a whole value")
+	for q, want := range map[string][]string{
+		"Esi": {"Esi Owusu", "Payments", "Customers"}, "esi owusu": {"Two smoothies"}, "Ama": {"Ama Mensah", "Partly refunded"}, "12.50": {"Ama Mensah", "Esi Owusu"},
+		"order-7": {"Two smoothies"}, "0907": {"Esi Owusu", "024 •••• 907"}, "024 123 0910": {"The payer declined."}, "akosua@example.com": {"Messages"},
+	} {
+		shows(t, s.page("search?q="+url.QueryEscape(q)), want...)
+	}
+	shows(t, s.page("payments?q=Esi&network=telecel"), "020 •••• 903", "Network: Telecel", "Search: Esi")
+	expect.Equal(t, rows(s.page("payments?q=Esi&network=telecel")), 1, "payments of a name and a network")
+	expect.Equal(t, rows(s.page("payments?q="+made["once"])), 1, "payments of a code")
 	shows(t, s.page("search?q=nothing"), "Nothing matches")
 }

@@ -188,7 +188,7 @@ func (v *visit) created() api.Times {
 func (v *visit) today() time.Time { return v.now.UTC().Truncate(24 * time.Hour) }
 
 // linkNames are the names of parameters that no field sets, but links of other pages.
-var linkNames = map[string]string{"customer": "Customer", "qr_code": "QR code", "invoice": "Invoice", "payment": "Payment", "product": "Product", "to": "To"}
+var linkNames = map[string]string{"customer": "Customer", "qr_code": "QR code", "invoice": "Invoice", "payment": "Payment", "product": "Product", "subscription": "Subscription", "to": "To"}
 
 // chips are links that take away one condition each. The form keeps, in hidden fields, those that it
 // has no field for.

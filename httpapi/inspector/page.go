@@ -201,7 +201,7 @@ type navEntry struct{ Path, Name string }
 
 var navigation = []navGroup{
 	{"", []navEntry{{"", "Overview"}}},
-	{"Money in", []navEntry{{"payments", "Payments"}, {"qr-codes", "QR codes"}, {"invoices", "Invoices"}, {"refunds", "Refunds"}}},
+	{"Money in", []navEntry{{"payments", "Payments"}, {"qr-codes", "QR codes"}, {"invoices", "Invoices"}, {"checkouts", "Checkouts"}, {"subscriptions", "Subscriptions"}, {"refunds", "Refunds"}}},
 	{"Money out", []navEntry{{"disbursements", "Disbursements"}, {"payouts", "Payouts"}, {"batches", "Batches"}}},
 	{"Catalogue", []navEntry{{"products", "Products"}, {"plans", "Plans"}, {"coupons", "Coupons"}}},
 	{"People", []navEntry{{"customers", "Customers"}, {"consumers", "Test consumers"}}},

@@ -21,6 +21,8 @@ func init() {
 	describe(paymentNoun)
 	describe(qrCodeNoun)
 	describe(invoiceNoun)
+	describe(checkoutNoun)
+	describe(subscriptionNoun)
 	describe(refundNoun)
 	describe(disbursementNoun)
 	describe(payoutNoun)

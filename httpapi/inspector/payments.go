@@ -11,16 +11,23 @@ import (
 var paymentNoun = &noun[payment.Payment]{
 	path: "payments", one: "Payment", many: "Payments", heads: [5]string{"Payer", "Amount", "Status", "For", "Time"},
 	tab: "status", tabs: states(payment.Completed, payment.Pending, payment.Processing, payment.Failed, payment.Cancelled),
-	search:  "Name, phone, amount, reference or id",
-	filters: []field{{Name: "payment_method", Label: "Method", Kind: "select", Options: append([]option{{Label: "Any"}}, options(payment.FromPhone, payment.ServiceWallet)...)}},
-	dated:   true,
-	empty:   "What payers send from phones and wallets stands here. Ask a phone for the first.",
-	forms:   func(*visit) ([]*form, error) { return []*form{askPhone()}, nil },
+	search: "Name, phone, amount, reference or id",
+	filters: []field{
+		{Name: "network", Label: "Network", Kind: "select", Options: networkOptions("Any")},
+		{Name: "payment_method", Label: "Method", Kind: "select", Options: append([]option{{Label: "Any"}}, options(payment.FromPhone, payment.ServiceWallet)...)},
+	},
+	dated: true,
+	empty: "What payers send from phones and wallets stands here. Ask a phone for the first.",
+	forms: func(*visit) ([]*form, error) { return []*form{askPhone()}, nil },
 	list: func(v *visit, page api.Page) (*api.List[payment.Payment], error) {
-		return v.svc.Payments.List(v.Context(), v.caller, payment.ListParams{
+		p := payment.SearchParams{Text: v.param("q"), Network: v.param("network"), ListParams: payment.ListParams{
 			Page: page, Status: payment.Status(v.param("status")), PaymentMethod: v.param("payment_method"),
 			QRCode: v.entered("qr_code", "qr_"), Invoice: v.entered("invoice", "inv_"), Customer: v.entered("customer", "cus_"), Created: v.created(),
-		})
+		}}
+		if p.Text == p.QRCode || p.Text == p.Invoice || p.Text == p.Customer {
+			p.Text = ""
+		}
+		return v.svc.Payments.Search(v.Context(), v.caller, p)
 	},
 	row: func(v *visit, p *payment.Payment) row {
 		name, below := v.payer(p)
@@ -177,14 +184,14 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) error {
 	if p.QRCode == nil && p.Invoice == nil {
 		begun = step{"created", "Payment asked for", "API", ""}
 	}
-	happened, err := v.timeline("payment", p.ID, p.CreatedAt.Time, []step{
+	happened, err := v.timeline("payment", p.ID, p.CreatedAt.Time, possible(p.Status, []step{
 		begun,
 		{"pending", "To be charged: " + joinNonEmpty(maskedNumber(orEmpty(p.Phone))), "Payments", ""},
 		{"processing", paidWith(p) + " asks the payer to approve", paidWith(p), ""},
 		{"succeeded", "Paid with " + with, paidWith(p), "good"},
 		{"failed", orDefault(orEmpty(p.FailureReason), "Not paid"), paidWith(p), "bad"},
 		{"canceled", "Cancelled before anything was taken", "Payments", "wait"},
-	}, v.messageTurns(about, p.ID)...)
+	}), v.messageTurns(about, p.ID)...)
 	if err != nil {
 		return err
 	}

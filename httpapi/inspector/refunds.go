@@ -38,11 +38,11 @@ func (v *visit) refundPage(r *refund.Refund, p *page) (err error) {
 	p.Title, p.Amount, p.Badge = "Refund of "+plainMoney(r.Amount), cedis(r.Amount), state(r.Status)
 	p.Sentence = sentence("%s gives money back to %s, %s", v.merchant.Name, name, v.when(r.CreatedAt))
 	p.Live = make([]section, 1)
-	p.Live[0], err = v.timeline("refund", r.ID, r.CreatedAt.Time, []step{
+	p.Live[0], err = v.timeline("refund", r.ID, r.CreatedAt.Time, possible(r.Status, []step{
 		{"created", "Asked for; the amount is reserved", "API", ""},
 		{"succeeded", "The money is back", words(r.PaymentMethod), "good"},
 		{"failed", orDefault(orEmpty(r.FailureReason), "Failed"), words(r.PaymentMethod), "bad"},
-	})
+	}))
 	var document *link
 	if r.CreditNote != nil {
 		document = &link{"Open credit note " + *r.CreditNote, v.url("refunds", r.ID, "credit-note.pdf")}

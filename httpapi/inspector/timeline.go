@@ -36,6 +36,21 @@ type turnTime struct {
 // step is how an event is told: verb is the end of its type.
 type step struct{ verb, title, source, tone string }
 
+// finals are the verbs of events that end an object, by the status that it has then.
+var finals = map[string]string{"succeeded": "completed succeeded", "completed": "completed", "failed": "failed", "canceled": "cancelled"}
+
+// possible leaves out the ends that an object with that status has not come to, so that nothing
+// looks for their events. A transfer that the provider took back has failed after it was completed.
+func possible[T ~string](status T, steps []step) []step {
+	return slices.DeleteFunc(steps, func(s step) bool {
+		ends, final := finals[s.verb]
+		return final && !slices.Contains(strings.Fields(ends), string(status)) && !(s.verb == "completed" && status == "failed")
+	})
+}
+
+// repeated are the verbs of events that an object can have often.
+var repeated = []string{"updated", "payment_failed", "payment_succeeded", "paused", "resumed", "sent"}
+
 const (
 	// historyPages bounds how many pages of events of a type are looked through.
 	historyPages = 5
@@ -111,6 +126,7 @@ func (v *visit) eventsOf(object, id string, created time.Time, steps []step) ([]
 	first := all[0].ID
 	for _, s := range steps[1:] {
 		p := event.ListParams{Type: event.Type(object + "." + s.verb), Page: api.Page{Limit: api.MaxLimit, EndingBefore: first}}
+		found := false
 		for range historyPages {
 			list, err := v.svc.Events.List(v.Context(), v.caller, p)
 			if err != nil {
@@ -119,9 +135,10 @@ func (v *visit) eventsOf(object, id string, created time.Time, steps []step) ([]
 			for _, e := range list.Data {
 				if objectOf(&e) == id {
 					all = append(all, e)
+					found = true
 				}
 			}
-			if !list.HasMore || len(list.Data) == 0 {
+			if !list.HasMore || len(list.Data) == 0 || found && !slices.Contains(repeated, s.verb) {
 				break
 			}
 			p.EndingBefore = list.Data[0].ID

@@ -153,14 +153,14 @@ func (v *visit) transferPage(t *payout.Transfer, p *page) (err error) {
 	p.Title, p.Amount, p.Badge = one+" of "+plainMoney(pesewas(t.Amount)), t.Amount, state(t.Status)
 	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, name, with, v.when(t.CreatedAt))
 	p.Live = make([]section, 1)
-	p.Live[0], err = v.timeline(t.Object, t.ID, t.CreatedAt.Time, []step{
+	p.Live[0], err = v.timeline(t.Object, t.ID, t.CreatedAt.Time, possible(t.Status, []step{
 		{"created", "Asked for; amount and fee reserved", "API", ""},
 		{"pending", "To be given to " + with, "Payments", ""},
 		{"processing", with + " has it", with, ""},
 		{"completed", "Arrived", with, "good"},
 		{"failed", orDefault(orEmpty(t.FailureReason), "Failed"), with, "bad"},
 		{"canceled", "Cancelled; amount and fee are back", "Payments", "wait"},
-	})
+	}))
 	d := &t.Destination
 	p.Side = []section{
 		{Title: "Money", Money: facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))},

@@ -2,11 +2,15 @@ package inspector
 
 import (
 	"fmt"
+	"html/template"
+	"math"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -86,6 +90,9 @@ func (v *visit) webhookPage(e *webhook.Endpoint, p *page) error {
 		deliveries.Text = "It was told nothing yet."
 	}
 	p.Live = []section{deliveries}
+	if len(list.Data) > 0 {
+		p.Live = append(p.Live, section{Title: "How long these took", Panel: true, Chart: latencies(list.Data)})
+	}
 	p.Side = []section{{Title: "Details", Facts: facts("Address", e.URL, "Events", types(e), "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
 	p.Forms = append([]*form{
 		{Name: "ping", Button: "Ping", do: (*visit).ping},
@@ -99,6 +106,30 @@ func (v *visit) webhookPage(e *webhook.Endpoint, p *page) error {
 		return v.svc.Webhooks.Update(v.Context(), v.caller, v.id, webhook.UpdateParams{Active: on})
 	}, "It is told nothing any more.", v.svc.Webhooks.Delete)...)
 	return nil
+}
+
+// latencies draws how long deliveries took, from the event to the answer that took them.
+func latencies(list []webhook.Delivery) template.HTML {
+	limits := []struct {
+		name string
+		most time.Duration
+	}{{"to 0.1 s", 100 * time.Millisecond}, {"to 1 s", time.Second}, {"to 10 s", 10 * time.Second}, {"to 10 min", 10 * time.Minute}, {"longer", math.MaxInt64}}
+	heaps := make([]look.Heap, len(limits)+1)
+	for i, l := range limits {
+		heaps[i].Key = look.Key{Name: l.name, Class: "f4"}
+	}
+	heaps[len(limits)].Key = look.Key{Name: "not delivered", Class: "fb"}
+	for i := range list {
+		d, at := &list[i], len(limits)
+		if n := len(d.Attempts); n > 0 && answered(&d.Attempts[n-1]) {
+			took := d.Attempts[n-1].At.Sub(d.CreatedAt.Time)
+			for at = 0; took > limits[at].most; {
+				at++
+			}
+		}
+		heaps[at].Amount++
+	}
+	return look.Histogram(fmt.Sprintf("How long %s took", plural(len(list), "delivery")), heaps)
 }
 
 // deliveryBadge is the state of a delivery: waiting, or retrying once an attempt has failed.

@@ -29,7 +29,7 @@ var badges = map[string]badge{
 	"completed": {"good", "Completed"}, "succeeded": {"good", "Completed"}, "paid": {"good", "Paid"}, "delivered": {"good", "Delivered"},
 	"active": {"good", "Active"}, "made": {"good", "Made"},
 	"pending": {"wait", "Waiting"}, "queued": {"wait", "Queued"}, "retrying": {"wait", "Retrying"}, "open": {"info", "Open"}, "processing": {"info", "Processing"},
-	"failed": {"bad", "Failed"}, "refused": {"bad", "Refused"}, "overdue": {"bad", "Overdue"}, "frozen": {"bad", "Frozen"},
+	"failed": {"bad", "Failed"}, "refused": {"bad", "Refused"}, "overdue": {"bad", "Overdue"}, "past_due": {"bad", "Past due"}, "complete": {"good", "Complete"}, "trialing": {"info", "On trial"}, "frozen": {"bad", "Frozen"},
 	"inactive": {"neutral", "Off"}, "cancelled": {"neutral", "Cancelled"}, "uncollectible": {"neutral", "Given up"},
 	"sms": {"neutral", "SMS"}, "email": {"neutral", "E-mail"},
 }
@@ -39,7 +39,7 @@ func state[T ~string](s T) badge {
 	if b, ok := badges[string(s)]; ok {
 		return b
 	}
-	return badge{"neutral", capital(string(s))}
+	return badge{"neutral", words(s)}
 }
 
 // activity is the badge of what can be switched on and off.
@@ -165,6 +165,9 @@ func ago(d time.Duration) string {
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
+		noun = stem + "rie"
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }

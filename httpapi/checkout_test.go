@@ -77,6 +77,26 @@ func TestCheckoutBodies(t *testing.T) {
 		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `"}`, 400, "parameter_missing", "pin"},
 		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `","pin":"0000"}`, 403, "pin_invalid", "pin"},
 	)
+	_, data := s.Do("POST", "/v1/coupons", `{"percent_off":1,"max_redemptions":1}`)
+	last := field(t, data, "id")
+	one, two := field(t, step("checkout_create_last", "POST", sessions, order(`,"coupon":"`+last+`"`)), "id"), field(t, step("checkout_create_late", "POST", sessions, order(`,"coupon":"`+last+`"`)), "id")
+	s.PaySession(one, "0201234567")
+	must.Do(t, s.Drain(t.Context()))
+	frozen, _ := holder(t, s, "consumers", `{"name":"Frozen","pin":"4321","status":"frozen"}`)
+	poor, _ := holder(t, s, "consumers", `{"name":"Poor","pin":"4321"}`)
+	meet(
+		t, s, refusal{sessions, order(`,"coupon":"` + last + `"`), 400, "coupon_not_redeemable", "coupon"},
+		refusal{pay + two + "/pay", `{"phone_number":"0241234567"}`, 400, "coupon_not_redeemable", "coupon"},
+		refusal{pay + another + "/pay", `{"phone_number":"12"}`, 400, "invalid_phone_number", "phone_number"},
+		refusal{pay + another + "/pay", `{"phone_number":"0241230908"}`, 429, "too_many_prompts", ""},
+		refusal{pay + another + "/pay", `{"account_id":"acc_1","pin":"0000"}`, 400, "account_not_found", ""},
+		refusal{pay + another + "/pay", `{"account_id":"` + frozen + `","pin":"4321"}`, 402, "wallet_not_active", ""},
+		refusal{pay + another + "/pay", `{"account_id":"` + poor + `","pin":"4321"}`, 402, "insufficient_balance", ""},
+	)
+	for range 4 {
+		s.Do("POST", pay+another+"/pay", `{"account_id":"`+s.Consumer.ID+`","pin":"0000"}`)
+	}
+	meet(t, s, refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `","pin":"1234"}`, 403, "pin_locked", "pin"})
 	for query, want := range map[string][2]string{
 		"status=paid":         {"parameter_invalid", "status"},
 		"customer=":           {"parameter_invalid", "customer"},

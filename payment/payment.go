@@ -231,6 +231,15 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Payme
 	return listing("/v1/payments").Get(ctx, s.engine, caller, id)
 }
 
+// Payer returns the id of the account that paid a payment from a wallet; "" for any other payment.
+func (s *Service) Payer(ctx context.Context, caller api.Caller, id string) (string, error) {
+	o, err := engine.Get(ctx, s.engine, caller, payments, id, "payment")
+	if err != nil {
+		return "", err
+	}
+	return o.Value.Payer, nil
+}
+
 // GetJSON writes to w the JSON of what Get returns, and a newline. It
 // costs less than encoding that value. When it fails, w may hold a part of the JSON.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {

@@ -111,11 +111,11 @@ func (s *site) page(path string) string {
 
 var tokens = regexp.MustCompile(`name="token" value="([^"]+)"`)
 
-// token returns what the forms of a page carry.
-func (s *site) token(path string) string {
+// token returns what the forms of the merchant's pages carry.
+func (s *site) token() string {
 	s.t.Helper()
-	found := tokens.FindStringSubmatch(s.page(path))
-	must.True(s.t, found != nil, "%s has no form", path)
+	found := tokens.FindStringSubmatch(s.page("?form=add-money"))
+	must.True(s.t, found != nil, "the form has no token")
 	return found[1]
 }
 
@@ -136,7 +136,7 @@ func (s *site) post(path, token, form string, fields ...string) (*http.Response,
 // do does what a form does, and returns the page that it leads to.
 func (s *site) do(path, form string, fields ...string) (at, body string) {
 	s.t.Helper()
-	answer, body := s.post(path, s.token(path), form, fields...)
+	answer, body := s.post(path, s.token(), form, fields...)
 	must.True(s.t, answer.StatusCode == http.StatusSeeOther, "%s of %s: %s\n%s", form, path, answer.Status, body)
 	to, err := answer.Location()
 	s.check(err)
@@ -175,7 +175,8 @@ func (s *site) everything() map[string]string {
 	})
 	s.check(err)
 	made := map[string]string{
-		"webhooks": endpoint.ID, "qr-codes": code.ID, "once": once.ID, "payments": paid.ID, "payouts": out.ID, "disbursements": sent.ID, "otp": otp,
+		"consumers": s.Consumer.ID,
+		"webhooks":  endpoint.ID, "qr-codes": code.ID, "once": once.ID, "payments": paid.ID, "payouts": out.ID, "disbursements": sent.ID, "otp": otp,
 	}
 	for status, final := range map[string]bool{"draft": false, "open": true} {
 		v, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: final, Fields: invoice.Fields{
@@ -251,7 +252,7 @@ func (s *site) lastCode() string {
 
 // paths are all pages, each with something on it.
 func paths(made map[string]string) []string {
-	all := []string{"", "ledger", "sandbox"}
+	all := []string{"", "ledger", "clock", "consumers", "consumers/" + made["consumers"], "search?q=036"}
 	for _, noun := range []string{"qr-codes", "payments", "refunds", "payouts", "disbursements", "batches", "invoices", "products", "coupons", "plans", "customers", "messages", "events", "webhooks"} {
 		all = append(all, noun, noun+"/"+made[noun])
 	}

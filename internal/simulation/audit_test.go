@@ -118,7 +118,7 @@ func (g *game) auditSide(s *side) {
 	var scanned []string
 	fees := int64(0)
 	paidToUs, twice := g.paymentsOf(s.caller), g.givenBack(s)
-	g.auditPhones(s, paidToUs, twice)
+	redeemed := g.auditSessions(s, paidToUs, g.auditPhones(s, paidToUs, twice))
 	for _, p := range paidToUs {
 		if p.QRCode != nil {
 			scanned = append(scanned, p.ID)
@@ -193,8 +193,12 @@ func (g *game) auditSide(s *side) {
 
 	var invoices []string
 	numbers := map[string]int{}
-	for _, i := range g.invoicesOf(s.caller) {
-		invoices = append(invoices, i.ID)
+	billed := g.invoicesOf(s.caller)
+	g.auditSubscriptions(s, billed)
+	for _, i := range billed {
+		if i.Subscription == nil {
+			invoices = append(invoices, i.ID)
+		}
 		numbers[i.Number]++
 		paid := ofInvoice[i.ID]
 		back := int64(0)
@@ -213,7 +217,7 @@ func (g *game) auditSide(s *side) {
 	}
 	g.sameIDs("invoices", s.invoices, invoices)
 	g.numbered("invoices", numbers)
-	g.auditCoupons(s)
+	g.auditCoupons(s, redeemed)
 	g.auditPeople(s, false)
 
 	testkit.CheckTotals(g.t, g.svc, s.caller)
@@ -248,7 +252,11 @@ func (g *game) finish() {
 	g.revive()
 	must.Do(g.t, g.svc.Drain(g.t.Context()))
 	g.calmSince = g.now
-	for range 14 {
+	g.now = g.now.Truncate(24 * time.Hour).Add(36 * time.Hour) // phones are asked by day
+	for days := range 14 {
+		if days == 2 {
+			g.finishSubscriptions()
+		}
 		g.now = g.now.Add(24 * time.Hour)
 		g.callBack()
 		must.Do(g.t, g.svc.Drain(g.t.Context()))
@@ -260,6 +268,7 @@ func (g *game) finish() {
 		charged -= g.balanceOf(ledger.Clearing("charges", s.caller.Live))
 		g.told(s, g.eventsOf(s.caller), true)
 		g.auditPeople(s, true)
+		g.finishSessions(s)
 		for _, b := range g.batchesOf(s.caller) {
 			expect.Equal(g.t, b.Status, disbursement.BatchCompleted, "%s stays", b.ID)
 		}
@@ -305,6 +314,8 @@ func (g *game) told(s *side, events []event.Event, ended bool) {
 		was(is.ID, is.Status, want)
 	}
 	g.toldOfPayments(s, events, was)
+	g.toldOfSubscriptions(s, events, g.invoicesOf(s.caller), ended)
+	g.toldOfSessions(s, was)
 	for _, r := range g.refundsOf(s.caller) {
 		want := "created"
 		if r.Status == refund.Succeeded || r.Status == refund.Failed {

@@ -133,8 +133,8 @@ type Config struct {
 	// become uncollectible: after the last failed charge, or 30 days after the due date. Otherwise the
 	// subscription is cancelled then.
 	KeepPastDue bool
-	// NoChargeNotice turns off the SMS that announces each automatic charge of a subscription a day
-	// before it, in live mode.
+	// NoChargeNotice turns off the SMS that announces the first charge of each renewal of a subscription
+	// a day before it, in live mode.
 	NoChargeNotice bool
 	// InvoiceReminders are the days from the due date on which customers are reminded of open
 	// invoices, at 09:00 UTC: -3 is three days before, 0 the day itself, 7 a week later. Each

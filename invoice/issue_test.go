@@ -323,6 +323,31 @@ func TestOutcomes(t *testing.T) {
 	testkit.WantCode(t, "twice", err, api.InvoiceNotOpen)
 }
 
+// Whoever has claimed an outcome finds those before it, so that they can be booked in order.
+func TestEarlierOutcomesAreFound(t *testing.T) {
+	s := newIssuer(t)
+	open := func() string {
+		return s.issue(invoice.IssueParams{PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(5)}}, Date: s.now}).ID
+	}
+	voided, written := open(), open()
+	must.Get(s.invoices.Void(t.Context(), s.caller, voided))(t)
+	must.Get(s.invoices.MarkUncollectible(t.Context(), s.caller, written))(t)
+	s.update(func(tx *engine.Tx) error {
+		claimed := must.Get(tx.Claim(s.OutcomeKind(), storage.Claim{Now: s.now, Due: s.now, Lease: time.Minute, Limit: 10}))(t)
+		must.True(t, len(claimed) == 2, "%d outcomes", len(claimed))
+		first, second := must.Get(s.Outcome(claimed[0]))(t), must.Get(s.Outcome(claimed[1]))(t)
+		if first.Invoice != voided {
+			first, second = second, first
+		}
+		earlier := must.Get(s.EarlierOutcome(tx, second))(t)
+		must.True(t, earlier != nil && earlier.Invoice == voided, "before the second: %+v", earlier)
+		expect.True(t, must.Get(s.EarlierOutcome(tx, first))(t) == nil, "something is before the first")
+		must.Do(t, s.FinishOutcome(tx, first))
+		expect.True(t, must.Get(s.EarlierOutcome(tx, second))(t) == nil, "something is before the second")
+		return s.FinishOutcome(tx, second)
+	})
+}
+
 // A subscription's invoice asks the subscription's phone, until the subscription ends its charges.
 func TestChargesOfSubscription(t *testing.T) {
 	s := newIssuer(t)

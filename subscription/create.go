@@ -35,7 +35,7 @@ type CreateParams struct {
 	CollectionMethod invoice.CollectionMethod `json:"collection_method,omitempty"`
 	// PhoneNumber is charged; that of the customer when empty.
 	PhoneNumber string `json:"phone_number,omitempty"`
-	// DaysUntilDue is from 0 to 365; 7 when nil.
+	// DaysUntilDue is from 0 to 365; 7 when nil. With 0 an invoice is overdue as soon as it is sent.
 	DaysUntilDue *int64       `json:"days_until_due,omitempty"`
 	Metadata     api.Metadata `json:"metadata,omitempty"`
 }

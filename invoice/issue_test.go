@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
@@ -42,7 +43,7 @@ func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	s := &issuer{t: t, now: time.Date(2026, 3, 31, 6, 0, 0, 0, time.UTC)}
 	store := memory.New()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), payment.Kinds(), invoice.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), payment.Kinds(), totals.Kinds(), invoice.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	clock := func() time.Time { return s.now }
@@ -57,6 +58,7 @@ func newIssuer(t *testing.T) *issuer {
 	var err error
 	s.hosts, payments, err = payment.New(s.engine, payment.Config{Accounts: inside, Events: recorder, Messages: messages})
 	must.Do(t, err)
+	must.Do(t, payments.Totals().Prepare(t.Context()))
 	m := must.Get(accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Osu Gym"}))(t)
 	s.caller = api.Caller{Merchant: m.ID, RequestID: "req_1"}
 	s.invoices, s.Internal = invoice.New(s.engine, invoice.Config{Accounts: inside, Payments: payments, Events: recorder, Messages: messages, BaseURL: "https://pay.example.com"})

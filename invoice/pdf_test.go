@@ -229,7 +229,7 @@ func TestPDFSubscriptionLines(t *testing.T) {
 	keepPDF(t, "invoice-subscription", must.Get(render(c))(t))
 	text := drawn(t, c)
 	expect.Equal(t, strings.Count(text, "−1,234.56"), 2, "price and amount of the credit")
-	expect.True(t, strings.Contains(text, "\n6 March 2026 – 6 April 2026\n"), "no period in %s", text)
+	expect.True(t, strings.Contains(text, "\n6 Mar 2026 – 6 Apr 2026\n"), "no period in %s", text)
 	expect.True(t, strings.Contains(text, "\nDiscount\n−0.99\n") && !strings.Contains(text, "\n-"), "got %s", text)
 }
 

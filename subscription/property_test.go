@@ -254,6 +254,9 @@ func (g *game) adoptDueDates(before time.Time) {
 		}
 		v.due = all[i].DueDate.UTC()
 		made := v.due.Add(-time.Duration(g.model.daysUntilDue) * day)
+		if made.Equal(v.start) && before.Sub(v.start) <= day { // the model's clock is that after the work
+			continue
+		}
 		expect.True(g.reporter, !made.Before(before.Truncate(time.Second)) && !made.After(g.Now()), "the invoice of %s is due as if it had been made at %s, between %s and %s", v.date, made, before, g.Now())
 	}
 	g.model.goTo(g.Now().Truncate(time.Second))

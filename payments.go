@@ -229,7 +229,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	})
 	s.Checkout, in.checkout = checkout.New(s.engine, checkout.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog, Invoices: in.invoices,
-		Customers: c.Customers, NumberRetention: c.NumberRetention, BaseURL: c.BaseURL,
+		Subscriptions: in.subscriptions, Customers: c.Customers, NumberRetention: c.NumberRetention, BaseURL: c.BaseURL,
 	})
 	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages, StuckAfter: c.StuckAfter,

@@ -105,24 +105,32 @@ func (u *UpdateCustomerParams) set(c *Customer) error {
 //
 // Refusals: parameter_invalid, invalid_phone_number.
 func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p CreateCustomerParams) (*Customer, error) {
-	made := Customer{Object: "customer", Metadata: api.Metadata{}, Livemode: caller.Live}
-	if err := check.Metadata(p.Metadata, false); err != nil {
-		return nil, err
-	}
-	given := UpdateCustomerParams{Name: &p.Name, Email: &p.Email, Phone: &p.Phone, Address: &p.Address, Metadata: p.Metadata}
-	if err := given.set(&made); err != nil {
+	made, err := p.customer()
+	if err != nil {
 		return nil, err
 	}
 	p.Phone = made.Phone // so that two spellings of one number are the same request
 	op := engine.Operation{Name: "customer.create", Params: p}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Customer, error) {
-		c := made
-		c.ID, c.CreatedAt = tx.NewID("cus_"), api.At(tx.Now)
-		if _, err := customers.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {
-			return nil, fmt.Errorf("account: create customer: %w", err)
-		}
-		return &c, s.record(tx, &c, event.CustomerCreated)
-	})
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Customer, error) { return s.insertCustomer(tx, *made) })
+}
+
+// customer checks the parameters, and returns the customer that they describe.
+func (p *CreateCustomerParams) customer() (*Customer, error) {
+	made := &Customer{Object: "customer", Metadata: api.Metadata{}}
+	if err := check.Metadata(p.Metadata, false); err != nil {
+		return nil, err
+	}
+	given := UpdateCustomerParams{Name: &p.Name, Email: &p.Email, Phone: &p.Phone, Address: &p.Address, Metadata: p.Metadata}
+	return made, given.set(made)
+}
+
+// insertCustomer writes a new customer of the caller's.
+func (s *Service) insertCustomer(tx *engine.Tx, c Customer) (*Customer, error) {
+	c.ID, c.CreatedAt, c.Livemode = tx.NewID("cus_"), api.At(tx.Now), tx.Caller.Live
+	if _, err := customers.Insert(tx, engine.Scope(tx.Caller), c.ID, c); err != nil {
+		return nil, fmt.Errorf("account: create customer: %w", err)
+	}
+	return &c, s.record(tx, &c, event.CustomerCreated)
 }
 
 // UpdateCustomer changes a customer. Invoices that took data from it stay as they are.

@@ -45,6 +45,15 @@ func TestCheckoutBodies(t *testing.T) {
 	}
 	wallet := field(t, step("checkout_create_wallet", "POST", sessions, order("")), "id")
 	step("checkout_pay_wallet", "POST", pay+wallet+"/pay", fmt.Sprintf(`{"account_id":%q,"pin":%q}`, s.Consumer.ID, s.PIN))
+	plan := field(t, step("checkout_plan", "POST", "/v1/plans", `{"name":"Juice every week","amount":4500,"interval":"week"}`), "id")
+	member := field(t, step("checkout_create_subscription", "POST", sessions, fmt.Sprintf(
+		`{"mode":"subscription","plan":%q,"quantity":2,"success_url":"https://shop.example/","customer_name":"Ama"}`, plan)), "id")
+	step("checkout_pay_subscription", "POST", pay+member+"/pay", `{"phone_number":"0271234567"}`)
+	must.Do(t, s.Drain(t.Context()))
+	begun := field(t, step("checkout_subscribed", "GET", sessions+"/"+member, nil), "subscription")
+	step("checkout_subscription", "GET", "/v1/subscriptions/"+begun, nil)
+	step("checkout_subscription_payment", "GET", "/v1/payments?subscription="+begun, nil)
+	step("checkout_list_of_subscription", "GET", sessions+"?subscription="+begun, nil)
 	free := field(t, step("checkout_create_free", "POST", sessions, `{"success_url":"https://shop.example/","line_items":[{"description":"A gift","unit_amount":0}]}`), "id")
 	step("checkout_pay_free", "POST", pay+free+"/pay", nil)
 	held := field(t, step("checkout_create_held", "POST", sessions, order("")), "id")
@@ -54,6 +63,10 @@ func TestCheckoutBodies(t *testing.T) {
 	meet(
 		t, s, refusal{sessions, `{"success_url":"https://shop.example/"}`, 400, "parameter_missing", "line_items"},
 		refusal{sessions, `{"line_items":[{"description":"x","unit_amount":1}]}`, 400, "parameter_missing", "success_url"},
+		refusal{sessions, `{"mode":"subscription","success_url":"https://shop.example/"}`, 400, "parameter_missing", "plan"},
+		refusal{sessions, `{"mode":"subscription","success_url":"https://shop.example/","plan":"plan_1"}`, 400, "resource_missing", "plan"},
+		refusal{sessions, order(`,"mode":"subscription","plan":"plan_1"`), 400, "parameter_invalid", "line_items"},
+		refusal{sessions, order(`,"plan":"plan_1"`), 400, "parameter_invalid", "plan"},
 		refusal{sessions, order(`,"mode":"setup"`), 400, "parameter_invalid", "mode"},
 		refusal{sessions, order(`,"currency":"USD"`), 400, "currency_not_supported", "currency"},
 		refusal{sessions, order(`,"cancel_url":"/cart"`), 400, "parameter_invalid", "cancel_url"},
@@ -66,7 +79,6 @@ func TestCheckoutBodies(t *testing.T) {
 		refusal{sessions, `{"success_url":"https://shop.example/","line_items":[{"product":"prod_1"}]}`, 400, "resource_missing", "line_items[0].product"},
 		refusal{sessions, `{"success_url":"https://shop.example/","line_items":[{"description":"x","unit_amount":1.5}]}`, 400, "parameter_invalid", "line_items[0].unit_amount"},
 		refusal{pay + held + "/pay", `{}`, 409, "payment_in_progress", ""},
-		refusal{pay + held + "/pay", `{"phone_number":"0241234567","account_id":"acc_1"}`, 400, "parameter_invalid", "phone_number"},
 		refusal{pay + wallet + "/pay", `{}`, 409, "checkout_not_open", ""},
 		refusal{pay + "cs_1/pay", `{}`, 404, "resource_missing", ""},
 		refusal{sessions + "/cs_1/expire", `{}`, 404, "resource_missing", ""},
@@ -74,6 +86,7 @@ func TestCheckoutBodies(t *testing.T) {
 	another := field(t, step("checkout_create_another", "POST", sessions, order("")), "id")
 	meet(
 		t, s, refusal{pay + another + "/pay", `{}`, 400, "parameter_missing", "phone_number"},
+		refusal{pay + another + "/pay", `{"phone_number":"0241234567","account_id":"acc_1"}`, 400, "parameter_invalid", "phone_number"},
 		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `"}`, 400, "parameter_missing", "pin"},
 		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `","pin":"0000"}`, 403, "pin_invalid", "pin"},
 	)

@@ -134,16 +134,6 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 		if code.Amount == nil {
 			s.Query = url.Values{"amount": {money.Text(is.Amount)}}
 		}
-	case is.Invoice != nil:
-		paid, err := p.invoices.Get(ctx, h.Caller, *is.Invoice)
-		if api.CodeOf(err) == api.ResourceMissing {
-			return s, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.Name, s.Invoice = "Invoice "+paid.Number, true
-		s.Address = "../invoice/" + paid.HostedURL[strings.LastIndexByte(paid.HostedURL, '/')+1:]
 	case is.CheckoutSession != nil:
 		sold, err := p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession)
 		if err != nil {
@@ -156,6 +146,16 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 		if sold.Session.Payment != nil && *sold.Session.Payment == is.ID {
 			s.Next = sold.Session.Destination()
 		}
+	case is.Invoice != nil:
+		paid, err := p.invoices.Get(ctx, h.Caller, *is.Invoice)
+		if api.CodeOf(err) == api.ResourceMissing {
+			return s, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.Name, s.Invoice = "Invoice "+paid.Number, true
+		s.Address = "../invoice/" + paid.HostedURL[strings.LastIndexByte(paid.HostedURL, '/')+1:]
 	}
 	return s, nil
 }

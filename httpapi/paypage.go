@@ -275,6 +275,8 @@ func shownField(param string) string {
 		return param
 	case "customer_email":
 		return "email"
+	case "customer_name":
+		return "name"
 	}
 	return ""
 }

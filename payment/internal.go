@@ -35,6 +35,20 @@ func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Paym
 	return &p, nil
 }
 
+// AttachSubscription makes a completed payment of a checkout session name the subscription that it has
+// begun, its customer and its first invoice.
+func (*Internal) AttachSubscription(tx *engine.Tx, id, customer, subscription, invoice string) error {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return err
+	}
+	o.Value.Customer, o.Value.Subscription, o.Value.Invoice = &customer, &subscription, &invoice
+	if err := payments.Replace(tx, o); err != nil {
+		return fmt.Errorf("payment: attach subscription: %w", err)
+	}
+	return nil
+}
+
 // List is [Service.List] in the caller's snapshot; url is the path of the list.
 func (*Internal) List(tx *engine.ReadTx, p ListParams, url string) (*api.List[Payment], error) {
 	return listing(url).ListTx(tx, p.query(engine.Scope(tx.Caller)), p.Page)

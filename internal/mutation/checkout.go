@@ -24,7 +24,7 @@ var checkoutGuards = []guard{
 	},
 	{
 		"checkout: a late payment takes an open session alone", "checkout/internal.go",
-		"return o.Value.Status == Open, nil", "return true, nil", "./checkout", "TestLateApproval",
+		"if r.Status != Open || r.Mode != ModeSubscription {\n\t\treturn r.Status == Open, nil", "if r.Status != Open || r.Mode != ModeSubscription {\n\t\treturn true, nil", "./checkout", "TestLateApproval",
 	},
 	{
 		"checkout: an attempt redeems the coupon", "checkout/pay.go",
@@ -59,7 +59,15 @@ var checkoutGuards = []guard{
 		"u.Scheme == \"http\" && !live:", "u.Scheme == \"http\":", "./checkout", "TestReturnAddresses",
 	},
 	{
+		"checkout: a subscription begins with the payment", "checkout/pay.go",
+		"case r.Mode == ModeSubscription: // whose invoice sends the receipt", "case false: // whose invoice sends the receipt", "./checkout", "TestSessionBeginsSubscription",
+	},
+	{
+		"checkout: a deleted customer begins no subscription", "checkout/internal.go",
+		"return !deleted, err", "return true, err", "./checkout", "TestDeletedCustomerBeginsNoSubscription",
+	},
+	{
 		"checkout: a deleted customer's data is not taken again", "checkout/pay.go",
-		"if deleted {", "", "./internal/erasure", "TestErasureReachesCheckoutSessions",
+		"case deleted:", "", "./internal/erasure", "TestErasureReachesCheckoutSessions",
 	},
 }

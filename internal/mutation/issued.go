@@ -12,11 +12,11 @@ var issuedGuards = []guard{
 		"discount += max(min(r.Redemption.Discount(subtotal), left-discount), 0)", "discount += min(r.Redemption.Discount(subtotal), left-discount)", "./invoice", "TestSubscriptionPrices",
 	},
 	{
-		"credit: what is used is no longer there", "invoice/price.go",
+		"credit: what is used is no longer there", "invoice/subscriptionprice.go",
 		"return p.CreditBalance + l.Amount, nil", "return p.CreditBalance, nil", "./invoice", "TestSubscriptionPrices",
 	},
 	{
-		"credit: no more is used than there is", "invoice/price.go",
+		"credit: no more is used than there is", "invoice/subscriptionprice.go",
 		"-min(r.Total, p.CreditBalance)", "-r.Total", "./invoice", "TestSubscriptionPrices",
 	},
 	{
@@ -33,7 +33,7 @@ var issuedGuards = []guard{
 	},
 	{
 		"subscription: the first charge is made by day", "invoice/actions.go",
-		"first.After(tx.Now) {", "false {", "./invoice", "TestAutomaticChargeByDay",
+		"first.After(tx.Now) {", "first.After(tx.Now) && false {", "./invoice", "TestAutomaticChargeByDay",
 	},
 	{
 		"subscription: a form of a foreign page changes no phone", "httpapi/pages.go",

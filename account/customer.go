@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/lookup"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -38,11 +39,11 @@ type CustomerDirectory interface {
 	Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error)
 }
 
-var customers = storage.NewCollection("customers", []storage.Field[Customer]{
+var customers = storage.NewCollection("customers", append([]storage.Field[Customer]{
 	storage.TextColumn("email", func(c *Customer) string { return strings.ToLower(c.Email) }).Nullable().Indexed(),
 	storage.TextColumn("phone", func(c *Customer) string { return c.Phone }).Nullable().Indexed(),
 	storage.TimeColumn("created", func(c *Customer) time.Time { return c.CreatedAt.Time }).Indexed(),
-}).Passthrough(func(c *Customer) any { return c })
+}, nameFields(func(c *Customer) string { return c.Name })...)).Passthrough(func(c *Customer) any { return c })
 
 // CreateCustomerParams describe a customer. Everything is optional.
 type CreateCustomerParams struct {
@@ -104,24 +105,32 @@ func (u *UpdateCustomerParams) set(c *Customer) error {
 //
 // Refusals: parameter_invalid, invalid_phone_number.
 func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p CreateCustomerParams) (*Customer, error) {
-	made := Customer{Object: "customer", Metadata: api.Metadata{}, Livemode: caller.Live}
-	if err := check.Metadata(p.Metadata, false); err != nil {
-		return nil, err
-	}
-	given := UpdateCustomerParams{Name: &p.Name, Email: &p.Email, Phone: &p.Phone, Address: &p.Address, Metadata: p.Metadata}
-	if err := given.set(&made); err != nil {
+	made, err := p.customer()
+	if err != nil {
 		return nil, err
 	}
 	p.Phone = made.Phone // so that two spellings of one number are the same request
 	op := engine.Operation{Name: "customer.create", Params: p}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Customer, error) {
-		c := made
-		c.ID, c.CreatedAt = tx.NewID("cus_"), api.At(tx.Now)
-		if _, err := customers.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {
-			return nil, fmt.Errorf("account: create customer: %w", err)
-		}
-		return &c, s.record(tx, &c, event.CustomerCreated)
-	})
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Customer, error) { return s.insertCustomer(tx, *made) })
+}
+
+// customer checks the parameters, and returns the customer that they describe.
+func (p *CreateCustomerParams) customer() (*Customer, error) {
+	made := &Customer{Object: "customer", Metadata: api.Metadata{}}
+	if err := check.Metadata(p.Metadata, false); err != nil {
+		return nil, err
+	}
+	given := UpdateCustomerParams{Name: &p.Name, Email: &p.Email, Phone: &p.Phone, Address: &p.Address, Metadata: p.Metadata}
+	return made, given.set(made)
+}
+
+// insertCustomer writes a new customer of the caller's.
+func (s *Service) insertCustomer(tx *engine.Tx, c Customer) (*Customer, error) {
+	c.ID, c.CreatedAt, c.Livemode = tx.NewID("cus_"), api.At(tx.Now), tx.Caller.Live
+	if _, err := customers.Insert(tx, engine.Scope(tx.Caller), c.ID, c); err != nil {
+		return nil, fmt.Errorf("account: create customer: %w", err)
+	}
+	return &c, s.record(tx, &c, event.CustomerCreated)
 }
 
 // UpdateCustomer changes a customer. Invoices that took data from it stay as they are.
@@ -199,6 +208,35 @@ func (s *Service) ListCustomers(ctx context.Context, caller api.Caller, p ListCu
 		return nil, err
 	}
 	return customerListing.List(ctx, s.engine, q, p.Page)
+}
+
+// SearchCustomers returns the customers that match a whole value, newest first: an id, a name or its
+// first word, an e-mail address or a phone number. An empty text lists all.
+func (s *Service) SearchCustomers(ctx context.Context, caller api.Caller, text string, page api.Page) (list *api.List[Customer], err error) {
+	q := storage.Query{Scope: engine.Scope(caller)}
+	if strings.TrimSpace(text) == "" {
+		return customerListing.List(ctx, s.engine, q, page)
+	}
+	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		v := lookup.Parse(text)
+		if c, err := customers.Get(tx, q.Scope, v.Text); err == nil && v.Text != "" {
+			list = api.NewList(customerListing.URL, []Customer{customerListing.Show(&c.Value)}, false)
+			return nil
+		}
+		var either [][]storage.Equal
+		if v.Text != "" {
+			either = append(either, engine.Where(nil, "email", strings.ToLower(v.Text)))
+		}
+		if v.Name != "" {
+			either = append(either, []storage.Equal{named(v.Name)})
+		}
+		if v.Number != "" {
+			either = append(either, engine.Where(nil, "phone", v.Number))
+		}
+		list, err = customerListing.AnyTx(tx, q, either, page)
+		return err
+	})
+	return list, err
 }
 
 // ListCustomersJSON writes to w the JSON of what ListCustomers returns, and a newline. It

@@ -26,6 +26,20 @@ func (i *Internal) Logo(ctx context.Context, merchant string) (*Logo, error) {
 	return i.svc.GetLogo(ctx, api.Caller{}, merchant)
 }
 
+// NewCustomer makes a customer of the caller's, as [Service.CreateCustomer] does.
+func (i *Internal) NewCustomer(tx *engine.Tx, p CreateCustomerParams) (*Customer, error) {
+	made, err := p.customer()
+	if err != nil {
+		return nil, err
+	}
+	return i.svc.insertCustomer(tx, *made)
+}
+
+// Customer returns one of the library's own customers. One that was deleted is resource_missing.
+func (*Internal) Customer(tx storage.ReadTx, scope storage.Scope, id string) (*Customer, error) {
+	return getCustomer(tx, scope, id)
+}
+
 // FindCustomer returns the function that returns a customer in a transaction of the caller's. A host's
 // own directory is asked at once, before the transaction; nil stands for the library's own customers,
 // which the function reads. A customer that is unknown or was deleted is resource_missing of the

@@ -21,9 +21,14 @@ import (
 type CreateParams struct {
 	// Mode is ModePayment when empty.
 	Mode Mode `json:"mode,omitempty"`
-	// Lines are what is sold, as those of an invoice; from 1 to 250.
-	Lines    []invoice.LineParams `json:"line_items,omitempty"`
-	Currency string               `json:"currency,omitempty"` // GHS when empty
+	// Lines are what ModePayment sells, as those of an invoice; from 1 to 250.
+	Lines []invoice.LineParams `json:"line_items,omitempty"`
+	// Plan is the id of the active plan that ModeSubscription sells, and Quantity how many of it, from 1 to
+	// 1,000,000; 1 when nil. The session copies the plan. Quantity times the plan's amount is at most
+	// 99,999,999.
+	Plan     string `json:"plan,omitempty"`
+	Quantity *int64 `json:"quantity,omitempty"`
+	Currency string `json:"currency,omitempty"` // GHS when empty
 	// SuccessURL is where the payer goes once the session is complete. {CHECKOUT_SESSION_ID} in it
 	// stands for the session's id. CancelURL is where the page's link back leads; without one there is
 	// no link. Both begin with https in live mode, and have at most 2,048 characters.
@@ -55,14 +60,11 @@ func (p *CreateParams) check(in *invoice.Internal, live bool) error {
 	switch p.Mode {
 	case "":
 		p.Mode = ModePayment
-	case ModePayment:
+	case ModePayment, ModeSubscription:
 	default:
-		return api.Invalid("mode", "mode must be payment.")
+		return api.Invalid("mode", "mode must be payment or subscription.")
 	}
-	if len(p.Lines) == 0 {
-		return api.Missing("line_items")
-	}
-	if err := in.CheckLines(p.Lines); err != nil {
+	if err := p.checkSold(in); err != nil {
 		return err
 	}
 	if err := check.Currency(p.Currency); err != nil {
@@ -86,6 +88,27 @@ func (p *CreateParams) check(in *invoice.Internal, live bool) error {
 		return err
 	}
 	return check.Metadata(p.Metadata, false)
+}
+
+// checkSold refuses what the mode does not sell, and sets the default of Quantity.
+func (p *CreateParams) checkSold(in *invoice.Internal) error {
+	switch {
+	case p.Mode == ModePayment && p.Plan != "":
+		return api.Invalid("plan", "plan is for the mode subscription. Send line_items, or set mode.")
+	case p.Mode == ModePayment && p.Quantity != nil:
+		return api.Invalid("quantity", "quantity is for the mode subscription. Send that of each line in line_items.")
+	case p.Mode == ModePayment && len(p.Lines) == 0:
+		return api.Missing("line_items")
+	case p.Mode == ModePayment:
+		return in.CheckLines(p.Lines)
+	case len(p.Lines) > 0:
+		return api.Invalid("line_items", "line_items are for the mode payment. Send plan and quantity.")
+	case p.Plan == "":
+		return api.Missing("plan")
+	case p.Quantity == nil:
+		p.Quantity = new(int64(1))
+	}
+	return nil
 }
 
 func (p *CreateParams) checkPayer() error {
@@ -118,11 +141,16 @@ const tokenLength = 32
 
 // Create makes an open session. With an idempotency key it may be repeated safely.
 //
+// For a host that keeps its own customers, ModeSubscription requires Customer.
+//
 // Refusals: those of wrong parameters, invalid_phone_number, currency_not_supported, resource_missing
-// (customer, product, coupon), coupon_not_redeemable.
+// (customer, plan, product, coupon), coupon_not_redeemable.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Session, error) {
 	if err := p.check(s.config.Invoices, caller.Live); err != nil {
 		return nil, err
+	}
+	if p.Mode == ModeSubscription && p.Customer == "" && s.config.Customers != nil {
+		return nil, api.Missing("customer")
 	}
 	op := engine.Operation{Name: "checkout_session.create", Params: p}
 	if p.Customer == "" || s.config.Customers == nil {
@@ -163,7 +191,7 @@ func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Opera
 				return nil, err
 			}
 		}
-		priced, err := s.config.Invoices.Price(tx, p.Lines, coupon)
+		priced, err := s.price(tx, r, p, coupon)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
@@ -19,6 +20,8 @@ type Hosted struct {
 	Merchant account.Merchant
 	// Token is the secret part of the page's address.
 	Token string
+	// Plan is the plan of ModeSubscription, as it was when the session was made; nil for none.
+	Plan *catalog.Plan
 	// Sums are the totals in the order in which they are shown, the total last.
 	Sums []invoice.Sum
 	// Refusal says why the session cannot be paid now; nil if it can.
@@ -64,7 +67,7 @@ func (s *Service) HostedByID(ctx context.Context, caller api.Caller, id string) 
 			return fmt.Errorf("checkout: merchant: %w", err)
 		}
 		r := &o.Value
-		h.Session, h.Merchant, h.Token, h.Attempt, h.Now = r.Session, *m, r.Token, r.Attempt, tx.Now
+		h.Session, h.Merchant, h.Token, h.Plan, h.Attempt, h.Now = r.Session, *m, r.Token, r.PlanTerms, r.Attempt, tx.Now
 		for i, row := range r.Sums {
 			h.Sums = append(h.Sums, invoice.Sum{Name: row.Name, Amount: row.Amount, Bold: i == len(r.Sums)-1})
 		}

@@ -15,13 +15,18 @@ import (
 )
 
 // TakesPayment reports whether a session is still to be paid, when its payer has approved a payment
-// from a phone.
+// from a phone. A deleted customer begins no subscription.
 func (in *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
 	o, err := in.svc.get(tx, engine.Scope(tx.Caller), *p.CheckoutSession)
 	if err != nil {
 		return false, err
 	}
-	return o.Value.Status == Open, nil
+	r := &o.Value
+	if r.Status != Open || r.Mode != ModeSubscription {
+		return r.Status == Open, nil
+	}
+	deleted, err := r.customerDeleted(tx)
+	return !deleted, err
 }
 
 // PaymentEnded books what the end of a payment from a phone means for its session: it is complete, or
@@ -41,6 +46,9 @@ func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 				return err
 			}
 			r.Redeemed = true
+		}
+		if r.Mode == ModeSubscription && p.Number != "" { // another phone may have been asked since
+			r.Charged = p.Number
 		}
 		return s.complete(tx, o, &p.ID)
 	case r.Status != Open || r.Attempt != p.ID:

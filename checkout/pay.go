@@ -21,11 +21,12 @@ import (
 )
 
 // PayParams say how a session is paid: from a phone or from a consumer's wallet. A session without
-// anything to pay needs neither.
+// anything to pay needs neither. ModeSubscription always needs a phone.
 type PayParams struct {
-	// MobileMoney names the phone that pays. If it names one, Wallet, PIN and From are not used.
+	// MobileMoney names the phone that pays. It excludes Wallet, but in ModeSubscription, where it is also
+	// the phone that the later periods charge.
 	payment.MobileMoney
-	// Wallet names the paying consumer.
+	// Wallet names the paying consumer. In ModeSubscription it pays the first period alone.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
 	// From is the network address of a payer on a public page; see [account.PINEntry].
@@ -33,6 +34,8 @@ type PayParams struct {
 	// Email is the payer's address for the receipt. Nil keeps that of the session, and an empty one
 	// clears it.
 	Email *string `json:"email,omitempty"`
+	// Name is the payer's. Nil keeps that of the session, and an empty one clears it.
+	Name *string `json:"name,omitempty"`
 }
 
 func (p *PayParams) check() error {
@@ -41,10 +44,26 @@ func (p *PayParams) check() error {
 			return err
 		}
 	}
+	if p.Name != nil {
+		if err := check.Text("customer_name", *p.Name, api.MaxName); err != nil {
+			return err
+		}
+	}
 	if p.MobileMoney == (payment.MobileMoney{}) {
 		return nil
 	}
 	return p.MobileMoney.Check()
+}
+
+// checkFor refuses parameters that are not those of the session's mode.
+func (p *PayParams) checkFor(r *record) error {
+	switch {
+	case r.Mode == ModeSubscription && p.PhoneNumber == "":
+		return api.Missing("phone_number")
+	case r.Mode == ModePayment && p.PhoneNumber != "" && p.Wallet != (account.WalletRef{}):
+		return api.Invalid("phone_number", "Give either a phone number or a wallet.")
+	}
+	return nil
 }
 
 // Pay pays an open session. With an idempotency key it may be repeated safely; a replay does not check
@@ -61,8 +80,11 @@ func (p *PayParams) check() error {
 //
 // If nothing is due, Pay redeems the coupon and completes the session without a payment.
 //
+// In ModeSubscription the completion begins the subscription, with a paid invoice of its first period or
+// with its trial, in the same transaction. A session without a customer makes one.
+//
 // Refusals: resource_missing, checkout_not_open, payment_in_progress, coupon_not_redeemable,
-// parameter_missing (phone_number, if neither a phone nor a wallet is named); from a wallet
+// parameter_missing (phone_number, if neither a phone nor a wallet is named, and in ModeSubscription); from a wallet
 // account_not_found (of an account id; a phone number or service ID without an open wallet is
 // pin_invalid), pin_invalid, pin_locked, wallet_not_active, insufficient_balance; from a phone
 // invalid_phone_number, too_many_prompts, and service_unavailable in live mode without a charger.
@@ -74,7 +96,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		ID string `json:"id"`
 		PayParams
 	}{id, p}}
-	if p.PhoneNumber != "" {
+	if p.PhoneNumber != "" && p.Wallet == (account.WalletRef{}) {
 		return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 			return s.startPayment(tx, o, &p)
 		})
@@ -134,11 +156,26 @@ func (s *Service) begin(tx *engine.Tx, o *storage.Object[record], p *PayParams) 
 		return err
 	}
 	r := &o.Value
+	if err := p.checkFor(r); err != nil {
+		return err
+	}
 	if p.Email != nil {
 		r.Email = api.TextOrNil(*p.Email)
 	}
-	if err := r.forgetDeleted(tx); err != nil {
+	if p.Name != nil {
+		r.Name = api.TextOrNil(*p.Name)
+	}
+	if r.Mode == ModeSubscription {
+		r.Charged = p.PhoneNumber
+	}
+	deleted, err := r.customerDeleted(tx)
+	switch {
+	case err != nil:
 		return err
+	case deleted && r.Mode == ModeSubscription:
+		return notOpen("is of a customer who was deleted")
+	case deleted:
+		r.forget()
 	}
 	if err := s.returnRedemption(tx, r); err != nil { // of an attempt whose hold is over
 		return err
@@ -150,19 +187,16 @@ func (s *Service) begin(tx *engine.Tx, o *storage.Object[record], p *PayParams) 
 	return s.config.Catalog.Redeem(tx, *r.Coupon)
 }
 
-// forgetDeleted removes the payer's data if the customer was deleted.
-func (r *record) forgetDeleted(tx *engine.Tx) error {
+// customerDeleted reports whether the session's customer was deleted.
+func (r *record) customerDeleted(tx *engine.Tx) (bool, error) {
 	if r.Customer == nil {
-		return nil
+		return false, nil
 	}
 	deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *r.Customer)
 	if err != nil {
-		return fmt.Errorf("checkout: customer: %w", err)
+		return false, fmt.Errorf("checkout: customer: %w", err)
 	}
-	if deleted {
-		r.forget()
-	}
-	return nil
+	return deleted, nil
 }
 
 // returnRedemption gives the redemption of an open session back, if there is one.
@@ -215,6 +249,9 @@ func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engin
 			return err
 		}
 		if err := s.payable(tx, tx.Now, o); err != nil {
+			return err
+		}
+		if err := p.checkFor(&o.Value); err != nil {
 			return err
 		}
 		if err := s.couponLeft(tx, &o.Value); err != nil {
@@ -320,6 +357,13 @@ func (s *Service) complete(tx *engine.Tx, o *storage.Object[record], paymentID *
 	r.PaymentStatus, r.Payment, r.CompletedAt = NoPaymentRequired, paymentID, new(tx.Now.Unix())
 	if paymentID != nil {
 		r.PaymentStatus = Paid
+	}
+	switch {
+	case r.Mode == ModeSubscription: // whose invoice sends the receipt
+		if err := s.subscribe(tx, r); err != nil {
+			return err
+		}
+	case paymentID != nil:
 		if err := s.emailReceipt(tx, r); err != nil {
 			return err
 		}
@@ -329,6 +373,7 @@ func (s *Service) complete(tx *engine.Tx, o *storage.Object[record], paymentID *
 
 // end writes a session that has entered a final status.
 func (s *Service) end(tx *engine.Tx, o *storage.Object[record], t event.Type) error {
+	o.Value.Charged = ""
 	if err := s.save(tx, o, t); err != nil {
 		return err
 	}

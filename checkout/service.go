@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // Config is what the service works with.
@@ -25,6 +26,8 @@ type Config struct {
 	Messages *message.Internal
 	Catalog  *catalog.Internal
 	Invoices *invoice.Internal
+	// Subscriptions begins the subscriptions of ModeSubscription.
+	Subscriptions *subscription.Internal
 	// Customers is the host's record of customers; the library's own when nil.
 	Customers account.CustomerDirectory
 	// NumberRetention is the time from the creation of a session until the payer's phone number and

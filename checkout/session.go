@@ -4,7 +4,8 @@
 //
 // It owns sessions: what they cost, their coupon's redemption, their states and their events. Package
 // invoice computes the lines and totals, package payment takes the money from phones and keeps the
-// holds, and package catalog counts the redemptions.
+// holds, package catalog counts the redemptions, and package subscription begins what a session has
+// sold.
 package checkout
 
 import (
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -22,7 +24,8 @@ type Mode string
 
 // The modes of sessions.
 const (
-	ModePayment Mode = "payment" // lines, paid once
+	ModePayment      Mode = "payment"      // lines, paid once
+	ModeSubscription Mode = "subscription" // a plan, paid period after period
 )
 
 // Status is the state of a session.
@@ -70,10 +73,13 @@ type Session struct {
 	Customer   *string `json:"customer"`
 	// Name, Email and Phone are those of the customer, or were given. The payer may change Email on
 	// the page.
-	Name      *string `json:"customer_name"`
-	Email     *string `json:"customer_email"`
-	Phone     *string `json:"customer_phone"` // +233XXXXXXXXX
-	Coupon    *string `json:"coupon"`
+	Name   *string `json:"customer_name"`
+	Email  *string `json:"customer_email"`
+	Phone  *string `json:"customer_phone"` // +233XXXXXXXXX
+	Coupon *string `json:"coupon"`
+	// Plan and Quantity are those of ModeSubscription.
+	Plan      *string `json:"plan"`
+	Quantity  *int64  `json:"quantity"`
 	Reference *string `json:"reference"`
 	// Subtotal is the sum of the lines' amounts, Total is Subtotal + Tax - Discount.
 	Subtotal int64                  `json:"subtotal"`
@@ -83,7 +89,8 @@ type Session struct {
 	Currency string                 `json:"currency"`
 	Lines    api.List[invoice.Line] `json:"lines"`
 	// Payment is the id of the payment; nil until the session is paid.
-	Payment      *string      `json:"payment"`
+	Payment *string `json:"payment"`
+	// Subscription is the id of the subscription that has begun; nil until the session is complete.
 	Subscription *string      `json:"subscription"`
 	ExpiresAt    int64        `json:"expires_at"`
 	CompletedAt  *int64       `json:"completed_at"`
@@ -99,6 +106,12 @@ type record struct {
 	Token string `json:"token"`
 	// Sums are the totals as the page shows them.
 	Sums []sum `json:"sums"`
+	// PlanTerms and CouponTerms are the plan and the coupon of ModeSubscription, as they were when the
+	// session was made.
+	PlanTerms   *catalog.Plan   `json:"plan_terms,omitempty"`
+	CouponTerms *catalog.Coupon `json:"coupon_terms,omitempty"`
+	// Charged is the phone that the subscription is to charge, +233…; empty once the session has ended.
+	Charged string `json:"charged,omitempty"`
 	// Attempt is the id of the last payment that was started from a phone; empty for none.
 	Attempt string `json:"attempt,omitempty"`
 	// Redeemed says that a redemption of the coupon is counted: for the hold of Attempt, or for good
@@ -147,8 +160,8 @@ func (r *record) expiry() time.Time { return time.Unix(r.ExpiresAt, 0) }
 
 // forget removes the payer's data. changed reports that there was some.
 func (r *record) forget() (changed bool) {
-	changed = r.Name != nil || r.Email != nil || r.Phone != nil
-	r.Name, r.Email, r.Phone = nil, nil, nil
+	changed = r.Name != nil || r.Email != nil || r.Phone != nil || r.Charged != ""
+	r.Name, r.Email, r.Phone, r.Charged = nil, nil, nil, ""
 	return changed
 }
 

@@ -45,6 +45,15 @@ func TestCheckoutBodies(t *testing.T) {
 	}
 	wallet := field(t, step("checkout_create_wallet", "POST", sessions, order("")), "id")
 	step("checkout_pay_wallet", "POST", pay+wallet+"/pay", fmt.Sprintf(`{"account_id":%q,"pin":%q}`, s.Consumer.ID, s.PIN))
+	plan := field(t, step("checkout_plan", "POST", "/v1/plans", `{"name":"Juice every week","amount":4500,"interval":"week"}`), "id")
+	member := field(t, step("checkout_create_subscription", "POST", sessions, fmt.Sprintf(
+		`{"mode":"subscription","plan":%q,"quantity":2,"success_url":"https://shop.example/","customer_name":"Ama"}`, plan)), "id")
+	step("checkout_pay_subscription", "POST", pay+member+"/pay", `{"phone_number":"0271234567"}`)
+	must.Do(t, s.Drain(t.Context()))
+	begun := field(t, step("checkout_subscribed", "GET", sessions+"/"+member, nil), "subscription")
+	step("checkout_subscription", "GET", "/v1/subscriptions/"+begun, nil)
+	step("checkout_subscription_payment", "GET", "/v1/payments?subscription="+begun, nil)
+	step("checkout_list_of_subscription", "GET", sessions+"?subscription="+begun, nil)
 	free := field(t, step("checkout_create_free", "POST", sessions, `{"success_url":"https://shop.example/","line_items":[{"description":"A gift","unit_amount":0}]}`), "id")
 	step("checkout_pay_free", "POST", pay+free+"/pay", nil)
 	held := field(t, step("checkout_create_held", "POST", sessions, order("")), "id")
@@ -54,6 +63,10 @@ func TestCheckoutBodies(t *testing.T) {
 	meet(
 		t, s, refusal{sessions, `{"success_url":"https://shop.example/"}`, 400, "parameter_missing", "line_items"},
 		refusal{sessions, `{"line_items":[{"description":"x","unit_amount":1}]}`, 400, "parameter_missing", "success_url"},
+		refusal{sessions, `{"mode":"subscription","success_url":"https://shop.example/"}`, 400, "parameter_missing", "plan"},
+		refusal{sessions, `{"mode":"subscription","success_url":"https://shop.example/","plan":"plan_1"}`, 400, "resource_missing", "plan"},
+		refusal{sessions, order(`,"mode":"subscription","plan":"plan_1"`), 400, "parameter_invalid", "line_items"},
+		refusal{sessions, order(`,"plan":"plan_1"`), 400, "parameter_invalid", "plan"},
 		refusal{sessions, order(`,"mode":"setup"`), 400, "parameter_invalid", "mode"},
 		refusal{sessions, order(`,"currency":"USD"`), 400, "currency_not_supported", "currency"},
 		refusal{sessions, order(`,"cancel_url":"/cart"`), 400, "parameter_invalid", "cancel_url"},
@@ -66,7 +79,6 @@ func TestCheckoutBodies(t *testing.T) {
 		refusal{sessions, `{"success_url":"https://shop.example/","line_items":[{"product":"prod_1"}]}`, 400, "resource_missing", "line_items[0].product"},
 		refusal{sessions, `{"success_url":"https://shop.example/","line_items":[{"description":"x","unit_amount":1.5}]}`, 400, "parameter_invalid", "line_items[0].unit_amount"},
 		refusal{pay + held + "/pay", `{}`, 409, "payment_in_progress", ""},
-		refusal{pay + held + "/pay", `{"phone_number":"0241234567","account_id":"acc_1"}`, 400, "parameter_invalid", "phone_number"},
 		refusal{pay + wallet + "/pay", `{}`, 409, "checkout_not_open", ""},
 		refusal{pay + "cs_1/pay", `{}`, 404, "resource_missing", ""},
 		refusal{sessions + "/cs_1/expire", `{}`, 404, "resource_missing", ""},
@@ -74,9 +86,30 @@ func TestCheckoutBodies(t *testing.T) {
 	another := field(t, step("checkout_create_another", "POST", sessions, order("")), "id")
 	meet(
 		t, s, refusal{pay + another + "/pay", `{}`, 400, "parameter_missing", "phone_number"},
+		refusal{pay + another + "/pay", `{"phone_number":"0241234567","account_id":"acc_1"}`, 400, "parameter_invalid", "phone_number"},
 		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `"}`, 400, "parameter_missing", "pin"},
 		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `","pin":"0000"}`, 403, "pin_invalid", "pin"},
 	)
+	_, data := s.Do("POST", "/v1/coupons", `{"percent_off":1,"max_redemptions":1}`)
+	last := field(t, data, "id")
+	one, two := field(t, step("checkout_create_last", "POST", sessions, order(`,"coupon":"`+last+`"`)), "id"), field(t, step("checkout_create_late", "POST", sessions, order(`,"coupon":"`+last+`"`)), "id")
+	s.PaySession(one, "0201234567")
+	must.Do(t, s.Drain(t.Context()))
+	frozen, _ := holder(t, s, "consumers", `{"name":"Frozen","pin":"4321","status":"frozen"}`)
+	poor, _ := holder(t, s, "consumers", `{"name":"Poor","pin":"4321"}`)
+	meet(
+		t, s, refusal{sessions, order(`,"coupon":"` + last + `"`), 400, "coupon_not_redeemable", "coupon"},
+		refusal{pay + two + "/pay", `{"phone_number":"0241234567"}`, 400, "coupon_not_redeemable", "coupon"},
+		refusal{pay + another + "/pay", `{"phone_number":"12"}`, 400, "invalid_phone_number", "phone_number"},
+		refusal{pay + another + "/pay", `{"phone_number":"0241230908"}`, 429, "too_many_prompts", ""},
+		refusal{pay + another + "/pay", `{"account_id":"acc_1","pin":"0000"}`, 400, "account_not_found", ""},
+		refusal{pay + another + "/pay", `{"account_id":"` + frozen + `","pin":"4321"}`, 402, "wallet_not_active", ""},
+		refusal{pay + another + "/pay", `{"account_id":"` + poor + `","pin":"4321"}`, 402, "insufficient_balance", ""},
+	)
+	for range 4 {
+		s.Do("POST", pay+another+"/pay", `{"account_id":"`+s.Consumer.ID+`","pin":"0000"}`)
+	}
+	meet(t, s, refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `","pin":"1234"}`, 403, "pin_locked", "pin"})
 	for query, want := range map[string][2]string{
 		"status=paid":         {"parameter_invalid", "status"},
 		"customer=":           {"parameter_invalid", "customer"},

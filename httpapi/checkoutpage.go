@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
@@ -44,6 +47,10 @@ type checkoutView struct {
 	Sums         []invoice.Sum
 	Email        string
 	Form         waysView
+	// Subscription says what is charged later on; "" unless the session begins a subscription. AskName
+	// asks for the name of a new customer, which is Name. Begin is the button's verb.
+	Subscription, Name, Begin string
+	AskName                   bool
 	// Waiting is the address of the page of a payment that holds the session; "" for none. Until is the
 	// end of its hold, and UntilDatetime the same for programs.
 	Waiting, Until, UntilDatetime string
@@ -68,12 +75,12 @@ func (p *checkoutPage) show(r *request) (any, error) {
 	if h.Session.Email != nil {
 		email = *h.Session.Email
 	}
-	return p.render(http.StatusOK, r, h, form, email)
+	return p.render(http.StatusOK, r, h, form, email, text(h.Session.Name))
 }
 
 // render shows the form of a session that can be paid, the payment that holds one, or why one cannot be
 // paid.
-func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form waysView, email string) (*response, error) {
+func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form waysView, email, name string) (*response, error) {
 	is := &h.Session
 	m := newMerchantView(&h.Merchant, r.id()+"/logo", text(is.Reference))
 	held := h.Refusal != nil && h.Refusal.Code == api.PaymentInProgress
@@ -88,19 +95,42 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 		pageView: pageView{Title: "Pay " + m.Name, Test: !is.Livemode, Merchant: m},
 		Action:   r.id(), Back: text(is.CancelURL), Total: is.Total, Lines: is.Lines.Data, Sums: h.Sums, Email: email, Form: form,
 	}
+	if h.Plan != nil {
+		v.subscribe(h)
+		v.AskName, v.Name = is.Customer == nil, name
+	}
 	if held {
 		token, err := p.payments.PageToken(r.Context(), h.Caller, h.Attempt)
 		if err != nil {
 			return nil, err
 		}
 		v.Waiting = "../payment/" + token
-		v.Until, v.UntilDatetime = clock(h.HeldUntil, h.Now), h.HeldUntil.UTC().Format(time.RFC3339)
+		v.Until, v.UntilDatetime = look.Clock(h.HeldUntil, h.Now), h.HeldUntil.UTC().Format(time.RFC3339)
 	}
 	answer, err := renderPage(status, "checkout", v)
 	if err == nil { // the payer is sent on after the form; browsers block any other address
 		answer.setHeader("Content-Security-Policy", pagePolicy("'self' "+is.Origin()))
 	}
 	return answer, err
+}
+
+// subscribe says what begins, and what is charged later on.
+func (v *checkoutView) subscribe(h *checkout.Hosted) {
+	price := "GH₵" + look.NoBreak + money.Text(h.Plan.Amount**h.Session.Quantity) + " " + everyText(h.Plan.Interval, h.Plan.IntervalCount)
+	if h.Plan.Taxable != nil && *h.Plan.Taxable {
+		price += ", and tax"
+	}
+	v.Title = "Subscribe at " + v.Merchant.Name
+	switch days := h.Plan.TrialPeriodDays; {
+	case days != nil && *days == 1:
+		v.Subscription, v.Begin = "Free for a day, then "+price+".", "Start the free trial"
+	case days != nil && *days > 0:
+		v.Subscription, v.Begin = fmt.Sprintf("Free for %d days, then %s.", *days, price), "Start the free trial"
+	case h.Session.Total == 0:
+		v.Subscription, v.Begin = "Nothing is due now, later "+price+".", "Subscribe"
+	default:
+		v.Subscription = upperFirst(price) + ". This is the first payment."
+	}
 }
 
 // text is what a pointer is to; "" for nil.
@@ -122,6 +152,9 @@ func endedSessionView(h *checkout.Hosted, m *merchantView) outcomeView {
 		v.Icon, v.Heading, v.Amount, v.Note = checkIcon, "Paid", is.Total, "You can close this page."
 		if is.Payment == nil {
 			v.Heading, v.Text = "Order complete", "There was nothing to pay."
+			if is.Subscription != nil {
+				v.Heading, v.Text = "Subscribed", "Nothing was taken now."
+			}
 		} else {
 			v.Facts = append(v.Facts, fact{Name: "Payment", ID: *is.Payment})
 		}
@@ -150,24 +183,34 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, email := newWaysView(form), strings.TrimSpace(form.Get("email"))
+	v, email, name := newWaysView(form), strings.TrimSpace(form.Get("email")), strings.TrimSpace(form.Get("name"))
 	caller := h.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
 	params := checkout.PayParams{Email: &email}
+	subscribes := h.Plan != nil
+	if subscribes {
+		v.Wallets = false
+		if h.Session.Customer == nil {
+			params.Name = &name
+		}
+	}
 	pay := func() error {
 		_, err := p.sessions.Pay(r.Context(), caller, h.Session.ID, params)
 		return err
 	}
-	switch due := h.Session.Total > 0; {
-	case due && !v.Wallets && v.Phone == "":
+	due := h.Session.Total > 0
+	if subscribes || due && !v.Wallets {
+		params.MobileMoney = payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network}
+	}
+	switch {
+	case v.Phone == "" && (subscribes || due && !v.Wallets):
 		err = api.Missing("phone_number")
 	case due && !v.Wallets:
-		params.MobileMoney = payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network}
 		err = p.payByPhone(r, pay)
 	case due && v.Wallet == "":
 		err = api.Missing("wallet")
 	case due:
-		params.Wallet, params.PIN = wallet(v.Wallet), form.Get("pin")
+		params.Wallet, params.PIN = look.Wallet(v.Wallet), form.Get("pin")
 		err = p.payWithPIN(r, func(from string) error {
 			params.From = from
 			return pay()
@@ -190,7 +233,7 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 		return p.next(r, h)
 	}
 	v.refuse(e)
-	answer, err := p.render(statusOf(e), r, h, v, email)
+	answer, err := p.render(statusOf(e), r, h, v, email, name)
 	return withPromptWait(answer, err, e)
 }
 

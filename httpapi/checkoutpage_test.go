@@ -205,6 +205,40 @@ func TestCheckoutPageThatCannotBePaid(t *testing.T) {
 	lacks(t, "expired", page, "<form", "class=\"button")
 }
 
+// The page of a plan asks for the phone that will be charged, and for a new customer's name.
+func TestCheckoutPageOfASubscription(t *testing.T) {
+	s := paymentstest.New(t)
+	plan := func(more string) string {
+		_, data := s.Do("POST", "/v1/plans", `{"name":"Juice","amount":4500,"interval":"week","interval_count":2`+more+`}`)
+		return `"mode":"subscription","success_url":"https://shop.example/","plan":"` + field(t, data, "id") + `"`
+	}
+	id, address := newSession(t, s, `{`+plan(`,"taxable":true,"tax_percent":20`)+`}`)
+	_, page := browse(t, "GET", address, nil)
+	holds(t, "a plan", page, "To pay now", "GH₵</span>54.00", "GH₵\u00a045.00 every 2 weeks, and tax. This is the first payment.", `name="name"`, `name="phone"`, "Pay GH₵&nbsp;54.00")
+	lacks(t, "a plan", page, "Wallet PIN", `value="wallet"`)
+	response, page := browse(t, "POST", address, byPhone(t, address, "", "name", "Ama Mensah"))
+	expect.Equal(t, response.StatusCode, 400, "status without a phone")
+	holds(t, "without a phone", page, "Enter your mobile money number", `value="Ama Mensah"`)
+	follow := startPayment(t, address, "0241234567", "name", "Ama Mensah", "email", "ama@example.com")
+	s.Work()
+	response, _ = browse(t, "GET", follow, nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "5; url=https://shop.example/", "Refresh")
+	_, data := s.Do("GET", "/v1/customers/"+sessionField(t, s, id, "customer"), nil)
+	expect.Equal(t, field(t, data, "name"), "Ama Mensah", "the customer")
+
+	_, data = s.Do("POST", "/v1/customers", `{"name":"Akua","phone_number":"0201112223"}`)
+	id, address = newSession(t, s, `{`+plan(`,"trial_period_days":14`)+`,"customer":"`+field(t, data, "id")+`"}`)
+	_, page = browse(t, "GET", address, nil)
+	holds(t, "a trial", page, "GH₵</span>0.00", "Free for 14 days, then GH₵\u00a045.00 every 2 weeks.", `value="0201112223"`, "Start the free trial")
+	lacks(t, "a trial", page, `name="name"`)
+	response, _ = browse(t, "POST", address, byPhone(t, address, "0201112223"))
+	expect.Equal(t, response.Header.Get("Location"), "https://shop.example/", "leads to")
+	expect.Equal(t, sessionField(t, s, id, "payment_status"), "no_payment_required", "payment status")
+	_, page = browse(t, "GET", address, nil)
+	holds(t, "subscribed", page, "<h1>Subscribed</h1>", "Nothing was taken now.")
+	verified(t, s)
+}
+
 func TestCheckoutPageInABrowser(t *testing.T) {
 	b := openReader(t)
 	s := paymentstest.New(t)
@@ -251,6 +285,13 @@ func TestCheckoutPageInABrowser(t *testing.T) {
 	b.Go(free)
 	b.sees("checkout of nothing", "There is nothing to pay.", "Complete the order")
 	b.Press("Complete the order")
+	b.AwaitText("Thanks for")
+
+	_, data = s.Do("POST", "/v1/plans", `{"name":"Juice every week","amount":4500,"interval":"week","trial_period_days":14}`)
+	_, member := newSession(t, s, `{"mode":"subscription","success_url":"`+shop.URL+`/","plan":"`+field(t, data, "id")+`"}`)
+	b.Go(member)
+	b.sees("checkout subscription", "To pay now", "Free for 14 days", "Start the free trial")
+	b.pay("Start the free trial", "Name", "Ama", phoneLabel, "0241234567")
 	b.AwaitText("Thanks for")
 
 	id, address = sell("")

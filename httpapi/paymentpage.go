@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -133,16 +134,6 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 		if code.Amount == nil {
 			s.Query = url.Values{"amount": {money.Text(is.Amount)}}
 		}
-	case is.Invoice != nil:
-		paid, err := p.invoices.Get(ctx, h.Caller, *is.Invoice)
-		if api.CodeOf(err) == api.ResourceMissing {
-			return s, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.Name, s.Invoice = "Invoice "+paid.Number, true
-		s.Address = "../invoice/" + paid.HostedURL[strings.LastIndexByte(paid.HostedURL, '/')+1:]
 	case is.CheckoutSession != nil:
 		sold, err := p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession)
 		if err != nil {
@@ -155,6 +146,16 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 		if sold.Session.Payment != nil && *sold.Session.Payment == is.ID {
 			s.Next = sold.Session.Destination()
 		}
+	case is.Invoice != nil:
+		paid, err := p.invoices.Get(ctx, h.Caller, *is.Invoice)
+		if api.CodeOf(err) == api.ResourceMissing {
+			return s, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.Name, s.Invoice = "Invoice "+paid.Number, true
+		s.Address = "../invoice/" + paid.HostedURL[strings.LastIndexByte(paid.HostedURL, '/')+1:]
 	}
 	return s, nil
 }
@@ -223,7 +224,7 @@ func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop boo
 		Icon:     phoneIcon, Amount: is.Amount, Network: name, From: joinFilled(" · ", payerNumber(h), name),
 		Action: address, Check: address, Problem: problem,
 		Cancellable: is.Status == payment.Pending,
-		Until:       clock(h.Deadline, h.Now), UntilDatetime: h.Deadline.UTC().Format(time.RFC3339),
+		Until:       look.Clock(h.Deadline, h.Now), UntilDatetime: h.Deadline.UTC().Format(time.RFC3339),
 	}
 	if next := is.NextAction; next != nil {
 		v.AskCode = next.Type == payment.EnterCode

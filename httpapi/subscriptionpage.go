@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/subscription"
@@ -140,7 +141,7 @@ func (v *subscriptionView) takeInvoices(list *api.List[invoice.Invoice], after s
 	for i := range list.Data {
 		is := &list.Data[i]
 		row := invoiceRow{
-			Date: is.InvoiceDate.Format(longDay), Number: is.Number, URL: invoiceAddress(is), Amount: is.Total,
+			Date: is.InvoiceDate.Format(look.LongDay), Number: is.Number, URL: invoiceAddress(is), Amount: is.Total,
 			Payable: is.Status == invoice.Open && is.AmountDue > 0,
 		}
 		switch is.Status {
@@ -209,7 +210,7 @@ func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView
 		}
 		v.Next = fmt.Sprintf("%s %s %s", order, what, unixDay(h.Next.At))
 		if h.Next.Total != v.Price {
-			v.Next += ": GH₵" + noBreak + money.Text(h.Next.Total)
+			v.Next += ": GH₵" + look.NoBreak + money.Text(h.Next.Total)
 		}
 	}
 	if automatic && is.Status != subscription.Cancelled {
@@ -246,7 +247,7 @@ func everyText(interval catalog.Interval, count int64) string {
 	return fmt.Sprintf("every %d %ss", count, interval)
 }
 
-func unixDay(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(longDay) }
+func unixDay(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(look.LongDay) }
 
 // subscriptionPhoneView is what the template of the change of the phone sees.
 type subscriptionPhoneView struct {

@@ -57,8 +57,9 @@ func (in *Internal) PriceSubscription(p PriceParams) (*SubscriptionPrice, error)
 	if err != nil {
 		return nil, err
 	}
+	r.PercentOff = p.Terms.PercentOff
 	return &SubscriptionPrice{
-		Priced:        Priced{Lines: r.Lines.Data, Subtotal: r.Subtotal, Tax: r.Tax, Discount: r.Discount, Total: r.Total},
+		Priced:        Priced{Lines: r.Lines.Data, Subtotal: r.Subtotal, Tax: r.Tax, Discount: r.Discount, Total: r.Total, Sums: r.Sums()},
 		CreditBalance: left,
 	}, nil
 }

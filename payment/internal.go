@@ -21,14 +21,32 @@ func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Paym
 	p.Object, p.Currency, p.PhoneNumber = "payment", api.Currency, p.Phone
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
 	p.complete(0, p.CreatedAt)
-	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, record{Payment: p, Source: from}); err != nil {
+	r := record{Payment: p, Source: from}
+	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, r); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
+	}
+	if err := i.svc.totals.Count(tx, p.ID, &r); err != nil {
+		return nil, err
 	}
 	// The payment starts in its final status, so it gets both events at once.
 	if err := i.svc.config.Events.Record(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
 		return nil, err
 	}
 	return &p, nil
+}
+
+// AttachSubscription makes a completed payment of a checkout session name the subscription that it has
+// begun, its customer and its first invoice.
+func (*Internal) AttachSubscription(tx *engine.Tx, id, customer, subscription, invoice string) error {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return err
+	}
+	o.Value.Customer, o.Value.Subscription, o.Value.Invoice = &customer, &subscription, &invoice
+	if err := payments.Replace(tx, o); err != nil {
+		return fmt.Errorf("payment: attach subscription: %w", err)
+	}
+	return nil
 }
 
 // List is [Service.List] in the caller's snapshot; url is the path of the list.

@@ -47,7 +47,7 @@ var given = map[string]string{
 	"secret": "string", "yesterday": "time.Time", "today": "time.Time", "token": "string", "reference": "string", "pesewas": "int64", "directory": "string",
 	"key": "[]byte", "oldKey": "[]byte", "file": "*os.File", "source": "storage.Store", "target": "storage.Store",
 	"code": "string", "consumer": "string", "endpoint": "*webhook.Endpoint", "entered": "string", "eventID": "string", "id": "string",
-	"inv": "*invoice.Invoice", "juice": "*catalog.Product", "welcome": "*catalog.Coupon", "newest": "string", "payload": "string", "pin": "string",
+	"inv": "*invoice.Invoice", "juice": "*catalog.Product", "welcome": "*catalog.Coupon", "weekly": "*catalog.Plan", "newest": "string", "payload": "string", "pin": "string",
 	"paid": "*payment.Payment", "r": "*refund.Refund", "mtn": "*mtnmomo.Client",
 	"myprovider": "struct{ New func(token string) provider.Rail; NewCharger func(token string) provider.Charger }",
 	"mystore":    "struct{ Open func(dir string) storage.Store }",

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
@@ -73,6 +75,20 @@ func (s *Shop) Settle(id string, result provider.Result) *payout.Transfer {
 	}
 	s.check(err)
 	return settled
+}
+
+// PaySession pays a checkout session: from the phone with this number, or, if number is empty, from the
+// wallet of the shop's consumer. From a phone, Work completes the session. The last digits of the number
+// decide the outcome; see [provider.Simulated].
+func (s *Shop) PaySession(id, number string) *checkout.Session {
+	s.tb.Helper()
+	p := checkout.PayParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}
+	if number != "" {
+		p = checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: number}}
+	}
+	paid, err := s.Checkout.Pay(s.tb.Context(), s.Caller, id, p)
+	s.check(err)
+	return paid
 }
 
 // SettlePayment plays the charger: it ends a payment from a phone with the result, and returns it.

@@ -9,11 +9,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -81,6 +83,23 @@ func TestAskPhones(t *testing.T) {
 	if told := paymentstest.Object[payment.Payment](inbox, event.PaymentFailed); done.Status != payment.Failed || *told.FailureReason != "The payer said no." {
 		t.Errorf("settled as %+v, told of %+v", done, told)
 	}
+}
+
+// A session is paid from a phone or from the consumer's wallet.
+func TestPaySessions(t *testing.T) {
+	shop := paymentstest.New(t)
+	inbox := shop.Inbox("checkout.session.completed")
+	for _, number := range []string{"0241234567", ""} {
+		session := must.Get(shop.Checkout.Create(t.Context(), shop.Caller, checkout.CreateParams{
+			SuccessURL: "https://shop.example/", Lines: []invoice.LineParams{{Description: "Shirt", UnitAmount: new(int64(1250))}},
+		}))(t)
+		shop.PaySession(session.ID, number)
+		shop.Work()
+		if told := paymentstest.Object[checkout.Session](inbox, event.CheckoutSessionCompleted); told.ID != session.ID {
+			t.Errorf("told of %+v", told)
+		}
+	}
+	expect.Equal(t, balance(t, shop), "1025", "available")
 }
 
 // A phone pays each month, until one is declined.

@@ -443,7 +443,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		}})
 		about := agents{consumer: ama.ID, customer: customer.ID, code: code, open: newOpen}
 		all = append(append(all, s.everyday(svc, about)...), s.fromPhones(svc, about)...)
-		all = append(all, s.catalog(svc)...)
+		all = append(append(all, s.catalog(svc)...), s.sold(svc, about)...)
 		all = append(all, s.subscriptions(svc)...)
 		for i := range all {
 			all[i].pin = strings.HasPrefix(all[i].name, "pay")

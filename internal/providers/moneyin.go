@@ -98,10 +98,10 @@ func (m *moneyIn) takes(tx *engine.Tx, p *payment.Incoming) (bool, error) {
 	switch {
 	case p.QRCode != nil:
 		return m.codes.TakesPayment(tx, p)
-	case p.Invoice != nil:
-		return m.invoices.TakesPayment(tx, p)
 	case p.CheckoutSession != nil:
 		return m.sessions.TakesPayment(tx, p)
+	case p.Invoice != nil:
+		return m.invoices.TakesPayment(tx, p)
 	}
 	return true, nil
 }
@@ -112,10 +112,10 @@ func (m *moneyIn) tell(tx *engine.Tx, p *payment.Ended) error {
 	switch {
 	case p.QRCode != nil && p.Status == payment.Completed:
 		return m.codes.CountUse(tx, *p.QRCode)
-	case p.Invoice != nil:
-		return m.invoices.PaymentEnded(tx, p)
 	case p.CheckoutSession != nil:
 		return m.sessions.PaymentEnded(tx, p)
+	case p.Invoice != nil:
+		return m.invoices.PaymentEnded(tx, p)
 	}
 	return nil
 }

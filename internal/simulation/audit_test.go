@@ -118,7 +118,7 @@ func (g *game) auditSide(s *side) {
 	var scanned []string
 	fees := int64(0)
 	paidToUs, twice := g.paymentsOf(s.caller), g.givenBack(s)
-	g.auditPhones(s, paidToUs, twice)
+	redeemed := g.auditSessions(s, paidToUs, g.auditPhones(s, paidToUs, twice))
 	for _, p := range paidToUs {
 		if p.QRCode != nil {
 			scanned = append(scanned, p.ID)
@@ -217,8 +217,10 @@ func (g *game) auditSide(s *side) {
 	}
 	g.sameIDs("invoices", s.invoices, invoices)
 	g.numbered("invoices", numbers)
-	g.auditCoupons(s)
+	g.auditCoupons(s, redeemed)
 	g.auditPeople(s, false)
+
+	testkit.CheckTotals(g.t, g.svc, s.caller)
 
 	merchant, live := s.caller.Merchant, s.caller.Live
 	inWallets := int64(0)
@@ -268,6 +270,7 @@ func (g *game) finish() {
 		charged -= g.balanceOf(ledger.Clearing("charges", s.caller.Live))
 		g.told(s, g.eventsOf(s.caller), true)
 		g.auditPeople(s, true)
+		g.finishSessions(s)
 		for _, b := range g.batchesOf(s.caller) {
 			expect.Equal(g.t, b.Status, disbursement.BatchCompleted, "%s stays", b.ID)
 		}
@@ -314,6 +317,7 @@ func (g *game) told(s *side, events []event.Event, ended bool) {
 	}
 	g.toldOfPayments(s, events, was)
 	g.toldOfSubscriptions(s, events, g.invoicesOf(s.caller), ended)
+	g.toldOfSessions(s, was)
 	for _, r := range g.refundsOf(s.caller) {
 		want := "created"
 		if r.Status == refund.Succeeded || r.Status == refund.Failed {

@@ -31,9 +31,9 @@ func (g *game) discount(s *side, p *invoice.CreateParams) {
 	p.Coupon = new(pick(g, s.coupons))
 }
 
-// auditCoupons compares how often each coupon was redeemed with the invoices that have it, and
-// recomputes their discounts.
-func (g *game) auditCoupons(s *side) {
+// auditCoupons compares how often each coupon was redeemed with the invoices and sessions that have it,
+// and recomputes their discounts.
+func (g *game) auditCoupons(s *side, ofSessions map[string]*redemptions) {
 	redeemed := map[string]int64{}
 	for _, i := range g.invoicesOf(s.caller) {
 		if i.Coupon == nil {
@@ -46,13 +46,25 @@ func (g *game) auditCoupons(s *side) {
 		c := must.Get(g.svc.Coupons.Get(g.t.Context(), s.caller, *i.Coupon))(g.t)
 		expect.Equal(g.t, i.Discount, min(*c.AmountOff, i.Subtotal), "the discount of %s", i.ID)
 	}
+	for _, v := range g.sessionsOf(s.caller) {
+		if v.Coupon == nil {
+			expect.Equal(g.t, v.Discount, int64(0), "the discount of %s, which has no coupon", v.ID)
+			continue
+		}
+		c := must.Get(g.svc.Coupons.Get(g.t.Context(), s.caller, *v.Coupon))(g.t)
+		expect.Equal(g.t, v.Discount, min(*c.AmountOff, v.Subtotal), "the discount of %s", v.ID)
+	}
 	var coupons []string
 	for _, c := range testkit.All(func(p api.Page) (*api.List[catalog.Coupon], error) {
 		return g.svc.Coupons.List(g.t.Context(), s.caller, catalog.ListCouponsParams{Page: p})
 	}, func(c *catalog.Coupon) string { return c.ID }) {
 		coupons = append(coupons, c.ID)
-		expect.Equal(g.t, c.TimesRedeemed, redeemed[c.ID], "%s was redeemed", c.ID)
-		expect.True(g.t, c.TimesRedeemed <= *c.MaxRedemptions, "%s was redeemed %d times of %d", c.ID, c.TimesRedeemed, *c.MaxRedemptions)
+		least, most, limit := redeemed[c.ID], redeemed[c.ID], *c.MaxRedemptions
+		if r := ofSessions[c.ID]; r != nil {
+			least, most, limit = least+r.least, most+r.most, limit+r.late
+		}
+		expect.True(g.t, least <= c.TimesRedeemed && c.TimesRedeemed <= most, "%s was redeemed %d times, of %d to %d", c.ID, c.TimesRedeemed, least, most)
+		expect.True(g.t, c.TimesRedeemed <= limit, "%s was redeemed %d times of %d", c.ID, c.TimesRedeemed, limit)
 	}
 	g.sameIDs("coupons", s.coupons, coupons)
 }

@@ -128,11 +128,14 @@ func (g *game) payCodeFromPhone(s *side, code string) string {
 	return id
 }
 
-// rush lets several payers pay one code or invoice, at once or one after the other has gone away.
+// rush lets several payers pay one code, invoice or session, at once or one after the other has gone away.
 func (g *game) rush(s *side) {
 	pay := g.payerOfCode(s)
-	if g.dice.IntN(2) == 0 {
+	switch g.dice.IntN(3) {
+	case 0:
 		pay = g.payerOfInvoice(s)
+	case 1:
+		pay = g.payerOfSession(s)
 	}
 	if pay == nil {
 		return
@@ -204,6 +207,7 @@ func (g *game) payerOfInvoice(s *side) func() string {
 func (g *game) leave(s *side, id string) {
 	_, err := g.call("leave payment", s, func(c api.Caller) (string, error) { return id, g.svc.Payments.Leave(g.t.Context(), c, id) })
 	expect.NoError(g.t, err, "leave %s", id)
+	s.left[id] = true
 }
 
 // payInvoiceFromPhone returns the id of the payment, if the call does.

@@ -44,11 +44,11 @@ func (g *game) givenBack(s *side) map[string]*refund.Refund {
 }
 
 // auditPhones compares the payments from phones with the world, and their holds with what they
-// are for.
-func (g *game) auditPhones(s *side, all []payment.Payment, back map[string]*refund.Refund) {
+// are for. It returns how many payments hold each object.
+func (g *game) auditPhones(s *side, all []payment.Payment, back map[string]*refund.Refund) (held map[string]int64) {
 	g.t.Helper()
 	now := g.nowOf(s)
-	held := map[string]int64{}
+	held = map[string]int64{}
 	var direct []string
 	known := map[string]bool{}
 	for _, p := range all {
@@ -56,7 +56,7 @@ func (g *game) auditPhones(s *side, all []payment.Payment, back map[string]*refu
 		if p.PaymentMethod != payment.FromPhone {
 			continue
 		}
-		if p.QRCode == nil && p.Invoice == nil {
+		if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
 			direct = append(direct, p.ID)
 		}
 		moved, o := 0, g.world.orders[p.ID]
@@ -77,7 +77,7 @@ func (g *game) auditPhones(s *side, all []payment.Payment, back map[string]*refu
 			expect.True(g.t, p.FailureReason != nil, "%s has failed without a reason", p.ID)
 		}
 		if r := back[p.ID]; r != nil {
-			expect.True(g.t, p.Status == payment.Completed && *p.Fee == 0 && r.Amount == p.Amount && (p.QRCode != nil || p.Invoice != nil),
+			expect.True(g.t, p.Status == payment.Completed && *p.Fee == 0 && r.Amount == p.Amount && (p.QRCode != nil || p.Invoice != nil || p.CheckoutSession != nil),
 				"%s of %d is %s with the fee %v, and %d were given back", p.ID, p.Amount, p.Status, p.Fee, r.Amount)
 		}
 		open := p.Status == payment.Pending || p.Status == payment.Processing
@@ -85,9 +85,12 @@ func (g *game) auditPhones(s *side, all []payment.Payment, back map[string]*refu
 		expect.Equal(g.t, p.NextAction != nil, p.Status == payment.Processing, "%s is %s and asks its payer", p.ID, p.Status)
 		expect.Equal(g.t, p.CompletedAt != nil, p.Status == payment.Completed, "%s is %s and has a time of completion", p.ID, p.Status)
 		if p.HoldExpiresAt != nil && p.HoldExpiresAt.After(now) {
-			if p.Invoice != nil {
+			switch {
+			case p.Invoice != nil:
 				held[*p.Invoice]++
-			} else {
+			case p.CheckoutSession != nil:
+				held[*p.CheckoutSession]++
+			default:
 				held[*p.QRCode]++
 			}
 		}
@@ -106,6 +109,7 @@ func (g *game) auditPhones(s *side, all []payment.Payment, back map[string]*refu
 		// While a hold lasts no caller pays, voids or writes off the invoice. A payment whose hold is over may.
 		expect.True(g.t, i.Status != invoice.Draft || held[i.ID] == 0, "%s is a draft, and held", i.ID)
 	}
+	return held
 }
 
 // auditPrompts checks how often phones were asked in live mode.

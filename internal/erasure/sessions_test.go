@@ -1,0 +1,74 @@
+package erasure_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// The erasure removes a customer's data from checkout sessions, whatever their status, from what the payer
+// has entered, and from all copies. A payment afterwards, or a replay, does not bring it back.
+func TestErasureReachesCheckoutSessions(t *testing.T) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+		svc := testkit.New(t, store, payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		keyed := func(key string) api.Caller { return api.Caller{Merchant: m.ID, IdempotencyKey: key} }
+		ama := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"}))(t)
+		must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(100), Source: "test"}))
+		customer := func(key, name string) string {
+			c := must.Get(svc.Accounts.CreateCustomer(t.Context(), keyed(key), account.CreateCustomerParams{Name: name, Email: name + "@example.com", Phone: "0241112222"}))(t)
+			return c.ID
+		}
+		gone, stays := customer("gone", "Zenobia"), customer("stays", "Akua")
+		sell := func(key, customer string) string {
+			price := int64(100)
+			v := must.Get(svc.Checkout.Create(t.Context(), keyed(key), checkout.CreateParams{
+				SuccessURL: "https://shop.example/", Customer: customer, Lines: []invoice.LineParams{{Description: "a", UnitAmount: &price}},
+			}))(t)
+			return v.ID
+		}
+		pay := func(id, number string) {
+			t.Helper()
+			p := checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: number}, Email: new("zenobia.private@example.com")}
+			if number == "" {
+				p = checkout.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234", Email: p.Email}
+			}
+			must.Get(svc.Checkout.Pay(t.Context(), keyed("pay"+id), id, p))(t)
+			must.Do(t, svc.Drain(t.Context()))
+		}
+		open, paid, walleted, expired, held, other := sell("a", gone), sell("b", gone), sell("c", gone), sell("d", gone), sell("e", gone), sell("f", stays)
+		pay(paid, "0241234567")
+		pay(walleted, "")
+		pay(held, "0201230903")
+		must.Get(svc.Checkout.Expire(t.Context(), keyed("expire"), expired))(t)
+
+		must.Get(svc.Accounts.DeleteCustomer(t.Context(), keyed("deleted"), gone))(t)
+		must.Do(t, svc.Drain(t.Context()))
+		sell("a", gone) // a replay
+		pay(open, "0271234567")
+		now = now.Add(11 * time.Minute) // the payment under way loses its number when it ends
+		must.Get(svc.Checkout.Expire(t.Context(), keyed("expire held"), held))(t)
+		must.Do(t, svc.Drain(t.Context()))
+		left(t, store, m.ID, "Zenobia", "payments")
+		for _, id := range []string{open, paid, walleted, expired, held} {
+			v := must.Get(svc.Checkout.Get(t.Context(), caller, id))(t)
+			expect.True(t, v.Name == nil && v.Email == nil && v.Phone == nil && *v.Customer == gone, "%s has %v %v %v of %v", v.Status, v.Name, v.Email, v.Phone, v.Customer)
+		}
+		v := must.Get(svc.Checkout.Get(t.Context(), caller, other))(t)
+		expect.True(t, *v.Name == "Akua" && *v.Email == "Akua@example.com" && *v.Phone == "+233241112222", "the other customer's is %+v", v)
+	})
+}

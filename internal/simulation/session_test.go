@@ -1,0 +1,170 @@
+package simulation_test
+
+import (
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+)
+
+// The checkout sessions of a simulation.
+
+func (g *game) sessionsOf(c api.Caller) []checkout.Session {
+	return testkit.All(func(p api.Page) (*api.List[checkout.Session], error) {
+		return g.svc.Checkout.List(g.t.Context(), c, checkout.ListParams{Page: p})
+	}, func(v *checkout.Session) string { return v.ID })
+}
+
+// stepOfSessions does something with a session.
+func (g *game) stepOfSessions(s *side) {
+	switch id := pick(g, s.sessions); {
+	case id == "" || g.dice.IntN(3) == 0:
+		g.sell(s)
+	case g.dice.IntN(6) == 0:
+		_, _ = g.call("expire session", s, func(c api.Caller) (string, error) {
+			return id, second(g.svc.Checkout.Expire(g.t.Context(), c, id))
+		})
+	default:
+		g.paySession(s, id)
+	}
+}
+
+func (g *game) sell(s *side) string {
+	price := g.dice.Int64N(80_00)
+	p := checkout.CreateParams{SuccessURL: "https://shop.example/", Lines: []invoice.LineParams{{Description: "x", UnitAmount: &price}}}
+	if g.dice.IntN(2) == 0 {
+		p.ExpiresAt = g.nowOf(s).Add(31*time.Minute + time.Duration(g.dice.Int64N(int64(23*time.Hour))))
+	}
+	if who := g.customer(s); who != nil && g.dice.IntN(2) == 0 {
+		p.Customer = who.id
+	}
+	var discount invoice.CreateParams
+	if g.discount(s, &discount); discount.Coupon != nil {
+		p.Coupon = *discount.Coupon
+	}
+	id, err := g.call("create session", s, func(c api.Caller) (string, error) {
+		made, err := g.svc.Checkout.Create(g.t.Context(), c, p)
+		if err != nil {
+			return "", err
+		}
+		return made.ID, nil
+	})
+	if err == nil {
+		s.sessions = append(s.sessions, id)
+	}
+	return id
+}
+
+// paySession pays from a phone or a wallet, with an e-mail address now and then.
+func (g *game) paySession(s *side, id string) {
+	name, p := "pay session from phone", checkout.PayParams{MobileMoney: g.mobileMoney(s)}
+	if g.dice.IntN(3) == 0 {
+		name, p = "pay session from a wallet", checkout.PayParams{Wallet: account.WalletRef{AccountID: pick(g, s.consumers)}, PIN: g.pin()}
+	}
+	if g.dice.IntN(4) == 0 {
+		p.Email = new("payer@example.com")
+	}
+	_, _ = g.call(name, s, func(c api.Caller) (string, error) {
+		return id, second(g.svc.Checkout.Pay(g.t.Context(), c, id, p))
+	})
+}
+
+// payerOfSession is payerOfCode for an open session.
+func (g *game) payerOfSession(s *side) func() string {
+	var open []string
+	for _, v := range g.sessionsOf(s.caller) {
+		if v.Status == checkout.Open {
+			open = append(open, v.ID)
+		}
+	}
+	id := pick(g, open)
+	if id == "" {
+		return nil
+	}
+	return func() string {
+		g.paySession(s, id)
+		for _, p := range g.paymentsOf(s.caller) {
+			if p.CheckoutSession != nil && *p.CheckoutSession == id && p.PaymentMethod == payment.FromPhone {
+				return p.ID
+			}
+		}
+		return ""
+	}
+}
+
+// redemptions are the redemptions of a coupon that sessions have: at least those that are complete or
+// held, and at most also those whose hold is over, until the worker gives it back. late is how many were
+// paid after their hold.
+type redemptions struct{ least, most, late int64 }
+
+// auditSessions compares sessions with their payments, and returns the redemptions of their coupons. held
+// is how many payments hold each.
+func (g *game) auditSessions(s *side, all []payment.Payment, held map[string]int64) map[string]*redemptions {
+	g.t.Helper()
+	byID, asked, redeemed := map[string]payment.Payment{}, map[string]bool{}, map[string]*redemptions{}
+	for _, p := range all {
+		byID[p.ID] = p
+		if p.CheckoutSession != nil && p.PaymentMethod == payment.FromPhone {
+			asked[*p.CheckoutSession] = true
+		}
+	}
+	var found []string
+	for _, v := range g.sessionsOf(s.caller) {
+		found = append(found, v.ID)
+		g.played["session: "+string(v.Status)]++
+		expect.True(g.t, held[v.ID] <= 1, "%s is held %d times", v.ID, held[v.ID])
+		expect.True(g.t, v.Status != checkout.Expired || held[v.ID] == 0, "%s has expired, and is held", v.ID)
+		expect.Equal(g.t, v.Payment != nil, v.Status == checkout.Complete && v.Total > 0, "%s is %s, of %d, and has a payment", v.ID, v.Status, v.Total)
+		late := false
+		if v.Payment != nil {
+			p := byID[*v.Payment]
+			late = s.left[p.ID] || p.CompletedAt.Sub(p.CreatedAt.Time) > 10*time.Minute
+			expect.True(g.t, p.Status == payment.Completed && p.Amount == v.Total && p.CheckoutSession != nil && *p.CheckoutSession == v.ID, "%s, of %d, has the payment %+v", v.ID, v.Total, p)
+		}
+		if v.Coupon == nil {
+			continue
+		}
+		r := redeemed[*v.Coupon]
+		if r == nil {
+			r = &redemptions{}
+			redeemed[*v.Coupon] = r
+		}
+		switch {
+		case v.Status == checkout.Complete || held[v.ID] > 0:
+			r.least++
+			r.most++
+			if late {
+				r.late++
+			}
+		case v.Status == checkout.Open && asked[v.ID]:
+			r.most++
+		}
+	}
+	g.sameIDs("sessions", s.sessions, found)
+	return redeemed
+}
+
+// toldOfSessions says by its events what a session was told to be.
+func (g *game) toldOfSessions(s *side, was func(id string, status any, want string)) {
+	g.t.Helper()
+	for _, v := range g.sessionsOf(s.caller) {
+		was(v.ID, v.Status, map[checkout.Status]string{checkout.Complete: "session.completed", checkout.Expired: "session.expired"}[v.Status])
+	}
+}
+
+// finishSessions checks that no session is left open.
+func (g *game) finishSessions(s *side) {
+	g.t.Helper()
+	for where, text := range testkit.Contents(g.t, g.store, s.caller.Merchant) {
+		expect.True(g.t, !strings.HasPrefix(where, "payment_ended_holds"), "%s is left: %s", where, text)
+	}
+	for _, v := range g.sessionsOf(s.caller) {
+		expect.True(g.t, v.Status != checkout.Open, "%s, which expires at %d, stays open", v.ID, v.ExpiresAt)
+	}
+}

@@ -30,6 +30,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/outbox"
 	"github.com/seed-7082ffec/payments/internal/providers"
 	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
@@ -142,6 +143,15 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err := s.internal.accounts.Prepare(ctx); err != nil {
 		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
 	}
+	counted := []totals.Counted{s.internal.payments.Totals()}
+	for _, t := range s.internal.payouts.Totals() {
+		counted = append(counted, t)
+	}
+	for _, t := range counted {
+		if err := t.Prepare(ctx); err != nil {
+			return nil, fmt.Errorf("payments: prepare the totals: %w", err)
+		}
+	}
 	rules := append(s.internal.payouts.Retention(c.NumberRetention),
 		s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention)...)
 	rules = append(rules, s.internal.payments.Retention(c.NumberRetention)...)
@@ -164,6 +174,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.internal.erasure.Job())
 	s.runner.Add(outbox.Job(s.internal.messages, s.internal.invoices, c.Logger))
 	s.runner.Add(s.engine.ForgetIdempotencyKeys(), kept.Job())
+	s.runner.Add(totals.Job(counted...))
 	if c.Sandbox {
 		s.runner.Add(s.engine.RestClocks(s.runner.Kinds()))
 	}
@@ -244,7 +255,7 @@ func Kinds() []*storage.Kind {
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
 		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), subscription.Kinds(), checkout.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
-		retention.Kinds(),
+		retention.Kinds(), totals.Kinds(),
 		{secrets.Kind()},
 	} {
 		all = append(all, kinds...)

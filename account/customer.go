@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/lookup"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -38,11 +39,11 @@ type CustomerDirectory interface {
 	Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error)
 }
 
-var customers = storage.NewCollection("customers", []storage.Field[Customer]{
+var customers = storage.NewCollection("customers", append([]storage.Field[Customer]{
 	storage.TextColumn("email", func(c *Customer) string { return strings.ToLower(c.Email) }).Nullable().Indexed(),
 	storage.TextColumn("phone", func(c *Customer) string { return c.Phone }).Nullable().Indexed(),
 	storage.TimeColumn("created", func(c *Customer) time.Time { return c.CreatedAt.Time }).Indexed(),
-}).Passthrough(func(c *Customer) any { return c })
+}, nameFields(func(c *Customer) string { return c.Name })...)).Passthrough(func(c *Customer) any { return c })
 
 // CreateCustomerParams describe a customer. Everything is optional.
 type CreateCustomerParams struct {
@@ -207,6 +208,35 @@ func (s *Service) ListCustomers(ctx context.Context, caller api.Caller, p ListCu
 		return nil, err
 	}
 	return customerListing.List(ctx, s.engine, q, p.Page)
+}
+
+// SearchCustomers returns the customers that match a whole value, newest first: an id, a name or its
+// first word, an e-mail address or a phone number. An empty text lists all.
+func (s *Service) SearchCustomers(ctx context.Context, caller api.Caller, text string, page api.Page) (list *api.List[Customer], err error) {
+	q := storage.Query{Scope: engine.Scope(caller)}
+	if strings.TrimSpace(text) == "" {
+		return customerListing.List(ctx, s.engine, q, page)
+	}
+	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		v := lookup.Parse(text)
+		if c, err := customers.Get(tx, q.Scope, v.Text); err == nil && v.Text != "" {
+			list = api.NewList(customerListing.URL, []Customer{customerListing.Show(&c.Value)}, false)
+			return nil
+		}
+		var either [][]storage.Equal
+		if v.Text != "" {
+			either = append(either, engine.Where(nil, "email", strings.ToLower(v.Text)))
+		}
+		if v.Name != "" {
+			either = append(either, []storage.Equal{named(v.Name)})
+		}
+		if v.Number != "" {
+			either = append(either, engine.Where(nil, "phone", v.Number))
+		}
+		list, err = customerListing.AnyTx(tx, q, either, page)
+		return err
+	})
+	return list, err
 }
 
 // ListCustomersJSON writes to w the JSON of what ListCustomers returns, and a newline. It

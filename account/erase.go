@@ -49,7 +49,7 @@ func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id stri
 		if err := customers.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("account: delete customer: %w", err)
 		}
-		if err := forget(tx, id); err != nil {
+		if err := s.forget(tx, id); err != nil {
 			return nil, err
 		}
 		deleted := &api.Deleted{ID: id, Object: "customer", Deleted: true}
@@ -77,7 +77,7 @@ func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id stri
 		if !errors.Is(err, storage.ErrNotFound) {
 			return fmt.Errorf("account: read customer: %w", err)
 		}
-		return forget(tx, id)
+		return s.forget(tx, id)
 	})
 	if err == nil {
 		s.leaveNow(ctx, caller, id)
@@ -86,7 +86,7 @@ func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id stri
 }
 
 // forget queues the end of a customer's subscriptions, and the work on the copies of the customer's data.
-func forget(tx *engine.Tx, id string) error {
+func (s *Service) forget(tx *engine.Tx, id string) error {
 	erasure := pii.Erasure{Request: tx.Caller.RequestID, IdempotencyKey: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 	scope := engine.Scope(tx.Caller)
 	o, err := pii.Erasures.GetOrNew(tx, scope, id)
@@ -98,5 +98,31 @@ func forget(tx *engine.Tx, id string) error {
 		return fmt.Errorf("account: queue erasure: %w", err)
 	}
 	tx.WakeAfterCommit(pii.Erasures.Kind())
-	return queueDeparture(tx, id)
+	return s.queueDeparture(tx, id)
+}
+
+// queueDeparture queues the end of a deleted customer's subscriptions. It wakes a worker only in a host's
+// transaction: the call runs the work itself, and a worker's poll finds what a crash has left.
+func (s *Service) queueDeparture(tx *engine.Tx, id string) error {
+	o, err := pii.Departures.GetOrNew(tx, engine.Scope(tx.Caller), id)
+	if err == nil {
+		o.Value = pii.Departure{Request: tx.Caller.RequestID, IdempotencyKey: tx.Caller.IdempotencyKey, Due: api.At(tx.Now)}
+		err = pii.Departures.Put(tx, o)
+	}
+	if err != nil {
+		return fmt.Errorf("account: queue departure: %w", err)
+	}
+	if s.engine.Host != nil {
+		tx.WakeAfterCommit(pii.Departures.Kind())
+	}
+	return nil
+}
+
+// leaveNow runs the work on a departure, outside of a host's transaction. If it fails, the runner logs it
+// and a worker repeats it.
+func (s *Service) leaveNow(ctx context.Context, caller api.Caller, id string) {
+	if s.engine.Host == nil {
+		scope := engine.Scope(caller)
+		_ = s.engine.Runner.RunNow(ctx, pii.Departures.Kind(), scope, id, storage.Record{Scope: scope, ID: id})
+	}
 }

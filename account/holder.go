@@ -103,10 +103,10 @@ func (h *Holder) reachable() string {
 	return h.Phone
 }
 
-var consumers = storage.NewCollection("consumers", []storage.Field[Consumer]{
+var consumers = storage.NewCollection("consumers", append([]storage.Field[Consumer]{
 	storage.TextColumn("phone", func(c *Consumer) string { return c.reachable() }).Nullable(),
 	storage.TextColumn("status", func(c *Consumer) string { return string(c.Status) }).OneOf(statuses...),
-}, storage.Unique("phone", "phone"))
+}, nameFields(func(c *Consumer) string { return c.Name })...), storage.Unique("phone", "phone"))
 
 var agents = storage.NewCollection("cash_agents", []storage.Field[Agent]{
 	storage.TextColumn("phone", func(a *Agent) string { return a.reachable() }).Nullable(),

@@ -90,7 +90,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 func Kinds() []*storage.Kind {
 	return []*storage.Kind{
 		merchants.Kind(), logos.Kind(), apiKeys.Kind(), consumers.Kind(), agents.Kind(),
-		customers.Kind(), departures.Kind(), serviceIDs.Kind(), pins.Kind(), adjustments.Kind(),
+		customers.Kind(), serviceIDs.Kind(), pins.Kind(), adjustments.Kind(),
 		sealHeads.Kind(), seals.Kind(), sealProgressRecords.Kind(),
 	}
 }

@@ -180,14 +180,13 @@ func (s *Service) begin(tx *engine.Tx, o *storage.Object[record], p *PayParams) 
 		r.Charged = p.PhoneNumber
 	}
 	deleted, err := r.customerDeleted(tx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if deleted {
+	case deleted && r.Mode == ModeSubscription:
+		return notOpen("is of a customer who was deleted")
+	case deleted:
 		r.forget()
-		if r.Mode == ModeSubscription {
-			return notOpen("is of a customer who was deleted")
-		}
 	}
 	if r.Coupon == nil {
 		return nil

@@ -202,6 +202,8 @@ var attacks = []attack{
 	// Secrets that are not there.
 	{"a page of an id that is none", "GET /pay/qr_0", "!Host: x", "", "404"},
 	{"an invoice without its secret", "GET /invoice/" + strings.Repeat("a", 32), "!Host: x", "", "404"},
+	{"a subscription without its secret", "GET /subscription/" + strings.Repeat("a", 32), "!Host: x", "", "404"},
+	{"a subscription cancelled without its secret", "POST /subscription/" + strings.Repeat("a", 32) + "/cancel", "!Host: x\nContent-Type: application/x-www-form-urlencoded", "", "404"},
 	{"a document without its secret", "GET /invoice/" + strings.Repeat("a", 32) + "/pdf", "!Host: x", "", "404"},
 	{"a receipt of nobody", "GET /pay/CODE/receipt/pay_0", "!Host: x", "", "404"},
 	{"a payment without a PIN", "POST /pay/CODE", "!Host: x\nContent-Type: application/x-www-form-urlencoded", "wallet=0241000001", "400"},

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -117,7 +118,7 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 			return nil, err
 		}
 		v.Waiting = "../payment/" + token
-		v.Until, v.UntilDatetime = clock(h.HeldUntil, h.Now), h.HeldUntil.UTC().Format(time.RFC3339)
+		v.Until, v.UntilDatetime = look.Clock(h.HeldUntil, h.Now), h.HeldUntil.UTC().Format(time.RFC3339)
 	}
 	answer, err := renderPage(status, "checkout", v)
 	if err == nil { // the payer is sent on after the form; browsers block any other address
@@ -128,7 +129,7 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 
 // subscribe says what begins, and what is charged later on.
 func (v *checkoutView) subscribe(h *checkout.Hosted) {
-	price := "GH₵" + noBreak + money.Text(h.Plan.Amount**h.Session.Quantity) + " " + everyText(h.Plan.Interval, h.Plan.IntervalCount)
+	price := "GH₵" + look.NoBreak + money.Text(h.Plan.Amount**h.Session.Quantity) + " " + everyText(h.Plan.Interval, h.Plan.IntervalCount)
 	if h.Plan.Taxable != nil && *h.Plan.Taxable {
 		price += ", and tax"
 	}
@@ -229,7 +230,7 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 	case due && v.Wallet == "":
 		err = api.Missing("wallet")
 	case due:
-		params.Wallet, params.PIN = wallet(v.Wallet), form.Get("pin")
+		params.Wallet, params.PIN = look.Wallet(v.Wallet), form.Get("pin")
 		err = p.payWithPIN(r, func(from string) error {
 			params.From = from
 			return pay()

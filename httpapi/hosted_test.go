@@ -22,10 +22,13 @@ func TestMissingPagesCountSeparately(t *testing.T) {
 		s.Handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		return w.Code
 	}
-	for _, path := range []string{"", "/pdf", "/credit_notes/re_1", "/logo"} {
+	for _, path := range []string{
+		"/invoice/%d", "/invoice/%d/pdf", "/invoice/%d/credit_notes/re_1", "/invoice/%d/logo",
+		"/subscription/%d", "/subscription/%d/phone", "/subscription/%d/cancel", "/subscription/%d/logo",
+	} {
 		last := 0
 		for i := range 200 {
-			last = get(fmt.Sprint("/invoice/unknown", i, path))
+			last = get(fmt.Sprintf(path, i))
 		}
 		expect.Equal(t, last, http.StatusTooManyRequests, "the 200th guess at %s", path)
 	}

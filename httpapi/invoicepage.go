@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -70,7 +71,7 @@ func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysVie
 	case invoice.Paid:
 		v.State, v.StateClass, v.Explain = "Paid", "good", "Thank you."
 		if is.PaidAt != nil {
-			v.Due = is.PaidAt.Format(longDay)
+			v.Due = is.PaidAt.Format(look.LongDay)
 		}
 	case invoice.Void:
 		v.State, v.StateClass, v.Explain = "Withdrawn", "neutral", "This invoice was withdrawn. There is nothing to pay."
@@ -88,9 +89,9 @@ func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysVie
 		}
 	}
 	add("For", is.Name)
-	add("Date", new(is.InvoiceDate.Format(longDay)))
+	add("Date", new(is.InvoiceDate.Format(look.LongDay)))
 	if is.Status != invoice.Open && is.DueDate != nil {
-		add("Due", new(is.DueDate.Format(longDay)))
+		add("Due", new(is.DueDate.Format(look.LongDay)))
 	}
 	add("About", is.Description)
 	if is.Payment != nil {
@@ -162,7 +163,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 		err = api.Missing("wallet")
 	default:
 		err = p.payWithPIN(r, func(from string) error {
-			params := invoice.PayFromWalletParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin"), From: from}
+			params := invoice.PayFromWalletParams{Wallet: look.Wallet(v.Wallet), PIN: form.Get("pin"), From: from}
 			_, err := p.invoices.PayFromWallet(r.Context(), caller, h.Invoice.ID, params)
 			return err
 		})

@@ -11,14 +11,11 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/look"
-	"github.com/seed-7082ffec/payments/internal/money"
 )
 
 var (
@@ -32,9 +29,9 @@ var (
 	pageStyle = look.Shared + payerStyle
 
 	pages = template.Must(template.New("pages").Funcs(template.FuncMap{
-		"figures":  figures,
-		"day":      func(t time.Time) string { return t.Format(longDay) },
-		"networks": func() []network { return networks },
+		"figures":  look.Figures,
+		"day":      func(t time.Time) string { return t.Format(look.LongDay) },
+		"networks": look.Networks,
 		"style":    func() template.CSS { return template.CSS(pageStyle) },
 	}).ParseFS(pageTemplates, "pages/*.html"))
 
@@ -103,29 +100,6 @@ func (r *request) form() (url.Values, error) {
 		return nil, api.Invalid("", "The form could not be read. Go back and try again.")
 	}
 	return r.PostForm, nil
-}
-
-// wallet tells a service id from a phone number.
-func wallet(entered string) account.WalletRef {
-	if strings.HasPrefix(strings.ToUpper(entered), "SVC") {
-		return account.WalletRef{ServiceID: strings.ToUpper(entered)}
-	}
-	return account.WalletRef{Phone: entered}
-}
-
-// enteredAmount reads an amount of a form in pesewas.
-func enteredAmount(text string) (*int64, error) {
-	ghs, err := money.ParseInput(text)
-	if err == nil && ghs == nil {
-		return nil, nil // the service refuses a missing amount
-	}
-	if err == nil {
-		var n int64
-		if n, err = check.Amount("amount", *ghs); err == nil {
-			return &n, nil
-		}
-	}
-	return nil, api.Invalid("amount", "Enter the amount in cedis, such as 12.50, up to %s.", money.Text(money.Max))
 }
 
 // merchantLogo answers with a merchant's logo, which pages show.

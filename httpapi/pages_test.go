@@ -3,15 +3,11 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
-	"fmt"
-	"math"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -22,97 +18,11 @@ func TestStyleSheetsStaySmall(t *testing.T) {
 	must.Get(w.Write([]byte(pageStyle)))(t)
 	must.Do(t, w.Close())
 	for name, size := range map[string]struct{ is, most int }{
-		"the shared part": {len(look.Shared), 4700}, "the payers' part": {len(payerStyle), 4500},
-		"a payer's page": {len(pageStyle), 9200}, "a payer's page, packed": {packed.Len(), 3000},
+		"the payers' part": {len(payerStyle), 4500},
+		"a payer's page":   {len(pageStyle), 9200}, "a payer's page, packed": {packed.Len(), 3000},
 	} {
 		t.Logf("%s: %d bytes", name, size.is)
 		expect.True(t, size.is <= size.most, "%s has %d bytes of styles, and may have %d", name, size.is, size.most)
-	}
-}
-
-var (
-	token     = regexp.MustCompile(`--([a-z0-9-]+):(#[0-9a-f]+)`)
-	darkStart = regexp.MustCompile(`@media screen and \(prefers-color-scheme:dark\)`)
-)
-
-// tokens returns the colours of both schemes by their names.
-func tokens(t *testing.T) map[string]map[string]string {
-	t.Helper()
-	split := darkStart.FindStringIndex(look.Shared)
-	if split == nil {
-		t.Fatal("the sheet has no dark scheme for screens")
-	}
-	end := split[0] + strings.IndexByte(look.Shared[split[0]:], '\n')
-	schemes := map[string]map[string]string{}
-	for name, part := range map[string]string{"light": look.Shared[:split[0]], "dark": look.Shared[split[0]:end]} {
-		schemes[name] = map[string]string{}
-		for _, m := range token.FindAllStringSubmatch(part, -1) {
-			schemes[name][m[1]] = m[2]
-		}
-	}
-	return schemes
-}
-
-// luminance is the relative luminance of WCAG 2.
-func luminance(t *testing.T, hex string) float64 {
-	t.Helper()
-	digits := strings.TrimPrefix(hex, "#")
-	if len(digits) == 3 {
-		digits = fmt.Sprintf("%c%[1]c%c%[2]c%c%[3]c", digits[0], digits[1], digits[2])
-	}
-	n := must.Get(strconv.ParseUint(digits, 16, 32))(t)
-	linear := func(c uint64) float64 {
-		v := float64(c&255) / 255
-		if v <= 0.04045 {
-			return v / 12.92
-		}
-		return math.Pow((v+0.055)/1.055, 2.4)
-	}
-	return 0.2126*linear(n>>16) + 0.7152*linear(n>>8) + 0.0722*linear(n)
-}
-
-func contrast(t *testing.T, a, b string) float64 {
-	t.Helper()
-	x, y := luminance(t, a), luminance(t, b)
-	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
-}
-
-// Text, the borders of controls, and the colours of charts stand out in both schemes as WCAG 2.2 AA
-// asks.
-func TestColoursStandOut(t *testing.T) {
-	expect.True(t, contrast(t, "#000", "#ffffff") == 21, "black on white")
-	grounds := []string{"ground", "paper", "sunk"}
-	checks := []struct {
-		what        string
-		least       float64
-		colours, on []string
-	}{
-		{"text", 4.5, []string{"ink", "soft"}, grounds},
-		{"links", 4.5, []string{"accent"}, grounds},
-		{"errors", 4.5, []string{"bad"}, []string{"ground", "paper"}},
-		{"buttons", 4.5, []string{"on-accent"}, []string{"accent", "pressed"}},
-		{"good", 4.5, []string{"good"}, []string{"good-on"}},
-		{"wait", 4.5, []string{"wait"}, []string{"wait-on"}},
-		{"bad", 4.5, []string{"bad"}, []string{"bad-on"}},
-		{"info", 4.5, []string{"info"}, []string{"info-on"}},
-		{"borders of controls", 3, []string{"line", "accent", "bad"}, grounds},
-		{"charts", 3, []string{"c1", "c2", "c3", "c4", "c5"}, []string{"paper"}},
-	}
-	for scheme, colours := range tokens(t) {
-		for _, c := range checks {
-			lowest := 21.0
-			for _, front := range c.colours {
-				for _, back := range c.on {
-					if colours[front] == "" || colours[back] == "" {
-						t.Fatalf("%s: no token %s or %s", scheme, front, back)
-					}
-					is := contrast(t, colours[front], colours[back])
-					lowest = min(lowest, is)
-					expect.True(t, is >= c.least, "%s: %s on %s has %.2f, and needs %.1f", scheme, front, back, is, c.least)
-				}
-			}
-			t.Logf("%s, %s: lowest %.2f", scheme, c.what, lowest)
-		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -42,7 +42,7 @@ func newMerchantView(m *account.Merchant, logo string, about ...string) *merchan
 		v.Logo = logo
 	}
 	if number, err := phone.Parse(m.Phone); err == nil {
-		v.Phone, v.Dial = spacedPhone(phone.National(number)), template.URL("tel:"+number) // of digits alone
+		v.Phone, v.Dial = look.SpacedPhone(phone.National(number)), template.URL("tel:"+number) // of digits alone
 	}
 	return v
 }
@@ -133,22 +133,12 @@ var (
 	stopIcon  = icon{"neutral", "M6 12h12"}
 )
 
-// network is a mobile-money network, as the API and as people name it.
-type network struct{ Code, Name string }
-
-var networks = []network{{phone.MTN, "MTN"}, {phone.Telecel, "Telecel"}, {phone.AirtelTigo, "AirtelTigo"}}
-
 // networkName is how people name the network of a payment.
 func networkName(code *string) string {
 	if code == nil {
 		return "your network"
 	}
-	for _, n := range networks {
-		if n.Code == *code {
-			return n.Name
-		}
-	}
-	return *code
+	return look.NetworkName(*code)
 }
 
 // paidWith is how a payment was made, and from which number.
@@ -166,25 +156,10 @@ func paidWith(name string, p *payment.Payment, number string) fact {
 	return f
 }
 
-const (
-	longDay = "2 January 2006"
-	// noBreak is a space at which no line ends.
-	noBreak = "\u00a0"
-)
-
 // timeFact is a row with the whole time. Accra's clock is UTC.
 func timeFact(t time.Time) fact {
 	t = t.UTC()
 	return fact{Name: "Time", Time: t.Format("Mon 2 Jan 2006, 15:04"), Datetime: t.Format(time.RFC3339)}
-}
-
-// clock is a time of today, or another day's with the day.
-func clock(t, now time.Time) string {
-	t, now = t.UTC(), now.UTC()
-	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
-		return t.Format("15:04")
-	}
-	return t.Format("2 Jan, 15:04")
 }
 
 // dueText says when an invoice is due, and whether that is over.
@@ -194,7 +169,7 @@ func dueText(due, now time.Time) (text string, overdue bool) {
 		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 	}
 	days := int(midnight(due).Sub(midnight(now)) / (24 * time.Hour))
-	day := due.UTC().Format(longDay)
+	day := due.UTC().Format(look.LongDay)
 	switch {
 	case days > 1:
 		return fmt.Sprintf("Due %s, in %d days", day, days), false
@@ -208,38 +183,21 @@ func dueText(due, now time.Time) (text string, overdue bool) {
 	return fmt.Sprintf("Overdue by %d days, since %s", -days, day), true
 }
 
-// figures writes pesewas with a true minus sign.
-func figures(pesewas int64) string {
-	return strings.Replace(money.Text(pesewas), "-", "−", 1)
-}
-
-// spacedPhone sets a number of ten digits in groups, which no line breaks.
-func spacedPhone(national string) string {
-	if len(national) != 10 {
-		return national
-	}
-	return national[:3] + noBreak + national[3:6] + noBreak + national[6:]
-}
-
 // payerNumber is the payer's number, masked as pages show it.
 func payerNumber(h *payment.Hosted) string {
 	national := phone.National(h.Number)
 	if len(national) != 10 {
 		return maskedPhone(h.Payment.Phone)
 	}
-	return national[:3] + noBreak + "•••" + noBreak + national[6:]
+	return national[:3] + look.NoBreak + "•••" + look.NoBreak + national[6:]
 }
 
-// maskedPhone is a number that is masked already, as pages show it.
+// maskedPhone is a number that is masked already, as pages show it; "" for none.
 func maskedPhone(masked *string) string {
 	if masked == nil {
 		return ""
 	}
-	head, tail, found := strings.Cut(*masked, "****")
-	if !found {
-		return *masked
-	}
-	return strings.TrimSpace(head + noBreak + "••••" + noBreak + tail)
+	return look.MaskedPhone(*masked)
 }
 
 // initials are of the first two words of a name.

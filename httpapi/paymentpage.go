@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -226,7 +227,7 @@ func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop boo
 		Icon:     phoneIcon, Amount: is.Amount, Network: name, From: joinFilled(" · ", payerNumber(h), name),
 		Action: address, Check: address, Problem: problem,
 		Cancellable: is.Status == payment.Pending,
-		Until:       clock(h.Deadline, h.Now), UntilDatetime: h.Deadline.UTC().Format(time.RFC3339),
+		Until:       look.Clock(h.Deadline, h.Now), UntilDatetime: h.Deadline.UTC().Format(time.RFC3339),
 	}
 	if next := is.NextAction; next != nil {
 		v.AskCode = next.Type == payment.EnterCode

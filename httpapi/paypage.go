@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
@@ -121,7 +122,7 @@ func (p *payPage) pay(r *request) (any, error) {
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
 	var params qrcode.PayParams
 	if offer.Code.Amount == nil {
-		if params.Amount, err = enteredAmount(v.Amount); err != nil {
+		if params.Amount, err = look.Amount("amount", v.Amount); err != nil {
 			return p.formError(offer, v, err)
 		}
 	}
@@ -139,7 +140,7 @@ func (p *payPage) pay(r *request) (any, error) {
 		return err
 	}
 	if v.Wallets {
-		params.Wallet, params.PIN = wallet(v.Wallet), form.Get("pin")
+		params.Wallet, params.PIN = look.Wallet(v.Wallet), form.Get("pin")
 		if params.Wallet == (account.WalletRef{}) {
 			return p.formError(offer, v, api.Missing("wallet"))
 		}
@@ -317,7 +318,7 @@ func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string)
 	}
 	v.Facts = append(v.Facts, fact{Name: "Payment", ID: paid.ID})
 	if paid.AmountRefunded > 0 {
-		v.Text = "GH₵" + noBreak + money.Text(paid.AmountRefunded) + " of it was given back, or is on its way back."
+		v.Text = "GH₵" + look.NoBreak + money.Text(paid.AmountRefunded) + " of it was given back, or is on its way back."
 	}
 	return v
 }

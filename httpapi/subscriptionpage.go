@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/subscription"
@@ -98,6 +99,14 @@ var done = map[string]string{
 	"cancel": "The subscription was cancelled.",
 }
 
+// doneText says what the form before has done; "" for nothing.
+func doneText(h *subscription.Hosted, what string) string {
+	if what == "cancel" && h.Subscription.CancelAtPeriodEnd {
+		return "The subscription will end on " + unixDay(h.Subscription.CurrentPeriodEnd) + "."
+	}
+	return done[what]
+}
+
 func (p *subscriptionPage) show(r *request) (any, error) {
 	h, err := p.open(r)
 	if err != nil {
@@ -117,7 +126,7 @@ func (p *subscriptionPage) show(r *request) (any, error) {
 		return nil, err
 	}
 	v := newSubscriptionView(h, r.id())
-	v.Done = done[r.URL.Query().Get("done")]
+	v.Done = doneText(h, r.URL.Query().Get("done"))
 	v.takeInvoices(list, after)
 	for i := range open.Data { // the newest first: the last is the oldest
 		if is := &open.Data[i]; is.AmountDue > 0 {
@@ -132,7 +141,7 @@ func (v *subscriptionView) takeInvoices(list *api.List[invoice.Invoice], after s
 	for i := range list.Data {
 		is := &list.Data[i]
 		row := invoiceRow{
-			Date: is.InvoiceDate.Format(longDay), Number: is.Number, URL: invoiceAddress(is), Amount: is.Total,
+			Date: is.InvoiceDate.Format(look.LongDay), Number: is.Number, URL: invoiceAddress(is), Amount: is.Total,
 			Payable: is.Status == invoice.Open && is.AmountDue > 0,
 		}
 		switch is.Status {
@@ -192,11 +201,17 @@ func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView
 	}
 	automatic := is.CollectionMethod == invoice.ChargeAutomatically
 	if h.Next != nil {
-		what := "Next invoice"
-		if automatic {
-			what = "Next charge"
+		order, what := "Next", "invoice"
+		if is.Status == subscription.Trialing {
+			order = "First"
 		}
-		v.Next = fmt.Sprintf("%s %s: GH₵%s%s", what, unixDay(h.Next.At), noBreak, money.Text(h.Next.Total))
+		if automatic {
+			what = "charge"
+		}
+		v.Next = fmt.Sprintf("%s %s %s", order, what, unixDay(h.Next.At))
+		if h.Next.Total != v.Price {
+			v.Next += ": GH₵" + look.NoBreak + money.Text(h.Next.Total)
+		}
 	}
 	if automatic && is.Status != subscription.Cancelled {
 		v.Phone = "None"
@@ -210,7 +225,7 @@ func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView
 	case is.Status == subscription.Trialing:
 		v.Facts = append(v.Facts, fact{Name: "Trial until", Text: end})
 	default:
-		v.Facts = append(v.Facts, fact{Name: "Current period", Text: unixDay(is.CurrentPeriodStart) + " – " + end})
+		v.Facts = append(v.Facts, fact{Name: "This period", Text: invoice.Period{Start: is.CurrentPeriodStart, End: is.CurrentPeriodEnd}.String()})
 	}
 	v.Facts = append(v.Facts, fact{Name: "Since", Text: unixDay(is.Created)})
 	return v
@@ -232,7 +247,7 @@ func everyText(interval catalog.Interval, count int64) string {
 	return fmt.Sprintf("every %d %ss", count, interval)
 }
 
-func unixDay(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(longDay) }
+func unixDay(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(look.LongDay) }
 
 // subscriptionPhoneView is what the template of the change of the phone sees.
 type subscriptionPhoneView struct {

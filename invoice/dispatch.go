@@ -222,6 +222,7 @@ func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started t
 	next := r.NextPaymentAttempt
 	r.NextWorkAt = next
 	if next != nil && !started.Before(next.Time) {
+		r.failedCharge = next
 		if scheduled := r.scheduleNext(); !scheduled {
 			if err := r.enter(Uncollectible); err != nil {
 				return err

@@ -158,6 +158,8 @@ type record struct {
 	// NextWorkAt is when a worker looks at an invoice without an open charge; nil for never. See
 	// dueAt. The stored name is of an earlier release, and has nothing to do with the due date.
 	NextWorkAt *api.Time `json:"due,omitempty"`
+
+	failedCharge *api.Time // when the automatic charge was to be made that has failed in this transaction
 }
 
 // dueAt is the time at which workers claim the invoice.

@@ -46,10 +46,14 @@ type Period struct {
 	End   int64 `json:"end"`
 }
 
-// String returns the first and the last day as people read them.
+// String returns the first and the last day as people read them: "31 Dec 2025 – 30 Jan 2026".
 func (p Period) String() string {
-	end := max(p.End-1, p.Start)
-	return day(time.Unix(p.Start, 0).UTC()) + " – " + day(time.Unix(end, 0).UTC())
+	const short = "2 Jan 2006"
+	start, end := time.Unix(p.Start, 0).UTC(), time.Unix(max(p.End-1, p.Start), 0).UTC()
+	if start.Format(time.DateOnly) == end.Format(time.DateOnly) {
+		return start.Format(short)
+	}
+	return start.Format(short) + " – " + end.Format(short)
 }
 
 // Tax is a part of a tax rate.

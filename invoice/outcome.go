@@ -33,6 +33,8 @@ type outcome struct {
 	Subscription string `json:"subscription"`
 	// Types are what has happened in one transaction, in order.
 	Types []OutcomeType `json:"types"`
+	// Scheduled is when the automatic charge was to be made that has failed; nil for none.
+	Scheduled *api.Time `json:"scheduled,omitempty"`
 	// By is the request that events name; nil for none.
 	By  *eventRequest `json:"by,omitempty"`
 	Due api.Time      `json:"due"`
@@ -57,7 +59,7 @@ func (s *Service) queueOutcome(tx *engine.Tx, r *record, events []event.Type) er
 	if len(types) == 0 {
 		return nil
 	}
-	o := outcome{Invoice: r.ID, Subscription: *r.Subscription, Types: types, By: eventRequestOf(tx.Caller), Due: api.At(tx.Now)}
+	o := outcome{Invoice: r.ID, Subscription: *r.Subscription, Types: types, Scheduled: r.failedCharge, By: eventRequestOf(tx.Caller), Due: api.At(tx.Now)}
 	if _, err := outcomes.Insert(tx, engine.Scope(tx.Caller), tx.NewID("out_"), o); err != nil {
 		return fmt.Errorf("invoice: queue outcome: %w", err)
 	}
@@ -71,6 +73,8 @@ type Outcome struct {
 	Invoice, Subscription string
 	// Types are what has happened in one transaction, in order.
 	Types []OutcomeType
+	// Scheduled is when the automatic charge was to be made that has failed; nil for none.
+	Scheduled *api.Time
 
 	object *storage.Object[outcome]
 }
@@ -87,7 +91,7 @@ func (*Internal) Outcome(r storage.Record) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{Invoice: o.Value.Invoice, Subscription: o.Value.Subscription, Types: o.Value.Types, object: o}, nil
+	return &Outcome{Invoice: o.Value.Invoice, Subscription: o.Value.Subscription, Types: o.Value.Types, Scheduled: o.Value.Scheduled, object: o}, nil
 }
 
 // Caller returns the merchant as a caller, with the request that events name.

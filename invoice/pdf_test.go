@@ -217,13 +217,19 @@ func TestPDFDueInWords(t *testing.T) {
 	expect.Equal(t, r.headline().Label, "Amount due", "without a date")
 }
 
-// Amounts below zero have a true minus sign.
-func TestPDFNegativeAmounts(t *testing.T) {
-	r := sample(t, 2)
-	r.Lines.Data[0].UnitAmount, r.Lines.Data[0].Amount = -1_234_56, -1_234_56
-	r.Lines.Data[1].Discount = 99
-	text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant})
+// A subscription's lines show their periods, and amounts below zero have a true minus sign.
+func TestPDFSubscriptionLines(t *testing.T) {
+	r := sample(t, 3)
+	start := r.InvoiceDate.Unix()
+	r.Lines.Data[0].Description, r.Lines.Data[0].Period = "Gym, monthly", &Period{Start: start, End: start + 31*24*3600}
+	r.Lines.Data[1].Description = "Unused time on Gym, weekly"
+	r.Lines.Data[1].UnitAmount, r.Lines.Data[1].Amount = -1_234_56, -1_234_56
+	r.Lines.Data[2].Discount = 99
+	c := contents{invoice: &r.Invoice, merchant: merchant}
+	keepPDF(t, "invoice-subscription", must.Get(render(c))(t))
+	text := drawn(t, c)
 	expect.Equal(t, strings.Count(text, "−1,234.56"), 2, "price and amount of the credit")
+	expect.True(t, strings.Contains(text, "\n6 March 2026 – 6 April 2026\n"), "no period in %s", text)
 	expect.True(t, strings.Contains(text, "\nDiscount\n−0.99\n") && !strings.Contains(text, "\n-"), "got %s", text)
 }
 

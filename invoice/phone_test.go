@@ -256,6 +256,27 @@ func TestAutomaticChargeByDay(t *testing.T) {
 	expect.Equal(t, always.get(v.ID).AttemptCount, 1, "attempts at night, with hours of the whole day")
 }
 
+// A charge that had to wait until the evening was over waits for the morning.
+func TestPostponedChargeWaitsForDay(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Live: payments.Providers{Charger: declining{}}})
+	s.Caller.Live = true
+	evening := s.Now().UTC().Truncate(24 * time.Hour).Add(24*time.Hour + 19*time.Hour + 55*time.Minute)
+	s.pass(evening.Sub(s.Now()))
+	for range 3 {
+		must.Get(s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1, MobileMoney: phone(quick)}))(t)
+		must.Do(t, s.Drain(t.Context()))
+	}
+	automatic := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	for range 11 { // hours
+		s.pass(time.Hour)
+		expect.Equal(t, s.get(v.ID).AttemptCount, 0, "attempts at %s", s.Now())
+	}
+	s.pass(time.Hour + 5*time.Minute)
+	expect.Equal(t, s.get(v.ID).AttemptCount, 1, "attempts at %s", s.Now())
+}
+
 // An automatic payment without an outcome stops the schedule, and its late outcome sets it going:
 // also one whose money was given back because the invoice was being charged another way.
 func TestScheduleGoesOnAfterLateOutcome(t *testing.T) {

@@ -184,6 +184,9 @@ type ListParams struct {
 	// To is a phone number in any form, or an e-mail address.
 	To   string `param:"to"`
 	Kind Kind   `param:"kind"`
+	// About is the id of the customer, consumer or cash agent who got the messages or is their subject,
+	// or of the payment from a phone that they are about.
+	About string
 }
 
 // List returns the messages of test mode, newest first. It refuses live mode, which deletes
@@ -204,6 +207,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 		q.Where = engine.Where(q.Where, "recipient", to)
 	}
 	q.Where = engine.Where(q.Where, "kind", string(p.Kind))
+	q.Where = engine.Where(q.Where, "person", p.About)
 	listing := engine.Listing[record, Message]{
 		Collection: messages, Noun: "message", URL: "/v1/test_helpers/messages",
 		Show: func(r *record) Message { return r.Message },

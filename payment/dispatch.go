@@ -384,6 +384,9 @@ func (s *Service) finish(tx *engine.Tx, o *storage.Object[record], due *api.Time
 	if err := s.write(tx, o); err != nil {
 		return err
 	}
+	if err := s.totals.Count(tx, r.ID, r); err != nil {
+		return err
+	}
 	if err := dispatch.Charges.IndexEnded(tx, r.ID, &r.Submission, providerFee); err != nil {
 		return err
 	}

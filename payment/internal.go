@@ -32,8 +32,12 @@ func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Paym
 	p.Object, p.Currency, p.PhoneNumber = "payment", api.Currency, p.Phone
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
 	p.complete(0, p.CreatedAt)
-	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, record{Payment: p, Source: from}); err != nil {
+	r := record{Payment: p, Source: from}
+	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, r); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
+	}
+	if err := i.svc.totals.Count(tx, p.ID, &r); err != nil {
+		return nil, err
 	}
 	// The payment starts in its final status, so it gets both events at once.
 	if err := i.svc.config.Events.Record(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {

@@ -19,6 +19,8 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/lookup"
+	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -143,6 +145,13 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 	storage.NullTextColumn("checkout_session", func(r *record) *string { return r.CheckoutSession }).Indexed(),
 	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
 	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
+	// What Search finds. docs/performance.md has the price of each index.
+	storage.IntColumn("amount", func(r *record) int64 { return r.Amount }).Nullable().Indexed(),
+	storage.TextColumn("reference", func(r *record) string { return r.Reference }).Nullable().Indexed(),
+	storage.NullTextColumn("provider", func(r *record) *string { return r.Provider }),
+	storage.TextColumn("phone_start", func(r *record) string { return lookup.PhoneStart(r.masked()) }).Nullable(),
+	storage.TextColumn("phone_end", (*record).phoneEnd).Nullable().Indexed(),
+	storage.TextColumn("payer", func(r *record) string { return r.Payer }).Nullable().Indexed(),
 }, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Payment })
 
 // Kinds are the kinds that this package stores.
@@ -185,6 +194,7 @@ type Service struct {
 	engine *engine.Engine
 	config Config
 	limits map[account.Tier]walletLimits
+	totals *totals.Service[record]
 }
 
 // New returns the service, and the methods for sibling packages' transactions. Refusals: those of
@@ -209,7 +219,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Service{engine: e, config: c, limits: limits}
+	s := &Service{engine: e, config: c, limits: limits, totals: totals.New(e, payments, asEnded)}
 	return s, &Internal{s}, nil
 }
 
@@ -219,6 +229,15 @@ const defaultDeadline = 10 * time.Minute
 // Get returns one payment.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
 	return listing("/v1/payments").Get(ctx, s.engine, caller, id)
+}
+
+// Payer returns the id of the account that paid a payment from a wallet; "" for any other payment.
+func (s *Service) Payer(ctx context.Context, caller api.Caller, id string) (string, error) {
+	o, err := engine.Get(ctx, s.engine, caller, payments, id, "payment")
+	if err != nil {
+		return "", err
+	}
+	return o.Value.Payer, nil
 }
 
 // GetJSON writes to w the JSON of what Get returns, and a newline. It

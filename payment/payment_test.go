@@ -19,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -39,7 +40,7 @@ type till struct {
 func newTill(t *testing.T) *till {
 	t.Helper()
 	store := memory.New()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), payment.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), payment.Kinds(), totals.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	s := &till{now: start}
@@ -53,6 +54,7 @@ func newTill(t *testing.T) *till {
 	var err error
 	s.Service, s.inside, err = payment.New(s.engine, payment.Config{Events: events})
 	must.Do(t, err)
+	must.Do(t, s.inside.Totals().Prepare(t.Context()))
 	return s
 }
 

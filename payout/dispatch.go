@@ -271,6 +271,9 @@ func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer
 	if err := collection(v).Replace(tx, found); err != nil {
 		return fmt.Errorf("payout: write %s: %w", v.Object, err)
 	}
+	if err := in.totals[v].Recount(tx, r.ID, api.OutcomeCompleted, r); err != nil {
+		return err
+	}
 	return in.events.Record(tx, &r.Transfer, statusEvent(v, Failed))
 }
 
@@ -311,6 +314,9 @@ func (in *Internal) finish(tx *engine.Tx, v *transfer.Variant, found *storage.Ob
 	}
 	if err := collection(v).Replace(tx, found); err != nil {
 		return fmt.Errorf("payout: write %s: %w", v.Object, err)
+	}
+	if err := in.totals[v].Count(tx, r.ID, r); err != nil {
+		return err
 	}
 	if err := dispatch.Transfers.IndexEnded(tx, r.ID, &r.Submission, providerFee); err != nil {
 		return err

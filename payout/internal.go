@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/fee"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
@@ -64,6 +65,7 @@ type Internal struct {
 	events *event.Internal
 	config Config
 	limits map[*transfer.Variant]bounds
+	totals map[*transfer.Variant]*totals.Service[record]
 }
 
 func newInternal(e *engine.Engine, c Config) (*Internal, error) {
@@ -85,7 +87,10 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 			return nil, err
 		}
 	}
-	in := &Internal{engine: e, events: c.Events, config: c, limits: map[*transfer.Variant]bounds{}}
+	in := &Internal{engine: e, events: c.Events, config: c, limits: map[*transfer.Variant]bounds{}, totals: map[*transfer.Variant]*totals.Service[record]{}}
+	for _, v := range transfer.Variants {
+		in.totals[v] = totals.New(e, collection(v), asEnded)
+	}
 	if !c.DisbursementLimits.Daily.IsZero() {
 		return nil, api.Invalid("DisbursementLimits", "DisbursementLimits: disbursements have no daily limit. Leave Daily zero.")
 	}
@@ -275,6 +280,9 @@ func (in *Internal) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to 
 	r.CompletedAt, r.Due = api.AtOrNil(tx.Now), nil
 	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("payout: write %s: %w", r.Object, err)
+	}
+	if err := in.totals[p.variant].Count(tx, r.ID, r); err != nil {
+		return nil, err
 	}
 	// One event for each status entered. The transfer is made in its final status, so both show it
 	// completed.

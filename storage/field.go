@@ -32,6 +32,11 @@ func BoolColumn[T any](name string, value func(*T) bool) Field[T] {
 	return Field[T]{Column{Name: name, Type: Bool}, func(v *T) any { return value(v) }}
 }
 
+// IntColumn returns a column of type Int.
+func IntColumn[T any](name string, value func(*T) int64) Field[T] {
+	return Field[T]{Column{Name: name, Type: Int}, func(v *T) any { return value(v) }}
+}
+
 // TimeColumn returns a column of type Time.
 func TimeColumn[T any](name string, value func(*T) time.Time) Field[T] {
 	return Field[T]{Column{Name: name, Type: Time}, func(v *T) any { return value(v) }}

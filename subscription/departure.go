@@ -2,41 +2,40 @@ package subscription
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// runDeparture cancels the subscriptions of a deleted customer, for a claimed departure.
-func (s *Service) runDeparture(ctx context.Context, claimed storage.Record) error {
-	d, err := s.config.Accounts.Departure(claimed)
-	if err != nil {
-		return err
-	}
-	return s.depart(ctx, d)
-}
-
-// departAtOnce is runDeparture for the call that deletes the customer, before it answers.
+// departAtOnce is depart for the call that deletes the customer, before it answers.
 func (s *Service) departAtOnce(ctx context.Context, begun any) error {
-	return s.depart(ctx, begun.(account.Departure))
+	return s.depart(ctx, begun.(storage.Record))
 }
 
 // departurePage is how many subscriptions one transaction looks at.
 const departurePage = 20
 
-func (s *Service) depart(ctx context.Context, d account.Departure) error {
+// depart cancels the subscriptions of a deleted customer.
+func (s *Service) depart(ctx context.Context, of storage.Record) error {
 	after := ""
-	return s.engine.UpdateWhile(ctx, d.Caller, func(tx *engine.Tx) (more bool, err error) {
-		page, more, err := subscriptions.List(tx, storage.Query{
-			Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "customer", d.Customer), After: after, Limit: departurePage,
-		})
-		if err != nil {
-			return false, fmt.Errorf("subscription: list of customer: %w", err)
+	return s.engine.UpdateWhile(ctx, api.Caller{Merchant: of.Scope.Merchant, Live: of.Scope.Live}, func(tx *engine.Tx) (more bool, err error) {
+		departed, err := pii.Departures.Get(tx, of.Scope, of.ID)
+		if errors.Is(err, storage.ErrNotFound) {
+			return false, nil // another worker has done it
 		}
+		if err != nil {
+			return false, fmt.Errorf("subscription: read departure: %w", err)
+		}
+		page, more, err := ofCustomer(tx, of.ID, after)
+		if err != nil {
+			return false, err
+		}
+		tx.AttributeEvents(departed.Value.Request, departed.Value.IdempotencyKey)
 		for _, o := range page {
 			if o.Value.Status == Cancelled {
 				continue
@@ -54,8 +53,19 @@ func (s *Service) depart(ctx context.Context, d account.Departure) error {
 			tx.OnCommit(func() { after = last })
 			return true, nil
 		}
-		return false, s.config.Accounts.FinishDeparture(tx, d)
+		return false, pii.Departures.Delete(tx, departed)
 	})
+}
+
+// ofCustomer returns a page of a customer's subscriptions.
+func ofCustomer(tx *engine.Tx, customer, after string) (page []*storage.Object[record], more bool, err error) {
+	page, more, err = subscriptions.List(tx, storage.Query{
+		Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "customer", customer), After: after, Limit: departurePage,
+	})
+	if err != nil {
+		err = fmt.Errorf("subscription: list of customer: %w", err)
+	}
+	return page, more, err
 }
 
 // Erase removes what is left of a deleted customer's number from the subscriptions, which are
@@ -63,11 +73,9 @@ func (s *Service) depart(ctx context.Context, d account.Departure) error {
 func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	after := ""
 	return in.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (more bool, err error) {
-		page, more, err := subscriptions.List(tx, storage.Query{
-			Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "customer", customer), After: after, Limit: departurePage,
-		})
+		page, more, err := ofCustomer(tx, customer, after)
 		if err != nil {
-			return false, fmt.Errorf("subscription: list for erasure: %w", err)
+			return false, err
 		}
 		for _, o := range page {
 			o.Value.setPhone("")

@@ -17,6 +17,12 @@ func (s *Service) bookOutcome(ctx context.Context, claimed storage.Record) error
 	if err != nil {
 		return err
 	}
+	if o.Scheduled != nil {
+		// What was due before the charge comes first, though nobody may have worked for long.
+		if err := s.doBefore(ctx, o); err != nil {
+			return err
+		}
+	}
 	err = s.engine.Update(ctx, o.Caller(), func(tx *engine.Tx) error {
 		if err := s.config.Invoices.FinishOutcome(tx, o); err != nil {
 			return err
@@ -31,6 +37,24 @@ func (s *Service) bookOutcome(ctx context.Context, claimed storage.Record) error
 		return nil // another worker has booked it
 	}
 	return err
+}
+
+// doBefore does what was due of a subscription before a failed charge of it, which may end it.
+func (s *Service) doBefore(ctx context.Context, o *invoice.Outcome) error {
+	caller := o.Caller()
+	caller.RequestID, caller.IdempotencyKey = "", "" // the events are not of that request
+	customer := ""
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		found, err := s.get(tx, engine.Scope(caller), o.Subscription)
+		if err == nil && found.Value.NextAt != nil && found.Value.NextAt.Before(o.Scheduled.Time) {
+			customer = found.Value.Customer
+		}
+		return err
+	})
+	if err != nil || customer == "" {
+		return err
+	}
+	return s.runSteps(ctx, caller, o.Subscription, customer, o.Scheduled.Time, func() bool { return false })
 }
 
 // book changes a subscription as the outcome of an invoice demands.

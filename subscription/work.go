@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
@@ -184,7 +185,7 @@ func (in *Internal) Jobs() []work.Job {
 	return []work.Job{
 		{Kind: subscriptions.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.runDue},
 		{Kind: s.config.Invoices.OutcomeKind(), Timeout: time.Minute, Batch: atATime, RunOne: s.bookOutcome},
-		{Kind: s.config.Accounts.DepartureKind(), Timeout: time.Minute, Batch: atATime, RunOne: s.runDeparture, RunBegun: s.departAtOnce},
+		{Kind: pii.Departures.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.depart, RunBegun: s.departAtOnce},
 	}
 }
 
@@ -196,7 +197,7 @@ func (s *Service) runDue(ctx context.Context, claimed storage.Record) error {
 	}
 	caller := api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}
 	stop := func() bool { return work.HalfOver(ctx, time.Minute) }
-	return s.runSteps(ctx, caller, o.ID, o.Value.Customer, stop)
+	return s.runSteps(ctx, caller, o.ID, o.Value.Customer, time.Time{}, stop)
 }
 
 // workThrough does what is due of a subscription, and returns its customer.
@@ -211,21 +212,22 @@ func (s *Service) workThrough(ctx context.Context, caller api.Caller, id string)
 	})
 	if err == nil && due {
 		as := api.Caller{Merchant: caller.Merchant, Live: caller.Live} // events are not of this call
-		err = s.runSteps(ctx, as, id, customer, func() bool { return false })
+		err = s.runSteps(ctx, as, id, customer, time.Time{}, func() bool { return false })
 	}
 	return customer, err
 }
 
 // runSteps does one due step after another, each in its own transaction. So a crash between any two of
-// them loses nothing, and years that nobody worked take no long transaction.
-func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer string, stop func() bool) error {
+// them loses nothing, and years that nobody worked take no long transaction. It does those of times before
+// a time; all for zero.
+func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer string, before time.Time, stop func() bool) error {
 	var find person
 	var err error
 	if s.config.Customers == nil { // else the host is asked, if a step needs the customer
 		find, err = s.config.Accounts.FindCustomer(ctx, caller, nil, customer)
 	}
 	for more := true; more && err == nil && !stop(); {
-		more, err = s.runStep(ctx, caller, id, find)
+		more, err = s.runStep(ctx, caller, id, before, find)
 		if errors.Is(err, errPersonUnread) {
 			more = true
 			if find, err = s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, customer); api.CodeOf(err) == api.ResourceMissing {
@@ -238,7 +240,7 @@ func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer 
 }
 
 // runStep does the next step of a subscription, if it is due, and reports whether another is due then.
-func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, find person) (more bool, err error) {
+func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, before time.Time, find person) (more bool, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		more = false
 		o, err := s.get(tx, engine.Scope(caller), id)
@@ -250,6 +252,9 @@ func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, fin
 			return nil
 		}
 		next := s.next(r)
+		if next.act != nil && !before.IsZero() && !next.at.Before(before) {
+			return nil
+		}
 		var types []event.Type
 		if next.act != nil && !next.at.After(tx.Now) {
 			if next.ends {

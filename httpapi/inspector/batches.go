@@ -4,110 +4,86 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 )
 
-func (v *visit) batches() (*page, error) {
-	list, err := v.svc.Disbursements.ListBatches(v.Context(), v.caller, disbursement.ListBatchesParams{
-		Page: v.page(), Status: disbursement.BatchStatus(v.query.Get("status")), Created: v.day(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &page{
-		Title: "Batches", NavPath: "batches",
-		Filter: []field{v.filter("status", "Status", stringsOf(disbursement.BatchStatuses())...), v.dayFilter()},
-		Forms: []*form{{
-			Name: "create", Title: "New batch", Button: "Disburse all",
-			Fields: []field{
-				{
-					Name: "rows", Label: "Rows as CSV", Kind: "lines", Required: true,
-					Value: "amount,type,phone_number,account_name,reference\n",
-					Hint:  "The first line names the columns, and each further one is a disbursement.",
-				},
-				{Name: "description", Label: "Description"},
+var batchNoun = &noun[disbursement.Batch]{
+	path: "batches", one: "Batch", many: "Batches", heads: [5]string{"Batch", "Amount", "Status", "For", "Time"},
+	tab: "status", tabs: states(disbursement.BatchCompleted, disbursement.BatchPending), dated: true, empty: "Up to 1,000 disbursements from one CSV file make a batch.",
+	forms: func(v *visit) ([]*form, error) {
+		return []*form{{
+			Name: "create", Title: "Make a batch", Button: "Disburse all", Main: true, Will: v.transferWill(),
+			Fields: []field{{
+				Name: "rows", Label: "Rows as CSV", Kind: "lines", Value: "amount,type,phone_number,account_name,reference\n",
+				Hint: "The first line names the columns, and each further one is a disbursement.",
+			}, {Name: "description", Label: "What it is for"}},
+			do: func(v *visit, in *input) (any, error) {
+				rows, err := disbursement.ReadRows(strings.NewReader(in.text("rows")))
+				if err != nil {
+					return nil, err
+				}
+				return create(v, in, v.svc.Disbursements.CreateBatch, disbursement.CreateBatchParams{Rows: rows, Description: in.text("description")})
 			},
-			do: (*visit).createBatch,
-		}},
-		Live:     []section{{Rows: rowsOf(list, v.batchRow), Empty: "There is no such batch."}},
-		NextPage: nextPage(v, list, func(b *disbursement.Batch) string { return b.ID }),
-	}, nil
+		}}, nil
+	},
+	list: func(v *visit, page api.Page) (*api.List[disbursement.Batch], error) {
+		return v.svc.Disbursements.ListBatches(v.Context(), v.caller, disbursement.ListBatchesParams{
+			Page: page, Status: disbursement.BatchStatus(v.param("status")), Created: v.created(),
+		})
+	},
+	row: func(v *visit, b *disbursement.Batch) row {
+		r := row{Href: v.url("batches", b.ID), Title: orDefault(b.Description, "Batch"), Below: plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
+		if b.Counts.Refused > 0 {
+			r.ForBelow = fmt.Sprintf("%d refused", b.Counts.Refused)
+		}
+		return r
+	},
+	get: func(v *visit) (*disbursement.Batch, error) {
+		return v.svc.Disbursements.GetBatch(v.Context(), v.caller, v.id)
+	},
+	page: (*visit).batchPage,
 }
 
-func (v *visit) batchRow(b *disbursement.Batch) row {
-	return row{
-		Href: v.url("batches", b.ID), Title: b.ID, Detail: joinNonEmpty(plural(b.Counts.Total), b.Description, b.Reference),
-		Amount: formatGHS(b.Amount), State: string(b.Status), At: b.CreatedAt,
-	}
-}
-
-func plural(rows int) string {
-	if rows == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", rows)
-}
-
-func (v *visit) createBatch(in *input) (*result, error) {
-	rows, err := disbursement.ReadRows(strings.NewReader(in.text("rows")))
-	if err != nil {
-		return nil, err
-	}
-	b, err := v.svc.Disbursements.CreateBatch(v.Context(), v.caller, disbursement.CreateBatchParams{Rows: rows, Description: in.text("description")})
-	if err != nil {
-		return nil, err
-	}
-	return &result{redirect: v.url("batches", b.ID)}, nil
-}
-
-func (v *visit) batch() (*page, error) {
-	b, err := v.svc.Disbursements.GetBatch(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
+func (v *visit) batchPage(b *disbursement.Batch, p *page) error {
 	rows, err := v.svc.Disbursements.ListRows(v.Context(), v.caller, b.ID, disbursement.ListRowsParams{
-		Page: v.page(), Status: disbursement.RowStatus(v.query.Get("status")),
+		Page: v.page(), Status: disbursement.RowStatus(v.param("status")),
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	history, err := v.history("disbursement_batch", b.ID, b.CreatedAt.Time, "completed")
-	if err != nil {
-		return nil, err
+	happened, err := v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, []step{
+		{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "Payments", "good"},
+	})
+	p.Title, p.Amount, p.Badge = "Batch of "+plainMoney(pesewas(b.Amount)), b.Amount, state(b.Status)
+	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
+	lines := section{
+		Title: "Rows", Heads: [5]string{"To", "Amount", "Status", "For", "Time"}, Tabs: v.tabs("status", states(disbursement.RowStatuses()...)),
+		Rows:  rowsOf(v, rows, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }),
+		Pager: pager(v, rows),
 	}
-	return &page{
-		Title: "Batch of " + formatGHS(b.Amount), NavPath: "batches",
-		Filter: []field{v.filter("status", "Rows that are", stringsOf(disbursement.RowStatuses())...)},
-		Live: []section{
-			{Facts: nonEmpty(
-				fact{Name: "ID", Value: b.ID, Code: true},
-				fact{Name: "Status", Value: string(b.Status), State: true},
-				fact{Name: "Fee", Value: formatGHS(b.Fee)},
-				fact{Name: "Rows", Value: fmt.Sprintf("%d: %d queued, %d made, %d refused", b.Counts.Total, b.Counts.Queued, b.Counts.Made, b.Counts.Refused)},
-				fact{Name: "Description", Value: b.Description},
-				fact{Name: "Reference", Value: b.Reference},
-				fact{Name: "Created", Value: formatTime(b.CreatedAt)},
-				fact{Name: "Completed", Value: formatOptionalTime(b.CompletedAt)},
-			)},
-			{Title: "Rows", Rows: rowsOf(rows, func(r *disbursement.Row) row { return v.batchLine(b, r) }), Empty: "There is no such row."},
-			history,
-			{JSON: indentJSON(b)},
-		},
-		NextPage: nextPage(v, rows, func(r *disbursement.Row) string { return r.ID }),
-	}, nil
+	if len(lines.Rows) == 0 {
+		lines.Text = "No row is as the tab says."
+	}
+	p.Live = []section{lines, happened}
+	n := &b.Counts
+	p.Side = []section{
+		{Title: "Money", Money: facts("To the recipients", b.Amount, "Fees", b.Fee)},
+		{Title: "Details", Facts: facts("Rows", fmt.Sprintf("%d: %d queued, %d made, %d refused", n.Total, n.Queued, n.Made, n.Refused),
+			"For", b.Description, "Reference", b.Reference, "Batch", id(b.ID), "Created", b.CreatedAt, "Completed", b.CompletedAt)},
+	}
+	return err
 }
 
 // batchLine shows a row of a batch as the disbursement that it became, if it did.
 func (v *visit) batchLine(b *disbursement.Batch, r *disbursement.Row) row {
-	shown := row{
-		Title: fmt.Sprintf("Row %d", r.Number), Detail: joinNonEmpty(r.Destination.Number, r.Destination.Name, r.Reference),
-		Amount: formatGHS(r.Amount), State: string(r.Status), At: b.CreatedAt,
-	}
+	name, below := recipient(&r.Destination)
+	shown := row{Title: name, Below: joinNonEmpty(fmt.Sprintf("Row %d", r.Number), below), Amount: r.Amount, Badge: state(r.Status), For: r.Reference, At: b.CreatedAt}
 	if r.Error != nil {
-		shown.Detail = joinNonEmpty(shown.Detail, r.Error.Message)
+		shown.Below = joinNonEmpty(shown.Below, r.Error.Message) // a row that is refused has no page of its own
 	}
 	if d := r.Disbursement; d != nil {
-		shown.Href, shown.State, shown.At = v.url("disbursements", d.ID), string(d.Status), d.CreatedAt
+		shown.Href, shown.Badge, shown.At = v.url("disbursements", d.ID), state(d.Status), d.CreatedAt
 	}
 	return shown
 }

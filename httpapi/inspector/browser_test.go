@@ -19,7 +19,8 @@ func TestPagesInABrowser(t *testing.T) {
 	made := s.everything()
 	for _, path := range paths(made) {
 		b.Go(s.at(path))
-		b.See("Sandbox inspector", "Adom Juice Bar", "Test mode")
+		b.See("Adom Juice Bar", "Test mode")
+		b.Fits()
 		b.Ask(`document.querySelectorAll("details").forEach((d) => { d.open = true }), 0`, new(int))
 		b.See()
 		b.Accessible(axe)
@@ -41,7 +42,7 @@ func TestPagesInABrowser(t *testing.T) {
 		case one:
 			name += "-one"
 		}
-		b.Picture(name)
+		b.Picture(strings.ReplaceAll(name, "?", "-"))
 	}
 	origins := b.Origins()
 	delete(origins, strings.TrimSuffix(s.address, "/look"))
@@ -54,23 +55,42 @@ func TestLiveInABrowser(t *testing.T) {
 	s := open(t, inspector.Config{})
 	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"})
 	s.check(err)
-	b.Go(s.at("qr-codes/" + code.ID))
+	b.Go(s.at("payments"))
 	b.AwaitText("This page follows what happens.")
-	b.Toggle("Pay as a consumer who scans")
-	b.Fill("Amount in GHS", "3.50")
-	first := s.Pay(code.ID, 1250)
-	b.AwaitText(first.ID)
+	b.Fill("Search", "Ama")
+	s.Pay(code.ID, 1250)
+	b.AwaitText("12.50")
 	var typed string
-	b.Ask(`document.querySelector("#pay-amount").value`, &typed)
-	expect.Equal(t, typed, "3.50", "what was typed is %q now", typed)
+	b.Ask(`document.querySelector("#filter-q").value`, &typed)
+	expect.Equal(t, typed, "Ama", "what was typed is %q now", typed)
+
+	b.Go(s.at("qr-codes/" + code.ID))
+	b.AwaitText("used 1")
 	b.Toggle("As the API shows it")
-	second := s.Pay(code.ID, 2500)
+	s.Pay(code.ID, 2500)
 	b.Ask("document.activeElement.blur(), 0", new(int))
-	b.AwaitText(second.ID)
+	b.AwaitText("used 2")
 	var open bool
 	b.Ask(`document.querySelector("#json").open`, &open)
 	expect.True(t, open, "what was open is closed")
-	// The forms of what was shown later act, too.
+	// The buttons of what was shown later act, too.
 	b.Press("Switch off")
-	b.See("It is switched off.", "inactive")
+	b.See("It is switched off.", "Switch on")
+}
+
+// The menu of a phone opens and closes without scripts, by keys.
+func TestMenuInABrowser(t *testing.T) {
+	b := browsertest.Open(t, browsertest.Phone, false)
+	s := open(t, inspector.Config{})
+	b.Go(s.at("payments"))
+	expect.True(t, !strings.Contains(b.Text(), "Money out"), "the menu is open at first")
+	b.Enter("Menu")
+	b.See("Money out", "Close")
+	b.Fits()
+	b.Picture("menu")
+	b.Enter("Close")
+	expect.True(t, !strings.Contains(b.Text(), "Money out"), "the menu stays open")
+	b.Enter("Menu")
+	b.Press("Test clock")
+	b.See("Numbers that pay")
 }

@@ -1,23 +1,14 @@
 package inspector
 
 import (
-	"strings"
+	"strconv"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 )
-
-// activeFilter reads the filter of what is active; nil for all.
-func (v *visit) activeFilter() *bool {
-	switch v.query.Get("active") {
-	case "active":
-		return new(true)
-	case "inactive":
-		return new(false)
-	}
-	return nil
-}
 
 // taxText describes the tax of a product or a plan.
 func taxText(taxable *bool, percent *api.Number) string {
@@ -35,239 +26,132 @@ func taxField() field {
 	return field{Name: "tax_percent", Label: "Tax in percent", Hint: "Empty for none."}
 }
 
-// switchButtons turn an object on or off, and delete it.
-func switchButtons(active bool, turn func(on bool) func(*visit, *input) (*result, error), remove func(*visit, *input) (*result, error)) []*form {
-	b := &form{Name: "deactivate", Button: "Switch off", do: turn(false)}
-	if !active {
-		b = &form{Name: "activate", Button: "Switch on", do: turn(true)}
+// tax reads a tax rate; without one there is no tax.
+func (in *input) tax() (taxable *bool, percent *decimal.Decimal) {
+	if percent = in.number("tax_percent"); percent != nil {
+		taxable = new(true)
 	}
-	return []*form{b, {Name: "delete", Button: "Delete", Danger: true, do: remove}}
+	return taxable, percent
 }
 
-func (v *visit) products() (*page, error) {
-	list, err := v.svc.Products.List(v.Context(), v.caller, catalog.ListProductsParams{Page: v.page(), Active: v.activeFilter(), Created: v.day()})
-	if err != nil {
-		return nil, err
-	}
-	return &page{
-		Title: "Products", NavPath: "products",
-		Filter: []field{v.filter("active", "State", "active", "inactive"), v.dayFilter()},
-		Forms: []*form{{
-			Name: "create", Title: "New product", Button: "Make the product",
-			Fields: []field{
-				{Name: "name", Label: "Name", Required: true},
-				{Name: "description", Label: "Description"},
-				{Name: "unit_amount", Label: "Price of one in GHS"},
-				taxField(),
+var productNoun = &noun[catalog.Product]{
+	path: "products", one: "Product", many: "Products", heads: [5]string{"Product", "Price", "State", "", "Created"},
+	tab: "active", tabs: onOff, dated: true, empty: "What the merchant sells stands here. Lines of invoices take name, price and tax from it.",
+	forms: func(*visit) ([]*form, error) {
+		return []*form{{
+			Name: "create", Title: "Make a product", Button: "Make the product", Main: true,
+			Fields: []field{{Name: "name", Label: "Name"}, {Name: "description", Label: "Description"}, {Name: "unit_amount", Label: "Price of one in cedis"}, taxField()},
+			do: func(v *visit, in *input) (any, error) {
+				taxable, percent := in.tax()
+				return create(v, in, v.svc.Products.Create, catalog.CreateProductParams{
+					Name: in.text("name"), Description: in.text("description"), UnitAmount: in.pesewas("unit_amount"), Taxable: taxable, TaxPercent: percent,
+				})
 			},
-			do: (*visit).createProduct,
-		}},
-		Live:     []section{{Rows: rowsOf(list, v.productRow), Empty: "There is no such product."}},
-		NextPage: nextPage(v, list, func(p *catalog.Product) string { return p.ID }),
-	}, nil
-}
-
-func (v *visit) productRow(p *catalog.Product) row {
-	return row{
-		Href: v.url("products", p.ID), Title: p.Name, Detail: orEmpty(p.Description), Amount: formatOptionalPesewas(p.UnitAmount),
-		State: activity(p.Active), At: api.At(time.Unix(p.Created, 0)),
-	}
-}
-
-func (v *visit) createProduct(in *input) (*result, error) {
-	p := catalog.CreateProductParams{
-		Name: in.text("name"), Description: in.text("description"), UnitAmount: in.pesewas("unit_amount"), TaxPercent: in.number("tax_percent"),
-	}
-	if p.TaxPercent != nil {
-		p.Taxable = new(true)
-	}
-	if err := in.err(); err != nil {
-		return nil, err
-	}
-	is, err := v.svc.Products.Create(v.Context(), v.caller, p)
-	if err != nil {
-		return nil, err
-	}
-	return &result{redirect: v.url("products", is.ID)}, nil
-}
-
-func (v *visit) product() (*page, error) {
-	p, err := v.svc.Products.Get(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
-	plans, err := v.svc.Plans.List(v.Context(), v.caller, catalog.ListPlansParams{Page: api.Page{Limit: latest}, Product: p.ID})
-	if err != nil {
-		return nil, err
-	}
-	turn := func(on bool) func(*visit, *input) (*result, error) {
-		return func(v *visit, _ *input) (*result, error) {
-			_, err := v.svc.Products.Update(v.Context(), v.caller, v.id, catalog.UpdateProductParams{Active: &on})
-			return nil, err
+		}}, nil
+	},
+	list: func(v *visit, page api.Page) (*api.List[catalog.Product], error) {
+		return v.svc.Products.List(v.Context(), v.caller, catalog.ListProductsParams{Page: page, Active: v.active(), Created: v.created()})
+	},
+	row: func(v *visit, p *catalog.Product) row {
+		return row{Href: v.url("products", p.ID), Title: p.Name, Below: orEmpty(p.Description), Amount: p.UnitAmount, Badge: activity(p.Active), At: unix(p.Created)}
+	},
+	get: func(v *visit) (*catalog.Product, error) { return v.svc.Products.Get(v.Context(), v.caller, v.id) },
+	page: func(v *visit, o *catalog.Product, p *page) error {
+		list, err := v.svc.Plans.List(v.Context(), v.caller, catalog.ListPlansParams{Page: api.Page{Limit: latest}, Product: o.ID})
+		if err != nil {
+			return err
 		}
-	}
-	remove := func(v *visit, _ *input) (*result, error) {
-		_, err := v.svc.Products.Delete(v.Context(), v.caller, v.id)
-		return &result{redirect: v.url("products")}, err
-	}
-	return &page{
-		Title: "Product " + p.Name, NavPath: "products",
-		Live: []section{
-			{
-				Facts: nonEmpty(
-					fact{Name: "ID", Value: p.ID, Code: true},
-					fact{Name: "State", Value: activity(p.Active), State: true},
-					fact{Name: "Price of one", Value: formatOptionalPesewas(p.UnitAmount)},
-					fact{Name: "Tax", Value: taxText(p.Taxable, p.TaxPercent)},
-					fact{Name: "Description", Value: orEmpty(p.Description), Wide: true},
-					fact{Name: "Created", Value: formatTime(api.At(time.Unix(p.Created, 0)))},
-				),
-				Buttons: switchButtons(p.Active, turn, remove),
-			},
-			{Title: "Plans", Rows: rowsOf(plans, v.planRow), Empty: "There is no plan for this product."},
-			{JSON: indentJSON(p)},
-		},
-	}, nil
+		p.Title, p.Badge = "Product "+o.Name, activity(o.Active)
+		p.Live = []section{related(v, planNoun, list, "Plans", "There is no plan for this product.", v.url("plans")+"?product="+o.ID)}
+		p.Side = []section{{Title: "Details", Facts: facts("Price of one", o.UnitAmount, "Tax", taxText(o.Taxable, o.TaxPercent), "Description", o.Description, "Product", id(o.ID), "Created", unix(o.Created))}}
+		p.Forms = switchForms(o.Active, func(v *visit, on *bool) (any, error) {
+			return v.svc.Products.Update(v.Context(), v.caller, v.id, catalog.UpdateProductParams{Active: on})
+		}, "Invoices that have it keep their lines.", v.svc.Products.Delete)
+		return nil
+	},
 }
 
-func (v *visit) coupons() (*page, error) {
-	list, err := v.svc.Coupons.List(v.Context(), v.caller, catalog.ListCouponsParams{Page: v.page(), Active: v.activeFilter(), Created: v.day()})
-	if err != nil {
-		return nil, err
-	}
-	return &page{
-		Title: "Coupons", NavPath: "coupons",
-		Filter: []field{v.filter("active", "State", "active", "inactive"), v.dayFilter()},
-		Forms: []*form{{
-			Name: "create", Title: "New coupon", Button: "Make the coupon",
+var couponNoun = &noun[catalog.Coupon]{
+	path: "coupons", one: "Coupon", many: "Coupons", heads: [5]string{"Coupon", "Takes off", "State", "", "Created"},
+	tab: "active", tabs: onOff, dated: true, empty: "A coupon takes a percentage or an amount off an invoice.",
+	forms: func(*visit) ([]*form, error) {
+		return []*form{{
+			Name: "create", Title: "Make a coupon", Button: "Make the coupon", Main: true, do: (*visit).createCoupon,
 			Fields: []field{
 				{Name: "name", Label: "Name"},
 				{Name: "percent_off", Label: "Percent off", Hint: "Give either this or an amount."},
-				{Name: "amount_off", Label: "Amount off in GHS"},
+				{Name: "amount_off", Label: "Amount off in cedis"},
 				{Name: "max_redemptions", Label: "How often it may be redeemed", Kind: "number", Hint: "Empty for no limit."},
 				{Name: "redeem_by", Label: "Redeem before", Kind: "date", Hint: "Empty for no end."},
 			},
-			do: (*visit).createCoupon,
-		}},
-		Live:     []section{{Rows: rowsOf(list, v.couponRow), Empty: "There is no such coupon."}},
-		NextPage: nextPage(v, list, func(c *catalog.Coupon) string { return c.ID }),
-	}, nil
+		}}, nil
+	},
+	list: func(v *visit, page api.Page) (*api.List[catalog.Coupon], error) {
+		return v.svc.Coupons.List(v.Context(), v.caller, catalog.ListCouponsParams{Page: page, Active: v.active(), Created: v.created()})
+	},
+	row: func(v *visit, c *catalog.Coupon) row {
+		return row{Href: v.url("coupons", c.ID), Title: orDefault(orEmpty(c.Name), "Coupon"), Below: "Redeemed " + strconv.FormatInt(c.TimesRedeemed, 10), Amount: termsText(c.Terms), Badge: activity(c.Active), At: unix(c.Created)}
+	},
+	get: func(v *visit) (*catalog.Coupon, error) { return v.svc.Coupons.Get(v.Context(), v.caller, v.id) },
+	page: func(v *visit, c *catalog.Coupon, p *page) error {
+		p.Title, p.Badge, p.Sentence = orDefault(orEmpty(c.Name), "Coupon"), activity(c.Active), value(termsText(c.Terms))
+		var by *api.Time
+		if c.RedeemBy != nil {
+			by = new(unix(*c.RedeemBy))
+		}
+		p.Live = []section{{Title: "Terms", Facts: facts("Takes", termsText(c.Terms), "Duration", words(c.Duration), "Redeemed", c.TimesRedeemed, "Limit", limitText(c.MaxRedemptions), "Redeem by", by)}}
+		p.Side = []section{{Title: "Details", Facts: facts("Coupon", id(c.ID), "Created", unix(c.Created))}}
+		p.Forms = switchForms(c.Active, func(v *visit, on *bool) (any, error) {
+			return v.svc.Coupons.Update(v.Context(), v.caller, v.id, catalog.UpdateCouponParams{Active: on})
+		}, "Invoices that have it keep it.", v.svc.Coupons.Delete)
+		return nil
+	},
 }
 
 // termsText says what a coupon takes off.
-func termsText(t catalog.Terms) string {
+func termsText(t catalog.Terms) any {
 	if t.PercentOff != nil {
 		return t.PercentOff.String() + "% off"
 	}
-	return formatOptionalPesewas(t.AmountOff) + " off"
+	return sentence("%s off", t.AmountOff)
 }
 
-func (v *visit) couponRow(c *catalog.Coupon) row {
-	r := row{
-		Href: v.url("coupons", c.ID), Title: orEmpty(c.Name), Detail: "redeemed " + formatCount(c.TimesRedeemed), Amount: termsText(c.Terms),
-		State: activity(c.Active), At: api.At(time.Unix(c.Created, 0)),
-	}
-	if r.Title == "" {
-		r.Title = c.ID
-	}
-	return r
-}
-
-func (v *visit) createCoupon(in *input) (*result, error) {
-	p := catalog.CreateCouponParams{
-		Name: in.text("name"), PercentOff: in.number("percent_off"), AmountOff: in.pesewas("amount_off"), MaxRedemptions: in.integer("max_redemptions"),
-	}
+func (v *visit) createCoupon(in *input) (any, error) {
+	p := catalog.CreateCouponParams{Name: in.text("name"), PercentOff: in.number("percent_off"), AmountOff: in.pesewas("amount_off"), MaxRedemptions: in.integer("max_redemptions")}
 	if day := in.text("redeem_by"); day != "" {
-		at, err := time.Parse(time.DateOnly, day)
-		if err != nil {
+		var err error
+		if p.RedeemBy, err = time.Parse(time.DateOnly, day); err != nil {
 			in.refuse(api.Invalid("redeem_by", "Enter a day, such as 2026-12-31."))
 		}
-		p.RedeemBy = at
 	}
-	if err := in.err(); err != nil {
-		return nil, err
-	}
-	c, err := v.svc.Coupons.Create(v.Context(), v.caller, p)
-	if err != nil {
-		return nil, err
-	}
-	return &result{redirect: v.url("coupons", c.ID)}, nil
+	return create(v, in, v.svc.Coupons.Create, p)
 }
 
-func (v *visit) coupon() (*page, error) {
-	c, err := v.svc.Coupons.Get(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
-	limit := "none"
-	if c.MaxRedemptions != nil {
-		limit = formatCount(*c.MaxRedemptions)
-	}
-	var by string
-	if c.RedeemBy != nil {
-		by = formatTime(api.At(time.Unix(*c.RedeemBy, 0)))
-	}
-	turn := func(on bool) func(*visit, *input) (*result, error) {
-		return func(v *visit, _ *input) (*result, error) {
-			_, err := v.svc.Coupons.Update(v.Context(), v.caller, v.id, catalog.UpdateCouponParams{Active: &on})
-			return nil, err
-		}
-	}
-	remove := func(v *visit, _ *input) (*result, error) {
-		_, err := v.svc.Coupons.Delete(v.Context(), v.caller, v.id)
-		return &result{redirect: v.url("coupons")}, err
-	}
-	return &page{
-		Title: strings.TrimSpace("Coupon " + orEmpty(c.Name)), NavPath: "coupons",
-		Live: []section{
-			{
-				Facts: nonEmpty(
-					fact{Name: "ID", Value: c.ID, Code: true},
-					fact{Name: "State", Value: activity(c.Active), State: true},
-					fact{Name: "Takes", Value: termsText(c.Terms)},
-					fact{Name: "Duration", Value: string(c.Duration)},
-					fact{Name: "Redeemed", Value: formatCount(c.TimesRedeemed)},
-					fact{Name: "Limit", Value: limit},
-					fact{Name: "Redeem by", Value: by},
-					fact{Name: "Created", Value: formatTime(api.At(time.Unix(c.Created, 0)))},
-				),
-				Buttons: switchButtons(c.Active, turn, remove),
-			},
-			{JSON: indentJSON(c)},
-		},
-	}, nil
-}
-
-func (v *visit) plans() (*page, error) {
-	list, err := v.svc.Plans.List(v.Context(), v.caller, catalog.ListPlansParams{
-		Page: v.page(), Active: v.activeFilter(), Product: strings.TrimSpace(v.query.Get("product")), Created: v.day(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &page{
-		Title: "Plans", NavPath: "plans",
-		Filter: []field{
-			v.filter("active", "State", "active", "inactive"),
-			{Name: "product", Label: "Product (prod_…)", Value: v.query.Get("product")},
-			v.dayFilter(),
-		},
-		Forms: []*form{{
-			Name: "create", Title: "New plan", Button: "Make the plan",
+var planNoun = &noun[catalog.Plan]{
+	path: "plans", one: "Plan", many: "Plans", heads: [5]string{"Plan", "Price", "State", "Every", "Created"},
+	tab: "active", tabs: onOff, search: "ID of a product (prod_…)", dated: true, empty: "A plan is a price for each period, to which customers subscribe.",
+	forms: func(*visit) ([]*form, error) {
+		return []*form{{
+			Name: "create", Title: "Make a plan", Button: "Make the plan", Main: true, do: (*visit).createPlan,
 			Fields: []field{
-				{Name: "name", Label: "Name", Required: true},
-				{Name: "amount", Label: "Price of a period in GHS", Required: true},
+				{Name: "name", Label: "Name"},
+				{Name: "amount", Label: "Price of a period in cedis"},
 				{Name: "interval", Label: "Interval", Kind: "select", Value: "month", Options: options("day", "week", "month", "year")},
 				{Name: "interval_count", Label: "Intervals in a period", Kind: "number", Value: "1"},
 				{Name: "trial_period_days", Label: "Days of trial", Kind: "number", Hint: "Empty for none."},
-				{Name: "product", Label: "Product (prod_…)"},
+				{Name: "product", Label: "Product", Hint: "The ID of a product, prod_…; empty for none."},
 				taxField(),
 			},
-			do: (*visit).createPlan,
-		}},
-		Live:     []section{{Rows: rowsOf(list, v.planRow), Empty: "There is no such plan."}},
-		NextPage: nextPage(v, list, func(p *catalog.Plan) string { return p.ID }),
-	}, nil
+		}}, nil
+	},
+	list: func(v *visit, page api.Page) (*api.List[catalog.Plan], error) {
+		return v.svc.Plans.List(v.Context(), v.caller, catalog.ListPlansParams{Page: page, Active: v.active(), Product: v.entered("product", "prod_"), Created: v.created()})
+	},
+	row: func(v *visit, p *catalog.Plan) row {
+		return row{Href: v.url("plans", p.ID), Title: p.Name, Amount: cedis(p.Amount), Badge: activity(p.Active), For: period(p), At: unix(p.Created)}
+	},
+	get:  func(v *visit) (*catalog.Plan, error) { return v.svc.Plans.Get(v.Context(), v.caller, v.id) },
+	page: (*visit).planPage,
 }
 
 // period says how long a period of a plan is.
@@ -275,73 +159,29 @@ func period(p *catalog.Plan) string {
 	if p.IntervalCount == 1 {
 		return "every " + string(p.Interval)
 	}
-	return "every " + formatCount(p.IntervalCount) + " " + string(p.Interval) + "s"
+	return "every " + plural(int(p.IntervalCount), string(p.Interval))
 }
 
-func (v *visit) planRow(p *catalog.Plan) row {
-	return row{
-		Href: v.url("plans", p.ID), Title: p.Name, Detail: period(p), Amount: formatPesewas(p.Amount),
-		State: activity(p.Active), At: api.At(time.Unix(p.Created, 0)),
-	}
+func (v *visit) createPlan(in *input) (any, error) {
+	taxable, percent := in.tax()
+	return create(v, in, v.svc.Plans.Create, catalog.CreatePlanParams{
+		Name: in.text("name"), Amount: in.duePesewas("amount"), Interval: catalog.Interval(in.text("interval")), IntervalCount: in.integer("interval_count"),
+		TrialPeriodDays: in.integer("trial_period_days"), Product: in.text("product"), Taxable: taxable, TaxPercent: percent,
+	})
 }
 
-func (v *visit) createPlan(in *input) (*result, error) {
-	amount := in.pesewas("amount")
-	p := catalog.CreatePlanParams{
-		Name: in.text("name"), Interval: catalog.Interval(in.text("interval")), IntervalCount: in.integer("interval_count"),
-		TrialPeriodDays: in.integer("trial_period_days"), Product: in.text("product"), TaxPercent: in.number("tax_percent"),
+func (v *visit) planPage(o *catalog.Plan, p *page) (err error) {
+	p.Title, p.Badge, p.Sentence = "Plan "+o.Name, activity(o.Active), sentence("%s "+period(o), cedis(o.Amount))
+	trial := ""
+	if o.TrialPeriodDays != nil {
+		trial = plural(int(*o.TrialPeriodDays), "day")
 	}
-	if p.TaxPercent != nil {
-		p.Taxable = new(true)
-	}
-	if amount == nil {
-		in.refuse(api.Missing("amount"))
-	}
-	if err := in.err(); err != nil {
-		return nil, err
-	}
-	p.Amount = *amount
-	is, err := v.svc.Plans.Create(v.Context(), v.caller, p)
-	if err != nil {
-		return nil, err
-	}
-	return &result{redirect: v.url("plans", is.ID)}, nil
-}
-
-func (v *visit) plan() (*page, error) {
-	p, err := v.svc.Plans.Get(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
-	history, err := v.history("plan", p.ID, time.Unix(p.Created, 0), "updated")
-	if err != nil {
-		return nil, err
-	}
-	facts := nonEmpty(
-		fact{Name: "ID", Value: p.ID, Code: true},
-		fact{Name: "State", Value: activity(p.Active), State: true},
-		fact{Name: "Price", Value: formatPesewas(p.Amount) + " " + period(p)},
-		fact{Name: "Tax", Value: taxText(p.Taxable, p.TaxPercent)},
-		fact{Name: "Created", Value: formatTime(api.At(time.Unix(p.Created, 0)))},
-	)
-	if p.TrialPeriodDays != nil {
-		facts = append(facts, fact{Name: "Days of trial", Value: formatCount(*p.TrialPeriodDays)})
-	}
-	if p.Product != nil {
-		facts = append(facts, fact{Name: "Product", Value: *p.Product, Href: v.url("products", *p.Product)})
-	}
-	turn := func(on bool) func(*visit, *input) (*result, error) {
-		return func(v *visit, _ *input) (*result, error) {
-			_, err := v.svc.Plans.Update(v.Context(), v.caller, v.id, catalog.UpdatePlanParams{Active: &on})
-			return nil, err
-		}
-	}
-	remove := func(v *visit, _ *input) (*result, error) {
-		_, err := v.svc.Plans.Delete(v.Context(), v.caller, v.id)
-		return &result{redirect: v.url("plans")}, err
-	}
-	return &page{
-		Title: "Plan " + p.Name, NavPath: "plans",
-		Live: []section{{Facts: facts, Buttons: switchButtons(p.Active, turn, remove)}, history, {JSON: indentJSON(p)}},
-	}, nil
+	p.Live = make([]section, 1)
+	p.Live[0], err = v.timeline("plan", o.ID, unix(o.Created).Time, []step{{"created", "Made", "API", ""}, {"updated", "Changed", "API", ""}})
+	p.Side = []section{{Title: "Details", Facts: facts("Price", cedis(o.Amount), "Period", capital(period(o)), "Tax", taxText(o.Taxable, o.TaxPercent), "Trial", trial,
+		"Product", v.linked("products", o.Product), "Plan", id(o.ID), "Created", unix(o.Created))}}
+	p.Forms = switchForms(o.Active, func(v *visit, on *bool) (any, error) {
+		return v.svc.Plans.Update(v.Context(), v.caller, v.id, catalog.UpdatePlanParams{Active: on})
+	}, "Nobody can subscribe to it any more.", v.svc.Plans.Delete)
+	return err
 }

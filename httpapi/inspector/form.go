@@ -7,33 +7,45 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// form is an action on a page. The browser posts it to the page's own address, under its
-// name. The inspector then builds the page again and runs the form only if the page still
-// has it.
+// form is something that can be done on a page. A form with fields or consequences has a page of
+// its own, under the query ?form=; any other is a button. The browser posts it to the page's own
+// address, under its name. The inspector then builds the page again and runs the form only if the
+// page still has it.
 type form struct {
-	Name, Title, Button string
-	Hint                string
-	Fields              []field
-	Danger              bool
-	// Open and Problem show the form again after an error.
-	Open    bool
-	Problem string
+	// Title heads the form's own page. Label is the button that leads there; empty for Title.
+	Name, Title, Label, Button string
+	Hint                       string
+	Fields                     []field
+	// Main is what most people do next, and Danger what cannot be taken back.
+	Main, Danger bool
+	// Will says what will happen, and Note adds a sentence.
+	Will []fact
+	Note string
+	// Problem shows the form again after an error, and Wrong is the text under the field that it is
+	// about.
+	Problem, Wrong string
 
-	do func(v *visit, in *input) (*result, error)
+	do action
 }
 
+// action does what a form is for. It returns the object whose page follows, a section that is shown
+// once, such as a secret, or nil.
+type action func(v *visit, in *input) (any, error)
+
+// Opens reports whether the form has a page of its own.
+func (f *form) Opens() bool { return len(f.Fields) > 0 || len(f.Will) > 0 || f.Note != "" }
+
 // run runs the form's action.
-func (f *form) run(v *visit, nonce string) (*result, error) {
+func (f *form) run(v *visit, nonce string) (any, error) {
 	v.caller.IdempotencyKey = "inspector-" + f.Name + "-" + nonce
 	return f.do(v, &input{values: v.PostForm})
 }
@@ -41,38 +53,33 @@ func (f *form) run(v *visit, nonce string) (*result, error) {
 // field is an input of a form.
 type field struct {
 	Name, Label, Hint string
-	// Kind is text when empty, or password, number, email, url, date, select,
+	// Kind is text when empty, or password, number, email, url, date, search, select,
 	// checkbox, lines.
-	Kind  string
-	Value string
+	Kind               string
+	Value, Placeholder string
 	// Options are the choices of a select, and the suggestions for a text.
-	Options  []option
-	Required bool
+	Options []option
 	// Params are further parameters of the service that the field sets.
 	Params []string
 	// Invalid marks the field that an error is about.
 	Invalid bool
 }
 
-type option struct{ Value, Label string }
-
-// result says how a form's action goes on: with the same page, with another page, or with
-// a section that is shown once, such as a secret.
-type result struct {
-	redirect string
-	showOnce *section
-}
+type option struct{ Name, Value, Label string }
 
 // notices are the messages after a form succeeded, by its name.
 var notices = map[string]string{
 	"add-money": "The money is there.", "create": "Created.", "pay": "Paid.", "activate": "It is active.",
 	"deactivate": "It is switched off.", "delete": "Deleted.", "request-otp": "The code is on its way: it waits in the messages.",
 	"verify-otp": "The code is verified and good for 10 minutes.", "cancel": "Cancelled.", "succeed": "The provider says that it succeeded.",
-	"fail": "The provider says that it failed.", "finalize": "The invoice is open.", "send": "The customer is told.", "void": "The invoice is void.",
-	"uncollectible": "The invoice is given up.", "add-line": "The line is added.", "resend": "The event is sent again.",
+	"fail": "The provider says that it failed.", "reverse": "The provider has taken it back.", "finalize": "The invoice is open.", "send": "The customer is told.",
+	"void": "The invoice is void.", "uncollectible": "The invoice is given up.", "add-line": "The line is added.", "resend": "The event is sent again.",
 	"move-clock": "The clock is moved, and what became due is done.", "consumer": "The consumer has a wallet now.", "scan": "Paid.",
 	"refund": "The refund is made.", "pay-phone": "The phone is asked.", "confirm": "The code is passed on.", "change": "Changed.", "coupon": "The draft is changed.",
+	"expire": "It is expired.", "pause": "It is paused.", "resume": "It goes on.",
 }
+
+const errGone = "This cannot be done any more. The page shows how things are now."
 
 // post runs the posted form and redirects.
 func (v *visit) post(w http.ResponseWriter, build func(*visit) (*page, error)) error {
@@ -87,26 +94,20 @@ func (v *visit) post(w http.ResponseWriter, build func(*visit) (*page, error)) e
 	name := v.PostForm.Get("do")
 	f := p.find(name)
 	if f == nil {
-		p.Problem = "This cannot be done any more. The page shows how things are now."
+		p.Problem = errGone
 		return v.show(w, http.StatusConflict, p)
 	}
 	done, err := f.run(v, nonce)
 	if err == nil {
-		if done == nil {
-			done = &result{}
-		}
-		if done.showOnce == nil {
-			to := done.redirect
-			if to == "" {
-				to = v.root + strings.TrimPrefix(v.URL.EscapedPath(), "/")
-			}
-			seeOther(w, to+"?done="+url.QueryEscape(name))
+		once, ok := done.(*section)
+		if !ok {
+			seeOther(w, v.after(done)+"?done="+url.QueryEscape(name))
 			return nil
 		}
 		if p, err = build(v); err != nil {
 			return err
 		}
-		p.Static = append([]section{*done.showOnce}, p.Static...)
+		p.Once = once
 		return v.show(w, http.StatusOK, p)
 	}
 	refusal := asAPIError(err)
@@ -123,21 +124,11 @@ func (v *visit) post(w http.ResponseWriter, build func(*visit) (*page, error)) e
 
 // find returns the page's form of that name, or nil.
 func (p *page) find(name string) *form {
-	for _, f := range p.Forms {
-		if f.Name == name {
-			return f
-		}
+	at := slices.IndexFunc(p.Forms, func(f *form) bool { return f.Name == name })
+	if at < 0 {
+		return nil
 	}
-	for _, sections := range [][]section{p.Static, p.Live} {
-		for i := range sections {
-			for _, f := range sections[i].Buttons {
-				if f.Name == name {
-					return f
-				}
-			}
-		}
-	}
-	return nil
+	return p.Forms[at]
 }
 
 // showError shows the form again with the error and the input, except passwords.
@@ -147,18 +138,21 @@ func (p *page) showError(name string, refusal *api.Error, entered url.Values) {
 		message = "This form was sent before, with something else in it. Check what became of that, and send it again if you want it twice."
 	}
 	f := p.find(name)
-	if f == nil || len(f.Fields) == 0 {
+	if f == nil || !f.Opens() {
 		p.Problem = message
 		return
 	}
-	f.Open, f.Problem = true, message
+	p.Shown, f.Problem = f, message
 	param := refusal.Param[strings.LastIndex(refusal.Param, ".")+1:]
 	for i := range f.Fields {
 		field := &f.Fields[i]
 		if field.Kind != "password" {
 			field.Value = entered.Get(field.Name)
 		}
-		field.Invalid = param != "" && (field.Name == param || slices.Contains(field.Params, param) || strings.HasPrefix(refusal.Param, field.Name+"["))
+		if param != "" && (field.Name == param || slices.Contains(field.Params, param) || strings.HasPrefix(refusal.Param, field.Name+"[")) {
+			field.Invalid, f.Wrong = true, message
+			f.Problem = "Mend what is marked below."
+		}
 	}
 }
 
@@ -191,14 +185,9 @@ func (in *input) lines(name string) string { return strings.ReplaceAll(in.text(n
 func (in *input) checked(name string) bool { return in.values.Get(name) != "" }
 
 // optionalText reads a text; nil when empty.
-func (in *input) optionalText(name string) *string {
-	if s := in.text(name); s != "" {
-		return &s
-	}
-	return nil
-}
+func (in *input) optionalText(name string) *string { return api.TextOrNil(in.text(name)) }
 
-// ghs reads an amount of GHS; nil when empty.
+// ghs reads an amount of GHS; nil when empty. The service checks its range.
 func (in *input) ghs(name string) *decimal.Decimal {
 	amount, err := money.ParseInput(in.text(name))
 	if err != nil {
@@ -210,24 +199,29 @@ func (in *input) ghs(name string) *decimal.Decimal {
 func (in *input) amount(name string) decimal.Decimal {
 	amount := in.ghs(name)
 	if amount == nil {
-		in.refuse(api.Missing(name))
+		in.refuse(api.Invalid(name, "Enter the amount in cedis, such as 12.50."))
 		return decimal.Decimal{}
 	}
 	return *amount
 }
 
-// pesewas reads an amount of GHS in pesewas.
+// pesewas reads an amount of GHS in pesewas; nil when empty.
 func (in *input) pesewas(name string) *int64 {
-	amount := in.ghs(name)
-	if amount == nil {
-		return nil
-	}
-	n, err := check.Amount(name, *amount)
+	n, err := look.Amount(name, in.text(name))
 	if err != nil {
 		in.refuse(err)
-		return nil
 	}
-	return &n
+	return n
+}
+
+// duePesewas reads an amount that must be there.
+func (in *input) duePesewas(name string) int64 {
+	n := in.pesewas(name)
+	if n == nil {
+		in.refuse(api.Invalid(name, "Enter the amount in cedis, such as 12.50."))
+		return 0
+	}
+	return *n
 }
 
 func (in *input) integer(name string) *int64 {
@@ -263,48 +257,32 @@ func (in *input) wallet(name string) account.WalletRef {
 	text := in.text(name)
 	switch {
 	case text == "":
-		in.refuse(api.Missing(name))
-	case strings.HasPrefix(strings.ToUpper(text), "SVC"):
-		return account.WalletRef{ServiceID: strings.ToUpper(text)}
+		in.refuse(api.Invalid(name, "Enter the wallet: its phone number, service ID or account ID."))
 	case strings.HasPrefix(text, "acc_"), strings.HasPrefix(text, "cag_"):
 		return account.WalletRef{AccountID: text}
 	}
-	return account.WalletRef{Phone: text}
+	return look.Wallet(text)
 }
 
-func options(values ...string) []option {
+// options are choices of states or other words of the API.
+func options[T ~string](values ...T) []option {
 	list := make([]option, len(values))
 	for i, value := range values {
-		list[i] = option{value, strings.ReplaceAll(value, "_", " ")}
+		list[i] = option{Value: string(value), Label: words(value)}
 	}
 	return list
 }
 
-// stringsOf converts states to strings.
-func stringsOf[T ~string](states []T) []string {
-	list := make([]string, len(states))
-	for i, s := range states {
-		list[i] = string(s)
+// networkOptions are the networks, after the choice that leaves it to the number.
+func networkOptions(none string) []option {
+	list := []option{{Label: none}}
+	for _, n := range look.Networks() {
+		list = append(list, option{Value: n.Code, Label: n.Name})
 	}
 	return list
 }
 
-// filter returns a select over states; the empty choice stands for all.
-func (v *visit) filter(name, label string, values ...string) field {
-	all := append([]option{{"", "all"}}, options(values...)...)
-	return field{Name: name, Label: label, Kind: "select", Value: v.query.Get(name), Options: all}
-}
-
-// dayFilter returns a field for a day.
-func (v *visit) dayFilter() field {
-	return field{Name: "day", Label: "Day (UTC)", Kind: "date", Value: v.query.Get("day")}
-}
-
-// day returns the chosen day; an invalid one selects all.
-func (v *visit) day() api.Times {
-	day, err := time.Parse(time.DateOnly, v.query.Get("day"))
-	if err != nil {
-		return api.Times{}
-	}
-	return api.Times{From: day, Until: day.AddDate(0, 0, 1)}
+// amountField asks for an amount.
+func amountField(name, hint string) field {
+	return field{Name: name, Label: "Amount in cedis", Hint: hint}
 }

@@ -28,8 +28,8 @@ func TestForgedForms(t *testing.T) {
 	s := open(t, inspector.Config{})
 	other, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other", Phone: "0302000000"})
 	s.check(err)
-	good := s.token("qr-codes")
-	_, page := s.get(s.address + "/" + other.ID + "/qr-codes")
+	good := s.token()
+	_, page := s.get(s.address + "/" + other.ID + "/?form=add-money")
 	foreign := tokens.FindStringSubmatch(page)[1]
 
 	send := func(token string, headers ...string) *http.Response {
@@ -171,10 +171,10 @@ func testNothingLive(t *testing.T, s *site) {
 		}
 	}
 	// A live code is not paid, not even by a consumer of test mode.
-	answer, body := s.post("sandbox", s.token("sandbox"), "scan", "code", code.ID, "wallet", "0241000001", "pin", "1234", "amount", "1")
+	answer, body := s.post("consumers", s.token(), "scan", "code", code.ID, "wallet", "0241000001", "pin", "1234", "amount", "1")
 	expect.True(t, answer.StatusCode != http.StatusSeeOther, "a live code was paid: %s", body)
 	for path, form := range map[string]string{"qr-codes/" + code.ID: "delete", "invoices/" + bill.ID: "void", "webhooks/" + hook.ID: "delete"} {
-		if answer, _ := s.post(path, s.token(""), form); answer.StatusCode != http.StatusNotFound {
+		if answer, _ := s.post(path, s.token(), form); answer.StatusCode != http.StatusNotFound {
 			t.Errorf("%s of %s: %s", form, path, answer.Status)
 		}
 	}
@@ -274,7 +274,7 @@ func TestNoSandbox(t *testing.T) {
 // What a page does not offer any more is not done.
 func TestStaleForms(t *testing.T) {
 	s := open(t, inspector.Config{})
-	token := s.token("payouts")
+	token := s.token()
 	answer, body := s.post("payouts", token, "unknown")
 	expect.True(t, answer.StatusCode == http.StatusConflict && strings.Contains(body, "cannot be done any more"), "an unknown form: %s", answer.Status)
 	// A transfer that has ended does not offer to be cancelled, nor is it.

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
@@ -31,6 +32,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -111,11 +113,11 @@ func (s *site) page(path string) string {
 
 var tokens = regexp.MustCompile(`name="token" value="([^"]+)"`)
 
-// token returns what the forms of a page carry.
-func (s *site) token(path string) string {
+// token returns what the forms of the merchant's pages carry.
+func (s *site) token() string {
 	s.t.Helper()
-	found := tokens.FindStringSubmatch(s.page(path))
-	must.True(s.t, found != nil, "%s has no form", path)
+	found := tokens.FindStringSubmatch(s.page("?form=add-money"))
+	must.True(s.t, found != nil, "the form has no token")
 	return found[1]
 }
 
@@ -136,7 +138,7 @@ func (s *site) post(path, token, form string, fields ...string) (*http.Response,
 // do does what a form does, and returns the page that it leads to.
 func (s *site) do(path, form string, fields ...string) (at, body string) {
 	s.t.Helper()
-	answer, body := s.post(path, s.token(path), form, fields...)
+	answer, body := s.post(path, s.token(), form, fields...)
 	must.True(s.t, answer.StatusCode == http.StatusSeeOther, "%s of %s: %s\n%s", form, path, answer.Status, body)
 	to, err := answer.Location()
 	s.check(err)
@@ -175,7 +177,8 @@ func (s *site) everything() map[string]string {
 	})
 	s.check(err)
 	made := map[string]string{
-		"webhooks": endpoint.ID, "qr-codes": code.ID, "once": once.ID, "payments": paid.ID, "payouts": out.ID, "disbursements": sent.ID, "otp": otp,
+		"consumers": s.Consumer.ID,
+		"webhooks":  endpoint.ID, "qr-codes": code.ID, "once": once.ID, "payments": paid.ID, "payouts": out.ID, "disbursements": sent.ID, "otp": otp,
 	}
 	for status, final := range map[string]bool{"draft": false, "open": true} {
 		v, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: final, Fields: invoice.Fields{
@@ -227,6 +230,13 @@ func (s *site) more(made map[string]string, paid string) {
 	plan, err := s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "Juice every week", Amount: 4500, Interval: catalog.Week, TrialPeriodDays: new(int64(7)), Product: product.ID})
 	s.check(err)
 	made["products"], made["coupons"], made["plans"] = product.ID, coupon.ID, plan.ID
+	session, err := s.Checkout.Create(ctx, s.Caller, checkout.CreateParams{
+		Lines: []invoice.LineParams{{Description: "Two smoothies", UnitAmount: new(int64(2500))}}, SuccessURL: "https://shop.example.com/thanks", Email: "akosua@example.com",
+	})
+	s.check(err)
+	member, err := s.Subscriptions.Create(ctx, s.Caller, subscription.CreateParams{Customer: customer.ID, Plan: plan.ID})
+	s.check(err)
+	made["checkouts"], made["subscriptions"] = session.ID, member.ID
 	for _, state := range []struct{ name, number string }{{"waiting", "0241230907"}, {"declined", "0241230910"}, {"undecided", "0201230903"}} {
 		p, err := s.Payments.Create(ctx, s.Caller, payment.CreateParams{
 			Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: state.number}, Description: "Two smoothies", Reference: "order-7", Customer: customer.ID,
@@ -251,8 +261,8 @@ func (s *site) lastCode() string {
 
 // paths are all pages, each with something on it.
 func paths(made map[string]string) []string {
-	all := []string{"", "ledger", "sandbox"}
-	for _, noun := range []string{"qr-codes", "payments", "refunds", "payouts", "disbursements", "batches", "invoices", "products", "coupons", "plans", "customers", "messages", "events", "webhooks"} {
+	all := []string{"", "ledger", "clock", "consumers", "consumers/" + made["consumers"], "search?q=036"}
+	for _, noun := range []string{"qr-codes", "payments", "refunds", "payouts", "disbursements", "batches", "invoices", "checkouts", "subscriptions", "products", "coupons", "plans", "customers", "messages", "events", "webhooks"} {
 		all = append(all, noun, noun+"/"+made[noun])
 	}
 	return append(all, "invoices/"+made["draft"], "messages/"+made["sms"], "qr-codes/"+made["once"], "payments/"+made["waiting"], "payments/"+made["declined"])

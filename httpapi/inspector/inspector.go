@@ -61,6 +61,7 @@ type Inspector struct {
 	cross  *http.CrossOriginProtection
 
 	streams streamLimiter
+	flow    flowCache
 
 	// pollInterval is how often a stream looks for changes.
 	pollInterval time.Duration
@@ -173,9 +174,21 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 	if file, ok := files[kind]; ok {
 		return v.serveFile(w, file)
 	}
-	build, ok := pages[kind]
+	read, ok := pages[kind]
 	if !ok {
 		return errNoPage
+	}
+	build := func(v *visit) (*page, error) {
+		now, err := v.svc.Now(v.Context(), v.caller)
+		if err != nil {
+			return nil, err
+		}
+		v.now, v.err = now.Time, nil
+		p, err := read(v)
+		if err == nil && v.Method != http.MethodPost {
+			p.Notice = notices[v.query.Get("done")]
+		}
+		return p, err
 	}
 	switch v.Method {
 	case http.MethodGet, http.MethodHead:
@@ -186,7 +199,15 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 		if err != nil {
 			return err
 		}
-		p.Notice = notices[v.query.Get("done")]
+		if p.Redirect != "" {
+			seeOther(w, p.Redirect)
+			return nil
+		}
+		if name := v.query.Get("form"); name != "" {
+			if p.Shown = p.find(name); p.Shown == nil {
+				p.Problem = errGone
+			}
+		}
 		return v.show(w, http.StatusOK, p)
 	case http.MethodPost:
 		return v.post(w, build)
@@ -216,17 +237,18 @@ func (in *Inspector) serveMerchants(w http.ResponseWriter, v *visit) error {
 	for i := range list.Data {
 		m := &list.Data[i]
 		if in.allows(v.Request, m.ID) {
-			rows = append(rows, row{Href: m.ID + "/", Title: m.Name, Detail: m.ID, At: m.CreatedAt})
+			rows = append(rows, row{Href: m.ID + "/", Title: m.Name, Below: m.ServiceID, At: m.CreatedAt, Time: value(m.CreatedAt)})
 		}
 	}
 	if len(rows) == 1 && !list.HasMore && v.query.Get("after") == "" {
 		seeOther(w, rows[0].Href)
 		return nil
 	}
-	p := &page{Title: "Merchants", Static: []section{{Rows: rows, Empty: "There is no merchant yet."}}}
-	if list.HasMore {
-		p.NextPage = "?after=" + url.QueryEscape(list.Data[len(list.Data)-1].ID)
-	}
+	v.now = time.Now()
+	p := &page{Title: "Merchants", Fixed: true, Live: []section{{
+		Heads: [5]string{"Merchant", "", "", "", "Since"}, Rows: rows, Pager: pager(v, list),
+		Empty: empty{Title: "No merchants yet", Text: "A merchant that the service makes stands here."},
+	}}}
 	return v.show(w, http.StatusOK, p)
 }
 
@@ -301,6 +323,12 @@ type visit struct {
 	// id is the object's, in the path.
 	id    string
 	query url.Values
+	// now is the merchant's clock.
+	now time.Time
+	// err is the first fault of a name that was looked up for a row.
+	err error
+	// hosts, customers and payers are names that were looked up already.
+	hosts, customers, payers map[string]string
 }
 
 // loadMerchant sets the merchant of the path.
@@ -345,11 +373,4 @@ func rootOf(at string) string {
 		return strings.Repeat("../", n)
 	}
 	return "./"
-}
-
-const perPage = 25
-
-// page returns the page of a list that the request asks for.
-func (v *visit) page() api.Page {
-	return api.Page{Limit: perPage, StartingAfter: v.query.Get("after")}
 }

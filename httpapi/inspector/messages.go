@@ -3,55 +3,59 @@ package inspector
 import (
 	"strings"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/message"
 )
 
-func (v *visit) messages() (*page, error) {
-	list, err := v.svc.Messages.List(v.Context(), v.caller, message.ListParams{
-		Page: v.page(), Kind: message.Kind(v.query.Get("kind")), To: strings.TrimSpace(v.query.Get("to")),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &page{
-		Title: "Messages", NavPath: "messages",
-		Filter:   []field{v.filter("kind", "Kind", "sms", "email"), {Name: "to", Label: "To", Value: v.query.Get("to")}},
-		Live:     []section{{Rows: rowsOf(list, v.messageRow), Empty: "There is no such message."}},
-		NextPage: nextPage(v, list, func(m *message.Message) string { return m.ID }),
-	}, nil
+var messageNoun = &noun[message.Message]{
+	path: "messages", one: "Message", many: "Messages", heads: [5]string{"Message", "", "Kind", "To", "Time"},
+	tab: "kind", tabs: options(message.KindSMS, message.KindEmail), search: "Phone number or e-mail address",
+	empty: "SMS and e-mails of test mode are kept here. No SMS goes out.",
+	list: func(v *visit, page api.Page) (*api.List[message.Message], error) {
+		return v.svc.Messages.List(v.Context(), v.caller, message.ListParams{Page: page, Kind: message.Kind(v.param("kind")), To: orDefault(v.param("to"), v.param("q"))})
+	},
+	row: func(v *visit, m *message.Message) row {
+		return row{Href: v.url("messages", m.ID), Title: shortened(m), Badge: state(m.Kind), For: m.To, At: m.CreatedAt}
+	},
+	get: func(v *visit) (*message.Message, error) {
+		m, err := v.svc.Messages.Get(v.Context(), v.caller, v.id)
+		if err != nil {
+			return nil, err
+		}
+		return &m.Message, nil
+	},
+	page: (*visit).messagePage,
 }
 
-func (v *visit) messageRow(m *message.Message) row {
-	said := m.Subject
-	if said == "" {
-		said = m.Text
+// shortened is the subject of a message, or the beginning of its text.
+func shortened(m *message.Message) string {
+	const most = 120
+	said := []rune(orDefault(m.Subject, m.Text))
+	if len(said) > most {
+		return strings.TrimSpace(string(said[:most])) + "…"
 	}
-	return row{Href: v.url("messages", m.ID), Title: said, Detail: "to " + m.To, State: string(m.Kind), At: m.CreatedAt}
+	return string(said)
 }
 
-func (v *visit) message() (*page, error) {
-	m, err := v.svc.Messages.Get(v.Context(), v.caller, v.id)
+func (v *visit) messagePage(short *message.Message, p *page) error {
+	m, err := v.svc.Messages.Get(v.Context(), v.caller, short.ID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	facts := nonEmpty(
-		fact{Name: "To", Value: m.To},
-		fact{Name: "From", Value: m.FromName},
-		fact{Name: "Subject", Value: m.Subject},
-		fact{Name: "Time", Value: formatTime(m.CreatedAt)},
-		fact{Name: "ID", Value: m.ID, Code: true},
-	)
-	if strings.HasPrefix(m.Attached, "inv_") {
-		facts = append(facts, fact{Name: "Attached", Value: "Open the PDF of the invoice", Href: v.url("invoices", m.Attached, "invoice.pdf")})
-	}
-	p := &page{Title: "SMS", NavPath: "messages", Static: []section{{Facts: facts}, {Title: "Text", Verbatim: m.Text}}}
+	p.Title, p.Sentence = "SMS", sentence("To %s, %s", m.To, v.when(m.CreatedAt))
+	p.Live = []section{{Title: "Text", Verbatim: m.Text}}
 	if m.Kind == message.KindEmail {
-		p.Title = "E-mail"
+		p.Title = orDefault(m.Subject, "E-mail")
 		if m.HTML != "" {
-			p.Static = []section{{Facts: facts}, {Title: "As it looks", Frame: v.url("messages", m.ID, "mail.html")}, {Title: "As text", Verbatim: m.Text}}
+			p.Live = []section{{Title: "As it looks", Frame: v.url("messages", m.ID, "mail.html")}, {Title: "As text", Verbatim: m.Text}}
 		}
 	}
-	return p, nil
+	var attached *link
+	if strings.HasPrefix(m.Attached, "inv_") {
+		attached = &link{"Open the PDF of the invoice", v.url("invoices", m.Attached, "invoice.pdf")}
+	}
+	p.Side = []section{{Title: "Details", Facts: facts("To", m.To, "From", m.FromName, "Subject", m.Subject, "Attached", attached, "Time", m.CreatedAt, "Message", id(m.ID))}}
+	return nil
 }
 
 // mailPolicy lets an e-mail have its colours and nothing else: no script, no

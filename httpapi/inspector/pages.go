@@ -2,37 +2,10 @@ package inspector
 
 // pages are all pages under a merchant, by their path with * for an id.
 var pages = map[string]func(*visit) (*page, error){
-	"":                (*visit).overview,
-	"ledger":          (*visit).ledger,
-	"qr-codes":        (*visit).qrCodes,
-	"qr-codes/*":      (*visit).qrCode,
-	"payments":        (*visit).payments,
-	"payments/*":      (*visit).payment,
-	"refunds":         (*visit).refunds,
-	"refunds/*":       (*visit).refund,
-	"payouts":         (*visit).payouts,
-	"payouts/*":       (*visit).payout,
-	"disbursements":   (*visit).disbursements,
-	"disbursements/*": (*visit).disbursement,
-	"batches":         (*visit).batches,
-	"batches/*":       (*visit).batch,
-	"invoices":        (*visit).invoices,
-	"invoices/*":      (*visit).invoice,
-	"products":        (*visit).products,
-	"products/*":      (*visit).product,
-	"coupons":         (*visit).coupons,
-	"coupons/*":       (*visit).coupon,
-	"plans":           (*visit).plans,
-	"plans/*":         (*visit).plan,
-	"customers":       (*visit).customers,
-	"customers/*":     (*visit).customer,
-	"messages":        (*visit).messages,
-	"messages/*":      (*visit).message,
-	"events":          (*visit).events,
-	"events/*":        (*visit).event,
-	"webhooks":        (*visit).webhooks,
-	"webhooks/*":      (*visit).webhook,
-	"sandbox":         (*visit).sandbox,
+	"":       (*visit).overview,
+	"search": (*visit).searchPage,
+	"ledger": (*visit).ledgerPage,
+	"clock":  (*visit).clockPage,
 }
 
 // files are what pages show besides text, by their path.
@@ -41,5 +14,31 @@ var files = map[string]func(*visit) (*file, error){
 	"refunds/*/credit-note.pdf": (*visit).creditNote,
 	"invoices/*/invoice.pdf":    (*visit).invoicePDF,
 	"messages/*/mail.html":      (*visit).mail,
-	"sandbox/*/code.png":        (*visit).consumerPicture,
+	"consumers/*/code.png":      (*visit).consumerPicture,
+}
+
+func init() {
+	describe(paymentNoun)
+	describe(qrCodeNoun)
+	describe(invoiceNoun)
+	describe(checkoutNoun)
+	describe(subscriptionNoun)
+	describe(refundNoun)
+	describe(disbursementNoun)
+	describe(payoutNoun)
+	describe(batchNoun)
+	describe(productNoun)
+	describe(planNoun)
+	describe(couponNoun)
+	describe(customerNoun)
+	describe(consumerNoun)
+	describe(eventNoun)
+	describe(webhookNoun)
+	describe(messageNoun)
+}
+
+// describe makes the pages of a noun.
+func describe[T any](n *noun[T]) {
+	pages[n.path] = n.listPage
+	pages[n.path+"/*"] = n.objectPage
 }

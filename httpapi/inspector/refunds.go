@@ -1,114 +1,69 @@
 package inspector
 
 import (
-	"strings"
-
-	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 )
 
-func (v *visit) refunds() (*page, error) {
-	list, err := v.svc.Refunds.List(v.Context(), v.caller, refund.ListParams{
-		Page: v.page(), Status: refund.Status(v.query.Get("status")), Payment: strings.TrimSpace(v.query.Get("payment")), Created: v.day(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &page{
-		Title: "Refunds", NavPath: "refunds",
-		Filter: []field{
-			v.filter("status", "Status", stringsOf(refund.Statuses())...),
-			{Name: "payment", Label: "Payment (pay_…)", Value: v.query.Get("payment")},
-			v.dayFilter(),
-		},
-		Live:     []section{{Rows: rowsOf(list, v.refundRow), Empty: "There is no such refund. A payment's page makes one."}},
-		NextPage: nextPage(v, list, func(r *refund.Refund) string { return r.ID }),
-	}, nil
+var refundNoun = &noun[refund.Refund]{
+	path: "refunds", one: "Refund", many: "Refunds", heads: [5]string{"To", "Amount", "Status", "Reason", "Time"},
+	tab: "status", tabs: states(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true,
+	search: "ID of a payment (pay_…) or an invoice (inv_…)", empty: "Money that goes back to payers stands here. The page of a payment makes the first.",
+	list: func(v *visit, page api.Page) (*api.List[refund.Refund], error) {
+		return v.svc.Refunds.List(v.Context(), v.caller, refund.ListParams{
+			Page: page, Status: refund.Status(v.param("status")), Payment: v.entered("payment", "pay_"), Invoice: v.entered("invoice", "inv_"), Created: v.created(),
+		})
+	},
+	row: func(v *visit, r *refund.Refund) row {
+		name, below := v.refunded(r)
+		return row{Href: v.url("refunds", r.ID), Title: name, Below: below, Amount: cedis(r.Amount), Badge: state(r.Status), For: orEmpty(r.Reason), ForBelow: orEmpty(r.FailureReason), At: r.CreatedAt}
+	},
+	get:  func(v *visit) (*refund.Refund, error) { return v.svc.Refunds.Get(v.Context(), v.caller, v.id) },
+	page: (*visit).refundPage,
 }
 
-func (v *visit) refundRow(r *refund.Refund) row {
-	return row{
-		Href: v.url("refunds", r.ID), Title: r.ID, Detail: joinNonEmpty(r.Payment, orEmpty(r.Reason)),
-		Amount: formatPesewas(r.Amount), State: string(r.Status), At: r.CreatedAt,
+// refunded names the payer who gets money back.
+func (v *visit) refunded(r *refund.Refund) (name, below string) {
+	p, err := v.svc.Payments.Get(v.Context(), v.caller, r.Payment)
+	if err != nil {
+		v.note(err)
+		return words(r.PaymentMethod), ""
 	}
+	return v.payer(p)
 }
 
-// refundForms offers to give a payment back, as long as something of it is left.
-func refundForms(p *payment.Payment) []*form {
-	left := p.Amount - p.AmountRefunded
-	if p.Status != payment.Completed || left <= 0 {
-		return nil
-	}
-	return []*form{{
-		Name: "refund", Title: "Give it back", Button: "Refund",
-		Fields: []field{
-			{Name: "amount", Label: "Amount in GHS", Hint: "Empty for all that is left: " + formatPesewas(left) + "."},
-			{Name: "reason", Label: "Reason", Hint: "The customer sees it on the credit note of an invoice."},
-		},
-		do: (*visit).createRefund,
-	}}
-}
-
-func (v *visit) createRefund(in *input) (*result, error) {
-	p := refund.CreateParams{Payment: v.id, Amount: in.pesewas("amount"), Reason: in.text("reason")}
-	if err := in.err(); err != nil {
-		return nil, err
-	}
-	r, err := v.svc.Refunds.Create(v.Context(), v.caller, p)
-	if err != nil {
-		return nil, err
-	}
-	return &result{redirect: v.url("refunds", r.ID)}, nil
-}
-
-func (v *visit) refund() (*page, error) {
-	r, err := v.svc.Refunds.Get(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
-	history, err := v.history("refund", r.ID, r.CreatedAt.Time, "succeeded", "failed")
-	if err != nil {
-		return nil, err
-	}
-	facts := nonEmpty(
-		fact{Name: "ID", Value: r.ID, Code: true},
-		fact{Name: "Status", Value: string(r.Status), State: true},
-		fact{Name: "Payment", Value: r.Payment, Href: v.url("payments", r.Payment)},
-		fact{Name: "Method", Value: r.PaymentMethod},
-		fact{Name: "Reason", Value: orEmpty(r.Reason), Wide: true},
-		fact{Name: "Provider's reference", Value: orEmpty(r.ProviderReference), Code: true},
-		fact{Name: "Failure", Value: orEmpty(r.FailureReason), Wide: true},
-		fact{Name: "Created", Value: formatTime(r.CreatedAt)},
-		fact{Name: "Completed", Value: formatOptionalTime(r.CompletedAt)},
-	)
-	if r.QRCode != nil {
-		facts = append(facts, fact{Name: "QR code", Value: *r.QRCode, Href: v.url("qr-codes", *r.QRCode)})
-	}
-	if r.Invoice != nil {
-		facts = append(facts, fact{Name: "Invoice", Value: *r.Invoice, Href: v.url("invoices", *r.Invoice)})
-	}
+func (v *visit) refundPage(r *refund.Refund, p *page) (err error) {
+	name, below := v.refunded(r)
+	p.Title, p.Amount, p.Badge = "Refund of "+plainMoney(r.Amount), cedis(r.Amount), state(r.Status)
+	p.Sentence = sentence("%s gives money back to %s, %s", v.merchant.Name, name, v.when(r.CreatedAt))
+	p.Live = make([]section, 1)
+	p.Live[0], err = v.timeline("refund", r.ID, r.CreatedAt.Time, possible(r.Status, []step{
+		{"created", "Asked for; the amount is reserved", "API", ""},
+		{"succeeded", "The money is back", words(r.PaymentMethod), "good"},
+		{"failed", orDefault(orEmpty(r.FailureReason), "Failed"), words(r.PaymentMethod), "bad"},
+	}))
+	var document *link
 	if r.CreditNote != nil {
-		facts = append(facts, fact{Name: "Document", Value: "Open credit note " + *r.CreditNote, Href: v.url("refunds", r.ID, "credit-note.pdf")})
+		document = &link{"Open credit note " + *r.CreditNote, v.url("refunds", r.ID, "credit-note.pdf")}
 	}
-	p := &page{
-		Title: "Refund of " + formatPesewas(r.Amount), NavPath: "refunds",
-		Live: []section{{Facts: facts}, history, {JSON: indentJSON(r)}},
+	p.Side = []section{
+		{Title: "Money", Money: facts("To the payer", cedis(r.Amount))},
+		{Title: "Payer", Facts: facts("Name", name, "Paid with", below)},
+		{Title: "Details", Facts: facts("Reason", r.Reason, "Failure", r.FailureReason, "Payment", v.linked("payments", &r.Payment), "QR code", v.linked("qr-codes", r.QRCode),
+			"Invoice", v.linked("invoices", r.Invoice), "Document", document, "Refund", id(r.ID), "At the provider", id(orEmpty(r.ProviderReference)), "Created", r.CreatedAt, "Completed", r.CompletedAt)},
 	}
 	if r.Status == refund.Pending || r.Status == refund.Processing {
-		p.Live[0].Buttons = []*form{{Name: "succeed", Button: "Let the provider succeed", do: (*visit).settlePaid}}
-		p.Forms = []*form{{
-			Name: "fail", Title: "Let the provider decline", Button: "Decline it",
-			Fields: failureFields(), do: (*visit).settleRefused,
-		}}
+		p.Forms = []*form{
+			{Name: "succeed", Button: "Let the provider succeed", do: settle(provider.Paid)},
+			{Name: "fail", Title: "Let the provider decline", Button: "Decline it", Danger: true, Fields: failureFields(), Will: facts("Back to the balance", cedis(r.Amount)), do: settle(provider.Refused)},
+		}
 	}
-	return p, nil
+	return err
 }
 
 // creditNote is the document as it goes to the customer.
 func (v *visit) creditNote() (*file, error) {
 	data, name, err := v.svc.Invoices.CreditNotePDF(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
-	return pdfFile(name, data), nil
+	return pdfFile(name, data), err
 }

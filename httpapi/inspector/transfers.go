@@ -5,117 +5,127 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// transfers is what payouts and disbursements share.
-type transfers struct {
-	object, path, title string
-	service             interface {
-		Get(context.Context, api.Caller, string) (*payout.Transfer, error)
-		List(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)
-		Cancel(context.Context, api.Caller, string) (*payout.Transfer, error)
+// transferService is what payouts and disbursements have in common.
+type transferService interface {
+	Get(context.Context, api.Caller, string) (*payout.Transfer, error)
+	List(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)
+	Cancel(context.Context, api.Caller, string) (*payout.Transfer, error)
+}
+
+var (
+	payoutNoun = transferNoun("payouts", "Payout", "A payout goes to a phone or a bank and needs a one-time code. The sandbox texts the code to Messages.",
+		func(v *visit) transferService { return v.svc.Payouts }, (*visit).payoutForms)
+	disbursementNoun = transferNoun("disbursements", "Disbursement", "A disbursement goes to a phone, a bank or a wallet, without a code.",
+		func(v *visit) transferService { return v.svc.Disbursements }, (*visit).disbursementForms)
+)
+
+// transferNoun describes payouts or disbursements.
+func transferNoun(path, one, none string, service func(*visit) transferService, forms func(*visit) ([]*form, error)) *noun[payout.Transfer] {
+	return &noun[payout.Transfer]{
+		path: path, one: one, many: one + "s", heads: [5]string{"To", "Amount", "Status", "For", "Time"},
+		tab: "status", tabs: states(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, empty: none, forms: forms,
+		list: func(v *visit, page api.Page) (*api.List[payout.Transfer], error) {
+			return service(v).List(v.Context(), v.caller, payout.ListParams{Page: page, Status: payout.Status(v.param("status")), Created: v.created()})
+		},
+		row: func(v *visit, t *payout.Transfer) row {
+			name, below := recipient(&t.Destination)
+			r := row{Href: v.url(path, t.ID), Title: name, Below: below, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: orEmpty(t.Reference), At: t.CreatedAt}
+			if t.FailureReason != nil {
+				r.ForBelow = *t.FailureReason
+			}
+			return r
+		},
+		get: func(v *visit) (*payout.Transfer, error) { return service(v).Get(v.Context(), v.caller, v.id) },
+		page: func(v *visit, t *payout.Transfer, p *page) error {
+			p.Forms = transferForms(t, service(v))
+			return v.transferPage(t, p)
+		},
 	}
 }
 
-func (v *visit) ofPayouts() transfers {
-	return transfers{"payout", "payouts", "Payout", v.svc.Payouts}
+// recipient names who gets the money, and says beneath with what.
+func recipient(d *payout.Destination) (name, below string) {
+	with, number := orDefault(network(d.Provider), words(d.Type)), maskedNumber(d.Number)
+	if d.Type == payout.ServiceWallet {
+		number = d.ServiceID
+	}
+	if d.Name == "" {
+		return number, with
+	}
+	return d.Name, joinNonEmpty(number, with)
 }
 
-func (v *visit) ofDisbursements() transfers {
-	return transfers{"disbursement", "disbursements", "Disbursement", v.svc.Disbursements}
+func (v *visit) payoutForms() ([]*form, error) {
+	return []*form{{
+		Name: "create", Title: "Make a payout", Button: "Pay out", Main: true, Will: v.transferWill(),
+		Hint:   "A payout needs a code that was verified within the last ten minutes.",
+		Fields: append(v.destination(), field{Name: "otp_code", Label: "Verified code"}, field{Name: "description", Label: "What it is for"}),
+		do: func(v *visit, in *input) (any, error) {
+			return create(v, in, v.svc.Payouts.Create, payout.CreateParams{
+				Amount: in.amount("amount"), Destination: in.destination(), OTPCode: in.text("otp_code"), Description: in.text("description"),
+			})
+		},
+	}, {
+		Name: "request-otp", Button: "Request a code",
+		do: func(v *visit, in *input) (any, error) {
+			return create(v, in, v.svc.Payouts.RequestOTP, payout.ForPayout)
+		},
+	}, {
+		Name: "verify-otp", Title: "Verify a code", Button: "Verify", Hint: "The SMS with the code stands under Messages.",
+		Fields: []field{{Name: "code", Label: "Code of six digits"}},
+		do: func(v *visit, in *input) (any, error) {
+			return create(v, in, v.svc.Payouts.VerifyOTP, payout.OTPParams{Purpose: payout.ForPayout, Code: in.text("code")})
+		},
+	}}, nil
 }
 
-func (v *visit) payouts() (*page, error) {
-	p, err := v.transfers(v.ofPayouts(), "Payouts")
+func (v *visit) disbursementForms() ([]*form, error) {
+	return []*form{{
+		Name: "create", Title: "Make a disbursement", Button: "Disburse", Main: true, Will: v.transferWill(),
+		Fields: append(v.destination(), field{Name: "reference", Label: "Reference"}, field{Name: "description", Label: "What it is for"}),
+		do: func(v *visit, in *input) (any, error) {
+			return create(v, in, v.svc.Disbursements.Create, disbursement.CreateParams{
+				Amount: in.amount("amount"), Destination: in.destination(), Reference: in.text("reference"), Description: in.text("description"),
+			})
+		},
+	}, {
+		Name: "scan", Title: "Pay a consumer's QR code", Label: "Pay a QR code", Button: "Disburse", Hint: "A test consumer shows such a code.",
+		Fields: []field{{Name: "qr_payload", Label: "Payload of the code"}, amountField("amount", "Empty takes the code's.")},
+		do: func(v *visit, in *input) (any, error) {
+			return create(v, in, v.svc.Disbursements.CreateQR, disbursement.CreateQRParams{Payload: in.text("qr_payload"), Amount: in.ghs("amount")})
+		},
+	}}, nil
+}
+
+// transferWill says what a transfer does to the balance.
+func (v *visit) transferWill() []fact {
+	b, err := v.svc.Accounts.Balance(v.Context(), v.caller)
 	if err != nil {
-		return nil, err
+		v.err = err
+		return nil
 	}
-	p.Forms = []*form{
-		{
-			Name: "request-otp", Title: "1. Request a code", Button: "Request a one-time code",
-			Hint: "It goes to the merchant's phone by SMS: read it in the messages.", do: (*visit).requestOTP,
-		},
-		{
-			Name: "verify-otp", Title: "2. Verify the code", Button: "Verify",
-			Fields: []field{{Name: "code", Label: "Code of six digits", Required: true}}, do: (*visit).verifyOTP,
-		},
-		{
-			Name: "create", Title: "3. New payout", Button: "Pay out",
-			Fields: append(v.destination(),
-				field{Name: "otp_code", Label: "Verified code", Required: true},
-				field{Name: "description", Label: "Description"}),
-			do: (*visit).createPayout,
-		},
-	}
-	return p, nil
-}
-
-func (v *visit) disbursements() (*page, error) {
-	p, err := v.transfers(v.ofDisbursements(), "Disbursements")
-	if err != nil {
-		return nil, err
-	}
-	p.Forms = []*form{
-		{
-			Name: "create", Title: "New disbursement", Button: "Disburse",
-			Fields: append(v.destination(),
-				field{Name: "reference", Label: "Reference"},
-				field{Name: "description", Label: "Description"}),
-			do: (*visit).createDisbursement,
-		},
-		{
-			Name: "scan", Title: "Pay a consumer's QR code", Button: "Disburse",
-			Hint: "The sandbox page makes such a code.",
-			Fields: []field{
-				{Name: "qr_payload", Label: "Payload of the code", Required: true},
-				{Name: "amount", Label: "Amount in GHS", Hint: "Empty takes the code's."},
-			},
-			do: (*visit).disburseQR,
-		},
-	}
-	return p, nil
-}
-
-func (v *visit) transfers(t transfers, title string) (*page, error) {
-	list, err := t.service.List(v.Context(), v.caller, payout.ListParams{
-		Page: v.page(), Status: payout.Status(v.query.Get("status")), Created: v.day(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &page{
-		Title: title, NavPath: t.path, Filter: []field{v.filter("status", "Status", stringsOf(payout.Statuses())...), v.dayFilter()},
-		Live:     []section{{Rows: rowsOf(list, v.transferRow), Empty: "There is no such " + t.object + "."}},
-		NextPage: nextPage(v, list, func(t *payout.Transfer) string { return t.ID }),
-	}, nil
-}
-
-func (v *visit) transferRow(t *payout.Transfer) row {
-	return row{
-		Href: v.url(t.Object+"s", t.ID), Title: t.ID, Detail: joinNonEmpty(t.Destination.Number, t.Destination.Name, t.Description),
-		Amount: formatGHS(t.Amount), State: string(t.Status), At: t.CreatedAt,
-	}
+	return facts("From", v.merchant.Name, "Available", b.Available, "Fee", "On top of the amount", "Until it ends", "Amount and fee are reserved")
 }
 
 // destination is where money is to go, in a form.
 func (v *visit) destination() []field {
-	banks := []option{{"", "none"}}
-	if list, err := v.svc.Payouts.ListBanks(v.Context(), v.caller); err == nil {
-		for _, b := range list.Data {
-			if b.Active {
-				banks = append(banks, option{b.Code, b.Name})
-			}
+	banks := []option{{Label: "None"}}
+	list, err := v.svc.Payouts.ListBanks(v.Context(), v.caller)
+	for i := 0; err == nil && i < len(list.Data); i++ {
+		if b := &list.Data[i]; b.Active {
+			banks = append(banks, option{Value: b.Code, Label: b.Name})
 		}
 	}
 	return []field{
-		{Name: "amount", Label: "Amount in GHS", Required: true},
-		{Name: "type", Label: "To", Kind: "select", Options: options(string(payout.MobileMoney), string(payout.BankTransfer), string(payout.ServiceWallet))},
+		amountField("amount", ""),
+		{Name: "type", Label: "To", Kind: "select", Options: options(payout.MobileMoney, payout.BankTransfer, payout.ServiceWallet)},
 		{
-			Name: "number", Label: "Number", Required: true, Params: []string{"phone_number", "account_number", "service_id", "account_id"},
-			Hint: "Phone number or bank account; for a wallet also a service ID (SVC…) or account ID (acc_…, cag_…). Its last digits decide what the simulated rail does: see the sandbox page.",
+			Name: "number", Label: "Number", Params: []string{"phone_number", "account_number", "service_id", "account_id"},
+			Hint: "A phone number or a bank account; for a wallet also a service ID (SVC…) or an account ID. Its last digits decide what the simulated rail does.",
 		},
 		{Name: "bank_code", Label: "Bank", Kind: "select", Options: banks, Hint: "For a bank transfer."},
 		{Name: "account_name", Label: "Name of the recipient"},
@@ -136,124 +146,44 @@ func (in *input) destination() payout.DestinationParams {
 	return d
 }
 
-func (v *visit) requestOTP(*input) (*result, error) {
-	_, err := v.svc.Payouts.RequestOTP(v.Context(), v.caller, payout.ForPayout)
-	return nil, err
+func (v *visit) transferPage(t *payout.Transfer, p *page) (err error) {
+	name, _ := recipient(&t.Destination)
+	with := orDefault(network(t.Destination.Provider), words(t.Destination.Type))
+	one := p.Title
+	p.Title, p.Amount, p.Badge = one+" of "+plainMoney(pesewas(t.Amount)), t.Amount, state(t.Status)
+	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, name, with, v.when(t.CreatedAt))
+	p.Live = make([]section, 1)
+	p.Live[0], err = v.timeline(t.Object, t.ID, t.CreatedAt.Time, possible(t.Status, []step{
+		{"created", "Asked for; amount and fee reserved", "API", ""},
+		{"pending", "To be given to " + with, "Payments", ""},
+		{"processing", with + " has it", with, ""},
+		{"completed", "Arrived", with, "good"},
+		{"failed", orDefault(orEmpty(t.FailureReason), "Failed"), with, "bad"},
+		{"canceled", "Cancelled; amount and fee are back", "Payments", "wait"},
+	}))
+	d := &t.Destination
+	p.Side = []section{
+		{Title: "Money", Money: facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))},
+		{Title: "Recipient", Facts: facts("Name", d.Name, "Way", words(d.Type), "Number", maskedNumber(d.Number), "Network", network(d.Provider), "Service ID", id(d.ServiceID))},
+		{Title: "Details", Facts: facts("Failure", t.FailureReason, "For", t.Description, "Reference", t.Reference, one, id(t.ID),
+			"At the provider", id(orEmpty(t.ProviderReference)), "Created", t.CreatedAt, "Completed", t.CompletedAt)},
+	}
+	return err
 }
 
-func (v *visit) verifyOTP(in *input) (*result, error) {
-	_, err := v.svc.Payouts.VerifyOTP(v.Context(), v.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: in.text("code")})
-	return nil, err
-}
-
-func (v *visit) createPayout(in *input) (*result, error) {
-	p := payout.CreateParams{
-		Amount: in.amount("amount"), Destination: in.destination(), OTPCode: in.text("otp_code"), Description: in.text("description"),
-	}
-	if err := in.err(); err != nil {
-		return nil, err
-	}
-	return v.transferCreated(v.svc.Payouts.Create(v.Context(), v.caller, p))
-}
-
-func (v *visit) createDisbursement(in *input) (*result, error) {
-	p := disbursement.CreateParams{
-		Amount: in.amount("amount"), Destination: in.destination(), Reference: in.text("reference"), Description: in.text("description"),
-	}
-	if err := in.err(); err != nil {
-		return nil, err
-	}
-	return v.transferCreated(v.svc.Disbursements.Create(v.Context(), v.caller, p))
-}
-
-func (v *visit) disburseQR(in *input) (*result, error) {
-	p := disbursement.CreateQRParams{Payload: in.text("qr_payload"), Amount: in.ghs("amount")}
-	if err := in.err(); err != nil {
-		return nil, err
-	}
-	return v.transferCreated(v.svc.Disbursements.CreateQR(v.Context(), v.caller, p))
-}
-
-func (v *visit) transferCreated(t *payout.Transfer, err error) (*result, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &result{redirect: v.url(t.Object+"s", t.ID)}, nil
-}
-
-func (v *visit) payout() (*page, error) { return v.transfer(v.ofPayouts()) }
-
-func (v *visit) disbursement() (*page, error) { return v.transfer(v.ofDisbursements()) }
-
-func (v *visit) transfer(of transfers) (*page, error) {
-	t, err := of.service.Get(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
-	history, err := v.history(of.object, t.ID, t.CreatedAt.Time, "pending", "processing", "completed", "failed", "canceled")
-	if err != nil {
-		return nil, err
-	}
-	p := &page{
-		Title: of.title + " of " + formatGHS(t.Amount), NavPath: of.path,
-		Live: []section{
-			{
-				Facts: nonEmpty(
-					fact{Name: "ID", Value: t.ID, Code: true},
-					fact{Name: "Status", Value: string(t.Status), State: true},
-					fact{Name: "Fee", Value: formatGHS(t.Fee)},
-					fact{Name: "To", Value: joinNonEmpty(string(t.Destination.Type), orEmpty(t.Destination.Provider), t.Destination.Number)},
-					fact{Name: "Name", Value: t.Destination.Name},
-					fact{Name: "Service ID", Value: t.Destination.ServiceID, Code: true},
-					fact{Name: "Description", Value: t.Description},
-					fact{Name: "Reference", Value: orEmpty(t.Reference)},
-					fact{Name: "Provider's reference", Value: orEmpty(t.ProviderReference), Code: true},
-					fact{Name: "Failure", Value: orEmpty(t.FailureReason), Wide: true},
-					fact{Name: "Created", Value: formatTime(t.CreatedAt)},
-					fact{Name: "Completed", Value: formatOptionalTime(t.CompletedAt)},
-				),
-			},
-			history,
-			{JSON: indentJSON(t)},
-		},
-	}
-	first := &p.Live[0]
-	if t.Status == payout.Created || t.Status == payout.Pending {
-		first.Buttons = append(first.Buttons, &form{Name: "cancel", Button: "Cancel", Danger: true, do: of.cancel})
-	}
+// transferForms are what the merchant and the simulated rail can do with a transfer.
+func transferForms(t *payout.Transfer, service transferService) (forms []*form) {
+	name, _ := recipient(&t.Destination)
+	will := facts("To", name, "Back to the balance", cedis(pesewas(t.Amount)+pesewas(t.Fee)))
 	if t.Status == payout.Pending || t.Status == payout.Processing {
-		first.Buttons = append(first.Buttons, &form{Name: "succeed", Button: "Let the rail succeed", do: of.succeed})
-		p.Forms = append(p.Forms, &form{
-			Name: "fail", Title: "Let the rail fail", Button: "Fail it",
-			Fields: failureFields(), do: of.fail,
-		})
+		forms = append(forms, &form{Name: "succeed", Button: "Let the rail succeed", do: settle(provider.Paid)},
+			&form{Name: "fail", Title: "Let the rail fail", Button: "Fail it", Danger: true, Fields: failureFields(), Will: will, do: settle(provider.Refused)})
+	}
+	if t.Status == payout.Created || t.Status == payout.Pending {
+		forms = append(forms, &form{Name: "cancel", Title: "Cancel it", Label: "Cancel", Button: "Cancel it", Danger: true, Will: will, do: act(service.Cancel)})
 	}
 	if (t.Status == payout.Succeeded || t.Status == payout.Completed) && t.Destination.Type != payout.ServiceWallet {
-		p.Forms = append(p.Forms, &form{
-			Name: "reverse", Title: "Let the rail take it back", Button: "Take it back",
-			Fields: failureFields(), do: (*visit).settleReversed,
-		})
+		forms = append(forms, &form{Name: "reverse", Title: "Let the rail take it back", Button: "Take it back", Danger: true, Fields: failureFields(), Will: will, do: settle(provider.Reversed)})
 	}
-	return p, nil
-}
-
-func (of transfers) cancel(v *visit, _ *input) (*result, error) {
-	_, err := of.service.Cancel(v.Context(), v.caller, v.id)
-	return nil, err
-}
-
-func (of transfers) succeed(v *visit, _ *input) (*result, error) {
-	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{Outcome: provider.Paid})
-	return nil, err
-}
-
-func (of transfers) fail(v *visit, in *input) (*result, error) {
-	reason := in.text("failure_reason")
-	if err := check.Text("failure_reason", reason, api.MaxText); err != nil {
-		return nil, err
-	}
-	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{
-		Outcome: provider.Refused, Reason: provider.Refusal{Message: reason, Verbatim: reason != ""},
-	})
-	return nil, err
+	return forms
 }

@@ -1,34 +1,47 @@
 package inspector
 
 import (
+	"fmt"
+	"html/template"
+	"math"
+	"net/url"
 	"strings"
+	"time"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-func (v *visit) webhooks() (*page, error) {
-	list, err := v.svc.Webhooks.List(v.Context(), v.caller, webhook.ListParams{Page: v.page()})
-	if err != nil {
-		return nil, err
-	}
-	return &page{
-		Title: "Webhook endpoints", NavPath: "webhooks",
-		Forms: []*form{{
-			Name: "create", Title: "New endpoint", Button: "Register the endpoint",
+var webhookNoun = &noun[webhook.Endpoint]{
+	path: "webhooks", one: "Webhook endpoint", many: "Webhook endpoints", heads: [5]string{"Endpoint", "", "State", "Events", "Since"},
+	empty: "Events are posted to an endpoint, signed, until it answers.",
+	forms: func(*visit) ([]*form, error) {
+		return []*form{{
+			Name: "create", Title: "Add an endpoint", Button: "Register the endpoint", Main: true,
 			Fields: []field{
-				{Name: "url", Label: "Address", Kind: "url", Required: true},
-				{Name: "events", Label: "Types of events", Value: "*", Required: true, Hint: "With spaces between; * stands for all."},
+				{Name: "url", Label: "Address", Kind: "url", Hint: "Such as https://shop.example.com/webhooks."},
+				{Name: "events", Label: "Types of events", Value: "*", Hint: "With spaces between; * stands for all."},
 			},
 			do: (*visit).createWebhook,
-		}},
-		Live:     []section{{Rows: rowsOf(list, v.webhookRow), Empty: "There is no webhook endpoint."}},
-		NextPage: nextPage(v, list, func(e *webhook.Endpoint) string { return e.ID }),
-	}, nil
+		}}, nil
+	},
+	list: func(v *visit, page api.Page) (*api.List[webhook.Endpoint], error) {
+		return v.svc.Webhooks.List(v.Context(), v.caller, webhook.ListParams{Page: page})
+	},
+	row: func(v *visit, e *webhook.Endpoint) row {
+		return row{Href: v.url("webhooks", e.ID), Title: hostOf(e.URL), Below: e.URL, Badge: activity(e.Active), For: types(e), At: e.CreatedAt}
+	},
+	get:  func(v *visit) (*webhook.Endpoint, error) { return v.svc.Webhooks.Get(v.Context(), v.caller, v.id) },
+	page: (*visit).webhookPage,
 }
 
-func (v *visit) webhookRow(e *webhook.Endpoint) row {
-	return row{Href: v.url("webhooks", e.ID), Title: e.URL, Detail: types(e), State: activity(e.Active), At: e.CreatedAt}
+func hostOf(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return address
 }
 
 func types(e *webhook.Endpoint) string {
@@ -36,109 +49,112 @@ func types(e *webhook.Endpoint) string {
 	for i, t := range e.Events {
 		names[i] = string(t)
 	}
+	if len(names) == 1 && names[0] == string(event.AllTypes) {
+		return "All events"
+	}
 	return strings.Join(names, " ")
 }
 
-func (v *visit) createWebhook(in *input) (*result, error) {
+func (v *visit) createWebhook(in *input) (any, error) {
 	p := webhook.CreateParams{URL: in.text("url")}
 	for t := range strings.FieldsSeq(strings.ReplaceAll(in.text("events"), ",", " ")) {
 		p.Events = append(p.Events, event.Type(t))
 	}
-	e, err := v.svc.Webhooks.Create(v.Context(), v.caller, p)
-	if err != nil {
-		return nil, err
-	}
-	return v.secret(e), nil
+	return v.secret(v.svc.Webhooks.Create(v.Context(), v.caller, p))
 }
 
 // secret shows what no later page can.
-func (v *visit) secret(e *webhook.Endpoint) *result {
-	s := &section{Title: "The secret", Text: "It was shown when this form was sent first, and cannot be shown again."}
+func (v *visit) secret(e *webhook.Endpoint, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	s := &section{Panel: true, Title: "The secret", Text: "It was shown when this form was sent first, and cannot be shown again."}
 	if e.Secret != "" {
 		s.Text = "Deliveries are signed with it. It is shown this once."
-		s.Facts = []fact{{Name: "Secret", Value: e.Secret, Code: true, Wide: true}, {Name: "Endpoint", Value: e.ID, Href: v.url("webhooks", e.ID)}}
+		s.Facts = facts("Secret", id(e.Secret), "Endpoint", &link{e.URL, v.url("webhooks", e.ID)})
 	}
-	return &result{showOnce: s}
+	return s, nil
 }
 
-func (v *visit) webhook() (*page, error) {
-	e, err := v.svc.Webhooks.Get(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
+func (v *visit) webhookPage(e *webhook.Endpoint, p *page) error {
 	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.DeliveryListParams{Endpoint: e.ID, Page: v.page()})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	turn := &form{Name: "deactivate", Button: "Switch off", do: setEndpoint(false)}
-	if !e.Active {
-		turn = &form{Name: "activate", Button: "Switch on", do: setEndpoint(true)}
+	p.Title, p.Badge, p.Sentence = hostOf(e.URL), activity(e.Active), sentence("%s", e.URL)
+	deliveries := section{
+		Title: "Deliveries", Heads: [5]string{"Event", "", "Status", "Attempts", "Time"},
+		Rows: rowsOf(v, list, (*visit).deliveryRow), Pager: pager(v, list),
 	}
-	return &page{
-		Title: "Webhook endpoint", NavPath: "webhooks",
-		Live: []section{
-			{
-				Facts: []fact{
-					{Name: "ID", Value: e.ID, Code: true},
-					{Name: "State", Value: activity(e.Active), State: true},
-					{Name: "Address", Value: e.URL, Wide: true},
-					{Name: "Types of events", Value: types(e), Wide: true},
-					{Name: "Created", Value: formatTime(e.CreatedAt)},
-				},
-				Buttons: []*form{
-					{Name: "ping", Button: "Ping", do: (*visit).ping},
-					turn,
-					{Name: "rotate", Button: "New secret", do: (*visit).rotate},
-					{Name: "delete", Button: "Delete", Danger: true, do: (*visit).deleteWebhook},
-				},
+	if len(deliveries.Rows) == 0 {
+		deliveries.Text = "It was told nothing yet."
+	}
+	p.Live = []section{deliveries}
+	if len(list.Data) > 0 {
+		p.Live = append(p.Live, section{Title: "How long these took", Panel: true, Chart: latencies(list.Data)})
+	}
+	p.Side = []section{{Title: "Details", Facts: facts("Address", e.URL, "Events", types(e), "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
+	p.Forms = append([]*form{
+		{Name: "ping", Button: "Ping", do: (*visit).ping},
+		{
+			Name: "rotate", Title: "Make a new secret", Label: "New secret", Button: "Make a new secret", Danger: true, Note: "The old secret signs as well for a while, so that the receiver can change over.",
+			do: func(v *visit, _ *input) (any, error) {
+				return v.secret(v.svc.Webhooks.RotateSecret(v.Context(), v.caller, v.id))
 			},
-			{Title: "Deliveries", Rows: rowsOf(list, v.deliveryRow), Empty: "It was told nothing yet."},
 		},
-		NextPage: nextPage(v, list, func(d *webhook.Delivery) string { return d.ID }),
-	}, nil
+	}, switchForms(e.Active, func(v *visit, on *bool) (any, error) {
+		return v.svc.Webhooks.Update(v.Context(), v.caller, v.id, webhook.UpdateParams{Active: on})
+	}, "It is told nothing any more.", v.svc.Webhooks.Delete)...)
+	return nil
+}
+
+// latencies draws how long deliveries took, from the event to the answer that took them.
+func latencies(list []webhook.Delivery) template.HTML {
+	limits := []struct {
+		name string
+		most time.Duration
+	}{{"to 0.1 s", 100 * time.Millisecond}, {"to 1 s", time.Second}, {"to 10 s", 10 * time.Second}, {"to 10 min", 10 * time.Minute}, {"longer", math.MaxInt64}}
+	heaps := make([]look.Heap, len(limits)+1)
+	for i, l := range limits {
+		heaps[i].Key = look.Key{Name: l.name, Class: "f4"}
+	}
+	heaps[len(limits)].Key = look.Key{Name: "not delivered", Class: "fb"}
+	for i := range list {
+		d, at := &list[i], len(limits)
+		if n := len(d.Attempts); n > 0 && answered(&d.Attempts[n-1]) {
+			took := d.Attempts[n-1].At.Sub(d.CreatedAt.Time)
+			for at = 0; took > limits[at].most; {
+				at++
+			}
+		}
+		heaps[at].Amount++
+	}
+	return look.Histogram(fmt.Sprintf("How long %s took", plural(len(list), "delivery")), heaps)
+}
+
+// deliveryBadge is the state of a delivery: waiting, or retrying once an attempt has failed.
+func deliveryBadge(d *webhook.Delivery) badge {
+	if d.Status == webhook.Pending && len(d.Attempts) > 0 {
+		return badges["retrying"]
+	}
+	return state(d.Status)
 }
 
 func (v *visit) deliveryRow(d *webhook.Delivery) row {
-	r := row{Href: v.url("events", d.Event), Title: string(d.Type), Detail: d.Event, State: string(d.Status), At: d.CreatedAt}
+	r := row{Href: v.url("events", d.Event), Title: string(d.Type), Badge: deliveryBadge(d), At: d.CreatedAt}
 	if n := len(d.Attempts); n > 0 {
-		r.Amount = attempts(n)
+		last := &d.Attempts[n-1]
+		r.For, r.ForBelow = plural(n, "attempt"), capital(answerText(last))+fmt.Sprintf(" in %d ms", last.Duration)
 	}
 	return r
 }
 
-func attempts(n int) string {
-	if n == 1 {
-		return "1 attempt"
-	}
-	return formatCount(int64(n)) + " attempts"
-}
-
-func setEndpoint(active bool) func(*visit, *input) (*result, error) {
-	return func(v *visit, _ *input) (*result, error) {
-		_, err := v.svc.Webhooks.Update(v.Context(), v.caller, v.id, webhook.UpdateParams{Active: &active})
-		return nil, err
-	}
-}
-
-func (v *visit) ping(*input) (*result, error) {
+func (v *visit) ping(*input) (any, error) {
 	d, err := v.svc.Webhooks.Ping(v.Context(), v.caller, v.id)
 	if err != nil {
 		return nil, err
 	}
 	s := v.delivery(d)
-	s.Title = "Ping"
-	return &result{showOnce: &s}, nil
-}
-
-func (v *visit) rotate(*input) (*result, error) {
-	e, err := v.svc.Webhooks.RotateSecret(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
-	return v.secret(e), nil
-}
-
-func (v *visit) deleteWebhook(*input) (*result, error) {
-	_, err := v.svc.Webhooks.Delete(v.Context(), v.caller, v.id)
-	return &result{redirect: v.url("webhooks")}, err
+	s.Title, s.Panel = "Ping", true
+	return &s, nil
 }

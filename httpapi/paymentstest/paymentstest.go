@@ -47,14 +47,17 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/internal/testhook"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // Shop is a merchant in a sandbox of its own.
@@ -161,6 +164,23 @@ func (s *Shop) AskPhone(number string, pesewas int64) *payment.Payment {
 	})
 	s.check(err)
 	return p
+}
+
+// Subscribe subscribes a new customer with this number to a new plan of so many pesewas a month. Their
+// phone is charged as the work is done, and its last digits decide the outcomes; see
+// [provider.Simulated].
+func (s *Shop) Subscribe(number string, pesewas int64) *subscription.Subscription {
+	s.tb.Helper()
+	ctx := s.tb.Context()
+	customer, err := s.Accounts.CreateCustomer(ctx, s.Caller, account.CreateCustomerParams{Name: "Esi Ofori", Phone: number})
+	s.check(err)
+	plan, err := s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "Monthly", Amount: pesewas, Interval: catalog.Month})
+	s.check(err)
+	sub, err := s.Subscriptions.Create(ctx, s.Caller, subscription.CreateParams{
+		Customer: customer.ID, Plan: plan.ID, CollectionMethod: invoice.ChargeAutomatically,
+	})
+	s.check(err)
+	return sub
 }
 
 // Refund gives back a payment; pesewas is 0 for all that is left of it. Money from a wallet is back

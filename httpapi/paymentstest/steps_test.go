@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -99,6 +100,18 @@ func TestPaySessions(t *testing.T) {
 		}
 	}
 	expect.Equal(t, balance(t, shop), "1025", "available")
+}
+
+// A phone pays each month, until one is declined.
+func TestSubscribe(t *testing.T) {
+	shop := paymentstest.New(t)
+	pays, declines := shop.Subscribe("0241234567", 5000), shop.Subscribe("0241230901", 5000)
+	shop.Advance(32 * 24 * time.Hour)
+	for id, want := range map[string]subscription.Status{pays.ID: subscription.Active, declines.ID: subscription.PastDue} {
+		is := must.Get(shop.Subscriptions.Get(t.Context(), shop.Caller, id))(t)
+		expect.Equal(t, is.Status, want, "status")
+	}
+	expect.Equal(t, balance(t, shop), "1100", "available after two months")
 }
 
 // A host's handler is told, signed with the secret that it was built with; while it

@@ -33,6 +33,8 @@ type Call struct {
 	Touch string
 	IDs   []string
 	Times int
+	// Merchant owns the records of Touch; the merchant whose money moves when empty.
+	Merchant string
 	// Moves says that each call moves money between the merchant and a wallet: with Into
 	// from the wallet to the merchant, else from the merchant to the wallet.
 	Moves bool
@@ -67,6 +69,10 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 		posting = w.pattern("ledger_postings")
 		merchant, wallets = w.accounts(cmp.Or(c.With, "wallet/"))
 	}
+	owner := c.Merchant
+	if owner == "" && merchant != nil {
+		owner = merchant.owner
+	}
 	var touch *sql.Stmt
 	if c.Touch != "" {
 		touch = w.prepare("UPDATE " + c.Touch + " SET version = version + 1, data = data WHERE merchant = ? AND live = 0 AND id = ?")
@@ -100,7 +106,7 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 		}
 		for range cmp.Or(c.Times, 1) {
 			if touch != nil {
-				w.run(touch, merchant.owner, c.IDs[i%len(c.IDs)])
+				w.run(touch, owner, c.IDs[i%len(c.IDs)])
 			}
 		}
 		if c.Moves {

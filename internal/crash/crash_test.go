@@ -394,6 +394,7 @@ func (l *crashLoop) inspect(end bool) {
 			t.Errorf("%d %s were acknowledged, and there are %d", len(ids), kind, len(found[kind]))
 		}
 	}
+	testkit.CheckTotals(l.t, svc, caller)
 	b := must.Get(svc.Accounts.Balance(ctx, caller))(l.t)
 	if want := decimal.NewFromInt(900_000).Add(got).Sub(sent); !b.Available.Equal(want) {
 		t.Errorf("the merchant has %s, want %s", b.Available, want)

@@ -75,7 +75,7 @@ func (d *Document) Letterhead(h Letterhead) {
 	below = max(below, d.y)
 
 	d.y = top
-	given := slices.DeleteFunc(h.Contacts, func(text string) bool { return text == "" })
+	given := slices.DeleteFunc(slices.Clone(h.Contacts), func(text string) bool { return text == "" })
 	var lines []string
 	if len(given) > 0 {
 		lines = d.Wrap(Text{Size: Detail, Text: strings.Join(given, "\n")}, contacts)

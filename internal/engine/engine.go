@@ -40,7 +40,7 @@ type Engine struct {
 
 // Kinds are the kinds that the engine itself stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{idempotencyKeys.Kind(), clocks.Kind(), pii.Erasures.Kind()}
+	return []*storage.Kind{idempotencyKeys.Kind(), clocks.Kind(), pii.Erasures.Kind(), pii.Departures.Kind()}
 }
 
 // ReadTx is a snapshot, read for a caller.

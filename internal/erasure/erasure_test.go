@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
@@ -18,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // Any operation of the store fails during the erasure of a deleted customer. In the end no data
@@ -39,7 +41,13 @@ func TestErasureIsFinished(t *testing.T) {
 		caller.IdempotencyKey = "refunded"
 		must.Get(svc.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID}))(t)
 		must.Do(t, svc.Drain(t.Context()))
+		caller.IdempotencyKey = "subscribed"
+		plan := must.Get(svc.Plans.Create(t.Context(), api.Caller{Merchant: m.ID}, catalog.CreatePlanParams{Name: "P", Amount: 500, Interval: catalog.Month}))(t)
+		sub := must.Get(svc.Subscriptions.Create(t.Context(), caller, subscription.CreateParams{
+			Customer: c.ID, Plan: plan.ID, PhoneNumber: "0241112225", TrialPeriodDays: new(int64(9)), CollectionMethod: invoice.ChargeAutomatically,
+		}))(t)
 		caller.IdempotencyKey = ""
+		must.Get(svc.Subscriptions.StartPhoneChange(t.Context(), caller, sub.ID, "0241112225"))(t)
 		must.Get(svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID))(t)
 
 		store.FailAt(n)

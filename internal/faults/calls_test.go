@@ -62,6 +62,7 @@ type subject struct {
 	wallet string // of the consumer who pays
 	races  int    // so far
 	every  int    // of the operations of a call are tried
+	club   *club  // what the calls of subscriptions are about
 }
 
 // newSubject prepares a store with something of every noun.
@@ -228,7 +229,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		plain("look up service id of a merchant", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return accounts.LookUpServiceID(ctx, c, m.ServiceID)
 		})
-		plain("forget customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		quiet("forget customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return nil, accounts.ForgetCustomer(ctx, c, fmt.Sprint("cus_host", n))
 		})
 		plain("look up service id", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
@@ -443,6 +444,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		about := agents{consumer: ama.ID, customer: customer.ID, code: code, open: newOpen}
 		all = append(append(all, s.everyday(svc, about)...), s.fromPhones(svc, about)...)
 		all = append(append(all, s.catalog(svc)...), s.sold(svc, about)...)
+		all = append(all, s.subscriptions(svc)...)
 		for i := range all {
 			all[i].pin = strings.HasPrefix(all[i].name, "pay")
 		}

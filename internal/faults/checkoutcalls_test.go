@@ -60,6 +60,32 @@ func (s *subject) sold(svc *payments.Service, on agents) (all []call) {
 		return id
 	}
 
+	// member is a session of a plan.
+	member := func(trialDays int64) func() string {
+		return func() string {
+			plan, err := s.svc.Plans.Create(ctx, s.caller, catalog.CreatePlanParams{Name: "Juice", Amount: 500, Interval: catalog.Week, TrialPeriodDays: &trialDays})
+			check(err)
+			v, err := s.svc.Checkout.Create(ctx, s.caller, checkout.CreateParams{Mode: checkout.ModeSubscription, Plan: plan.ID, SuccessURL: "https://shop.example/"})
+			check(err)
+			return v.ID
+		}
+	}
+	// joining pays the first period of a subscription.
+	joining := func() string {
+		session := member(0)()
+		_, err := s.svc.Checkout.Pay(ctx, s.caller, session, checkout.PayParams{MobileMoney: never})
+		check(err)
+		list, err := s.svc.Payments.List(ctx, s.caller, payment.ListParams{CheckoutSession: session})
+		check(err)
+		return list.Data[0].ID
+	}
+	onceOn("checkout: begin a trial", member(7), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Checkout.Pay(ctx, c, id, checkout.PayParams{MobileMoney: never})
+	})
+	plainOn("checkout: begin a subscription", joining, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
+		return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: provider.Paid, Reference: "r"})
+	})
+
 	all = append(all, call{name: "checkout: create", once: true, do: func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 		return svc.Checkout.Create(ctx, c, order(500))
 	}})

@@ -23,10 +23,10 @@ var rows = [][]string{
 	{"message", "event"}, // records that other nouns write
 	{"internal/dispatch"},
 	{"provider"},
-	{"internal/retention"},
+	{"internal/retention", "internal/totals"},
 	{"internal/engine"},
 	{"internal/work", "internal/ledger", "internal/pii"},
-	{"internal/check", "internal/fee", "internal/pace", "internal/spreadsheet", "internal/transfer"},
+	{"internal/check", "internal/fee", "internal/lookup", "internal/pace", "internal/spreadsheet", "internal/transfer"},
 	{"api"},
 	{"storage/memory", "storage/sqlite", "storage/postgres"},
 	{"storage/internal/sqlstore"},

@@ -1,8 +1,19 @@
-// Package look is the language that all pages share: the style sheets. Pages of payers, the inspector
-// and the reference build on them.
+// Package look is the language that all pages share: the style sheet with its colours, and how
+// amounts, phone numbers, networks and times are written and read. Pages of payers, the inspector and
+// the reference build on it.
 package look
 
-import _ "embed" // for the style sheets
+import (
+	_ "embed" // for the style sheets
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
+)
 
 var (
 	// Shared has the tokens and the parts that all pages have in common.
@@ -12,3 +23,85 @@ var (
 	//go:embed console.css
 	Console string
 )
+
+const (
+	// NoBreak is a space at which no line ends.
+	NoBreak = "\u00a0"
+	// LongDay is the layout of a whole date.
+	LongDay = "2 January 2006"
+)
+
+// Figures writes pesewas with a true minus sign.
+func Figures(pesewas int64) string {
+	return strings.Replace(money.Text(pesewas), "-", "−", 1)
+}
+
+// Clock writes a time of today, or another day's with the day. Accra's clock is UTC.
+func Clock(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	switch {
+	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
+		return t.Format("15:04")
+	case t.Year() == now.Year():
+		return t.Format("2 Jan, 15:04")
+	}
+	return t.Format("2 Jan 2006, 15:04")
+}
+
+// Network is a mobile-money network, as the API and as people name it.
+type Network struct{ Code, Name string }
+
+// Networks are all networks, in the order of choices.
+func Networks() []Network {
+	return []Network{{phone.MTN, "MTN"}, {phone.Telecel, "Telecel"}, {phone.AirtelTigo, "AirtelTigo"}}
+}
+
+// NetworkName is how people name a network; an unknown code stays as it is.
+func NetworkName(code string) string {
+	for _, n := range Networks() {
+		if n.Code == code {
+			return n.Name
+		}
+	}
+	return code
+}
+
+// SpacedPhone sets a number of ten digits in groups, which no line breaks.
+func SpacedPhone(national string) string {
+	if len(national) != 10 {
+		return national
+	}
+	return national[:3] + NoBreak + national[3:6] + NoBreak + national[6:]
+}
+
+// MaskedPhone sets a number that is masked already as pages show it.
+func MaskedPhone(masked string) string {
+	head, tail, found := strings.Cut(masked, "****")
+	if !found {
+		return masked
+	}
+	return strings.TrimSpace(head + NoBreak + "••••" + NoBreak + tail)
+}
+
+// Wallet tells a service id from a phone number.
+func Wallet(entered string) account.WalletRef {
+	if strings.HasPrefix(strings.ToUpper(entered), "SVC") {
+		return account.WalletRef{ServiceID: strings.ToUpper(entered)}
+	}
+	return account.WalletRef{Phone: entered}
+}
+
+// Amount reads an amount that a person entered, in pesewas; nil for an empty text.
+func Amount(param, text string) (*int64, error) {
+	ghs, err := money.ParseInput(text)
+	if err == nil && ghs == nil {
+		return nil, nil
+	}
+	if err == nil {
+		var n int64
+		if n, err = check.Amount(param, *ghs); err == nil {
+			return &n, nil
+		}
+	}
+	return nil, api.Invalid(param, "Enter the amount in cedis, such as 12.50, up to %s.", money.Text(money.Max))
+}

@@ -163,6 +163,6 @@ var adapterGuards = []guard{
 	},
 	{
 		"dispatch: a report before the first attempt chooses the provider", "internal/dispatch/dispatch.go",
-		`if s.SubmittedAt == nil && s.Route == "" {`, "", "./internal/providers", "Test",
+		`if s.SubmittedAt == nil && s.Route == "" {`, "", "./internal/providers", "TestReportBeforeTheFirstAttempt",
 	},
 }

@@ -189,6 +189,25 @@ func TestRouteStays(t *testing.T) {
 	expect.Equal(t, must.Get(s.Payments.Get(t.Context(), s.caller, charged))(t).Status, payment.Completed, "the payment")
 }
 
+// An order that was made while the provider had no name is one of the provider that the router chooses,
+// also if a report comes before the first attempt. The worker then submits nothing.
+func TestReportBeforeTheFirstAttempt(t *testing.T) {
+	first := newNamed(0)
+	s := open(t, nil, provider.Simulated{})
+	d := must.Get(s.Disbursements.Create(t.Context(), s.caller, disbursement.CreateParams{
+		Amount: decimal.New(10, 0), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: mtn},
+	}))(t)
+	p := must.Get(s.Payments.Create(t.Context(), s.caller, payment.CreateParams{Amount: 20_00, MobileMoney: payment.MobileMoney{PhoneNumber: mtn}}))(t)
+	s.restart(twoProviders(first, newNamed(0)))
+	for _, id := range []string{d.ID, p.ID} {
+		must.Do(t, s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid}))
+	}
+	must.Do(t, s.Drain(t.Context()))
+	expect.Equal(t, first.got[d.ID]+first.got[p.ID], 0, "submissions after the report")
+	expect.Equal(t, s.balance(ledger.Provider("first", true)), 10_00-20_00, "the first's account")
+	must.Get(s.Accounts.Verify(t.Context()))(t)
+}
+
 // What no provider carries is refused before anything is kept.
 func TestNoRoute(t *testing.T) {
 	s := open(t, twoProviders(newNamed(0), newNamed(0)))

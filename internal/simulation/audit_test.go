@@ -193,8 +193,12 @@ func (g *game) auditSide(s *side) {
 
 	var invoices []string
 	numbers := map[string]int{}
-	for _, i := range g.invoicesOf(s.caller) {
-		invoices = append(invoices, i.ID)
+	billed := g.invoicesOf(s.caller)
+	g.auditSubscriptions(s, billed)
+	for _, i := range billed {
+		if i.Subscription == nil {
+			invoices = append(invoices, i.ID)
+		}
 		numbers[i.Number]++
 		paid := ofInvoice[i.ID]
 		back := int64(0)
@@ -215,6 +219,8 @@ func (g *game) auditSide(s *side) {
 	g.numbered("invoices", numbers)
 	g.auditCoupons(s, redeemed)
 	g.auditPeople(s, false)
+
+	testkit.CheckTotals(g.t, g.svc, s.caller)
 
 	merchant, live := s.caller.Merchant, s.caller.Live
 	inWallets := int64(0)
@@ -246,8 +252,11 @@ func (g *game) finish() {
 	g.revive()
 	must.Do(g.t, g.svc.Drain(g.t.Context()))
 	g.calmSince = g.now
-	g.now = g.now.Truncate(24 * time.Hour).Add(12 * time.Hour) // phones are charged by day
-	for range 14 {
+	g.now = g.now.Truncate(24 * time.Hour).Add(36 * time.Hour) // phones are asked by day
+	for days := range 14 {
+		if days == 2 {
+			g.finishSubscriptions()
+		}
 		g.now = g.now.Add(24 * time.Hour)
 		g.callBack()
 		must.Do(g.t, g.svc.Drain(g.t.Context()))
@@ -305,6 +314,7 @@ func (g *game) told(s *side, events []event.Event, ended bool) {
 		was(is.ID, is.Status, want)
 	}
 	g.toldOfPayments(s, events, was)
+	g.toldOfSubscriptions(s, events, g.invoicesOf(s.caller), ended)
 	g.toldOfSessions(s, was)
 	for _, r := range g.refundsOf(s.caller) {
 		want := "created"

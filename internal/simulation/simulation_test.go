@@ -80,6 +80,8 @@ func TestSimulation(t *testing.T) {
 				"pay code", "disburse", "pay out", "cancel", "charge", "pay invoice from a wallet", "refund", "batch",
 				"pay from phone", "pay code from phone", "pay invoice from phone", "cancel payment", "leave payment", "confirm payment",
 				"settle payment", "create session", "pay session from phone", "pay session from a wallet", "expire session", "session: expired", "paid twice", "contradicted", "delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
+				"subscribe", "change subscription", "pause", "resume", "cancel subscription",
+				"told: updated", "told: payment_succeeded", "told: payment_failed", "told: trial_will_end", "told: canceled",
 				"take back transfer", "take back payment", "take back refunded payment", "owed",
 			} {
 				expect.True(t, played[what] != 0 || n < 100 || *firstSeed > 0 && n < 1000, "of %s nothing was played", what)
@@ -122,6 +124,7 @@ type side struct {
 	numbers                              []string // of payers' phones
 	phoned                               []string // payments from phones, of no code
 	coupons                              []string
+	subscribers                          subscribers
 	sessions                             []string
 	left                                 map[string]bool // payments whose payers chose another way
 	disputed                             []string        // payments that were taken back after a refund
@@ -234,7 +237,10 @@ func (g *game) settle() {
 	for i := range g.sides {
 		live := i == 1
 		m := must.Get(g.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: fmt.Sprint("030100000", i)}))(g.t)
-		s := &side{caller: api.Caller{Merchant: m.ID, Live: live}, gone: map[string]bool{}, left: map[string]bool{}, numbers: numbersOf(i)}
+		s := &side{
+			caller: api.Caller{Merchant: m.ID, Live: live}, gone: map[string]bool{}, left: map[string]bool{}, numbers: numbersOf(i),
+			subscribers: subscribers{begun: map[string]int{}},
+		}
 		g.sides[i] = s
 		for n := range 2 {
 			c := must.Get(g.svc.Accounts.CreateConsumer(ctx, api.Caller{Live: live}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("02410000%d%d", i, n)}))(g.t)
@@ -359,7 +365,7 @@ func pick(g *game, from []string) string {
 func (g *game) step() {
 	g.steps++
 	ctx, s := g.t.Context(), g.sides[g.dice.IntN(2)]
-	switch g.dice.IntN(52) {
+	switch g.dice.IntN(57) {
 	case 0, 1:
 		g.newCode(s)
 	case 2, 3, 4:
@@ -422,6 +428,10 @@ func (g *game) step() {
 		g.takeBack(s)
 	case 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39:
 		g.stepOfPhones(s)
+	case 52, 53, 54, 55, 56:
+		for range 2 {
+			g.subscribe(s)
+		}
 	case 46, 47, 48, 49, 50, 51:
 		g.stepOfSessions(s)
 	default:

@@ -7,9 +7,10 @@
 // The package is experimental until the doctor (examples/doctor) has passed on a real account. It was
 // written from MTN's pages and from other integrations, and tested against package mtnmomotest. What
 // is uncertain is marked "uncertain" at the constant that it concerns. Please report where MTN's real
-// API differs, with the doctor's output if it does not pass. We also need: the host and X-Target-Environment that MTN gave you, how soon a status
-// query finds a new order, status or reason words that are not in the tables of words.go, and
-// whether notes and an externalId with an underscore are accepted.
+// API differs, with the doctor's output if it does not pass. We also need: the host and
+// X-Target-Environment that MTN gave you, how soon a status query finds a new order, status or reason
+// words that are not in the tables of words.go, and whether notes and an externalId with an underscore
+// are accepted.
 package mtnmomo
 
 import (

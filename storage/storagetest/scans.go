@@ -3,6 +3,7 @@ package storagetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,6 +73,20 @@ func scanPages(t *testing.T, s storage.Store) {
 			return fmt.Sprint(a.Scope, a.ID) < fmt.Sprint(b.Scope, b.ID)
 		})); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
+		}
+		inOrder := slices.IsSortedFunc(all, func(a, b storage.Record) int {
+			switch {
+			case a.Scope.Merchant != b.Scope.Merchant:
+				return strings.Compare(a.Scope.Merchant, b.Scope.Merchant)
+			case a.Scope.Live != b.Scope.Live && a.Scope.Live:
+				return 1
+			case a.Scope.Live != b.Scope.Live:
+				return -1
+			}
+			return strings.Compare(a.ID, b.ID)
+		})
+		if !inOrder {
+			t.Errorf("Scan is not in the order of merchants, modes and ids: %v", all)
 		}
 		for _, limit := range []int{1, 2, 7} {
 			equal(t, fmt.Sprint("in pages of ", limit), scanAll(t, scanner(t, tx), items, limit), all)

@@ -1,0 +1,121 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// flowPages and flowPage bound the accounts that MoneyFlow reads.
+const flowPages, flowPage = 5, 1000
+
+// flowNames are the stocks of a flow, in the order of the two sides. Each route of a provider is one
+// more, after clearing.
+var (
+	flowLies  = []string{"clearing", "bank", "owed"}
+	flowWhose = []string{"merchants", "reserved", "wallets", "agents", "fees", "excess"}
+)
+
+// MoneyFlow returns where the money of the caller's mode lies, and whose it is, over all merchants, as of
+// one moment. Only the operator may call it.
+//
+// Money lies with the providers, each under the name of its route; outside, as clearing, for what no
+// named provider holds; in the bank; and with merchants who owe it, as owed. It belongs to merchants,
+// to their transfers under way (reserved), to wallets, to agents, to the operator (fees, less those of
+// providers), and to payers of top-ups that wallets could not take (excess).
+//
+// It reads at most 5,000 accounts. Of a larger mode it returns a flow that is not Complete, because
+// sums of accounts that were read at different times would not be equal.
+func (s *Service) MoneyFlow(ctx context.Context, caller api.Caller) (*api.MoneyFlow, error) {
+	if err := operatorOnly(caller); err != nil {
+		return nil, err
+	}
+	mode := "test/"
+	if caller.Live {
+		mode = "live/"
+	}
+	stocks, complete := map[string]int64{}, false
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		clear(stocks)
+		complete = false
+		after := mode
+		for range flowPages {
+			page, err := tx.Balances(after, flowPage)
+			if err != nil {
+				return fmt.Errorf("account: flow: %w", err)
+			}
+			for _, b := range page {
+				name, own := strings.CutPrefix(b.Account, mode)
+				if !own {
+					complete = true
+					return nil
+				}
+				stock, amount := stockOf(name, b.Amount)
+				stocks[stock] += amount
+			}
+			if len(page) < flowPage {
+				complete = true
+				return nil
+			}
+			after = page[len(page)-1].Account
+		}
+		return nil
+	})
+	if err != nil || !complete {
+		return &api.MoneyFlow{}, err
+	}
+	flow := &api.MoneyFlow{Complete: true}
+	var routes []string
+	for name := range stocks {
+		if strings.HasPrefix(name, "provider/") {
+			routes = append(routes, name)
+		}
+	}
+	slices.Sort(routes)
+	for _, name := range slices.Insert(slices.Clone(flowLies), 1, routes...) {
+		if amount := stocks[name]; amount != 0 {
+			flow.Lies = append(flow.Lies, api.Stock{Name: strings.TrimPrefix(name, "provider/"), Amount: amount})
+		}
+	}
+	for _, name := range flowWhose {
+		if amount := stocks[name]; amount != 0 {
+			flow.Whose = append(flow.Whose, api.Stock{Name: name, Amount: amount})
+		}
+	}
+	return flow, nil
+}
+
+// stockOf returns the stock to which an account belongs, and its balance as the amount there: what lies
+// somewhere is below zero in the ledger. An account that the chart does not know would be missing on both
+// sides, so it shows as a gap.
+func stockOf(account string, balance int64) (stock string, amount int64) {
+	group, rest, _ := strings.Cut(account, "/")
+	_, part, _ := strings.Cut(rest, "/")
+	switch {
+	case group == "clearing":
+		return "clearing", -balance
+	case group == "provider":
+		return account, -balance
+	case group == "merchant" && part == "available":
+		return "merchants", balance
+	case group == "merchant" && part == "reserved":
+		return "reserved", balance
+	case group == "merchant" && part == "owed":
+		return "owed", -balance
+	case group == "wallet":
+		return "wallets", balance
+	case group == "float":
+		return "agents", balance
+	case account == "operator/bank":
+		return "bank", -balance
+	case account == "operator/fees", account == "operator/provider_fees":
+		return "fees", balance
+	case account == "operator/excess":
+		return "excess", balance
+	}
+	return "", balance
+}

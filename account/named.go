@@ -1,0 +1,48 @@
+package account
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/lookup"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// nameFields are the columns by which people are found by name.
+func nameFields[T any](name func(*T) string) []storage.Field[T] {
+	return []storage.Field[T]{
+		storage.TextColumn("name", func(v *T) string { return lookup.Name(name(v)) }).Nullable().Indexed(),
+		storage.TextColumn("first_name", func(v *T) string { return lookup.FirstName(name(v)) }).Nullable().Indexed(),
+	}
+}
+
+// named returns the condition for a key of a name: one word is the first of a name, or all of it.
+func named(key string) storage.Equal {
+	if strings.Contains(key, " ") {
+		return storage.Equal{Column: "name", Value: key}
+	}
+	return storage.Equal{Column: "first_name", Value: key}
+}
+
+// Named returns the ids of the newest customers of the caller, and of the newest consumers of the mode,
+// whose name or its first word has that key; see package lookup. Of each it returns at most limit.
+func (*Internal) Named(tx *engine.ReadTx, key string, limit int) (customerIDs, consumerIDs []string, err error) {
+	for _, among := range []struct {
+		kind  *storage.Kind
+		scope storage.Scope
+		ids   *[]string
+	}{
+		{customers.Kind(), engine.Scope(tx.Caller), &customerIDs},
+		{consumers.Kind(), operator(tx.Caller.Live), &consumerIDs},
+	} {
+		found, err := tx.List(among.kind, storage.Query{Scope: among.scope, Where: []storage.Equal{named(key)}, Limit: limit, Bare: true})
+		if err != nil {
+			return nil, nil, fmt.Errorf("account: find by name: %w", err)
+		}
+		for _, r := range found {
+			*among.ids = append(*among.ids, r.ID)
+		}
+	}
+	return customerIDs, consumerIDs, nil
+}

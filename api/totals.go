@@ -1,0 +1,65 @@
+package api
+
+import "time"
+
+// DayTotals are those of the objects that were created on one day and have ended.
+type DayTotals struct {
+	// Day is its midnight in Accra, which is UTC.
+	Day time.Time
+	// Totals are those that are not zero, by network and outcome.
+	Totals []Total
+}
+
+// Total is a number of objects and their amounts.
+type Total struct {
+	Network string // one of Networks
+	Outcome Outcome
+	Count   int64
+	Amount  int64 // pesewas
+}
+
+// Outcome is how something ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeCompleted Outcome = "completed"
+	OutcomeFailed    Outcome = "failed"
+	OutcomeCancelled Outcome = "cancelled"
+)
+
+// The networks of totals beside those of phones.
+const (
+	WalletNetwork = "wallet" // wallets of this library, and agents' floats
+	OtherNetwork  = "other"  // banks, and what a host's own charger takes
+)
+
+// Networks are the networks by which totals are kept, in the order in which to show them.
+func Networks() []string {
+	return []string{"mtn", "telecel", "airteltigo", WalletNetwork, OtherNetwork}
+}
+
+// Sum adds up the totals of a day with that network and outcome; an empty one matches all.
+func (d *DayTotals) Sum(network string, o Outcome) (count, amount int64) {
+	for _, t := range d.Totals {
+		if (network == "" || t.Network == network) && (o == "" || t.Outcome == o) {
+			count += t.Count
+			amount += t.Amount
+		}
+	}
+	return count, amount
+}
+
+// MoneyFlow is where the money of a mode lies, and whose it is. Both sides have the same sum; a difference
+// means that the ledger is damaged.
+type MoneyFlow struct {
+	Lies, Whose []Stock
+	// Complete says that every account was read. If it is false, the sides are empty.
+	Complete bool
+}
+
+// Stock is an amount in one place of a flow.
+type Stock struct {
+	Name   string
+	Amount int64 // pesewas; below zero where more went out than came in
+}

@@ -1,0 +1,151 @@
+package httpapi_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// The specification's two lists of event types.
+const (
+	eventListA = `payment.created payment.pending payment.completed payment.failed
+		subscription.created subscription.updated subscription.canceled subscription.paused subscription.resumed
+		subscription.trial_ending subscription.payment_failed
+		payout.created payout.pending payout.completed payout.failed
+		refund.created refund.completed refund.failed
+		checkout.session.completed checkout.session.expired
+		plan.created plan.updated plan.deleted`
+	eventListB = `payment.created payment.pending payment.processing payment.succeeded payment.failed payment.canceled
+		subscription.created subscription.updated subscription.canceled subscription.paused subscription.resumed
+		subscription.trial_will_end subscription.payment_succeeded subscription.payment_failed
+		payout.created payout.processing payout.completed payout.failed payout.canceled
+		refund.created refund.succeeded refund.failed
+		checkout.session.completed checkout.session.expired
+		customer.created customer.updated customer.deleted`
+)
+
+// What many rows begin with. A request is a method, a path and a body. "name = " before it keeps the id
+// of the answer's object, which later requests write as $name. $otp is a verified one-time code.
+const (
+	aPlan         = `plan = POST /v1/plans {"name":"Gold","amount":5000,"interval":"month"}`
+	aCustomer     = `customer = POST /v1/customers {"name":"Ama","phone_number":"0241234567"}`
+	aSubscription = `sub = POST /v1/subscriptions {"customer":"$customer","plan":"$plan"}`
+	aPayment      = `pay = POST /v1/payments {"amount":500,"phone_number":"0241234567"}`
+	aSession      = `cs = POST /v1/checkout/sessions {"line_items":[{"description":"Juice","unit_amount":500}],"success_url":"https://shop.example.com/thanks"}`
+	aRefund       = `re = POST /v1/refunds {"payment":"$pay"}`
+	aPayout       = `po = POST /v1/payouts {"amount":5,"otp_code":"$otp","destination":{"type":"mobile_money","phone_number":"0241234567"}}`
+)
+
+// everyEvent is what provokes each event of the two lists, from an empty sandbox on.
+var everyEvent = map[string][]string{
+	"payment.created":    {aPayment},
+	"payment.pending":    {aPayment},
+	"payment.processing": {aPayment},
+	"payment.succeeded":  {aPayment},
+	"payment.completed":  {aPayment},
+	"payment.failed":     {`POST /v1/payments {"amount":500,"phone_number":"0241230901"}`},
+	"payment.canceled":   {`pay = POST /v1/payments {"amount":500,"phone_number":"0241230906"}`, `POST /v1/payments/$pay/cancel`},
+
+	"payout.created":    {aPayout},
+	"payout.pending":    {aPayout},
+	"payout.processing": {aPayout},
+	"payout.completed":  {aPayout},
+	"payout.failed":     {`POST /v1/payouts {"amount":5,"otp_code":"$otp","destination":{"type":"mobile_money","phone_number":"0241230901"}}`},
+	"payout.canceled":   {`hold`, aPayout, `POST /v1/payouts/$po/cancel`},
+
+	"refund.created":   {aPayment, aRefund},
+	"refund.succeeded": {aPayment, aRefund},
+	"refund.completed": {aPayment, aRefund},
+	"refund.failed":    {`pay = POST /v1/payments {"amount":500,"phone_number":"0241230911"}`, aRefund},
+
+	"checkout.session.completed": {aSession, `POST /v1/test_helpers/checkout/sessions/$cs/pay {"phone_number":"0241234567"}`},
+	"checkout.session.expired":   {aSession, `POST /v1/checkout/sessions/$cs/expire`},
+
+	"customer.created": {aCustomer},
+	"customer.updated": {aCustomer, `POST /v1/customers/$customer {"name":"Esi"}`},
+	"customer.deleted": {aCustomer, `DELETE /v1/customers/$customer`},
+
+	"plan.created": {aPlan},
+	"plan.updated": {aPlan, `POST /v1/plans/$plan {"name":"Silver"}`},
+	"plan.deleted": {aPlan, `DELETE /v1/plans/$plan`},
+
+	"subscription.created":  {aPlan, aCustomer, aSubscription},
+	"subscription.updated":  {aPlan, aCustomer, aSubscription, `POST /v1/subscriptions/$sub {"quantity":2}`},
+	"subscription.canceled": {aPlan, aCustomer, aSubscription, `POST /v1/subscriptions/$sub/cancel`},
+	"subscription.paused":   {aPlan, aCustomer, aSubscription, `POST /v1/subscriptions/$sub/pause`},
+	"subscription.resumed":  {aPlan, aCustomer, aSubscription, `POST /v1/subscriptions/$sub/pause`, `POST /v1/subscriptions/$sub/resume`},
+	"subscription.trial_will_end": {
+		aPlan, aCustomer, `POST /v1/subscriptions {"customer":"$customer","plan":"$plan","trial_period_days":14}`,
+		`POST /v1/test_helpers/clock {"advance":950400}`, // 11 days: 3 before the end
+	},
+	"subscription.trial_ending": {aPlan, aCustomer, `POST /v1/subscriptions {"customer":"$customer","plan":"$plan","trial_period_days":2}`},
+	"subscription.payment_succeeded": {
+		aPlan, aCustomer, `POST /v1/subscriptions {"customer":"$customer","plan":"$plan","collection_method":"charge_automatically"}`,
+	},
+	"subscription.payment_failed": {
+		aPlan, aCustomer,
+		`POST /v1/subscriptions {"customer":"$customer","plan":"$plan","collection_method":"charge_automatically","phone_number":"0241230901"}`,
+	},
+}
+
+var (
+	eventStep = regexp.MustCompile(`^(?:(\w+) = )?([A-Z]+) (\S+) ?(.*)$`)
+	keptID    = regexp.MustCompile(`\$(\w+)`)
+)
+
+// Every event name of the two lists happens in a sandbox, and reaches an endpoint that has asked for it
+// under the name that it has asked for.
+func TestEveryEventIsProvokedOverHTTP(t *testing.T) {
+	oneGoroutine(t)
+	all := strings.Fields(eventListA + " " + eventListB)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for _, name := range all {
+		steps, ok := everyEvent[name]
+		must.True(t, ok, "no requests provoke %s", name)
+		t.Run(name, func(t *testing.T) { provoke(t, event.Type(name), steps) })
+	}
+	for name := range everyEvent {
+		expect.True(t, slices.Contains(all, name), "%s is on neither list", name)
+	}
+}
+
+func provoke(t *testing.T, name event.Type, steps []string) {
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{WebhookAllow: paymentstest.Loopback()})
+	inbox := s.Inbox(name)
+	kept, held := map[string]string{}, false
+	for _, step := range steps {
+		if step == "hold" {
+			held = true // the work waits, so that a transfer can still be cancelled
+			continue
+		}
+		if strings.Contains(step, "$otp") {
+			kept["otp"] = verifiedOTP(t, s)
+		}
+		m := eventStep.FindStringSubmatch(keptID.ReplaceAllStringFunc(step, func(id string) string { return kept[id[1:]] }))
+		must.True(t, m != nil, "%q is no request", step)
+		var body any
+		if m[4] != "" {
+			body = m[4]
+		}
+		response, data := s.Do(m[2], m[3], body)
+		must.True(t, response.StatusCode == 200, "%s: %d %s", step, response.StatusCode, data)
+		kept[m[1]] = field(t, data, "id")
+		if !held {
+			s.Work()
+		}
+	}
+	events := inbox.Events()
+	must.True(t, len(events) > 0, "%s was not delivered", name)
+	expect.Equal(t, events[len(events)-1].Type, name, "delivered type")
+	_, data := s.Do("GET", "/v1/events?type="+string(name), nil)
+	expect.Equal(t, field(t, data, "data.0.type"), string(name), "listed type")
+}

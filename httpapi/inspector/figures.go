@@ -1,0 +1,146 @@
+package inspector
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// chartDays is how many days the charts of the overview reach back, and outcomeDays those of the
+// outcomes.
+const chartDays, outcomeDays = 30, 14
+
+// paymentsToday counts the payments of the last day that have ended.
+func paymentsToday(days []api.DayTotals) fact {
+	f := fact{Name: "Payments today", Value: 0, Below: "none has ended yet"}
+	if len(days) == 0 {
+		return f
+	}
+	today := &days[len(days)-1]
+	if all, _ := today.Sum("", ""); all > 0 {
+		completed, _ := today.Sum("", api.OutcomeCompleted)
+		f.Value, f.Below = all, sentence("%s completed, %s not", completed, all-completed)
+	}
+	return f
+}
+
+// charts show how payments ended, what they brought by network, and where the money stands, beside
+// the numbers to test with.
+func (v *visit) charts(days []api.DayTotals) ([]section, error) {
+	outcomes := look.Chart{Keys: []look.Key{{Name: "Completed", Class: "f4"}, {Name: "Failed", Class: "fb"}, {Name: "Cancelled", Class: "f5"}}}
+	volume := look.Chart{Money: true}
+	names := map[string]string{api.WalletNetwork: "Wallet", api.OtherNetwork: "Other"}
+	for i, n := range api.Networks() {
+		volume.Keys = append(volume.Keys, look.Key{Name: orDefault(names[n], look.NetworkName(n)), Class: fmt.Sprintf("f%d", i+1)})
+	}
+	var ended, completed, collected int64
+	for i := range days {
+		d := &days[i]
+		href := v.url("payments") + "?day=" + d.Day.Format("2006-01-02")
+		point, amounts := look.Day{Day: d.Day, Href: href}, look.Day{Day: d.Day, Href: href}
+		for _, o := range []api.Outcome{api.OutcomeCompleted, api.OutcomeFailed, api.OutcomeCancelled} {
+			n, _ := d.Sum("", o)
+			point.Values = append(point.Values, n)
+			ended += n
+		}
+		for _, n := range api.Networks() {
+			_, amount := d.Sum(n, api.OutcomeCompleted)
+			amounts.Values = append(amounts.Values, amount)
+			collected += amount
+		}
+		completed += point.Values[0]
+		outcomes.Days, volume.Days = append(outcomes.Days, point), append(volume.Days, amounts)
+	}
+	numbers := v.numbers()
+	if ended == 0 {
+		numbers.Half = false
+		return []section{numbers}, nil
+	}
+	rate := outcomes
+	outcomes.Days = outcomes.Days[max(0, len(days)-outcomeDays):]
+	outcomes.Says = fmt.Sprintf("Payments by day and outcome, the last %d days", outcomeDays)
+	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(collected), chartDays)
+	rate.Says = fmt.Sprintf("Payments that succeed, by day: %d of %d in %d days", completed, ended, chartDays)
+	all := &link{"All payments", v.url("payments")}
+	sections := []section{
+		{Title: fmt.Sprintf("Payments, last %d days", outcomeDays), Half: true, Panel: true, Chart: outcomes.Bars()},
+		numbers,
+		{Title: fmt.Sprintf("Collected in %d days, by network", chartDays), Panel: true, More: all, Chart: volume.Bars()},
+		{Title: "Payments that succeed", Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}, Chart: rate.Rate()},
+	}
+	stands, err := v.moneyStands()
+	return append(sections, stands...), err
+}
+
+// stockNames are the places and the parties of the flow, as people name them.
+var stockNames = map[string]string{
+	"clearing": "Providers", "bank": "Bank", "owed": "Owed to us", "merchants": "Merchants", "reserved": "Reserved", "wallets": "Wallets", "agents": "Agents", "fees": "Our fees", "excess": "Top-ups left",
+}
+
+// flowLife is how long a flow is shown before it is read again: open pages are built each second, and
+// a flow is read from many accounts.
+const flowLife = 10 * time.Second
+
+// flowCache keeps the flow that was read last.
+type flowCache struct {
+	mu   sync.Mutex
+	flow *api.MoneyFlow
+	at   time.Time
+}
+
+func (c *flowCache) read(fresh func() (*api.MoneyFlow, error)) (*api.MoneyFlow, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.flow != nil && time.Since(c.at) < flowLife {
+		return c.flow, nil
+	}
+	flow, err := fresh()
+	if err == nil {
+		c.flow, c.at = flow, time.Now()
+	}
+	return flow, err
+}
+
+// moneyStands draws where the money of test mode lies, and whose it is. It is about all merchants, so
+// that only a request that may see all gets it.
+func (v *visit) moneyStands() ([]section, error) {
+	if v.in.config.Allow != nil {
+		return nil, nil
+	}
+	flow, err := v.in.flow.read(func() (*api.MoneyFlow, error) { return v.svc.Accounts.MoneyFlow(v.Context(), testCaller) })
+	if err != nil || len(flow.Lies)+len(flow.Whose) == 0 {
+		return nil, err
+	}
+	var sides [2][]look.Heap
+	for side, stocks := range [][]api.Stock{flow.Lies, flow.Whose} {
+		for i, s := range stocks {
+			h := look.Heap{Key: look.Key{Name: orDefault(stockNames[s.Name], look.NetworkName(s.Name)), Class: "fa"}, Amount: s.Amount}
+			if side == 0 {
+				h.Class = fmt.Sprintf("f%d", 5-i%5)
+			}
+			at := side
+			if s.Amount < 0 { // more went out than came in: it belongs on the other side
+				h.Amount, at = -s.Amount, 1-side
+			}
+			sides[at] = append(sides[at], h)
+		}
+	}
+	return []section{{Title: "Where the money stands", Half: true, Panel: true, Aside: "all merchants", Chart: look.Flow("Where the money of test mode lies, and whose it is", sides[0], sides[1])}}, nil
+}
+
+// numbers are the numbers to test with that are needed most.
+func (v *visit) numbers() section {
+	s := section{Title: "Numbers to test with", Half: true, Panel: true, More: &link{"All numbers", v.url("clock") + "#payers"}}
+	cases := provider.Simulated{}.ChargeCases()
+	for i, c := range cases {
+		if i < 5 || c.Digits == "0907" {
+			s.Facts = append(s.Facts, fact{Name: "…" + c.Digits, Value: c.Answer})
+		}
+	}
+	s.Facts = append(s.Facts, fact{Name: "Any other", Value: cases[len(cases)-1].Answer})
+	return s
+}

@@ -1,0 +1,61 @@
+package inspector
+
+import (
+	"strings"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+)
+
+var ledgerNoun = &noun[account.Entry]{
+	path: "ledger", one: "Entry", many: "Ledger", heads: [5]string{"Movement", "Amount", "", "Balance", "Time"},
+	dated: true, empty: "Every change of the available balance stands here.",
+	list: func(v *visit, page api.Page) (*api.List[account.Entry], error) {
+		return v.svc.Accounts.ListEntries(v.Context(), v.caller, account.ListEntriesParams{Page: page, Created: v.created()})
+	},
+	row: func(v *visit, e *account.Entry) row {
+		return row{Href: v.source(e.Type, e.Source), Title: words(e.Type), Below: e.Source, Amount: e.Amount, For: plainMoney(pesewas(e.Balance)), At: e.CreatedAt}
+	},
+}
+
+// ledgerPage is the list of entries below the balance.
+func (v *visit) ledgerPage() (*page, error) {
+	b, err := v.svc.Accounts.Balance(v.Context(), v.caller)
+	if err != nil {
+		return nil, err
+	}
+	p, err := ledgerNoun.listPage(v)
+	if err != nil {
+		return nil, err
+	}
+	figures := []fact{{Name: "Available", Value: b.Available}, {Name: "Reserved", Value: b.Reserved, Below: "for transfers under way"}}
+	if !b.Owed.IsZero() {
+		figures = append(figures, fact{Name: "Owed", Value: b.Owed, Below: "the provider took it back"})
+	}
+	p.Live = append([]section{{Figures: figures}}, p.Live...)
+	p.Forms = []*form{addMoney()}
+	return p, nil
+}
+
+// sources are the pages of objects, by the prefix of their ids.
+var sources = map[string]string{
+	"pay": "payments", "re": "refunds", "bat": "batches", "cus": "customers", "inv": "invoices", "qr": "qr-codes", "we": "webhooks",
+	"evt": "events", "msg": "messages", "prod": "products", "cpn": "coupons", "plan": "plans", "cs": "checkouts", "sub": "subscriptions", "acc": "consumers",
+}
+
+// source is the page of an object; empty where there is none. kind is the type of an entry or an
+// event: payouts and disbursements share a prefix.
+func (v *visit) source(kind, id string) string {
+	prefix, _, _ := strings.Cut(id, "_")
+	path := sources[prefix]
+	if prefix == "po" {
+		path = "payouts"
+		if strings.HasPrefix(kind, "disbursement") {
+			path = "disbursements"
+		}
+	}
+	if path == "" {
+		return ""
+	}
+	return v.url(path, id)
+}

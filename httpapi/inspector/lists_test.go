@@ -1,0 +1,141 @@
+package inspector_test
+
+import (
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/inspector"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// linkTo returns the address of the link with that text on a page of the merchant's.
+func linkTo(t *testing.T, body, text string) string {
+	t.Helper()
+	found := regexp.MustCompile(`href="([^"]+)">` + regexp.QuoteMeta(text) + `[ <]`).FindStringSubmatch(body)
+	must.True(t, found != nil, "there is no link %q in\n%s", text, body)
+	return html.UnescapeString(found[1])
+}
+
+// query is the query of an address.
+func query(address string) string {
+	_, q, _ := strings.Cut(address, "?")
+	return q
+}
+
+// Tabs, the filter and its chips lead from one choice to the next, and keep the others.
+func TestFiltersOfLists(t *testing.T) {
+	s := open(t, inspector.Config{})
+	s.everything()
+	body := s.page("payments?status=failed&payment_method=mobile_money&period=today&day=")
+	expect.Equal(t, rows(body), 1, "failed payments from phones today")
+	shows(t, body, `aria-current="true">Failed`, "Method: Mobile money", "Period: Today", "The payer declined.")
+	expect.Equal(t, query(linkTo(t, body, "Completed")), "payment_method=mobile_money&period=today&status=completed", "another tab")
+	expect.Equal(t, query(linkTo(t, body, "Period: Today")), "payment_method=mobile_money&status=failed", "a chip")
+	shows(t, body, `<input type="hidden" name="status" value="failed">`)
+	body = s.page("payments?status=cancelled")
+	shows(t, body, "Nothing matches", "Show all")
+	shows(t, s.page("payments?customer=cus_none"), "Customer: cus_none", "Nothing matches")
+}
+
+// The pages of a list lead back and forth, and name none that is not there.
+func TestNewerAndOlder(t *testing.T) {
+	s := open(t, inspector.Config{})
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
+	const all = 60 // two pages and a part
+	for range all {
+		s.Pay(code.ID, 1)
+	}
+	first := s.page("payments")
+	expect.True(t, !strings.Contains(first, ">Newer<"), "the first page leads to newer ones")
+	second := s.page("payments?" + query(linkTo(t, first, "Older")))
+	third := s.page("payments?" + query(linkTo(t, second, "Older")))
+	expect.True(t, rows(third) == all-2*rows(first) && !strings.Contains(third, ">Older<"), "the last page has %d rows", rows(third))
+	back := s.page("payments?" + query(linkTo(t, third, "Newer")))
+	expect.Equal(t, linkTo(t, back, "Older"), linkTo(t, second, "Older"), "back from the third page")
+	top := s.page("payments?" + query(linkTo(t, back, "Newer")))
+	expect.True(t, rows(top) == rows(first) && !strings.Contains(top, ">Newer<"), "back to the first page")
+}
+
+// The timeline of a payment joins what its sources say.
+func TestTimelineJoinsItsSources(t *testing.T) { onEachStore(t, testTimeline) }
+
+func testTimeline(t *testing.T, s *site) {
+	made := s.everything()
+	body := s.page("payments/" + made["payments"])
+	shows(t, body, "What happened", "Accra time", "Payment begun", "payment.created", "Paid with a wallet", "payment.succeeded",
+		"GH₵12.50 booked", "Entry txn_", "answered 200", "payment.succeeded, attempt 1, in ", "You paid GHS 12.50")
+	for _, source := range []string{"Payer", "Wallet", "Ledger", "SMS", "Webhook"} {
+		shows(t, body, `<span class="src">`+source+`</span>`)
+	}
+	shows(t, s.page("payments/"+made["declined"]), "MTN asks the payer to approve", "The payer declined.", `class="t-bad"`)
+	shows(t, s.page("payouts/"+made["payouts"]), "Asked for; amount and fee reserved", "−GH₵151.50 booked")
+	shows(t, s.page("refunds/"+made["refunds"]), "The money is back", "−GH₵2.50 booked")
+}
+
+// An endpoint that does not answer is on the first page, with what waits for it.
+func TestEndpointsThatNeedAPerson(t *testing.T) {
+	s := open(t, inspector.Config{})
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	t.Cleanup(receiver.Close)
+	endpoint := must.Get(s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: receiver.URL, Events: []event.Type{event.QRCodeCreated}}))(t)
+	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
+	s.check(s.Drain(t.Context()))
+	host := must.Get(url.Parse(receiver.URL))(t).Host
+	body := s.page("")
+	shows(t, body, "Needs you", host+" answered 500", "1 event waits to be delivered. Next attempt in ", "webhooks/"+endpoint.ID, `<span class="count wait">1</span>`, "1 endpoint does not answer")
+	shows(t, s.page("webhooks/"+endpoint.ID), "Retrying", "Answered 500 in ")
+	shows(t, s.page("events"), "Retrying")
+}
+
+// The overview counts what ended today by the merchant's clock, and draws the days before.
+func TestFiguresOfTheOverview(t *testing.T) {
+	s := open(t, inspector.Config{})
+	expect.True(t, !strings.Contains(s.page(""), "<svg role=\"img\""), "a chart of nothing")
+	s.everything()
+	shows(t, s.page(""), "Payments today", "1 completed, 1 not", `aria-label="Payments by day and outcome, the last 14 days"`, "Show the figures", "Collected in 30 days, by network", "Payments that succeed")
+	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 48 * time.Hour}))(t)
+	shows(t, s.page(""), "none has ended yet", "Show the figures")
+}
+
+// The flow is about all merchants, so a request that may see one alone does not get it.
+func TestFlowOfMoneyNeedsAllMerchants(t *testing.T) {
+	whole, one := open(t, inspector.Config{}), open(t, inspector.Config{Allow: func(*http.Request, string) bool { return true }})
+	whole.everything()
+	one.everything()
+	shows(t, whole.page(""), "Where the money stands", "all merchants", "Merchants", "Wallets")
+	expect.True(t, !strings.Contains(whole.page(""), "<td>Gap</td>"), "the sides differ")
+	expect.True(t, !strings.Contains(one.page(""), "Where the money stands"), "the money of others is shown")
+}
+
+// An id leads to its object from anywhere, and any other whole value is looked for.
+func TestSearch(t *testing.T) {
+	s := open(t, inspector.Config{})
+	made := s.everything()
+	for _, noun := range []string{"payments", "qr-codes", "invoices", "refunds", "customers", "events", "webhooks", "messages", "products", "batches", "consumers", "checkouts", "subscriptions"} {
+		answer, _ := s.get(s.at("search?q=" + made[noun]))
+		to := must.Get(answer.Location())(t)
+		expect.True(t, answer.StatusCode == http.StatusSeeOther && strings.HasSuffix(to.Path, noun+"/"+made[noun]), "%s: %s to %s", noun, answer.Status, to)
+	}
+	shows(t, s.page("search"), "Enter a whole value")
+	for q, want := range map[string][]string{
+		"Esi": {"Esi Owusu", "Payments", "Customers"}, "esi owusu": {"Two smoothies"}, "Ama": {"Ama Mensah", "Partly refunded"}, "12.50": {"Ama Mensah", "Esi Owusu"},
+		"order-7": {"Two smoothies"}, "0907": {"Esi Owusu", "024 •••• 907"}, "024 123 0910": {"The payer declined."}, "akosua@example.com": {"Messages"},
+	} {
+		shows(t, s.page("search?q="+url.QueryEscape(q)), want...)
+	}
+	shows(t, s.page("payments?q=Esi&network=telecel"), "020 •••• 903", "Network: Telecel", "Search: Esi")
+	expect.Equal(t, rows(s.page("payments?q=Esi&network=telecel")), 1, "payments of a name and a network")
+	expect.Equal(t, rows(s.page("payments?q="+made["once"])), 1, "payments of a code")
+	shows(t, s.page("search?q=nothing"), "Nothing matches")
+}

@@ -1,0 +1,272 @@
+package inspector
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// noun describes the objects of one kind: how a list shows them, what the page of one holds, and
+// what can be done. The same code makes the pages of all.
+type noun[T any] struct {
+	// path is that of the list. one and many name the objects, such as "Payment" and "Payments".
+	path, one, many string
+	// heads are those of the columns: leading cell, amount, status, what for, time.
+	heads [5]string
+	// tab is the parameter that the tabs set, and tabs are its values; "" stands for all.
+	tab  string
+	tabs []option
+	// search says what can be entered into the search; empty for no search.
+	search string
+	// filters are further fields, and dated adds the period and the day.
+	filters []field
+	dated   bool
+	// empty says what would stand in an empty list.
+	empty string
+	forms func(v *visit) ([]*form, error)
+
+	list func(v *visit, p api.Page) (*api.List[T], error)
+	row  func(v *visit, o *T) row
+	get  func(v *visit) (*T, error)
+	// page fills the page of one object.
+	page func(v *visit, o *T, p *page) error
+}
+
+const perPage = 25
+
+// listPage is a list with its tabs, its filter and what can be made.
+func (n *noun[T]) listPage(v *visit) (*page, error) {
+	p := &page{Title: n.many, NavPath: n.path, Fixed: true}
+	if n.forms != nil {
+		var err error
+		if p.Forms, err = n.forms(v); err != nil {
+			return nil, err
+		}
+	}
+	p.Tabs = v.tabs(n.tab, n.tabs)
+	p.Filter = n.filter(v)
+	p.Chips, p.Hidden = v.chips(p.Filter, n.tab)
+	list, err := n.list(v, v.page())
+	if refusal := asAPIError(err); refusal != nil && slices.ContainsFunc(p.Filter, func(f field) bool {
+		return f.Name == "q" && slices.Contains([]string{"email", "phone", "to"}, refusal.Param)
+	}) {
+		p.Problem, list, err = refusal.Message, &api.List[T]{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows := rowsOf(v, list, n.row)
+	if v.err != nil {
+		return nil, v.err
+	}
+	s := section{Heads: n.heads, Rows: rows, Pager: pager(v, list)}
+	if len(rows) == 0 {
+		s.Empty = empty{Title: "No " + lower(n.many) + " yet", Text: n.empty}
+		if len(p.Forms) > 0 {
+			s.Empty.Action = &link{p.Forms[0].label(), v.here() + "?form=" + p.Forms[0].Name}
+		}
+		if len(p.Chips) > 0 || n.tab != "" && v.param(n.tab) != "" || v.param("after")+v.param("before") != "" {
+			s.Empty = empty{Title: "Nothing matches", Text: "No " + lower(n.one) + " is as the filter says.", Action: &link{"Show all", v.here()}}
+		}
+	}
+	p.Live = []section{s}
+	return p, nil
+}
+
+// objectPage is the page of one object.
+func (n *noun[T]) objectPage(v *visit) (*page, error) {
+	o, err := n.get(v)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{Title: n.one, NavPath: n.path, Back: link{n.many, v.url(n.path)}}
+	if err := n.page(v, o, p); err != nil {
+		return nil, err
+	}
+	p.Side = append(p.Side, section{JSON: indentJSON(o)})
+	return p, v.err
+}
+
+func (f *form) label() string {
+	if f.Label != "" {
+		return f.Label
+	}
+	return f.Title
+}
+
+// lower is the name of a noun within a sentence; abbreviations stay.
+func lower(s string) string {
+	if len(s) > 1 && s[1] >= 'A' && s[1] <= 'Z' {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// param is what a parameter of the page's query says.
+func (v *visit) param(name string) string { return strings.TrimSpace(v.query.Get(name)) }
+
+// entered returns the parameter name, or what was entered into the search if it is an id with
+// that prefix.
+func (v *visit) entered(name, prefix string) string {
+	if is := v.param(name); is != "" {
+		return is
+	}
+	if q := v.param("q"); strings.HasPrefix(q, prefix) {
+		return q
+	}
+	return ""
+}
+
+// with is the page's own query with a parameter set; "" removes it. The page begins anew.
+func (v *visit) with(name, to string) string {
+	q := v.URL.Query()
+	for _, gone := range []string{"done", "form", "after", "before"} {
+		q.Del(gone)
+	}
+	for key, values := range q { // what the filter sent empty
+		if len(values) == 0 || values[0] == "" {
+			q.Del(key)
+		}
+	}
+	q.Set(name, to)
+	if to == "" {
+		q.Del(name)
+	}
+	return v.here() + strings.TrimSuffix("?"+q.Encode(), "?")
+}
+
+func (v *visit) tabs(name string, choices []option) []tab {
+	if len(choices) == 0 {
+		return nil
+	}
+	tabs := []tab{{link{"All", v.with(name, "")}, v.param(name) == ""}}
+	for _, o := range choices {
+		tabs = append(tabs, tab{link{o.Label, v.with(name, o.Value)}, v.param(name) == o.Value})
+	}
+	return tabs
+}
+
+// periods are the choices of a period, in days that it goes back.
+var periods = map[string]int{"today": 0, "7days": 6, "30days": 29}
+
+// filter are the fields of a list's filter, with what was chosen.
+func (n *noun[T]) filter(v *visit) []field {
+	var fields []field
+	if n.search != "" {
+		fields = append(fields, field{Name: "q", Label: "Search", Kind: "search", Placeholder: n.search})
+	}
+	fields = append(fields, n.filters...)
+	if n.dated {
+		fields = append(fields, field{Name: "period", Label: "Period", Kind: "select", Options: []option{
+			{Label: "Any"}, {Value: "today", Label: "Today"}, {Value: "7days", Label: "7 days"}, {Value: "30days", Label: "30 days"},
+		}}, field{Name: "day", Label: "Day", Kind: "date"})
+	}
+	for i := range fields {
+		fields[i].Value = v.param(fields[i].Name)
+	}
+	return fields
+}
+
+// created is the chosen day or period; an invalid one selects all.
+func (v *visit) created() api.Times {
+	if day, err := time.Parse(time.DateOnly, v.param("day")); err == nil {
+		return api.Times{From: day, Until: day.AddDate(0, 0, 1)}
+	}
+	back, ok := periods[v.param("period")]
+	if !ok {
+		return api.Times{}
+	}
+	today := v.today()
+	return api.Times{From: today.AddDate(0, 0, -back), Until: today.AddDate(0, 0, 1)}
+}
+
+// today is the midnight at which the merchant's day began.
+func (v *visit) today() time.Time { return v.now.UTC().Truncate(24 * time.Hour) }
+
+// linkNames are the names of parameters that no field sets, but links of other pages.
+var linkNames = map[string]string{"customer": "Customer", "qr_code": "QR code", "invoice": "Invoice", "payment": "Payment", "product": "Product", "subscription": "Subscription", "to": "To"}
+
+// chips are links that take away one condition each. The form keeps, in hidden fields, those that it
+// has no field for.
+func (v *visit) chips(fields []field, tab string) (chips []link, hidden []option) {
+	shown := map[string]bool{}
+	add := func(name, label, value string) {
+		if value != "" && !shown[name] {
+			shown[name] = true
+			chips = append(chips, link{label + ": " + value, v.with(name, "")})
+		}
+	}
+	for _, f := range fields {
+		text := f.Value
+		for _, o := range f.Options {
+			if o.Value == f.Value && f.Value != "" {
+				text = o.Label
+			}
+		}
+		shown[f.Name] = f.Value == ""
+		add(f.Name, f.Label, text)
+	}
+	for _, name := range slices.Sorted(maps.Keys(linkNames)) {
+		label := linkNames[name]
+		if value := v.param(name); value != "" && !shown[name] {
+			add(name, label, value)
+			hidden = append(hidden, option{Name: name, Value: value})
+		}
+	}
+	if tab != "" && v.param(tab) != "" {
+		hidden = append(hidden, option{Name: tab, Value: v.param(tab)})
+	}
+	return chips, hidden
+}
+
+// page returns the page of a list that the request asks for.
+func (v *visit) page() api.Page {
+	return api.Page{Limit: perPage, StartingAfter: v.param("after"), EndingBefore: v.param("before")}
+}
+
+// pager are the links to the pages beside, where there are such.
+func pager[T any](v *visit, list *api.List[T]) []link {
+	if len(list.Data) == 0 {
+		return nil
+	}
+	var links []link
+	beside := func(text, name string, o *T) {
+		to, query, _ := strings.Cut(v.with("done", ""), "?")
+		q, _ := url.ParseQuery(query)
+		q.Set(name, textField(o, "ID"))
+		links = append(links, link{text, to + "?" + q.Encode()})
+	}
+	back := v.param("before") != ""
+	if v.param("after") != "" || back && list.HasMore {
+		beside("Newer", "before", &list.Data[0])
+	}
+	if list.HasMore || back {
+		beside("Older", "after", &list.Data[len(list.Data)-1])
+	}
+	return links
+}
+
+// rowsOf returns the rows of a list.
+func rowsOf[T any](v *visit, list *api.List[T], show func(*visit, *T) row) []row {
+	rows := make([]row, len(list.Data))
+	for i := range list.Data {
+		rows[i] = show(v, &list.Data[i])
+		rows[i].Time = v.clock(rows[i].At)
+	}
+	return rows
+}
+
+// related is a section with the newest of a list that belongs to an object.
+func related[T any](v *visit, n *noun[T], list *api.List[T], title, none, more string) section {
+	s := section{Title: title, Heads: n.heads, Rows: rowsOf(v, list, n.row)}
+	if len(s.Rows) == 0 {
+		s.Text = none
+	} else if more != "" {
+		s.More = &link{"All " + lower(n.many), more}
+	}
+	return s
+}

@@ -1,0 +1,274 @@
+package inspector
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
+)
+
+// The values that pages show in a form of their own.
+type (
+	// cedis is an amount in pesewas.
+	cedis int64
+	// id is an identifier, to copy as a whole.
+	id string
+	// badge is the state of an object: a colour with its shape, and a word.
+	badge struct{ Tone, Word string }
+)
+
+var badges = map[string]badge{
+	"completed": {"good", "Completed"}, "succeeded": {"good", "Completed"}, "paid": {"good", "Paid"}, "delivered": {"good", "Delivered"},
+	"active": {"good", "Active"}, "made": {"good", "Made"},
+	"pending": {"wait", "Waiting"}, "queued": {"wait", "Queued"}, "retrying": {"wait", "Retrying"}, "open": {"info", "Open"}, "processing": {"info", "Processing"},
+	"failed": {"bad", "Failed"}, "refused": {"bad", "Refused"}, "overdue": {"bad", "Overdue"}, "past_due": {"bad", "Past due"}, "complete": {"good", "Complete"}, "trialing": {"info", "On trial"}, "frozen": {"bad", "Frozen"},
+	"inactive": {"neutral", "Off"}, "cancelled": {"neutral", "Cancelled"}, "uncollectible": {"neutral", "Given up"},
+	"sms": {"neutral", "SMS"}, "email": {"neutral", "E-mail"},
+}
+
+// state is the badge of a state, as the API names it.
+func state[T ~string](s T) badge {
+	if b, ok := badges[string(s)]; ok {
+		return b
+	}
+	return badge{"neutral", words(s)}
+}
+
+// activity is the badge of what can be switched on and off.
+func activity(active bool) badge {
+	if active {
+		return badges["active"]
+	}
+	return badges["inactive"]
+}
+
+var lineBreaks = strings.NewReplacer("\r\n", "<br>", "\n", "<br>", "\r", "<br>")
+
+// value renders a value: an amount, an id, a badge or a text. It escapes texts.
+func value(v any) template.HTML {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case template.HTML:
+		return v
+	case cedis:
+		return amount(int64(v))
+	case *int64:
+		if v == nil {
+			return ""
+		}
+		return amount(*v)
+	case api.GHS:
+		return amount(pesewas(v))
+	case id:
+		return template.HTML(`<span class="id">` + template.HTMLEscapeString(string(v)) + `</span>`)
+	case badge:
+		if v.Word == "" {
+			return ""
+		}
+		return template.HTML(`<span class="badge ` + v.Tone + `">` + template.HTMLEscapeString(v.Word) + `</span>`)
+	case api.Time:
+		return timeTag(v.Time, v.UTC().Format("2 Jan 2006, 15:04:05"))
+	case *api.Time:
+		if v == nil {
+			return ""
+		}
+		return value(*v)
+	case *string:
+		return value(orEmpty(v))
+	case *link:
+		return ""
+	}
+	return template.HTML(lineBreaks.Replace(template.HTMLEscapeString(fmt.Sprint(v))))
+}
+
+// amount renders an amount: the sign, the unit and the figures.
+func amount(pesewas int64) template.HTML {
+	sign := ""
+	figures := look.Figures(pesewas)
+	if pesewas < 0 {
+		sign, figures = "−", strings.TrimPrefix(figures, "−")
+	}
+	return template.HTML(`<span class="money">` + sign + `<span class="unit">GH₵</span>` + figures + `</span>`)
+}
+
+// plainMoney writes an amount where there is no markup.
+func plainMoney(pesewas int64) string {
+	if pesewas < 0 {
+		return "−" + plainMoney(-pesewas)
+	}
+	return "GH₵" + look.NoBreak + look.Figures(pesewas)
+}
+
+func pesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
+
+// sentence renders a text with values in the places of %s.
+func sentence(format string, values ...any) template.HTML {
+	shown := make([]any, len(values))
+	for i := range values {
+		shown[i] = value(values[i])
+	}
+	return template.HTML(fmt.Sprintf(template.HTMLEscapeString(format), shown...))
+}
+
+func timeTag(t time.Time, text string) template.HTML {
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + strings.ReplaceAll(text, " ", look.NoBreak) + `</time>`)
+}
+
+// clock renders a time by the merchant's clock: "14:02" today.
+func (v *visit) clock(t api.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return timeTag(t.Time, look.Clock(t.Time, v.now))
+}
+
+// seconds renders a time of a timeline, whose head names the day of its first turn.
+func seconds(t turnTime) template.HTML {
+	layout := "15:04:05"
+	if t.otherDay {
+		layout = "2 Jan, 15:04:05"
+	}
+	return timeTag(t.Time, t.UTC().Format(layout))
+}
+
+// when says in a sentence when something was: "today at 14:02".
+func (v *visit) when(t api.Time) string {
+	if t.UTC().Format(time.DateOnly) == v.now.UTC().Format(time.DateOnly) {
+		return "today at " + t.UTC().Format("15:04")
+	}
+	return "on " + t.UTC().Format("2 January 2006 at 15:04")
+}
+
+// ago says how long something lasts: "26 minutes".
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return plural(int(d/time.Second), "second")
+	case d < time.Hour:
+		return plural(int(d/time.Minute), "minute")
+	case d < 48*time.Hour:
+		return plural(int(d/time.Hour), "hour")
+	}
+	return plural(int(d/(24*time.Hour)), "day")
+}
+
+// plural writes a count with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
+		noun = stem + "rie"
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// maskedNumber writes a whole or masked phone number as pages show it.
+func maskedNumber(number string) string {
+	if strings.HasPrefix(number, "+233") {
+		number = phone.Mask(number)
+	}
+	return look.MaskedPhone(number)
+}
+
+// typeWords are the words of the API for ways of payment and types, as people say them.
+var typeWords = strings.NewReplacer(
+	"service_wallet", "Wallet", "mobile_money", "Mobile money", "bank_transfer", "Bank transfer", "_", " ",
+)
+
+// words writes a word of the API as people say it.
+func words[T ~string](s T) string { return capital(typeWords.Replace(string(s))) }
+
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// network is how people name the network or bank of an order; "" for none.
+func network(code *string) string { return look.NetworkName(orEmpty(code)) }
+
+// indentJSON returns an object's JSON as the API returns it, indented.
+func indentJSON(v any) string {
+	data, err := plainjson.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return indented(data)
+}
+
+// indented makes JSON readable.
+func indented(data []byte) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, data, "", "  "); err != nil {
+		return string(data)
+	}
+	return b.String()
+}
+
+// orEmpty returns *s, or "" for nil.
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// joinNonEmpty joins the parts that are not empty.
+func joinNonEmpty(parts ...string) string {
+	var said []string
+	for _, p := range parts {
+		if p != "" {
+			said = append(said, p)
+		}
+	}
+	return strings.Join(said, " · ")
+}
+
+// facts are names with values in turn, without those that have no value.
+func facts(pairs ...any) []fact {
+	var kept []fact
+	for i := 0; i < len(pairs); i += 2 {
+		f := fact{Name: pairs[i].(string), Value: pairs[i+1]}
+		if l, ok := f.Value.(link); ok {
+			f.Value, f.Href = id(l.Text), l.Href
+		}
+		if l, ok := f.Value.(*link); ok && l != nil {
+			f.Value, f.Href = l.Text, l.Href
+		}
+		if v := value(f.Value); v != "" && v != value(id("")) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// linked is the id of another object with its page, for facts.
+func (v *visit) linked(path string, object *string) link {
+	if object == nil {
+		return link{}
+	}
+	return link{*object, v.url(path, *object)}
+}
+
+// states are the tabs of states, as the API names them.
+func states[T ~string](states ...T) []option {
+	tabs := make([]option, len(states))
+	for i, s := range states {
+		tabs[i] = option{Value: string(s), Label: state(s).Word}
+	}
+	return tabs
+}
+
+// unix is the time of a count of seconds.
+func unix(seconds int64) api.Time { return api.At(time.Unix(seconds, 0)) }

@@ -1,0 +1,226 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+)
+
+// subscribe subscribes a new member to a plan of GHS 50 a month, and returns id and page.
+func subscribe(t *testing.T, s *paymentstest.Shop, more string) (id, page string) {
+	t.Helper()
+	response, data := s.Do("POST", "/v1/subscriptions", fmt.Sprintf(`{"customer":%q,"plan":%q%s}`, newMember(t, s), newPlan(t, s, ""), more))
+	must.True(t, response.StatusCode == 200, "subscribe: %s", data)
+	return field(t, data, "id"), field(t, data, "manage_url")
+}
+
+// charged subscribes with automatic charges.
+const charged = `,"collection_method":"charge_automatically"`
+
+// codeSentTo is the code in the last SMS to a number.
+func codeSentTo(t *testing.T, s *paymentstest.Shop, number string) string {
+	t.Helper()
+	sent := s.Sent(number)
+	must.True(t, len(sent) > 0, "no SMS to %s", number)
+	code, _, found := strings.Cut(sent[0].Text, " is your code")
+	must.True(t, found, "the SMS says %q", sent[0].Text)
+	return code
+}
+
+func TestSubscriptionPage(t *testing.T) {
+	s := paymentstest.New(t)
+	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+	id, address := subscribe(t, s, `,"quantity":2`)
+	now := time.Now().UTC()
+	show := func(what string, texts ...string) string {
+		t.Helper()
+		response, page := browse(t, "GET", address, nil)
+		expect.Equal(t, response.StatusCode, 200, "%s: status", what)
+		holds(t, what, page, texts...)
+		lacks(t, what, page, "<script", id)
+		return page
+	}
+	page := show("a new one", "<h1>Gold × 2</h1>", "GH₵</span>100.00", "every month", ">Active<", "Next invoice ", "Since", now.Format("2 January 2006"),
+		">To pay<", "Pay GH₵&nbsp;100.00", `href="../invoice/`, "INV-", "Cancel the subscription", "Test mode")
+	lacks(t, "one whose invoices are sent", page, "Charged phone")
+	if response, logo := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
+		t.Errorf("logo: %v", response.Header)
+	}
+	// The link to the invoice leads to its page.
+	_, link, _ := strings.Cut(page, `href="../invoice/`)
+	_, bill := browse(t, "GET", s.Server.URL+"/invoice/"+link[:32], nil)
+	holds(t, "the invoice", bill, "Gold", now.Format("2 Jan 2006")+" – ", "2 × 50.00")
+	s.Do("POST", "/v1/subscriptions/"+id, `{"quantity":1}`)
+	show("with credit to come", "<h1>Gold</h1>", "GH₵</span>50.00", "every month", ": GH₵\u00a0100.00") // the unused time is not paid yet
+
+	s.Advance(8 * 24 * time.Hour)
+	s.Work()
+	show("overdue", ">Payment overdue<", "Pay it to keep the subscription.")
+	s.Do("POST", "/v1/subscriptions/"+id+"/pause", nil)
+	lacks(t, "paused", show("paused", ">Paused<", "Nothing is charged until Adom Juice Bar resumes it."), "Next invoice")
+	s.Do("POST", "/v1/subscriptions/"+id+"/cancel", nil)
+	lacks(t, "cancelled", show("cancelled", ">Cancelled<", "It ended on ", "Nothing more is charged."), "Next invoice", "Cancel the subscription")
+	for _, path := range []string{"/phone", "/cancel"} {
+		for _, method := range []string{"GET", "POST"} {
+			response, _ := browse(t, method, address+path, url.Values{})
+			expect.Equal(t, response.StatusCode, http.StatusSeeOther, "%s %s of a cancelled one", method, path)
+			expect.Equal(t, response.Header.Get("Location"), ".."+address[strings.LastIndex(address, "/"):], "%s %s leads", method, path)
+		}
+	}
+
+	_, address = subscribe(t, s, charged+`,"trial_period_days":14`)
+	show("in a trial", ">Trial<", "The trial is free and ends on ", "First charge ", "024\u00a0••••\u00a0567", "Change", "The first invoice will stand here.")
+	for path, status := range map[string]int{"": 404, "/phone": 404, "/cancel": 404, "/logo": 404} {
+		response, page := browse(t, "GET", s.Server.URL+"/subscription/unknown"+path, nil)
+		expect.Equal(t, response.StatusCode, status, "unknown%s: status", path)
+		holds(t, "unknown", page, "There is no subscription here.")
+	}
+	verified(t, s)
+}
+
+// A page shows twelve invoices, and leads to the older ones.
+func TestSubscriptionPageOfManyInvoices(t *testing.T) {
+	s := paymentstest.New(t)
+	_, data := s.Do("POST", "/v1/plans", `{"name":"Day pass","amount":100,"interval":"day"}`)
+	_, data = s.Do("POST", "/v1/subscriptions", fmt.Sprintf(`{"customer":%q,"plan":%q,"days_until_due":365}`, newMember(t, s), field(t, data, "id")))
+	address := field(t, data, "manage_url")
+	s.Advance(13 * 24 * time.Hour)
+	s.Work()
+	_, page := browse(t, "GET", address, nil)
+	expect.Equal(t, strings.Count(page, ">To pay<"), 12, "invoices on the first page")
+	lacks(t, "the first page", page, "Newest invoices")
+	_, older, found := strings.Cut(page, `?after=`)
+	must.True(t, found, "no link to older invoices:\n%s", page)
+	_, page = browse(t, "GET", address+"?after="+older[:strings.Index(older, `"`)], nil)
+	expect.Equal(t, strings.Count(page, ">To pay<"), 2, "invoices on the second page")
+	holds(t, "the second page", page, "Newest invoices", "INV-", "000001")
+	lacks(t, "the second page", page, "Older invoices")
+	response, _ := browse(t, "GET", address+"?after=inv_1", nil)
+	expect.Equal(t, response.StatusCode, 400, "status after an unknown invoice")
+}
+
+func TestChangeOfChargedPhone(t *testing.T) {
+	s := paymentstest.New(t)
+	id, address := subscribe(t, s, charged)
+	post := func(form url.Values) (*http.Response, string) {
+		t.Helper()
+		return browse(t, "POST", address+"/phone", form)
+	}
+	send := func(number string) url.Values { return url.Values{"action": {"send"}, "phone": {number}} }
+	confirm := func(code string) url.Values { return url.Values{"action": {"confirm"}, "code": {code}} }
+
+	_, page := browse(t, "GET", address+"/phone", nil)
+	holds(t, "the form", page, "<h1>Change the charged phone</h1>", "024\u00a0••••\u00a0567", "New mobile money number", "Send the code")
+	for number, text := range map[string]string{
+		"": "Enter your mobile money number", "0241 23": "This number is too short.", "0301234567": "This number belongs to no mobile money network.",
+	} {
+		response, page := post(send(number))
+		expect.Equal(t, response.StatusCode, 400, "%q: status", number)
+		holds(t, number, page, text, `role="alert"`, `value="`+number+`"`, `aria-invalid="true" aria-describedby="problem"`)
+	}
+	response, page := post(confirm("123456"))
+	expect.Equal(t, response.StatusCode, 400, "status of a code before one was sent")
+	holds(t, "a code before one was sent", page, `role="alert"`)
+
+	response, _ = post(send("020 111 2223"))
+	expect.Equal(t, response.StatusCode, http.StatusSeeOther, "status")
+	expect.Equal(t, response.Header.Get("Location"), "phone", "it leads to")
+	_, page = browse(t, "GET", address+"/phone", nil)
+	holds(t, "the code", page, "<h1>Enter the code</h1>", "020\u00a0••••\u00a0223", "Code from the SMS", "Accra time", "Charge this phone")
+	_, page = browse(t, "GET", address+"/phone?another=1", nil)
+	holds(t, "another number", page, "New mobile money number")
+	code := codeSentTo(t, s, "0201112223")
+	wrong := "000000"
+	if code == wrong {
+		wrong = "111111"
+	}
+	for entered, text := range map[string]string{"12345": "Enter the six digits of the SMS.", wrong: "This code is wrong."} {
+		response, page := post(confirm(entered))
+		expect.Equal(t, response.StatusCode, 400, "%q: status", entered)
+		holds(t, entered, page, text, `role="alert"`, `aria-invalid="true" aria-describedby="problem"`)
+	}
+	// A browser that a foreign page sends changes nothing.
+	foreign := must.Get(http.NewRequestWithContext(t.Context(), "POST", address+"/phone", strings.NewReader(confirm(code).Encode())))(t)
+	foreign.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	foreign.Header.Set("Sec-Fetch-Site", "cross-site")
+	refused := must.Get(http.DefaultTransport.RoundTrip(foreign))(t)
+	must.Do(t, refused.Body.Close())
+	expect.Equal(t, refused.StatusCode, 403, "status of a foreign page's form")
+
+	response, _ = post(confirm(code))
+	must.True(t, response.StatusCode == http.StatusSeeOther, "status %d", response.StatusCode)
+	_, page = browse(t, "GET", s.Server.URL+"/subscription/"+strings.TrimPrefix(response.Header.Get("Location"), "../"), nil)
+	holds(t, "afterwards", page, `role="status">The phone was changed.`, "020\u00a0••••\u00a0223")
+	_, data := s.Do("GET", "/v1/subscriptions/"+id, nil)
+	expect.Equal(t, field(t, data, "phone_number"), "020****223", "the subscription's phone")
+}
+
+// The codes are limited: five wrong entries of each, five sends in ten minutes.
+func TestCodesOfChargedPhoneAreLimited(t *testing.T) {
+	s := paymentstest.New(t)
+	_, address := subscribe(t, s, charged)
+	post := func(form url.Values) (*http.Response, string) {
+		t.Helper()
+		return browse(t, "POST", address+"/phone", form)
+	}
+	send := url.Values{"action": {"send"}, "phone": {"0201112223"}}
+	post(send)
+	code := codeSentTo(t, s, "0201112223")
+	wrong := url.Values{"action": {"confirm"}, "code": {"000000"}}
+	if code == "000000" {
+		wrong.Set("code", "111111")
+	}
+	for range 5 {
+		response, _ := post(wrong)
+		expect.Equal(t, response.StatusCode, 400, "status of a wrong code")
+	}
+	response, page := post(url.Values{"action": {"confirm"}, "code": {code}})
+	expect.Equal(t, response.StatusCode, 429, "status of the right code after too many wrong ones")
+	holds(t, "too many wrong codes", page, "Too many wrong codes were entered.", `role="alert"`)
+	expect.True(t, response.Header.Get("Retry-After") != "", "no Retry-After")
+	for range 4 {
+		response, _ := post(send)
+		expect.Equal(t, response.StatusCode, http.StatusSeeOther, "status of a send")
+	}
+	response, page = post(send)
+	expect.Equal(t, response.StatusCode, 429, "status of one send too many")
+	holds(t, "too many codes", page, "Too many codes were sent.", `role="alert"`, `value="0201112223"`)
+	expect.True(t, response.Header.Get("Retry-After") != "", "no Retry-After")
+}
+
+func TestCancelFromPage(t *testing.T) {
+	s := paymentstest.New(t)
+	for name, test := range map[string]struct {
+		more, path, says, state string
+		event                   string
+	}{
+		"active":   {"", "", "the end of the current period", ">Ends soon<", "updated"},
+		"trialing": {`,"trial_period_days":14`, "", "The trial goes on until", ">Ends soon<", "updated"},
+		"paused":   {"", "/pause", "ends at once", ">Cancelled<", "canceled"},
+	} {
+		id, address := subscribe(t, s, test.more)
+		if test.path != "" {
+			s.Do("POST", "/v1/subscriptions/"+id+test.path, nil)
+		}
+		_, page := browse(t, "GET", address+"/cancel", nil)
+		holds(t, name, page, "<h1>Cancel Gold?</h1>", test.says, "Keep the subscription")
+		for range 2 { // sent twice, it cancels once
+			response, _ := browse(t, "POST", address+"/cancel", url.Values{})
+			expect.Equal(t, response.StatusCode, http.StatusSeeOther, "%s: status", name)
+		}
+		_, page = browse(t, "GET", address+"?done=cancel", nil)
+		holds(t, name, page, test.state, `role="status">The subscription w`)
+		lacks(t, name, page, "Cancel the subscription")
+		_, data := s.Do("GET", "/v1/events?limit=100&type=subscription."+test.event, nil)
+		expect.Equal(t, strings.Count(string(data), `"id":"`+id+`"`), 1, "%s: events subscription.%s", name, test.event)
+	}
+}

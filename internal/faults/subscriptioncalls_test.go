@@ -1,0 +1,103 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/subscription"
+)
+
+// club is what the calls of subscriptions are about.
+type club struct{ monthly, yearly, customer, coupon string }
+
+func (s *subject) newClub() *club {
+	ctx := context.Background()
+	plan := func(interval catalog.Interval) string {
+		p, err := s.svc.Plans.Create(ctx, s.caller, catalog.CreatePlanParams{Name: "Juice", Amount: 500, Interval: interval})
+		check(err)
+		return p.ID
+	}
+	customer, err := s.svc.Accounts.CreateCustomer(ctx, s.caller, account.CreateCustomerParams{Name: "Abena", Phone: "0241000008"})
+	check(err)
+	coupon, err := s.svc.Coupons.Create(ctx, s.caller, catalog.CreateCouponParams{AmountOff: new(int64(5)), Duration: catalog.Forever})
+	check(err)
+	return &club{plan(catalog.Month), plan(catalog.Year), customer.ID, coupon.ID}
+}
+
+// subscriptions are the calls of subscriptions. What is due of one is done by the calls of package
+// subscription's tests.
+func (s *subject) subscriptions(svc *payments.Service) (all []call) {
+	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
+	once := func(name string, prepare func() string, do do) {
+		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
+	}
+	plain := func(name string, do do) { all = append(all, call{name: name, do: do}) }
+	ctx := context.Background()
+	if s.club == nil { // the twins are about the same
+		s.club = s.newClub()
+	}
+	on := s.club
+	create := func(svc *payments.Service, c api.Caller) (*subscription.Subscription, error) {
+		return svc.Subscriptions.Create(ctx, c, subscription.CreateParams{Customer: on.customer, Plan: on.monthly, CollectionMethod: invoice.ChargeAutomatically})
+	}
+	running := func() string {
+		v, err := create(s.svc, s.caller)
+		check(err)
+		_, err = s.svc.Invoices.Pay(ctx, s.caller, *v.LatestInvoice, invoice.PayParams{PaidOutOfBand: true})
+		check(err)
+		return v.ID
+	}
+	paused := func() string {
+		id := running()
+		_, err := s.svc.Subscriptions.Pause(ctx, s.caller, id)
+		check(err)
+		return id
+	}
+	once("subscribe", nil, func(_ context.Context, c api.Caller, _ int, _ string) (any, error) { return create(svc, c) })
+	once("change quantity", running, func(ctx context.Context, c api.Caller, n int, id string) (any, error) {
+		return svc.Subscriptions.Update(ctx, c, id, subscription.UpdateParams{Quantity: new(int64(2 + n)), Coupon: &on.coupon, PhoneNumber: new("0241000007")})
+	})
+	once("change interval", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Subscriptions.Update(ctx, c, id, subscription.UpdateParams{Plan: &on.yearly})
+	})
+	once("pause", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Subscriptions.Pause(ctx, c, id)
+	})
+	once("resume", paused, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Subscriptions.Resume(ctx, c, id)
+	})
+	once("cancel subscription", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Subscriptions.Cancel(ctx, c, id, subscription.CancelParams{})
+	})
+	once("cancel subscription later", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Subscriptions.Cancel(ctx, c, id, subscription.CancelParams{AtPeriodEnd: true})
+	})
+	plain("subscriptions", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Subscriptions.List(ctx, c, subscription.ListParams{Status: subscription.Active})
+	})
+	all = append(all, call{name: "start phone change", prepare: running, do: func(ctx context.Context, c api.Caller, n int, id string) (any, error) {
+		return svc.Subscriptions.StartPhoneChange(ctx, c, id, fmt.Sprintf("05500%05d", n))
+	}})
+	started := func() string {
+		id := running()
+		s.now = s.now.Add(time.Second)
+		_, err := s.svc.Subscriptions.StartPhoneChange(ctx, s.caller, id, "0550000001")
+		check(err)
+		list, err := s.svc.Messages.List(ctx, s.caller, message.ListParams{To: "0550000001"})
+		check(err)
+		return id + " " + list.Data[0].Text[:6]
+	}
+	all = append(all, call{name: "confirm phone", prepare: started, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		id, code, _ := strings.Cut(id, " ")
+		return svc.Subscriptions.ConfirmPhone(ctx, c, id, code)
+	}})
+	return all
+}

@@ -1,0 +1,131 @@
+package look_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/must"
+)
+
+// The sheets are small enough for a slow network.
+func TestStyleSheetsStaySmall(t *testing.T) {
+	for name, size := range map[string]struct{ is, most int }{
+		"the shared part": {len(look.Shared), 4700}, "the consoles' part": {len(look.Console), 7200}, "a console's page": {len(look.Shared + look.Console), 12000},
+	} {
+		t.Logf("%s: %d bytes", name, size.is)
+		expect.True(t, size.is <= size.most, "%s has %d bytes of styles, and may have %d", name, size.is, size.most)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	now := time.Date(2026, 11, 22, 14, 2, 9, 0, time.UTC)
+	for at, want := range map[time.Time]string{
+		now: "14:02", now.Add(-14 * time.Hour): "00:02", now.Add(-15 * time.Hour): "21 Nov, 23:02", now.AddDate(1, 0, 0): "22 Nov 2027, 14:02",
+		now.In(time.FixedZone("", 3600)): "14:02",
+	} {
+		expect.Equal(t, look.Clock(at, now), want, "%s", at)
+	}
+}
+
+func TestNumbersAndAmounts(t *testing.T) {
+	for masked, want := range map[string]string{"024****567": "024\u00a0••••\u00a0567", "****": "••••", "024****": "024\u00a0••••", "x": "x"} {
+		expect.Equal(t, look.MaskedPhone(masked), want, "%s", masked)
+	}
+	expect.Equal(t, look.Figures(-352), "−3.52", "a negative amount")
+	expect.Equal(t, look.Figures(99_999_999), "999,999.99", "a large amount")
+	expect.Equal(t, look.NetworkName("telecel"), "Telecel", "a network")
+	expect.Equal(t, look.NetworkName("other"), "other", "a network that is not known")
+}
+
+var (
+	token     = regexp.MustCompile(`--([a-z0-9-]+):(#[0-9a-f]+)`)
+	darkStart = regexp.MustCompile(`@media screen and \(prefers-color-scheme:dark\)`)
+)
+
+// tokens returns the colours of both schemes by their names.
+func tokens(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	split := darkStart.FindStringIndex(look.Shared)
+	if split == nil {
+		t.Fatal("the sheet has no dark scheme for screens")
+	}
+	end := split[0] + strings.IndexByte(look.Shared[split[0]:], '\n')
+	schemes := map[string]map[string]string{}
+	for name, part := range map[string]string{"light": look.Shared[:split[0]], "dark": look.Shared[split[0]:end]} {
+		schemes[name] = map[string]string{}
+		for _, m := range token.FindAllStringSubmatch(part, -1) {
+			schemes[name][m[1]] = m[2]
+		}
+	}
+	return schemes
+}
+
+// luminance is the relative luminance of WCAG 2.
+func luminance(t *testing.T, hex string) float64 {
+	t.Helper()
+	digits := strings.TrimPrefix(hex, "#")
+	if len(digits) == 3 {
+		digits = fmt.Sprintf("%c%[1]c%c%[2]c%c%[3]c", digits[0], digits[1], digits[2])
+	}
+	n := must.Get(strconv.ParseUint(digits, 16, 32))(t)
+	linear := func(c uint64) float64 {
+		v := float64(c&255) / 255
+		if v <= 0.04045 {
+			return v / 12.92
+		}
+		return math.Pow((v+0.055)/1.055, 2.4)
+	}
+	return 0.2126*linear(n>>16) + 0.7152*linear(n>>8) + 0.0722*linear(n)
+}
+
+func contrast(t *testing.T, a, b string) float64 {
+	t.Helper()
+	x, y := luminance(t, a), luminance(t, b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// Text, the borders of controls, and the colours of charts stand out in both schemes as WCAG 2.2 AA
+// asks.
+func TestColoursStandOut(t *testing.T) {
+	expect.True(t, contrast(t, "#000", "#ffffff") == 21, "black on white")
+	grounds := []string{"ground", "paper", "sunk"}
+	checks := []struct {
+		what        string
+		least       float64
+		colours, on []string
+	}{
+		{"text", 4.5, []string{"ink", "soft"}, grounds},
+		{"links", 4.5, []string{"accent"}, grounds},
+		{"errors", 4.5, []string{"bad"}, []string{"ground", "paper"}},
+		{"buttons", 4.5, []string{"on-accent"}, []string{"accent", "pressed"}},
+		{"good", 4.5, []string{"good"}, []string{"good-on"}},
+		{"wait", 4.5, []string{"wait"}, []string{"wait-on"}},
+		{"bad", 4.5, []string{"bad"}, []string{"bad-on"}},
+		{"info", 4.5, []string{"info"}, []string{"info-on"}},
+		{"borders of controls", 3, []string{"line", "accent", "bad"}, grounds},
+		{"charts", 3, []string{"c1", "c2", "c3", "c4", "c5"}, []string{"paper"}},
+	}
+	for scheme, colours := range tokens(t) {
+		for _, c := range checks {
+			lowest := 21.0
+			for _, front := range c.colours {
+				for _, back := range c.on {
+					if colours[front] == "" || colours[back] == "" {
+						t.Fatalf("%s: no token %s or %s", scheme, front, back)
+					}
+					is := contrast(t, colours[front], colours[back])
+					lowest = min(lowest, is)
+					expect.True(t, is >= c.least, "%s: %s on %s has %.2f, and needs %.1f", scheme, front, back, is, c.least)
+				}
+			}
+			t.Logf("%s, %s: lowest %.2f", scheme, c.what, lowest)
+		}
+	}
+}

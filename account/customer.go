@@ -111,7 +111,7 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Creat
 	}
 	p.Phone = made.Phone // so that two spellings of one number are the same request
 	op := engine.Operation{Name: "customer.create", Params: p}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Customer, error) { return s.insertCustomer(tx, *made) })
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Customer, error) { return s.insertCustomer(tx, tx.NewID("cus_"), *made) })
 }
 
 // customer checks the parameters, and returns the customer that they describe.
@@ -125,8 +125,8 @@ func (p *CreateCustomerParams) customer() (*Customer, error) {
 }
 
 // insertCustomer writes a new customer of the caller's.
-func (s *Service) insertCustomer(tx *engine.Tx, c Customer) (*Customer, error) {
-	c.ID, c.CreatedAt, c.Livemode = tx.NewID("cus_"), api.At(tx.Now), tx.Caller.Live
+func (s *Service) insertCustomer(tx *engine.Tx, id string, c Customer) (*Customer, error) {
+	c.ID, c.CreatedAt, c.Livemode = id, api.At(tx.Now), tx.Caller.Live
 	if _, err := customers.Insert(tx, engine.Scope(tx.Caller), c.ID, c); err != nil {
 		return nil, fmt.Errorf("account: create customer: %w", err)
 	}

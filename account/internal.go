@@ -26,13 +26,16 @@ func (i *Internal) Logo(ctx context.Context, merchant string) (*Logo, error) {
 	return i.svc.GetLogo(ctx, api.Caller{}, merchant)
 }
 
-// NewCustomer makes a customer of the caller's, as [Service.CreateCustomer] does.
-func (i *Internal) NewCustomer(tx *engine.Tx, p CreateCustomerParams) (*Customer, error) {
+// NewCustomerID makes the id of a customer who is made later; see [Internal.NewCustomer].
+func (*Internal) NewCustomerID(tx *engine.Tx) string { return tx.NewID("cus_") }
+
+// NewCustomer makes a customer of the caller's with that id, as [Service.CreateCustomer] does.
+func (i *Internal) NewCustomer(tx *engine.Tx, id string, p CreateCustomerParams) (*Customer, error) {
 	made, err := p.customer()
 	if err != nil {
 		return nil, err
 	}
-	return i.svc.insertCustomer(tx, *made)
+	return i.svc.insertCustomer(tx, id, *made)
 }
 
 // Customer returns one of the library's own customers. One that was deleted is resource_missing.

@@ -200,7 +200,7 @@ func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Opera
 			return nil, err
 		}
 		r.setLines(priced)
-		s.setURL(r)
+		s.fillDerived(r)
 		if _, err := sessions.Insert(tx, engine.Scope(caller), id, *r); err != nil {
 			return nil, fmt.Errorf("checkout: create: %w", err)
 		}

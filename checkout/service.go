@@ -59,13 +59,13 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*stora
 	if err != nil {
 		return nil, err
 	}
-	s.setURL(&o.Value)
+	s.fillDerived(&o.Value)
 	return o, nil
 }
 
-// setURL sets the address from where the service is reached today.
-func (s *Service) setURL(r *record) {
-	r.URL = nil
+// fillDerived sets the address from where the service is reached today, and what the JSON leaves out.
+func (s *Service) fillDerived(r *record) {
+	r.URL, r.NewCustomer = nil, r.FutureCustomer
 	if r.Status == Open {
 		r.URL = new(s.address(r))
 	}
@@ -80,7 +80,7 @@ const snapshotLines = 10
 // save writes a changed session, which ends its lease, and records its events.
 func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
 	r := &o.Value
-	s.setURL(r)
+	s.fillDerived(r)
 	if err := sessions.Replace(tx, o); err != nil {
 		return fmt.Errorf("checkout: write: %w", err)
 	}
@@ -99,7 +99,7 @@ func (s *Service) listing() engine.Listing[record, Session] {
 	return engine.Listing[record, Session]{
 		Collection: sessions, Noun: "checkout_session", URL: "/v1/checkout/sessions",
 		Show: func(r *record) Session {
-			s.setURL(r)
+			s.fillDerived(r)
 			return r.Session
 		},
 	}

@@ -97,7 +97,14 @@ type Session struct {
 	Livemode     bool         `json:"livemode"`
 	Metadata     api.Metadata `json:"metadata"`
 	Created      int64        `json:"created"`
+
+	// NewCustomer is the id of the customer whom the session makes when a subscription begins, whose data
+	// it may have before; empty for none. /v1 does not show it.
+	NewCustomer string `json:"-"`
 }
+
+// PersonID returns NewCustomer. The deletion of the customer finds copies of the session by it.
+func (v *Session) PersonID() string { return v.NewCustomer }
 
 // record is the stored form of a session.
 type record struct {
@@ -112,6 +119,8 @@ type record struct {
 	CouponTerms *catalog.Coupon `json:"coupon_terms,omitempty"`
 	// Charged is the phone that the subscription is to charge, +233…; empty once the session has ended.
 	Charged string `json:"charged,omitempty"`
+	// FutureCustomer stores NewCustomer, which the JSON of a session leaves out.
+	FutureCustomer string `json:"future_customer,omitempty"`
 	// Attempt is the id of the last payment that was started from a phone; empty for none.
 	Attempt string `json:"attempt,omitempty"`
 	// Entered is what the payer of Attempt has entered; nil for nothing, and once the session has ended.

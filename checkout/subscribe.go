@@ -28,6 +28,9 @@ func (s *Service) price(tx *engine.Tx, r *record, p CreateParams, coupon *catalo
 	line.Period = nil // it begins when the session is complete
 	terms := *plan
 	terms.TaxPercent = line.TaxPercent // the configured default may change
+	if r.Customer == nil {
+		r.FutureCustomer = s.config.Accounts.NewCustomerID(tx)
+	}
 	r.Plan, r.Quantity, r.PlanTerms, r.CouponTerms = &terms.ID, p.Quantity, &terms, coupon
 	if first.TrialEnd != nil {
 		line.UnitAmount, line.Amount = 0, 0
@@ -70,7 +73,7 @@ func (s *Service) subscriber(tx *engine.Tx, r *record) (*account.Customer, error
 	}
 	switch {
 	case r.Customer == nil:
-		made, err := s.config.Accounts.NewCustomer(tx, person)
+		made, err := s.config.Accounts.NewCustomer(tx, r.FutureCustomer, person)
 		if err != nil {
 			return nil, fmt.Errorf("checkout: new customer: %w", err)
 		}

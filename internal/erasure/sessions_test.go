@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -18,6 +19,29 @@ import (
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 )
+
+// The erasure finds the copies of a session from before it has made its customer.
+func TestErasureReachesCustomersOfSessions(t *testing.T) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		svc := testkit.New(t, store, payments.Config{})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		keyed := func(key string) api.Caller { return api.Caller{Merchant: m.ID, IdempotencyKey: key} }
+		plan := must.Get(svc.Plans.Create(t.Context(), keyed("plan"), catalog.CreatePlanParams{Name: "Juice", Amount: 100, Interval: catalog.Week}))(t)
+		made := must.Get(svc.Checkout.Create(t.Context(), keyed("session"), checkout.CreateParams{
+			Mode: checkout.ModeSubscription, Plan: plan.ID, SuccessURL: "https://shop.example/", Name: "Zenobia",
+		}))(t)
+		pay := checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: "0241112222"}, Email: new("zenobia@example.com")}
+		must.Get(svc.Checkout.Pay(t.Context(), keyed("pay"), made.ID, pay))(t)
+		must.Do(t, svc.Drain(t.Context()))
+		done := must.Get(svc.Checkout.Get(t.Context(), keyed(""), made.ID))(t)
+		must.True(t, done.Customer != nil && done.Subscription != nil, "no subscription has begun: %+v", done)
+		must.Get(svc.Accounts.DeleteCustomer(t.Context(), keyed("delete"), *done.Customer))(t)
+		must.Do(t, svc.Drain(t.Context()))
+		for _, word := range []string{"Zenobia", "+233241112222"} {
+			left(t, store, m.ID, word, "invoices", "invoice_pdfs")
+		}
+	})
+}
 
 // The erasure removes a customer's data from checkout sessions, whatever their status, from what the payer
 // has entered, and from all copies. A payment afterwards, or a replay, does not bring it back.

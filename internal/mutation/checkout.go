@@ -67,6 +67,10 @@ var checkoutGuards = []guard{
 		"return !deleted, err", "return true, err", "./checkout", "TestDeletedCustomerBeginsNoSubscription",
 	},
 	{
+		"checkout: copies name the customer who is made later", "checkout/session.go",
+		"return v.NewCustomer }", "return \"\" }", "./internal/erasure", "TestErasureReachesCustomersOfSessions",
+	},
+	{
 		"checkout: a deleted customer's data is not taken again", "checkout/pay.go",
 		"case deleted:", "", "./internal/erasure", "TestErasureReachesCheckoutSessions",
 	},

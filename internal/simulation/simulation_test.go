@@ -374,7 +374,7 @@ func (g *game) step() {
 		g.disburse(s)
 	case 7:
 		g.payOut(s)
-	case 8:
+	case 8, 24:
 		if id := pick(g, s.transfers); id != "" {
 			_, _ = g.call("cancel", s, func(c api.Caller) (string, error) {
 				cancel := g.svc.Disbursements.Cancel

@@ -164,7 +164,8 @@ type Config struct {
 	// phone, top-ups, refunds and checkout sessions keep the payer's number and e-mail. Zero means for ever. After
 	// that only the masked number is left. A later refund gives the provider the id of the charge,
 	// but not the phone number. A change also applies to existing records. A removed number does
-	// not come back.
+	// not come back. Events and the stored answers of repeated calls show the number and the e-mail that a
+	// checkout session had, for EventRetention and IdempotencyRetention; a session keeps its name.
 	NumberRetention time.Duration
 	// WebhookAllow lets test mode deliver webhooks to further address ranges, such as loopback.
 	// Live mode delivers to public addresses only.

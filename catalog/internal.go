@@ -57,7 +57,7 @@ func (*Internal) Coupon(tx storage.ReadTx, scope storage.Scope, id string) (*Cou
 // RedeemableCoupon returns a coupon that can be redeemed now, and counts nothing. Refusals: those of
 // [Internal.Redeem].
 func (*Internal) RedeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string) (*Coupon, error) {
-	o, err := redeemableCoupon(tx, scope, now, id)
+	o, err := redeemableCoupon(tx, scope, now, id, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (*Internal) RedeemableCoupon(tx storage.ReadTx, scope storage.Scope, now ti
 // Redeem counts a redemption of a coupon of the caller's. Refusals: those of [Internal.Coupon], and
 // coupon_not_redeemable of one that is used up or past its time.
 func (*Internal) Redeem(tx *engine.Tx, id string) error {
-	o, err := redeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, id)
+	o, err := redeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, id, 0)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,15 @@ func (*Internal) Redeem(tx *engine.Tx, id string) error {
 	return putCoupon(tx, o)
 }
 
-func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string) (*storage.Object[Coupon], error) {
+// RedeemAgain is Redeem for a caller who has a redemption already and keeps it.
+func (*Internal) RedeemAgain(tx *engine.Tx, id string) error {
+	_, err := redeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, id, 1)
+	return err
+}
+
+// redeemableCoupon reads a coupon that can be redeemed now; own is how many of its redemptions the caller
+// has.
+func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string, own int64) (*storage.Object[Coupon], error) {
 	o, err := usableCoupon(tx, scope, id)
 	if err != nil {
 		return nil, err
@@ -84,7 +92,7 @@ func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id 
 	switch {
 	case c.RedeemBy != nil && now.After(time.Unix(*c.RedeemBy, 0)):
 		return nil, notRedeemable("could be redeemed until %s", time.Unix(*c.RedeemBy, 0).UTC().Format(time.RFC3339))
-	case c.MaxRedemptions != nil && c.TimesRedeemed >= *c.MaxRedemptions:
+	case c.MaxRedemptions != nil && c.TimesRedeemed-own >= *c.MaxRedemptions:
 		return nil, notRedeemable("has been redeemed as often as it may be")
 	}
 	return o, nil

@@ -355,6 +355,68 @@ func TestExpiryNamesItsRequest(t *testing.T) {
 	expect.True(t, shown.ID == made.ID && shown.Status == checkout.Expired && shown.URL == nil, "the event shows %s", e.Data.Object)
 }
 
+// A session whose time is over ends as expired, whether its worker or its payer comes first.
+func TestTimeEndsSessionBeforeWorker(t *testing.T) {
+	s := open(t)
+	made := s.create(order())
+	expect.NoError(t, s.phone(made.ID, never), "pay")
+	s.Pass(25 * time.Hour)
+	testkit.WantCode(t, "expire", testkit.Err(s.Checkout.Expire(t.Context(), s.Caller, made.ID)), api.CheckoutNotOpen)
+	must.Do(t, s.Providers.Settle(t.Context(), s.Caller, s.payments(made.ID)[0].ID, provider.Result{Outcome: provider.Paid}))
+	s.work()
+	s.is(made.ID, checkout.Expired, checkout.Unpaid)
+	expect.Equal(t, len(must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{}))(t).Data), 1, "refunds")
+
+	held := s.create(order())
+	s.after(24*time.Hour - 5*time.Minute)
+	expect.NoError(t, s.phone(held.ID, "0261230903"), "pay shortly before the end")
+	s.Pass(6 * time.Minute)
+	testkit.WantCode(t, "expire a held one", testkit.Err(s.Checkout.Expire(t.Context(), s.Caller, held.ID)), api.PaymentInProgress)
+	must.Do(t, s.Providers.Settle(t.Context(), s.Caller, s.payments(held.ID)[0].ID, provider.Result{Outcome: provider.Paid}))
+	s.work()
+	s.is(held.ID, checkout.Complete, checkout.Paid)
+	s.Verified()
+}
+
+// What a payer enters is the session's once this payer has paid. An attempt that fails changes nothing.
+func TestEntriesCountWithPayment(t *testing.T) {
+	s := open(t)
+	p := order()
+	p.Email, p.Name = "ama@example.com", "Ama"
+	made := s.create(p)
+	attempt := func(number, email string) {
+		t.Helper()
+		from := checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: number}, Email: &email, Name: new("Somebody")}
+		must.Get(s.Checkout.Pay(t.Context(), s.Caller, made.ID, from))(t)
+		s.work()
+	}
+	attempt(declines, "stranger@example.com")
+	attempt(never, "late@example.com")
+	is := s.get(made.ID)
+	expect.True(t, *is.Email == "ama@example.com" && *is.Name == "Ama", "attempts leave %s and %s", *is.Email, *is.Name)
+	s.after(11 * time.Minute)
+	attempt("0261230903", "stranger@example.com")
+	s.settle(made.ID, 1, provider.Paid)
+	is = s.get(made.ID)
+	expect.True(t, *is.Email == "ama@example.com" && *is.Name == "Ama", "a payer of before leaves %s and %s", *is.Email, *is.Name)
+
+	made = s.create(p)
+	attempt(quick, "esi@example.com")
+	is = s.get(made.ID)
+	expect.True(t, *is.Email == "esi@example.com" && *is.Name == "Somebody", "the payer leaves %s and %s", *is.Email, *is.Name)
+}
+
+// The receipt of an order for which nothing was due says so little as its total.
+func TestReceiptOfNothing(t *testing.T) {
+	s := open(t)
+	p := order()
+	p.Coupon = s.coupon(catalog.CreateCouponParams{PercentOff: new(decimal.NewFromInt(100))})
+	must.Get(s.Checkout.Pay(t.Context(), s.Caller, s.create(p).ID, checkout.PayParams{Email: new("ama@example.com")}))(t)
+	sent := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{}))(t).Data
+	must.True(t, len(sent) == 1, "%d messages", len(sent))
+	expect.True(t, sent[0].To == "ama@example.com" && strings.Contains(sent[0].Text, "GHS 0.00") && !strings.Contains(sent[0].Text, "Payment"), "the receipt is %s", sent[0].Text)
+}
+
 func TestExpireEndsSession(t *testing.T) {
 	s := open(t)
 	made := s.create(order())
@@ -439,6 +501,9 @@ func TestNextAttemptTakesOneRedemption(t *testing.T) {
 	made := s.create(p)
 	expect.NoError(t, s.phone(made.ID, never), "pay")
 	s.Pass(11 * time.Minute)
+	must.Get(s.Coupons.Update(t.Context(), s.Caller, p.Coupon, catalog.UpdateCouponParams{Active: new(false)}))(t)
+	testkit.WantParam(t, "with an inactive coupon", testkit.Err(s.wallet(made.ID)), api.CouponNotRedeemable, "coupon")
+	must.Get(s.Coupons.Update(t.Context(), s.Caller, p.Coupon, catalog.UpdateCouponParams{Active: new(true)}))(t)
 	expect.NoError(t, s.phone(made.ID, quick), "pay again")
 	s.is(made.ID, checkout.Complete, checkout.Paid)
 	expect.Equal(t, s.redeemed(p.Coupon), 1, "redeemed")
@@ -552,27 +617,40 @@ func TestReturnAddresses(t *testing.T) {
 	live.Live = true
 	for address, want := range map[string][2]bool{ // in test mode, in live mode
 		"https://shop.example": {true, true},
-		"https://shop.example:8443/a?b=c&d={CHECKOUT_SESSION_ID}#e": {true, true},
-		"https://shop.example/{CHECKOUT_SESSION_ID}":                {true, true},
-		"https://[2001:db8::1]:8443/":                               {false, false},
-		"https://shop.example/akwaaba-ɛ":                            {true, true},
-		"http://localhost:3000/thanks":                              {true, false},
-		"https://user@shop.example/":                                {false, false},
-		"https://user:secret@shop.example/":                         {false, false},
-		"https://shop.example;script-src/":                          {false, false},
-		"https://shop.example,evil.example/":                        {false, false},
-		"https://*/":                                                {false, false},
-		"https://shop.example:99999/":                               {false, false},
-		"https://shop.example/a b":                                  {false, false},
-		"https://shop.example\\@evil.example/":                      {false, false},
-		"https://shop.example/\nSet-Cookie: a=b":                    {false, false},
-		"//shop.example/":                                           {false, false},
-		"/thanks":                                                   {false, false},
-		"https:shop.example":                                        {false, false},
-		"ftp://shop.example/":                                       {false, false},
-		"data:text/html,x":                                          {false, false},
-		"https://{CHECKOUT_SESSION_ID}.example/":                    {false, false},
-		"https://shop.example/" + strings.Repeat("a", 2048):         {false, false},
+		"https://shop.example:8443/a?b=c&d={CHECKOUT_SESSION_ID}#e":           {true, true},
+		"https://shop.example/{CHECKOUT_SESSION_ID}":                          {true, true},
+		"https://[2001:db8::1]:8443/":                                         {false, false},
+		"https://shop.example/akwaaba-ɛ":                                      {true, true},
+		"http://localhost:3000/thanks":                                        {true, false},
+		"https://user@shop.example/":                                          {false, false},
+		"https://user:secret@shop.example/":                                   {false, false},
+		"https://shop.example;script-src/":                                    {false, false},
+		"https://shop.example,evil.example/":                                  {false, false},
+		"https://*/":                                                          {false, false},
+		"https://shop.example:99999/":                                         {false, false},
+		"https://shop.example/a b":                                            {false, false},
+		"https://shop.example\\@evil.example/":                                {false, false},
+		"https://shop.example/\nSet-Cookie: a=b":                              {false, false},
+		"//shop.example/":                                                     {false, false},
+		"/thanks":                                                             {false, false},
+		"https:shop.example":                                                  {false, false},
+		"ftp://shop.example/":                                                 {false, false},
+		"data:text/html,x":                                                    {false, false},
+		"https://sho_p.example/":                                              {false, false},
+		"https://-shop.example/":                                              {false, false},
+		"https://shop..example/":                                              {false, false},
+		"https://./":                                                          {false, false},
+		"https://shop.example:/":                                              {false, false},
+		"https://shop.example:080/":                                           {false, false},
+		"https://bücher.example/":                                             {false, false},
+		"https://xn--bcher-kva.example/":                                      {true, true},
+		"https://" + strings.Repeat("a", 64) + ".example/":                    {false, false},
+		"https://" + strings.Repeat("a.", 127) + "example/":                   {false, false},
+		"https://shop.example/" + strings.Repeat("ɛ", 400):                    {false, false},
+		"https://shop.example/" + strings.Repeat("ɛ", 330):                    {true, true},
+		"https://shop.example/" + strings.Repeat(`{CHECKOUT_SESSION_ID}`, 82): {false, false},
+		"https://{CHECKOUT_SESSION_ID}.example/":                              {false, false},
+		"https://shop.example/" + strings.Repeat("a", 2048):                   {false, false},
 	} {
 		p := order()
 		p.SuccessURL = address

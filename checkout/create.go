@@ -31,7 +31,11 @@ type CreateParams struct {
 	Currency string `json:"currency,omitempty"` // GHS when empty
 	// SuccessURL is where the payer goes once the session is complete. {CHECKOUT_SESSION_ID} in it
 	// stands for the session's id. CancelURL is where the page's link back leads; without one there is
-	// no link. Both begin with https in live mode, and have at most 2,048 characters.
+	// no link. Both begin with https in live mode, and are at most 2,048 bytes long, with the id filled in.
+	//
+	// The answer at SuccessURL should be the page itself. A browser that finds a redirect to another
+	// origin there may keep the payer on the form. The payer then presses the button again, pays
+	// nothing, and is led on by the session's own page.
 	SuccessURL string `json:"success_url" param:",required"`
 	CancelURL  string `json:"cancel_url,omitempty"`
 	// Customer is the id of the customer, whose name, e-mail and phone the session takes. Name, Email

@@ -30,6 +30,9 @@ type Hosted struct {
 	// hold, or the zero time if it holds the session no longer.
 	Attempt   string
 	HeldUntil time.Time
+	// Email and Name are the session's, or what the payer of the last attempt has entered instead; empty
+	// for none.
+	Email, Name string
 	// Now is the merchant's clock.
 	Now time.Time
 	// Caller stands for the merchant in the call of Pay.
@@ -68,6 +71,13 @@ func (s *Service) HostedByID(ctx context.Context, caller api.Caller, id string) 
 		}
 		r := &o.Value
 		h.Session, h.Merchant, h.Token, h.Plan, h.Attempt, h.Now = r.Session, *m, r.Token, r.PlanTerms, r.Attempt, tx.Now
+		email, name := r.payer()
+		if email != nil {
+			h.Email = *email
+		}
+		if name != nil {
+			h.Name = *name
+		}
 		for i, row := range r.Sums {
 			h.Sums = append(h.Sums, invoice.Sum{Name: row.Name, Amount: row.Amount, Bold: i == len(r.Sums)-1})
 		}

@@ -15,15 +15,19 @@ import (
 )
 
 // TakesPayment reports whether a session is still to be paid, when its payer has approved a payment
-// from a phone. A deleted customer begins no subscription.
+// from a phone. A session whose time is over takes only a payment that still holds it, whether or not the
+// worker has expired it. A deleted customer begins no subscription.
 func (in *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
 	o, err := in.svc.get(tx, engine.Scope(tx.Caller), *p.CheckoutSession)
 	if err != nil {
 		return false, err
 	}
 	r := &o.Value
-	if r.Status != Open || r.Mode != ModeSubscription {
-		return r.Status == Open, nil
+	switch {
+	case r.Status != Open || r.over(tx.Now) && !p.HoldActive:
+		return false, nil
+	case r.Mode != ModeSubscription:
+		return true, nil
 	}
 	deleted, err := r.customerDeleted(tx)
 	return !deleted, err
@@ -50,7 +54,10 @@ func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 		if r.Mode == ModeSubscription && p.Number != "" { // another phone may have been asked since
 			r.Charged = p.Number
 		}
-		return s.complete(tx, o, &p.ID)
+		if r.Attempt != p.ID { // an earlier payer, who has entered something else
+			r.Entered = nil
+		}
+		return s.complete(tx, o, &p.ID, p.ID)
 	case r.Status != Open || r.Attempt != p.ID:
 		return nil
 	}
@@ -69,7 +76,7 @@ func (s *Service) holdEnded(tx *engine.Tx, o *storage.Object[record]) error {
 		r.Due = api.AtOrNil(until)
 		return s.save(tx, o)
 	}
-	if !tx.Now.Before(r.expiry()) {
+	if r.over(tx.Now) {
 		return s.expire(tx, o)
 	}
 	if err := s.returnRedemption(tx, r); err != nil {
@@ -97,12 +104,16 @@ func (s *Service) expire(tx *engine.Tx, o *storage.Object[record]) error {
 // Refusals: resource_missing, checkout_not_open, payment_in_progress (a payment from a phone holds it).
 func (s *Service) Expire(ctx context.Context, caller api.Caller, id string) (*Session, error) {
 	op := engine.Operation{Name: "checkout_session.expire", Params: id}
-	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-		if is := o.Value.Status; is != Open {
-			return notOpen("is " + string(is))
+	return change(ctx, s, caller, op, id, func(v *Session) *Session { return v }, func(tx *engine.Tx, o *storage.Object[record]) error {
+		r := &o.Value
+		if r.Status != Open {
+			return notOpen("is " + string(r.Status))
 		}
 		if err := s.notHeld(tx, tx.Now, o); err != nil {
 			return err
+		}
+		if r.over(tx.Now) {
+			return notOpen("has expired")
 		}
 		return s.expire(tx, o)
 	})
@@ -141,6 +152,31 @@ func (s *Service) takeEndedHold(ctx context.Context, claimed storage.Record) err
 			return err
 		}
 		return s.lookAgainTx(tx, session)
+	})
+}
+
+// FindPayments adds to ids the ids of the sessions that were paid with these payments, or whose last payer
+// has started one of them. The payer's data stands in the copies of these sessions, too.
+func (in *Internal) FindPayments(ctx context.Context, within engine.Within, ids map[string]bool) error {
+	return in.rewritePaid(ctx, within, ids, func(o *storage.Object[record]) bool {
+		ids[o.ID] = true
+		return false
+	})
+}
+
+// ErasePayments removes the payer's data from those sessions.
+func (in *Internal) ErasePayments(ctx context.Context, within engine.Within, ids map[string]bool) error {
+	return in.rewritePaid(ctx, within, ids, func(o *storage.Object[record]) bool { return o.Value.forget() })
+}
+
+// rewritePaid runs change for the sessions of payments, and writes those for which it returns true.
+func (in *Internal) rewritePaid(ctx context.Context, within engine.Within, ids map[string]bool, change func(*storage.Object[record]) bool) error {
+	return engine.Rewrite(ctx, in.svc.engine, sessions, within, func(o *storage.Object[record]) (bool, error) {
+		r := &o.Value
+		if !ids[r.Attempt] && (r.Payment == nil || !ids[*r.Payment]) {
+			return false, nil
+		}
+		return change(o), nil
 	})
 }
 

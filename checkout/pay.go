@@ -32,9 +32,9 @@ type PayParams struct {
 	// From is the network address of a payer on a public page; see [account.PINEntry].
 	From string `json:"-"`
 	// Email is the payer's address for the receipt. Nil keeps that of the session, and an empty one
-	// clears it.
+	// clears it. The session shows it once this payment has completed it.
 	Email *string `json:"email,omitempty"`
-	// Name is the payer's. Nil keeps that of the session, and an empty one clears it.
+	// Name is the payer's, and is kept as Email is.
 	Name *string `json:"name,omitempty"`
 }
 
@@ -89,26 +89,39 @@ func (p *PayParams) checkFor(r *record) error {
 // pin_invalid), pin_invalid, pin_locked, wallet_not_active, insufficient_balance; from a phone
 // invalid_phone_number, too_many_prompts, and service_unavailable in live mode without a charger.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Session, error) {
+	return pay(ctx, s, caller, "checkout_session.pay", id, p, func(v *Session) *Session { return v })
+}
+
+// PayHosted is Pay for a page, which reads the session afterwards. It stores no copy of the session with
+// the idempotency key: a payer may try often, and a session may have many lines.
+func (s *Service) PayHosted(ctx context.Context, caller api.Caller, id string, p PayParams) error {
+	type paid struct{}
+	_, err := pay(ctx, s, caller, "checkout_session.pay_hosted", id, p, func(*Session) *paid { return &paid{} })
+	return err
+}
+
+// pay runs a call of Pay; answer makes what is stored and returned of the session.
+func pay[T any](ctx context.Context, s *Service, caller api.Caller, name, id string, p PayParams, answer func(*Session) *T) (*T, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	op := engine.Operation{Name: "checkout_session.pay", Params: struct {
+	op := engine.Operation{Name: name, Params: struct {
 		ID string `json:"id"`
 		PayParams
 	}{id, p}}
 	if p.PhoneNumber != "" && p.Wallet == (account.WalletRef{}) {
-		return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		return change(ctx, s, caller, op, id, answer, func(tx *engine.Tx, o *storage.Object[record]) error {
 			return s.startPayment(tx, o, &p)
 		})
 	}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Session, error) {
-		return s.payFromWallet(ctx, caller, op, id, p)
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*T, error) {
+		return payFromWallet(ctx, s, caller, op, id, p, answer)
 	})
 }
 
-// change runs a call that changes one session.
-func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, do func(*engine.Tx, *storage.Object[record]) error) (*Session, error) {
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Session, error) {
+// change runs a call that changes one session; answer makes what it returns.
+func change[T any](ctx context.Context, s *Service, caller api.Caller, op engine.Operation, id string, answer func(*Session) *T, do func(*engine.Tx, *storage.Object[record]) error) (*T, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*T, error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
@@ -116,7 +129,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 		if err := do(tx, o); err != nil {
 			return nil, err
 		}
-		return &o.Value.Session, nil
+		return answer(&o.Value.Session), nil
 	})
 }
 
@@ -132,7 +145,7 @@ func (s *Service) payable(tx storage.ReadTx, now time.Time, o *storage.Object[re
 	switch r := &o.Value; {
 	case r.Status != Open:
 		return notOpen("is " + string(r.Status))
-	case !now.Before(r.expiry()):
+	case r.over(now):
 		return notOpen("has expired")
 	}
 	return s.notHeld(tx, now, o)
@@ -159,11 +172,9 @@ func (s *Service) begin(tx *engine.Tx, o *storage.Object[record], p *PayParams) 
 	if err := p.checkFor(r); err != nil {
 		return err
 	}
-	if p.Email != nil {
-		r.Email = api.TextOrNil(*p.Email)
-	}
-	if p.Name != nil {
-		r.Name = api.TextOrNil(*p.Name)
+	r.Entered = nil
+	if p.Email != nil || p.Name != nil {
+		r.Entered = &entered{p.Email, p.Name}
 	}
 	if r.Mode == ModeSubscription {
 		r.Charged = p.PhoneNumber
@@ -177,11 +188,11 @@ func (s *Service) begin(tx *engine.Tx, o *storage.Object[record], p *PayParams) 
 	case deleted:
 		r.forget()
 	}
-	if err := s.returnRedemption(tx, r); err != nil { // of an attempt whose hold is over
-		return err
-	}
 	if r.Coupon == nil {
 		return nil
+	}
+	if r.Redeemed { // by an attempt whose hold is over; this one takes the redemption over
+		return s.config.Catalog.RedeemAgain(tx, *r.Coupon)
 	}
 	r.Redeemed = true
 	return s.config.Catalog.Redeem(tx, *r.Coupon)
@@ -215,7 +226,7 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *PayP
 	}
 	r := &o.Value
 	if r.Total == 0 {
-		return s.complete(tx, o, nil)
+		return s.complete(tx, o, nil, r.ID)
 	}
 	start := payment.StartParams{
 		MobileMoney: p.MobileMoney, Amount: r.Total, CheckoutSession: &r.ID, HeldObject: r.ID,
@@ -224,8 +235,8 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *PayP
 	if r.Reference != nil {
 		start.Reference = *r.Reference
 	}
-	if r.Email != nil {
-		start.Email = *r.Email
+	if email, _ := r.payer(); email != nil {
+		start.Email = *email
 	}
 	started, err := s.config.Payments.Start(tx, start)
 	if err != nil {
@@ -239,7 +250,7 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *PayP
 }
 
 // payFromWallet pays from a wallet, or completes a session for which nothing is due.
-func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engine.Operation, id string, p PayParams) (*Session, error) {
+func payFromWallet[T any](ctx context.Context, s *Service, caller api.Caller, op engine.Operation, id string, p PayParams, answer func(*Session) *T) (*T, error) {
 	entry := account.PINEntry{PIN: p.PIN, From: p.From}
 	var free bool
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
@@ -272,17 +283,17 @@ func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engin
 	case err != nil:
 		return nil, err
 	case free:
-		return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		return change(ctx, s, caller, op, id, answer, func(tx *engine.Tx, o *storage.Object[record]) error {
 			if err := s.begin(tx, o, &p); err != nil {
 				return err
 			}
-			return s.complete(tx, o, nil)
+			return s.complete(tx, o, nil, id)
 		})
 	}
-	var done *Session
+	var done *T
 	err = s.config.Accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
 		var err error
-		done, err = s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		done, err = change(ctx, s, caller, op, id, answer, func(tx *engine.Tx, o *storage.Object[record]) error {
 			if err := s.config.Accounts.Confirm(tx, proof); err != nil {
 				return err
 			}
@@ -345,15 +356,18 @@ func (s *Service) debit(tx *engine.Tx, o *storage.Object[record], consumer strin
 	if err := s.config.Messages.Text(tx, from.ID, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", from.DisplayName(), amount, id)); err != nil {
 		return err
 	}
-	return s.complete(tx, o, &id)
+	return s.complete(tx, o, &id, from.ID)
 }
 
 // complete completes a session in the transaction of its payment; paymentID is nil if nothing was due.
-func (s *Service) complete(tx *engine.Tx, o *storage.Object[record], paymentID *string) error {
+// payer is the id with which the receipt is erased, unless the session has a customer: that of the wallet,
+// of the payment from a phone, or of the session.
+func (s *Service) complete(tx *engine.Tx, o *storage.Object[record], paymentID *string, payer string) error {
 	r := &o.Value
 	if err := r.enter(Complete); err != nil {
 		return err
 	}
+	r.Email, r.Name = r.payer()
 	r.PaymentStatus, r.Payment, r.CompletedAt = NoPaymentRequired, paymentID, new(tx.Now.Unix())
 	if paymentID != nil {
 		r.PaymentStatus = Paid
@@ -363,8 +377,8 @@ func (s *Service) complete(tx *engine.Tx, o *storage.Object[record], paymentID *
 		if err := s.subscribe(tx, r); err != nil {
 			return err
 		}
-	case paymentID != nil:
-		if err := s.emailReceipt(tx, r); err != nil {
+	default:
+		if err := s.emailReceipt(tx, r, payer); err != nil {
 			return err
 		}
 	}
@@ -373,7 +387,7 @@ func (s *Service) complete(tx *engine.Tx, o *storage.Object[record], paymentID *
 
 // end writes a session that has entered a final status.
 func (s *Service) end(tx *engine.Tx, o *storage.Object[record], t event.Type) error {
-	o.Value.Charged = ""
+	o.Value.Charged, o.Value.Entered = "", nil
 	if err := s.save(tx, o, t); err != nil {
 		return err
 	}
@@ -384,14 +398,17 @@ func (s *Service) end(tx *engine.Tx, o *storage.Object[record], t event.Type) er
 	return nil
 }
 
-// emailReceipt tells the payer of a payment, if the session has an e-mail. The SMS goes out with the
-// payment.
-func (s *Service) emailReceipt(tx *engine.Tx, r *record) error {
+// emailReceipt tells the payer that the session is complete, if it has an e-mail. The SMS goes out with
+// the payment. It is erased with the person whose id is payer.
+func (s *Service) emailReceipt(tx *engine.Tx, r *record, payer string) error {
 	if r.Email == nil {
 		return nil
 	}
 	p := invoice.PaidReceipt{
-		To: *r.Email, Title: "Receipt", Amount: r.Total, Description: r.about(), Payment: *r.Payment, URL: s.address(r),
+		Person: payer, To: *r.Email, Title: "Receipt", Amount: r.Total, Description: r.about(), URL: s.address(r),
+	}
+	if r.Payment != nil {
+		p.Payment = *r.Payment
 	}
 	if r.Reference != nil {
 		p.Title = "Receipt for " + *r.Reference

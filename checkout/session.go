@@ -71,8 +71,8 @@ type Session struct {
 	SuccessURL string  `json:"success_url"`
 	CancelURL  *string `json:"cancel_url"`
 	Customer   *string `json:"customer"`
-	// Name, Email and Phone are those of the customer, or were given. The payer may change Email on
-	// the page.
+	// Name, Email and Phone are those of the customer, or were given. What the payer enters on the page
+	// takes their place once the session is complete.
 	Name   *string `json:"customer_name"`
 	Email  *string `json:"customer_email"`
 	Phone  *string `json:"customer_phone"` // +233XXXXXXXXX
@@ -123,6 +123,8 @@ type record struct {
 	FutureCustomer string `json:"future_customer,omitempty"`
 	// Attempt is the id of the last payment that was started from a phone; empty for none.
 	Attempt string `json:"attempt,omitempty"`
+	// Entered is what the payer of Attempt has entered; nil for nothing, and once the session has ended.
+	Entered *entered `json:"entered,omitempty"`
 	// Redeemed says that a redemption of the coupon is counted: for the hold of Attempt, or for good
 	// once the session is complete.
 	Redeemed bool `json:"redeemed,omitempty"`
@@ -133,6 +135,25 @@ type record struct {
 	// Due is when the worker looks at the session: at the end of a hold, or when it expires. It is nil
 	// once the session is no longer open.
 	Due *api.Time `json:"due,omitempty"`
+}
+
+// entered is what a payer has entered on the page. Nil keeps what the session has, and an empty text
+// clears it.
+type entered struct {
+	Email *string `json:"email,omitempty"`
+	Name  *string `json:"name,omitempty"`
+}
+
+// payer returns the e-mail and the name with what the payer of the last attempt has entered.
+func (r *record) payer() (email, name *string) {
+	email, name = r.Email, r.Name
+	if r.Entered != nil && r.Entered.Email != nil {
+		email = api.TextOrNil(*r.Entered.Email)
+	}
+	if r.Entered != nil && r.Entered.Name != nil {
+		name = api.TextOrNil(*r.Entered.Name)
+	}
+	return email, name
 }
 
 // sum is a row of the totals.
@@ -167,10 +188,13 @@ func (r *record) enter(to Status) error {
 // expiry is the time from which on the session cannot be paid.
 func (r *record) expiry() time.Time { return time.Unix(r.ExpiresAt, 0) }
 
+// over reports that the session's time is over, whether or not the worker has expired it.
+func (r *record) over(now time.Time) bool { return !now.Before(r.expiry()) }
+
 // forget removes the payer's data. changed reports that there was some.
 func (r *record) forget() (changed bool) {
-	changed = r.Name != nil || r.Email != nil || r.Phone != nil || r.Charged != ""
-	r.Name, r.Email, r.Phone, r.Charged = nil, nil, nil, ""
+	changed = r.Name != nil || r.Email != nil || r.Phone != nil || r.Charged != "" || r.Entered != nil
+	r.Name, r.Email, r.Phone, r.Charged, r.Entered = nil, nil, nil, "", nil
 	return changed
 }
 

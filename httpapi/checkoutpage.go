@@ -67,15 +67,22 @@ func (p *checkoutPage) show(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	form := waysView{Token: newFormToken(), Wallets: r.URL.Query().Get("method") == methodWallet}
+	query := r.URL.Query()
+	payable := h.Refusal == nil || h.Refusal.Code == api.CouponNotRedeemable
+	if payable && h.Attempt != "" && query.Get("again") != "1" {
+		unknown, err := p.payments.Undecided(r.Context(), h.Caller, payment.ListParams{CheckoutSession: h.Session.ID})
+		if err != nil {
+			return nil, err
+		}
+		if unknown != nil {
+			return undecidedPage(r, p.payments, h.Caller, unknown, newMerchantView(&h.Merchant, r.id()+"/logo", text(h.Session.Reference)))
+		}
+	}
+	form := waysView{Token: newFormToken(), Wallets: query.Get("method") == methodWallet}
 	if number := h.Session.Phone; number != nil {
 		form.Phone = phone.National(*number)
 	}
-	email := ""
-	if h.Session.Email != nil {
-		email = *h.Session.Email
-	}
-	return p.render(http.StatusOK, r, h, form, email, text(h.Session.Name))
+	return p.render(http.StatusOK, r, h, form, h.Email, h.Name)
 }
 
 // render shows the form of a session that can be paid, the payment that holds one, or why one cannot be
@@ -85,7 +92,13 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 	m := newMerchantView(&h.Merchant, r.id()+"/logo", text(is.Reference))
 	held := h.Refusal != nil && h.Refusal.Code == api.PaymentInProgress
 	if h.Refusal != nil && !held {
-		return renderPage(status, "outcome", endedSessionView(h, m))
+		v := endedSessionView(h, m, r.id())
+		v.Alert = status != http.StatusOK
+		answer, err := renderPage(status, "outcome", v)
+		if err == nil && justCompleted(h, followSlowAfter) {
+			answer.setHeader("Refresh", fmt.Sprintf("%d; url=%s", followSeconds, is.Destination()))
+		}
+		return answer, err
 	}
 	if form.Phones = p.payments.TakesPhones(is.Livemode); !form.Phones {
 		form.Wallets = true
@@ -142,7 +155,7 @@ func text(s *string) string {
 }
 
 // endedSessionView says how a session has ended, or why it cannot be paid.
-func endedSessionView(h *checkout.Hosted, m *merchantView) outcomeView {
+func endedSessionView(h *checkout.Hosted, m *merchantView, address string) outcomeView {
 	is := &h.Session
 	v := outcomeView{pageView: pageView{Test: !is.Livemode, Merchant: m}, Questions: true}
 	back := action{Label: "Go back to " + m.Name, URL: text(is.CancelURL), Main: true}
@@ -160,14 +173,19 @@ func endedSessionView(h *checkout.Hosted, m *merchantView) outcomeView {
 		}
 		v.Facts = append([]fact{timeFact(time.Unix(*is.CompletedAt, 0))}, v.Facts...)
 		back.Label, back.URL = "Continue to "+m.Name, is.Destination()
+		if justCompleted(h, followSlowAfter) {
+			v.Note = "This page takes you back to " + m.Name + " by itself."
+		}
 	case h.Refusal.Code == api.CouponNotRedeemable:
-		v.Icon, v.Heading, v.Before = stopIcon, "The coupon is no longer valid", "Nothing was taken."
-		v.Text = "This order was priced with a coupon that is used up or over. To pay, " + again
+		v.Icon, v.Heading, v.Before = stopIcon, "The coupon cannot be used now", "Nothing was taken."
+		v.Text = "It is over, or somebody else is paying with it at the moment. Try again in a few minutes, or " + again
+		v.Actions = []action{{Label: "Try again", URL: address, Main: true}}
+		back.Main = false
 	default:
 		v.Icon, v.Heading, v.Text = clockIcon, "This checkout has expired", "It can no longer be paid. To pay, "+again
 	}
 	if back.URL != "" {
-		v.Actions = []action{back}
+		v.Actions = append(v.Actions, back)
 	}
 	v.Title = v.Heading + " · " + m.Name
 	return v
@@ -183,21 +201,23 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, email, name := newWaysView(form), strings.TrimSpace(form.Get("email")), strings.TrimSpace(form.Get("name"))
+	v, email, name := newWaysView(form), h.Email, h.Name
 	caller := h.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
-	params := checkout.PayParams{Email: &email}
+	var params checkout.PayParams
+	if form.Has("email") {
+		email = strings.TrimSpace(form.Get("email"))
+		params.Email = &email
+	}
 	subscribes := h.Plan != nil
 	if subscribes {
 		v.Wallets = false
-		if h.Session.Customer == nil {
+		if h.Session.Customer == nil && form.Has("name") {
+			name = strings.TrimSpace(form.Get("name"))
 			params.Name = &name
 		}
 	}
-	pay := func() error {
-		_, err := p.sessions.Pay(r.Context(), caller, h.Session.ID, params)
-		return err
-	}
+	pay := func() error { return p.sessions.PayHosted(r.Context(), caller, h.Session.ID, params) }
 	due := h.Session.Total > 0
 	if subscribes || due && !v.Wallets {
 		params.MobileMoney = payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network}
@@ -237,9 +257,24 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 	return withPromptWait(answer, err, e)
 }
 
+// pressAgain is after how long a form of a complete session comes from a payer who is stuck on it.
+const pressAgain = 5 * time.Second
+
+// justCompleted reports whether the session was completed less than d ago.
+func justCompleted(h *checkout.Hosted, d time.Duration) bool {
+	return h.Session.CompletedAt != nil && h.Now.Sub(time.Unix(*h.Session.CompletedAt, 0)) < d
+}
+
 // next sends the payer to the page that follows the payment, or, once the session is complete, to the
 // merchant's website.
+//
+// A browser applies the policy of the form to each redirect that follows it. When the website redirects
+// to another origin, the browser stops, and the payer stays on the form. The payer's next press then leads
+// to the session's own page, which goes on by a Refresh header, to which the policy does not apply.
 func (p *checkoutPage) next(r *request, h *checkout.Hosted) (*response, error) {
+	if h.Session.Status == checkout.Complete && !justCompleted(h, pressAgain) {
+		return seeOther(r.id()), nil
+	}
 	if h.Session.Status == checkout.Complete {
 		answer := seeOther(h.Session.Destination())
 		answer.setHeader("Referrer-Policy", "no-referrer")

@@ -80,12 +80,21 @@ func TestCheckoutPageFromAWallet(t *testing.T) {
 	_, data = s.Do("GET", "/v1/test_helpers/messages?kind=email", nil)
 	expect.Equal(t, field(t, data, "data.0.to"), "esi@example.com", "the receipt goes to")
 
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "complete", page, "<h1>Paid</h1>", "GH₵</span>288.00", `href="https://Shop.example:8443/thanks?id=`+id+`&amp;a=1">Continue to Adom Juice Bar`, "pay_")
+	response, page = browse(t, "GET", address, nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "5; url=https://Shop.example:8443/thanks?id="+id+"&a=1", "Refresh")
+	holds(t, "complete", page, "<h1>Paid</h1>", "GH₵</span>288.00", "takes you back", `href="https://Shop.example:8443/thanks?id=`+id+`&amp;a=1">Continue to Adom Juice Bar`, "pay_")
 	lacks(t, "complete", page, "<form")
 	response, page = browse(t, "POST", address, walletForm2(form))
 	expect.Equal(t, response.StatusCode, 409, "status of another form")
 	holds(t, "another form", page, "<h1>Paid</h1>")
+	// A payer whose browser has refused the way on presses again.
+	s.Advance(10 * time.Second)
+	response, _ = browse(t, "POST", address, form)
+	expect.True(t, response.StatusCode == 303 && strings.HasSuffix(address, "/"+response.Header.Get("Location")), "leads to %s", response.Header.Get("Location"))
+	s.Advance(2 * time.Minute)
+	response, page = browse(t, "GET", address, nil)
+	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh later on")
+	lacks(t, "later on", page, "by itself")
 	if response, page := browse(t, "GET", s.Server.URL+"/checkout/unknown", nil); response.StatusCode != 404 || !strings.Contains(page, "nothing to pay here") {
 		t.Errorf("unknown: %d %s", response.StatusCode, page)
 	}
@@ -173,6 +182,36 @@ func TestCheckoutPageOfALatePayment(t *testing.T) {
 	verified(t, s)
 }
 
+// A payment without an answer in time stands in place of the form, until the payer says that it was not
+// approved. So it does on the page of an invoice.
+func TestPagesOfAnUndecidedPayment(t *testing.T) {
+	s := paymentstest.New(t)
+	_, session := newSession(t, s, order(`,"customer_email":"ama@example.com"`))
+	_, data := s.Do("POST", "/v1/invoices", `{"auto_finalize":true,"line_items":[{"description":"Juice","unit_amount":500}]}`)
+	for number, address := range map[string]string{"0241230903": session, "0201230903": field(t, data, "hosted_invoice_url")} {
+		follow := startPayment(t, address, number)
+		s.Work()
+		s.Advance(11 * time.Minute)
+		response, page := browse(t, "GET", address, nil)
+		expect.Equal(t, response.StatusCode, 200, "status")
+		holds(t, "undecided", page, "has not answered yet", "Do not pay again.", `href="../payment/`+follow[strings.LastIndex(follow, "/")+1:]+`">Check the payment`, `?again=1">I did not approve it`)
+		lacks(t, "undecided", page, "<form", "<button")
+		_, page = browse(t, "GET", address+"?again=1", nil)
+		holds(t, "again", page, "Pay with", "<button")
+		response, page = browse(t, "POST", address, byPhone(t, address+"?again=1", "0241 23"))
+		expect.Equal(t, response.StatusCode, 400, "status of a wrong number")
+		holds(t, "a wrong number", page, "This number is too short.", "Pay with")
+	}
+	// A form without the field keeps the merchant's e-mail.
+	form := byPhone(t, session+"?again=1", "0271234567")
+	form.Del("email")
+	browse(t, "POST", session, form)
+	s.Work()
+	_, data = s.Do("GET", "/v1/checkout/sessions?limit=1", nil)
+	expect.Equal(t, field(t, data, "data.0.status")+" "+field(t, data, "data.0.customer_email"), "complete ama@example.com", "the session")
+	verified(t, s)
+}
+
 func TestCheckoutPageThatCannotBePaid(t *testing.T) {
 	s := paymentstest.New(t)
 	_, data := s.Do("POST", "/v1/coupons", `{"percent_off":100,"max_redemptions":1}`)
@@ -195,7 +234,8 @@ func TestCheckoutPageThatCannotBePaid(t *testing.T) {
 		}
 		response, page := browse(t, what, second, sent)
 		expect.Equal(t, response.StatusCode, status, "%s: status", what)
-		holds(t, "a used up coupon", page, "<h1>The coupon is no longer valid</h1>", "Nothing was taken.", `href="https://shop.example/cart">Go back to Adom Juice Bar`)
+		holds(t, "a used up coupon", page, "<h1>The coupon cannot be used now</h1>", "Nothing was taken.", `href="https://shop.example/cart">Go back to Adom Juice Bar`, ">Try again</a>")
+		expect.Equal(t, strings.Contains(page, `role="alert"`), what == "POST", "%s: an alert", what)
 	}
 
 	expired, address := newSession(t, s, order(""))

@@ -111,7 +111,17 @@ func (p *invoicePage) show(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.render(http.StatusOK, r, h, waysView{Token: newFormToken(), Wallets: r.URL.Query().Get("method") == methodWallet})
+	query := r.URL.Query()
+	if h.Invoice.Status == invoice.Open && query.Get("again") != "1" {
+		unknown, err := p.payments.Undecided(r.Context(), h.Caller, payment.ListParams{Invoice: h.Invoice.ID})
+		if err != nil {
+			return nil, err
+		}
+		if unknown != nil {
+			return undecidedPage(r, p.payments, h.Caller, unknown, newMerchantView(&h.Merchant, r.id()+"/logo", "Invoice "+h.Invoice.Number))
+		}
+	}
+	return p.render(http.StatusOK, r, h, waysView{Token: newFormToken(), Wallets: query.Get("method") == methodWallet})
 }
 
 func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, form waysView) (*response, error) {

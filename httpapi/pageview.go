@@ -99,6 +99,8 @@ type outcomeView struct {
 	Facts               []fact
 	Actions             []action
 	Note                string
+	// Alert says that the page refuses what the payer has sent.
+	Alert bool
 	// Questions says whom to ask.
 	Questions bool
 }

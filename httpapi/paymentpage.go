@@ -136,6 +136,9 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 		}
 	case is.CheckoutSession != nil:
 		sold, err := p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession)
+		if api.CodeOf(err) == api.ResourceMissing {
+			return s, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -206,7 +209,7 @@ func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop boo
 // leads reports whether the page takes the payer to the merchant's website by itself: right after the
 // payment, not when the payer looks at it again later.
 func (s *subject) leads(h *payment.Hosted) bool {
-	return s.Next != "" && h.Payment.CompletedAt != nil && h.Now.Sub(h.Payment.CompletedAt.Time) < followSlowAfter
+	return s.Next != "" && h.Payment.AmountRefunded == 0 && h.Payment.CompletedAt != nil && h.Now.Sub(h.Payment.CompletedAt.Time) < followSlowAfter
 }
 
 // waits reports whether the payer may still approve in time.
@@ -318,8 +321,7 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 		v.Facts = append(v.Facts, timeFact(is.CreatedAt.Time))
 		again()
 	default:
-		v.Icon, v.Heading = clockIcon, upperFirst(networkName(is.Provider))+" has not answered yet"
-		v.Before, v.Text = "Do not pay again.", "If you approved on your phone, the payment arrives. If not, nothing is taken."
+		v.notKnown(is)
 		v.Facts[1].Name = "From"
 		v.Facts = append(v.Facts, fact{Name: "Payment", ID: is.ID})
 		v.Actions = []action{{Label: "Check now", URL: address}}
@@ -327,6 +329,32 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 	}
 	v.Title = v.Heading + " · " + m.Name
 	return v
+}
+
+// notKnown says that nobody knows yet whether the payer has paid.
+func (v *outcomeView) notKnown(is *payment.Payment) {
+	v.Icon, v.Heading = clockIcon, upperFirst(networkName(is.Provider))+" has not answered yet"
+	v.Before, v.Text = "Do not pay again.", "If you approved on your phone, the payment arrives. If not, nothing is taken."
+}
+
+// undecidedPage stands in place of a form while such a payment has no outcome. A payer who has not approved
+// it gets the form by a second step.
+func undecidedPage(r *request, payments *payment.Service, caller api.Caller, unknown *payment.Payment, m *merchantView) (*response, error) {
+	address, err := paymentAddress(r, payments, caller, unknown)
+	if err != nil {
+		return nil, err
+	}
+	v := outcomeView{
+		pageView: pageView{Test: !unknown.Livemode, Merchant: m}, Questions: true,
+		Facts: []fact{{Name: "Amount", Money: unknown.Amount}, {Name: "Payment", ID: unknown.ID}},
+		Actions: []action{
+			{Label: "Check the payment", URL: address, Main: true},
+			{Label: "I did not approve it", URL: r.id() + "?again=1"},
+		},
+	}
+	v.notKnown(unknown)
+	v.Title = v.Heading + " · " + m.Name
+	return renderPage(http.StatusOK, "outcome", v)
 }
 
 // act takes the forms of the page.

@@ -124,7 +124,7 @@ func checkLines(lines []Line) error {
 		return fmt.Errorf("invoice: lines: %w", err)
 	}
 	if len(data) > maxLineBytes {
-		return api.Invalid("line_items", "The lines of an invoice have at most %d bytes of JSON together. Shorten descriptions and metadata.", maxLineBytes)
+		return api.Invalid("line_items", "All lines together have at most %d bytes of JSON. Shorten descriptions and metadata.", maxLineBytes)
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func round(pesewas decimal.Decimal) int64 {
 }
 
 func tooMuch(param string) error {
-	return api.Invalid(param, "%s takes the invoice beyond GHS %s.", param, money.Text(money.Max))
+	return api.Invalid(param, "%s takes the total beyond GHS %s.", param, money.Text(money.Max))
 }
 
 // total computes the totals of the invoice from its lines. If they are beyond what an amount may be, it

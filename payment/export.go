@@ -11,7 +11,7 @@ import (
 // exportColumns head the export. Amounts are in GHS.
 var exportColumns = []string{
 	"id", "created_at", "status", "amount", "currency", "payment_method", "provider", "phone", "qr_code", "invoice", "reference",
-	"amount_refunded", "description", "completed_at", "fee", "net", "failure_reason", "provider_reference", "customer",
+	"amount_refunded", "description", "completed_at", "fee", "net", "failure_reason", "provider_reference", "customer", "checkout_session", "subscription",
 }
 
 // ExportParams select the payments of an export.
@@ -37,6 +37,7 @@ func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams)
 			spreadsheet.Text(p.Invoice), spreadsheet.Text(&p.Reference), spreadsheet.GHS(p.AmountRefunded),
 			spreadsheet.Text(&p.Description), spreadsheet.Time(p.CompletedAt), exportAmount(p.Fee), exportAmount(p.Net),
 			spreadsheet.Text(p.FailureReason), spreadsheet.Text(p.ProviderReference), spreadsheet.Text(p.Customer),
+			spreadsheet.Text(p.CheckoutSession), spreadsheet.Text(p.Subscription),
 		}
 	}, p.Progress)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
 )
 
 // Internal holds the methods that sibling packages call in their own transactions. Only package
@@ -16,8 +17,18 @@ type Internal struct{ svc *Service }
 func (*Internal) NewID(tx *engine.Tx) string { return tx.NewID("pay_") }
 
 // RecordCompleted stores a payment whose money moves in the same transaction, and records its events.
-// It sets object, currency, status, mode, times and fee, which is 0.
+// It sets object, currency, status, mode, times and fee, which is 0. The payment of a customer who was
+// deleted keeps no phone, because their erasure is over.
 func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
+	if p.Customer != nil && p.Phone != nil {
+		deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *p.Customer)
+		if err != nil {
+			return nil, fmt.Errorf("payment: customer: %w", err)
+		}
+		if deleted {
+			p.Phone = nil
+		}
+	}
 	p.Object, p.Currency, p.PhoneNumber = "payment", api.Currency, p.Phone
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
 	p.complete(0, p.CreatedAt)

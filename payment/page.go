@@ -77,3 +77,27 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 	}
 	return h, nil
 }
+
+// Undecided returns the newest of the selected payments whose payer was asked on the phone, has not
+// answered in time, and has not chosen another way to pay. It may still be approved. It returns nil for
+// none. It ignores the status and the page of the parameters.
+func (s *Service) Undecided(ctx context.Context, caller api.Caller, p ListParams) (found *Payment, err error) {
+	p.Status = Processing
+	q := p.query(engine.Scope(caller))
+	q.Limit = api.MaxLimit
+	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		page, _, err := payments.List(tx, q)
+		if err != nil {
+			return fmt.Errorf("payment: list undecided: %w", err)
+		}
+		for _, o := range page {
+			r := &o.Value
+			if r.Phoned != nil && r.Phoned.Held != "" && !r.Phoned.Left && !r.holdsAt(tx.Now) {
+				found = &r.Payment
+				return nil
+			}
+		}
+		return nil
+	})
+	return found, err
+}

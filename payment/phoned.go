@@ -49,6 +49,8 @@ type phoned struct {
 	Held string `json:"held,omitempty"`
 	// OffSession says that the payer is not there to confirm.
 	OffSession bool `json:"off_session,omitempty"`
+	// Left says that the payer has chosen another way to pay.
+	Left bool `json:"left,omitempty"`
 	codes
 }
 
@@ -318,6 +320,7 @@ func (s *Service) Leave(ctx context.Context, caller api.Caller, id string) error
 		case o.Value.HoldExpiresAt == nil:
 			return nil
 		}
+		o.Value.Phoned.Left = true
 		if err := o.Value.tellHoldEnded(tx); err != nil {
 			return err
 		}

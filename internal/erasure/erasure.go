@@ -195,11 +195,17 @@ func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Pay
 	if err != nil {
 		return fmt.Errorf("erasure: payee: %w", err)
 	}
+	if err := s.config.Checkout.FindPayments(ctx, in, ids); err != nil {
+		return fmt.Errorf("erasure: find checkout sessions: %w", err)
+	}
 	if err := s.config.Webhooks.EraseObjects(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: events: %w", err)
 	}
 	if err := s.engine.EraseObjects(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: stored answers: %w", err)
+	}
+	if err := s.config.Checkout.ErasePayments(ctx, in, ids); err != nil {
+		return fmt.Errorf("erasure: checkout sessions: %w", err)
 	}
 	if err := s.config.Payouts.ErasePayee(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: payee: %w", err)

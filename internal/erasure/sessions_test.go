@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -75,6 +76,7 @@ func TestErasureReachesCheckoutSessions(t *testing.T) {
 			must.Do(t, svc.Drain(t.Context()))
 		}
 		open, paid, walleted, expired, held, other := sell("a", gone), sell("b", gone), sell("c", gone), sell("d", gone), sell("e", gone), sell("f", stays)
+		after := sell("g", gone)
 		pay(paid, "0241234567")
 		pay(walleted, "")
 		pay(held, "0201230903")
@@ -84,15 +86,56 @@ func TestErasureReachesCheckoutSessions(t *testing.T) {
 		must.Do(t, svc.Drain(t.Context()))
 		sell("a", gone) // a replay
 		pay(open, "0271234567")
+		pay(after, "")
+		of := must.Get(svc.Payments.List(t.Context(), caller, payment.ListParams{CheckoutSession: after}))(t).Data[0]
+		expect.True(t, of.Phone == nil && of.PhoneNumber == nil, "a payment after the erasure has %v", of.Phone)
 		now = now.Add(11 * time.Minute) // the payment under way loses its number when it ends
 		must.Get(svc.Checkout.Expire(t.Context(), keyed("expire held"), held))(t)
 		must.Do(t, svc.Drain(t.Context()))
 		left(t, store, m.ID, "Zenobia", "payments")
-		for _, id := range []string{open, paid, walleted, expired, held} {
+		for _, id := range []string{open, paid, walleted, expired, held, after} {
 			v := must.Get(svc.Checkout.Get(t.Context(), caller, id))(t)
 			expect.True(t, v.Name == nil && v.Email == nil && v.Phone == nil && *v.Customer == gone, "%s has %v %v %v of %v", v.Status, v.Name, v.Email, v.Phone, v.Customer)
 		}
 		v := must.Get(svc.Checkout.Get(t.Context(), caller, other))(t)
 		expect.True(t, *v.Name == "Akua" && *v.Email == "Akua@example.com" && *v.Phone == "+233241112222", "the other customer's is %+v", v)
+	})
+}
+
+// The erasure of a phone's holder, or of a wallet's, removes what they have entered from the sessions that
+// they paid, from the receipts and from all copies.
+func TestErasureReachesPayersOfSessions(t *testing.T) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		svc := testkit.New(t, store, payments.Config{Sandbox: true})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		price := int64(100)
+		ama := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"}))(t)
+		must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.New(price, -2), Source: "test"}))
+		pay := func(name string, p checkout.PayParams) string {
+			t.Helper()
+			keyed := caller
+			keyed.IdempotencyKey = "made " + name[:1]
+			v := must.Get(svc.Checkout.Create(t.Context(), keyed, checkout.CreateParams{
+				SuccessURL: "https://shop.example/", Name: name, Phone: "0241119999", Lines: []invoice.LineParams{{Description: "a", UnitAmount: &price}},
+			}))(t)
+			keyed.IdempotencyKey, p.Email = "paid "+name[:1], new(name+"@example.com")
+			must.Get(svc.Checkout.Pay(t.Context(), keyed, v.ID, p))(t)
+			must.Do(t, svc.Drain(t.Context()))
+			return v.ID
+		}
+		phoned := pay("Zenobia", checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: "0241112222"}})
+		walleted := pay("Yolanda", checkout.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
+		stays := pay("Akua", checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: "0261112222"}})
+		must.Do(t, svc.ErasePayee(t.Context(), caller, payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241112222"}))
+		must.Do(t, svc.EraseConsumer(t.Context(), api.Caller{}, ama.ID))
+		for _, name := range []string{"Zenobia", "Yolanda"} {
+			left(t, store, m.ID, name)
+		}
+		for _, id := range []string{phoned, walleted} {
+			v := must.Get(svc.Checkout.Get(t.Context(), caller, id))(t)
+			expect.True(t, v.Name == nil && v.Email == nil && v.Phone == nil, "a session has %v %v %v", v.Name, v.Email, v.Phone)
+		}
+		expect.Equal(t, *must.Get(svc.Checkout.Get(t.Context(), caller, stays))(t).Email, "Akua@example.com", "the other payer's e-mail")
 	})
 }

@@ -12,7 +12,7 @@ var checkoutGuards = []guard{
 	},
 	{
 		"checkout: the clock closes a session", "checkout/pay.go",
-		"case !now.Before(r.expiry()):", "", "./checkout", "TestSessionExpires",
+		"case r.over(now):", "", "./checkout", "TestSessionExpires",
 	},
 	{
 		"checkout: a session that is not open is not paid", "checkout/pay.go",
@@ -24,7 +24,15 @@ var checkoutGuards = []guard{
 	},
 	{
 		"checkout: a late payment takes an open session alone", "checkout/internal.go",
-		"if r.Status != Open || r.Mode != ModeSubscription {\n\t\treturn r.Status == Open, nil", "if r.Status != Open || r.Mode != ModeSubscription {\n\t\treturn true, nil", "./checkout", "TestLateApproval",
+		"case r.Status != Open || r.over(tx.Now) && !p.HoldActive:\n\t\treturn false, nil", "case r.Status != Open || r.over(tx.Now) && !p.HoldActive:\n\t\treturn true, nil", "./checkout", "TestLateApproval",
+	},
+	{
+		"checkout: an expired session takes no late payment, whatever the worker has done", "checkout/internal.go",
+		"r.Status != Open || r.over(tx.Now) && !p.HoldActive", "r.Status != Open", "./checkout", "TestTimeEndsSessionBeforeWorker",
+	},
+	{
+		"checkout: a payer's entries count with the payment", "checkout/internal.go",
+		"if r.Attempt != p.ID {", "if false {", "./checkout", "TestEntriesCountWithPayment",
 	},
 	{
 		"checkout: an attempt redeems the coupon", "checkout/pay.go",
@@ -32,7 +40,7 @@ var checkoutGuards = []guard{
 	},
 	{
 		"checkout: an attempt redeems the coupon once", "checkout/pay.go",
-		"if err := s.returnRedemption(tx, r); err != nil { // of an attempt whose hold is over", "if err := error(nil); err != nil {", "./checkout", "TestNextAttemptTakesOneRedemption",
+		"if r.Redeemed { // by an attempt", "if false { // by an attempt", "./checkout", "TestNextAttemptTakesOneRedemption",
 	},
 	{
 		"checkout: a failed payment gives the redemption back", "checkout/internal.go",
@@ -48,11 +56,11 @@ var checkoutGuards = []guard{
 	},
 	{
 		"checkout: a used up coupon is put on nothing", "catalog/internal.go",
-		"o, err := redeemableCoupon(tx, scope, now, id)", "o, err := usableCoupon(tx, scope, id)", "./checkout", "TestInvalidSessionsAreRefused",
+		"o, err := redeemableCoupon(tx, scope, now, id, 0)", "o, err := usableCoupon(tx, scope, id)", "./checkout", "TestInvalidSessionsAreRefused",
 	},
 	{
 		"checkout: the page goes to the host that was named", "checkout/url.go",
-		"|| !plainHost.MatchString(u.Host) && u.User == nil {", "{", "./checkout", "TestReturnAddresses",
+		"|| !plainHost.MatchString(host)) {", ") {", "./checkout", "TestReturnAddresses",
 	},
 	{
 		"checkout: live mode goes to https alone", "checkout/url.go",

@@ -210,8 +210,8 @@ func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err er
 	}
 	kept, err = edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
 		switch {
-		case head.Object == "payment" && (name == "phone" || name == "phone_number"):
-			return json.RawMessage(`null`), nil
+		case (head.Object == "payment" || head.Object == "checkout_session") && blanks[head.Object][name] != "":
+			return json.RawMessage(blanks[head.Object][name]), nil
 		case holder && (name == "name" || name == "phone_number"):
 			return json.RawMessage(`""`), nil
 		case name == "destination" && (head.Object == "payout" || head.Object == "disbursement"):

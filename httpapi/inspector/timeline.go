@@ -37,7 +37,7 @@ type turnTime struct {
 type step struct{ verb, title, source, tone string }
 
 // finals are the verbs of events that end an object, by the status that it has then.
-var finals = map[string]string{"succeeded": "completed succeeded", "completed": "completed", "failed": "failed", "canceled": "cancelled"}
+var finals = map[string]string{"succeeded": "completed succeeded", "completed": "completed succeeded", "failed": "failed", "canceled": "cancelled"}
 
 // possible leaves out the ends that an object with that status has not come to, so that nothing
 // looks for their events. A transfer that the provider took back has failed after it was completed.

@@ -188,7 +188,7 @@ func TestSubscriptionPageInABrowser(t *testing.T) {
 	var verb string
 	b.Ask(`document.querySelector("button").innerText`, &verb)
 	b.Press(verb)
-	b.sees("subscription ends", "The subscription will end on", "Ends soon", "Nothing more is charged.")
+	b.sees("subscription ends", "The subscription will end on", "Ends soon", "After that nothing more is charged.")
 
 	id, address := subscribe(t, s, "")
 	s.Advance(8 * 24 * time.Hour)

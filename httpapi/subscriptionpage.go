@@ -191,7 +191,7 @@ func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView
 	case is.Status == subscription.Paused:
 		v.State, v.StateClass, v.Explain = "Paused", "neutral", "Nothing is charged until "+h.Merchant.Name+" resumes it."
 	case is.CancelAtPeriodEnd:
-		v.State, v.StateClass, v.Explain = "Ends soon", "wait", "It ends on "+end+". Nothing more is charged."
+		v.State, v.StateClass, v.Explain = "Ends soon", "wait", "It ends on "+end+". After that nothing more is charged."
 	case is.Status == subscription.PastDue:
 		v.State, v.StateClass, v.Explain = "Payment overdue", "bad", "An invoice is not paid yet. Pay it to keep the subscription."
 	case is.Status == subscription.Trialing:
@@ -339,7 +339,7 @@ func (p *subscriptionPage) changePhone(r *request) (any, error) {
 	}
 	v := newSubscriptionPhoneView(h, r.id(), sends)
 	v.Entered = entered
-	v.Problem, v.Field = phoneChangeProblem(e, entered)
+	v.Problem, v.Field = phoneChangeProblem(e, entered, sends)
 	if v.Sent == "" && v.Field == "code" {
 		v.Field = ""
 	}
@@ -351,7 +351,7 @@ func (p *subscriptionPage) changePhone(r *request) (any, error) {
 }
 
 // phoneChangeProblem says what went wrong as the customer reads it, and the input it is about.
-func phoneChangeProblem(e *api.Error, entered string) (problem, field string) {
+func phoneChangeProblem(e *api.Error, entered string, sends bool) (problem, field string) {
 	switch e.Code {
 	case api.InvalidPhoneNumber:
 		if problem, field = phoneProblem(entered); field == "provider" {
@@ -370,7 +370,10 @@ func phoneChangeProblem(e *api.Error, entered string) (problem, field string) {
 		}
 		return "Too many wrong codes were entered. Send another one.", "code"
 	case api.RateLimited:
-		return "Too many codes were sent. Wait a while before you send another.", ""
+		if sends {
+			return "Too many codes were sent. Wait a while before you send another.", ""
+		}
+		return "Too many wrong codes were entered from this connection. Try again later.", ""
 	}
 	return pageProblem(e)
 }

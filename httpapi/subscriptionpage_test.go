@@ -164,6 +164,31 @@ func TestChangeOfChargedPhone(t *testing.T) {
 	expect.Equal(t, field(t, data, "phone_number"), "020****223", "the subscription's phone")
 }
 
+// Credit for a plan that was changed stands on the page of the invoice as a negative line, and in its
+// document.
+func TestInvoicePageOfCredit(t *testing.T) {
+	s := paymentstest.New(t)
+	id, address := subscribe(t, s, charged)
+	s.Work()
+	s.Advance(10 * 24 * time.Hour)
+	_, data := s.Do("POST", "/v1/plans", `{"name":"Platinum","amount":40000,"interval":"year"}`)
+	response, data := s.Do("POST", "/v1/subscriptions/"+id, `{"plan":"`+field(t, data, "id")+`"}`)
+	must.True(t, response.StatusCode == 200, "%s", data)
+	_, data = s.Do("GET", "/v1/invoices/"+field(t, data, "latest_invoice"), nil)
+	credit, total := field(t, data, "lines.data.0.amount"), field(t, data, "total")
+	must.True(t, strings.HasPrefix(credit, "-") && field(t, data, "lines.data.0.period") == "", "the first line: %s", data)
+	var left, sum int
+	fmt.Sscan(credit, &left)
+	fmt.Sscan(total, &sum)
+	expect.Equal(t, sum, 400_00+left, "total")
+	_, page := browse(t, "GET", field(t, data, "hosted_invoice_url"), nil)
+	holds(t, "the invoice", page, "Unused time on Gold", fmt.Sprintf("<td>−%d.%02d</td>", -left/100, -left%100), "Platinum", "400.00")
+	response, pdf := browse(t, "GET", field(t, data, "invoice_pdf"), nil)
+	expect.True(t, response.StatusCode == 200 && strings.HasPrefix(pdf, "%PDF-"), "the document has status %d", response.StatusCode)
+	_, page = browse(t, "GET", address, nil)
+	holds(t, "the subscription", page, "<h1>Platinum</h1>", "GH₵</span>400.00", "every year")
+}
+
 // The codes are limited: five wrong entries of each, five sends in ten minutes.
 func TestCodesOfChargedPhoneAreLimited(t *testing.T) {
 	s := paymentstest.New(t)

@@ -17,9 +17,9 @@ import (
 // had been made then.
 const lateAfter = day
 
-// bill makes the invoice of the current period, and the coming period's of the record's fields. person
-// is the customer. payment is the id of a payment of this transaction that has paid it; empty for
-// none. It reports whether the invoice is paid.
+// bill makes the invoice of the period that the subscription has just entered, and notes it. person is the
+// customer. payment is the id of a payment of this transaction that pays the invoice; empty for none. bill
+// reports whether the invoice is paid. The caller writes the subscription.
 func (s *Service) bill(tx *engine.Tx, r *record, person *account.Customer, payment string) (paid bool, err error) {
 	p := invoice.IssueParams{
 		PriceParams: r.price(), Subscription: r.ID, Customer: r.Customer, Person: person, Date: r.periodStart(),

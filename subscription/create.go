@@ -128,17 +128,23 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	customer, err := s.customer(ctx, caller, p.Customer)
-	if err != nil {
-		return nil, err
-	}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Subscription, error) {
-		c, err := customer(tx)
+	call := func() (*Subscription, error) {
+		customer, err := s.customer(ctx, caller, p.Customer)
 		if err != nil {
 			return nil, err
 		}
-		return s.create(tx, p, c)
-	})
+		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Subscription, error) {
+			c, err := customer(tx)
+			if err != nil {
+				return nil, err
+			}
+			return s.create(tx, p, c)
+		})
+	}
+	if s.config.Customers == nil {
+		return call()
+	}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, call) // the host may have deleted the customer since
 }
 
 // customer returns the function that reads a customer in a transaction. A host's directory is asked

@@ -83,6 +83,8 @@ func paidFor(p *payment.Payment) string {
 		return "Invoice"
 	case p.QRCode != nil:
 		return "QR code"
+	case p.CheckoutSession != nil:
+		return "Checkout"
 	}
 	return ""
 }
@@ -181,12 +183,12 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) error {
 		about = v.payerAccount(p.ID)
 	}
 	begun := step{"created", "Payment begun", "Payer", ""}
-	if p.QRCode == nil && p.Invoice == nil {
+	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
 		begun = step{"created", "Payment asked for", "API", ""}
 	}
 	happened, err := v.timeline("payment", p.ID, p.CreatedAt.Time, possible(p.Status, []step{
 		begun,
-		{"pending", "To be charged: " + joinNonEmpty(maskedNumber(orEmpty(p.Phone))), "Payments", ""},
+		{"pending", "To be charged: " + maskedNumber(orEmpty(p.Phone)), "Payments", ""},
 		{"processing", paidWith(p) + " asks the payer to approve", paidWith(p), ""},
 		{"succeeded", "Paid with " + with, paidWith(p), "good"},
 		{"failed", orDefault(orEmpty(p.FailureReason), "Not paid"), paidWith(p), "bad"},
@@ -203,14 +205,14 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) error {
 	if len(refunds.Data) > 0 {
 		page.Live = append(page.Live, related(v, refundNoun, refunds, "Refunds", "", v.url("refunds")+"?payment="+p.ID))
 	}
-	name0, fee := "Paid", any(nil)
+	heading := "Paid"
 	if p.Status != payment.Completed {
-		name0 = "Amount"
+		heading = "Amount"
 	}
+	var fee, refunded any
 	if p.Fee != nil {
 		fee = cedis(-*p.Fee)
 	}
-	var refunded any
 	if p.AmountRefunded > 0 {
 		refunded = cedis(-p.AmountRefunded)
 	}
@@ -220,7 +222,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) error {
 	}
 	details, err := v.paymentDetails(p)
 	page.Side = []section{
-		{Title: "Money", Money: facts(name0, cedis(p.Amount), "Fee", fee, "To the merchant", p.Net, "Refunded", refunded)},
+		{Title: "Money", Money: facts(heading, cedis(p.Amount), "Fee", fee, "To the merchant", p.Net, "Refunded", refunded)},
 		{Title: "Payer", Facts: payer},
 		{Title: "Details", Facts: details},
 	}
@@ -251,7 +253,7 @@ func (v *visit) paymentDetails(p *payment.Payment) ([]fact, error) {
 		page.Href = page.Text
 	}
 	return facts("Asked for", next, "Failure", p.FailureReason, "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
-		"Invoice", v.linked("invoices", p.Invoice), "Customer", v.linked("customers", p.Customer), "Payment", id(p.ID),
+		"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Customer", v.linked("customers", p.Customer), "Payment", id(p.ID),
 		"At "+orDefault(network(p.Provider), "the provider"), id(orEmpty(p.ProviderReference)), "Created", p.CreatedAt, "Completed", p.CompletedAt,
 		"Held until", p.HoldExpiresAt, "Payer's page", page), nil
 }

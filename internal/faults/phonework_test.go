@@ -177,7 +177,7 @@ func TestPhonesPayOnceWhileTheStoreFails(t *testing.T) {
 			var plain, late []string
 			k := 1
 			for hit := true; hit; k++ {
-				must.True(t, k <= 500, "the work has no end")
+				must.True(t, k <= 1000, "the work has no end")
 				code := must.Get(s.QRCodes.Create(t.Context(), s.caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &amount}))(t)
 				pay := func() string {
 					return must.Get(s.QRCodes.Pay(t.Context(), s.caller, code.ID, qrcode.PayParams{MobileMoney: from()}))(t).ID

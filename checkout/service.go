@@ -74,9 +74,6 @@ func (s *Service) fillDerived(r *record) {
 // address is that of the page, whatever the status.
 func (s *Service) address(r *record) string { return s.config.BaseURL + "/checkout/" + r.Token }
 
-// snapshotLines is how many lines of a session its events carry.
-const snapshotLines = 10
-
 // save writes a changed session, which ends its lease, and records its events.
 func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
 	r := &o.Value
@@ -88,9 +85,7 @@ func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.
 		return nil
 	}
 	v := r.Session
-	if len(v.Lines.Data) > snapshotLines {
-		v.Lines.Data, v.Lines.HasMore = v.Lines.Data[:snapshotLines], true
-	}
+	v.Lines = engine.ForEvents(v.Lines)
 	return s.config.Events.Record(tx, &v, types...)
 }
 

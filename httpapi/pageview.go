@@ -42,7 +42,7 @@ func newMerchantView(m *account.Merchant, logo string, about ...string) *merchan
 		v.Logo = logo
 	}
 	if number, err := phone.Parse(m.Phone); err == nil {
-		v.Phone, v.Dial = look.SpacedPhone(phone.National(number)), template.URL("tel:"+number) // of digits alone
+		v.Phone, v.Dial = phone.Spaced(number), template.URL("tel:"+number) // of digits alone
 	}
 	return v
 }

@@ -325,7 +325,7 @@ func TestOutcomes(t *testing.T) {
 	testkit.WantCode(t, "twice", err, api.InvoiceNotOpen)
 }
 
-// Whoever has claimed an outcome finds those before it, so that they can be booked in order.
+// The worker that has claimed an outcome finds those before it, so that they can be booked in order.
 func TestEarlierOutcomesAreFound(t *testing.T) {
 	s := newIssuer(t)
 	open := func() string {

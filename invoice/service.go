@@ -211,16 +211,10 @@ func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.
 	return s.recordEvents(tx, &o.Value, types...)
 }
 
-// snapshotLines is how many lines of an invoice its events carry.
-const snapshotLines = 10
-
-// recordEvents records events of an invoice. An event carries the first lines only: it is
-// stored for each change, and sent to each endpoint.
+// recordEvents records events of an invoice, which carry its first lines only.
 func (s *Service) recordEvents(tx *engine.Tx, r *record, types ...event.Type) error {
 	v := r.Invoice
-	if len(v.Lines.Data) > snapshotLines {
-		v.Lines.Data, v.Lines.HasMore = v.Lines.Data[:snapshotLines], true
-	}
+	v.Lines = engine.ForEvents(v.Lines)
 	return s.config.Events.Record(tx, &v, types...)
 }
 

@@ -30,7 +30,7 @@ func TestSwitchToSendingEndsCharges(t *testing.T) {
 	expect.True(t, c.get(made.ID).Status == subscription.Cancelled && c.invoice(v.ID).Status == invoice.Uncollectible, "30 days after the due date")
 }
 
-// Whoever has the address of an invoice may try to pay it. Until the first charge has failed, such a try
+// Every holder of an invoice's address may try to pay it. Until the first charge has failed, such a try
 // makes nothing overdue.
 func TestTryOnPageMakesNothingOverdue(t *testing.T) {
 	c := liveClub(t, &phones{}, payments.Config{})
@@ -55,7 +55,7 @@ func TestCancellationStopsPendingPrompt(t *testing.T) {
 	expect.Equal(t, c.invoice(*made.LatestInvoice).Status, invoice.Open, "the invoice")
 }
 
-// A new phone that nobody has confirmed is a stranger's, perhaps. It is not shown after its code has
+// A new phone without a confirmation may be a stranger's. It is not shown after its code has
 // expired, and then forgotten.
 func TestUnconfirmedPhoneIsForgotten(t *testing.T) {
 	c := openClub(t, payments.Config{})

@@ -42,7 +42,7 @@ func TestUnpaidDueDateMakesPastDue(t *testing.T) {
 	c.wantTold()
 }
 
-// Nobody worked while an invoice was overdue. The cancellation of that time comes before the renewals after
+// No worker ran while an invoice was overdue. The cancellation of that time comes before the renewals after
 // it.
 func TestCancellationComesBeforeLaterRenewals(t *testing.T) {
 	c := openClub(t, payments.Config{})
@@ -128,7 +128,7 @@ func TestChargesGoOnFromPeriodToPeriod(t *testing.T) {
 	c.Verified()
 }
 
-// Charges that were due while nobody worked are tried before the renewals that come after them.
+// Charges that were due while no worker ran are tried before the renewals that come after them.
 func TestRenewalWaitsForEarlierCharge(t *testing.T) {
 	c := openClub(t, payments.Config{})
 	made := c.automatic(c.plan(5000, catalog.CreatePlanParams{}), "0241230901")

@@ -39,7 +39,7 @@ func TestCreateBeginsFirstPeriodWithItsInvoice(t *testing.T) {
 	testkit.WantCode(t, "of the other mode", testkit.Err(c.Subscriptions.Get(t.Context(), api.Caller{Merchant: c.Caller.Merchant, Live: true}, made.ID)), api.ResourceMissing)
 }
 
-// A subscription goes on from period to period, also when nobody has worked for long: each period has one
+// A subscription goes on from period to period, also after a long time without a worker: each period has one
 // invoice, which is dated at its start.
 func TestRenewalsCatchUp(t *testing.T) {
 	c := openClub(t, payments.Config{})

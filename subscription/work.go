@@ -280,7 +280,7 @@ type rush struct {
 }
 
 // runSteps does one due step after another, each in its own transaction. So a crash between any two of
-// them loses nothing, and years that nobody worked take no long transaction.
+// them loses nothing, and years without a worker take no long transaction.
 func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer string, p rush) error {
 	var find person
 	var err error

@@ -51,8 +51,8 @@ func Open(ctx context.Context, svc *payments.Service, merchant api.Caller) (*Gym
 	return &Gym{svc: svc, merchant: merchant, plan: plan.ID, doors: map[string]bool{}}, nil
 }
 
-// Join makes somebody a member, whose phone is charged after the free days. The card is the gym's own
-// number of the member, so that a second call joins nobody twice.
+// Join makes a person a member, whose phone is charged after the free days. The card is the gym's own
+// number of the member, so that a second call adds no second member.
 func (g *Gym) Join(ctx context.Context, card, name, phone string) (*subscription.Subscription, error) {
 	keyed := g.merchant
 	keyed.IdempotencyKey = "customer-" + card
@@ -95,7 +95,7 @@ func (g *Gym) Back(ctx context.Context, member string) error {
 	return err
 }
 
-// MayEnter reports whether the door opens for a member. It asks nobody: the webhooks keep it right.
+// MayEnter reports whether the door opens for a member. It needs no call: the webhooks keep it right.
 func (g *Gym) MayEnter(member string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -33,6 +33,18 @@ func OrMissing[T any](o *storage.Object[T], err error, noun string) (*storage.Ob
 	return o, nil
 }
 
+// inEvents is how many elements of a list inside an object its events carry.
+const inEvents = 10
+
+// ForEvents returns the first elements of a list inside an object, for its events: an event is stored
+// for each change, and sent to each endpoint.
+func ForEvents[T any](l api.List[T]) api.List[T] {
+	if len(l.Data) > inEvents {
+		l.Data, l.HasMore = l.Data[:inEvents], true
+	}
+	return l
+}
+
 // SliceOf returns a page of a list that is in memory. id returns the cursor of an element, and
 // noun names the element in the refusal of an unknown cursor.
 func SliceOf[T any](url, noun string, all []T, id func(*T) string, p api.Page) (*api.List[T], error) {

@@ -66,14 +66,6 @@ func NetworkName(code string) string {
 	return code
 }
 
-// SpacedPhone sets a number of ten digits in groups, which no line breaks.
-func SpacedPhone(national string) string {
-	if len(national) != 10 {
-		return national
-	}
-	return national[:3] + NoBreak + national[3:6] + NoBreak + national[6:]
-}
-
 // MaskedPhone sets a number that is masked already as pages show it.
 func MaskedPhone(masked string) string {
 	head, tail, found := strings.Cut(masked, "****")

@@ -31,7 +31,7 @@ type Ended struct {
 // sums are those of one scope, network and day. The id has the name of the orders, the day and the
 // network, so that the records of a period follow each other.
 //
-// Each network has a record of its own, because whoever counts an order decodes and encodes the record
+// Each network has a record of its own, because the transaction that counts an order decodes and encodes the record
 // inside the write turn. The transaction that ends an order also counts it. A worker that counted
 // later would have to find what has ended, which costs more: the stores write a record that all
 // payments of a commit change once for that commit. docs/performance.md has the figures.

@@ -358,6 +358,33 @@ func TestBanksNamesAndBalance(t *testing.T) {
 	}
 }
 
+// Only banks of Ghana are banks. One that is deleted, or not active, stays in the list and takes nothing.
+func TestBankRows(t *testing.T) {
+	for row, want := range map[string]string{
+		`"code":"1","currency":"GHS","type":"ghipps","active":true,"is_deleted":null`:  "active",
+		`"code":"1","currency":"GHS","type":"ghipss","active":true,"is_deleted":false`: "active",
+		`"code":1,"type":null`: "active",
+		`"code":"1","currency":"GHS","type":"ghipss","active":false`:                  "not active",
+		`"code":"1","currency":"GHS","type":"ghipss","active":true,"is_deleted":true`: "not active",
+		`"code":"1","currency":"NGN","type":"nuban","active":true`:                    "none",
+		`"code":"1","currency":"GHS","type":"mobile_money","active":true`:             "none",
+		`"code":"1","currency":"GHS","type":"mobile_money_business","active":true`:    "none",
+		`"code":"","currency":"GHS","type":"ghipss","active":true`:                    "none",
+	} {
+		client := clientOf(t, stub{"GET /bank": succeeds(`[{"name":"Other","code":"2","currency":"GHS","type":"ghipss"},{"name":"Bank",` + row + `}]`)})
+		must.Do(t, client.LoadBanks(t.Context()))
+		bank, known := client.Bank("1")
+		got := "none"
+		switch {
+		case known && bank.Active:
+			got = "active"
+		case known:
+			got = "not active"
+		}
+		expect.True(t, got == want && len(client.Banks()) <= 2, "%s: %s, want %s, of %+v", row, got, want, client.Banks())
+	}
+}
+
 // A list of several pages is read to its end. A page may be shorter than asked for.
 func TestBanksInPages(t *testing.T) {
 	client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

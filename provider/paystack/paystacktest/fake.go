@@ -176,7 +176,7 @@ const Name = "AMA MENSAH"
 
 func banks() []object {
 	bank := func(name, code, kind string, active bool) object {
-		return object{"name": name, "code": code, "type": kind, "currency": "GHS", "country": "Ghana", "active": active, "is_deleted": false}
+		return object{"name": name, "code": code, "type": kind, "currency": "GHS", "country": "Ghana", "active": active, "is_deleted": nil}
 	}
 	return []object{
 		bank("MTN", "MTN", "mobile_money", true), bank("Telecel", "VOD", "mobile_money", true), bank("AT Money", "ATL", "mobile_money", true),

@@ -193,7 +193,7 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: what has ended is not sent", "payout/dispatch.go",
-		"if r.Status.final() { // a callback arrived first", "if false {", "./internal/faults", "TestACallbackAtAnyMoment/memory",
+		"if r.Status.final() { // a callback arrived first", "if false {", "./internal/faults", "TestACallbackOneByOne",
 	},
 	{
 		"dispatch: it polls before it submits again", "internal/dispatch/call.go",

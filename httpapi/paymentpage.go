@@ -119,29 +119,23 @@ func (s *subject) form(method string) string {
 }
 
 // subject finds what a payment is for. One that is gone has no address.
-func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject, error) {
+func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subject, err error) {
 	is := &h.Payment
-	s := &subject{Name: is.Description}
+	s = &subject{Name: is.Description}
 	switch {
 	case is.QRCode != nil:
-		code, err := p.codes.Get(ctx, h.Caller, *is.QRCode)
-		if api.CodeOf(err) == api.ResourceMissing {
-			return s, nil
-		}
-		if err != nil {
-			return nil, err
+		var code *qrcode.QRCode
+		if code, err = p.codes.Get(ctx, h.Caller, *is.QRCode); err != nil {
+			break
 		}
 		s.Name, s.Address = code.Name, "../pay/"+code.ID
 		if code.Amount == nil {
 			s.Query = url.Values{"amount": {money.Text(is.Amount)}}
 		}
 	case is.CheckoutSession != nil:
-		sold, err := p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession)
-		if api.CodeOf(err) == api.ResourceMissing {
-			return s, nil
-		}
-		if err != nil {
-			return nil, err
+		var sold *checkout.Hosted
+		if sold, err = p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession); err != nil {
+			break
 		}
 		s.Address = "../checkout/" + sold.Token
 		if sold.Session.Reference != nil {
@@ -151,15 +145,14 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 			s.Next = sold.Session.Destination()
 		}
 	case is.Invoice != nil:
-		paid, err := p.invoices.Get(ctx, h.Caller, *is.Invoice)
-		if api.CodeOf(err) == api.ResourceMissing {
-			return s, nil
+		var paid *invoice.Invoice
+		if paid, err = p.invoices.Get(ctx, h.Caller, *is.Invoice); err != nil {
+			break
 		}
-		if err != nil {
-			return nil, err
-		}
-		s.Name, s.Invoice = "Invoice "+paid.Number, true
-		s.Address = "../invoice/" + paid.HostedURL[strings.LastIndexByte(paid.HostedURL, '/')+1:]
+		s.Name, s.Address, s.Invoice = "Invoice "+paid.Number, invoiceAddress(paid), true
+	}
+	if err != nil && api.CodeOf(err) != api.ResourceMissing {
+		return nil, err
 	}
 	return s, nil
 }

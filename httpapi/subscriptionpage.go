@@ -176,7 +176,7 @@ func (v *subscriptionView) takeInvoices(list *api.List[invoice.Invoice], after s
 	}
 }
 
-// invoiceAddress is the address of the page of an invoice, relative to that of a subscription.
+// invoiceAddress is the address of the page of an invoice, relative to that of a subscription or a payment.
 func invoiceAddress(is *invoice.Invoice) string {
 	return "../invoice/" + is.HostedURL[strings.LastIndexByte(is.HostedURL, '/')+1:]
 }

@@ -30,11 +30,12 @@ func newCheckoutPage(svc *payments.Service, v *pageLimiter) *checkoutPage {
 }
 
 func (p *checkoutPage) routes() []route {
-	return []route{
-		{method: http.MethodGet, pattern: "/checkout/{id}", handle: p.show, errorPage: p.errorPage},
-		{method: http.MethodPost, pattern: "/checkout/{id}", handle: p.pay, errorPage: p.errorPage},
-		{method: http.MethodGet, pattern: "/checkout/{id}/logo", handle: p.logo, errorPage: p.errorPage},
-	}
+	return pageRoutes(
+		problemPages("There is nothing to pay here. Check the address, or go back to the shop and order again."),
+		route{method: http.MethodGet, pattern: "/checkout/{id}", handle: p.show},
+		route{method: http.MethodPost, pattern: "/checkout/{id}", handle: p.pay},
+		route{method: http.MethodGet, pattern: "/checkout/{id}/logo", handle: logoOf(p.accounts, p.open, func(h *checkout.Hosted) string { return h.Merchant.ID })},
+	)
 }
 
 // checkoutView is what the template of an open session sees.
@@ -67,18 +68,15 @@ func (p *checkoutPage) show(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := r.URL.Query()
 	payable := h.Refusal == nil || h.Refusal.Code == api.CouponNotRedeemable
-	if payable && h.Attempt != "" && query.Get("again") != "1" {
-		unknown, err := p.payments.Undecided(r.Context(), h.Caller, payment.ListParams{CheckoutSession: h.Session.ID})
-		if err != nil {
-			return nil, err
-		}
-		if unknown != nil {
-			return undecidedPage(r, p.payments, h.Caller, unknown, newMerchantView(&h.Merchant, r.id()+"/logo", text(h.Session.Reference)))
+	if payable && h.Attempt != "" {
+		m := newMerchantView(&h.Merchant, r.id()+"/logo", text(h.Session.Reference))
+		page, err := undecidedPage(r, p.payments, h.Caller, payment.ListParams{CheckoutSession: h.Session.ID}, m)
+		if err != nil || page != nil {
+			return page, err
 		}
 	}
-	form := waysView{Token: newFormToken(), Wallets: query.Get("method") == methodWallet}
+	form := r.emptyForm()
 	if number := h.Session.Phone; number != nil {
 		form.Phone = phone.National(*number)
 	}
@@ -100,9 +98,7 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 		}
 		return answer, err
 	}
-	if form.Phones = p.payments.TakesPhones(is.Livemode); !form.Phones {
-		form.Wallets = true
-	}
+	form.offerPhones(p.payments.TakesPhones(is.Livemode))
 	form.Due = is.Total
 	v := checkoutView{
 		pageView: pageView{Title: "Pay " + m.Name, Test: !is.Livemode, Merchant: m},
@@ -197,64 +193,52 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	form, err := r.form()
+	form, err := r.payForm(h.Caller)
 	if err != nil {
 		return nil, err
 	}
-	v, email, name := newWaysView(form), h.Email, h.Name
-	caller := h.Caller
-	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
+	email, name := h.Email, h.Name
 	var params checkout.PayParams
-	if form.Has("email") {
-		email = strings.TrimSpace(form.Get("email"))
+	if form.values.Has("email") {
+		email = strings.TrimSpace(form.values.Get("email"))
 		params.Email = &email
 	}
 	subscribes := h.Plan != nil
 	if subscribes {
-		v.Wallets = false
-		if h.Session.Customer == nil && form.Has("name") {
-			name = strings.TrimSpace(form.Get("name"))
+		form.Wallets = false
+		if h.Session.Customer == nil && form.values.Has("name") {
+			name = strings.TrimSpace(form.values.Get("name"))
 			params.Name = &name
 		}
 	}
-	pay := func() error { return p.sessions.PayHosted(r.Context(), caller, h.Session.ID, params) }
-	due := h.Session.Total > 0
-	if subscribes || due && !v.Wallets {
-		params.MobileMoney = payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network}
+	pay := func(m means) error {
+		params.MobileMoney, params.Wallet, params.PIN, params.From = m.MobileMoney, m.Wallet, m.PIN, m.From
+		return p.sessions.PayHosted(r.Context(), form.caller, h.Session.ID, params)
 	}
 	switch {
-	case v.Phone == "" && (subscribes || due && !v.Wallets):
+	case h.Session.Total > 0:
+		err = p.payWith(r, form, pay)
+	case !subscribes:
+		err = pay(means{})
+	case form.Phone == "":
 		err = api.Missing("phone_number")
-	case due && !v.Wallets:
-		err = p.payByPhone(r, pay)
-	case due && v.Wallet == "":
-		err = api.Missing("wallet")
-	case due:
-		params.Wallet, params.PIN = look.Wallet(v.Wallet), form.Get("pin")
-		err = p.payWithPIN(r, func(from string) error {
-			params.From = from
-			return pay()
+	default: // the phone is asked when something is due
+		err = pay(form.phone())
+	}
+	if err != nil {
+		return form.refused(err, func(e *api.Error) (*response, error) {
+			// What became of the session meanwhile is shown with it.
+			h, err := p.sessions.HostedByID(r.Context(), h.Caller, h.Session.ID)
+			if err != nil {
+				return nil, err
+			}
+			return p.render(statusOf(e), r, h, form.waysView, email, name)
 		})
-	default:
-		err = pay()
 	}
-	if api.CodeOf(err) == api.RateLimited {
-		return nil, err
-	}
-	e := asAPIError(err)
-	if err != nil && e == nil {
-		return nil, err
-	}
-	// What became of the session meanwhile is shown with a refusal.
 	if h, err = p.sessions.HostedByID(r.Context(), h.Caller, h.Session.ID); err != nil {
 		return nil, err
 	}
-	if e == nil {
-		return p.next(r, h)
-	}
-	v.refuse(e)
-	answer, err := p.render(statusOf(e), r, h, v, email, name)
-	return withPromptWait(answer, err, e)
+	return p.next(r, h)
 }
 
 // pressAgain is after how long a form of a complete session comes from a payer who is stuck on it.
@@ -285,20 +269,4 @@ func (p *checkoutPage) next(r *request, h *checkout.Hosted) (*response, error) {
 		return nil, err
 	}
 	return seeOther("../payment/" + token), nil
-}
-
-func (p *checkoutPage) logo(r *request) (any, error) {
-	h, err := p.open(r)
-	if err != nil {
-		return nil, err
-	}
-	return merchantLogo(r, p.accounts, h.Merchant.ID)
-}
-
-// errorPage is the page for everything that the page cannot show.
-func (p *checkoutPage) errorPage(_ *request, status int, e *api.Error) (any, error) {
-	if status == http.StatusNotFound {
-		return problemPage(status, "There is nothing to pay here. Check the address, or go back to the shop and order again.")
-	}
-	return problemPage(status, e.Message)
 }

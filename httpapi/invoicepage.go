@@ -27,13 +27,14 @@ func newInvoicePage(svc *payments.Service, v *pageLimiter) *invoicePage {
 }
 
 func (p *invoicePage) routes() []route {
-	return []route{
-		{method: http.MethodGet, pattern: "/invoice/{id}", handle: p.show, errorPage: p.errorPage},
-		{method: http.MethodPost, pattern: "/invoice/{id}", handle: p.pay, errorPage: p.errorPage},
-		{method: http.MethodGet, pattern: "/invoice/{id}/pdf", heavy: true, handle: p.document, errorPage: p.errorPage},
-		{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", heavy: true, handle: p.creditNote, errorPage: p.errorPage},
-		{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: p.logo, errorPage: p.errorPage},
-	}
+	return pageRoutes(
+		problemPages("There is no invoice here. Check the address, or ask who sent it to you."),
+		route{method: http.MethodGet, pattern: "/invoice/{id}", handle: p.show},
+		route{method: http.MethodPost, pattern: "/invoice/{id}", handle: p.pay},
+		route{method: http.MethodGet, pattern: "/invoice/{id}/pdf", heavy: true, handle: p.document},
+		route{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", heavy: true, handle: p.creditNote},
+		route{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: logoOf(p.accounts, p.open, func(h *invoice.Hosted) string { return h.Merchant.ID })},
+	)
 }
 
 // invoiceView is what the template sees.
@@ -111,17 +112,14 @@ func (p *invoicePage) show(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := r.URL.Query()
-	if h.Invoice.Status == invoice.Open && query.Get("again") != "1" {
-		unknown, err := p.payments.Undecided(r.Context(), h.Caller, payment.ListParams{Invoice: h.Invoice.ID})
-		if err != nil {
-			return nil, err
-		}
-		if unknown != nil {
-			return undecidedPage(r, p.payments, h.Caller, unknown, newMerchantView(&h.Merchant, r.id()+"/logo", "Invoice "+h.Invoice.Number))
+	if h.Invoice.Status == invoice.Open {
+		m := newMerchantView(&h.Merchant, r.id()+"/logo", "Invoice "+h.Invoice.Number)
+		page, err := undecidedPage(r, p.payments, h.Caller, payment.ListParams{Invoice: h.Invoice.ID}, m)
+		if err != nil || page != nil {
+			return page, err
 		}
 	}
-	return p.render(http.StatusOK, r, h, waysView{Token: newFormToken(), Wallets: query.Get("method") == methodWallet})
+	return p.render(http.StatusOK, r, h, r.emptyForm())
 }
 
 func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, form waysView) (*response, error) {
@@ -129,9 +127,7 @@ func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, form way
 	if err != nil {
 		return nil, err
 	}
-	if form.Phones = p.payments.TakesPhones(h.Invoice.Livemode); !form.Phones {
-		form.Wallets = true
-	}
+	form.offerPhones(p.payments.TakesPhones(h.Invoice.Livemode))
 	return renderPage(status, "invoice", newInvoiceView(h, r.id(), now.Time, form))
 }
 
@@ -141,50 +137,41 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	form, err := r.form()
+	form, err := r.payForm(h.Caller)
 	if err != nil {
 		return nil, err
 	}
-	v := newWaysView(form)
-	caller := h.Caller
-	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
 	// The page shows that it is paid, and can be loaded again without paying.
 	location := r.id()
-	switch due := h.Invoice.AmountDue > 0; {
-	case due && !v.Wallets:
-		err = p.payByPhone(r, func() error {
-			started, err := p.invoices.StartPayment(r.Context(), caller, h.Invoice.ID, payment.MobileMoney{PhoneNumber: v.Phone, Provider: v.Network})
+	fromWallet := func(m means) error {
+		_, err := p.invoices.PayFromWallet(r.Context(), form.caller, h.Invoice.ID, invoice.PayFromWalletParams{Wallet: m.Wallet, PIN: m.PIN, From: m.From})
+		return err
+	}
+	if h.Invoice.AmountDue == 0 { // a form that is posted again repeats what has paid
+		err = p.payWithPIN(r, func(from string) error { return fromWallet(form.wallet(from)) })
+	} else {
+		err = p.payWith(r, form, func(m means) error {
+			if form.Wallets {
+				return fromWallet(m)
+			}
+			started, err := p.invoices.StartPayment(r.Context(), form.caller, h.Invoice.ID, m.MobileMoney)
 			if err == nil && started != nil { // nil if nothing is due any more
 				location, err = paymentAddress(r, p.payments, h.Caller, started)
 			}
 			return err
 		})
-	case due && v.Wallet == "":
-		err = api.Missing("wallet")
-	default:
-		err = p.payWithPIN(r, func(from string) error {
-			params := invoice.PayFromWalletParams{Wallet: look.Wallet(v.Wallet), PIN: form.Get("pin"), From: from}
-			_, err := p.invoices.PayFromWallet(r.Context(), caller, h.Invoice.ID, params)
-			return err
-		})
-	}
-	if api.CodeOf(err) == api.RateLimited {
-		return nil, err
 	}
 	if err == nil {
 		return seeOther(location), nil
 	}
-	e := asAPIError(err)
-	if e == nil {
-		return nil, err
-	}
-	v.refuse(e)
-	// What became of the invoice meanwhile is shown with it.
-	if h, err = p.invoices.Hosted(r.Context(), r.id()); err != nil {
-		return nil, err
-	}
-	answer, err := p.render(statusOf(e), r, h, v)
-	return withPromptWait(answer, err, e)
+	return form.refused(err, func(e *api.Error) (*response, error) {
+		// What became of the invoice meanwhile is shown with it.
+		h, err := p.invoices.Hosted(r.Context(), r.id())
+		if err != nil {
+			return nil, err
+		}
+		return p.render(statusOf(e), r, h, form.waysView)
+	})
 }
 
 func (p *invoicePage) document(r *request) (any, error) {
@@ -205,20 +192,4 @@ func inlinePDF(data []byte, name string, err error) (any, error) {
 func (p *invoicePage) creditNote(r *request) (any, error) {
 	data, name, err := p.invoices.HostedCreditNote(r.Context(), r.id(), r.PathValue("note"))
 	return inlinePDF(data, name, p.checkRate(r, err))
-}
-
-func (p *invoicePage) logo(r *request) (any, error) {
-	h, err := p.open(r)
-	if err != nil {
-		return nil, err
-	}
-	return merchantLogo(r, p.accounts, h.Merchant.ID)
-}
-
-// errorPage is the page for everything that the invoice cannot show.
-func (p *invoicePage) errorPage(_ *request, status int, e *api.Error) (any, error) {
-	if status == http.StatusNotFound {
-		return problemPage(status, "There is no invoice here. Check the address, or ask who sent it to you.")
-	}
-	return problemPage(status, e.Message)
 }

@@ -1,14 +1,12 @@
 package httpapi
 
 import (
-	"crypto/rand"
 	"net/http"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -160,17 +158,4 @@ func isFailedPIN(err error) bool {
 		return true
 	}
 	return false
-}
-
-const formTokenLength = 22
-
-// newFormToken returns a token by which a form that is posted twice pays once.
-func newFormToken() string { return ids.Secret(rand.Reader, formTokenLength) }
-
-// formToken returns the token of a posted form, or a new one if given is no token.
-func formToken(given string) string {
-	if !ids.IsBase62(given) || len(given) != formTokenLength {
-		return newFormToken()
-	}
-	return given
 }

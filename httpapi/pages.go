@@ -102,15 +102,40 @@ func (r *request) form() (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// merchantLogo answers with a merchant's logo, which pages show.
-func merchantLogo(r *request, accounts *account.Service, merchant string) (any, error) {
-	logo, err := accounts.GetLogo(r.Context(), api.Caller{}, merchant)
-	if err != nil {
-		return nil, err
+// pageRoutes are routes whose errors are pages, which errorPage renders.
+func pageRoutes(errorPage func(r *request, status int, e *api.Error) (any, error), routes ...route) []route {
+	for i := range routes {
+		routes[i].errorPage = errorPage
 	}
-	answer := newResponse(logo.Type, logo.Data)
-	answer.setHeader("Cache-Control", "public, max-age=300")
-	return answer, nil
+	return routes
+}
+
+// logoOf answers with the logo of the merchant of the page that open finds.
+func logoOf[H any](accounts *account.Service, open func(*request) (*H, error), merchant func(*H) string) handler {
+	return func(r *request) (any, error) {
+		h, err := open(r)
+		if err != nil {
+			return nil, err
+		}
+		logo, err := accounts.GetLogo(r.Context(), api.Caller{}, merchant(h))
+		if err != nil {
+			return nil, err
+		}
+		answer := newResponse(logo.Type, logo.Data)
+		answer.setHeader("Cache-Control", "public, max-age=300")
+		return answer, nil
+	}
+}
+
+// problemPages returns the page of everything that a page itself cannot show. missing stands where there
+// is nothing at the address.
+func problemPages(missing string) func(r *request, status int, e *api.Error) (any, error) {
+	return func(_ *request, status int, e *api.Error) (any, error) {
+		if status == http.StatusNotFound {
+			return problemPage(status, missing)
+		}
+		return problemPage(status, e.Message)
+	}
 }
 
 // problemPage is the page of an error that no form can show.

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"html/template"
-	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -45,46 +45,6 @@ func newMerchantView(m *account.Merchant, logo string, about ...string) *merchan
 		v.Phone, v.Dial = phone.Spaced(number), template.URL("tel:"+number) // of digits alone
 	}
 	return v
-}
-
-// The ways to pay, as forms name them.
-const (
-	methodMobile = "mobile"
-	methodWallet = "wallet"
-)
-
-// waysView is the form with the ways to pay.
-type waysView struct {
-	// Token makes a form that is posted twice pay once.
-	Token string
-	// Phones offers mobile money, and Wallets opens the wallet in place of it.
-	Phones, Wallets bool
-	// AskAmount asks for the amount. Due is the amount to pay otherwise, in pesewas.
-	AskAmount bool
-	Due       int64
-	// Amount, Phone, Network and Wallet are what was entered, shown again after a refusal.
-	Amount, Phone, Network, Wallet string
-	// Problem is what went wrong, and Field the parameter it is about.
-	Problem, Field string
-}
-
-// newWaysView reads what was entered.
-func newWaysView(form url.Values) waysView {
-	entered := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return waysView{
-		Token: formToken(form.Get("token")), Wallets: form.Get("method") != methodMobile,
-		Amount: entered("amount"), Phone: entered("phone"), Network: entered("network"), Wallet: entered("wallet"),
-	}
-}
-
-// findNetwork chooses the network of the number, unless the payer has chosen one.
-func (v *waysView) findNetwork() {
-	if v.Network != "" {
-		return
-	}
-	if number, err := phone.Parse(v.Phone); err == nil {
-		v.Network = phone.Provider(number)
-	}
 }
 
 // outcomeView is a page that says how a payment ended, or why there is none.
@@ -181,6 +141,30 @@ func dueText(due, now time.Time) (text string, overdue bool) {
 		return "Overdue since yesterday, " + day, true
 	}
 	return fmt.Sprintf("Overdue by %d days, since %s", -days, day), true
+}
+
+// receiptView is the receipt of a completed payment.
+func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string) outcomeView {
+	v := outcomeView{
+		pageView: pageView{Title: "Paid to " + m.Name, Test: !paid.Livemode, Merchant: m},
+		Icon:     checkIcon, Heading: "Paid", Amount: paid.Amount, Note: "A receipt was sent by SMS. You can close this page.",
+	}
+	at := paid.CreatedAt.Time
+	if paid.CompletedAt != nil {
+		at = paid.CompletedAt.Time
+	}
+	v.Facts = []fact{paidWith("Paid with", paid, number), timeFact(at)}
+	if paidFor != "" {
+		v.Facts = append(v.Facts, fact{Name: "For", Text: paidFor})
+	}
+	if paid.Reference != "" && paid.Reference != paidFor {
+		v.Facts = append(v.Facts, fact{Name: "Reference", Text: paid.Reference})
+	}
+	v.Facts = append(v.Facts, fact{Name: "Payment", ID: paid.ID})
+	if paid.AmountRefunded > 0 {
+		v.Text = "GH₵" + look.NoBreak + money.Text(paid.AmountRefunded) + " of it was given back, or is on its way back."
+	}
+	return v
 }
 
 // payerNumber is the payer's number, masked as pages show it.

@@ -47,11 +47,12 @@ func newPaymentPage(svc *payments.Service, v *pageLimiter) *paymentPage {
 }
 
 func (p *paymentPage) routes() []route {
-	return []route{
-		{method: http.MethodGet, pattern: "/payment/{id}", handle: p.show, errorPage: p.errorPage},
-		{method: http.MethodPost, pattern: "/payment/{id}", handle: p.act, errorPage: p.errorPage},
-		{method: http.MethodGet, pattern: "/payment/{id}/logo", handle: p.logo, errorPage: p.errorPage},
-	}
+	return pageRoutes(
+		p.errorPage,
+		route{method: http.MethodGet, pattern: "/payment/{id}", handle: p.show},
+		route{method: http.MethodPost, pattern: "/payment/{id}", handle: p.act},
+		route{method: http.MethodGet, pattern: "/payment/{id}/logo", handle: logoOf(p.accounts, p.open, func(h *payment.Hosted) string { return h.Merchant.ID })},
+	)
 }
 
 // paymentAddress is the address of a payment's page, relative to the form that started it.
@@ -118,29 +119,23 @@ func (s *subject) form(method string) string {
 }
 
 // subject finds what a payment is for. One that is gone has no address.
-func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject, error) {
+func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subject, err error) {
 	is := &h.Payment
-	s := &subject{Name: is.Description}
+	s = &subject{Name: is.Description}
 	switch {
 	case is.QRCode != nil:
-		code, err := p.codes.Get(ctx, h.Caller, *is.QRCode)
-		if api.CodeOf(err) == api.ResourceMissing {
-			return s, nil
-		}
-		if err != nil {
-			return nil, err
+		var code *qrcode.QRCode
+		if code, err = p.codes.Get(ctx, h.Caller, *is.QRCode); err != nil {
+			break
 		}
 		s.Name, s.Address = code.Name, "../pay/"+code.ID
 		if code.Amount == nil {
 			s.Query = url.Values{"amount": {money.Text(is.Amount)}}
 		}
 	case is.CheckoutSession != nil:
-		sold, err := p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession)
-		if api.CodeOf(err) == api.ResourceMissing {
-			return s, nil
-		}
-		if err != nil {
-			return nil, err
+		var sold *checkout.Hosted
+		if sold, err = p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession); err != nil {
+			break
 		}
 		s.Address = "../checkout/" + sold.Token
 		if sold.Session.Reference != nil {
@@ -150,15 +145,14 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 			s.Next = sold.Session.Destination()
 		}
 	case is.Invoice != nil:
-		paid, err := p.invoices.Get(ctx, h.Caller, *is.Invoice)
-		if api.CodeOf(err) == api.ResourceMissing {
-			return s, nil
+		var paid *invoice.Invoice
+		if paid, err = p.invoices.Get(ctx, h.Caller, *is.Invoice); err != nil {
+			break
 		}
-		if err != nil {
-			return nil, err
-		}
-		s.Name, s.Invoice = "Invoice "+paid.Number, true
-		s.Address = "../invoice/" + paid.HostedURL[strings.LastIndexByte(paid.HostedURL, '/')+1:]
+		s.Name, s.Address, s.Invoice = "Invoice "+paid.Number, invoiceAddress(paid), true
+	}
+	if err != nil && api.CodeOf(err) != api.ResourceMissing {
+		return nil, err
 	}
 	return s, nil
 }
@@ -337,9 +331,16 @@ func (v *outcomeView) notKnown(is *payment.Payment) {
 	v.Before, v.Text = "Do not pay again.", "If you approved on your phone, the payment arrives. If not, nothing is taken."
 }
 
-// undecidedPage stands in place of a form while such a payment has no outcome. A payer who has not approved
-// it gets the form by a second step.
-func undecidedPage(r *request, payments *payment.Service, caller api.Caller, unknown *payment.Payment, m *merchantView) (*response, error) {
+// undecidedPage stands in place of a form while a payment of those that of selects has no outcome. It is
+// nil if there is none. A payer who has not approved it gets the form by a second step.
+func undecidedPage(r *request, payments *payment.Service, caller api.Caller, of payment.ListParams, m *merchantView) (*response, error) {
+	if r.URL.Query().Get("again") == "1" {
+		return nil, nil
+	}
+	unknown, err := payments.Undecided(r.Context(), caller, of)
+	if err != nil || unknown == nil {
+		return nil, err
+	}
 	address, err := paymentAddress(r, payments, caller, unknown)
 	if err != nil {
 		return nil, err
@@ -367,8 +368,7 @@ func (p *paymentPage) act(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	location, caller := r.id(), h.Caller
-	caller.RequestID = r.caller.RequestID
+	location, caller := r.id(), r.onBehalf(h.Caller)
 	switch form.Get("action") {
 	case "confirm":
 		err = p.confirmWithCode(r, func() (wrong bool, err error) {
@@ -410,14 +410,6 @@ func (p *paymentPage) leave(r *request, caller api.Caller, h *payment.Hosted) (s
 		return r.id(), nil
 	}
 	return about.form(""), p.payments.Leave(r.Context(), caller, h.Payment.ID)
-}
-
-func (p *paymentPage) logo(r *request) (any, error) {
-	h, err := p.open(r)
-	if err != nil {
-		return nil, err
-	}
-	return merchantLogo(r, p.accounts, h.Merchant.ID)
 }
 
 // errorPage is the page for everything that the page cannot show. The payment goes on behind it.

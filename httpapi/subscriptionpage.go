@@ -32,14 +32,15 @@ func newSubscriptionPage(svc *payments.Service, v *pageLimiter) *subscriptionPag
 }
 
 func (p *subscriptionPage) routes() []route {
-	return []route{
-		{method: http.MethodGet, pattern: "/subscription/{id}", handle: p.show, errorPage: p.errorPage},
-		{method: http.MethodGet, pattern: "/subscription/{id}/phone", handle: p.showPhone, errorPage: p.errorPage},
-		{method: http.MethodPost, pattern: "/subscription/{id}/phone", handle: p.changePhone, errorPage: p.errorPage},
-		{method: http.MethodGet, pattern: "/subscription/{id}/cancel", handle: p.showCancel, errorPage: p.errorPage},
-		{method: http.MethodPost, pattern: "/subscription/{id}/cancel", handle: p.cancel, errorPage: p.errorPage},
-		{method: http.MethodGet, pattern: "/subscription/{id}/logo", handle: p.logo, errorPage: p.errorPage},
-	}
+	return pageRoutes(
+		problemPages("There is no subscription here. Check the address, or ask who sent it to you."),
+		route{method: http.MethodGet, pattern: "/subscription/{id}", handle: p.show},
+		route{method: http.MethodGet, pattern: "/subscription/{id}/phone", handle: p.showPhone},
+		route{method: http.MethodPost, pattern: "/subscription/{id}/phone", handle: p.changePhone},
+		route{method: http.MethodGet, pattern: "/subscription/{id}/cancel", handle: p.showCancel},
+		route{method: http.MethodPost, pattern: "/subscription/{id}/cancel", handle: p.cancel},
+		route{method: http.MethodGet, pattern: "/subscription/{id}/logo", handle: logoOf(p.accounts, p.open, func(h *subscription.Hosted) string { return h.Merchant.ID })},
+	)
 }
 
 // open finds the subscription, and bounds how often one client address guesses at secrets.
@@ -175,7 +176,7 @@ func (v *subscriptionView) takeInvoices(list *api.List[invoice.Invoice], after s
 	}
 }
 
-// invoiceAddress is the address of the page of an invoice, relative to that of a subscription.
+// invoiceAddress is the address of the page of an invoice, relative to that of a subscription or a payment.
 func invoiceAddress(is *invoice.Invoice) string {
 	return "../invoice/" + is.HostedURL[strings.LastIndexByte(is.HostedURL, '/')+1:]
 }
@@ -324,8 +325,7 @@ func (p *subscriptionPage) changePhone(r *request) (any, error) {
 	if ended := alive(r, h); ended != nil {
 		return ended, nil
 	}
-	caller := h.Caller
-	caller.RequestID = r.caller.RequestID
+	caller := r.onBehalf(h.Caller)
 	sends, entered := form.Get("action") == "send", strings.TrimSpace(form.Get("phone"))
 	if sends {
 		err = p.payByPhone(r, func() error {
@@ -444,27 +444,9 @@ func (p *subscriptionPage) cancel(r *request) (any, error) {
 	if endsAlready(h) {
 		return seeOther(location), nil
 	}
-	caller := h.Caller
-	caller.RequestID = r.caller.RequestID
-	_, err = p.subscriptions.Cancel(r.Context(), caller, h.Subscription.ID, subscription.CancelParams{AtPeriodEnd: true})
+	_, err = p.subscriptions.Cancel(r.Context(), r.onBehalf(h.Caller), h.Subscription.ID, subscription.CancelParams{AtPeriodEnd: true})
 	if err != nil && api.CodeOf(err) != api.SubscriptionCancelled {
 		return nil, err
 	}
 	return seeOther(location + "?done=cancel"), nil
-}
-
-func (p *subscriptionPage) logo(r *request) (any, error) {
-	h, err := p.open(r)
-	if err != nil {
-		return nil, err
-	}
-	return merchantLogo(r, p.accounts, h.Merchant.ID)
-}
-
-// errorPage is the page for everything that the subscription cannot show.
-func (p *subscriptionPage) errorPage(_ *request, status int, e *api.Error) (any, error) {
-	if status == http.StatusNotFound {
-		return problemPage(status, "There is no subscription here. Check the address, or ask who sent it to you.")
-	}
-	return problemPage(status, e.Message)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
 )
 
 // slowRail decides nothing, and counts how often it is asked.
@@ -40,50 +41,79 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
 			t.Parallel()
-			inner := backend.Open(t)
-			defer func() { must.Do(t, inner.Close()) }()
-			store, now, asked := faultstore.New(inner), time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), &atomic.Int64{}
-			svc := testkit.New(t, store, payments.Config{Serial: true, Live: payments.Providers{Rail: slowRail{asked}}, Clock: func() time.Time { return now }})
-			m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
-			caller := api.Caller{Merchant: m.ID, Live: true}
-			must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(900), Source: "bank"}))
-			early := 0
-			for k := 1; k <= most; k++ {
-				made := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
-					Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
-				}))(t)
-				asked.Store(0)
-				var told int64 // how often the rail had been asked when the callback came
-				store.BetweenAt(k, func() {
-					must.Do(t, svc.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}))
-					told = asked.Load()
-				})
-				must.Do(t, svc.Drain(t.Context()))
-				if !store.Heal() {
-					must.Do(t, svc.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Refused}))
-					break
-				}
-				before := asked.Load()
-				if before == 0 {
-					early++
-				}
-				expect.Equal(t, before, told, "at transaction %d: the rail is asked about a settled transfer", k)
-				for range 3 {
-					now = now.Add(time.Hour)
-					must.Do(t, svc.Drain(t.Context()))
-				}
-				if after := asked.Load(); after != before {
-					t.Errorf("at transaction %d: a settled transfer is asked about %d times more", k, after-before)
-				}
-				is := must.Get(svc.Disbursements.Get(t.Context(), caller, made.ID))(t)
-				expect.Equal(t, is.Status, payout.Completed, "at transaction %d", k)
-			}
-			expect.True(t, early != 0, "no callback came before the rail was asked")
-			if v, err := svc.Accounts.Verify(t.Context()); err != nil || len(v.Problems) > 0 {
-				t.Errorf("Verify: %+v, %v", v, err)
-			}
+			callbackAtAnyMoment(t, backend.Open(t))
 		})
 	}
+}
+
+// It is so, too, when orders cannot be claimed and begun in one transaction.
+func TestACallbackOneByOne(t *testing.T) {
+	t.Parallel()
+	callbackAtAnyMoment(t, oneByOne{testkit.Backends[0].Open(t)})
+}
+
+func callbackAtAnyMoment(t *testing.T, inner storage.Store) {
+	t.Helper()
+	defer func() { must.Do(t, inner.Close()) }()
+	store, now, asked := faultstore.New(inner), time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), &atomic.Int64{}
+	svc := testkit.New(t, store, payments.Config{Serial: true, Live: payments.Providers{Rail: slowRail{asked}}, Clock: func() time.Time { return now }})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+	caller := api.Caller{Merchant: m.ID, Live: true}
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(900), Source: "bank"}))
+	early := 0
+	for k := 1; k <= most; k++ {
+		made := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+			Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+		}))(t)
+		asked.Store(0)
+		var told int64 // how often the rail had been asked when the callback came
+		store.BetweenAt(k, func() {
+			must.Do(t, svc.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}))
+			told = asked.Load()
+		})
+		must.Do(t, svc.Drain(t.Context()))
+		if !store.Heal() {
+			must.Do(t, svc.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Refused}))
+			break
+		}
+		before := asked.Load()
+		if before == 0 {
+			early++
+		}
+		expect.Equal(t, before, told, "at transaction %d: the rail is asked about a settled transfer", k)
+		for range 3 {
+			now = now.Add(time.Hour)
+			must.Do(t, svc.Drain(t.Context()))
+		}
+		if after := asked.Load(); after != before {
+			t.Errorf("at transaction %d: a settled transfer is asked about %d times more", k, after-before)
+		}
+		is := must.Get(svc.Disbursements.Get(t.Context(), caller, made.ID))(t)
+		expect.Equal(t, is.Status, payout.Completed, "at transaction %d", k)
+	}
+	expect.True(t, early != 0, "no callback came before the rail was asked")
+	if v, err := svc.Accounts.Verify(t.Context()); err != nil || len(v.Problems) > 0 {
+		t.Errorf("Verify: %+v, %v", v, err)
+	}
+}
+
+// oneByOne is a store that refuses to claim records in a transaction with the work on them.
+type oneByOne struct{ storage.Store }
+
+func (s oneByOne) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	return s.Store.Update(ctx, func(tx storage.Tx) error { return fn(oneByOneTx{tx, tx.(storage.Scanner)}) })
+}
+
+type oneByOneTx struct {
+	storage.Tx
+	storage.Scanner
+}
+
+func (tx oneByOneTx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
+	if c.InTx {
+		return nil, errors.New("one by one")
+	}
+	return tx.Tx.Claim(k, c)
 }
 
 // forgetful is a rail whose first answer is lost; it knows of the order.

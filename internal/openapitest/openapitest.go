@@ -4,9 +4,12 @@ package openapitest
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -46,8 +49,42 @@ type transport struct {
 }
 
 var options = &openapi3filter.Options{
-	AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true, IncludeResponseStatus: true,
+	AuthenticationFunc: authenticated, SkipSettingDefaults: true, IncludeResponseStatus: true,
 }
+
+// authenticated checks that a request has the header that a scheme of the document asks for.
+func authenticated(_ context.Context, in *openapi3filter.AuthenticationInput) error {
+	header := in.RequestValidationInput.Request.Header
+	switch is := in.SecurityScheme; is.Type {
+	case "http":
+		if kind, secret, _ := strings.Cut(header.Get("Authorization"), " "); !strings.EqualFold(kind, is.Scheme) || secret == "" {
+			return fmt.Errorf("no Authorization of the scheme %s", is.Scheme)
+		}
+	default:
+		if is.In != "header" || header.Get(is.Name) == "" {
+			return fmt.Errorf("no header %s", is.Name)
+		}
+	}
+	return nil
+}
+
+// Passes reports whether a document at path describes a request and the answer of next.
+func Passes(t testing.TB, path string, next http.RoundTripper, r *http.Request) bool {
+	t.Helper()
+	w := &witness{TB: t}
+	if _, err := Transport(w, path, next).RoundTrip(r); err != nil {
+		t.Fatal(err)
+	}
+	return !w.failed
+}
+
+// witness is a test that notes its failure.
+type witness struct {
+	testing.TB
+	failed bool
+}
+
+func (w *witness) Errorf(string, ...any) { w.failed = true }
 
 // RoundTrip implements http.RoundTripper.
 func (c *transport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -21,5 +21,5 @@ func (c *Client) RouteCharge(charge provider.Charge) (string, bool) {
 	if charge.Route != "" {
 		return Route, charge.Route == Route
 	}
-	return Route, charge.Phone != "" && charge.Network == "mtn"
+	return Route, charge.Phone != "" && charge.Network == network
 }

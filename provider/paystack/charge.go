@@ -94,7 +94,7 @@ func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.
 		return provider.Result{}, err
 	}
 	if !found {
-		if late := o.Now.Sub(o.Deadline); !o.Deadline.IsZero() && late >= 0 && late < settled {
+		if late := o.Now.Sub(o.Deadline); late >= 0 && late < settled {
 			return provider.Result{Outcome: provider.InProgress, PollAfter: settled - late}, nil
 		}
 		return provider.Result{Outcome: provider.NotFound}, nil

@@ -3,6 +3,7 @@ package paystack_test
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -279,33 +280,28 @@ func TestDescription(t *testing.T) {
 	const transfer = `{"source":"balance","amount":435,"recipient":"RCP_1","reference":"po-00000000000000000000000001"}`
 	for name, c := range map[string]struct {
 		method, path, body string
+		header             http.Header
 		want               bool
 	}{
-		"a transfer":            {"POST", "/transfer", transfer, true},
-		"an amount as text":     {"POST", "/transfer", strings.Replace(transfer, "435", `"435"`, 1), false},
-		"an upper-case letter":  {"POST", "/transfer", strings.Replace(transfer, "po-0", "po-A", 1), false},
-		"another field":         {"POST", "/transfer", strings.Replace(transfer, "source", "from", 1), false},
-		"another path":          {"POST", "/transfers", transfer, false},
-		"an unlisted parameter": {"GET", "/refund?charge=1", "", false},
-		"a parameter's type":    {"GET", "/refund?transaction=x", "", false},
-		"a list":                {"GET", "/refund?transaction=1&from=2026-11-01T10:00:00Z&perPage=100&page=1", "", true},
-		"a body where none is":  {"GET", "/balance", "{}", false},
+		"a transfer":            {"POST", "/transfer", transfer, nil, true},
+		"an amount as text":     {"POST", "/transfer", strings.Replace(transfer, "435", `"435"`, 1), nil, false},
+		"an upper-case letter":  {"POST", "/transfer", strings.Replace(transfer, "po-0", "po-A", 1), nil, false},
+		"another field":         {"POST", "/transfer", strings.Replace(transfer, "source", "from", 1), nil, false},
+		"another path":          {"POST", "/transfers", transfer, nil, false},
+		"another content type":  {"POST", "/transfer", transfer, http.Header{"Content-Type": {"text/plain"}}, false},
+		"no key":                {"POST", "/transfer", transfer, http.Header{"Authorization": {""}}, false},
+		"a key of another form": {"POST", "/transfer", transfer, http.Header{"Authorization": {paystacktest.SecretKey}}, false},
+		"an unlisted parameter": {"GET", "/refund?charge=1", "", nil, false},
+		"a parameter's type":    {"GET", "/refund?transaction=x", "", nil, false},
+		"a list":                {"GET", "/refund?transaction=1&from=2026-11-01T10:00:00Z&perPage=100&page=1", "", nil, true},
+		"a body where none is":  {"GET", "/balance", "{}", nil, false},
 	} {
-		w := &witness{TB: t}
 		r := must.Get(http.NewRequestWithContext(t.Context(), c.method, "https://api.paystack.co"+c.path, strings.NewReader(c.body)))(t)
-		r.Header.Set("Content-Type", "application/json")
-		_, err := openapitest.Transport(w, "testdata/openapi.yaml", direct{paystacktest.New(1)}).RoundTrip(r)
-		expect.True(t, err == nil && !w.failed == c.want, "%s: passes %t, %v", name, !w.failed, err)
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + paystacktest.SecretKey}}
+		maps.Copy(r.Header, c.header)
+		expect.Equal(t, openapitest.Passes(t, "testdata/openapi.yaml", direct{paystacktest.New(1)}, r), c.want, "%s passes", name)
 	}
 }
-
-// witness is a test that notes its failure.
-type witness struct {
-	testing.TB
-	failed bool
-}
-
-func (w *witness) Errorf(string, ...any) { w.failed = true }
 
 // No print of the configuration or the client shows the key.
 func TestKeyIsNotPrinted(t *testing.T) {
@@ -359,6 +355,33 @@ func TestBanksNamesAndBalance(t *testing.T) {
 	expect.True(t, err != nil, "no balance in GHS")
 	for _, rows := range []string{`[]`, `null`} {
 		expect.True(t, clientOf(t, stub{"GET /bank": succeeds(rows)}).LoadBanks(t.Context()) != nil, "no banks: %s", rows)
+	}
+}
+
+// Only banks of Ghana are banks. One that is deleted, or not active, stays in the list and takes nothing.
+func TestBankRows(t *testing.T) {
+	for row, want := range map[string]string{
+		`"code":"1","currency":"GHS","type":"ghipps","active":true,"is_deleted":null`:  "active",
+		`"code":"1","currency":"GHS","type":"ghipss","active":true,"is_deleted":false`: "active",
+		`"code":1,"type":null`: "active",
+		`"code":"1","currency":"GHS","type":"ghipss","active":false`:                  "not active",
+		`"code":"1","currency":"GHS","type":"ghipss","active":true,"is_deleted":true`: "not active",
+		`"code":"1","currency":"NGN","type":"nuban","active":true`:                    "none",
+		`"code":"1","currency":"GHS","type":"mobile_money","active":true`:             "none",
+		`"code":"1","currency":"GHS","type":"mobile_money_business","active":true`:    "none",
+		`"code":"","currency":"GHS","type":"ghipss","active":true`:                    "none",
+	} {
+		client := clientOf(t, stub{"GET /bank": succeeds(`[{"name":"Other","code":"2","currency":"GHS","type":"ghipss"},{"name":"Bank",` + row + `}]`)})
+		must.Do(t, client.LoadBanks(t.Context()))
+		bank, known := client.Bank("1")
+		got := "none"
+		switch {
+		case known && bank.Active:
+			got = "active"
+		case known:
+			got = "not active"
+		}
+		expect.True(t, got == want && len(client.Banks()) <= 2, "%s: %s, want %s, of %+v", row, got, want, client.Banks())
 	}
 }
 

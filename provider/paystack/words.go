@@ -120,7 +120,7 @@ var rejections = []struct {
 		"duplicate charge request", "duplicate_reference",
 	}, ""},
 	{notFound, provider.Refusal{}, []string{
-		"transfer not found", "transfer_not_found", "transaction reference not found", "transaction not found", "transaction_not_found",
+		"transfer not found", "transfer_not_found", "transaction reference not found", "transaction not found", "transaction_not_found", "entity not found",
 	}, ""},
 
 	// Recipients, transfers and names.

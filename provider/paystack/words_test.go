@@ -176,6 +176,22 @@ func TestRejections(t *testing.T) {
 	}
 }
 
+// Every text of the table says that Paystack has never seen the order.
+func TestNotFoundWords(t *testing.T) {
+	for _, row := range rejections {
+		if row.meaning != notFound {
+			continue
+		}
+		for _, part := range row.parts {
+			transfer, charge, _, _, _ := orders()
+			client := answering(t, map[string]string{"GET /transfer/verify/": failure(part), "GET /transaction/verify/": failure(part)})
+			sent, err1 := client.Status(t.Context(), transfer)
+			taken, err2 := client.ChargeStatus(t.Context(), charge)
+			expect.True(t, err1 == nil && err2 == nil && sent.Outcome == provider.NotFound && taken.Outcome == provider.NotFound, "%s: %+v, %v, %+v, %v", part, sent, err1, taken, err2)
+		}
+	}
+}
+
 // A fee, a code or a message of an odd form does not hide the answer. An amount that is no whole number
 // of pesewas does.
 func TestOddNumbers(t *testing.T) {

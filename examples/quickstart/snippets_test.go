@@ -36,7 +36,7 @@ var imports = map[string]string{
 	"httpapi": library + "/httpapi", "inspector": library + "/httpapi/inspector", "paymentstest": library + "/httpapi/paymentstest",
 	"payout": library + "/payout", "postgres": library + "/storage/postgres", "provider": library + "/provider",
 	"qrcode": library + "/qrcode", "reference": library + "/httpapi/reference", "refund": library + "/refund",
-	"sqlite": library + "/storage/sqlite", "subscription": library + "/subscription", "storage": library + "/storage", "storagetest": library + "/storage/storagetest",
+	"memory": library + "/storage/memory", "sqlite": library + "/storage/sqlite", "subscription": library + "/subscription", "storage": library + "/storage", "storagetest": library + "/storage/storagetest",
 	"webhook": library + "/webhook",
 }
 

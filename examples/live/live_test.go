@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -248,6 +249,18 @@ func TestSettings(t *testing.T) {
 			expect.True(t, !strings.Contains(err.Error(), "secret"), "%s: the error quotes the value: %v", what, err)
 		}
 	}
+}
+
+// The guide's table has every variable.
+func TestVariablesAreDocumented(t *testing.T) {
+	page := string(must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "guide", "golive.md")))(t))
+	env, n := environmentOf(t, nil, nil, nil), 0
+	_, err := readSettings(func(name string) string {
+		n++
+		expect.True(t, strings.Contains(page, "`"+name+"`"), "docs/guide/golive.md lacks %s", name)
+		return env[name]
+	})
+	expect.True(t, err == nil && n > 20, "%d variables were read: %v", n, err)
 }
 
 // The server starts, answers over HTTP, and stops when its context ends.

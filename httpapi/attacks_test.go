@@ -280,6 +280,7 @@ func (v *victim) request(a attack) string {
 }
 
 func TestAttacks(t *testing.T) {
+	expect.Told(t, "../docs/proof.md", len(attacks), "single requests")
 	v := newVictim(t, nil)
 	before, _ := v.Accounts.Balance(t.Context(), v.Caller)
 	names := map[string]bool{}

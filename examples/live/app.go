@@ -10,14 +10,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/paystack"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// transferFees and collectionFees are what the merchants pay. Below the provider's price each order
+// costs the operator money. These cover Paystack's prices as of 2026: GHS 1 for a transfer to
+// mobile money, GHS 8 for one to a bank, and 1.95% of a payment. Compare them with your contracts.
+var (
+	transferFees = &payout.Fees{
+		MobileMoney:  payout.Fee{Percent: decimal.NewFromInt(1), Min: decimal.NewFromInt(1), Cap: decimal.NewFromInt(10)},
+		BankTransfer: payout.Fee{Flat: decimal.NewFromInt(8)},
+	}
+	collectionFee  = payment.Fee{Percent: decimal.RequireFromString("1.95")}
+	collectionFees = &payment.Fees{MTN: collectionFee, Telecel: collectionFee, AirtelTigo: collectionFee}
 )
 
 // app is the library over its store, with its providers.
@@ -80,6 +96,7 @@ func (a *app) config() payments.Config {
 	return payments.Config{
 		BaseURL: a.baseURL, Key: a.key, Banks: banks, Logger: a.log, Clock: a.clock,
 		Live: payments.Providers{Rail: router, Charger: router, Texter: a.texter, Mailer: a.mailer},
+		Fees: transferFees, CollectionFees: collectionFees,
 	}
 }
 

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -125,6 +127,7 @@ func TestRealMoney(t *testing.T) {
 	for provider, number := range map[string]string{"mtn": "0241234567", "telecel": "0201234567"} {
 		in := r.make("/v1/payments", `{"amount":5000,"phone_number":"`+number+`"}`)
 		expect.Equal(t, in["status"], any("completed"), "the payment from %s", provider)
+		expect.Equal(t, in["fee"], any(98.0), "the fee of GHS 50.00 from %s: not below Paystack's 1.95%%", provider)
 		out := r.make("/v1/disbursements", `{"amount":10,"destination":{"type":"mobile_money","phone_number":"`+number+`"}}`)
 		expect.Equal(t, out["status"], any("completed"), "the disbursement to %s", provider)
 		for _, of := range []map[string]any{in, out} {
@@ -135,7 +138,8 @@ func TestRealMoney(t *testing.T) {
 	}
 	bank := r.make("/v1/disbursements", `{"amount":10,"destination":{"type":"bank_transfer","bank_code":"040100","account_number":"1010001234567","account_name":"Ama Mensah"}}`)
 	expect.Equal(t, bank["status"], any("completed"), "the disbursement to a bank")
-	expect.True(t, len(r.sms.Messages()) > 0, "nobody got an SMS")
+	expect.Equal(t, bank["fee"], any(8.0), "the fee of the disbursement to a bank: not below the provider's price")
+	expect.True(t, len(r.sms.Messages()) > 0, "no phone got an SMS")
 	for _, secret := range []string{"1234567", paystacktest.SecretKey, mtnmomotest.APIKey, mtnmomotest.CollectionKey, arkeseltest.APIKey, r.key} {
 		expect.True(t, !strings.Contains(r.log.String(), secret), "the log tells %q", secret)
 	}
@@ -170,6 +174,20 @@ func TestHealth(t *testing.T) {
 	r.app.healthToken = ""
 	status, _ = r.do("GET", "/health", "", "")
 	expect.Equal(t, status, http.StatusNotFound, "health without a token in the settings")
+}
+
+// A balance that was changed by hand is named, and the command fails.
+func TestVerify(t *testing.T) {
+	r := newRig(t)
+	r.make("/v1/payments", `{"amount":5000,"phone_number":"0241234567"}`)
+	var out bytes.Buffer
+	must.Do(t, verify(t.Context(), r.app, nil, &out))
+	expect.True(t, strings.Contains(out.String(), "entries agree"), "a good ledger: %s", out.String())
+	db := must.Get(sql.Open("sqlite", "file:"+r.env["PAYMENTS_DB"]+"?_busy_timeout=2000"))(t)
+	defer db.Close()
+	must.Get(db.ExecContext(t.Context(), "UPDATE ledger_accounts SET balance = balance + 100 WHERE guarded"))(t)
+	err := verify(t.Context(), r.app, nil, &out)
+	expect.True(t, err != nil && strings.Contains(out.String(), "/available: entry"), "a changed balance: %v: %s", err, out.String())
 }
 
 // The URL of a PostgreSQL database takes the place of the path of a file.
@@ -231,6 +249,18 @@ func TestSettings(t *testing.T) {
 			expect.True(t, !strings.Contains(err.Error(), "secret"), "%s: the error quotes the value: %v", what, err)
 		}
 	}
+}
+
+// The guide's table has every variable.
+func TestVariablesAreDocumented(t *testing.T) {
+	page := string(must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "guide", "golive.md")))(t))
+	env, n := environmentOf(t, nil, nil, nil), 0
+	_, err := readSettings(func(name string) string {
+		n++
+		expect.True(t, strings.Contains(page, "`"+name+"`"), "docs/guide/golive.md lacks %s", name)
+		return env[name]
+	})
+	expect.True(t, err == nil && n > 20, "%d variables were read: %v", n, err)
 }
 
 // The server starts, answers over HTTP, and stops when its context ends.

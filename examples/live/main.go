@@ -26,6 +26,10 @@
 //	go run ./examples/live                                          # serves
 //	go run ./examples/live merchant -name "Adom Juice Bar" -phone 0301000000
 //	go run ./examples/live close -provider paystack -statement today.csv
+//	go run ./examples/live verify                                   # each day; the server may run
+//
+// What merchants pay is in app.go: compare it with your providers' prices. The guide "Go live" in
+// docs/guide/golive.md is a checklist.
 package main
 
 import (
@@ -72,10 +76,10 @@ func run(ctx context.Context, args []string, env func(string) string, out io.Wri
 		name, args = args[0], args[1:]
 	}
 	command, ok := map[string]func(context.Context, *app, []string, io.Writer) error{
-		"serve": serve, "merchant": makeMerchant, "close": closeDay,
+		"serve": serve, "merchant": makeMerchant, "close": closeDay, "verify": verify,
 	}[name]
 	if !ok {
-		return fmt.Errorf("%q is no command. There are serve, merchant and close", name)
+		return fmt.Errorf("%q is no command. There are serve, merchant, close and verify", name)
 	}
 	a, err := open(ctx, s, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err != nil {
@@ -134,5 +138,23 @@ func makeMerchant(ctx context.Context, a *app, args []string, out io.Writer) err
 		return err
 	}
 	_, err = fmt.Fprintf(out, "merchant %s\nkey      %s (shown only now)\n", m.ID, key.Secret)
+	return err
+}
+
+// verify replays the ledger. It returns an error if the ledger does not agree.
+func verify(ctx context.Context, a *app, _ []string, out io.Writer) error {
+	report, err := a.svc.Accounts.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	for _, problem := range report.Problems {
+		if _, err := fmt.Fprintln(out, problem); err != nil {
+			return err
+		}
+	}
+	if len(report.Problems) > 0 {
+		return errors.New("the ledger does not agree")
+	}
+	_, err = fmt.Fprintf(out, "%d accounts and %d entries agree, %d of them sealed\n", report.Accounts, report.Entries, report.Sealed)
 	return err
 }

@@ -14,10 +14,10 @@ import (
 
 var (
 	// steps are rows that name a file and a function of it.
-	steps = regexp.MustCompile("(?m)^\\| \\d+ \\| `([^`]+)` \\| `([^`]+)` \\|")
-	paths = regexp.MustCompile("`([a-z0-9]+(?:/[a-z0-9]+)+(?:\\.[a-z]+)?)`")
-	rooms = regexp.MustCompile(`(?s)\n## The rooms\n\n` + "```\n(.*?)```")
-	room  = regexp.MustCompile(`^[a-z]+(?:/[a-z]+)*$`)
+	steps   = regexp.MustCompile("(?m)^\\| \\d+ \\| `([^`]+)` \\| `([^`]+)` \\|")
+	paths   = regexp.MustCompile("`([a-z0-9]+(?:/[a-z0-9]+)+(?:\\.[a-z]+)?)`")
+	drawing = regexp.MustCompile(`(?s)\n## The packages\n\n` + "```\n(.*?)```")
+	drawn   = regexp.MustCompile(`^[a-z]+(?:/[a-z]+)*$`)
 )
 
 // TestArchitecture checks that every file, folder and function that the page of the
@@ -44,14 +44,14 @@ func TestArchitecture(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	picture := rooms.FindStringSubmatch(string(page))
+	picture := drawing.FindStringSubmatch(string(page))
 	if picture == nil {
-		t.Fatal("there is no picture of the rooms")
+		t.Fatal("there is no picture of the packages")
 	}
 	row := map[string]int{} // of each package, counted from the top
 	for n, line := range strings.Split(picture[1], "\n") {
 		for cell := range strings.SplitSeq(line, "   ") {
-			if cell = strings.TrimSpace(cell); room.MatchString(cell) {
+			if cell = strings.TrimSpace(cell); drawn.MatchString(cell) {
 				row[cell] = n + 1
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // root is the root of the repository.
 var root = filepath.Join("..", "..")
 
-// pages returns the Markdown pages of the repository: those of the root and of docs.
+// pages returns the Markdown pages of the repository: those of the root, of docs and of examples.
 func pages(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(root, "*.md"))
@@ -29,7 +29,7 @@ func pages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return append(all, filepath.Join(root, "examples", "README.md"))
 }
 
 var (

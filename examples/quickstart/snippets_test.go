@@ -23,7 +23,7 @@ const library = "github.com/seed-7082ffec/payments"
 
 // imports are the packages that snippets use, by name.
 var imports = map[string]string{
-	"context": "context", "errors": "errors", "json": "encoding/json", "filepath": "path/filepath", "fmt": "fmt", "http": "net/http", "netip": "net/netip",
+	"base64": "encoding/base64", "context": "context", "errors": "errors", "json": "encoding/json", "filepath": "path/filepath", "fmt": "fmt", "http": "net/http", "netip": "net/netip",
 	"os": "os", "slog": "log/slog", "testing": "testing", "time": "time", "decimal": "github.com/shopspring/decimal",
 	"pgx": "github.com/jackc/pgx/v5", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
 	"payments": library, "account": library + "/account", "api": library + "/api", "catalog": library + "/catalog", "checkout": library + "/checkout",
@@ -36,7 +36,7 @@ var imports = map[string]string{
 	"httpapi": library + "/httpapi", "inspector": library + "/httpapi/inspector", "paymentstest": library + "/httpapi/paymentstest",
 	"payout": library + "/payout", "postgres": library + "/storage/postgres", "provider": library + "/provider",
 	"qrcode": library + "/qrcode", "reference": library + "/httpapi/reference", "refund": library + "/refund",
-	"sqlite": library + "/storage/sqlite", "subscription": library + "/subscription", "storage": library + "/storage", "storagetest": library + "/storage/storagetest",
+	"memory": library + "/storage/memory", "sqlite": library + "/storage/sqlite", "subscription": library + "/subscription", "storage": library + "/storage", "storagetest": library + "/storage/storagetest",
 	"webhook": library + "/webhook",
 }
 

@@ -5,6 +5,9 @@ package expect
 import (
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,6 +56,23 @@ func ErrorIs(t T, err, want error, what string, args ...any) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Error(fmt.Sprintf(what, args...) + fmt.Sprintf(": got %v, want %v", err, want))
+	}
+}
+
+// Told reports a page that does not say "more than N <what>", or says it of another number than
+// there are. To be a little behind is fine: N must be at least three quarters of there.
+func Told(t T, path string, there int, what string) {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	NoError(t, err, "read a page")
+	found := regexp.MustCompile(`more than (\d+) ` + what).FindSubmatch(page)
+	if found == nil {
+		t.Error(fmt.Sprintf("%s does not say more than how many %s", path, what))
+		return
+	}
+	told, err := strconv.Atoi(string(found[1]))
+	if err != nil || told >= there || told < there*3/4 {
+		t.Error(fmt.Sprintf("%s says %q, and there are %d", path, found[0], there))
 	}
 }
 

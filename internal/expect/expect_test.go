@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -39,5 +41,23 @@ func TestDifferencesAreReported(t *testing.T) {
 	w := &witness{}
 	if expect.Same(w, []int{1}, []int{2}, "list"); w.said == "" {
 		t.Error("two lists are the same")
+	}
+}
+
+func TestToldNumbersAreCompared(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(page, []byte("It has more than 270 guards."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for there, fine := range map[int]bool{270: false, 271: true, 360: true, 361: true, 364: false, 1000: false} {
+		w := &witness{}
+		expect.Told(w, page, there, "guards")
+		expect.Equal(t, w.said == "", fine, "270 told of %d: %s", there, w.said)
+	}
+	for path, what := range map[string]string{page: "walls", page + ".gone": "guards"} {
+		w := &witness{}
+		if expect.Told(w, path, 300, what); w.said == "" {
+			t.Errorf("%s in %s passes", what, path)
+		}
 	}
 }

@@ -353,6 +353,7 @@ func TestNoUpdateThatIsRunAgainLeavesATrace(t *testing.T) {
 		}
 		return counts
 	}
+	expect.Told(t, "../../docs/proof.md", len(plain.calls), "calls")
 	for i, c := range plain.calls {
 		expect.Same(t, effect(undone, i), effect(plain, i), "%s has another effect", c.name)
 	}

@@ -35,6 +35,7 @@ func TestGuardsAreFound(t *testing.T) {
 			t.Errorf("%s: %v", g.what, err)
 		}
 	}
+	expect.Told(t, filepath.Join("..", "..", "docs", "proof.md"), len(guards), "guards")
 }
 
 // The tests that a guard names exist.

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// cells are the names in the first column of a row.
+var cells = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|")
+
+// TestSettingsAreDocumented checks that the tables of the guide have each field of both
+// configurations, and no other.
+func TestSettingsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "guide", "mount.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for heading, file := range map[string]string{"payments.Config": "config.go", "httpapi.Config": "httpapi/config.go"} {
+		_, table, ok := strings.Cut(string(page), "\n### "+heading+"\n")
+		if !ok {
+			t.Fatalf("no section %s", heading)
+		}
+		table, _, _ = strings.Cut(table, "\n#")
+		var told []string
+		for _, m := range cells.FindAllStringSubmatch(table, -1) {
+			for _, quoted := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(m[1], -1) {
+				told = append(told, quoted[1])
+			}
+		}
+		fields := configFields(t, file)
+		for _, name := range fields {
+			if !slices.Contains(told, name) {
+				t.Errorf("the table of %s lacks %s", heading, name)
+			}
+		}
+		for _, name := range told {
+			if !slices.Contains(fields, name) {
+				t.Errorf("the table of %s has %s, which is no field", heading, name)
+			}
+		}
+	}
+}
+
+// configFields returns the exported fields of the type Config in a file.
+func configFields(t *testing.T, path string) (names []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(path)), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		declared, ok := n.(*ast.TypeSpec)
+		if !ok || declared.Name.Name != "Config" {
+			return true
+		}
+		for _, field := range declared.Type.(*ast.StructType).Fields.List {
+			for _, name := range field.Names {
+				if name.IsExported() {
+					names = append(names, name.Name)
+				}
+			}
+		}
+		return false
+	})
+	if len(names) < 5 {
+		t.Fatalf("%s: found %d fields only", path, len(names))
+	}
+	return names
+}

@@ -16,7 +16,19 @@ var subscriptionGuards = []guard{
 	},
 	{
 		"subscription: it waits for no charge without end", "invoice/awaited.go",
-		"if !until.After(tx.Now) {", "", "./subscription", "TestUndecidedChargeHoldsUpNoRenewal",
+		"; !until.After(tx.Now) {", "; false {", "./subscription", "TestUndecidedChargeHoldsUpNoRenewal",
+	},
+	{
+		"subscription: a renewal waits for the charges of days", "invoice/awaited.go",
+		"NextWorkAt.After(since): //", "NextWorkAt.After(since) && false: //", "./subscription", "TestDecliningPhoneAfterTwoYears",
+	},
+	{
+		"subscription: a renewal waits until the end of the charges is booked", "invoice/awaited.go",
+		"if r.Status == Open && r.NextPaymentAttempt == nil ||", "if r.NextPaymentAttempt == nil ||", "./invoice", "TestAwaitsOutcome",
+	},
+	{
+		"subscription: a late look begins the wait anew", "subscription/work.go",
+		"&& tx.Now.Sub(r.NextAt.Time) < lookLate {", "{", "./subscription", "TestDecliningPhoneAfterMoreStops",
 	},
 	{
 		"subscription: a paused one makes no invoices", "subscription/work.go",

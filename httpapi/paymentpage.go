@@ -135,7 +135,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 			s.Query = url.Values{"amount": {money.Text(is.Amount)}}
 		}
 	case is.CheckoutSession != nil:
-		sold, err := p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession)
+		sold, err := p.sessions.Brief(ctx, h.Caller, *is.CheckoutSession)
 		if api.CodeOf(err) == api.ResourceMissing {
 			return s, nil
 		}
@@ -143,11 +143,11 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (*subject,
 			return nil, err
 		}
 		s.Address = "../checkout/" + sold.Token
-		if sold.Session.Reference != nil {
-			s.Name = *sold.Session.Reference
+		if sold.Reference != nil {
+			s.Name = *sold.Reference
 		}
-		if sold.Session.Payment != nil && *sold.Session.Payment == is.ID {
-			s.Next = sold.Session.Destination()
+		if sold.Payment != nil && *sold.Payment == is.ID {
+			s.Next = sold.Destination()
 		}
 	case is.Invoice != nil:
 		paid, err := p.invoices.Get(ctx, h.Caller, *is.Invoice)

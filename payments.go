@@ -223,7 +223,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
 	})
 	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
-		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Events: in.events, Messages: in.messages,
+		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Payments: in.payments, Events: in.events, Messages: in.messages,
 		Customers: c.Customers, DefaultTax: c.DefaultTax, ServerKeys: c.keys(), BaseURL: c.BaseURL,
 		KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})

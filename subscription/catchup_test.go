@@ -90,3 +90,29 @@ func TestRenewalsWaitForTheMorning(t *testing.T) {
 	expect.Equal(t, len(c.invoices(made.ID)), 2, "invoices in the end")
 	expect.Equal(t, c.get(made.ID).Status, subscription.Cancelled, "the subscription")
 }
+
+// Many invoices of a deleted customer are charged. The departure ends the charges in more than one
+// transaction.
+func TestDepartureWithManyCharges(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	plan, who := c.plan(100, catalog.CreatePlanParams{Interval: catalog.Day}), c.customer("0241230901").ID
+	var ids []string
+	for range 19 {
+		made := c.subscribe(plan, subscription.CreateParams{Customer: who, CollectionMethod: invoice.ChargeAutomatically})
+		ids = append(ids, made.ID)
+	}
+	c.work()
+	c.pass(5*day + time.Hour) // six invoices of each
+	must.Get(c.Accounts.DeleteCustomer(t.Context(), c.Caller, who))(t)
+	charged := 0
+	for _, id := range ids {
+		expect.Equal(t, c.get(id).Status, subscription.Cancelled, "a subscription")
+		for _, v := range c.invoices(id) {
+			expect.True(t, v.NextPaymentAttempt == nil, "an invoice is charged at %v", v.NextPaymentAttempt)
+			if v.Status == invoice.Open {
+				charged++
+			}
+		}
+	}
+	expect.True(t, charged > 100, "%d open invoices", charged)
+}

@@ -170,6 +170,16 @@ type used struct {
 // charged reports whether charges of the invoice decide, and no due date.
 func (u *unpaid) charged() bool { return u.At == 0 && !u.GivenUp && !u.WrittenOff }
 
+// charged returns the ids of the invoices that are charged automatically.
+func (r *record) charged() (ids []string) {
+	for i := range r.Unpaid {
+		if r.Unpaid[i].charged() {
+			ids = append(ids, r.Unpaid[i].Invoice)
+		}
+	}
+	return ids
+}
+
 // couponTerms are what a subscription copies from its coupon.
 type couponTerms struct {
 	catalog.Terms

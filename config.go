@@ -59,8 +59,8 @@ type Providers struct {
 	Mailer message.Mailer
 }
 
-// Config configures New. With the zero value, test mode works in full, and live mode works without
-// a provider's services.
+// Config configures New. With the zero value, test mode works, without test clocks and test helpers,
+// and live mode works without a provider's services.
 type Config struct {
 	// BaseURL is the public URL under which browsers reach the hosted pages (/pay/…, /invoice/…),
 	// such as "https://pay.example.com". It has no query. Empty means DefaultBaseURL.
@@ -93,9 +93,9 @@ type Config struct {
 	Fees *payout.Fees
 	// CollectionFees are those of payments from phones; nil means none.
 	CollectionFees *payment.Fees
-	// PaymentDeadline is how long a payer is asked on the phone, and how long such a payment holds
-	// the invoice, or a use of the QR code, that it is for: from a minute to an hour. Zero means 10
-	// minutes.
+	// PaymentDeadline is how long a payer is asked on the phone, also for a top-up, and how long such a
+	// payment holds the invoice, the checkout session or the use of a QR code that it is for: from a
+	// minute to an hour. Zero means 10 minutes.
 	PaymentDeadline time.Duration
 	// PromptLimits bound how often one phone is asked in live mode, over all merchants. A zero
 	// field means that of [payment.DefaultPromptLimits].
@@ -120,8 +120,8 @@ type Config struct {
 	// SingleUseOTP makes a verified one-time code valid for one payout only. Otherwise it is valid
 	// for any number of payouts in 10 minutes.
 	SingleUseOTP bool
-	// Customers is the host's own directory of customers, which fills invoices. Nil means the
-	// library's own customers.
+	// Customers is the host's own directory of customers, for invoices, payments, checkout sessions and
+	// subscriptions. Nil means the library's own customers.
 	Customers account.CustomerDirectory
 	// DefaultTax is the rate, in percent, of taxable invoice lines that give none;
 	// nil for no tax.

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// HealthLimit is where Health stops counting. A count of HealthLimit means that many or more.
+// HealthLimit is where Health stops counting the work of a queue, and the transfers, the refunds and the
+// charges that need a person. A count of HealthLimit means that many or more.
 const HealthLimit = 10_000
 
 // Health is the state of the service, for readiness probes and alarms.

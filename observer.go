@@ -43,8 +43,11 @@ type Work struct {
 	// Duration is how long the work took. It and the fields below are set when the work has ended.
 	Duration time.Duration
 	// Outcome is one word for the result. Transfers, refunds and charges have "paid", "refused",
-	// "in_progress" and "no_answer"; "contradicted" if the provider reports the opposite of an
-	// earlier report. Deliveries have "delivered", "again" (a retry follows) and "failed". Messages
+	// "reversed", "in_progress", "not_found" and "no_answer"; "contradicted" if the provider reports the
+	// opposite of an earlier report, "ended_before" if it was decided meanwhile, "postponed" if a limit
+	// of prompts or the hours of charges put it off, and "no_rail" or "no_charger" if there is no
+	// provider for it, which needs a person. Deliveries have "delivered", "again" (a retry follows),
+	// "failed", "put_off" (others of the endpoint go first) and "not_wanted". Messages
 	// have "sent", "again" and "given_up". Subscribers have "told" and "again". "error" is a fault
 	// of the store or of this library. Other work has "done" or a word of its own. Later versions
 	// may add words.

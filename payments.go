@@ -300,7 +300,7 @@ func (s *Service) Stop(ctx context.Context) error {
 // Start.
 func (s *Service) Drain(ctx context.Context) error { return s.runner.Drain(ctx) }
 
-// clockWait is how long MoveClock waits for what became due.
+// clockWait is how long MoveClock waits for what is due, before the move and after it.
 const clockWait = 2 * time.Second
 
 // ClockParams says how far to move a test clock. If both fields are zero, the clock stays.
@@ -312,8 +312,9 @@ type ClockParams struct {
 }
 
 // MoveClock moves the test clock of the caller's merchant forward, and does the work that became
-// due. It waits for at most two seconds; the rest goes on in the background. It returns the new
-// time of the clock.
+// due. It waits for that for at most two seconds; the rest goes on in the background. As long it waits
+// before the move for work that is under way, which plans its next step by the clock. It returns the
+// new time of the clock.
 //
 // The clock governs the times of objects, expiries, limits and due times of that merchant's test
 // mode; it never goes back. With an idempotency key, a replay moves nothing and returns the
@@ -321,6 +322,9 @@ type ClockParams struct {
 // parameter_invalid for a time before the clock's, or more than 100 years ahead.
 func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {
 	op := engine.Operation{Name: "clock.move", Params: p}
+	if s.engine.Sandbox && !caller.Live {
+		s.catchUp(ctx)
+	}
 	now, err := s.engine.MoveClock(ctx, caller, op, func(now time.Time) (time.Time, error) {
 		if p.By < 0 {
 			return now, api.Invalid("advance", "advance must not be negative; the clock never goes back.")
@@ -333,6 +337,12 @@ func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParam
 	if err != nil {
 		return api.Time{}, err
 	}
+	s.catchUp(ctx)
+	return *now, nil
+}
+
+// catchUp does the work that is due, and waits for it for at most clockWait.
+func (s *Service) catchUp(ctx context.Context) {
 	caughtUp := make(chan struct{})
 	s.catchUps.Go(func() {
 		defer close(caughtUp)
@@ -348,7 +358,6 @@ func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParam
 	case <-wait.C:
 	case <-ctx.Done():
 	}
-	return *now, nil
 }
 
 // secret is what the server keeps for itself.

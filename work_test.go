@@ -17,6 +17,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -71,7 +73,7 @@ func paid(t *testing.T, texter message.Texter) (*payments.Service, api.Caller) {
 }
 
 // Work under way is waited for, by a call that stops or drains; a clock that is moved
-// waits two seconds, and Stop waits for what it left behind.
+// waits two seconds twice, and Stop waits for what it left behind.
 func TestWorkUnderWayIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texter := slow{make(chan struct{}, 2), make(chan struct{})}
@@ -83,7 +85,7 @@ func TestWorkUnderWayIsWaitedFor(t *testing.T) {
 		start := time.Now()
 		caller := api.Caller{Merchant: live.Merchant}
 		expect.NoError(t, testkit.Err(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour})), "MoveClock")
-		expect.Equal(t, time.Since(start), 2*time.Second, "the clock waited")
+		expect.Equal(t, time.Since(start), 4*time.Second, "the clock waited, before the move and after it")
 		gone, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		expect.ErrorIs(t, svc.Stop(gone), context.DeadlineExceeded, "Stop")
@@ -116,17 +118,54 @@ func TestAClockWhoseCallerGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texter := slow{make(chan struct{}, 2), make(chan struct{})}
 		svc, live := paid(t, texter)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		const patience = 2*time.Second + time.Millisecond // the move comes after two seconds
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		start := time.Now()
 		expect.NoError(t, testkit.Err(svc.MoveClock(ctx, api.Caller{Merchant: live.Merchant}, payments.ClockParams{})), "MoveClock")
-		expect.Equal(t, time.Since(start), time.Millisecond, "the caller waited")
+		expect.Equal(t, time.Since(start), patience, "the caller waited")
 		gone, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		expect.ErrorIs(t, svc.Stop(gone), context.DeadlineExceeded, "Stop did not wait for what the clock had left")
 		close(texter.proceed)
 		expect.NoError(t, svc.Stop(t.Context()), "Stop")
 		expect.Equal(t, len(texter.began), 2, "%d messages were begun", len(texter.began))
+	})
+}
+
+// heldCharger charges as the simulated charger does, once it may.
+type heldCharger struct {
+	provider.Charger
+	began, proceed chan struct{}
+}
+
+func (c heldCharger) Charge(ctx context.Context, order provider.Charge) (provider.Result, error) {
+	close(c.began)
+	<-c.proceed
+	return c.Charger.Charge(ctx, order)
+}
+
+// Work that is under way when the clock is moved plans its next step by the time before.
+func TestClockWaitsForWorkUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		charger := heldCharger{provider.Simulated{}, make(chan struct{}), make(chan struct{})}
+		svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Test: payments.Providers{Charger: charger}})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		svc.Start(t.Context())
+		p := must.Get(svc.Payments.Create(t.Context(), caller, payment.CreateParams{
+			Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: "0241230904"}, // succeeds after 25 seconds
+		}))(t)
+		<-charger.began
+		moved := make(chan error)
+		go func() {
+			moved <- testkit.Err(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: 26 * time.Second}))
+		}()
+		synctest.Wait()
+		close(charger.proceed)
+		must.Do(t, <-moved)
+		expect.Equal(t, must.Get(svc.Payments.Get(t.Context(), caller, p.ID))(t).Status, payment.Completed, "the payment")
+		must.Do(t, svc.Stop(t.Context()))
 	})
 }
 

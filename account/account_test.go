@@ -117,6 +117,8 @@ func TestHolders(t *testing.T) {
 	seen := map[string]bool{ama.ServiceID: true, agent.ServiceID: true, merchant.ServiceID: true}
 	expect.Equal(t, len(seen), 3, "service ids are not unique: %v", seen)
 
+	must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: agent.ID, Amount: decimal.NewFromInt(1), Source: "test"}))
+	testkit.WantParam(t, "closing with money in it", testkit.Err(b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Closed)})), api.ParameterInvalid, "status")
 	// Closing an account frees its number for good.
 	must.Get(b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
 	again := b.consumer(t, "0241000001")

@@ -78,7 +78,7 @@ func (s *Service) WalletBalance(ctx context.Context, caller api.Caller, consumer
 	return s.amount(ctx, ledger.Wallet(consumer, caller.Live))
 }
 
-// FloatBalance is WalletBalance for a cash agent's float.
+// FloatBalance is WalletBalance for a cash agent's float, also for an unknown id.
 func (s *Service) FloatBalance(ctx context.Context, caller api.Caller, agent string) (api.GHS, error) {
 	if err := operatorOnly(caller); err != nil {
 		return api.GHS{}, err

@@ -29,11 +29,12 @@ type Customer struct {
 }
 
 // CustomerDirectory gives the library the customer records of a host that keeps its own. The
-// library calls it outside of any transaction. For an unknown id it returns an [api.Error] with
-// the code resource_missing; [api.NoSuch] makes one.
+// library calls it outside of its transactions, but inside the host's own transaction where a host
+// has one (payments.Service.InTx): there all writers wait for its answer. For an unknown id it returns
+// an [api.Error] with the code resource_missing; [api.NoSuch] makes one.
 //
-// Invoices then take their data from the directory alone. The library ignores its own customers,
-// which [Service.CreateCustomer] makes. A host that deletes one of its customers calls
+// Invoices, payments, checkout sessions and subscriptions then take their data from the directory
+// alone. The library ignores its own customers, which [Service.CreateCustomer] makes. A host that deletes one of its customers calls
 // [Service.ForgetCustomer].
 type CustomerDirectory interface {
 	Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error)

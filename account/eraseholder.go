@@ -32,12 +32,8 @@ func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id s
 		if err != nil {
 			return err
 		}
-		b, err := tx.Balance(money.Name)
-		if err != nil {
-			return fmt.Errorf("account: read balance: %w", err)
-		}
-		if b.Amount != 0 {
-			return api.Invalid("id", "There is money in this account. Pay it out before the holder is erased.")
+		if err := checkEmpty(tx, money, "id"); err != nil {
+			return err
 		}
 		h := holder(&o.Value)
 		h.Status, h.Name, h.Phone = Closed, "", ""
@@ -53,4 +49,17 @@ func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id s
 		}
 		return nil
 	})
+}
+
+// checkEmpty refuses to close an account with money in it, which could then be neither paid out nor
+// paid with. param is the parameter that asks for it.
+func checkEmpty(tx *engine.Tx, money ledger.Account, param string) error {
+	b, err := tx.Balance(money.Name)
+	if err != nil {
+		return fmt.Errorf("account: read balance: %w", err)
+	}
+	if b.Amount != 0 {
+		return api.Invalid(param, "There is money in this account. Pay it out before you close the account.")
+	}
+	return nil
 }

@@ -78,12 +78,12 @@ func (s *Service) MoneyFlow(ctx context.Context, caller api.Caller) (*api.MoneyF
 	slices.Sort(routes)
 	for _, name := range slices.Insert(slices.Clone(flowLies), 1, routes...) {
 		if amount := stocks[name]; amount != 0 {
-			flow.Lies = append(flow.Lies, api.Stock{Name: strings.TrimPrefix(name, "provider/"), Amount: amount})
+			flow.Held = append(flow.Held, api.FlowItem{Name: strings.TrimPrefix(name, "provider/"), Amount: amount})
 		}
 	}
 	for _, name := range flowWhose {
 		if amount := stocks[name]; amount != 0 {
-			flow.Whose = append(flow.Whose, api.Stock{Name: name, Amount: amount})
+			flow.OwedTo = append(flow.OwedTo, api.FlowItem{Name: name, Amount: amount})
 		}
 	}
 	return flow, nil

@@ -38,8 +38,8 @@ func TestMoneyFlowBalances(t *testing.T) {
 		flow := must.Get(svc.Accounts.MoneyFlow(t.Context(), operator))(t)
 		expect.Same(t, flow, &api.MoneyFlow{
 			Complete: true,
-			Lies:     []api.Stock{{Name: "clearing", Amount: 20000}, {Name: "mtn", Amount: 5000}, {Name: "bank", Amount: 700}, {Name: "owed", Amount: 40}},
-			Whose:    []api.Stock{{Name: "merchants", Amount: 10000}, {Name: "reserved", Amount: 5000}, {Name: "wallets", Amount: 10000}, {Name: "agents", Amount: 680}, {Name: "fees", Amount: 50}, {Name: "excess", Amount: 10}},
+			Held:     []api.FlowItem{{Name: "clearing", Amount: 20000}, {Name: "mtn", Amount: 5000}, {Name: "bank", Amount: 700}, {Name: "owed", Amount: 40}},
+			OwedTo:   []api.FlowItem{{Name: "merchants", Amount: 10000}, {Name: "reserved", Amount: 5000}, {Name: "wallets", Amount: 10000}, {Name: "agents", Amount: 680}, {Name: "fees", Amount: 50}, {Name: "excess", Amount: 10}},
 		}, "flow")
 		live := must.Get(svc.Accounts.MoneyFlow(t.Context(), api.Caller{Live: true}))(t)
 		expect.Same(t, live, &api.MoneyFlow{Complete: true}, "the other mode")

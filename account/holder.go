@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -23,7 +24,7 @@ type CreateHolderParams struct {
 	PIN string
 	// Status is active when empty.
 	Status Status
-	// SubAgent makes a cash agent a sub-agent, who cannot be paid directly.
+	// SubAgent makes a cash agent a sub-agent, who cannot be paid directly. Consumers have no such thing.
 	SubAgent bool
 	// Tier decides which limits apply to top-ups of a consumer's wallet; see [WalletTiers].
 	Tier Tier
@@ -190,24 +191,6 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 	})
 }
 
-// GetConsumer returns one consumer of the caller's mode, in any status. Only the operator may call
-// it: a caller with a Merchant is refused with permission_denied.
-func (s *Service) GetConsumer(ctx context.Context, caller api.Caller, id string) (*Consumer, error) {
-	if err := operatorOnly(caller); err != nil {
-		return nil, err
-	}
-	var c *Consumer
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		o, err := engine.GetTx(tx, consumers, operator(caller.Live), id, "consumer")
-		if err != nil {
-			return err
-		}
-		c = &o.Value
-		return nil
-	})
-	return c, err
-}
-
 func consumerExists(tx storage.ReadTx, live bool, id string) error {
 	_, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
 	if api.CodeOf(err) == api.ResourceMissing {
@@ -218,20 +201,21 @@ func consumerExists(tx storage.ReadTx, live bool, id string) error {
 
 // UpdateHolderParams changes a consumer or cash agent. A nil field stays as it is.
 type UpdateHolderParams struct {
-	// Status says whether the wallet or float may be used. A closed account stays closed, since
-	// another person may have its number by now.
+	// Status says whether the wallet or float may be used. An account with money in it is not closed. A
+	// closed one stays closed, since another person may have its number by now.
 	Status *Status `json:"status,omitempty"`
 	// Tier is the holder's new tier; see [CreateHolderParams].
 	Tier *Tier `json:"tier,omitempty"`
 }
 
-// UpdateConsumer changes a consumer of the caller's mode. Only the operator may call it. With an
-// idempotency key the call may be repeated safely.
+// UpdateConsumer changes a consumer of the caller's mode. Only the operator may call it.
+//
+// Refusals: permission_denied, resource_missing, parameter_invalid.
 func (s *Service) UpdateConsumer(ctx context.Context, caller api.Caller, id string, p UpdateHolderParams) (*Consumer, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
 	}
-	return update(ctx, s, caller, id, p, consumers, "consumer", func(c *Consumer) *Holder { return &c.Holder })
+	return update(ctx, s, caller, id, p, consumers, "consumer", ledger.Wallet(id, caller.Live), func(c *Consumer) *Holder { return &c.Holder })
 }
 
 // UpdateAgent is UpdateConsumer for a cash agent.
@@ -239,10 +223,10 @@ func (s *Service) UpdateAgent(ctx context.Context, caller api.Caller, id string,
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
 	}
-	return update(ctx, s, caller, id, p, agents, "cash agent", func(a *Agent) *Holder { return &a.Holder })
+	return update(ctx, s, caller, id, p, agents, "cash agent", ledger.Float(id, caller.Live), func(a *Agent) *Holder { return &a.Holder })
 }
 
-func update[T any](ctx context.Context, s *Service, caller api.Caller, id string, p UpdateHolderParams, in *storage.Collection[T], noun string, holder func(*T) *Holder) (*T, error) {
+func update[T any](ctx context.Context, s *Service, caller api.Caller, id string, p UpdateHolderParams, in *storage.Collection[T], noun string, money ledger.Account, holder func(*T) *Holder) (*T, error) {
 	if p.Status != nil {
 		if err := p.Status.check(); err != nil {
 			return nil, err
@@ -263,6 +247,11 @@ func update[T any](ctx context.Context, s *Service, caller api.Caller, id string
 			return nil, err
 		}
 		if p.Status != nil {
+			if *p.Status == Closed {
+				if err := checkEmpty(tx, money, "status"); err != nil {
+					return nil, err
+				}
+			}
 			if err := holder(&o.Value).setStatus(*p.Status); err != nil {
 				return nil, err
 			}

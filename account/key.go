@@ -88,7 +88,8 @@ func (a Access) Allows(resource string, write bool) bool {
 }
 
 // CreateKey makes a key for the caller's merchant and mode. Only this answer has the secret; it
-// cannot be read again.
+// cannot be read again. This and the other methods of keys do not check who calls: let only the operator
+// and the merchant's own people use them.
 //
 // With an idempotency key a replay makes no other key. It returns the same key without its Secret:
 // the store keeps only a hash, so a stolen database reveals no key. A caller that lost the first

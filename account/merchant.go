@@ -47,10 +47,10 @@ const maxLogo = 256 << 10
 
 // CreateMerchantParams describes a merchant.
 type CreateMerchantParams struct {
-	Name    string // required
+	Name    string // required, at most 255 characters
 	Phone   string // any way of writing a number of Ghana
 	Email   string
-	Address string
+	Address string // at most 500 characters
 	// Logo is a PNG or JPEG picture of at most 256 KiB, shown on hosted pages and
 	// documents; nil for none.
 	Logo []byte

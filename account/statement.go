@@ -112,7 +112,7 @@ func (b entryReader) balanceAfter(number int64) (int64, error) {
 // statementColumns head the CSV. Amounts are in GHS.
 var statementColumns = []string{"created_at", "id", "type", "source", "amount", "balance", "currency"}
 
-// CSV writes the statement as a table, the oldest entry first. It has a row with the type
+// CSV writes the statement as a table, the oldest entry first, with amounts in GHS. It has a row with the type
 // opening_balance, one row for each entry, and one with the type closing_balance. CSV reads a
 // part of the ledger at a time, so it takes little memory. It puts an apostrophe before text that
 // a spreadsheet would take for a formula.

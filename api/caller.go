@@ -5,6 +5,9 @@ package api
 //
 // The services trust it. The host must authenticate the merchant before it fills in a Caller, as
 // package httpapi does with API keys.
+//
+// Beside the refusals that a method names, it may refuse with resource_missing any id that the caller
+// cannot see, and with idempotency_key_in_use or idempotency_error a key of another call.
 type Caller struct {
 	// Merchant is the merchant's id (mer_…). It is empty for the operator, the host itself.
 	Merchant string
@@ -14,7 +17,8 @@ type Caller struct {
 	RequestID string
 	// IdempotencyKey makes a mutating call safe to repeat: a call with the same key and parameters
 	// does nothing and returns the first call's result. This holds for 30 days or longer; see
-	// payments.Config. The key has 1 to 255 printable ASCII characters; empty means none.
+	// payments.Config. It holds for every method that changes something, unless the method says
+	// otherwise. The key has 1 to 255 printable ASCII characters; empty means none.
 	IdempotencyKey string
 	// If Replayed is not nil, the library sets it to true when it returns an earlier call's result.
 	Replayed *bool

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// DayTotals are those of the objects that were created on one day and have ended.
+// DayTotals are the totals of the objects that were created on one day and have ended.
 type DayTotals struct {
 	// Day is its midnight in Accra, which is UTC.
 	Day time.Time
@@ -50,16 +50,16 @@ func (d *DayTotals) Sum(network string, o Outcome) (count, amount int64) {
 	return count, amount
 }
 
-// MoneyFlow is where the money of a mode lies, and whose it is. Both sides have the same sum; a difference
-// means that the ledger is damaged.
+// MoneyFlow says where the money of a mode is held, and to whom it is owed. Both sides have the same sum; a
+// difference means that the ledger is damaged. account.Service.MoneyFlow has the names of the items.
 type MoneyFlow struct {
-	Lies, Whose []Stock
+	Held, OwedTo []FlowItem
 	// Complete says that every account was read. If it is false, the sides are empty.
 	Complete bool
 }
 
-// Stock is an amount in one place of a flow.
-type Stock struct {
+// FlowItem is an amount on one side of a flow.
+type FlowItem struct {
 	Name   string
 	Amount int64 // pesewas; below zero where more went out than came in
 }

@@ -220,7 +220,8 @@ func (p *UpdateCouponParams) check() error {
 	return check.Metadata(p.Metadata, true)
 }
 
-// Update changes a coupon. Invoices that have it keep their discount.
+// Update changes a coupon. Finalized invoices that have it keep their discount. A draft that names a
+// coupon that is not active cannot be finalized.
 //
 // Refusals: resource_missing, parameter_invalid.
 func (s *Coupons) Update(ctx context.Context, caller api.Caller, id string, p UpdateCouponParams) (*Coupon, error) {

@@ -186,7 +186,8 @@ func (p *UpdatePlanParams) check() error {
 	return check.Metadata(p.Metadata, true)
 }
 
-// Update changes a plan.
+// Update changes a plan. Subscriptions and checkout sessions keep what they copied from it. A plan that is
+// not active takes no new ones.
 //
 // Refusals: resource_missing, parameter_invalid.
 func (s *Plans) Update(ctx context.Context, caller api.Caller, id string, p UpdatePlanParams) (*Plan, error) {
@@ -211,7 +212,7 @@ func (s *Plans) Update(ctx context.Context, caller api.Caller, id string, p Upda
 	})
 }
 
-// Delete removes a plan.
+// Delete removes a plan. Its subscriptions go on.
 //
 // Refusals: resource_missing.
 func (s *Plans) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {

@@ -29,7 +29,8 @@ type PayParams struct {
 	// Wallet names the paying consumer. In ModeSubscription it pays the first period alone.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
-	// From is the network address of a payer on a public page; see [account.PINEntry].
+	// From is the network address of a payer on a public page, which wrong PINs lock out; see package
+	// account. It is empty where the host knows its client.
 	From string `json:"-"`
 	// Email is the payer's address for the receipt. Nil keeps that of the session, and an empty one
 	// clears it. The session shows it once this payment has completed it.
@@ -74,7 +75,7 @@ func (p *PayParams) checkFor(r *record) error {
 //
 // From a phone, Pay starts a payment, and the session stays open until the payment is completed; see
 // [payment.Service.Create]. The payment holds the session, and a redemption of its coupon, until it
-// ends, or for [payment.Config.Deadline]. A payer who approves after the hold, when the session is no
+// ends, or for payments.Config.PaymentDeadline. A payer who approves after the hold, when the session is no
 // longer open, gets the money back. If the session is still open, it is completed, and the redemption
 // counts even above the coupon's limit.
 //

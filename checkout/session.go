@@ -167,7 +167,8 @@ var sessions = storage.NewCollection("checkout_sessions", []storage.Field[record
 	storage.NullTextColumn("customer", func(r *record) *string { return r.Customer }).Indexed(),
 	storage.NullTextColumn("payment", func(r *record) *string { return r.Payment }).Indexed(),
 	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
-	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
+	// In seconds, as callers see it.
+	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Truncate(time.Second) }).Indexed(),
 	storage.TextColumn("token", func(r *record) string { return r.Token }),
 	storage.NullTimeColumn("due", func(r *record) *api.Time { return r.Due }),
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))

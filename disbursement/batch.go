@@ -175,7 +175,8 @@ func Kinds() []*storage.Kind { return []*storage.Kind{batches.Kind(), rows.Kind(
 // CreateBatch reserves no money. If the balance is too low when a row's turn comes, the row is
 // refused with insufficient_balance. The turns follow the order of the rows, several at a time.
 //
-// Refusals: those of [Service.Create] that need neither the rail nor the balance.
+// Refusals: those of [Service.Create] that need neither the rail nor the balance; parameter_missing (rows),
+// and parameter_invalid for more than [MaxRows] rows or two with one idempotency key.
 func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBatchParams) (*Batch, error) {
 	for i := range p.Rows {
 		if err := s.payouts.CheckDigits(transfer.Disbursement, p.Rows[i].Amount); err != nil {

@@ -113,16 +113,16 @@ type CreateQRParams struct {
 	Payload string `json:"qr_payload" param:",required"`
 	// Amount is in GHS and overrides the code's; nil takes the code's.
 	Amount      *decimal.Decimal `json:"amount,omitempty"`
-	Currency    string           `json:"currency,omitempty"`
-	Description string           `json:"description,omitempty"`
-	Reference   string           `json:"reference,omitempty"`
+	Currency    string           `json:"currency,omitempty"`    // GHS when empty
+	Description string           `json:"description,omitempty"` // at most 500 characters
+	Reference   string           `json:"reference,omitempty"`   // at most 100 characters
 	Metadata    api.Metadata     `json:"metadata,omitempty"`
 }
 
 // CreateQR pays the consumer whose code was scanned, at once. The same transaction counts the use
 // of the code.
 //
-// Refusals: invalid_qr, invalid_consumer_qr, qr_inactive, qr_expired,
+// Refusals: parameter_missing, parameter_invalid, currency_not_supported, invalid_qr, invalid_consumer_qr, qr_inactive, qr_expired,
 // qr_limit_reached, amount_required, amount_too_small, amount_too_large,
 // account_not_found, wallet_not_active, insufficient_balance.
 func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRParams) (*payout.Transfer, error) {

@@ -95,14 +95,12 @@ func TestCreateQRRules(t *testing.T) {
 	now = tomorrow
 	_, err = pay(brief, "")
 	testkit.WantParam(t, "a code of yesterday", err, api.QRExpired, "")
-	for _, test := range []struct { // a closed account stays closed
-		status account.Status
-		code   api.Code
-	}{{account.Frozen, api.WalletNotActive}, {account.Suspended, api.WalletNotActive}, {account.Closed, api.AccountNotFound}} {
-		status, code := test.status, test.code
-		must.Get(svc.Accounts.UpdateConsumer(ctx, api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(status)}))(t)
-		_, err = pay(fixed, "")
+	for status, code := range map[account.Status]api.Code{account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive, account.Closed: api.AccountNotFound} {
+		holder := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Esi", Phone: "0241000002", Status: status}))(t)
+		theirs := must.Get(svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: holder.ID, Amount: &five}))(t)
+		_, err = pay(theirs.Payload, "")
 		testkit.WantParam(t, string(status), err, code, "qr_payload")
+		must.Get(svc.Accounts.UpdateConsumer(ctx, api.Caller{}, holder.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t) // frees the number
 	}
 	expect.Equal(t, worth(t, svc, ama.ID), "12.51", "after refusals the wallet has")
 	live := api.Caller{Merchant: caller.Merchant, Live: true}

@@ -84,7 +84,7 @@ func Kinds() []*storage.Kind {
 // maxSnapshot bounds the object of a host's own event, in bytes of JSON.
 const maxSnapshot = 64 << 10
 
-// Service records and reads events.
+// Service records and reads events. Its methods but Subscribe are safe for concurrent use.
 type Service struct {
 	engine *engine.Engine
 
@@ -112,8 +112,8 @@ type RecordParams struct {
 	Object any
 }
 
-// Record writes an event of the host's own: for a fact that only the host knows, such as a
-// change of its plans.
+// Record writes an event of the host's own: for a fact that only the host knows, such as the change of a
+// customer in its own directory.
 //
 // Refusals: event_type_unknown, and parameter_invalid (object).
 func (s *Service) Record(ctx context.Context, caller api.Caller, p RecordParams) (*Event, error) {

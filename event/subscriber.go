@@ -25,10 +25,11 @@ type Subscriber func(ctx context.Context, caller api.Caller, e Event) error
 // of a call ends after 30 seconds. After an error or a panic the worker calls fn again until it
 // succeeds, at most an hour apart. The errors of fn go to the Observer of payments.Config, and not
 // to the log. A name stands for the same subscriber in every process and after every restart. A
-// name has 1 to 40 lower-case letters and underscores.
+// name has 1 to 40 lower-case letters and underscores. Calls that wait for a name that no process knows
+// any more are tried again each hour: take a subscriber away once its queue is empty.
 //
-// Call Subscribe before any other method, in every process that works on the store: a
-// subscriber misses the events of a process that does not know it. Subscribe panics on a name
+// Call Subscribe before any other method, and not concurrently, in every process that works on the
+// store: a subscriber misses the events of a process that does not know it. Subscribe panics on a name
 // that is taken or not well formed, on a nil fn, and inside the host's transaction. Each is a
 // bug that shows when the program starts.
 func (s *Service) Subscribe(name string, fn Subscriber) {

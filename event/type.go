@@ -5,9 +5,7 @@ import "strings"
 // Type is the type of an event, such as "payment.succeeded".
 type Type string
 
-// The types of events that have a constant. The library records all of these. It also records
-// payout.* and disbursement.*, named after their statuses, but payout.completed for succeeded and
-// payout.canceled for cancelled. [Types] returns all types.
+// The types of events that the library records. [Types] also returns those that only a host records.
 const (
 	PaymentCreated    Type = "payment.created"
 	PaymentPending    Type = "payment.pending"
@@ -25,6 +23,20 @@ const (
 	InvoiceVoided              Type = "invoice.voided"
 	InvoiceMarkedUncollectible Type = "invoice.marked_uncollectible"
 	InvoiceDeleted             Type = "invoice.deleted"
+
+	PayoutCreated    Type = "payout.created"
+	PayoutPending    Type = "payout.pending"
+	PayoutProcessing Type = "payout.processing"
+	PayoutCompleted  Type = "payout.completed" // succeeded or completed
+	PayoutFailed     Type = "payout.failed"
+	PayoutCanceled   Type = "payout.canceled"
+
+	DisbursementCreated    Type = "disbursement.created"
+	DisbursementPending    Type = "disbursement.pending"
+	DisbursementProcessing Type = "disbursement.processing"
+	DisbursementCompleted  Type = "disbursement.completed"
+	DisbursementFailed     Type = "disbursement.failed"
+	DisbursementCanceled   Type = "disbursement.canceled"
 
 	RefundCreated   Type = "refund.created"
 	RefundSucceeded Type = "refund.succeeded"

@@ -18,7 +18,7 @@ func invoiceRoutes(svc *payments.Service) []route {
 		write(invoices, "POST /v1/invoices/{id}/lines", withIDBody(s.AddLine)),
 		read(invoices, "GET /v1/invoices/{id}/lines", withIDQuery(s.ListLines)),
 		// The document's address needs no key.
-		read(invoices, "GET /v1/invoices/{id}/pdf", redirectWithID(s.PDF)),
+		read(invoices, "GET /v1/invoices/{id}/pdf", redirectWithID(s.PDFURL)),
 		write(invoices, "POST /v1/invoices/{id}/finalize", withID(s.Finalize)),
 		write(invoices, "POST /v1/invoices/{id}/pay", withIDBody(s.Pay)),
 		write(invoices, "POST /v1/invoices/{id}/void", withID(s.Void)),

@@ -15,7 +15,7 @@ func refundRoutes(svc *payments.Service) []route {
 		read(refunds, "GET /v1/refunds", jsonWithQuery(s.ListJSON, oneOf("status", refund.Statuses()...))),
 		read(refunds, "GET /v1/refunds/{id}", jsonWithID(s.GetJSON)),
 		// The document's address needs no key.
-		read(refunds, "GET /v1/refunds/{id}/credit_note", redirectWithID(s.CreditNote)),
+		read(refunds, "GET /v1/refunds/{id}/credit_note", redirectWithID(s.CreditNoteURL)),
 	}
 }
 

@@ -76,7 +76,7 @@ func TestHostedPageShowsRefunds(t *testing.T) {
 		t.Errorf("the credit note: %d %s", status, kind)
 	}
 	// The address of the API leads to the same document.
-	if got, err := s.Refunds.CreditNote(t.Context(), s.Caller, refund); err != nil || got != address+"/credit_notes/"+refund {
+	if got, err := s.Refunds.CreditNoteURL(t.Context(), s.Caller, refund); err != nil || got != address+"/credit_notes/"+refund {
 		t.Errorf("got %s, %v", got, err)
 	}
 	response, _ := s.Do("GET", "/v1/refunds/"+refund+"/credit_note", nil)

@@ -197,6 +197,10 @@ func TestRefusalsOfInvoices(t *testing.T) {
 	lost := invoice(issued)
 	meet(
 		t, s, refusal{"/v1/invoices", `{"customer_phone":"12"}`, 400, "invalid_phone_number", "customer_phone"},
+		refusal{"/v1/invoices", `{"currency":"USD"}`, 400, "currency_not_supported", "currency"},
+		refusal{"/v1/invoices", `{"line_items":[{"description":"x","unit_amount":1,"currency":"USD"}]}`, 400, "currency_not_supported", "line_items[0].currency"},
+		refusal{draft, `{"currency":"USD"}`, 400, "currency_not_supported", "currency"},
+		refusal{draft + "/lines", `{"description":"x","unit_amount":1,"currency":"USD"}`, 400, "currency_not_supported", "currency"},
 		refusal{"/v1/invoices", `{"auto_finalize":true}`, 409, "invoice_no_lines", ""},
 		refusal{"/v1/invoices", `{"line_items":[{"description":"x"}]}`, 400, "parameter_missing", "line_items[0].unit_amount"},
 		refusal{draft, `{"customer_phone":"12"}`, 400, "invalid_phone_number", "customer_phone"},
@@ -270,6 +274,9 @@ func TestRefusalsOfRefunds(t *testing.T) {
 		t.Fatalf("disburse: %s", data)
 	}
 	refund(402, "insufficient_balance", "", "")
+	refund(400, "currency_not_supported", "currency", `,"currency":"USD"`)
+	left := must.Get(s.Accounts.WalletBalance(t.Context(), api.Caller{}, s.Consumer.ID))(t)
+	s.Pay(newCode(t, s, `{}`), left.Shift(2).IntPart()) // a wallet with money in it is not closed
 	for _, c := range []struct {
 		status account.Status
 		answer int

@@ -216,13 +216,14 @@ func (h testHelpers) consumer(ctx context.Context, _ api.Caller, id string) (*ho
 }
 
 type topUpParams struct {
-	Amount int64 `param:"amount,required,pesewas"`
+	Amount   int64  `param:"amount,required,pesewas"`
+	Currency string `param:"currency"`
 }
 
 // topUp answers with the consumer. The balance is that of the top-up's answer, which a replay gives
 // again.
 func (h testHelpers) topUp(ctx context.Context, caller api.Caller, id string, p topUpParams) (*holder, error) {
-	made, err := h.svc.Payments.TopUp(ctx, caller, payment.TopUpParams{Account: id, Amount: p.Amount})
+	made, err := h.svc.Payments.TopUp(ctx, caller, payment.TopUpParams{Account: id, Amount: p.Amount, Currency: p.Currency})
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,7 @@ func TestRefusalsOfTopUps(t *testing.T) {
 		refusal{"/v1/test_helpers/consumers/acc_none/top_up", one, 404, "resource_missing", ""},
 		refusal{ama, `{}`, 400, "parameter_missing", "amount"},
 		refusal{ama, `{"amount":0}`, 400, "parameter_invalid", "amount"},
+		refusal{ama, `{"amount":100,"currency":"USD"}`, 400, "currency_not_supported", "currency"},
 		refusal{ama, `{"amount":"100"}`, 400, "parameter_invalid", "amount"},
 		refusal{ama, `{"amount":1.5}`, 400, "parameter_invalid", "amount"},
 		refusal{ama, `{"amount":100000000}`, 400, "parameter_invalid", "amount"},

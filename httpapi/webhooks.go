@@ -21,7 +21,7 @@ func webhookRoutes(svc *payments.Service) []route {
 		write(webhooks, "POST /v1/webhooks/{id}/ping", withID(s.Ping)),
 		read(webhooks, "GET /v1/webhooks/{id}/deliveries", withIDQuery(
 			func(ctx context.Context, caller api.Caller, id string, page api.Page) (*api.List[webhook.Delivery], error) {
-				return s.ListDeliveries(ctx, caller, webhook.DeliveryListParams{Endpoint: id, Page: page})
+				return s.ListDeliveries(ctx, caller, webhook.ListDeliveriesParams{Endpoint: id, Page: page})
 			})),
 		write(webhooks, "POST /v1/events/{id}/resend", withID(s.Resend)),
 	}

@@ -192,7 +192,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		c.providerFee = dispatch.ProviderFee(result)
 		err = s.bookPaid(tx, o, payer{
 			moves:  dispatch.Charges.ClearingMoves(c.Route, tx.Caller.Live, -r.AmountDue, c.providerFee),
-			source: payment.Source{Charge: c.ID, ChargeRoute: c.Route}, phone: c.Phone,
+			source: payment.Source{Charge: c.ID, ChargeRoute: c.Route}, phone: c.ReceiptPhone,
 			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: api.TextOrNil(result.Network)},
 		})
 		if err == nil {

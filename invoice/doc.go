@@ -4,6 +4,6 @@
 // does not own payments (package payment), refunds (package refund), customers
 // (package account), or the messages it queues (package message).
 //
-// The host's [provider.Charger] takes the money. Pay calls it through internal/dispatch. The
-// worker in internal/providers calls it for automatic charges, and after a crash.
+// The host's [provider.Charger] takes the money. Pay calls it. A worker calls it for automatic charges
+// and payments from phones, and after a crash.
 package invoice

@@ -26,7 +26,8 @@ type ExportParams struct {
 }
 
 // Export writes the invoices that the parameters select as CSV, newest first, each with the id of
-// its payment. It ignores p.Page. It writes an apostrophe before a text that a spreadsheet would
+// its payment. Amounts are in GHS with two decimals. The first row names the columns, of which later
+// versions add more at the end. Export ignores p.Page. It writes an apostrophe before a text that a spreadsheet would
 // run as a formula.
 func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
 	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Invoice], error) {

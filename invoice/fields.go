@@ -22,15 +22,16 @@ type Fields struct {
 	// deletion of the customer later clears them, unless one update has changed or cleared all
 	// four.
 	Customer         *string           `json:"customer,omitempty" param:",clear"`
-	Email            *string           `json:"customer_email,omitempty" param:",clear"`
-	Name             *string           `json:"customer_name,omitempty" param:",clear"`
-	Phone            *string           `json:"customer_phone,omitempty" param:",clear"`
-	Address          *string           `json:"customer_address,omitempty" param:",clear"`
+	Email            *string           `json:"customer_email,omitempty" param:",clear"`   // an address alone, without a name
+	Name             *string           `json:"customer_name,omitempty" param:",clear"`    // at most 255 characters
+	Phone            *string           `json:"customer_phone,omitempty" param:",clear"`   // any way of writing a number of Ghana
+	Address          *string           `json:"customer_address,omitempty" param:",clear"` // this and the next three: at most 500 characters
 	Description      *string           `json:"description,omitempty" param:",clear"`
-	Footer           *string           `json:"footer,omitempty" param:",clear"`
-	Memo             *string           `json:"memo,omitempty" param:",clear"` // never shown to the customer
+	Footer           *string           `json:"footer,omitempty" param:",clear"` // stands below the lines
+	Memo             *string           `json:"memo,omitempty" param:",clear"`   // never shown to the customer
 	DueDate          *time.Time        `json:"due_date,omitempty" param:",clear"`
 	CollectionMethod *CollectionMethod `json:"collection_method,omitempty"`
+	Currency         string            `json:"currency,omitempty"` // GHS when empty
 	// Metadata is merged in an update: a key set to nil or "" is dropped.
 	Metadata api.Metadata `json:"metadata,omitempty"`
 	// Lines, when not nil, replace all lines; at most 250.
@@ -83,6 +84,9 @@ func (f *Fields) check() error {
 			return api.Errorf(api.InvalidPhoneNumber, "customer_phone", "customer_phone is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
 		}
 		f.Phone = &number
+	}
+	if err := check.Currency(f.Currency); err != nil {
+		return err
 	}
 	if err := checkCount(len(f.Lines)); err != nil {
 		return err

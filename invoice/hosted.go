@@ -76,7 +76,8 @@ type PayFromWalletParams struct {
 	// Wallet names the consumer who pays.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
-	// From is the network address of a payer on a public page; see [account.PINEntry].
+	// From is the network address of a payer on a public page, which wrong PINs lock out; see package
+	// account. It is empty where the host knows its client.
 	From string `json:"-"`
 }
 
@@ -164,9 +165,9 @@ type pdf struct {
 
 var pdfs = storage.NewCollection[pdf]("invoice_pdfs", nil)
 
-// PDF returns the URL of an invoice's PDF. It also sets Invoice.PDF, unless the caller may only
+// PDFURL returns the URL of an invoice's PDF. It also sets Invoice.PDF, unless the caller may only
 // read.
-func (s *Service) PDF(ctx context.Context, caller api.Caller, id string) (string, error) {
+func (s *Service) PDFURL(ctx context.Context, caller api.Caller, id string) (string, error) {
 	v, err := s.Get(ctx, caller, id)
 	if err != nil {
 		return "", err

@@ -41,7 +41,7 @@ const (
 	SendInvoice CollectionMethod = "send_invoice"
 	// ChargeAutomatically charges at finalization. As long as that fails, it charges again 1, 3 and
 	// 5 days after the first attempt. After the last failure the invoice is uncollectible. In live
-	// mode phones are asked within [Config.ChargeHours] alone.
+	// mode phones are asked within payments.Config.ChargeHours alone.
 	ChargeAutomatically CollectionMethod = "charge_automatically"
 )
 
@@ -221,7 +221,8 @@ func (r *record) enter(to Status) error {
 var invoices = storage.NewCollection("invoices", []storage.Field[record]{
 	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
 	storage.NullTextColumn("customer", func(r *record) *string { return r.Customer }).Indexed(),
-	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
+	// In seconds, as callers see it.
+	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Truncate(time.Second) }).Indexed(),
 	storage.NullTimeColumn("due_date", func(r *record) *api.Time { return r.DueDate }).Indexed(),
 	storage.TextColumn("token", func(r *record) string { return r.Token }),
 	storage.NullTimeColumn("due", (*record).dueAt),

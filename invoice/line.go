@@ -81,10 +81,12 @@ type LineParams struct {
 	Quantity *decimal.Decimal `json:"quantity,omitempty" param:",rate"`
 	// UnitAmount is in pesewas, 0 or more; required without a product that has a price.
 	UnitAmount *int64 `json:"unit_amount" param:",pesewas"`
-	Product    string `json:"product,omitempty"` // the id of an active product
-	Taxable    *bool  `json:"taxable,omitempty"` // false when nil
-	// TaxPercent is from 0 to 100 with at most six decimals. For a taxable line, nil means
-	// payments.Config.DefaultTax.
+	Currency   string `json:"currency,omitempty"` // GHS when empty
+	Product    string `json:"product,omitempty"`  // the id of an active product
+	// Taxable is the product's when nil; without a product, false.
+	Taxable *bool `json:"taxable,omitempty"`
+	// TaxPercent is from 0 to 100 with at most six decimals. For a taxable line, nil means the
+	// product's rate, and without one payments.Config.DefaultTax.
 	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty" param:",rate"`
 	Metadata   api.Metadata     `json:"metadata,omitempty"`
 	// Discount, in pesewas, is taken off before the tax; Go callers only.
@@ -135,6 +137,9 @@ const places = 6
 // checkSize refuses a number whose digits would fill the memory. It is called before anything
 // formats the number.
 func (p *LineParams) checkSize() error {
+	if err := check.Currency(p.Currency); err != nil {
+		return err
+	}
 	if p.Quantity != nil && !money.FewDigits(*p.Quantity) {
 		return api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000, with at most six decimals.")
 	}

@@ -26,8 +26,8 @@ type PayParams struct {
 	// PaymentMethod is passed on to the [provider.Charger]. With PaidOutOfBand it says how the
 	// customer paid, such as "cash" or "bank". It then has at most 50 characters and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
-	// Phone gets the receipt if the invoice has no phone number.
-	Phone string `json:"source,omitempty"`
+	// ReceiptPhone gets the receipt if the invoice has no phone number. It is not charged.
+	ReceiptPhone string `json:"source,omitempty"`
 	// OffSession tells the Charger that the customer is not there to confirm the charge.
 	OffSession bool `json:"off_session,omitempty"`
 	// PaidOutOfBand says that the merchant already has the money, from outside this service. Pay
@@ -56,14 +56,14 @@ func (p *PayParams) check() error {
 			return err
 		}
 	}
-	if p.Phone == "" {
+	if p.ReceiptPhone == "" {
 		return nil
 	}
-	number, err := phone.Parse(p.Phone)
+	number, err := phone.Parse(p.ReceiptPhone)
 	if err != nil {
 		return api.Errorf(api.InvalidPhoneNumber, "source", "source is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
 	}
-	p.Phone = number
+	p.ReceiptPhone = number
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 					return err
 				}
 				o.Value.OutOfBandMethod = &p.PaymentMethod
-				return s.markPaid(tx, o, nil, payer{phone: p.Phone})
+				return s.markPaid(tx, o, nil, payer{phone: p.ReceiptPhone})
 			})
 		}
 		call, err := s.commitCharge(ctx, caller, id, p)
@@ -145,7 +145,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		case err != nil:
 			return nil, err
 		case call == nil:
-			return s.payWithoutCharge(ctx, caller, op, id, p.Phone)
+			return s.payWithoutCharge(ctx, caller, op, id, p.ReceiptPhone)
 		}
 		return s.runCharge(ctx, caller, op, call)
 	})

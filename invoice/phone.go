@@ -16,7 +16,7 @@ import (
 
 // StartPayment asks a phone to pay the amount due of an open invoice, and returns the pending
 // payment; see [payment.Service.Create]. The payment holds the invoice until it ends, or for
-// [payment.Config.Deadline]: meanwhile the invoice can be neither paid another way nor voided. The
+// payments.Config.PaymentDeadline: meanwhile the invoice can be neither paid another way nor voided. The
 // invoice is paid when the payment is completed. A payer who approves after the hold, when the
 // invoice is no longer open or is being charged another way, gets the money back. If nothing is
 // due, StartPayment marks the invoice paid and returns nil. With an idempotency key it may be repeated safely.

@@ -183,7 +183,7 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 	testkit.WantCode(t, "send to nobody", testkit.Err(s.Invoices.Send(ctx, s.Caller, s.openInvoice(invoice.Fields{}).ID)), api.InvoiceNoRecipient)
 	testkit.WantCode(t, "finalize nothing", testkit.Err(s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)), api.InvoiceNoLines)
 	testkit.WantCode(t, "finalize nothing at once", testkit.Err(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true})), api.InvoiceNoLines)
-	testkit.WantCode(t, "a receipt to no number", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{Phone: "12"})), api.InvalidPhoneNumber)
+	testkit.WantCode(t, "a receipt to no number", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{ReceiptPhone: "12"})), api.InvalidPhoneNumber)
 	testkit.WantCode(t, "a card that is declined", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})), api.PaymentFailed)
 }
 
@@ -274,7 +274,7 @@ func TestDeletedCustomerLeavesDraftsOnly(t *testing.T) {
 	c := must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666", Address: "Osu"}))(t)
 	draft, issued := s.draft(invoice.Fields{Customer: &c.ID, Phone: new("0245557777")}), s.openInvoice(invoice.Fields{Customer: &c.ID})
 	other := s.draft(invoice.Fields{Name: new("Esi")})
-	must.Get(s.Invoices.PDF(t.Context(), s.Caller, draft.ID))(t)
+	must.Get(s.Invoices.PDFURL(t.Context(), s.Caller, draft.ID))(t)
 	before, name, err := s.Invoices.HostedPDF(t.Context(), token(draft))
 	if err != nil || name != draft.Number+".pdf" || len(before) == 0 {
 		t.Fatalf("%s, %v", name, err)

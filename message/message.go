@@ -120,7 +120,7 @@ type Config struct {
 	Retention time.Duration
 }
 
-// Service reads the messages of test mode.
+// Service reads the messages of test mode. It is safe for concurrent use.
 type Service struct {
 	engine             *engine.Engine
 	config             Config

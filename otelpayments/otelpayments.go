@@ -14,7 +14,7 @@
 //     http.route, http.response.status_code, payments.code (of refusals) and
 //     payments.live. Its count is the count of requests.
 //   - payments.work.duration, a histogram in seconds by payments.queue,
-//     payments.outcome and payments.live: carrying transfers, delivering webhooks,
+//     payments.outcome and payments.live: submitting transfers, delivering webhooks,
 //     sending messages. payments.work.wait, a histogram in seconds, is the delay from the due time to the start.
 //   - with WatchHealth: payments.queue.due and payments.queue.lag by payments.queue,
 //     payments.transfers.stuck by payments.live, and payments.seals.lag. Every process reports the same values, so an alarm should take the maximum, not the sum.
@@ -185,8 +185,8 @@ func (o *Observer) WatchHealth(svc *payments.Service) (stop func() error, err er
 	if err != nil {
 		return nil, fmt.Errorf("otelpayments: payments.queue.lag: %w", err)
 	}
-	stuck, err := o.meter.Int64ObservableGauge("payments.transfers.stuck", metric.WithUnit("{transfer}"),
-		metric.WithDescription("How many transfers have been on their way for too long."))
+	stuck, err := o.meter.Int64ObservableGauge("payments.transfers.stuck", metric.WithUnit("{order}"),
+		metric.WithDescription("How many transfers, refunds and charges need a person."))
 	if err != nil {
 		return nil, fmt.Errorf("otelpayments: payments.transfers.stuck: %w", err)
 	}

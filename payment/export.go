@@ -25,7 +25,9 @@ type ExportParams struct {
 }
 
 // Export writes the selected payments as CSV, newest first: those of every status, unless the
-// parameters name one. It ignores the page of the parameters. It puts an apostrophe before text that a spreadsheet would take for a formula.
+// parameters name one. Amounts are in GHS with two decimals. The first row names the columns, of which
+// later versions add more at the end. Export ignores the page of the parameters. It puts an apostrophe
+// before text that a spreadsheet would take for a formula.
 func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
 	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Payment], error) {
 		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}

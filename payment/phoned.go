@@ -94,12 +94,12 @@ func CheckAmount(amount int64) error {
 	return nil
 }
 
-// Create asks a phone to approve a payment. It returns the payment, which is pending. The worker
-// submits it to the [provider.Charger], and books the outcome when the payer has decided. With an
-// idempotency key it may be repeated safely.
+// Create asks a phone to approve a payment. A worker submits the payment to the [provider.Charger],
+// often right after the commit, and books the outcome when the payer has decided. The answer always says
+// pending, even if a worker is already submitting the payment, which can then no longer be cancelled.
 //
 // Refusals: those of wrong parameters, invalid_phone_number, currency_not_supported,
-// resource_missing (customer), too_many_prompts; service_unavailable in live mode without a
+// resource_missing (customer), permission_denied (a key without customers), too_many_prompts; service_unavailable in live mode without a
 // charger.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Payment, error) {
 	op := engine.Operation{Name: "payment.create", Params: p}

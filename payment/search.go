@@ -12,7 +12,7 @@ import (
 
 // SearchParams selects payments for a person who looks for one; zero values select all.
 type SearchParams struct {
-	// Text is a whole value: an id, a reference, an amount in cedis, a phone number or its last four
+	// Text is a whole value: an id, which finds its payment whatever the other fields select, a reference, an amount in cedis, a phone number or its last four
 	// digits, or the name of the payer, a customer or the holder of a wallet, or its first word. Letters
 	// count alike in both cases in names alone.
 	Text string
@@ -25,9 +25,10 @@ type SearchParams struct {
 // Search finds.
 const searchedPeople = 10
 
-// Search returns the payments that match a text in any of its senses, newest first. It reads by
-// indexes alone. A number that was forgotten, or a wallet's, is kept masked; four digits then match
-// by the last three.
+// Search returns the payments that have the text as their id, reference, amount, number or name, newest
+// first. It reads by indexes alone. Of the customers and consumers with a name it looks at the payments
+// of the 10 newest. A wallet's number, and one that was forgotten, is kept masked: it is found by its last
+// three digits.
 func (s *Service) Search(ctx context.Context, caller api.Caller, p SearchParams) (list *api.List[Payment], err error) {
 	q := p.query(engine.Scope(caller))
 	q.Where = engine.Where(q.Where, "provider", p.Network)

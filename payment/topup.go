@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/provider"
@@ -75,7 +76,8 @@ type TopUpParams struct {
 	// Account is the consumer's id.
 	Account string `json:"account_id"`
 	// Amount is in pesewas, from 1 to 99,999,999.
-	Amount int64 `json:"amount"`
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency,omitempty"` // GHS when empty
 	// Provider is as in [MobileMoney].
 	Provider string `json:"provider,omitempty"`
 }
@@ -92,7 +94,7 @@ func topUpOperation(p TopUpParams) engine.Operation {
 // In live mode the caller is the operator. In test mode it may also be a merchant; the top-up then
 // follows the merchant's test clock, and its SMS is among the merchant's messages.
 //
-// Refusals: parameter_missing and parameter_invalid, resource_missing (no such consumer),
+// Refusals: parameter_missing and parameter_invalid, currency_not_supported, resource_missing (no such consumer),
 // account_not_found (a closed wallet), wallet_not_active, wallet_limit_exceeded,
 // invalid_phone_number (the number belongs to no network), too_many_prompts, payment_failed with
 // the provider's reason, idempotency_key_in_use, permission_denied; service_unavailable in live
@@ -105,6 +107,9 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (
 		return nil, api.Missing("account_id")
 	}
 	if err := CheckAmount(p.Amount); err != nil {
+		return nil, err
+	}
+	if err := check.Currency(p.Currency); err != nil {
 		return nil, err
 	}
 	op := topUpOperation(p)
@@ -308,15 +313,15 @@ func (s *Service) GetTopUp(ctx context.Context, caller api.Caller, id string) (*
 	return topUpListing.Get(ctx, s.engine, caller, id)
 }
 
-// TopUpListParams selects top-ups; zero values select all.
-type TopUpListParams struct {
+// ListTopUpsParams selects top-ups; zero values select all.
+type ListTopUpsParams struct {
 	api.Page
 	// Account is a consumer's id.
 	Account string
 }
 
 // ListTopUps returns the top-ups of the caller's, newest first.
-func (s *Service) ListTopUps(ctx context.Context, caller api.Caller, p TopUpListParams) (*api.List[TopUp], error) {
+func (s *Service) ListTopUps(ctx context.Context, caller api.Caller, p ListTopUpsParams) (*api.List[TopUp], error) {
 	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "account", p.Account)}
 	return topUpListing.List(ctx, s.engine, q, p.Page)
 }

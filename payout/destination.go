@@ -35,7 +35,7 @@ type DestinationParams struct {
 	BankCode      string `json:"bank_code,omitempty"`
 	AccountName   string `json:"account_name,omitempty"` // at most 255 characters
 	// MatchName refuses the transfer unless the account is registered in AccountName, which is
-	// then required. [Config.NameMatch] compares the names. The refusal is account_name_mismatch,
+	// then required. payments.Config.NameMatch compares the names. The refusal is account_name_mismatch,
 	// before anything is reserved, or service_unavailable when the provider does not tell the
 	// name.
 	MatchName bool `json:"match_account_name,omitempty"`

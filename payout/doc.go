@@ -3,8 +3,7 @@
 //
 // It owns payouts and their one-time codes. It also owns what payouts share with disbursements:
 // destinations, fees, the life of a [Transfer] and its booking. Package account owns the accounts.
-// The host implements the [provider.Rail]. Package internal/providers calls the rail until it gives
-// a final outcome.
+// The host implements the [provider.Rail]. A worker calls the rail until it gives a final outcome.
 //
 // # The life of a transfer
 //

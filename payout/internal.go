@@ -35,9 +35,9 @@ type Config struct {
 	// SingleUse makes a one-time code good for one payout. Otherwise a code is good for 10
 	// minutes.
 	SingleUse bool
-	// Rail carries transfers of live mode. Without one, live mode pays wallets only.
+	// Rail takes the transfers of live mode. Without one, live mode pays wallets only.
 	Rail provider.Rail
-	// TestRail carries transfers of test mode; [provider.Simulated] when nil.
+	// TestRail takes those of test mode; [provider.Simulated] when nil.
 	TestRail provider.Rail
 	// Banks lists the banks that can receive transfers; [provider.SampleBanks] when nil.
 	Banks provider.BankDirectory

@@ -18,7 +18,7 @@ type Status string
 // The statuses of transfers. Succeeded ends an external payout; Completed ends a
 // payout to a wallet, and every disbursement.
 const (
-	Created    Status = "created"
+	Created    Status = "created"    // shown by the event payout.created or disbursement.created alone
 	Pending    Status = "pending"    // queued, amount and fee reserved
 	Processing Status = "processing" // with the rail
 	Succeeded  Status = "succeeded"
@@ -33,7 +33,7 @@ var statuses = []string{
 }
 
 // Statuses returns the statuses of payouts, for filters. Disbursements have all of them but
-// Succeeded.
+// Succeeded. Created finds nothing, because each payout leaves it in the transaction that creates it.
 func Statuses() []Status {
 	return []Status{Created, Pending, Processing, Succeeded, Completed, Failed, Cancelled}
 }

@@ -9,8 +9,9 @@ import (
 // Package provider/chargertest is a test suite for this contract and for that of [RefundRail].
 //
 // A Charger carries out two calls of Charge with one id as one charge, and answers the
-// second with the outcome of the first. It must be safe for concurrent use. The library
-// calls it outside of any transaction, with a context that ends after 30 seconds.
+// second with the outcome of the first. It must be safe for concurrent use: in each mode, a process calls
+// it for up to 1,024 payments of a merchant at once and for 2,048 in all, and for as many top-ups and
+// invoices. The library calls it outside of any transaction, with a context that ends after 30 seconds.
 //
 // An error means that the outcome is unknown: the provider may have taken the money or not. Only a
 // [Result] is an answer. So a Charger must not answer Refused for a time-out, a broken connection

@@ -2,7 +2,7 @@ package provider
 
 import "context"
 
-// Rail carries transfers to mobile money and banks. The host implements it for its provider.
+// Rail sends transfers to mobile money and banks. The host implements it for its provider.
 // Package provider/railtest is a test suite for this contract.
 //
 // A Rail carries out two submissions with one id as one transfer, and answers the second

@@ -20,8 +20,10 @@ type Service interface {
 	// balance does not cover. If there were refunds before, List shows the charge. A person who has found
 	// out that the provider took money back may report it here, too.
 	//
-	// Notify fails with resource_missing for an unknown id, and with ErrContradicted when the
-	// opposite was booked before, or for the reversal of a refund or a top-up that was paid.
+	// Notify fails with resource_missing for an unknown id, with parameter_invalid for an outcome other
+	// than InProgress, Paid, Refused and Reversed, and with ErrContradicted when the opposite was booked
+	// before, or for the reversal of a refund or a top-up that was paid. These are final: answer the
+	// provider that its callback has arrived. After any other error, let the provider repeat it.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's. An
 	// order that has ended with another outcome is refused with transfer_settled, and a payment that
@@ -43,7 +45,7 @@ type Service interface {
 	// Without p.Book, Reconcile changes nothing. A person must look into the differences of orders, and
 	// Notify books them.
 	// Reconcile reads in small steps while other calls go on, and keeps the statement's references
-	// in memory. If p.Rows fails, Reconcile returns that error.
+	// in memory. If p.Rows fails, Reconcile returns that error; without p.Rows it is parameter_missing.
 	Reconcile(ctx context.Context, caller api.Caller, p ReconcileParams) (*Reconciliation, error)
 	// RecordSettlement books money that a provider has paid to the operator's bank account, or the
 	// operator to the provider. Only the operator may call it: a caller without Merchant. The
@@ -91,7 +93,7 @@ type OrderInfo struct {
 	Live           bool
 	// Route is the order's, as in [Order].
 	Route string
-	// Amount is in pesewas, without our fee.
+	// Amount is in pesewas, without the library's fee.
 	Amount int64
 	// Outcome is what is booked: Paid, Refused or Reversed; InProgress from the first submission on, though
 	// the provider may not have got it; NotFound if the order was never submitted.

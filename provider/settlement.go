@@ -10,7 +10,7 @@ type SettlementParams struct {
 	// provider is recorded once.
 	Reference string
 	// Amount is what the bank account has got, in pesewas. It is negative for what the operator has paid
-	// in, for the provider to pay out.
+	// in, for the provider to pay out. It is not 0.
 	Amount int64
 	// Fee is what the provider has kept of it, in pesewas; 0 if nothing.
 	Fee int64

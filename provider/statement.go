@@ -18,7 +18,7 @@ type Row struct {
 	// Reference is the library's id of the order, as in [Order].ID: po_… (transfer), re_… (refund),
 	// and pay_…, tu_… or att_… (charge).
 	Reference string
-	// Amount is in GHS, without our fee.
+	// Amount is in GHS, without the library's fee.
 	Amount decimal.Decimal
 	// Status is in the provider's words; see [ReconcileParams].
 	Status string
@@ -39,7 +39,7 @@ type RowReader interface {
 
 // ReconcileParams describes a provider's statement.
 type ReconcileParams struct {
-	// Rows are the statement; see [CSV].
+	// Rows are the statement; see [CSV]. They are required.
 	Rows RowReader
 	// Flows are the flows of orders that the statement covers; all when empty. Rows of
 	// other flows are MissingHere.
@@ -71,15 +71,15 @@ type Difference struct {
 	Order *OrderInfo // nil for a row without an order of the library
 }
 
-// Reconciliation is the outcome of comparing a statement with our orders.
+// Reconciliation is the outcome of comparing a statement with the library's orders.
 type Reconciliation struct {
 	Matched int
 	// MissingHere are rows whose reference is no order of the library.
 	MissingHere []Difference
 	// MissingThere are orders that the provider got and the statement does not have.
 	MissingThere []Difference
-	// AmountDiffers, StatusDiffers, FeeDiffers and RouteDiffers are rows that disagree with our order. A
-	// row that disagrees in several is in each. A settlement that was recorded with another amount
+	// AmountDiffers, StatusDiffers, FeeDiffers and RouteDiffers are rows that disagree with the order. A row
+	// that disagrees in several is in each. A settlement that was recorded with another amount
 	// or fee is in AmountDiffers, one that was not recorded in MissingHere, and one that is not paid in
 	// StatusDiffers.
 	AmountDiffers []Difference

@@ -58,7 +58,8 @@ type PayParams struct {
 	// Wallet names the paying consumer.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
-	// From is the network address of a payer on a public page; see [account.PINEntry].
+	// From is the network address of a payer on a public page, which wrong PINs lock out; see package
+	// account. It is empty where the host knows its client.
 	From string `json:"-"`
 	// Amount is in pesewas. A code without a fixed amount requires it. For a code with one, it
 	// must be nil or equal.
@@ -69,21 +70,23 @@ type PayParams struct {
 // repeated safely; a replay does not check the PIN.
 //
 // From a consumer's wallet, one transaction debits the wallet, credits the merchant, counts the use,
-// writes the payment and its events, and queues the messages to both parties.
+// writes the payment and its events, and queues the messages to both parties. The last use of a code
+// with a limit switches the code off.
 //
 // From a phone, Pay returns a pending payment; see [payment.Service.Create]. The payment holds a use
-// of a code with a limit until it ends, or for [payment.Config.Deadline]. The use is counted when
+// of a code with a limit until it ends, or for payments.Config.PaymentDeadline. The use is counted when
 // the payment is completed. A payer who approves after the hold, when no use is left, gets the
 // money back.
 //
 // The caller stands for the code's merchant; see [Hosted].
 //
-// Refusals: resource_missing, qr_limit_reached, qr_inactive, qr_expired, amount_required,
+// Refusals: parameter_missing (pin), parameter_invalid (another amount than that of the code),
+// invalid_phone_number, resource_missing, qr_limit_reached, qr_inactive, qr_expired, amount_required,
 // payment_in_progress (payments under way hold what is left of the limit); from a wallet
 // account_not_found (for an account id; a phone number or service ID without an open wallet is
 // pin_invalid, so that strangers cannot find out which numbers have a wallet), pin_invalid,
-// pin_locked, wallet_not_active, insufficient_balance; from a phone invalid_phone_number,
-// too_many_prompts, and service_unavailable in live mode without a charger.
+// pin_locked, wallet_not_active, insufficient_balance; from a phone too_many_prompts,
+// and service_unavailable in live mode without a charger.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*payment.Payment, error) {
 	if p.Amount != nil {
 		if err := payment.CheckAmount(*p.Amount); err != nil {

@@ -82,6 +82,14 @@ func (s *stall) pay(t *testing.T, caller api.Caller, code, pin string, amount *i
 	})
 }
 
+// closed returns a consumer whose wallet was closed.
+func (s *stall) closed(t *testing.T) *account.Consumer {
+	t.Helper()
+	return must.Get(s.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{
+		Name: "Esi", Phone: "0241000077", PIN: goodPIN, Status: account.Closed,
+	}))(t)
+}
+
 // money returns the balances of the wallet and the merchant.
 func (s *stall) money(t *testing.T) string {
 	t.Helper()
@@ -176,11 +184,12 @@ func TestRefusedPayments(t *testing.T) {
 
 	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Active)}))(t)
 	must.Get(s.pay(t, s.caller, fixed.ID, goodPIN, pesewas(500)))(t)
-	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
 	// A number tells a stranger nothing about who has a wallet, an id is known to few.
-	testkit.WantCode(t, "closed", testkit.Err(s.pay(t, s.caller, open.ID, goodPIN, pesewas(1))), api.PINInvalid)
-	byID := qrcode.PayParams{Wallet: account.WalletRef{AccountID: s.ama.ID}, PIN: goodPIN, Amount: pesewas(1)}
-	testkit.WantCode(t, "closed, by id", testkit.Err(s.QRCodes.Pay(t.Context(), s.caller, open.ID, byID)), api.AccountNotFound)
+	closed := s.closed(t)
+	for want, ref := range map[api.Code]account.WalletRef{api.PINInvalid: {Phone: closed.Phone}, api.AccountNotFound: {AccountID: closed.ID}} {
+		_, err := s.QRCodes.Pay(t.Context(), s.caller, open.ID, qrcode.PayParams{Wallet: ref, PIN: goodPIN, Amount: pesewas(1)})
+		testkit.WantCode(t, "closed", err, want)
+	}
 }
 
 // Concurrent payments never exceed a limit, and the last use deactivates the code.
@@ -334,8 +343,7 @@ func TestResolveConsumerCode(t *testing.T) {
 		t.Errorf("again: %v\n%s", err, diff)
 	}
 	testkit.WantCode(t, "without key", testkit.Err(s.QRCodes.Resolve(t.Context(), s.caller, code.Payload)), api.QRExpired)
-	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
-	static := must.Get(s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID}))(t)
+	static := must.Get(s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.closed(t).ID}))(t)
 	testkit.WantCode(t, "a closed wallet", testkit.Err(s.QRCodes.Resolve(t.Context(), s.caller, static.Payload)), api.AccountNotFound)
 }
 

@@ -237,7 +237,7 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	}
 	testkit.WantParam(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
 	testkit.WantParam(t, "unseen", notify(provider.NotFound), api.ParameterInvalid, "outcome")
-	testkit.WantParam(t, "the note of nothing", testkit.Err(s.Refunds.CreditNote(t.Context(), s.Caller, "re_0")), api.ResourceMissing, "")
+	testkit.WantParam(t, "the note of nothing", testkit.Err(s.Refunds.CreditNoteURL(t.Context(), s.Caller, "re_0")), api.ResourceMissing, "")
 	testkit.WantParam(t, "settled nothing", s.Providers.Settle(t.Context(), s.Caller, "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
 	testkit.WantParam(t, "an unknown id", s.Providers.Notify(t.Context(), "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
 	must.Do(t, notify(provider.InProgress))

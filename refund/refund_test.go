@@ -94,6 +94,7 @@ func TestRefusedRefunds(t *testing.T) {
 		"zero":                {refund.CreateParams{Payment: paid.ID, Amount: new(int64(0))}, api.ParameterInvalid, "amount"},
 		"less than zero":      {refund.CreateParams{Payment: paid.ID, Amount: new(int64(-1))}, api.ParameterInvalid, "amount"},
 		"too much":            {refund.CreateParams{Payment: paid.ID, Amount: new(int64(1_01))}, api.AmountTooLarge, "amount"},
+		"another currency":    {refund.CreateParams{Payment: paid.ID, Currency: "USD"}, api.CurrencyNotSupported, "currency"},
 		"a long reason":       {refund.CreateParams{Payment: paid.ID, Reason: strings.Repeat("x", 501)}, api.ParameterInvalid, "reason"},
 		"a reason that bells": {refund.CreateParams{Payment: paid.ID, Reason: "\a"}, api.ParameterInvalid, "reason"},
 		"nested metadata":     {refund.CreateParams{Payment: paid.ID, Metadata: api.Metadata{"a": []int{1}}}, api.ParameterInvalid, "metadata.a"},
@@ -116,7 +117,7 @@ func TestRefusedRefunds(t *testing.T) {
 	gone := s.NewConsumer("Esi", "0241000009", 10)
 	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
 	theirs := must.Get(s.QRCodes.Pay(t.Context(), s.Caller, code.ID, qrcode.PayParams{
-		Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(1)),
+		Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(10_00)),
 	}))(t)
 	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, gone.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
 	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})
@@ -125,7 +126,7 @@ func TestRefusedRefunds(t *testing.T) {
 	// A refused refund counts for nothing.
 	expect.Equal(t, s.refunded(paid.ID), 0, "pesewas are refunded")
 	must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
-		Amount:      decimal.New(1003_01, -2),
+		Amount:      decimal.New(1013_00, -2),
 		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
 	}))(t)
 	for what, p := range map[string]refund.CreateParams{"wallet": {Payment: paid.ID}, "charger": {Invoice: v.ID}} {
@@ -299,7 +300,7 @@ func TestInvoicesShowRefunds(t *testing.T) {
 		h.CreditNotes[0].Before != 10_00 || h.CreditNotes[0].Amount != 15_00 || h.Invoice.AmountRefunded != 25_00 {
 		t.Errorf("got %+v", h)
 	}
-	address, err := s.Refunds.CreditNote(t.Context(), s.Caller, first.ID)
+	address, err := s.Refunds.CreditNoteURL(t.Context(), s.Caller, first.ID)
 	expect.True(t, err == nil && address == v.HostedURL+"/credit_notes/"+first.ID, "got %s, %v", address, err)
 	data, name, err := s.Invoices.HostedCreditNote(t.Context(), token, first.ID)
 	expect.True(t, err == nil && name == "CN-2026-000001.pdf" && strings.HasPrefix(string(data), "%PDF-"), "got %s, %v", name, err)
@@ -308,7 +309,7 @@ func TestInvoicesShowRefunds(t *testing.T) {
 	_, _, err = s.Invoices.HostedCreditNote(t.Context(), elsewhere, first.ID)
 	testkit.WantParam(t, "on another invoice's page", err, api.ResourceMissing, "")
 	qr := s.refund(refund.CreateParams{Payment: s.paidQR(1_00).ID})
-	_, err = s.Refunds.CreditNote(t.Context(), s.Caller, qr.ID)
+	_, err = s.Refunds.CreditNoteURL(t.Context(), s.Caller, qr.ID)
 	testkit.WantParam(t, "of no invoice", err, api.ResourceMissing, "")
 
 	mails := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"}))(t)

@@ -232,7 +232,7 @@ func TestInvoiceTakenBack(t *testing.T) {
 			expect.True(t, v.Status == invoice.Paid && v.AmountRefunded == 30_00, "the invoice: %+v", v)
 			backs := s.refundsOf(*v.Payment)
 			must.True(t, len(backs) == 1 && backs[0].CreditNote != nil && *backs[0].Invoice == v.ID, "refunds: %+v", backs)
-			must.Get(s.Refunds.CreditNote(t.Context(), s.Caller, backs[0].ID))(t)
+			must.Get(s.Refunds.CreditNoteURL(t.Context(), s.Caller, backs[0].ID))(t)
 			expect.Equal(t, messages(), sent, "messages to the customer")
 			s.owes("taken back", "1000", "0")
 			expect.ErrorIs(t, s.Providers.Notify(t.Context(), charge, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "paid again")

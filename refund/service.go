@@ -58,11 +58,13 @@ func (in *Internal) Kind() *storage.Kind { return refunds.Kind() }
 
 // CreateParams describe a refund.
 type CreateParams struct {
-	// Payment is the id of a payment. Invoice is the id of a paid invoice. Set one of them.
+	// Payment is the id of a payment. Invoice is the id of a paid invoice. Set one of them, or both if
+	// the payment is the invoice's.
 	Payment string `json:"payment,omitempty"`
 	Invoice string `json:"invoice,omitempty"`
 	// Amount is in pesewas; nil refunds the rest.
-	Amount *int64 `json:"amount,omitempty" param:",pesewas"`
+	Amount   *int64 `json:"amount,omitempty" param:",pesewas"`
+	Currency string `json:"currency,omitempty"` // GHS when empty
 	// Reason is the merchant's, at most 500 characters. The provider gets it, and an invoice's
 	// credit note shows it to the customer.
 	Reason   string       `json:"reason,omitempty"`
@@ -73,15 +75,18 @@ func (p *CreateParams) check() error {
 	if p.Payment == "" && p.Invoice == "" {
 		return api.Missing("payment")
 	}
+	if err := check.Currency(p.Currency); err != nil {
+		return err
+	}
 	if err := check.Text("reason", p.Reason, api.MaxText); err != nil {
 		return err
 	}
 	return check.Metadata(p.Metadata, false)
 }
 
-// Create gives money back. A refund to a wallet has succeeded when Create returns. Any other
-// reserves its amount and is pending until the charger that took the money has returned it.
-// Concurrent refunds never exceed their payment. A refunded invoice stays paid and shows its
+// Create gives money back: the merchant pays the whole amount, and the operator keeps the fee of the
+// payment. A refund to a wallet has succeeded when Create returns. Any other reserves its amount and is
+// pending, and processing once the charger that took the money is asked to return it. Concurrent refunds never exceed their payment. A refunded invoice stays paid and shows its
 // refunds. A refund does not undo the use of a QR code. With an idempotency key it may be
 // repeated safely.
 //
@@ -321,11 +326,11 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 	return q
 }
 
-// CreditNote returns the URL of the PDF of a refund's credit note. The URL needs no key.
+// CreditNoteURL returns the URL of the PDF of a refund's credit note. The URL needs no key.
 //
 // Refusals: resource_missing, also for a refund without a credit note: one that has not
 // succeeded, or that is not of an invoice.
-func (s *Service) CreditNote(ctx context.Context, caller api.Caller, id string) (string, error) {
+func (s *Service) CreditNoteURL(ctx context.Context, caller api.Caller, id string) (string, error) {
 	if _, err := s.Get(ctx, caller, id); err != nil {
 		return "", err
 	}

@@ -191,7 +191,8 @@ var subscriptions = storage.NewCollection("subscriptions", []storage.Field[recor
 	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
 	storage.TextColumn("customer", func(r *record) string { return r.Customer }).Indexed(),
 	storage.TextColumn("plan", func(r *record) string { return r.Plan }).Indexed(),
-	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
+	// In seconds, as callers see it.
+	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Truncate(time.Second) }).Indexed(),
 	storage.TextColumn("token", func(r *record) string { return r.Token }),
 	storage.NullTimeColumn("due", func(r *record) *api.Time { return r.NextAt }),
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))

@@ -35,10 +35,12 @@ type UpdateParams struct {
 	// CollectionMethod counts for later invoices. SendInvoice in place of ChargeAutomatically also ends
 	// the charges of open invoices, which are then due DaysUntilDue from now.
 	CollectionMethod *invoice.CollectionMethod `json:"collection_method,omitempty"`
-	// PhoneNumber is charged; an empty one is none. ChargeAutomatically without any takes the customer's.
-	PhoneNumber       *string `json:"phone_number,omitempty" param:",clear"`
-	DaysUntilDue      *int64  `json:"days_until_due,omitempty"`
-	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitempty"`
+	// PhoneNumber is charged, also for the invoices that are open. An empty one is none, which
+	// ChargeAutomatically refuses; with nil it takes the customer's.
+	PhoneNumber  *string `json:"phone_number,omitempty" param:",clear"`
+	DaysUntilDue *int64  `json:"days_until_due,omitempty"` // as for Create
+	// CancelAtPeriodEnd ends the subscription with its period, a paused one at once.
+	CancelAtPeriodEnd *bool `json:"cancel_at_period_end,omitempty"`
 	// Metadata is merged: a key with nil or "" is dropped.
 	Metadata api.Metadata `json:"metadata,omitempty"`
 	// Proration is CreateProrations when empty. It counts for a change of Plan or Quantity.
@@ -81,7 +83,7 @@ func (p *UpdateParams) check() error {
 
 // Update changes a subscription. A change of the quantity, or of the plan within the same interval,
 // keeps the period. With prorations, two lines wait for the next invoice: credit for what is left of the
-// period, and what it costs now. A plan of another interval starts a new period with an invoice of that
+// period, if the period is paid, and what it costs now. A plan of another interval starts a new period with an invoice of that
 // moment, on which the credit stands, too. While the subscription is in its trial or paused, nothing is
 // prorated and no period starts.
 //

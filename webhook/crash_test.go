@@ -110,7 +110,7 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 			expect.True(t, told[e.ID], "seed %d: %s was lost", seed, e.ID)
 			expect.Equal(t, e.PendingWebhooks, 0, "seed %d: %d are still pending", seed, e.PendingWebhooks)
 			delete(told, e.ID)
-			made := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: e.ID}))(t)
+			made := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Event: e.ID}))(t)
 			expect.Equal(t, len(made.Data), endpoints, "seed %d: %d deliveries of %s to %d endpoints", seed, len(made.Data), e.ID, endpoints)
 			for _, d := range made.Data {
 				expect.Equal(t, d.Status, webhook.Delivered, "seed %d: %+v", seed, d)

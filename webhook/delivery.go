@@ -51,8 +51,8 @@ func (s *Service) insert(tx storage.Tx, o *storage.Object[Delivery]) error {
 	return nil
 }
 
-// DeliveryListParams select deliveries; empty ids select all.
-type DeliveryListParams struct {
+// ListDeliveriesParams select deliveries; empty ids select all.
+type ListDeliveriesParams struct {
 	api.Page
 	// Endpoint and Event are ids. An unknown id is refused with resource_missing.
 	Endpoint, Event string
@@ -61,7 +61,7 @@ type DeliveryListParams struct {
 // ListDeliveries lists deliveries, newest first, with all attempts. It shows the first
 // delivery of an event to a healthy endpoint once the first attempt has ended. Until then
 // only pending_webhooks of the event counts it.
-func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p DeliveryListParams) (*api.List[Delivery], error) {
+func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p ListDeliveriesParams) (*api.List[Delivery], error) {
 	scope := engine.Scope(caller)
 	listing := engine.Listing[Delivery, Delivery]{
 		Collection: s.deliveries, Noun: "webhook delivery",
@@ -132,9 +132,10 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 }
 
 // ResendSince sends an active endpoint the events of its types that were created in a period
-// again, and returns how many. An inactive endpoint gets none. ResendSince helps an endpoint that
-// was switched off or has lost events. With an idempotency key a replay sends nothing, unless the
-// first call failed halfway.
+// again, and returns how many: in a zero period all. It queues event by event, each in a transaction. An
+// inactive endpoint gets none. ResendSince helps an endpoint that was switched off or has lost events.
+// After an error it returns how many are queued; a repeated call queues these again. With an
+// idempotency key a replay sends nothing, unless the first call failed halfway.
 func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
 	op := engine.Operation{Name: "webhook_endpoint.resend_since", Params: struct {
 		ID    string    `json:"id"`

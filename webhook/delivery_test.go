@@ -27,7 +27,7 @@ func TestDeliveriesOfOneEventAreListed(t *testing.T) {
 		events := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{}))(t)
 		told := map[string]int{}
 		for _, e := range events.Data {
-			list := must.Get(s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Event: e.ID}))(t)
+			list := must.Get(s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.ListDeliveriesParams{Event: e.ID}))(t)
 			for _, d := range list.Data {
 				expect.True(t, d.Event == e.ID && d.Status == webhook.Delivered && len(d.Attempts) == 1, "delivery %+v of %s", d, e.ID)
 				told[d.Endpoint]++
@@ -38,7 +38,7 @@ func TestDeliveriesOfOneEventAreListed(t *testing.T) {
 		live := s.Caller
 		live.Live = true
 		for name, c := range map[string]api.Caller{"another mode": live, "another merchant": {Merchant: "mer_other"}} {
-			if _, err := s.Webhooks.ListDeliveries(t.Context(), c, webhook.DeliveryListParams{Event: events.Data[0].ID}); api.CodeOf(err) != api.ResourceMissing {
+			if _, err := s.Webhooks.ListDeliveries(t.Context(), c, webhook.ListDeliveriesParams{Event: events.Data[0].ID}); api.CodeOf(err) != api.ResourceMissing {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -21,7 +21,8 @@ type Endpoint struct {
 	ID     string `json:"id"`     // we_…
 	Object string `json:"object"` // always "webhook_endpoint"
 	URL    string `json:"url"`
-	Active bool   `json:"is_active"`
+	// Active is false after the merchant, or five days without a success, has switched it off.
+	Active bool `json:"is_active"`
 	// Events are the types that the endpoint gets; "*" stands for all.
 	Events []event.Type `json:"events"`
 	// Secret signs the deliveries. Only the answers to Create and RotateSecret show it.

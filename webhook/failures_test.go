@@ -57,7 +57,7 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 		"Ping":   func() error { _, err := s.Webhooks.Ping(t.Context(), s.Caller, kept.ID); return err },
 		"Delete": func() error { _, err := s.Webhooks.Delete(t.Context(), s.Caller, kept.ID); return err },
 		"Deliveries": func() error {
-			_, err := s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: kept.ID})
+			_, err := s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.ListDeliveriesParams{Endpoint: kept.ID})
 			return err
 		},
 		"ResendSince": func() error {
@@ -119,7 +119,7 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	}
 	expect.Equal(t, w.Claimed(), 0, "deliveries count as claimed after a rollback")
 	store.Each(t, "Deliveries", func() error {
-		_, err := w.ListDeliveries(ctx, s.Caller, webhook.DeliveryListParams{Endpoint: e.ID})
+		_, err := w.ListDeliveries(ctx, s.Caller, webhook.ListDeliveriesParams{Endpoint: e.ID})
 		return err
 	})
 	last := s.newest()

@@ -55,7 +55,7 @@ func TestLeasedDeliveryIsMadeOnce(t *testing.T) {
 	close(release)
 	must.Do(t, first.Stop(t.Context())) // which waits for what is under way
 	must.Do(t, second.Drain(t.Context()))
-	list := must.Get(second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: e.ID}))(t)
+	list := must.Get(second.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Endpoint: e.ID}))(t)
 	if len(list.Data) != 1 || list.Data[0].Status != webhook.Delivered || len(list.Data[0].Attempts) != 1 || r.count() != 1 {
 		t.Errorf("%d attempts; %+v", r.count(), list.Data)
 	}
@@ -129,7 +129,7 @@ func TestPartlyStoredEventStaysPendingUntilDelivered(t *testing.T) {
 	state := func() (pending int, made []webhook.Delivery) {
 		t.Helper()
 		is := must.Get(second.Events.Get(t.Context(), caller, told.ID))(t)
-		list := must.Get(second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: told.ID}))(t)
+		list := must.Get(second.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Event: told.ID}))(t)
 		return is.PendingWebhooks, list.Data
 	}
 	must.Do(t, second.Drain(t.Context()))
@@ -161,7 +161,7 @@ func TestPartlyStoredEventStaysPendingUntilDelivered(t *testing.T) {
 	if strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("who came too late complains: %s", log.String())
 	}
-	list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: slow})
+	list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Endpoint: slow})
 	if err != nil || len(list.Data) != 2 {
 		t.Errorf("%d deliveries to the endpoint, %v", len(list.Data), err)
 	}

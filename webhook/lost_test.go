@@ -97,7 +97,7 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 		store.on.Store(false)
 		time.Sleep(time.Minute)
 		must.Do(t, svc.Stop(t.Context()))
-		list := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: e.ID}))(t)
+		list := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Event: e.ID}))(t)
 		if len(list.Data) != 1 || list.Data[0].Status != webhook.Delivered || list.Data[0].Endpoint != endpoint.ID || posts.Load() != 3 {
 			t.Errorf("%d posts, %+v", posts.Load(), list.Data)
 		}

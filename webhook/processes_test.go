@@ -40,7 +40,7 @@ func TestEventsAndDeliveriesAreRemovedTogether(t *testing.T) {
 		t.Helper()
 		must.Do(t, s.Drain(t.Context()))
 		list := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: "plan.created"}))(t)
-		told := must.Get(s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: e.ID}))(t)
+		told := must.Get(s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.ListDeliveriesParams{Endpoint: e.ID}))(t)
 		return len(list.Data), len(told.Data)
 	}
 	for _, c := range []struct {

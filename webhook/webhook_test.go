@@ -141,7 +141,7 @@ func (s *shop) happen() {
 
 func (s *shop) deliveries(endpoint string) []webhook.Delivery {
 	s.t.Helper()
-	list := must.Get(s.Webhooks.ListDeliveries(s.t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: endpoint, Page: api.Page{Limit: 100}}))(s.t)
+	list := must.Get(s.Webhooks.ListDeliveries(s.t.Context(), s.Caller, webhook.ListDeliveriesParams{Endpoint: endpoint, Page: api.Page{Limit: 100}}))(s.t)
 	return list.Data
 }
 

@@ -36,7 +36,7 @@ func eventTypes() []option {
 func (v *visit) eventRow(e *event.Event) row {
 	about, amount := aboutOf(e)
 	r := row{Href: v.url("events", e.ID), Title: string(e.Type), Below: about, Amount: amount, At: e.CreatedAt}
-	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.DeliveryListParams{Event: e.ID, Page: api.Page{Limit: shownDeliveries}})
+	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Event: e.ID, Page: api.Page{Limit: shownDeliveries}})
 	if err != nil {
 		v.err = err
 		return r
@@ -93,7 +93,7 @@ func aboutOf(e *event.Event) (about string, amount any) {
 }
 
 func (v *visit) eventPage(e *event.Event, p *page) error {
-	deliveries, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.DeliveryListParams{Event: e.ID, Page: api.Page{Limit: perPage}})
+	deliveries, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Event: e.ID, Page: api.Page{Limit: perPage}})
 	if err != nil {
 		return err
 	}

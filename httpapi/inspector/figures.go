@@ -112,11 +112,11 @@ func (v *visit) moneyStands() ([]section, error) {
 		return nil, nil
 	}
 	flow, err := v.in.flow.read(func() (*api.MoneyFlow, error) { return v.svc.Accounts.MoneyFlow(v.Context(), testCaller) })
-	if err != nil || len(flow.Lies)+len(flow.Whose) == 0 {
+	if err != nil || len(flow.Held)+len(flow.OwedTo) == 0 {
 		return nil, err
 	}
 	var sides [2][]look.Heap
-	for side, stocks := range [][]api.Stock{flow.Lies, flow.Whose} {
+	for side, stocks := range [][]api.FlowItem{flow.Held, flow.OwedTo} {
 		for i, s := range stocks {
 			h := look.Heap{Key: look.Key{Name: orDefault(stockNames[s.Name], look.NetworkName(s.Name)), Class: "fa"}, Amount: s.Amount}
 			if side == 0 {

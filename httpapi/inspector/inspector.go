@@ -1,7 +1,7 @@
 // Package inspector serves a website that shows the objects of test mode and acts on them:
 // balances and entries, QR codes, payments, refunds, payouts, disbursements and their
-// batches, invoices, customers, messages, events with their deliveries, webhook endpoints,
-// consumers and the test clock.
+// batches, invoices, checkout sessions, subscriptions, products, coupons, plans, customers,
+// messages, events with their deliveries, webhook endpoints, consumers and the test clock.
 //
 //	inspect := inspector.New(svc, inspector.Config{})
 //	defer inspect.Close()

@@ -81,7 +81,7 @@ func (v *visit) overview() (*page, error) {
 // are stuck or contradicted. waiting counts the newest deliveries that are under way, and silent the
 // endpoints that do not answer.
 func (v *visit) needs() (needs []need, waiting string, silent int, err error) {
-	deliveries, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.DeliveryListParams{Page: api.Page{Limit: perPage}})
+	deliveries, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Page: api.Page{Limit: perPage}})
 	if err != nil {
 		return nil, "", 0, err
 	}

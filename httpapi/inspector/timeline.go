@@ -170,7 +170,7 @@ func (v *visit) ledgerTurns(id string, second time.Time) ([]turn, error) {
 
 // deliveryTurns are the attempts to tell the endpoints of an event.
 func (v *visit) deliveryTurns(e *event.Event) ([]turn, error) {
-	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.DeliveryListParams{Event: e.ID, Page: api.Page{Limit: shownDeliveries}})
+	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Event: e.ID, Page: api.Page{Limit: shownDeliveries}})
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (v *visit) secret(e *webhook.Endpoint, err error) (any, error) {
 }
 
 func (v *visit) webhookPage(e *webhook.Endpoint, p *page) error {
-	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.DeliveryListParams{Endpoint: e.ID, Page: v.page()})
+	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Endpoint: e.ID, Page: v.page()})
 	if err != nil {
 		return err
 	}

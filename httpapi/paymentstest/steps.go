@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// Work does all that is due: it carries transfers, delivers webhooks, sends
+// Work does all that is due: it submits transfers, delivers webhooks, sends
 // messages, tells subscribers.
 func (s *Shop) Work() {
 	s.tb.Helper()

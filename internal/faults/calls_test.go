@@ -396,7 +396,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			return svc.Invoices.Hosted(ctx, token)
 		})
 		all = append(all, call{name: "document", prepare: newOpen, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.PDF(ctx, c, id)
+			return svc.Invoices.PDFURL(ctx, c, id)
 		}})
 		quiet("hosted document", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			_, name, err := svc.Invoices.HostedPDF(ctx, token)
@@ -429,7 +429,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			return svc.Webhooks.List(ctx, c, webhook.ListParams{})
 		})
 		plain("deliveries", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.ListDeliveries(ctx, c, webhook.DeliveryListParams{Endpoint: hook.ID})
+			return svc.Webhooks.ListDeliveries(ctx, c, webhook.ListDeliveriesParams{Endpoint: hook.ID})
 		})
 		once("resend", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return svc.Webhooks.Resend(ctx, c, happened.ID)

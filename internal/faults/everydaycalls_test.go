@@ -102,7 +102,7 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		_, name, err := svc.Invoices.HostedCreditNote(ctx, token, id)
 		return name, err
 	}}, call{name: "credit note", prepare: returned, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		if _, err := svc.Refunds.CreditNote(ctx, c, id); err != nil {
+		if _, err := svc.Refunds.CreditNoteURL(ctx, c, id); err != nil {
 			return nil, err
 		}
 		_, name, err := svc.Invoices.CreditNotePDF(ctx, c, id)

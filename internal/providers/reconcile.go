@@ -25,6 +25,9 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 			return nil, api.Invalid("route", "To book a statement, say with route whose it is: your providers have names.")
 		}
 	}
+	if p.Rows == nil {
+		return nil, api.Missing("rows")
+	}
 	report := &provider.Reconciliation{}
 	seen := map[string]bool{}
 	for {

@@ -115,7 +115,7 @@ func TestRetentionOfDeliveries(t *testing.T) {
 		}
 		counts := func() (deliveries, events int) {
 			t.Helper()
-			list := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: e.ID, Page: api.Page{Limit: 100}}))(t)
+			list := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Endpoint: e.ID, Page: api.Page{Limit: 100}}))(t)
 			all := must.Get(svc.Events.List(t.Context(), caller, event.ListParams{}))(t)
 			return len(list.Data), len(all.Data)
 		}

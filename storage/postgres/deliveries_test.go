@@ -226,7 +226,7 @@ func deliveringProcesses(t *testing.T, processes int) {
 	await("all is delivered", func() bool {
 		done := 0
 		for id, path := range path {
-			list := must.Get(svc.Webhooks.ListDeliveries(ctx, caller, webhook.DeliveryListParams{Endpoint: id, Page: api.Page{Limit: api.MaxLimit}}))(t)
+			list := must.Get(svc.Webhooks.ListDeliveries(ctx, caller, webhook.ListDeliveriesParams{Endpoint: id, Page: api.Page{Limit: api.MaxLimit}}))(t)
 			for _, d := range list.Data {
 				of[d.ID] = path + d.Event
 				if d.Status == webhook.Delivered {

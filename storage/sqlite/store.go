@@ -4,8 +4,7 @@
 // no business rules. Package storage defines the rules of records and postings; constraints of the
 // database check them once more. SQLite itself is modernc.org/sqlite, which needs no C compiler.
 //
-// One connection writes. Waiting updates share a commit, its sync to disk and its statements (see
-// storage/internal/sqlstore). Readers have connections of their own and never wait for a writer.
+// One connection writes. Waiting updates share a commit, its sync to disk and its statements. Readers have connections of their own and never wait for a writer.
 // Several processes may use one file on a local disk; SQLite then takes their batches in turn. Do
 // not put the file on a network file system.
 //

@@ -55,7 +55,7 @@ const (
 // codeLimits bound the codes that are sent to one phone, over all merchants.
 var codeLimits = PromptLimits{Recent: 5, Day: 20}
 
-// prompted is when a phone was asked, the oldest first. Its id hides the number.
+// prompted is when a phone was asked, or got a code, the oldest first. Its id hides the number.
 type prompted struct {
 	At []api.Time `json:"at"`
 	// Open is the payment or top-up that was asked for last, and Until its deadline.
@@ -69,8 +69,8 @@ var prompts = storage.NewCollection("payment_prompts", []storage.Field[prompted]
 	storage.NullTimeColumn("forget", func(p *prompted) *api.Time { return &p.Forget }),
 }, storage.DueBy("forget"))
 
-// promptsOf returns the record of a phone's prompts, or of the codes that were sent to it. Its id is a keyed digest of the number. After a change of
-// the server's key, the record that an old key has named goes on.
+// promptsOf returns the record of a phone's prompts, or of the codes that were sent to it. Its id is a keyed
+// digest of the number. After a change of the server's key, the record that an old key has named goes on.
 func (s *Service) promptsOf(tx storage.ReadTx, what asked, number string) (*storage.Object[prompted], error) {
 	var first *storage.Object[prompted]
 	for _, key := range s.config.ServerKeys {

@@ -55,6 +55,7 @@ type Internal struct{ svc *Service }
 // New returns the service, and what siblings call.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{engine: e, config: c}
+	c.Invoices.BookOutcomesBy(s.bookAtOnce)
 	return s, &Internal{s}
 }
 

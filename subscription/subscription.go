@@ -2,7 +2,7 @@
 //
 // It owns subscriptions: their periods, their status, changes with prorations, and when an invoice is
 // made or overdue. Package invoice makes and collects the invoices, and tells this package of their
-// outcomes by due rows. Each period has exactly one invoice: the transaction that makes it also moves
+// outcomes in the transactions that bring them about. Each period has exactly one invoice: the transaction that makes it also moves
 // the subscription to that period.
 package subscription
 

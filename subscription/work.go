@@ -66,8 +66,7 @@ func (s *Service) next(r *record) step {
 		}
 	}
 	if r.Status == Trialing && !r.TrialWarned {
-		at := time.Unix(max(r.Created, *r.TrialEnd-int64(trialWarning/time.Second)), 0)
-		consider(step{at: at, act: (*Service).warnOfTrialEnd})
+		consider(step{at: r.trialWarningAt(), act: (*Service).warnOfTrialEnd})
 	}
 	if s.notices(r) {
 		consider(step{at: s.chargeTime(r).Add(-day), act: (*Service).notice})
@@ -173,6 +172,11 @@ func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 		return nil, nil
 	}
 	return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at)
+}
+
+// trialWarningAt returns when the end of the trial is announced.
+func (r *record) trialWarningAt() time.Time {
+	return time.Unix(max(r.Created, *r.TrialEnd-int64(trialWarning/time.Second)), 0)
 }
 
 func (s *Service) warnOfTrialEnd(_ *turn, r *record) ([]event.Type, error) {

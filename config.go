@@ -159,6 +159,10 @@ type Config struct {
 	// days, which clients are promised; New refuses less. A change applies to keys that are first
 	// used after it.
 	IdempotencyRetention time.Duration
+	// CheckoutRetention is how long the store keeps checkout sessions that have ended, counted from their
+	// creation. Zero means for ever. Their payments and subscriptions stay. A change also applies to
+	// existing records.
+	CheckoutRetention time.Duration
 	// NumberRetention is how long ended objects keep personal numbers, counted from their creation.
 	// Payouts and disbursements keep the recipient's phone or account number. Payments from a
 	// phone, top-ups, refunds and checkout sessions keep the payer's number and e-mail. Zero means for ever. After
@@ -230,6 +234,7 @@ func (c *Config) check() error {
 		{"EventRetention", c.EventRetention, 0},
 		{"DeliveryRetention", c.DeliveryRetention, time.Hour},
 		{"MessageRetention", c.MessageRetention, 0},
+		{"CheckoutRetention", c.CheckoutRetention, 0},
 		{"NumberRetention", c.NumberRetention, 0},
 		{"PaymentDeadline", c.PaymentDeadline, time.Minute},
 		{"IdempotencyRetention", c.IdempotencyRetention, engine.IdempotencyKeyLife},

@@ -156,7 +156,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention)...)
 	rules = append(rules, s.internal.payments.Retention(c.NumberRetention)...)
 	rules = append(rules, s.internal.refunds.Retention(c.NumberRetention))
-	rules = append(rules, s.internal.checkout.Retention(c.NumberRetention))
+	rules = append(rules, s.internal.checkout.Retention(c.NumberRetention, c.CheckoutRetention)...)
 	rules = append(rules, s.internal.messages.Retention(c.MessageRetention))
 	kept, err := retention.New(ctx, s.engine, rules...)
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
 	})
 	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
-		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Events: in.events, Messages: in.messages,
+		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Payments: in.payments, Events: in.events, Messages: in.messages,
 		Customers: c.Customers, DefaultTax: c.DefaultTax, ServerKeys: c.keys(), BaseURL: c.BaseURL,
 		KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})

@@ -74,8 +74,8 @@ type CreatePlanParams struct {
 	// TrialPeriodDays is from 0 to 730.
 	TrialPeriodDays *int64 `json:"trial_period_days,omitempty"`
 	Product         string `json:"product,omitempty"` // the id of an active product
-	Taxable         *bool  `json:"taxable,omitempty"`
-	// TaxPercent is from 0 to 100 with at most six decimals.
+	// Taxable, and TaxPercent from 0 to 100 with at most six decimals, are the product's when nil.
+	Taxable    *bool            `json:"taxable,omitempty"`
 	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty" param:",rate"`
 	Active     *bool            `json:"active,omitempty"` // true when nil
 	Metadata   api.Metadata     `json:"metadata,omitempty"`
@@ -125,10 +125,13 @@ func (s *Plans) Create(ctx context.Context, caller api.Caller, p CreatePlanParam
 	}
 	op := engine.Operation{Name: "plan.create", Params: p}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Plan, error) {
+		p := p // the function may run again
 		if p.Product != "" {
-			if _, err := usableProduct(tx, engine.Scope(caller), p.Product); err != nil {
+			product, err := usableProduct(tx, engine.Scope(caller), p.Product)
+			if err != nil {
 				return nil, err
 			}
+			p.takeTax(product)
 		}
 		made := Plan{
 			ID: tx.NewID("plan_"), Object: "plan", Name: p.Name, Amount: p.Amount, Currency: api.Currency,
@@ -141,6 +144,16 @@ func (s *Plans) Create(ctx context.Context, caller api.Caller, p CreatePlanParam
 		}
 		return &made, s.events.Record(tx, &made, event.PlanCreated)
 	})
+}
+
+// takeTax takes from a product the tax that a plan does not give.
+func (p *CreatePlanParams) takeTax(from *Product) {
+	if p.Taxable == nil {
+		p.Taxable = from.Taxable
+	}
+	if p.TaxPercent == nil && from.TaxPercent != nil {
+		p.TaxPercent = &from.TaxPercent.Decimal
+	}
 }
 
 // Get returns one plan.

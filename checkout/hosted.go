@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -57,7 +58,7 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 	return s.HostedByID(ctx, caller, id)
 }
 
-// HostedByID is Hosted for a page that knows the session's id and merchant.
+// HostedByID is Hosted for a page that knows the session's id and merchant. [Service.Brief] is less work.
 func (s *Service) HostedByID(ctx context.Context, caller api.Caller, id string) (*Hosted, error) {
 	h := &Hosted{Caller: caller}
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
@@ -97,4 +98,36 @@ func (s *Service) HostedByID(ctx context.Context, caller api.Caller, id string) 
 		return nil, err
 	}
 	return h, nil
+}
+
+// Brief is what the page of a payment shows of its session.
+type Brief struct {
+	ID         string  `json:"id"`
+	Token      string  `json:"token"` // the secret part of the page's address
+	SuccessURL string  `json:"success_url"`
+	Reference  *string `json:"reference"`
+	Payment    *string `json:"payment"`
+}
+
+// Destination is that of [Session.Destination].
+func (b *Brief) Destination() string { return escaped(b.SuccessURL, b.ID) }
+
+// Brief returns a session without its lines, of which there may be many: a page that waits for a payment
+// reads it every few seconds. An unknown id is resource_missing.
+func (s *Service) Brief(ctx context.Context, caller api.Caller, id string) (*Brief, error) {
+	b := &Brief{}
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		stored, err := tx.Get(sessions.Kind(), engine.Scope(caller), id)
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			return api.NoSuch("checkout_session")
+		case err != nil:
+			return fmt.Errorf("checkout: read: %w", err)
+		}
+		return json.Unmarshal(stored.Data, b)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }

@@ -14,13 +14,22 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
+// ignoreRemoved leaves out the error of a session that was removed after Config.CheckoutRetention. It had
+// ended, so that it takes no payment.
+func ignoreRemoved(err error) error {
+	if api.CodeOf(err) == api.ResourceMissing {
+		return nil
+	}
+	return err
+}
+
 // TakesPayment reports whether a session is still to be paid, when its payer has approved a payment
 // from a phone. A session whose time is over takes only a payment that still holds it, whether or not the
 // worker has expired it. A deleted customer begins no subscription.
 func (in *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
 	o, err := in.svc.get(tx, engine.Scope(tx.Caller), *p.CheckoutSession)
 	if err != nil {
-		return false, err
+		return false, ignoreRemoved(err)
 	}
 	r := &o.Value
 	switch {
@@ -40,7 +49,7 @@ func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 	s := in.svc
 	o, err := s.get(tx, engine.Scope(tx.Caller), *p.CheckoutSession)
 	if err != nil {
-		return err
+		return ignoreRemoved(err)
 	}
 	r := &o.Value
 	switch {
@@ -137,7 +146,7 @@ func (s *Service) lookAgain(ctx context.Context, claimed storage.Record) error {
 func (s *Service) lookAgainTx(tx *engine.Tx, id string) error {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil || o.Value.Status != Open {
-		return err
+		return ignoreRemoved(err)
 	}
 	defer tx.AttributeEvents(o.Value.RequestID, o.Value.IdempotencyKey)()
 	return s.holdEnded(tx, o)
@@ -203,14 +212,14 @@ func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer strin
 	})
 }
 
-// Retention returns the rule that removes the phone number and the e-mail from sessions that have ended,
-// keep after their creation.
-func (in *Internal) Retention(keep time.Duration) retention.Rule {
-	rule := retention.NewRule(sessions, keep, func(r *record) (api.Time, bool) {
+// Retention returns the rules for sessions that have ended: one removes the phone number and the e-mail,
+// keepNumbers after the creation, and the other removes the session, keep after it.
+func (in *Internal) Retention(keepNumbers, keep time.Duration) []retention.Rule {
+	numbers := retention.NewRule(sessions, keepNumbers, func(r *record) (api.Time, bool) {
 		return r.CreatedAt, r.Status != Open && r.hasNumber()
 	})
-	rule.Stays = true
-	rule.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
+	numbers.Stays = true
+	numbers.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
 		o, err := sessions.Get(tx, r.Scope, r.ID)
 		if err != nil {
 			return 0, fmt.Errorf("checkout: forget number: %w", err)
@@ -218,5 +227,6 @@ func (in *Internal) Retention(keep time.Duration) retention.Rule {
 		o.Value.forgetNumber()
 		return 1, sessions.Replace(tx, o)
 	}
-	return rule
+	ended := retention.NewRule(sessions, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Status != Open })
+	return []retention.Rule{numbers, ended}
 }

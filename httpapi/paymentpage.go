@@ -133,16 +133,16 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 			s.Query = url.Values{"amount": {money.Text(is.Amount)}}
 		}
 	case is.CheckoutSession != nil:
-		var sold *checkout.Hosted
-		if sold, err = p.sessions.HostedByID(ctx, h.Caller, *is.CheckoutSession); err != nil {
+		var sold *checkout.Brief
+		if sold, err = p.sessions.Brief(ctx, h.Caller, *is.CheckoutSession); err != nil {
 			break
 		}
 		s.Address = "../checkout/" + sold.Token
-		if sold.Session.Reference != nil {
-			s.Name = *sold.Session.Reference
+		if sold.Reference != nil {
+			s.Name = *sold.Reference
 		}
-		if sold.Session.Payment != nil && *sold.Session.Payment == is.ID {
-			s.Next = sold.Session.Destination()
+		if sold.Payment != nil && *sold.Payment == is.ID {
+			s.Next = sold.Destination()
 		}
 	case is.Invoice != nil:
 		var paid *invoice.Invoice

@@ -6,38 +6,45 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
-// awaitAtMost bounds how long the end of a subscription's period waits for an automatic charge of an
-// earlier time.
+// awaitAtMost bounds how long the end of a subscription's period waits for one automatic charge that can be
+// made.
 const awaitAtMost = time.Hour
 
-// AwaitsCharge returns until when a caller should wait for the outcome of an automatic charge of an
-// invoice that was to be made before a time, and zero if there is none to wait for: no such charge is
-// planned, the phone must not be asked before that time, or the outcome has failed to come for an hour.
-func (in *Internal) AwaitsCharge(tx *engine.Tx, id string, before time.Time) (until time.Time, err error) {
+// lastCharge returns when the last automatic charge of an invoice is planned, had all been in time.
+func (s *Service) lastCharge(live bool, r *record) time.Time {
+	return s.nextChargeTime(live, r.InvoiceDate.Time).Add(chargeOffsets[len(chargeOffsets)-1])
+}
+
+// AwaitsCharge returns until when a caller should wait for the next outcome of the automatic charges of an
+// invoice, all of which would have been made before a time, had they been in time. It returns zero if there
+// is none to wait for: the charges end later or were stopped, or an outcome has failed to come for an hour.
+// since is when the caller began to wait. The caller has not booked the end of the invoice.
+func (in *Internal) AwaitsCharge(tx *engine.Tx, id string, before, since time.Time) (until time.Time, err error) {
 	o, err := in.svc.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return until, err
 	}
 	r := &o.Value
-	if r.Status != Open || r.NextPaymentAttempt == nil || !r.NextPaymentAttempt.Before(before) {
+	if r.Status == Open && r.NextPaymentAttempt == nil || !in.svc.lastCharge(tx.Caller.Live, r).Before(before) {
 		return until, nil
 	}
+	from := since
 	switch {
+	case r.Status != Open: // its outcome is about to be booked
 	case r.OpenCharge != nil:
-		until = tx.Now.Add(awaitAtMost)
 		if r.OpenCharge.SubmittedAt != nil {
-			until = r.OpenCharge.SubmittedAt.Add(awaitAtMost)
+			from = r.OpenCharge.SubmittedAt.Time
 		}
 	case r.OpenPayment != "":
 		p, _, err := in.svc.config.Payments.Load(tx, r.OpenPayment)
 		if err != nil {
 			return until, err
 		}
-		until = p.CreatedAt.Add(awaitAtMost)
-	case r.NextWorkAt != nil && r.NextWorkAt.Before(before):
-		until = tx.Now.Add(awaitAtMost)
+		from = p.CreatedAt.Time
+	case r.NextWorkAt != nil && r.NextWorkAt.After(since): // the next one is planned, or the phone must not be asked before
+		from = r.NextWorkAt.Time
 	}
-	if !until.After(tx.Now) {
+	if until = from.Add(awaitAtMost); !until.After(tx.Now) {
 		return time.Time{}, nil
 	}
 	return until, nil

@@ -127,10 +127,10 @@ func (in *Internal) MarkUncollectible(tx *engine.Tx, id string) (*Invoice, error
 	return &o.Value.Invoice, s.recordEvents(tx, &o.Value, event.InvoiceMarkedUncollectible)
 }
 
-// StopCharges ends the automatic charges of a subscription's open invoices, which stay payable. A
-// charge that is under way goes on, and is not repeated.
-func (in *Internal) StopCharges(tx *engine.Tx, subscription string) error {
-	return in.eachOpen(tx, subscription, func(r *record) (changed bool, err error) {
+// StopCharges ends the automatic charges of those of a subscription's invoices that are open, which stay
+// payable. A charge that is under way goes on, and is not repeated.
+func (in *Internal) StopCharges(tx *engine.Tx, ids []string) error {
+	return in.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
 		changed = r.NextPaymentAttempt != nil || r.ChargedPhone != ""
 		return changed, in.svc.stopCharges(tx, r)
 	})
@@ -149,10 +149,10 @@ func (s *Service) stopCharges(tx *engine.Tx, r *record) error {
 	return err
 }
 
-// SendInstead ends the automatic charges of a subscription's open invoices. They are collected as those
-// that were sent, and are due at a time.
-func (in *Internal) SendInstead(tx *engine.Tx, subscription string, due time.Time) error {
-	return in.eachOpen(tx, subscription, func(r *record) (changed bool, err error) {
+// SendInstead ends the automatic charges of those of a subscription's invoices that are open. They are
+// collected as those that were sent, and are due at a time.
+func (in *Internal) SendInstead(tx *engine.Tx, ids []string, due time.Time) error {
+	return in.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
 		if r.CollectionMethod != ChargeAutomatically {
 			return false, nil
 		}
@@ -167,10 +167,10 @@ func (in *Internal) SendInstead(tx *engine.Tx, subscription string, due time.Tim
 	})
 }
 
-// ChangeChargedPhone has the next automatic charges of a subscription's open invoices ask another
-// phone, +233….
-func (in *Internal) ChangeChargedPhone(tx *engine.Tx, subscription, number string) error {
-	return in.eachOpen(tx, subscription, func(r *record) (changed bool, err error) {
+// ChangeChargedPhone has the next automatic charges of those of a subscription's invoices that are open ask
+// another phone, +233….
+func (in *Internal) ChangeChargedPhone(tx *engine.Tx, ids []string, number string) error {
+	return in.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
 		if r.NextPaymentAttempt == nil || r.ChargedPhone == number {
 			return false, nil
 		}
@@ -179,29 +179,25 @@ func (in *Internal) ChangeChargedPhone(tx *engine.Tx, subscription, number strin
 	})
 }
 
-// eachOpen changes the open invoices of a subscription. change reports whether it has changed one.
-func (in *Internal) eachOpen(tx *engine.Tx, subscription string, change func(*record) (changed bool, err error)) error {
-	q := storage.Query{Scope: engine.Scope(tx.Caller), Limit: api.MaxLimit}
-	q.Where = engine.Where(q.Where, "subscription", subscription)
-	q.Where = engine.Where(q.Where, "status", string(Open))
-	for more := true; more; {
-		var page []*storage.Object[record]
-		var err error
-		if page, more, err = invoices.List(tx, q); err != nil {
-			return fmt.Errorf("invoice: list open ones: %w", err)
+// eachOpen changes those of the invoices that are open. change reports whether it has changed one.
+func (in *Internal) eachOpen(tx *engine.Tx, ids []string, change func(*record) (changed bool, err error)) error {
+	for _, id := range ids {
+		o, err := in.svc.get(tx, engine.Scope(tx.Caller), id)
+		if err != nil {
+			return err
 		}
-		for _, o := range page {
-			q.After = o.ID
-			changed, err := change(&o.Value)
-			if err != nil {
-				return err
-			}
-			if !changed {
-				continue
-			}
-			if err := in.svc.save(tx, o); err != nil {
-				return err
-			}
+		if o.Value.Status != Open {
+			continue
+		}
+		changed, err := change(&o.Value)
+		if err != nil {
+			return err
+		}
+		if !changed {
+			continue
+		}
+		if err := in.svc.save(tx, o); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -371,7 +371,7 @@ func TestChargesOfSubscription(t *testing.T) {
 	got := s.outcomes()
 	expect.True(t, len(got) == 1 && got[0].Types[0] == invoice.OutcomePaymentFailed, "outcomes %+v", got)
 
-	s.update(func(tx *engine.Tx) error { return s.ChangeChargedPhone(tx, "sub_1", "+233541234567") })
+	s.update(func(tx *engine.Tx) error { return s.ChangeChargedPhone(tx, []string{made.ID}, "+233541234567") })
 	next := must.Get(s.invoices.Get(t.Context(), s.caller, made.ID))(t).NextPaymentAttempt
 	must.True(t, next != nil && next.Equal(s.now.AddDate(0, 0, 1)), "next attempt at %v", next)
 	s.now = s.now.AddDate(0, 0, 1)
@@ -380,7 +380,7 @@ func TestChargesOfSubscription(t *testing.T) {
 	must.True(t, len(asked) == 2, "%d payments", len(asked))
 	expect.Equal(t, *asked[0].PhoneNumber, "054****567", "asked phone after the change")
 
-	s.update(func(tx *engine.Tx) error { return s.StopCharges(tx, "sub_1") })
+	s.update(func(tx *engine.Tx) error { return s.StopCharges(tx, []string{made.ID}) })
 	failed = payment.Ended{Payment: asked[0]}
 	failed.Status = payment.Failed
 	s.update(func(tx *engine.Tx) error { return s.PaymentEnded(tx, &failed) })

@@ -27,7 +27,7 @@ var outcomeOf = map[event.Type]OutcomeType{
 	event.InvoiceVoided:              OutcomeVoided,
 }
 
-// outcome is what the worker of package subscription is told of an invoice.
+// outcome is what package subscription is told of an invoice.
 type outcome struct {
 	Invoice      string `json:"invoice"`
 	Subscription string `json:"subscription"`
@@ -45,9 +45,15 @@ var outcomes = storage.NewCollection("invoice_outcomes", []storage.Field[outcome
 	storage.NullTimeColumn("due", func(o *outcome) *api.Time { return &o.Due }),
 }, storage.DueBy("due"))
 
-// queueOutcome queues what events say of a subscription's invoice for the worker of package
-// subscription.
-func (s *Service) queueOutcome(tx *engine.Tx, r *record, events []event.Type) error {
+// BookOutcomesBy has book book the outcomes of subscriptions' invoices, in the transactions that bring them
+// about. Those for which book returns false are queued for a worker, and those after them too, until it
+// has booked them.
+func (in *Internal) BookOutcomesBy(book func(*engine.Tx, *Outcome) (booked bool, err error)) {
+	in.svc.bookOutcome = book
+}
+
+// tellOutcome tells package subscription what events say of an invoice of its own.
+func (s *Service) tellOutcome(tx *engine.Tx, r *record, events []event.Type) error {
 	if r.Subscription == nil {
 		return nil
 	}
@@ -61,6 +67,19 @@ func (s *Service) queueOutcome(tx *engine.Tx, r *record, events []event.Type) er
 		return nil
 	}
 	o := outcome{Invoice: r.ID, Subscription: *r.Subscription, Types: types, Scheduled: r.failedCharge, By: eventRequestOf(tx.Caller), Due: api.At(tx.Now)}
+	if s.bookOutcome != nil {
+		q := storage.Query{Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "subscription", o.Subscription), Limit: 1}
+		queued, _, err := outcomes.List(tx, q)
+		if err != nil {
+			return fmt.Errorf("invoice: list outcomes: %w", err)
+		}
+		if len(queued) == 0 {
+			booked, err := s.bookOutcome(tx, outcomeFrom(&storage.Object[outcome]{Value: o}))
+			if booked || err != nil {
+				return err
+			}
+		}
+	}
 	if _, err := outcomes.Insert(tx, engine.Scope(tx.Caller), tx.NewID("out_"), o); err != nil {
 		return fmt.Errorf("invoice: queue outcome: %w", err)
 	}
@@ -68,8 +87,8 @@ func (s *Service) queueOutcome(tx *engine.Tx, r *record, events []event.Type) er
 	return nil
 }
 
-// Outcome is a record of [Internal.OutcomeKind] that the worker of package subscription has claimed.
-// It ends with [Internal.FinishOutcome].
+// Outcome is what has become of a subscription's invoice. One that was queued ends with
+// [Internal.FinishOutcome].
 type Outcome struct {
 	Invoice, Subscription string
 	// Types are what has happened in one transaction, in order.
@@ -80,8 +99,8 @@ type Outcome struct {
 	object *storage.Object[outcome]
 }
 
-// OutcomeKind is the kind of the outcomes of subscriptions' invoices. An outcome is due at once. It is
-// written in the transaction in which such an invoice is paid, has a failed attempt, becomes
+// OutcomeKind is the kind of the outcomes that are queued; see [Internal.BookOutcomesBy]. They are due at
+// once. An outcome is told in the transaction in which the invoice is paid, has a failed attempt, becomes
 // uncollectible or is voided; not by [Internal.Issue] and [Internal.MarkUncollectible], whose caller
 // knows.
 func (*Internal) OutcomeKind() *storage.Kind { return outcomes.Kind() }

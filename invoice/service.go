@@ -54,6 +54,8 @@ type Service struct {
 	engine  *engine.Engine
 	config  Config
 	renders renderLimiter
+	// bookOutcome is as in [Internal.BookOutcomesBy]; nil for none.
+	bookOutcome func(*engine.Tx, *Outcome) (booked bool, err error)
 }
 
 // maxDocuments is how many documents are made at a time.
@@ -205,10 +207,10 @@ func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.
 	if len(types) == 0 {
 		return nil
 	}
-	if err := s.queueOutcome(tx, &o.Value, types); err != nil {
+	if err := s.recordEvents(tx, &o.Value, types...); err != nil {
 		return err
 	}
-	return s.recordEvents(tx, &o.Value, types...)
+	return s.tellOutcome(tx, &o.Value, types)
 }
 
 // recordEvents records events of an invoice, which carry its first lines only.

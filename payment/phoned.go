@@ -269,7 +269,7 @@ func (s *Service) charger(live bool) provider.Charger {
 
 // Cancel ends a payment that was not submitted to the charger yet. Most payments are submitted as
 // soon as they are made. Cancel refuses a submitted payment with payment_not_cancellable. With an
-// idempotency key it may be repeated safely.
+// idempotency key it may be repeated safely. As with Leave, a worker gives the redemption of a coupon back.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
 	op := engine.Operation{Name: "payment.cancel", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
@@ -308,7 +308,9 @@ func (s *Service) cancel(tx *engine.Tx, o *storage.Object[record]) error {
 }
 
 // Leave ends the hold of a payment when the payer chooses another way to pay. A payment that is
-// still pending is cancelled. One that was submitted goes on: its payer may still approve it.
+// still pending is cancelled. One that was submitted goes on: its payer may still approve it. A redemption
+// that a checkout session holds is given back by a worker a moment later; the session itself takes it over
+// before.
 func (s *Service) Leave(ctx context.Context, caller api.Caller, id string) error {
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := get(tx, engine.Scope(caller), id)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/otp"
 	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -43,7 +44,18 @@ func (l *PromptLimits) fill() error {
 	return nil
 }
 
-// prompted is when a phone was asked, the oldest first. Its id hides the number.
+// asked is what a phone was asked for: prompts, or codes by SMS.
+type asked string
+
+const (
+	promptsOut asked = "prompt"
+	codesOut   asked = "code"
+)
+
+// codeLimits bound the codes that are sent to one phone, over all merchants.
+var codeLimits = PromptLimits{Recent: 5, Day: 20}
+
+// prompted is when a phone was asked, or got a code, the oldest first. Its id hides the number.
 type prompted struct {
 	At []api.Time `json:"at"`
 	// Open is the payment or top-up that was asked for last, and Until its deadline.
@@ -57,13 +69,13 @@ var prompts = storage.NewCollection("payment_prompts", []storage.Field[prompted]
 	storage.NullTimeColumn("forget", func(p *prompted) *api.Time { return &p.Forget }),
 }, storage.DueBy("forget"))
 
-// promptsOf returns the record of a phone. Its id is a keyed digest of the number. After a change of
-// the server's key, the record that an old key has named goes on.
-func (s *Service) promptsOf(tx storage.ReadTx, number string) (*storage.Object[prompted], error) {
+// promptsOf returns the record of a phone's prompts, or of the codes that were sent to it. Its id is a keyed
+// digest of the number. After a change of the server's key, the record that an old key has named goes on.
+func (s *Service) promptsOf(tx storage.ReadTx, what asked, number string) (*storage.Object[prompted], error) {
 	var first *storage.Object[prompted]
 	for _, key := range s.config.ServerKeys {
 		digest := hmac.New(sha256.New, key)
-		digest.Write([]byte("prompt\x00" + number))
+		digest.Write([]byte(string(what) + "\x00" + number))
 		o, err := prompts.GetOrNew(tx, promptScope, "prompt_"+hex.EncodeToString(digest.Sum(nil)[:16]))
 		if err != nil {
 			return nil, fmt.Errorf("payment: read prompts: %w", err)
@@ -90,21 +102,49 @@ func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline ti
 		}
 		return nil
 	}
-	o, err := s.promptsOf(tx, number)
+	o, err := s.promptsOf(tx, promptsOut, number)
 	if err != nil {
 		return err
 	}
-	p, now := &o.Value, tx.Now
-	if wait := p.wait(now, s.config.Prompts); wait > 0 {
+	p := &o.Value
+	if wait := p.count(tx.Now, s.config.Prompts); wait > 0 {
 		return errTooManyPrompts(wait)
 	}
-	p.At = append(p.At, api.At(now))
-	p.At = p.At[max(0, len(p.At)-max(s.config.Prompts.Recent, s.config.Prompts.Day, 1)):]
-	p.Open, p.Until, p.Forget = payment, api.At(deadline), api.At(now.Add(promptDay))
+	p.Open, p.Until = payment, api.At(deadline)
 	if err := prompts.Put(tx, o); err != nil {
 		return fmt.Errorf("payment: count prompt: %w", err)
 	}
 	return nil
+}
+
+// CountCode counts a code that is sent to a phone by SMS, over all merchants, and refuses one beyond 5 in 10
+// minutes and 20 in a day with rate_limited. As the limits of prompts, it holds in live mode.
+func (in *Internal) CountCode(tx *engine.Tx, number string) error {
+	if !tx.Caller.Live {
+		return nil
+	}
+	o, err := in.svc.promptsOf(tx, codesOut, number)
+	if err != nil {
+		return err
+	}
+	if wait := o.Value.count(tx.Now, codeLimits); wait > 0 {
+		return otp.TooManySends(wait)
+	}
+	if err := prompts.Put(tx, o); err != nil {
+		return fmt.Errorf("payment: count code: %w", err)
+	}
+	return nil
+}
+
+// count counts that the phone is asked now, or returns how long it must not be asked.
+func (p *prompted) count(now time.Time, l PromptLimits) (wait time.Duration) {
+	if wait = p.wait(now, l); wait > 0 {
+		return wait
+	}
+	p.At = append(p.At, api.At(now))
+	p.At = p.At[max(0, len(p.At)-max(l.Recent, l.Day, 1)):]
+	p.Forget = api.At(now.Add(promptDay))
+	return 0
 }
 
 // wait returns how long the phone must not be asked.
@@ -136,7 +176,7 @@ func (s *Service) endPrompt(tx *engine.Tx, number, payment string, unsent time.T
 	if !tx.Caller.Live || number == "" {
 		return nil
 	}
-	o, err := s.promptsOf(tx, number)
+	o, err := s.promptsOf(tx, promptsOut, number)
 	if err != nil {
 		return err
 	}

@@ -2,16 +2,14 @@ package payout
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math/big"
+	"strconv"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/otp"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -43,46 +41,23 @@ type OTP struct {
 	ExpiresAt api.Time `json:"expires_at"`
 }
 
-// The limits of one-time codes. The specification sets the two lives.
-const (
-	otpVerifyWithin = 10 * time.Minute
-	otpValidFor     = 10 * time.Minute
-	otpGuesses      = 5  // wrong ones, of one code
-	otpFailures     = 10 // wrong ones, of one day
-	otpSends        = 5
-	otpSendWindow   = 10 * time.Minute
-)
+// otpValidFor is how long a verified code can be used.
+const otpValidFor = 10 * time.Minute
 
-// otp is the record of a merchant's code for a purpose, which is its id. A merchant has one valid
+// otpRecord is the record of a merchant's code for a purpose, which is its id. A merchant has one valid
 // code for a purpose: a new code replaces the old one.
-type otp struct {
-	// Code distinguishes one code from the next. MAC is the HMAC of its digits.
-	Code       string    `json:"code"`
-	MAC        []byte    `json:"mac"`
+type otpRecord struct {
+	otp.State
 	VerifyBy   api.Time  `json:"verify_by"`
 	ValidUntil *api.Time `json:"valid_until,omitempty"` // set by the verification
 	Used       bool      `json:"used,omitempty"`        // by a payout, if SingleUse
-	Guesses    int       `json:"guesses,omitempty"`     // wrong ones
-	// Sent are the times of the last sends.
-	Sent []api.Time `json:"sent"`
-	// Failures counts wrong guesses on Day, over all codes.
-	Day      string `json:"day,omitempty"`
-	Failures int    `json:"failures,omitempty"`
 }
 
-var otps = storage.NewCollection[otp]("otps", nil)
+var otps = storage.NewCollection[otpRecord]("otps", nil)
 
 // errNotVerified refuses a payout without a valid verified code.
 func errNotVerified() *api.Error {
 	return api.Errorf(api.OTPVerificationRequired, "otp_code", "A payout needs a one-time code that was verified within the last 10 minutes. Request one with POST /v1/otp/request, verify it with POST /v1/otp/verify, and send it as otp_code.")
-}
-
-func errTooManyGuesses(wait time.Duration) *api.Error {
-	e := api.Errorf(api.OTPAttemptsExceeded, "code", "There were too many wrong entries. Request a new code.")
-	if e.RetryAfter = wait; wait > 0 {
-		e.Message = "There were too many wrong entries today. Try again tomorrow."
-	}
-	return e
 }
 
 // RequestOTP sends a new code by SMS to the merchant's registered phone. The new code replaces any
@@ -112,17 +87,11 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 			return nil, fmt.Errorf("payout: read code: %w", err)
 		}
 		o := &found.Value
-		if err := o.locked(tx.Now); err != nil {
-			err.Param = ""
+		if err := o.Start(tx.Now, tx.NewID("otp_"), 0); err != nil {
 			return nil, err
 		}
-		if err := o.countSend(tx.Now); err != nil {
-			return nil, err
-		}
-		digits := sixDigits()
-		o.Code, o.VerifyBy = tx.NewID("otp_"), api.At(tx.Now.Add(otpVerifyWithin))
-		o.MAC = otpMAC(s.internal.config.ServerKeys[0], engine.Scope(caller), purpose, o.Code, digits)
-		o.ValidUntil, o.Used, o.Guesses = nil, false, 0
+		digits := o.Draw(s.internal.config.ServerKeys[0], boundTo(engine.Scope(caller), purpose, o.Code)...)
+		o.VerifyBy, o.ValidUntil, o.Used = api.At(tx.Now.Add(otp.Life)), nil, false
 		if err := otps.Put(tx, found); err != nil {
 			return nil, fmt.Errorf("payout: keep code: %w", err)
 		}
@@ -152,7 +121,7 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 	if err := purpose.check(); err != nil {
 		return nil, err
 	}
-	if err := checkSixDigits("code", code); err != nil {
+	if err := otp.CheckDigits("code", code); err != nil {
 		return nil, err
 	}
 	// The fingerprint holds no secret, but must differ for another code. So it uses the MAC.
@@ -160,7 +129,7 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 		return engine.Operation{Name: "otp.verify", Params: struct {
 			Purpose Purpose `json:"purpose"`
 			Code    []byte  `json:"code"`
-		}{purpose, otpMAC(key, engine.Scope(caller), purpose, "fingerprint", code)}}
+		}{purpose, otp.MAC(key, append(boundTo(engine.Scope(caller), purpose, "fingerprint"), code)...)}}
 	}
 	op := operation(s.internal.config.ServerKeys[0])
 	verified, err := engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*OTP, error) {
@@ -232,26 +201,11 @@ func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purp
 			return fmt.Errorf("payout: read code: %w", err)
 		}
 		o := &found.Value
-		if refusal = o.locked(tx.Now); refusal != nil {
+		var counted bool
+		counted, refusal = o.Check(tx.Now, o.expired(tx.Now), s.internal.config.ServerKeys, code, boundTo(engine.Scope(caller), purpose, o.Code)...)
+		if codeID = o.Code; !counted {
 			return nil
 		}
-		switch {
-		case o.Guesses >= otpGuesses:
-			refusal = errTooManyGuesses(0)
-			return nil
-		case o.expired(tx.Now):
-			refusal = api.Errorf(api.OTPExpired, "code", "The code has expired. Request a new one.")
-			return nil
-		case s.matchesCode(o, engine.Scope(caller), purpose, code):
-			codeID = o.Code
-			return nil
-		}
-		o.Guesses++
-		if today := dayOf(tx.Now); o.Day != today {
-			o.Day, o.Failures = today, 0
-		}
-		o.Failures++
-		refusal = api.Errorf(api.OTPInvalid, "code", "The code is wrong. %d more tries are left.", otpGuesses-o.Guesses)
 		return otps.Replace(tx, found)
 	})
 	if err != nil {
@@ -265,12 +219,12 @@ func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purp
 
 // currentCode reads the code again in the transaction that relies on it. It returns nil if a
 // newer code has replaced the compared one, or if the code is no longer valid.
-func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, codeID string) (*storage.Object[otp], error) {
+func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, codeID string) (*storage.Object[otpRecord], error) {
 	found, err := otps.Get(tx, engine.Scope(tx.Caller), string(purpose))
 	if err != nil {
 		return nil, fmt.Errorf("payout: read code: %w", err)
 	}
-	if o := &found.Value; o.Code != codeID || o.Guesses >= otpGuesses || o.expired(tx.Now) {
+	if o := &found.Value; o.Code != codeID || o.Exhausted() || o.expired(tx.Now) {
 		return nil, nil
 	}
 	return found, nil
@@ -279,7 +233,7 @@ func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, codeID string) (*s
 // verifiedCode returns the merchant's code, for a payout inside the host's transaction. A code
 // cannot be entered there, because a rollback would lose the count of the guess. The payout
 // relies on a code verified before.
-func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otp], error) {
+func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otpRecord], error) {
 	found, err := otps.Get(tx, engine.Scope(tx.Caller), string(ForPayout))
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
@@ -287,7 +241,7 @@ func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otp], error) {
 	if err != nil {
 		return nil, fmt.Errorf("payout: read code: %w", err)
 	}
-	if o := &found.Value; o.Guesses >= otpGuesses || o.expired(tx.Now) {
+	if o := &found.Value; o.Exhausted() || o.expired(tx.Now) {
 		return nil, nil
 	}
 	return found, nil
@@ -295,7 +249,7 @@ func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otp], error) {
 
 // requireOTP refuses a payout unless the compared code is verified.
 func (s *Service) requireOTP(tx *engine.Tx, codeID string) error {
-	var found *storage.Object[otp]
+	var found *storage.Object[otpRecord]
 	var err error
 	if s.engine.Host != nil {
 		found, err = s.verifiedCode(tx)
@@ -316,7 +270,7 @@ func (s *Service) requireOTP(tx *engine.Tx, codeID string) error {
 }
 
 // expired reports whether a code can be neither verified nor used any more.
-func (o *otp) expired(now time.Time) bool {
+func (o *otpRecord) expired(now time.Time) bool {
 	if o.Used {
 		return true
 	}
@@ -326,66 +280,7 @@ func (o *otp) expired(now time.Time) bool {
 	return !now.Before(o.VerifyBy.Time)
 }
 
-// locked refuses a purpose for the rest of a day with too many wrong guesses.
-func (o *otp) locked(now time.Time) *api.Error {
-	if o.Day != dayOf(now) || o.Failures < otpFailures {
-		return nil
-	}
-	tomorrow := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	return errTooManyGuesses(tomorrow.Sub(now))
-}
-
-func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-// countSend records a send, or refuses it.
-func (o *otp) countSend(now time.Time) error {
-	var recent []api.Time
-	for _, at := range o.Sent {
-		if now.Sub(at.Time) < otpSendWindow {
-			recent = append(recent, at)
-		}
-	}
-	if len(recent) >= otpSends {
-		e := api.Errorf(api.RateLimited, "", "%d codes were sent within 10 minutes. Wait before you request another.", otpSends)
-		e.RetryAfter = recent[0].Add(otpSendWindow).Sub(now)
-		return e
-	}
-	o.Sent = append(recent, api.At(now))
-	return nil
-}
-
-// matchesCode reports whether the digits are a code's, under any of the server's keys.
-func (s *Service) matchesCode(o *otp, scope storage.Scope, purpose Purpose, digits string) bool {
-	for _, key := range s.internal.config.ServerKeys {
-		if hmac.Equal(o.MAC, otpMAC(key, scope, purpose, o.Code, digits)) {
-			return true
-		}
-	}
-	return false
-}
-
-// otpMAC authenticates a code for one merchant, mode and purpose.
-func otpMAC(key []byte, scope storage.Scope, purpose Purpose, id, digits string) []byte {
-	h := hmac.New(sha256.New, key)
-	fmt.Fprintf(h, "otp\x00%s\x00%t\x00%s\x00%s\x00%s", scope.Merchant, scope.Live, purpose, id, digits)
-	return h.Sum(nil)
-}
-
-// sixDigits returns a random code.
-func sixDigits() string {
-	// The error is always nil: crypto/rand never fails.
-	n, _ := rand.Int(rand.Reader, big.NewInt(1_000_000))
-	return fmt.Sprintf("%06d", n.Int64())
-}
-
-// checkSixDigits refuses text that cannot be a code. Such text does not count as a guess.
-func checkSixDigits(param, code string) error {
-	ok := len(code) == 6
-	for i := 0; ok && i < len(code); i++ {
-		ok = code[i] >= '0' && code[i] <= '9'
-	}
-	if !ok {
-		return api.Invalid(param, "%s must be a string of six digits.", param)
-	}
-	return nil
+// boundTo is what a code is for: a merchant, a mode and a purpose.
+func boundTo(scope storage.Scope, purpose Purpose, code string) []string {
+	return []string{"otp", scope.Merchant, strconv.FormatBool(scope.Live), string(purpose), code}
 }

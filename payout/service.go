@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/otp"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -56,7 +57,7 @@ type CreateParams struct {
 // not tell the name.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Transfer, error) {
 	if p.OTPCode != "" {
-		if err := checkSixDigits("otp_code", p.OTPCode); err != nil {
+		if err := otp.CheckDigits("otp_code", p.OTPCode); err != nil {
 			return nil, err
 		}
 	}

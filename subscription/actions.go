@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -122,14 +121,11 @@ func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string, p Ca
 // cancel ends a subscription as of a time. The caller writes it.
 func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time) error {
 	r.Status, r.CancelledAt = Cancelled, new(at.Unix())
-	charged := slices.ContainsFunc(r.Unpaid, func(u unpaid) bool { return u.charged() })
+	charged := r.charged()
 	r.Waiting, r.CreditBalance, r.Unpaid, r.Paid = nil, 0, nil, nil
 	r.Discount, r.Coupon, r.AwaitsSince = nil, nil, nil
 	r.Phone, r.PhoneChange = "", nil // what is left is masked
-	if !charged {
-		return nil
-	}
-	return s.config.Invoices.StopCharges(tx, r.ID)
+	return s.config.Invoices.StopCharges(tx, charged)
 }
 
 // Pause stops the invoices of a subscription, and ends its trial. It gives no credit. Open invoices

@@ -220,6 +220,10 @@ func (s *Service) begin(tx *engine.Tx, r *record, customer *account.Customer, pa
 			types = append(types, event.SubscriptionPaymentSucceeded)
 		}
 	}
+	if r.Status == Trialing && !r.trialWarningAt().After(tx.Now) {
+		r.TrialWarned = true
+		types = append(types, event.SubscriptionTrialWillEnd)
+	}
 	s.schedule(tx, r)
 	if _, err := subscriptions.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("subscription: create: %w", err)

@@ -17,8 +17,12 @@ func (s *Service) departAtOnce(ctx context.Context, begun any) error {
 	return s.depart(ctx, begun.(storage.Record))
 }
 
-// departurePage is how many subscriptions one transaction looks at.
-const departurePage = 20
+// departurePage is how many subscriptions one transaction looks at. It ends with the one with which it has
+// stopped the charges of departureCharges invoices.
+const (
+	departurePage    = 20
+	departureCharges = 100
+)
 
 // depart cancels the subscriptions of a deleted customer.
 func (s *Service) depart(ctx context.Context, of storage.Record) error {
@@ -36,16 +40,22 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 			return false, err
 		}
 		tx.AttributeEvents(departed.Value.Request, departed.Value.IdempotencyKey)
-		for _, o := range page {
+		stopped := 0
+		for i, o := range page {
 			if o.Value.Status == Cancelled {
 				continue
 			}
 			s.fillDerived(&o.Value)
+			stopped += len(o.Value.charged())
 			if err := s.cancel(tx, &o.Value, tx.Now); err != nil {
 				return false, err
 			}
 			if err := s.write(tx, o, event.SubscriptionCanceled); err != nil {
 				return false, err
+			}
+			if stopped >= departureCharges && i+1 < len(page) {
+				page, more = page[:i+1], true
+				break
 			}
 		}
 		if more {
@@ -90,4 +100,22 @@ func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer strin
 		}
 		return more, nil
 	})
+}
+
+// ErasePhone removes a number that waits for its confirmation. It returns how many subscriptions charge the
+// number, and so need it until they end or charge another.
+func (in *Internal) ErasePhone(ctx context.Context, within engine.Within, number string) (charged int, err error) {
+	charging := map[string]bool{}
+	err = engine.Rewrite(ctx, in.svc.engine, subscriptions, within, func(o *storage.Object[record]) (bool, error) {
+		r := &o.Value
+		if r.Phone == number {
+			charging[o.ID] = true
+		}
+		waits := r.PhoneChange != nil && r.PhoneChange.Number == number
+		if waits {
+			r.PhoneChange.forget()
+		}
+		return waits, nil
+	})
+	return len(charging), err
 }

@@ -105,7 +105,7 @@ func TestHostsTransaction(t *testing.T) {
 // that has begun has its invoice.
 func TestCallEndsWaitForCharge(t *testing.T) {
 	c := openClub(t, payments.Config{})
-	plan := c.plan(300, catalog.CreatePlanParams{Interval: catalog.Day, IntervalCount: new(int64(3))})
+	plan := c.plan(300, catalog.CreatePlanParams{Interval: catalog.Day, IntervalCount: new(int64(6))})
 	monthly := c.plan(9000, catalog.CreatePlanParams{Name: "Monthly"})
 	for name, call := range map[string]func(string) error{
 		"update": func(id string) error {
@@ -118,7 +118,7 @@ func TestCallEndsWaitForCharge(t *testing.T) {
 	} {
 		made := c.automatic(plan, "0241230901")
 		c.update(made.ID, subscription.UpdateParams{PhoneNumber: new("0241230903")}) // without an outcome
-		c.pass(3*day + 10*time.Minute)
+		c.pass(6*day + 10*time.Minute)
 		expect.Equal(t, len(c.invoices(made.ID)), 1, "invoices while the end of the period waits")
 		must.Do(t, call(made.ID))
 		all := c.invoices(made.ID)

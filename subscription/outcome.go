@@ -11,6 +11,21 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
+// bookAtOnce books what has become of an invoice in the transaction in which it happens. It returns false
+// if something of the subscription was due before, which a worker does first.
+func (s *Service) bookAtOnce(tx *engine.Tx, is *invoice.Outcome) (booked bool, err error) {
+	o, err := s.get(tx, engine.Scope(tx.Caller), is.Subscription)
+	if err != nil || o.Value.dueBefore(is) {
+		return false, err
+	}
+	return true, s.book(tx, o, is)
+}
+
+// dueBefore reports whether something was due before a failed charge, which may end the subscription.
+func (r *record) dueBefore(is *invoice.Outcome) bool {
+	return is.Scheduled != nil && r.NextAt != nil && r.NextAt.Before(is.Scheduled.Time)
+}
+
 // bookOutcome books what has become of an invoice, after what has become of the subscription's invoices
 // before.
 func (s *Service) bookOutcome(ctx context.Context, claimed storage.Record) error {
@@ -39,7 +54,7 @@ func (s *Service) bookOutcome(ctx context.Context, claimed storage.Record) error
 // bookNext books the oldest outcome of a subscription.
 func (s *Service) bookNext(ctx context.Context, o *invoice.Outcome) error {
 	if o.Scheduled != nil {
-		// What was due before the charge comes first, though nobody may have worked for long.
+		// What was due before the charge comes first, though no worker may have run for long.
 		if err := s.doBefore(ctx, o); err != nil {
 			return err
 		}
@@ -67,7 +82,7 @@ func (s *Service) doBefore(ctx context.Context, o *invoice.Outcome) error {
 	customer := ""
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		found, err := s.get(tx, engine.Scope(caller), o.Subscription)
-		if err == nil && found.Value.NextAt != nil && found.Value.NextAt.Before(o.Scheduled.Time) {
+		if err == nil && found.Value.dueBefore(o) {
 			customer = found.Value.Customer
 		}
 		return err
@@ -91,7 +106,7 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 			r.paid(is.Invoice)
 		case invoice.OutcomePaymentFailed:
 			types = append(types, event.SubscriptionPaymentFailed)
-			// Another attempt is that of anybody who has the invoice's address, or a call's.
+			// Another attempt is that of a person with the invoice's address, or a call's.
 			if u := r.unpaid(is.Invoice); u != nil && u.charged() && is.Scheduled != nil {
 				u.Overdue = true
 			}

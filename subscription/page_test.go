@@ -2,6 +2,7 @@ package subscription_test
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 	"sync"
@@ -152,6 +153,43 @@ func liveClub(t *testing.T, texter *phones, config payments.Config) *club {
 	c := openClubOn(t, memory.New(), config)
 	c.Caller.Live = true
 	return c
+}
+
+// The codes that are sent to one number are counted over all subscriptions and merchants, in live mode.
+func TestCodesToOneNumber(t *testing.T) {
+	c := liveClub(t, &phones{}, payments.Config{})
+	plan := c.plan(5000, catalog.CreatePlanParams{})
+	start := func(number string) error {
+		made := c.subscribe(plan, subscription.CreateParams{})
+		return testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, number))
+	}
+	for range 3 {
+		must.Do(t, start("0551234987"))
+	}
+	c.Pass(time.Minute)
+	m := must.Get(c.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Second"}))(t)
+	c.Caller.Merchant = m.ID
+	plan = c.plan(5000, catalog.CreatePlanParams{})
+	for range 2 {
+		must.Do(t, start("0551234987"))
+	}
+	err := start("055 123 4987")
+	var refusal *api.Error
+	must.True(t, errors.As(err, &refusal), "a sixth code is answered %v", err)
+	expect.True(t, refusal.Code == api.RateLimited && refusal.RetryAfter == 9*time.Minute, "refused with %+v", refusal)
+	must.Do(t, start("0551234986"))
+	c.Pass(9 * time.Minute)
+	for range 3 {
+		must.Do(t, start("0551234987"))
+	}
+	testkit.WantCode(t, "a ninth code", start("0551234987"), api.RateLimited)
+
+	sandbox := openClub(t, payments.Config{})
+	plan = sandbox.plan(5000, catalog.CreatePlanParams{})
+	for range 6 { // no SMS goes out
+		made := sandbox.subscribe(plan, subscription.CreateParams{})
+		must.Get(sandbox.Subscriptions.StartPhoneChange(t.Context(), sandbox.Caller, made.ID, "0551234987"))(t)
+	}
 }
 
 // In live mode an SMS announces each charge a day before. Both are by day.

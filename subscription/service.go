@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -22,6 +23,7 @@ type Config struct {
 	Accounts *account.Internal
 	Catalog  *catalog.Internal
 	Invoices *invoice.Internal
+	Payments *payment.Internal // counts the codes that are sent to a phone
 	Events   *event.Internal
 	Messages *message.Internal
 	// Customers is the host's record of customers; the library's own when nil.
@@ -53,6 +55,7 @@ type Internal struct{ svc *Service }
 // New returns the service, and what siblings call.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{engine: e, config: c}
+	c.Invoices.BookOutcomesBy(s.bookAtOnce)
 	return s, &Internal{s}
 }
 

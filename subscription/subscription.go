@@ -2,7 +2,7 @@
 //
 // It owns subscriptions: their periods, their status, changes with prorations, and when an invoice is
 // made or overdue. Package invoice makes and collects the invoices, and tells this package of their
-// outcomes by due rows. Each period has exactly one invoice: the transaction that makes it also moves
+// outcomes in the transactions that bring them about. Each period has exactly one invoice: the transaction that makes it also moves
 // the subscription to that period.
 package subscription
 
@@ -169,6 +169,16 @@ type used struct {
 
 // charged reports whether charges of the invoice decide, and no due date.
 func (u *unpaid) charged() bool { return u.At == 0 && !u.GivenUp && !u.WrittenOff }
+
+// charged returns the ids of the invoices that are charged automatically.
+func (r *record) charged() (ids []string) {
+	for i := range r.Unpaid {
+		if r.Unpaid[i].charged() {
+			ids = append(ids, r.Unpaid[i].Invoice)
+		}
+	}
+	return ids
+}
 
 // couponTerms are what a subscription copies from its coupon.
 type couponTerms struct {

@@ -122,7 +122,7 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParam
 	if p.PhoneNumber != nil && *p.PhoneNumber != r.Phone {
 		r.setPhone(*p.PhoneNumber)
 		if r.Phone != "" {
-			if err := s.config.Invoices.ChangeChargedPhone(tx, r.ID, r.Phone); err != nil {
+			if err := s.config.Invoices.ChangeChargedPhone(tx, r.charged(), r.Phone); err != nil {
 				return "", err
 			}
 		}
@@ -160,7 +160,7 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParam
 
 // sendInstead ends the automatic charges of open invoices, which are due DaysUntilDue from now.
 func (s *Service) sendInstead(tx *engine.Tx, r *record) error {
-	due := second(tx.Now).Add(time.Duration(r.DaysUntilDue) * day)
+	due, charged := second(tx.Now).Add(time.Duration(r.DaysUntilDue)*day), r.charged()
 	for i := range r.Unpaid {
 		u := &r.Unpaid[i]
 		if !u.charged() {
@@ -171,7 +171,7 @@ func (s *Service) sendInstead(tx *engine.Tx, r *record) error {
 			u.At = due.Add(giveUpAfter).Unix()
 		}
 	}
-	return s.config.Invoices.SendInstead(tx, r.ID, due)
+	return s.config.Invoices.SendInstead(tx, charged, due)
 }
 
 // changeTerms changes plan and quantity.

@@ -66,8 +66,7 @@ func (s *Service) next(r *record) step {
 		}
 	}
 	if r.Status == Trialing && !r.TrialWarned {
-		at := time.Unix(max(r.Created, *r.TrialEnd-int64(trialWarning/time.Second)), 0)
-		consider(step{at: at, act: (*Service).warnOfTrialEnd})
+		consider(step{at: r.trialWarningAt(), act: (*Service).warnOfTrialEnd})
 	}
 	if s.notices(r) {
 		consider(step{at: s.chargeTime(r).Add(-day), act: (*Service).notice})
@@ -175,6 +174,11 @@ func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 	return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at)
 }
 
+// trialWarningAt returns when the end of the trial is announced.
+func (r *record) trialWarningAt() time.Time {
+	return time.Unix(max(r.Created, *r.TrialEnd-int64(trialWarning/time.Second)), 0)
+}
+
 func (s *Service) warnOfTrialEnd(_ *turn, r *record) ([]event.Type, error) {
 	r.TrialWarned = true
 	return []event.Type{event.SubscriptionTrialWillEnd}, nil
@@ -273,7 +277,7 @@ func (s *Service) isDue(r *record, now time.Time) bool {
 type rush struct {
 	// before does those of times before it; zero does all.
 	before time.Time
-	// inCall says that a call waits for the steps. It ends the wait for a charge, which may last an hour.
+	// inCall says that a call waits for the steps. It ends the wait for charges, which may last for days.
 	inCall bool
 	// stop says when to leave the rest to a worker; nil for never.
 	stop func() bool
@@ -349,23 +353,34 @@ func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, p r
 	return more, err
 }
 
-// awaitAtMost bounds how long the end of a period waits for charges of an earlier time, and awaitAtLeast
-// is how soon it looks again.
+// awaitAtMost bounds how long the end of a period waits for the charges of earlier times: they take five
+// days, and longer while the phone must not be asked. awaitAtLeast is how soon the end looks again. A look
+// that comes lookLate after its time begins the wait anew: no worker has run, for charges neither.
 const (
-	awaitAtMost  = time.Hour
+	awaitAtMost  = 7 * day
 	awaitAtLeast = time.Minute
+	lookLate     = time.Hour
 )
 
-// awaitCharge has the end of a period wait for an automatic charge that was to be made before. The
-// outcome may cancel the subscription before the period ends. The booking of the outcome ends the wait at
-// once. Otherwise the next look is after twice the time.
+// awaitCharge has the end of a period wait for the automatic charges of an earlier invoice, if all of them
+// would have been made before, had they been in time. The last one may cancel the subscription before the
+// period ends. So a worker that comes back after a long time makes one invoice after another, as their
+// payers take them, and asks no phone for several invoices that would never have been made. The booking of
+// an outcome ends the wait at once. Otherwise the next look is after twice the time.
 func (s *Service) awaitCharge(tx *engine.Tx, r *record, end time.Time) (waits bool, err error) {
+	if s.config.KeepPastDue { // no charge cancels
+		return false, nil
+	}
+	since := tx.Now
+	if r.AwaitsSince != nil && tx.Now.Sub(r.NextAt.Time) < lookLate {
+		since = r.AwaitsSince.Time
+	}
 	var until time.Time
 	for i := range r.Unpaid {
 		if !r.Unpaid[i].charged() {
 			continue
 		}
-		if until, err = s.config.Invoices.AwaitsCharge(tx, r.Unpaid[i].Invoice, end); err != nil {
+		if until, err = s.config.Invoices.AwaitsCharge(tx, r.Unpaid[i].Invoice, end, since); err != nil {
 			return false, err
 		}
 		if !until.IsZero() {
@@ -375,13 +390,11 @@ func (s *Service) awaitCharge(tx *engine.Tx, r *record, end time.Time) (waits bo
 	if until.IsZero() {
 		return false, nil
 	}
-	if r.AwaitsSince == nil {
-		r.AwaitsSince = api.AtOrNil(tx.Now)
-	}
-	if last := r.AwaitsSince.Add(awaitAtMost); last.Before(until) {
+	r.AwaitsSince = api.AtOrNil(since)
+	if last := since.Add(awaitAtMost); last.Before(until) {
 		until = last
 	}
-	if soon := tx.Now.Add(max(awaitAtLeast, tx.Now.Sub(r.AwaitsSince.Time))); soon.Before(until) {
+	if soon := tx.Now.Add(max(awaitAtLeast, tx.Now.Sub(since))); soon.Before(until) {
 		until = soon
 	}
 	r.NextAt = api.AtOrNil(until)

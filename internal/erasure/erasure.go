@@ -143,7 +143,8 @@ func (s *Service) eraseHolder(ctx context.Context, live bool, id string) error {
 }
 
 // ErasePayee removes the holder of a phone or bank account from the caller's transfers, from the
-// payments that came from the phone, and from their copies.
+// payments that came from the phone, and from their copies. Subscriptions that wait for the confirmation of
+// the number forget it.
 func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
 	p, err := s.config.Payouts.ExternalPayee(d)
 	if err != nil {
@@ -174,9 +175,15 @@ func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.De
 		return fmt.Errorf("erasure: payer: %w", err)
 	}
 	back, err := s.config.Refunds.ErasePhone(ctx, in, number)
+	if err != nil {
+		return fmt.Errorf("erasure: refunds: %w", err)
+	}
+	charged, err := s.config.Subscriptions.ErasePhone(ctx, in, number)
 	switch {
 	case err != nil:
-		return fmt.Errorf("erasure: refunds: %w", err)
+		return fmt.Errorf("erasure: subscriptions: %w", err)
+	case charged > 0:
+		return api.Invalid("destination", "%d subscriptions charge this phone. Cancel them, or have them charge another one, and call this again.", charged)
 	case open+back > 0:
 		return api.Invalid("destination", "%d payments from this phone, or refunds to it, are still under way. Call this again once they have ended.", open+back)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // The erasure finds the copies of a session from before it has made its customer.
@@ -137,5 +138,31 @@ func TestErasureReachesPayersOfSessions(t *testing.T) {
 			expect.True(t, v.Name == nil && v.Email == nil && v.Phone == nil, "a session has %v %v %v", v.Name, v.Email, v.Phone)
 		}
 		expect.Equal(t, *must.Get(svc.Checkout.Get(t.Context(), caller, stays))(t).Email, "Akua@example.com", "the other payer's e-mail")
+	})
+}
+
+// A subscription needs the number that it charges. One that waits for a confirmation is forgotten at once.
+func TestErasureReachesPhonesOfSubscriptions(t *testing.T) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		svc := testkit.New(t, store, payments.Config{})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		who := must.Get(svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Esi"}))(t)
+		plan := must.Get(svc.Plans.Create(t.Context(), caller, catalog.CreatePlanParams{Name: "Juice", Amount: 100, Interval: catalog.Week}))(t)
+		made := must.Get(svc.Subscriptions.Create(t.Context(), caller, subscription.CreateParams{
+			Customer: who.ID, Plan: plan.ID, CollectionMethod: invoice.ChargeAutomatically, PhoneNumber: "0241230901", // declines
+		}))(t)
+		must.Get(svc.Subscriptions.StartPhoneChange(t.Context(), caller, made.ID, "0241112222"))(t)
+		must.Do(t, svc.Drain(t.Context()))
+		erase := func(number string) error {
+			return svc.ErasePayee(t.Context(), caller, payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: number})
+		}
+		must.Do(t, erase("0241112222"))
+		left(t, store, m.ID, "+233241112222")
+		testkit.WantParam(t, "the phone that is charged", erase("0241230901"), api.ParameterInvalid, "destination")
+		must.Get(svc.Subscriptions.Update(t.Context(), caller, made.ID, subscription.UpdateParams{PhoneNumber: new("0261112222")}))(t)
+		must.Do(t, svc.Drain(t.Context()))
+		must.Do(t, erase("0241230901"))
+		left(t, store, m.ID, "+233241230901")
 	})
 }

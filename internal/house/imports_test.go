@@ -26,14 +26,14 @@ var rows = [][]string{
 	{"internal/retention", "internal/totals"},
 	{"internal/engine"},
 	{"internal/work", "internal/ledger", "internal/pii"},
-	{"internal/check", "internal/fee", "internal/lookup", "internal/pace", "internal/spreadsheet", "internal/transfer"},
+	{"internal/check", "internal/fee", "internal/lookup", "internal/otp", "internal/pace", "internal/spreadsheet", "internal/transfer"},
 	{"api"},
 	{"storage/memory", "storage/sqlite", "storage/postgres"},
 	{"storage/internal/sqlstore"},
 	{"storage/internal/..."},
 	{"storage"},
 	{
-		"internal/document", "internal/httpcall", "internal/ids", "internal/money", "internal/otp", "internal/phone", "internal/pin", "internal/plainjson",
+		"internal/document", "internal/httpcall", "internal/ids", "internal/money", "internal/phone", "internal/pin", "internal/plainjson",
 		"internal/retry", "internal/signature",
 	},
 }
@@ -47,13 +47,15 @@ var arrows = map[string][]string{
 	"provider/hubtel/hubteltest":   {"provider/smstest"},
 
 	"checkout":     {"subscription"},
-	"subscription": {"invoice", "catalog"},
+	"subscription": {"invoice", "payment", "catalog"},
 	"invoice":      {"payment", "catalog"},
 	"refund":       {"invoice", "payment"},
 	"disbursement": {"payout", "qrcode"},
 	"qrcode":       {"payment"},
 	"payment":      {"account"},
 	"payout":       {"account"},
+
+	"internal/otp": {"internal/pace"},
 }
 
 // support are the packages of tests. They import any, and are imported by each other, by

@@ -63,20 +63,20 @@ var pinGuards = []guard{
 // One-time codes: guesses are few, lives are short.
 var codeGuards = []guard{
 	{
-		"otp: five guesses of one code", "payout/otp.go",
-		"case o.Guesses >= otpGuesses:", "", "./payout", "TestOTPLimits|TestParallelGuesses",
+		"otp: five guesses of one code", "internal/otp/otp.go",
+		"case s.Exhausted():", "case false:", "./payout", "TestOTPLimits|TestParallelGuesses",
 	},
 	{
-		"otp: ten wrong guesses a day", "payout/otp.go",
-		"if o.Day != dayOf(now) || o.Failures < otpFailures {", "if true || o.Day != dayOf(now) {", "./payout", "TestOTPLimits",
+		"otp: ten wrong guesses a day", "internal/otp/otp.go",
+		"if s.Day != dayOf(now) || s.Failures < failures {", "if true {", "./internal/otp", "TestLimits",
 	},
 	{
-		"otp: five sends in ten minutes", "payout/otp.go",
-		"if len(recent) >= otpSends {", "", "./payout", "TestOTPLimits",
+		"otp: five sends in ten minutes", "internal/otp/otp.go",
+		"if wait > 0 {", "if false {", "./internal/otp", "TestLimits",
 	},
 	{
-		"otp: an old code is not compared", "payout/otp.go",
-		"case o.expired(tx.Now):", "", "./payout", "TestOTPLife",
+		"otp: an old code is not compared", "internal/otp/otp.go",
+		"case expired:", "case false:", "./internal/otp", "TestLimits",
 	},
 	{
 		"otp: a verified code ends", "payout/otp.go",
@@ -92,7 +92,7 @@ var codeGuards = []guard{
 	},
 	{
 		"otp: a newer code takes the place of one that was guessed", "payout/otp.go",
-		"o.Code != codeID || o.Guesses", "o.Guesses", "./payout", "TestNewerCodeReplaces",
+		"o.Code != codeID || o.Exhausted()", "o.Exhausted()", "./payout", "TestNewerCodeReplaces",
 	},
 	{
 		"otp: a used idempotency key guesses for nothing", "payout/otp.go",

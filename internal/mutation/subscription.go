@@ -16,7 +16,19 @@ var subscriptionGuards = []guard{
 	},
 	{
 		"subscription: it waits for no charge without end", "invoice/awaited.go",
-		"if !until.After(tx.Now) {", "", "./subscription", "TestUndecidedChargeHoldsUpNoRenewal",
+		"; !until.After(tx.Now) {", "; false {", "./subscription", "TestUndecidedChargeHoldsUpNoRenewal",
+	},
+	{
+		"subscription: a renewal waits for the charges of days", "invoice/awaited.go",
+		"NextWorkAt.After(since): //", "NextWorkAt.After(since) && false: //", "./subscription", "TestDecliningPhoneAfterTwoYears",
+	},
+	{
+		"subscription: a renewal waits until the end of the charges is booked", "invoice/awaited.go",
+		"if r.Status == Open && r.NextPaymentAttempt == nil ||", "if r.NextPaymentAttempt == nil ||", "./invoice", "TestAwaitsOutcome",
+	},
+	{
+		"subscription: a late look begins the wait anew", "subscription/work.go",
+		"&& tx.Now.Sub(r.NextAt.Time) < lookLate {", "{", "./subscription", "TestDecliningPhoneAfterMoreStops",
 	},
 	{
 		"subscription: a paused one makes no invoices", "subscription/work.go",
@@ -64,7 +76,7 @@ var subscriptionGuards = []guard{
 	},
 	{
 		"subscription: a cancelled one is charged no more", "subscription/actions.go",
-		"return s.config.Invoices.StopCharges(tx, r.ID)", "return nil", "./subscription", "TestFailedChargesCancel",
+		"return s.config.Invoices.StopCharges(tx, charged)", "_ = charged\n\treturn nil", "./subscription", "TestFailedChargesCancel",
 	},
 	{
 		"subscription: a cancelled one does not change", "subscription/actions.go",
@@ -72,11 +84,15 @@ var subscriptionGuards = []guard{
 	},
 	{
 		"subscription: wrong codes for a phone are counted", "subscription/phonechange.go",
-		"case c.Guesses >= codeGuesses:", "", "./subscription", "TestWrongCodesAreCounted",
+		"return s.write(tx, o) // the count stays", "return nil // the count stays", "./subscription", "TestWrongCodesAreCounted",
 	},
 	{
 		"subscription: a code for a phone expires", "subscription/phonechange.go",
-		"case !tx.Now.Before(c.ExpiresAt.Time):", "", "./subscription", "TestWrongCodesAreCounted",
+		"!tx.Now.Before(c.ExpiresAt.Time)", "false", "./subscription", "TestWrongCodesAreCounted",
+	},
+	{
+		"subscription: codes to one number are counted over all merchants", "subscription/phonechange.go",
+		"if err := s.config.Payments.CountCode(tx, number); err != nil {", "if err := error(nil); err != nil {", "./subscription", "TestCodesToOneNumber",
 	},
 	{
 		"subscription: its number goes with the customer", "subscription/departure.go",

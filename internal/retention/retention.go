@@ -55,6 +55,14 @@ type Rule struct {
 	Stays bool
 }
 
+// name tells the rules of a kind apart: one may remove records, and another a part of them.
+func (r *Rule) name() string {
+	if r.Stays {
+		return r.Kind.Name + " part"
+	}
+	return r.Kind.Name
+}
+
 // Outlived reports whether something is old enough now for a rule that removes it after keep: the rule
 // has already passed over it, if it could not be removed then. A keep of zero removes nothing.
 func Outlived(created api.Time, now time.Time, keep time.Duration) bool {
@@ -92,7 +100,7 @@ type progress struct {
 	Due api.Time `json:"due"`
 	// Began is the start of the pass under way; nil between two.
 	Began *api.Time `json:"began,omitempty"`
-	// Kind, Scope and ID identify the last record visited.
+	// Kind is the name of the rule. Scope and ID identify the last record visited.
 	Kind  string        `json:"kind,omitempty"`
 	Scope storage.Scope `json:"scope,omitzero"`
 	ID    string        `json:"id,omitempty"`
@@ -200,11 +208,11 @@ func (s *Service) continuePass(ctx context.Context, p *progress) error {
 	}
 	for i := range s.rules {
 		rule := &s.rules[i]
-		if p.Kind != "" && p.Kind != rule.Kind.Name && s.comesLater(p.Kind, i) {
+		if p.Kind != "" && p.Kind != rule.name() && s.comesLater(p.Kind, i) {
 			continue // already done
 		}
-		if p.Kind != rule.Kind.Name {
-			p.Kind, p.Scope, p.ID = rule.Kind.Name, storage.Scope{}, ""
+		if p.Kind != rule.name() {
+			p.Kind, p.Scope, p.ID = rule.name(), storage.Scope{}, ""
 		}
 		for more := true; more; {
 			var err error
@@ -228,7 +236,7 @@ func (s *Service) continuePass(ctx context.Context, p *progress) error {
 // comesLater reports whether the rule for a kind comes after the given one.
 func (s *Service) comesLater(kind string, than int) bool {
 	for i := than + 1; i < len(s.rules); i++ {
-		if s.rules[i].Kind.Name == kind {
+		if s.rules[i].name() == kind {
 			return true
 		}
 	}

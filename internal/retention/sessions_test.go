@@ -13,6 +13,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -55,5 +57,52 @@ func TestRetentionRemovesNumbersOfSessions(t *testing.T) {
 		must.Get(svc.Checkout.Pay(ctx, caller, late, checkout.PayParams{}))(t)
 		kept("what ends late", 0)
 		expect.Equal(t, *must.Get(svc.Checkout.Get(ctx, caller, late))(t).Name, "Ama", "the name")
+	})
+}
+
+// Retention removes checkout sessions that have ended, after the host's time. The rule for their numbers goes
+// on beside it. An open one stays, and so do the payments.
+func TestRetentionRemovesSessions(t *testing.T) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+		svc := testkit.New(t, store, payments.Config{
+			Sandbox: true, NumberRetention: 2 * time.Hour, CheckoutRetention: 6 * time.Hour, Clock: func() time.Time { return now },
+		})
+		ctx := t.Context()
+		m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		sell := func() string {
+			return must.Get(svc.Checkout.Create(ctx, caller, checkout.CreateParams{
+				SuccessURL: "https://shop.example/", Email: "ama@example.com", Lines: []invoice.LineParams{{Description: "a", UnitAmount: new(int64(100))}},
+			}))(t).ID
+		}
+		pay := func(id, number string) {
+			t.Helper()
+			must.Get(svc.Checkout.Pay(ctx, caller, id, checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: number}}))(t)
+			must.Do(t, svc.Drain(ctx))
+		}
+		pass := func(d time.Duration) {
+			t.Helper()
+			now = now.Add(d)
+			must.Do(t, svc.Drain(ctx))
+		}
+		paid, expired, open := sell(), sell(), sell()
+		pay(paid, "0241110001")
+		pay(expired, "0241230903") // without an outcome
+		pass(11 * time.Minute)
+		must.Get(svc.Checkout.Expire(ctx, caller, expired))(t)
+		pass(4 * time.Hour)
+		expect.True(t, must.Get(svc.Checkout.Get(ctx, caller, paid))(t).Email == nil, "the e-mail is kept")
+		pass(4 * time.Hour)
+		pass(time.Hour)
+		for id, want := range map[string]api.Code{paid: api.ResourceMissing, expired: api.ResourceMissing, open: ""} {
+			testkit.WantCode(t, "a session after its time", testkit.Err(svc.Checkout.Get(ctx, caller, id)), want)
+		}
+		all := must.Get(svc.Payments.List(ctx, caller, payment.ListParams{}))(t).Data
+		must.True(t, len(all) == 2, "%d payments", len(all))
+		must.Do(t, svc.Providers.Settle(ctx, caller, all[0].ID, provider.Result{Outcome: provider.Paid}))
+		must.Do(t, svc.Drain(ctx))
+		late := must.Get(svc.Payments.Get(ctx, caller, all[0].ID))(t)
+		expect.True(t, late.Status == payment.Completed && late.AmountRefunded == 100, "a late payment of a removed session is %s, %d were given back", late.Status, late.AmountRefunded)
 	})
 }

@@ -54,7 +54,7 @@ var matrixShared = []string{"GET /v1/test_helpers/consumers/{id}"}
 // ids begin that they take.
 var matrixParams = map[string]string{
 	"customer": "cus", "qr_code": "qr", "invoice": "inv", "payment": "pay", "disbursement": "po", "payout": "po",
-	"product": "prod", "coupon": "cpn", "plan": "plan", "subscription": "sub", "batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
+	"product": "prod", "coupon": "cpn", "plan": "plan", "subscription": "sub", "checkout_session": "cs", "batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
 }
 
 // matrixWorld gives the shop one object of every noun at least, each through the
@@ -320,6 +320,65 @@ func TestIsolationMatrix(t *testing.T) {
 			}
 		}
 		expect.True(t, found, "%s %s: the matrix has no object for this route; make one in matrixWorld, and give its body in matrixBodies", row.Method, row.Pattern)
+	}
+}
+
+// A body names the caller's own objects alone: beside those, what another owns is as if it did not exist.
+func TestBodiesNameOwnObjectsAlone(t *testing.T) {
+	oneGoroutine(t)
+	s := paymentstest.New(t)
+	matrixWorld(t, s)
+	theirs := idsIn(lists(t, s, httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))))
+	merchant := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
+	stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{})
+	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
+	for name, other := range map[string]*paymentstest.Shop{"a stranger": stranger, "the live mode": live} {
+		own := map[string]string{"cus": "", "plan": "", "prod": "", "cpn": "", "sub": ""}
+		// fill replaces the prefixes in a text by ids, that of one kind by id.
+		fill := func(text, prefix, id string) string {
+			for kind, mine := range own {
+				if kind == prefix {
+					mine = id
+				}
+				text = strings.ReplaceAll(text, "$"+kind, mine)
+			}
+			return text
+		}
+		create := func(prefix, path, body string) {
+			t.Helper()
+			response, data := other.Do("POST", path, fill(body, "", ""))
+			must.True(t, response.StatusCode == 200, "%s as %s: %s", path, name, data)
+			own[prefix] = field(t, data, "id")
+		}
+		create("cus", "/v1/customers", `{"name":"Abena","phone":"0241234567"}`)
+		create("prod", "/v1/products", `{"name":"Juice","unit_amount":100}`)
+		create("plan", "/v1/plans", `{"name":"Juice","amount":100,"interval":"week"}`)
+		create("cpn", "/v1/coupons", `{"percent_off":10}`)
+		create("sub", "/v1/subscriptions", `{"customer":"$cus","plan":"$plan"}`)
+		for _, c := range []struct{ path, body string }{
+			{"/v1/subscriptions", `{"customer":"$cus","plan":"$plan","coupon":"$cpn"}`},
+			{"/v1/subscriptions/$sub", `{"plan":"$plan","coupon":"$cpn"}`},
+			{"/v1/checkout/sessions", `{"success_url":"https://shop.example/","mode":"subscription","customer":"$cus","plan":"$plan","coupon":"$cpn"}`},
+			{"/v1/checkout/sessions", `{"success_url":"https://shop.example/","customer":"$cus","coupon":"$cpn","line_items":[{"product":"$prod"}]}`},
+			{"/v1/invoices", `{"customer":"$cus","coupon":"$cpn","line_items":[{"product":"$prod"}]}`},
+			{"/v1/plans", `{"name":"Juice","amount":100,"interval":"week","product":"$prod"}`},
+		} {
+			for prefix := range own {
+				if !strings.Contains(c.path+c.body, "$"+prefix) {
+					continue
+				}
+				post := func(id string) (int, string) {
+					response, data := other.Do("POST", fill(c.path, prefix, id), fill(c.body, prefix, id))
+					return response.StatusCode, strings.ReplaceAll(requestID.ReplaceAllString(string(data), "req"), id, "ID")
+				}
+				id := theirs[prefix][0]
+				_, unknown := post(like(id))
+				status, text := post(id)
+				expect.True(t, text == unknown && strings.Contains(text, `"resource_missing"`) && (status == 400 || status == 404), "%s %s with %s of another as %s: %s, but of what does not exist %s", c.path, c.body, prefix, name, text, unknown)
+				status, text = post(own[prefix])
+				expect.True(t, status == 200, "%s %s as %s: %s", c.path, c.body, name, text)
+			}
+		}
 	}
 }
 

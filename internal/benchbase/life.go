@@ -23,12 +23,11 @@ type Life struct {
 type Commit struct {
 	// Insert names the tables that get a row, one element for each row.
 	Insert []string
-	// Set gives values to columns of the inserted rows, such as "disbursements.due". All other
-	// columns have the values of the table's newest row.
-	Set map[string]any
-	// Rewrite names the tables of which the row that an earlier commit inserted gets the
-	// values of the table's newest row.
+	// Rewrite names the tables of which the row that an earlier commit inserted is rewritten.
 	Rewrite []string
+	// Set gives values to columns of these rows, such as "disbursements.due". All other columns have
+	// the values of the table's newest row.
+	Set map[string]any
 	// Moves are the entries of a posting.
 	Moves []Move
 }
@@ -39,6 +38,11 @@ type Move struct {
 	Account string
 	Amount  int64
 }
+
+// OwnID as a value of [Commit.Set] is the id of the row, for columns that must be unique.
+var OwnID any = ownID{}
+
+type ownID struct{}
 
 // SQLite writes n lives to the database file at path. It writes group of them in each commit:
 // their first commits together, then their second commits together. It returns the nanoseconds
@@ -78,6 +82,7 @@ type lifeRow struct {
 	columns []string
 	values  []any
 	id      int
+	own     []int // columns that have the id, too
 	// slot tells the rows of one life apart.
 	slot     int
 	rewrites bool
@@ -87,6 +92,9 @@ type lifeRow struct {
 func (r *lifeRow) setID(life int) string {
 	id := fmt.Sprintf("z%018d_%02d", life, r.slot)
 	r.values[r.id] = id
+	for _, i := range r.own {
+		r.values[i] = id
+	}
 	return id
 }
 
@@ -106,35 +114,40 @@ func (l Life) run(b testing.TB, w lifeWriter, group, n int) float64 {
 	accounts := w.accounts()
 	slots := 0
 	inserted := map[string]int{} // by table, the slot of its first row
-	row := func(table string) *lifeRow {
+	row := func(table string, set map[string]any) *lifeRow {
 		r := &lifeRow{table: table, slot: slots}
 		slots++
 		r.columns, r.values = w.newest(table)
 		if r.id = slices.Index(r.columns, "id"); r.id < 0 {
 			b.Fatal("no id in ", table)
 		}
+		for name, value := range set {
+			of, column, _ := strings.Cut(name, ".")
+			if of != table {
+				continue
+			}
+			switch i := slices.Index(r.columns, column); {
+			case i < 0:
+				b.Fatal("no column ", name)
+			case value == OwnID:
+				r.own = append(r.own, i)
+			default:
+				r.values[i] = value
+			}
+		}
 		return r
 	}
 	for _, c := range l.Commits {
 		ready := &lifeCommit{}
 		for _, table := range c.Insert {
-			r := row(table)
+			r := row(table, c.Set)
 			if _, ok := inserted[table]; !ok {
 				inserted[table] = r.slot
-			}
-			for name, value := range c.Set {
-				if of, column, _ := strings.Cut(name, "."); of == table {
-					i := slices.Index(r.columns, column)
-					if i < 0 {
-						b.Fatal("no column ", name)
-					}
-					r.values[i] = value
-				}
 			}
 			ready.rows = append(ready.rows, r)
 		}
 		for _, table := range c.Rewrite {
-			r := row(table)
+			r := row(table, c.Set)
 			slot, ok := inserted[table]
 			if !ok {
 				b.Fatal("no earlier commit inserts into ", table)
@@ -143,7 +156,7 @@ func (l Life) run(b testing.TB, w lifeWriter, group, n int) float64 {
 			ready.rows = append(ready.rows, r)
 		}
 		if len(c.Moves) > 0 {
-			ready.posting = row("ledger_postings")
+			ready.posting = row("ledger_postings", nil)
 		}
 		for _, m := range c.Moves {
 			i := slices.IndexFunc(accounts, func(a *ledgerAccount) bool { return strings.HasSuffix(a.name, m.Account) })

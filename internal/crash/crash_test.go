@@ -70,11 +70,12 @@ var crashers = []struct {
 	}},
 }
 
-// TestCrashes kills a real server at random, under the load of clients who
-// repeat with the same key what was not answered. After each death the ledger
+// TestCrashes kills real servers at random, under the load of clients who
+// repeat with the same key what was not answered. In half of the lives two servers work
+// on one database. After each death the ledger
 // verifies, and all that was acknowledged is there; in the end every request has
-// had its effect once, and what payers approved on their phones is paid, or given back where
-// another had paid.
+// had its effect once, what payers approved on their phones is paid, or given back where
+// another had paid, and each period of a subscription has one invoice.
 //
 //	go test ./internal/crash -run TestCrashes -kills 300 -timeout 60m
 func TestCrashes(t *testing.T) {
@@ -98,20 +99,19 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// crashLoop is one server that dies again and again, and its clients.
+// crashLoop are servers that die again and again, and their clients.
 type crashLoop struct {
 	t          *testing.T
 	binary, db string
 	open       func() storage.Store
 	dice       *rand.Rand
 
-	address string // stays the same over all starts
+	servers [2]server
 	shop    struct {
 		BaseURL    string `json:"base_url"`
 		MerchantID string `json:"merchant_id"`
 		TestKey    string `json:"test_key"`
 	}
-	server   *exec.Cmd
 	consumer string // acc_…
 	code     string
 	twice    []string // codes of one use that two payers pay
@@ -120,23 +120,34 @@ type crashLoop struct {
 	mu   sync.Mutex
 	seen map[string][]string
 	made atomic.Int64 // requests that were acknowledged
+	gym  *gym
+}
+
+// server is a process. Its address stays the same over all starts.
+type server struct {
+	address string
+	cmd     *exec.Cmd
 }
 
 func (l *crashLoop) run(n int) {
 	t := l.t
 	l.seen = map[string][]string{}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
-	must.Do(l.t, err)
-	l.address = listener.Addr().String()
-	must.Do(l.t, listener.Close())
+	for i := range l.servers {
+		listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t) // a port that is free
+		l.servers[i].address = listener.Addr().String()
+		must.Do(t, listener.Close())
+	}
 	// Deaths in the first start, while everything is being made.
 	for range 3 {
-		l.launch()
-		time.Sleep(time.Duration(l.dice.IntN(400)) * time.Millisecond)
-		l.kill()
+		l.launch(0)
+		l.sleep(400)
+		l.kill(0)
 	}
-	l.start()
+	l.start(0)
 	l.fund()
+	l.kill(0)
+	l.openGym()
+	l.start(0)
 
 	const clients = 8
 	done := make(chan struct{})
@@ -153,40 +164,66 @@ func (l *crashLoop) run(n int) {
 			}
 		})
 	}
+	all.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+				l.gym.request(i)
+			}
+		}
+	})
+	two := 0 // lives of two servers
 	for range n {
+		lives := []int{0}
+		if l.dice.IntN(2) == 0 {
+			l.start(1)
+			lives = l.dice.Perm(2)
+			two++
+		}
 		// So long a life that requests are answered in most, and few in some.
-		time.Sleep(time.Duration(20+l.dice.IntN(800)) * time.Millisecond)
-		l.kill()
+		l.sleep(800)
+		for _, i := range lives { // one dies before the other
+			l.kill(i)
+			if len(lives) > 1 {
+				l.sleep(200)
+			}
+		}
 		l.inspect(false)
-		l.start()
+		l.start(0)
 		if t.Failed() {
 			break
 		}
 	}
 	close(done)
 	all.Wait() // every client has the answer to its last request
-	l.kill()
+	l.kill(0)
 	l.inspect(true)
-	t.Logf("%d kills, %d requests acknowledged", n+3, l.made.Load())
+	t.Logf("%d kills, %d of them of one of two servers, %d requests acknowledged, %d periods", n+two+4, 2*two, l.made.Load(), l.gym.periods)
 	expect.True(t, l.made.Load() != 0, "nothing was acknowledged")
 }
 
-// launch starts the server without waiting for it.
-func (l *crashLoop) launch() (out io.Reader, says *bytes.Buffer) {
+// sleep sleeps for less than so many milliseconds.
+func (l *crashLoop) sleep(ms int) { time.Sleep(time.Duration(l.dice.IntN(ms)) * time.Millisecond) }
+
+// launch starts a server without waiting for it.
+func (l *crashLoop) launch(i int) (out io.Reader, says *bytes.Buffer) {
+	s := &l.servers[i]
 	says = &bytes.Buffer{}
-	l.server = exec.Command(l.binary, "-db", l.db, "-addr", l.address, "-base-url", "http://pay.example.com", "-json")
-	l.server.Stderr = says
-	out = must.Get(l.server.StdoutPipe())(l.t)
-	must.Do(l.t, l.server.Start())
+	s.cmd = exec.Command(l.binary, "-db", l.db, "-addr", s.address, "-base-url", "http://pay.example.com", "-json")
+	s.cmd.Stderr = says
+	out = must.Get(s.cmd.StdoutPipe())(l.t)
+	must.Do(l.t, s.cmd.Start())
 	return out, says
 }
 
-// start starts the server and waits until it serves.
-func (l *crashLoop) start() {
-	out, says := l.launch()
+// start starts a server and waits until it serves.
+func (l *crashLoop) start(i int) {
+	out, says := l.launch(i)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
-		_ = l.server.Wait()
+		_ = l.servers[i].cmd.Wait()
 		l.t.Fatalf("it does not start again: %v\n%s", err, says.String())
 	}
 	// Keys of earlier starts go on working: the first one is used throughout.
@@ -195,9 +232,9 @@ func (l *crashLoop) start() {
 	}
 }
 
-func (l *crashLoop) kill() {
-	must.Do(l.t, l.server.Process.Signal(os.Kill))
-	_ = l.server.Wait()
+func (l *crashLoop) kill(i int) {
+	must.Do(l.t, l.servers[i].cmd.Process.Signal(os.Kill))
+	_ = l.servers[i].cmd.Wait()
 }
 
 // fund gives the merchant money, and finds a consumer and a code.
@@ -214,33 +251,46 @@ func (l *crashLoop) fund() {
 	l.code = code.ID
 }
 
-// must sends a request until it is answered, always with the same key.
+// must sends a request of the shop until it is answered, always with the same key.
 func (l *crashLoop) must(method, path, key, body string) []byte {
-	for {
-		r, err := http.NewRequest(method, "http://"+l.address+path, strings.NewReader(body))
-		must.Do(l.t, err)
-		r.Header.Set("Authorization", "Bearer "+l.shop.TestKey)
-		r.Header.Set("Content-Type", "application/json")
-		if key != "" {
-			r.Header.Set("Idempotency-Key", key)
-		}
-		r.Close = true
-		response, err := http.DefaultClient.Do(r)
+	return l.mustAs(l.shop.TestKey, method, path, key, body)
+}
+
+// mustAs sends a request of the merchant who has a secret key. Each attempt goes to another server.
+func (l *crashLoop) mustAs(secret, method, path, key, body string) []byte {
+	for attempt := 0; ; attempt++ {
+		status, data, err := l.send(l.t.Context(), attempt%2, secret, method, path, key, body)
 		if err != nil {
 			time.Sleep(5 * time.Millisecond) // it is dead
 			continue
 		}
-		data, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		if err != nil || response.StatusCode == http.StatusServiceUnavailable {
+		if status == http.StatusServiceUnavailable {
 			continue
 		}
-		if response.StatusCode != http.StatusOK {
-			l.t.Errorf("%s: %d %s", path, response.StatusCode, data)
+		if status != http.StatusOK {
+			l.t.Errorf("%s: %d %s", path, status, data)
 			time.Sleep(50 * time.Millisecond)
 		}
 		return data
 	}
+}
+
+// send sends a request once, to one of the servers.
+func (l *crashLoop) send(ctx context.Context, to int, secret, method, path, key, body string) (status int, data []byte, err error) {
+	r := must.Get(http.NewRequestWithContext(ctx, method, "http://"+l.servers[to].address+path, strings.NewReader(body)))(l.t)
+	r.Header.Set("Authorization", "Bearer "+secret)
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	data, err = io.ReadAll(response.Body)
+	return response.StatusCode, data, err
 }
 
 // request makes one request, whatever dies meanwhile.
@@ -393,6 +443,9 @@ func (l *crashLoop) inspect(end bool) {
 		if end && kind != "qr_codes" && len(found[kind]) != len(ids) {
 			t.Errorf("%d %s were acknowledged, and there are %d", len(ids), kind, len(found[kind]))
 		}
+	}
+	if end {
+		l.gym.inspect(svc)
 	}
 	testkit.CheckTotals(l.t, svc, caller)
 	b := must.Get(svc.Accounts.Balance(ctx, caller))(l.t)

@@ -1,5 +1,5 @@
-// Package crash kills a real server at random, under the load of clients, and checks that
-// all it acknowledged is there. It has tests only.
+// Package crash kills real servers at random, under the load of clients, and checks that
+// all they acknowledged is there. It has tests only.
 //
 // A test that kills processes stands here. One that kills a database stands in
 // storage/postgres.

@@ -98,6 +98,9 @@ func (s *subject) sold(svc *payments.Service, on agents) (all []call) {
 	onceOn("checkout: from a phone", open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return svc.Checkout.Pay(ctx, c, id, checkout.PayParams{MobileMoney: never})
 	})
+	onceOn("checkout: from a phone on the page", open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return nil, svc.Checkout.PayHosted(ctx, c, id, checkout.PayParams{MobileMoney: never, Email: new("ama@example.com")})
+	})
 	onceOn("checkout: nothing", func() string {
 		v, err := s.svc.Checkout.Create(ctx, s.caller, order(0))
 		check(err)

@@ -32,8 +32,8 @@ func (s *subject) newClub() *club {
 	return &club{plan(catalog.Month), plan(catalog.Year), customer.ID, coupon.ID}
 }
 
-// subscriptions are the calls of subscriptions. What is due of one is done by the calls of package
-// subscription's tests.
+// subscriptions are the calls of subscriptions. What is due of one is the work of
+// TestPeriodsAreBilledOnceWhileTheStoreFails.
 func (s *subject) subscriptions(svc *payments.Service) (all []call) {
 	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
 	once := func(name string, prepare func() string, do do) {
@@ -83,6 +83,17 @@ func (s *subject) subscriptions(svc *payments.Service) (all []call) {
 	plain("subscriptions", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 		return svc.Subscriptions.List(ctx, c, subscription.ListParams{Status: subscription.Active})
 	})
+	all = append(all, call{name: "subscription's page", prepare: running, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		v, err := svc.Subscriptions.Get(ctx, c, id)
+		if err != nil {
+			return nil, err
+		}
+		h, err := svc.Subscriptions.Hosted(ctx, v.ManageURL[strings.LastIndex(v.ManageURL, "/")+1:])
+		if err != nil {
+			return nil, err
+		}
+		return h.Subscription, nil
+	}})
 	all = append(all, call{name: "start phone change", prepare: running, do: func(ctx context.Context, c api.Caller, n int, id string) (any, error) {
 		return svc.Subscriptions.StartPhoneChange(ctx, c, id, fmt.Sprintf("05500%05d", n))
 	}})

@@ -118,7 +118,9 @@ func (g *game) auditSide(s *side) {
 	var scanned []string
 	fees := int64(0)
 	paidToUs, twice := g.paymentsOf(s.caller), g.givenBack(s)
-	redeemed := g.auditSessions(s, paidToUs, g.auditPhones(s, paidToUs, twice))
+	billed := g.invoicesOf(s.caller)
+	g.adopt(s)
+	redeemed := g.auditSessions(s, paidToUs, billed, g.auditPhones(s, paidToUs, twice))
 	for _, p := range paidToUs {
 		if p.QRCode != nil {
 			scanned = append(scanned, p.ID)
@@ -193,7 +195,6 @@ func (g *game) auditSide(s *side) {
 
 	var invoices []string
 	numbers := map[string]int{}
-	billed := g.invoicesOf(s.caller)
 	g.auditSubscriptions(s, billed)
 	for _, i := range billed {
 		if i.Subscription == nil {

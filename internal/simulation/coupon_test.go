@@ -40,7 +40,8 @@ func (g *game) auditCoupons(s *side, ofSessions map[string]*redemptions) {
 			expect.Equal(g.t, i.Discount, int64(0), "the discount of %s, which has no coupon", i.ID)
 			continue
 		}
-		if i.Status != invoice.Draft && i.Status != invoice.Void {
+		// The session that has begun a subscription has redeemed its coupon.
+		if i.Status != invoice.Draft && i.Status != invoice.Void && i.Subscription == nil {
 			redeemed[*i.Coupon]++
 		}
 		c := must.Get(g.svc.Coupons.Get(g.t.Context(), s.caller, *i.Coupon))(g.t)

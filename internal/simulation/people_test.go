@@ -70,11 +70,15 @@ func (g *game) know(s *side) {
 			return p.id, second(g.svc.Accounts.UpdateCustomer(ctx, c, p.id, account.UpdateCustomerParams{Address: &address}))
 		})
 	default:
-		_, err := g.call("delete customer", s, func(c api.Caller) (string, error) {
-			return p.id, second(g.svc.Accounts.DeleteCustomer(ctx, c, p.id))
-		})
-		p.deleted = err == nil
+		g.delete(s, p)
 	}
+}
+
+func (g *game) delete(s *side, p *person) {
+	_, err := g.call("delete customer", s, func(c api.Caller) (string, error) {
+		return p.id, second(g.svc.Accounts.DeleteCustomer(g.t.Context(), c, p.id))
+	})
+	p.deleted = err == nil
 }
 
 // auditPeople compares the customers with those that were acknowledged, and looks

@@ -128,7 +128,7 @@ func (g *game) payCodeFromPhone(s *side, code string) string {
 	return id
 }
 
-// rush lets several payers pay one code, invoice or session, at once or one after the other has gone away.
+// rush lets several payers pay one code, invoice or session.
 func (g *game) rush(s *side) {
 	pay := g.payerOfCode(s)
 	switch g.dice.IntN(3) {
@@ -137,9 +137,13 @@ func (g *game) rush(s *side) {
 	case 1:
 		pay = g.payerOfSession(s)
 	}
-	if pay == nil {
-		return
+	if pay != nil {
+		g.crowd(s, pay)
 	}
+}
+
+// crowd lets several payers pay one thing, at once or one after the other has gone away.
+func (g *game) crowd(s *side, pay func() string) {
 	for range 2 + g.dice.IntN(3) {
 		id := pay()
 		switch g.dice.IntN(5) {

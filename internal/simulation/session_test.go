@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
@@ -24,6 +26,8 @@ func (g *game) sessionsOf(c api.Caller) []checkout.Session {
 // stepOfSessions does something with a session.
 func (g *game) stepOfSessions(s *side) {
 	switch id := pick(g, s.sessions); {
+	case s.memberships < maxMemberships && g.dice.IntN(4) == 0:
+		g.membership(s)
 	case id == "" || g.dice.IntN(3) == 0:
 		g.sell(s)
 	case g.dice.IntN(6) == 0:
@@ -35,9 +39,14 @@ func (g *game) stepOfSessions(s *side) {
 	}
 }
 
-func (g *game) sell(s *side) string {
+func (g *game) sell(s *side) {
 	price := g.dice.Int64N(80_00)
-	p := checkout.CreateParams{SuccessURL: "https://shop.example/", Lines: []invoice.LineParams{{Description: "x", UnitAmount: &price}}}
+	g.create(s, checkout.CreateParams{Lines: []invoice.LineParams{{Description: "x", UnitAmount: &price}}})
+}
+
+// create makes a session of what is sold, and returns its id if the call does.
+func (g *game) create(s *side, p checkout.CreateParams) string {
+	p.SuccessURL = "https://shop.example/"
 	if g.dice.IntN(2) == 0 {
 		p.ExpiresAt = g.nowOf(s).Add(31*time.Minute + time.Duration(g.dice.Int64N(int64(23*time.Hour))))
 	}
@@ -61,13 +70,23 @@ func (g *game) sell(s *side) string {
 	return id
 }
 
-// paySession pays from a phone or a wallet, with an e-mail address now and then.
+// paySession pays from a phone or a wallet. Now and then it gives an e-mail address, and for a
+// subscription always the name of a new person.
 func (g *game) paySession(s *side, id string) {
+	joins := must.Get(g.svc.Checkout.Get(g.t.Context(), s.caller, id))(g.t).Mode == checkout.ModeSubscription
 	name, p := "pay session from phone", checkout.PayParams{MobileMoney: g.mobileMoney(s)}
 	if g.dice.IntN(3) == 0 {
-		name, p = "pay session from a wallet", checkout.PayParams{Wallet: account.WalletRef{AccountID: pick(g, s.consumers)}, PIN: g.pin()}
+		name, p.Wallet, p.PIN = "pay session from a wallet", account.WalletRef{AccountID: pick(g, s.consumers)}, g.pin()
+		if !joins {
+			p.MobileMoney = payment.MobileMoney{}
+		}
 	}
-	if g.dice.IntN(4) == 0 {
+	switch {
+	case joins:
+		g.named++
+		who := person{name: fmt.Sprintf("zenobia%dq", g.named)}
+		p.Name, p.Email = &who.name, new(who.email())
+	case g.dice.IntN(4) == 0:
 		p.Email = new("payer@example.com")
 	}
 	_, _ = g.call(name, s, func(c api.Caller) (string, error) {
@@ -83,10 +102,14 @@ func (g *game) payerOfSession(s *side) func() string {
 			open = append(open, v.ID)
 		}
 	}
-	id := pick(g, open)
-	if id == "" {
-		return nil
+	if id := pick(g, open); id != "" {
+		return g.payerOf(s, id)
 	}
+	return nil
+}
+
+// payerOf returns what lets the next payer pay a session, and returns the id of the payment from a phone.
+func (g *game) payerOf(s *side, id string) func() string {
 	return func() string {
 		g.paySession(s, id)
 		for _, p := range g.paymentsOf(s.caller) {
@@ -103,9 +126,9 @@ func (g *game) payerOfSession(s *side) func() string {
 // paid after their hold.
 type redemptions struct{ least, most, late int64 }
 
-// auditSessions compares sessions with their payments, and returns the redemptions of their coupons. held
+// auditSessions compares sessions with their payments and subscriptions, and returns the redemptions of their coupons. held
 // is how many payments hold each.
-func (g *game) auditSessions(s *side, all []payment.Payment, held map[string]int64) map[string]*redemptions {
+func (g *game) auditSessions(s *side, all []payment.Payment, billed []invoice.Invoice, held map[string]int64) map[string]*redemptions {
 	g.t.Helper()
 	byID, asked, redeemed := map[string]payment.Payment{}, map[string]bool{}, map[string]*redemptions{}
 	for _, p := range all {
@@ -122,10 +145,17 @@ func (g *game) auditSessions(s *side, all []payment.Payment, held map[string]int
 		expect.True(g.t, v.Status != checkout.Expired || held[v.ID] == 0, "%s has expired, and is held", v.ID)
 		expect.Equal(g.t, v.Payment != nil, v.Status == checkout.Complete && v.Total > 0, "%s is %s, of %d, and has a payment", v.ID, v.Status, v.Total)
 		late := false
+		var paid *payment.Payment
 		if v.Payment != nil {
 			p := byID[*v.Payment]
+			paid = &p
 			late = s.left[p.ID] || p.CompletedAt.Sub(p.CreatedAt.Time) > 10*time.Minute
 			expect.True(g.t, p.Status == payment.Completed && p.Amount == v.Total && p.CheckoutSession != nil && *p.CheckoutSession == v.ID, "%s, of %d, has the payment %+v", v.ID, v.Total, p)
+		}
+		if v.Mode == checkout.ModeSubscription {
+			g.auditMembership(s, &v, paid, billed)
+		} else {
+			expect.True(g.t, v.Subscription == nil, "%s has begun a subscription", v.ID)
 		}
 		if v.Coupon == nil {
 			continue

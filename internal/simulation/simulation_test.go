@@ -79,7 +79,8 @@ func TestSimulation(t *testing.T) {
 			for _, what := range []string{
 				"pay code", "disburse", "pay out", "cancel", "charge", "pay invoice from a wallet", "refund", "batch",
 				"pay from phone", "pay code from phone", "pay invoice from phone", "cancel payment", "leave payment", "confirm payment",
-				"settle payment", "create session", "pay session from phone", "pay session from a wallet", "expire session", "session: expired", "paid twice", "contradicted", "delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
+				"settle payment", "create session", "pay session from phone", "pay session from a wallet", "expire session", "session: expired",
+				"session begins: trial", "session begins: mobile_money", "session begins: service_wallet", "session begins: late", "paid twice", "contradicted", "delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
 				"subscribe", "change subscription", "pause", "resume", "cancel subscription",
 				"told: updated", "told: payment_succeeded", "told: payment_failed", "told: trial_will_end", "told: canceled",
 				"take back transfer", "take back payment", "take back refunded payment", "owed",
@@ -126,6 +127,7 @@ type side struct {
 	coupons                              []string
 	subscribers                          subscribers
 	sessions                             []string
+	memberships                          int             // sessions of a plan
 	left                                 map[string]bool // payments whose payers chose another way
 	disputed                             []string        // payments that were taken back after a refund
 }

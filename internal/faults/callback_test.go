@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -48,7 +49,7 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 			caller := api.Caller{Merchant: m.ID, Live: true}
 			must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(900), Source: "bank"}))
 			early := 0
-			for k := 1; k <= most; k++ {
+			for k := 1; k <= most; k += effort.Of(backend.Every, 1) {
 				made := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
 					Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
 				}))(t)

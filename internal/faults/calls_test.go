@@ -63,6 +63,7 @@ type subject struct {
 	races  int    // so far
 	every  int    // of the operations of a call are tried
 	club   *club  // what the calls of subscriptions are about
+	last   contents
 }
 
 // newSubject prepares a store with something of every noun.

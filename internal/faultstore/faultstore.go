@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -27,7 +28,12 @@ type Store struct {
 	on   point
 	at   func()
 	hit  bool
+
+	written map[string]bool // since the last call of Written
 }
+
+// Ledger stands for postings and balances in what Written returns.
+const Ledger = "ledger"
 
 // point selects which calls count.
 type point int
@@ -61,6 +67,27 @@ func (s *Store) Heal() (hit bool) {
 	defer s.mu.Unlock()
 	s.left = 0
 	return s.hit
+}
+
+// Written returns the names of the kinds of which an update has written records since the
+// last call of Written, and Ledger if one has posted. Updates that were rolled back do not
+// count.
+func (s *Store) Written() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	written := s.written
+	s.written = nil
+	return written
+}
+
+// committed notes what an update has written.
+func (s *Store) committed(written map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.written == nil {
+		s.written = map[string]bool{}
+	}
+	maps.Copy(s.written, written)
 }
 
 func (s *Store) arm(n int, on point, at func()) {
@@ -113,11 +140,12 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 		return err
 	}
 	var failed error
+	written := map[string]bool{}
 	err := s.Store.Update(ctx, func(stored storage.Tx) error {
 		if failed != nil {
 			return failed
 		}
-		err := fn(&tx{readTx{stored, s}, stored})
+		err := fn(&tx{readTx{stored, s}, stored, written})
 		if err == nil {
 			err = s.fault(calls) // of the commit
 		}
@@ -127,6 +155,7 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 		return err
 	})
 	if err == nil {
+		s.committed(written)
 		if _, now := s.due(answers); now {
 			return fmt.Errorf("storage: %w", Err)
 		}
@@ -141,7 +170,8 @@ type readTx struct {
 
 type tx struct {
 	readTx
-	tx storage.Tx
+	tx      storage.Tx
+	written map[string]bool
 }
 
 func (t *readTx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
@@ -234,6 +264,7 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.written[k.Name] = true
 	return t.tx.Insert(k, r)
 }
 
@@ -241,6 +272,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.written[k.Name] = true
 	return t.tx.Replace(k, r)
 }
 
@@ -248,6 +280,7 @@ func (t *tx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) 
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.written[k.Name] = true
 	return t.tx.Delete(k, s, id, version)
 }
 
@@ -255,6 +288,7 @@ func (t *tx) Post(p storage.Posting) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.written[Ledger] = true
 	return t.tx.Post(p)
 }
 
@@ -269,6 +303,7 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	if err := t.by.fault(calls); err != nil {
 		return nil, err
 	}
+	t.written[k.Name] = true
 	return t.tx.Claim(k, c)
 }
 
@@ -276,5 +311,6 @@ func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, u
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.written[k.Name] = true
 	return t.tx.Lease(k, s, id, version, until)
 }

@@ -3,7 +3,12 @@
 // every call and every store. With PAYMENTS_TEST_EFFORT=full they try more; CI runs both.
 package effort
 
-import "os"
+import (
+	"flag"
+	"os"
+	"strconv"
+	"testing"
+)
 
 // Variable is the environment variable that selects the effort.
 const Variable = "PAYMENTS_TEST_EFFORT"
@@ -17,4 +22,19 @@ func Of[T any](sample, all T) T {
 		return all
 	}
 	return sample
+}
+
+// SampleChecks has rapid.Check of this test check n random inputs, unless the effort is full
+// or the flag -rapid.checks was given. The test must not run beside others.
+func SampleChecks(t *testing.T, n int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	given := checks.Value.String()
+	if Full() || given != checks.DefValue {
+		return
+	}
+	if err := checks.Value.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = checks.Value.Set(given) }) // which it has held
 }

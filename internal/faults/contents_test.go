@@ -15,8 +15,8 @@ import (
 type contents map[string]map[string]string
 
 // contents returns what the store holds. It reads only the kinds of which an update has
-// written records since the last call. With the full effort every tenth call reads all, and
-// finds what an update has left that did not commit.
+// written records since the last call, also if the update failed. With the full effort every
+// tenth call reads all kinds.
 func (s *subject) contents(t *testing.T) contents {
 	t.Helper()
 	written := s.store.Written()

@@ -296,7 +296,7 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 			if !c.outside {
 				continue
 			}
-			for k := s.first(i); k <= most; k += effort.Of(s.every, 1) {
+			for k := effort.Of(s.first(i), 1); k <= most; k += effort.Of(s.every, 1) {
 				id := c.prepared()
 				before := s.contents(t)
 				caller := s.named("begun-", i, "-", k)

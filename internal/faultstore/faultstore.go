@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -70,8 +69,7 @@ func (s *Store) Heal() (hit bool) {
 }
 
 // Written returns the names of the kinds of which an update has written records since the
-// last call of Written, and Ledger if one has posted. Updates that were rolled back do not
-// count.
+// last call of Written, and Ledger if one has posted. Updates that failed count, too.
 func (s *Store) Written() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,14 +78,13 @@ func (s *Store) Written() map[string]bool {
 	return written
 }
 
-// committed notes what an update has written.
-func (s *Store) committed(written map[string]bool) {
+func (s *Store) wrote(kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.written == nil {
 		s.written = map[string]bool{}
 	}
-	maps.Copy(s.written, written)
+	s.written[kind] = true
 }
 
 func (s *Store) arm(n int, on point, at func()) {
@@ -140,12 +137,11 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 		return err
 	}
 	var failed error
-	written := map[string]bool{}
 	err := s.Store.Update(ctx, func(stored storage.Tx) error {
 		if failed != nil {
 			return failed
 		}
-		err := fn(&tx{readTx{stored, s}, stored, written})
+		err := fn(&tx{readTx{stored, s}, stored})
 		if err == nil {
 			err = s.fault(calls) // of the commit
 		}
@@ -155,7 +151,6 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 		return err
 	})
 	if err == nil {
-		s.committed(written)
 		if _, now := s.due(answers); now {
 			return fmt.Errorf("storage: %w", Err)
 		}
@@ -170,8 +165,7 @@ type readTx struct {
 
 type tx struct {
 	readTx
-	tx      storage.Tx
-	written map[string]bool
+	tx storage.Tx
 }
 
 func (t *readTx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
@@ -264,7 +258,7 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
-	t.written[k.Name] = true
+	t.by.wrote(k.Name)
 	return t.tx.Insert(k, r)
 }
 
@@ -272,7 +266,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
-	t.written[k.Name] = true
+	t.by.wrote(k.Name)
 	return t.tx.Replace(k, r)
 }
 
@@ -280,7 +274,7 @@ func (t *tx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) 
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
-	t.written[k.Name] = true
+	t.by.wrote(k.Name)
 	return t.tx.Delete(k, s, id, version)
 }
 
@@ -288,7 +282,7 @@ func (t *tx) Post(p storage.Posting) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
-	t.written[Ledger] = true
+	t.by.wrote(Ledger)
 	return t.tx.Post(p)
 }
 
@@ -303,7 +297,7 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	if err := t.by.fault(calls); err != nil {
 		return nil, err
 	}
-	t.written[k.Name] = true
+	t.by.wrote(k.Name)
 	return t.tx.Claim(k, c)
 }
 
@@ -311,6 +305,6 @@ func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, u
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
-	t.written[k.Name] = true
+	t.by.wrote(k.Name)
 	return t.tx.Lease(k, s, id, version, until)
 }

@@ -1,14 +1,23 @@
 package payments_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -27,4 +36,108 @@ func TestNow(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, now, err)
 		}
 	}
+}
+
+func TestMoveClock(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+	caller := api.Caller{Merchant: m.ID}
+	move := func(by time.Duration, to time.Time) (time.Duration, error) {
+		at, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: by, To: to})
+		return at.Sub(now), err
+	}
+	for _, step := range []struct {
+		by   time.Duration
+		to   time.Time
+		want time.Duration
+	}{{0, time.Time{}, 0}, {time.Hour, time.Time{}, time.Hour}, {0, now.Add(2 * time.Hour), 2 * time.Hour}, {time.Minute, time.Time{}, 2*time.Hour + time.Minute}} {
+		if got, err := move(step.by, step.to); err != nil || got != step.want {
+			t.Errorf("%+v: got %s, %v", step, got, err)
+		}
+	}
+	testkit.WantCode(t, "back", testkit.Err(move(0, now)), api.ParameterInvalid)
+	testkit.WantCode(t, "by less than nothing", testkit.Err(move(-time.Second, time.Time{})), api.ParameterInvalid)
+	testkit.WantCode(t, "by a century", testkit.Err(move(101*365*24*time.Hour, time.Time{})), api.ParameterInvalid)
+	live := api.Caller{Merchant: m.ID, Live: true}
+	testkit.WantCode(t, "live", testkit.Err(svc.MoveClock(t.Context(), live, payments.ClockParams{By: time.Hour})), api.PermissionDenied)
+	code, err := svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{})
+	expect.True(t, err == nil && code.Created == now.Unix(), "a live code was made at %d, %v", code.Created, err)
+}
+
+// heldCharger charges as the simulated charger does, once it may.
+type heldCharger struct {
+	provider.Charger
+	began, proceed chan struct{}
+}
+
+func (c heldCharger) Charge(ctx context.Context, order provider.Charge) (provider.Result, error) {
+	close(c.began)
+	<-c.proceed
+	return c.Charger.Charge(ctx, order)
+}
+
+// Work that is under way when the clock is moved plans its next step by the time before.
+func TestClockWaitsForWorkUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		charger := heldCharger{provider.Simulated{}, make(chan struct{}), make(chan struct{})}
+		svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Test: payments.Providers{Charger: charger}})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		svc.Start(t.Context())
+		p := must.Get(svc.Payments.Create(t.Context(), caller, payment.CreateParams{
+			Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: "0241230904"}, // succeeds after 25 seconds
+		}))(t)
+		<-charger.began
+		moved := make(chan error)
+		go func() {
+			moved <- testkit.Err(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: 26 * time.Second}))
+		}()
+		synctest.Wait()
+		close(charger.proceed)
+		must.Do(t, <-moved)
+		expect.Equal(t, must.Get(svc.Payments.Get(t.Context(), caller, p.ID))(t).Status, payment.Completed, "the payment")
+		must.Do(t, svc.Stop(t.Context()))
+	})
+}
+
+// What became due by the clock's move is done when the call returns.
+func TestMoveClockDoesWhatBecameDue(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+	ama := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"}))(t)
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
+	caller, amount := api.Caller{Merchant: m.ID}, int64(1)
+	code := must.Get(svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount}))(t)
+	must.Get(svc.QRCodes.Pay(t.Context(), caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"}))(t)
+	for _, step := range []struct {
+		by   time.Duration
+		want int
+	}{{30*24*time.Hour - time.Second, 2}, {time.Second, 0}} {
+		must.Get(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: step.by}))(t)
+		list, err := svc.Messages.List(t.Context(), caller, message.ListParams{})
+		expect.True(t, err == nil && len(list.Data) == step.want, "%s on: %d messages, want %d, %v", step.by, len(list.Data), step.want, err)
+	}
+}
+
+// A clock whose caller goes away does not keep the caller, and the work is done
+// all the same.
+func TestAClockWhoseCallerGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		texter := slow{make(chan struct{}, 2), make(chan struct{})}
+		svc, live := paid(t, texter)
+		const patience = 2*time.Second + time.Millisecond // the move comes after two seconds
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		start := time.Now()
+		expect.NoError(t, testkit.Err(svc.MoveClock(ctx, api.Caller{Merchant: live.Merchant}, payments.ClockParams{})), "MoveClock")
+		expect.Equal(t, time.Since(start), patience, "the caller waited")
+		gone, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		expect.ErrorIs(t, svc.Stop(gone), context.DeadlineExceeded, "Stop did not wait for what the clock had left")
+		close(texter.proceed)
+		expect.NoError(t, svc.Stop(t.Context()), "Stop")
+		expect.Equal(t, len(texter.began), 2, "%d messages were begun", len(texter.began))
+	})
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -17,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -119,29 +122,91 @@ func TestStartAndStop(t *testing.T) {
 	expect.NoError(t, svc.Drain(t.Context()), "Drain")
 }
 
-func TestMoveClock(t *testing.T) {
-	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
-	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
-	caller := api.Caller{Merchant: m.ID}
-	move := func(by time.Duration, to time.Time) (time.Duration, error) {
-		at, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: by, To: to})
-		return at.Sub(now), err
+func TestTheZeroConfig(t *testing.T) {
+	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{}))(t)
+	if svc.BaseURL() != payments.DefaultBaseURL || svc.Sandbox() {
+		t.Errorf("base %s, sandbox %t", svc.BaseURL(), svc.Sandbox())
 	}
-	for _, step := range []struct {
-		by   time.Duration
-		to   time.Time
-		want time.Duration
-	}{{0, time.Time{}, 0}, {time.Hour, time.Time{}, time.Hour}, {0, now.Add(2 * time.Hour), 2 * time.Hour}, {time.Minute, time.Time{}, 2*time.Hour + time.Minute}} {
-		if got, err := move(step.by, step.to); err != nil || got != step.want {
-			t.Errorf("%+v: got %s, %v", step, got, err)
+	if a, b := svc.NewID("req_"), svc.NewID("req_"); !strings.HasPrefix(a, "req_") || a >= b {
+		t.Errorf("ids %s, %s", a, b)
+	}
+	caller := api.Caller{Merchant: "mer_1"}
+	testkit.WantCode(t, "the clock moves without a sandbox", testkit.Err(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour})), api.PermissionDenied)
+}
+
+func TestAHostsOwnIDs(t *testing.T) {
+	n := 0
+	svc := testkit.New(t, memory.New(), payments.Config{NewID: func(prefix string) string {
+		n++
+		return prefix + strings.Repeat("0", 8-n) + "x"
+	}})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
+	expect.True(t, err == nil && m.ID == "mer_0000000x", "got %+v, %v", m, err)
+}
+
+// slow is a Texter that takes until it is let go.
+type slow struct{ began, proceed chan struct{} }
+
+func (s slow) SendSMS(ctx context.Context, _ message.SMS) error {
+	s.began <- struct{}{}
+	select {
+	case <-s.proceed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// paid returns a service whose merchant in live mode was paid, which queued a
+// message to each side.
+func paid(t *testing.T, texter message.Texter) (*payments.Service, api.Caller) {
+	t.Helper()
+	svc := testkit.New(t, memory.New(), payments.Config{Live: payments.Providers{Texter: texter}, Sandbox: true})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+	ama := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "4826"}))(t)
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
+	caller, amount := api.Caller{Merchant: m.ID, Live: true}, int64(1)
+	code := must.Get(svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount}))(t)
+	must.Get(svc.QRCodes.Pay(t.Context(), caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "4826"}))(t)
+	return svc, caller
+}
+
+// Work under way is waited for, by a call that stops or drains; a clock that is moved
+// waits two seconds twice, and Stop waits for what it left behind.
+func TestWorkUnderWayIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		texter := slow{make(chan struct{}, 2), make(chan struct{})}
+		svc, live := paid(t, texter)
+		svc.Start(t.Context())
+		<-texter.began
+		<-texter.began
+
+		start := time.Now()
+		caller := api.Caller{Merchant: live.Merchant}
+		expect.NoError(t, testkit.Err(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour})), "MoveClock")
+		expect.Equal(t, time.Since(start), 4*time.Second, "the clock waited, before the move and after it")
+		gone, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		expect.ErrorIs(t, svc.Stop(gone), context.DeadlineExceeded, "Stop")
+		var both sync.WaitGroup
+		both.Go(func() {
+			expect.NoError(t, svc.Stop(t.Context()), "Stop")
+		})
+		both.Go(func() {
+			expect.NoError(t, svc.Drain(t.Context()), "Drain")
+		})
+		ended := make(chan struct{})
+		go func() {
+			both.Wait()
+			close(ended)
+		}()
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Error("Stop and Drain came back before the work had ended")
+		default:
 		}
-	}
-	testkit.WantCode(t, "back", testkit.Err(move(0, now)), api.ParameterInvalid)
-	testkit.WantCode(t, "by less than nothing", testkit.Err(move(-time.Second, time.Time{})), api.ParameterInvalid)
-	testkit.WantCode(t, "by a century", testkit.Err(move(101*365*24*time.Hour, time.Time{})), api.ParameterInvalid)
-	live := api.Caller{Merchant: m.ID, Live: true}
-	testkit.WantCode(t, "live", testkit.Err(svc.MoveClock(t.Context(), live, payments.ClockParams{By: time.Hour})), api.PermissionDenied)
-	code, err := svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{})
-	expect.True(t, err == nil && code.Created == now.Unix(), "a live code was made at %d, %v", code.Created, err)
+		close(texter.proceed)
+		<-ended
+	})
 }

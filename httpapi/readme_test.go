@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/browsertest"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -21,6 +22,9 @@ func TestReadmeImages(t *testing.T) {
 	oneGoroutine(t)
 	folder := os.Getenv("PAYMENTS_README_IMAGES")
 	if folder == "" {
+		if !effort.Full() {
+			t.Skip("the other tests see these pages; " + effort.Variable + "=full makes the pictures, too")
+		}
 		folder = t.TempDir()
 	}
 	s := paymentstest.New(t)

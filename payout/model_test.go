@@ -21,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -44,11 +45,11 @@ func TestRandomLivesMatchTheModel(t *testing.T) {
 		few  int
 		open func(t *testing.T) storage.Store
 	}{
-		"memory": {150, func(*testing.T) storage.Store { return memory.New() }},
-		"sqlite": {10, func(t *testing.T) storage.Store {
+		"memory": {effort.Of(30, 150), func(*testing.T) storage.Store { return memory.New() }},
+		"sqlite": {effort.Of(2, 10), func(t *testing.T) storage.Store {
 			return must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "model.db"), sqlite.Config{}))(t)
 		}},
-		"postgres": {5, func(t *testing.T) storage.Store { return pgtest.Store(t) }},
+		"postgres": {effort.Of(1, 5), func(t *testing.T) storage.Store { return pgtest.Store(t) }},
 	}
 	for name, on := range stores {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -43,7 +44,7 @@ func openShop(tb testing.TB, path string) *shop {
 	store := must.Get(sqlite.Open(ctx, path, sqlite.Config{}))(tb)
 	tb.Cleanup(func() { must.Do(tb, store.Close()) })
 	for _, kinds := range [][]*storage.Kind{
-		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), Kinds(),
+		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), totals.Kinds(), Kinds(),
 	} {
 		must.Do(tb, store.Define(ctx, kinds...))
 	}
@@ -56,6 +57,7 @@ func openShop(tb testing.TB, path string) *shop {
 	_, messages := message.New(e, message.Config{})
 	_, payments, err := payment.New(e, payment.Config{Accounts: inside, Events: events, Messages: messages})
 	must.Do(tb, err)
+	must.Do(tb, payments.Totals().Prepare(ctx))
 	codes, _ := New(e, Config{
 		Accounts: inside, Payments: payments, Events: events,
 		Messages: messages, Codec: NewCodec(make([]byte, 32)), BaseURL: "https://pay.example.com",

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -31,8 +32,8 @@ func TestMain(m *testing.M) {
 // Nothing acknowledged is lost and nothing is done twice when the primary dies, and when
 // it hangs.
 func TestCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes over a minute")
+	if !effort.Full() {
+		t.Skip("it takes over a minute; " + effort.Variable + "=full runs it")
 	}
 	_, err := findPrograms()
 	if missing, ok := errors.AsType[missingError](err); ok && os.Getenv(required) == "" {

@@ -25,6 +25,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/seed-7082ffec/payments/internal/effort"
 )
 
 // Browser is one window. It is for one goroutine.
@@ -176,6 +178,9 @@ func (b *Browser) until(condition, what string) {
 		if err := chromedp.Run(b.ctx, chromedp.Evaluate(condition, &met)); err != nil && b.ctx.Err() != nil {
 			b.t.Fatalf("still waiting for %s", what)
 		}
+		if !met {
+			time.Sleep(10 * time.Millisecond) // the browser needs the processor more than the question
+		}
 	}
 }
 
@@ -238,11 +243,13 @@ func (b *Browser) Choose(from, to string) {
 	b.t.Fatalf("the arrow keys do not reach %q from %q on %s", to, from, b.At())
 }
 
-// Fits checks that the page is no wider than the window, from the narrowest phone to a desktop.
+// Fits checks that the page is no wider than the window, from the narrowest phone to a desktop:
+// in two widths, and with the full effort in all.
 func (b *Browser) Fits() {
 	b.t.Helper()
 	before := b.width
-	for _, width := range []int64{320, 360, 414, 559, 560, 768, 959, 960, 1280, 1440} {
+	widths := effort.Of([]int64{320, 960}, []int64{320, 360, 414, 559, 560, 768, 959, 960, 1280, 1440})
+	for _, width := range widths {
 		b.Resize(width)
 		var is int64
 		b.Ask("document.documentElement.scrollWidth", &is)

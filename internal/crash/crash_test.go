@@ -27,6 +27,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -52,13 +53,13 @@ var crashers = []struct {
 	few  int
 	db   func(t *testing.T) (db string, open func() storage.Store)
 }{
-	{"sqlite", 8, func(t *testing.T) (string, func() storage.Store) {
+	{"sqlite", effort.Of(3, 8), func(t *testing.T) (string, func() storage.Store) {
 		path := filepath.Join(t.TempDir(), "payments.db")
 		return path, func() storage.Store {
 			return must.Get(sqlite.Open(context.Background(), path, sqlite.Config{}))(t)
 		}
 	}},
-	{"postgres", 4, func(t *testing.T) (string, func() storage.Store) {
+	{"postgres", effort.Of(2, 4), func(t *testing.T) (string, func() storage.Store) {
 		db := must.Get(url.Parse(pgtest.URL(t)))(t)
 		pool, schema := pgtest.Pool(t, 16), pgtest.Schema(t)
 		query := db.Query()
@@ -79,7 +80,7 @@ var crashers = []struct {
 //
 //	go test ./internal/crash -run TestCrashes -kills 300 -timeout 60m
 func TestCrashes(t *testing.T) {
-	if testing.Short() || race.Detector || runtime.GOOS == "windows" {
+	if race.Detector || runtime.GOOS == "windows" {
 		t.Skip("it kills processes")
 	}
 	binary := filepath.Join(t.TempDir(), "quickstart")

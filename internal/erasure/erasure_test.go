@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -25,7 +26,7 @@ import (
 // Any operation of the store fails during the erasure of a deleted customer. In the end no data
 // of the customer is left.
 func TestErasureIsFinished(t *testing.T) {
-	for n := 1; ; n++ {
+	for n := 1; ; n += effort.Of(4, 1) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		whole := memory.New()
 		store := faultstore.New(whole)

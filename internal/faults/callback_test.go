@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -41,7 +42,7 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
 			t.Parallel()
-			callbackAtAnyMoment(t, backend.Open(t))
+			callbackAtAnyMoment(t, backend.Open(t), effort.Of(backend.Every, 1))
 		})
 	}
 }
@@ -49,10 +50,10 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 // It is so, too, when orders cannot be claimed and begun in one transaction.
 func TestACallbackOneByOne(t *testing.T) {
 	t.Parallel()
-	callbackAtAnyMoment(t, oneByOne{testkit.Backends[0].Open(t)})
+	callbackAtAnyMoment(t, oneByOne{testkit.Backends[0].Open(t)}, 1)
 }
 
-func callbackAtAnyMoment(t *testing.T, inner storage.Store) {
+func callbackAtAnyMoment(t *testing.T, inner storage.Store, every int) {
 	t.Helper()
 	defer func() { must.Do(t, inner.Close()) }()
 	store, now, asked := faultstore.New(inner), time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), &atomic.Int64{}
@@ -61,7 +62,7 @@ func callbackAtAnyMoment(t *testing.T, inner storage.Store) {
 	caller := api.Caller{Merchant: m.ID, Live: true}
 	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(900), Source: "bank"}))
 	early := 0
-	for k := 1; k <= most; k++ {
+	for k := 1; k <= most; k += every {
 		made := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
 			Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
 		}))(t)

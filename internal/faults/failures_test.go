@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -63,6 +63,10 @@ func (c *call) prepared() string {
 // first is the operation of a call that is tried first.
 func (s *subject) first(i int) int { return 1 + i%s.every }
 
+// tries reports whether call i is tried by a test that tries each of its effects. On a slow
+// store that is one call in so many, unless the effort is full.
+func (s *subject) tries(i int) bool { return effort.Full() || i%s.every == 0 }
+
 // named is the caller with a key of its own, whose Replayed tells of repetitions.
 func (s *subject) named(key ...any) api.Caller {
 	c := s.caller
@@ -70,46 +74,22 @@ func (s *subject) named(key ...any) api.Caller {
 	return c
 }
 
-// shape counts, by kind, what is new or changed between two contents.
-func shape(before, after map[string]string) map[string]int {
-	counts := map[string]int{}
-	before, after = testkit.Without(before, "payout_days"), testkit.Without(after, "payout_days") // midnight may pass
-	for key, value := range after {
-		kind, _, _ := strings.Cut(key, " ")
-		if strings.HasPrefix(kind, "txn_") {
-			kind = "posting"
-		}
-		if old, ok := before[key]; !ok {
-			counts["new "+kind]++
-		} else if old != value {
-			counts["changed "+kind]++
-		}
-	}
-	for key := range before {
-		if _, ok := after[key]; !ok {
-			kind, _, _ := strings.Cut(key, " ")
-			counts["gone "+kind]++
-		}
-	}
-	return counts
-}
-
 // effect returns what a call leaves when nothing goes wrong and it is not the
 // first of its kind.
 func (s *subject) effect(t *testing.T, i int) map[string]int {
 	t.Helper()
 	c := s.calls[i]
-	var before map[string]string
+	var before contents
 	for n := range 2 {
 		id := c.prepared()
 		if n == 1 {
-			before = testkit.Contents(t, s.whole, s.caller.Merchant)
+			before = s.contents(t)
 		}
 		if _, err := c.do(t.Context(), s.named("whole-", i, "-", n), 10_000+2*i+n, id); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 	}
-	return shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))
+	return shape(before, s.contents(t))
 }
 
 // idOf returns the id in an answer, or its whole where there is none.
@@ -135,7 +115,7 @@ func TestStoreFailuresReachTheCaller(t *testing.T) {
 			}
 			id := c.prepared()
 			done := 0
-			before := testkit.Contents(t, s.whole, s.caller.Merchant)
+			before := s.contents(t)
 			for k := s.first(i); k <= most && done == 0; k += s.every {
 				s.store.FailAt(k)
 				_, err := c.do(t.Context(), s.named("fail-", i), i, id)
@@ -146,13 +126,13 @@ func TestStoreFailuresReachTheCaller(t *testing.T) {
 					done = k
 					continue
 				case err == nil && c.quiet:
-					before = testkit.Contents(t, s.whole, s.caller.Merchant)
+					before = s.contents(t)
 					continue
 				case !errors.Is(err, faultstore.Err) || api.CodeOf(err) != "":
 					t.Errorf("%s: operation %d failed, and the call said %v", c.name, k, err)
 				}
-				after := testkit.Contents(t, s.whole, s.caller.Merchant)
-				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
+				after := s.contents(t)
+				if diff := difference(before, after); diff != "" && !c.stepwise {
 					t.Errorf("%s: operation %d failed, and left\n%s", c.name, k, diff)
 				}
 				before = after
@@ -172,7 +152,7 @@ func TestACallerGoesAwayAtAnyOperation(t *testing.T) {
 				continue
 			}
 			id, cut := c.prepared(), 0
-			before := testkit.Without(testkit.Contents(t, s.whole, s.caller.Merchant), "pins")
+			before := s.contents(t).without("pins")
 			for k := s.first(i); k <= most; k += s.every {
 				ctx, cancel := context.WithCancel(t.Context())
 				s.store.CallAt(k, cancel)
@@ -187,8 +167,8 @@ func TestACallerGoesAwayAtAnyOperation(t *testing.T) {
 					t.Errorf("%s: cancelled at operation %d, the call said %v", c.name, k, err)
 					break
 				}
-				after := testkit.Without(testkit.Contents(t, s.whole, s.caller.Merchant), "pins")
-				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
+				after := s.contents(t).without("pins")
+				if diff := difference(before, after); diff != "" && !c.stepwise {
 					t.Errorf("%s: cancelled at operation %d, it left\n%s", c.name, k, diff)
 				}
 				before = after
@@ -210,14 +190,14 @@ func TestNoLostAnswerDoublesAnEffect(t *testing.T) {
 	oneGoroutine(t)
 	onSubjects(t, func(t *testing.T, s *subject) {
 		for i, c := range s.calls {
-			if !c.once {
+			if !c.once || !s.tries(i) {
 				continue
 			}
 			want := s.effect(t, i)
 			lost := 0
 			for k := 1; k <= most; k++ {
 				id := c.prepared()
-				before := testkit.Contents(t, s.whole, s.caller.Merchant)
+				before := s.contents(t)
 				caller, n := s.named("lost-", i, "-", k), 20_000+most*i+k
 				s.store.LoseAt(k)
 				_, err := c.do(t.Context(), caller, n, id)
@@ -232,7 +212,7 @@ func TestNoLostAnswerDoublesAnEffect(t *testing.T) {
 					must.Do(t, s.svc.Drain(t.Context()))
 				}
 				expect.NoError(t, testkit.Err(c.do(t.Context(), caller, n, id)), "%s: the answer to commit %d was lost, and the repetition said", c.name, k)
-				if diff := cmp.Diff(want, shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))); diff != "" && !c.outside {
+				if diff := cmp.Diff(want, shape(before, s.contents(t))); diff != "" && !c.outside {
 					t.Errorf("%s: the answer to commit %d was lost, and the effect is another\n%s", c.name, k, diff)
 				}
 			}
@@ -249,22 +229,22 @@ func TestNoRaceDoublesAnEffect(t *testing.T) {
 		err    error
 	}
 	// Side by side, every so many operations of a call are tried.
-	const stride = 4
+	stride := effort.Of(12, 4)
 	onSubjects(t, func(t *testing.T, s *subject) {
 		for i, c := range s.calls {
-			if !c.once {
+			if !c.once || !s.tries(i) {
 				continue
 			}
 			if race.Detector && c.pin {
 				continue // hashing takes too long under it
 			}
 			want := s.effect(t, i)
-			var contents map[string]string // when the race before this one ended
+			var contents contents // when the race before this one ended
 			race := func(k int, twin call, arm func(run func())) (hit bool) {
 				t.Helper()
 				id, before := c.prepared(), contents
 				if before == nil || c.prepare != nil {
-					before = testkit.Contents(t, s.whole, s.caller.Merchant)
+					before = s.contents(t)
 				}
 				s.races++
 				n, key := 20_000+s.races, fmt.Sprint("twin-", s.races)
@@ -287,7 +267,7 @@ func TestNoRaceDoublesAnEffect(t *testing.T) {
 					t.Errorf("%s, twice at %d: %s and %s", c.name, k, idOf(first), idOf(other.answer))
 				}
 				expect.True(t, err == nil || other.err == nil, "%s, twice at %d: both were refused", c.name, k)
-				contents = testkit.Contents(t, s.whole, s.caller.Merchant)
+				contents = s.contents(t)
 				expect.Same(t, shape(before, contents), want, "%s, twice at %d: the effect is another", c.name, k)
 				return true
 			}
@@ -316,9 +296,9 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 			if !c.outside {
 				continue
 			}
-			for k := 1; k <= most; k++ {
+			for k := effort.Of(s.first(i), 1); k <= most; k += effort.Of(s.every, 1) {
 				id := c.prepared()
-				before := testkit.Contents(t, s.whole, s.caller.Merchant)
+				before := s.contents(t)
 				caller := s.named("begun-", i, "-", k)
 				s.store.FailAt(k)
 				_, err := c.do(t.Context(), caller, k, id)
@@ -331,7 +311,7 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 				s.now = s.now.Add(10 * time.Minute)
 				must.Do(t, s.svc.Drain(t.Context()))
 				expect.NoError(t, testkit.Err(c.do(t.Context(), caller, k, id)), "%s: operation %d failed, and the repetition said", c.name, k)
-				got := shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))
+				got := shape(before, s.contents(t))
 				expect.True(t, got["new payments"]+got["changed payments"] == 1 && got["new posting"] == 1, "%s: operation %d failed, and in the end there is %v", c.name, k, got)
 			}
 		}

@@ -27,7 +27,12 @@ type Store struct {
 	on   point
 	at   func()
 	hit  bool
+
+	written map[string]bool // since the last call of Written
 }
+
+// Ledger stands for postings and balances in what Written returns.
+const Ledger = "ledger"
 
 // point selects which calls count.
 type point int
@@ -61,6 +66,25 @@ func (s *Store) Heal() (hit bool) {
 	defer s.mu.Unlock()
 	s.left = 0
 	return s.hit
+}
+
+// Written returns the names of the kinds of which an update has written records since the
+// last call of Written, and Ledger if one has posted. Updates that failed count, too.
+func (s *Store) Written() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	written := s.written
+	s.written = nil
+	return written
+}
+
+func (s *Store) wrote(kind string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.written == nil {
+		s.written = map[string]bool{}
+	}
+	s.written[kind] = true
 }
 
 func (s *Store) arm(n int, on point, at func()) {
@@ -234,6 +258,7 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.by.wrote(k.Name)
 	return t.tx.Insert(k, r)
 }
 
@@ -241,6 +266,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.by.wrote(k.Name)
 	return t.tx.Replace(k, r)
 }
 
@@ -248,6 +274,7 @@ func (t *tx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) 
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.by.wrote(k.Name)
 	return t.tx.Delete(k, s, id, version)
 }
 
@@ -255,6 +282,7 @@ func (t *tx) Post(p storage.Posting) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.by.wrote(Ledger)
 	return t.tx.Post(p)
 }
 
@@ -269,6 +297,7 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	if err := t.by.fault(calls); err != nil {
 		return nil, err
 	}
+	t.by.wrote(k.Name)
 	return t.tx.Claim(k, c)
 }
 
@@ -276,5 +305,6 @@ func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, u
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
+	t.by.wrote(k.Name)
 	return t.tx.Lease(k, s, id, version, until)
 }

@@ -23,11 +23,11 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/race"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -49,10 +49,7 @@ var (
 //	go test ./internal/simulation -run TestSimulation -seeds 10000
 //	go test ./internal/simulation -run TestSimulation -seed 4711 -seeds 1
 func TestSimulation(t *testing.T) {
-	few := map[string]int{"memory": 100, "sqlite": 6, "postgres": 3}
-	if race.Detector || testing.Short() {
-		few = map[string]int{"memory": 20, "sqlite": 2, "postgres": 2}
-	}
+	few := effort.Of(map[string]int{"memory": 16, "sqlite": 2, "postgres": 1}, map[string]int{"memory": 100, "sqlite": 6, "postgres": 3})
 	told := newReceivers(t)
 	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/storage"
@@ -93,29 +94,50 @@ func New(t *testing.T, store storage.Store, c payments.Config) *payments.Service
 func Contents(t *testing.T, store storage.Store, merchant string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
+	for _, part := range ContentsByKind(t, store, merchant, nil) {
+		maps.Copy(all, part)
+	}
+	return all
+}
+
+// ContentsByKind returns the contents by the kinds' names. Postings and balances are a kind
+// of their own, faultstore.Ledger. It reads the kinds in only, or all if only is nil.
+func ContentsByKind(t *testing.T, store storage.Store, merchant string, only map[string]bool) map[string]map[string]string {
+	t.Helper()
+	all := map[string]map[string]string{}
 	must.Do(t, store.View(t.Context(), func(tx storage.ReadTx) error {
 		for _, k := range payments.Kinds() {
+			if only != nil && !only[k.Name] {
+				continue
+			}
+			part := map[string]string{}
 			for _, scope := range []storage.Scope{{}, {Live: true}, {Merchant: merchant}, {Merchant: merchant, Live: true}} {
 				page, err := tx.List(k, storage.Query{Scope: scope, Limit: 10_000})
 				if err != nil {
 					return err
 				}
 				for _, r := range page {
-					all[fmt.Sprint(k.Name, " ", scope, " ", r.ID)] = fmt.Sprintf("%v %s", r.Columns, r.Data)
+					part[fmt.Sprint(k.Name, " ", scope, " ", r.ID)] = fmt.Sprintf("%v %s", r.Columns, r.Data)
 				}
 			}
+			all[k.Name] = part
 		}
+		if only != nil && !only[faultstore.Ledger] {
+			return nil
+		}
+		part := map[string]string{}
 		postings, err := tx.Postings("", 10_000)
 		if err != nil {
 			return err
 		}
 		for _, p := range postings {
-			all[p.ID] = fmt.Sprint(p)
+			part[p.ID] = fmt.Sprint(p)
 		}
 		balances, err := tx.Balances("", 10_000)
 		for _, b := range balances {
-			all[b.Account] = fmt.Sprint(b)
+			part[b.Account] = fmt.Sprint(b)
 		}
+		all[faultstore.Ledger] = part
 		return err
 	}))
 	return all

@@ -13,14 +13,14 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	contract(t, func(t *testing.T) *pgxpool.Pool { return pgtest.Pool(t, 16) })
+	contract(t, pgtest.Pool(t, 16))
 }
 
-// contract runs the suite on stores with the given pools.
-func contract(t *testing.T, pool func(*testing.T) *pgxpool.Pool) {
+// contract runs the suite on stores with the given pool.
+func contract(t *testing.T, pool *pgxpool.Pool) {
 	var schema string
 	reopen := func(t *testing.T) storage.Store {
-		return must.Get(postgres.Open(t.Context(), pool(t), postgres.Config{Schema: schema}))(t)
+		return must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
 	}
 	storagetest.Run(t, func(t *testing.T) storage.Store {
 		schema = pgtest.Schema(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -36,7 +37,7 @@ var things = &storage.Kind{
 	Due: "due",
 }
 
-var seeds = flag.Int("seeds", 4, "how many random sequences the differential test plays")
+var seeds = flag.Int("seeds", effort.Of(2, 4), "how many random sequences the differential test plays")
 
 // Every store of this module gives the same answers to the same random calls, in transactions
 // that may fail.

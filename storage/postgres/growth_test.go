@@ -30,7 +30,7 @@ import (
 //
 //	PAYMENTS_TEST_ROWS=5000000 go test ./storage/postgres -run XXX -bench Growth -benchtime 300x -timeout 60m
 func BenchmarkGrowth(b *testing.B) {
-	rows := 200_000
+	rows := 20_000
 	if text := os.Getenv(rowsVariable); text != "" {
 		var err error
 		if rows, err = strconv.Atoi(text); err != nil || rows < 10_000 {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -85,7 +86,7 @@ func filling(schema string, k *storage.Kind) string {
 //
 //	PAYMENTS_TEST_ROWS=1000000 go test ./storage/postgres -run TestLargeTablesAreReadByIndex -timeout 60m
 func TestLargeTablesAreReadByIndex(t *testing.T) {
-	n := 20_000
+	n := effort.Of(5_000, 20_000)
 	if text := os.Getenv(rowsVariable); text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil || n < 1000 {

@@ -30,7 +30,7 @@ func paymentsToday(days []api.DayTotals) fact {
 
 // charts show how payments ended, what they brought by network, and where the money stands, beside
 // the numbers to test with.
-func (v *visit) charts(days []api.DayTotals) ([]section, error) {
+func (v *visit) charts(days []api.DayTotals) []section {
 	outcomes := look.Chart{Keys: []look.Key{{Name: "Completed", Class: "f4"}, {Name: "Failed", Class: "fb"}, {Name: "Cancelled", Class: "f5"}}}
 	volume := look.Chart{Money: true}
 	names := map[string]string{api.WalletNetwork: "Wallet", api.OtherNetwork: "Other"}
@@ -58,12 +58,12 @@ func (v *visit) charts(days []api.DayTotals) ([]section, error) {
 	numbers := v.numbers()
 	if ended == 0 {
 		numbers.Half = false
-		return []section{numbers}, nil
+		return []section{numbers}
 	}
 	rate := outcomes
 	outcomes.Days = outcomes.Days[max(0, len(days)-outcomeDays):]
 	outcomes.Says = fmt.Sprintf("Payments by day and outcome, the last %d days", outcomeDays)
-	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(collected), chartDays)
+	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(cedis(collected)), chartDays)
 	rate.Says = fmt.Sprintf("Payments that succeed, by day: %d of %d in %d days", completed, ended, chartDays)
 	all := &link{"All payments", v.url("payments")}
 	sections := []section{
@@ -72,8 +72,7 @@ func (v *visit) charts(days []api.DayTotals) ([]section, error) {
 		{Title: fmt.Sprintf("Collected in %d days, by network", chartDays), Panel: true, More: all, Chart: volume.Bars()},
 		{Title: "Payments that succeed", Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}, Chart: rate.Rate()},
 	}
-	stands, err := v.moneyStands()
-	return append(sections, stands...), err
+	return append(sections, v.moneyStands()...)
 }
 
 // stockNames are the places and the parties of the flow, as people name them.
@@ -107,13 +106,13 @@ func (c *flowCache) read(fresh func() (*api.MoneyFlow, error)) (*api.MoneyFlow, 
 
 // moneyStands draws where the money of test mode lies, and whose it is. It is about all merchants, so
 // that only a request that may see all gets it.
-func (v *visit) moneyStands() ([]section, error) {
+func (v *visit) moneyStands() []section {
 	if v.in.config.Allow != nil {
-		return nil, nil
+		return nil
 	}
 	flow, err := v.in.flow.read(func() (*api.MoneyFlow, error) { return v.svc.Accounts.MoneyFlow(v.Context(), testCaller) })
-	if err != nil || len(flow.Lies)+len(flow.Whose) == 0 {
-		return nil, err
+	if v.note(err); err != nil || len(flow.Lies)+len(flow.Whose) == 0 {
+		return nil
 	}
 	var sides [2][]look.Heap
 	for side, stocks := range [][]api.Stock{flow.Lies, flow.Whose} {
@@ -129,7 +128,7 @@ func (v *visit) moneyStands() ([]section, error) {
 			sides[at] = append(sides[at], h)
 		}
 	}
-	return []section{{Title: "Where the money stands", Half: true, Panel: true, Aside: "all merchants", Chart: look.Flow("Where the money of test mode lies, and whose it is", sides[0], sides[1])}}, nil
+	return []section{{Title: "Where the money stands", Half: true, Panel: true, Aside: "all merchants", Chart: look.Flow("Where the money of test mode lies, and whose it is", sides[0], sides[1])}}
 }
 
 // numbers are the numbers to test with that are needed most.

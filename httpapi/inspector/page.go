@@ -17,6 +17,8 @@ import (
 // page is the content of a page. What Live and Side hold is updated while the page is open.
 type page struct {
 	Title string
+	// row is that of the object in its list.
+	row row
 	// Amount stands in the heading in place of Title; nil for none.
 	Amount any
 	Badge  badge

@@ -11,7 +11,7 @@ var messageNoun = &noun[message.Message]{
 	path: "messages", one: "Message", many: "Messages", heads: [5]string{"Message", "", "Kind", "To", "Time"},
 	tab: "kind", tabs: options(message.KindSMS, message.KindEmail), search: "Phone number or e-mail address",
 	empty: "SMS and e-mails of test mode are kept here. No SMS goes out.",
-	list: func(v *visit) (*api.List[message.Message], error) { return choose(v, v.svc.Messages.List) },
+	list:  func(v *visit) (*api.List[message.Message], error) { return choose(v, v.svc.Messages.List) },
 	row: func(v *visit, m *message.Message) row {
 		return row{Href: v.url("messages", m.ID), Title: shortened(m), Badge: state(m.Kind), For: m.To, At: m.CreatedAt}
 	},

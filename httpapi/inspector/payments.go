@@ -91,7 +91,9 @@ func (v *visit) payer(p *payment.Payment) (name, below string) {
 }
 
 // paidWith is the network or the method of a payment.
-func paidWith(p *payment.Payment) string { return orDefault(network(p.Provider), words(p.PaymentMethod)) }
+func paidWith(p *payment.Payment) string {
+	return orDefault(network(p.Provider), words(p.PaymentMethod))
+}
 
 // customerName is the name of a customer; "" if there is none.
 func (v *visit) customerName(id string) string {

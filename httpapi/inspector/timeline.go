@@ -39,14 +39,24 @@ type step struct{ verb, title, source, tone string }
 // told are the events of an object in the order of a life, as a noun tells them that has no words of
 // its own.
 var told = []step{
-	{"created", "Made", "API", ""}, {"updated", "Changed", "API", ""},
-	{"pending", "", "Payments", ""}, {"processing", "", "", ""},
-	{"finalized", "Finalized: number and amount are fixed", "API", ""}, {"sent", "Sent to the customer", "E-mail", ""},
+	{"created", "Made", "API", ""},
+	{"updated", "Changed", "API", ""},
+	{"pending", "", "Payments", ""},
+	{"processing", "", "", ""},
+	{"finalized", "Finalized: number and amount are fixed", "API", ""},
+	{"sent", "Sent to the customer", "E-mail", ""},
 	{"trial_will_end", "The trial ends soon", "Payments", ""},
-	{"paid", "Paid", "Payer", "good"}, {"payment_succeeded", "A period is paid", "Payer", "good"}, {"payment_failed", "A payment failed", "Payer", "bad"},
-	{"paused", "Paused", "API", "wait"}, {"resumed", "Resumed", "API", ""},
-	{"voided", "Void: nothing is due any more", "API", "wait"}, {"marked_uncollectible", "Given up", "API", "wait"},
-	{"completed", "Paid", "Payer", "good"}, {"succeeded", "", "", "good"}, {"failed", "Failed", "", "bad"}, {"canceled", "Cancelled", "API", "wait"},
+	{"paid", "Paid", "Payer", "good"},
+	{"payment_succeeded", "A period is paid", "Payer", "good"},
+	{"payment_failed", "A payment failed", "Payer", "bad"},
+	{"paused", "Paused", "API", "wait"},
+	{"resumed", "Resumed", "API", ""},
+	{"voided", "Void: nothing is due any more", "API", "wait"},
+	{"marked_uncollectible", "Given up", "API", "wait"},
+	{"completed", "Paid", "Payer", "good"},
+	{"succeeded", "", "", "good"},
+	{"failed", "Failed", "", "bad"},
+	{"canceled", "Cancelled", "API", "wait"},
 }
 
 // stepsOf are those of an object that has that status, in a noun's own words where it has them. It

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,7 +34,7 @@ var batchNoun = &noun[disbursement.Batch]{
 		return choose(v, v.svc.Disbursements.ListBatches)
 	},
 	row: func(v *visit, b *disbursement.Batch) row {
-		r := row{Href: v.url("batches", b.ID), Title: orDefault(b.Description, "Batch"), Below: plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
+		r := row{Href: v.url("batches", b.ID), Title: cmp.Or(b.Description, "Batch"), Below: plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
 		if b.Counts.Refused > 0 {
 			r.ForBelow = fmt.Sprintf("%d refused", b.Counts.Refused)
 		}
@@ -49,19 +50,9 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	rows, err := v.svc.Disbursements.ListRows(v.Context(), v.caller, b.ID, disbursement.ListRowsParams{
 		Page: v.page(), Status: disbursement.RowStatus(v.param("status")),
 	})
-	if err != nil {
-		v.note(err)
-		return
-	}
 	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
-	lines := section{
-		Title: "Rows", Heads: [5]string{"To", "Amount", "Status", "For", "Time"}, Tabs: v.tabs("status", states(disbursement.RowStatuses()...)),
-		Rows:  rowsOf(v, rows, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }),
-		Pager: pager(v, rows),
-	}
-	if len(lines.Rows) == 0 {
-		lines.Text = "No row is as the tab says."
-	}
+	lines := paged(v, "Rows", disbursementNoun.heads, rows, err, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }, "No row is as the tab says.")
+	lines.Tabs = v.tabs("status", states(disbursement.RowStatuses()...))
 	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{
 		{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "Payments", "good"},
 	})}

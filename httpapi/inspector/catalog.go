@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -26,10 +27,7 @@ var productNoun = &noun[catalog.Product]{
 	path: "products", one: "Product", many: "Products", heads: [5]string{"Product", "Price", "State", "", "Created"},
 	tab: "active", tabs: onOff, dated: true, empty: "What the merchant sells stands here. Lines of invoices take name, price and tax from it.",
 	forms: func(v *visit) []*form {
-		return []*form{{
-			Name: "create", Title: "Make a product", Button: "Make the product", Main: true, do: makes(v.svc.Products.Create),
-			Fields: ask("name", field{Name: "description", Label: "Description"}, "unit_amount", "tax_percent"),
-		}}
+		return []*form{making("product", makes(v.svc.Products.Create), ask("name", field{Name: "description", Label: "Description"}, "unit_amount", "tax_percent"))}
 	},
 	list: func(v *visit) (*api.List[catalog.Product], error) { return choose(v, v.svc.Products.List) },
 	row: func(v *visit, p *catalog.Product) row {
@@ -48,20 +46,17 @@ var couponNoun = &noun[catalog.Coupon]{
 	path: "coupons", one: "Coupon", many: "Coupons", heads: [5]string{"Coupon", "Takes off", "State", "", "Created"},
 	tab: "active", tabs: onOff, dated: true, empty: "A coupon takes a percentage or an amount off an invoice.",
 	forms: func(v *visit) []*form {
-		return []*form{{
-			Name: "create", Title: "Make a coupon", Button: "Make the coupon", Main: true, do: makes(v.svc.Coupons.Create),
-			Fields: ask(
-				"name",
-				field{Name: "percent_off", Label: "Percent off", Hint: "Give either this or an amount."},
-				field{Name: "amount_off", Label: "Amount off in cedis"},
-				field{Name: "max_redemptions", Label: "How often it may be redeemed", Kind: "number", Hint: "Empty for no limit."},
-				field{Name: "redeem_by", Label: "Redeem before", Kind: "date", Hint: "Empty for no end."},
-			),
-		}}
+		return []*form{making("coupon", makes(v.svc.Coupons.Create), ask(
+			"name",
+			field{Name: "percent_off", Label: "Percent off", Hint: "Give either this or an amount."},
+			field{Name: "amount_off", Label: "Amount off in cedis"},
+			field{Name: "max_redemptions", Label: "How often it may be redeemed", Kind: "number", Hint: "Empty for no limit."},
+			field{Name: "redeem_by", Label: "Redeem before", Kind: "date", Hint: "Empty for no end."},
+		))}
 	},
 	list: func(v *visit) (*api.List[catalog.Coupon], error) { return choose(v, v.svc.Coupons.List) },
 	row: func(v *visit, c *catalog.Coupon) row {
-		return row{Href: v.url("coupons", c.ID), Title: orDefault(look.Text(c.Name), "Coupon"), Below: "Redeemed " + strconv.FormatInt(c.TimesRedeemed, 10), Amount: termsText(c.Terms), Badge: activity(c.Active), At: unix(c.Created)}
+		return row{Href: v.url("coupons", c.ID), Title: cmp.Or(look.Text(c.Name), "Coupon"), Below: "Redeemed " + strconv.FormatInt(c.TimesRedeemed, 10), Amount: termsText(c.Terms), Badge: activity(c.Active), At: unix(c.Created)}
 	},
 	get: func(v *visit) (*catalog.Coupon, error) { return v.svc.Coupons.Get(v.Context(), v.caller, v.id) },
 	page: func(v *visit, c *catalog.Coupon, p *page) {
@@ -88,17 +83,14 @@ var planNoun = &noun[catalog.Plan]{
 	path: "plans", one: "Plan", many: "Plans", heads: [5]string{"Plan", "Price", "State", "Every", "Created"},
 	tab: "active", tabs: onOff, search: "ID of a product (prod_…)", dated: true, empty: "A plan is a price for each period, to which customers subscribe.",
 	forms: func(v *visit) []*form {
-		return []*form{{
-			Name: "create", Title: "Make a plan", Button: "Make the plan", Main: true, do: makes(v.svc.Plans.Create),
-			Fields: ask(
-				"name",
-				field{Name: "amount", Label: "Price of a period in cedis"},
-				field{Name: "interval", Label: "Interval", Kind: "select", Value: "month", Options: options("day", "week", "month", "year")},
-				field{Name: "interval_count", Label: "Intervals in a period", Kind: "number", Value: "1"},
-				field{Name: "trial_period_days", Label: "Days of trial", Kind: "number", Hint: "Empty for none."},
-				"product", "tax_percent",
-			),
-		}}
+		return []*form{making("plan", makes(v.svc.Plans.Create), ask(
+			"name",
+			field{Name: "amount", Label: "Price of a period in cedis"},
+			field{Name: "interval", Label: "Interval", Kind: "select", Value: "month", Options: options("day", "week", "month", "year")},
+			field{Name: "interval_count", Label: "Intervals in a period", Kind: "number", Value: "1"},
+			field{Name: "trial_period_days", Label: "Days of trial", Kind: "number", Hint: "Empty for none."},
+			"product", "tax_percent",
+		))}
 	},
 	list: func(v *visit) (*api.List[catalog.Plan], error) { return choose(v, v.svc.Plans.List) },
 	row: func(v *visit, p *catalog.Plan) row {

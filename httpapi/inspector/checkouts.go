@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -13,14 +14,11 @@ var checkoutNoun = &noun[checkout.Session]{
 	tab: "status", tabs: states(checkout.Open, checkout.Complete, checkout.Expired), dated: true, loud: true,
 	search: "ID of a customer (cus_…) or a payment (pay_…)", empty: "A checkout sells over a page, and then leads the payer back to your website.",
 	forms: func(v *visit) []*form {
-		return []*form{{
-			Name: "create", Title: "Make a checkout", Button: "Make the checkout", Main: true, do: makes(v.svc.Checkout.Create),
-			Fields: ask(line, "customer_email", field{Name: "success_url", Label: "Where the payer goes afterwards", Kind: "url", Value: v.svc.BaseURL() + "/?session={CHECKOUT_SESSION_ID}"}, "reference"),
-		}}
+		return []*form{making("checkout", makes(v.svc.Checkout.Create), ask(line, "customer_email", field{Name: "success_url", Label: "Where the payer goes afterwards", Kind: "url", Value: v.svc.BaseURL() + "/?session={CHECKOUT_SESSION_ID}"}, "reference"))}
 	},
 	list: func(v *visit) (*api.List[checkout.Session], error) { return choose(v, v.svc.Checkout.List) },
 	row: func(v *visit, s *checkout.Session) row {
-		name := orDefault(look.Text(s.Name), orDefault(look.Text(s.Email), "A payer"))
+		name := cmp.Or(look.Text(s.Name), look.Text(s.Email), "A payer")
 		r := row{Href: v.url("checkouts", s.ID), Title: name, Amount: cedis(s.Total), Badge: state(s.Status), ForBelow: look.Text(s.Reference), At: unix(s.Created)}
 		if len(s.Lines.Data) > 0 {
 			r.For = s.Lines.Data[0].Description

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -11,7 +12,7 @@ var customerNoun = &noun[account.Customer]{
 	path: "customers", one: "Customer", many: "Customers", heads: [5]string{"Customer", "", "", "E-mail", "Since"},
 	search: "Name, e-mail or phone number", dated: true, empty: "Whom the merchant writes invoices to stands here.",
 	forms: func(v *visit) []*form {
-		return []*form{{Name: "create", Title: "Make a customer", Button: "Make the customer", Main: true, Fields: customerFields(&account.Customer{}), do: makes(v.svc.Accounts.CreateCustomer)}}
+		return []*form{making("customer", makes(v.svc.Accounts.CreateCustomer), customerFields(&account.Customer{}))}
 	},
 	list: func(v *visit) (*api.List[account.Customer], error) {
 		if q := v.param("q"); q != "" {
@@ -20,7 +21,7 @@ var customerNoun = &noun[account.Customer]{
 		return choose(v, v.svc.Accounts.ListCustomers)
 	},
 	row: func(v *visit, c *account.Customer) row {
-		return row{Href: v.url("customers", c.ID), Title: orDefault(c.Name, "Customer"), Below: maskedNumber(c.Phone), For: c.Email, At: c.CreatedAt}
+		return row{Href: v.url("customers", c.ID), Title: cmp.Or(c.Name, "Customer"), Below: maskedNumber(c.Phone), For: c.Email, At: c.CreatedAt}
 	},
 	get: func(v *visit) (*account.Customer, error) {
 		return v.svc.Accounts.GetCustomer(v.Context(), v.caller, v.id)

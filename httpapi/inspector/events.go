@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -62,7 +63,7 @@ func aboutOf(e *event.Event) (about string, amount any) {
 	_ = json.Unmarshal(e.Data.Object, &o) // fields of other types stay empty
 	switch {
 	case o.Destination.Number+o.Destination.Name != "":
-		about = "to " + orDefault(o.Destination.Name, maskedNumber(o.Destination.Number))
+		about = "to " + cmp.Or(o.Destination.Name, maskedNumber(o.Destination.Number))
 	case o.Number != "":
 		about = look.Join(" · ", o.Number, o.CustomerName)
 	case o.Name != "":
@@ -70,7 +71,7 @@ func aboutOf(e *event.Event) (about string, amount any) {
 	case o.Phone != "":
 		about = "from " + maskedNumber(o.Phone)
 	default:
-		about = orDefault(o.Description, orDefault(o.Reference, hostOf(o.URL)))
+		about = cmp.Or(o.Description, o.Reference, hostOf(o.URL))
 	}
 	pesewas := o.Amount.IntPart()
 	switch o.Object {
@@ -91,7 +92,7 @@ func (v *visit) eventPage(e *event.Event, p *page) {
 	if strings.HasSuffix(string(e.Type), ".deleted") { // the object is gone
 		about.Href = ""
 	}
-	p.Sentence = sentence("%s, %s", capital(orDefault(p.row.Below, "an object")), v.when(e.CreatedAt))
+	p.Sentence = sentence("%s, %s", capital(cmp.Or(p.row.Below, "an object")), v.when(e.CreatedAt))
 	p.Forms = []*form{{Name: "resend", Button: "Send it again", do: act(v.svc.Webhooks.Resend)}}
 	for _, d := range v.deliveriesOf(e.ID, perPage) {
 		p.Live = append(p.Live, v.delivery(&d))

@@ -238,41 +238,41 @@ func (in *input) pesewas(name string) *int64 {
 	return n
 }
 
-func (in *input) integer(name string) *int64 {
+// read reads a value; nil when empty. want says what is to be entered.
+func read[T any](in *input, name, want string, parse func(string) (T, error)) *T {
 	text := in.text(name)
 	if text == "" {
 		return nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	is, err := parse(text)
 	if err != nil {
-		in.refuse(api.Invalid(name, "Enter a whole number."))
+		in.refuse(api.Invalid(name, "%s", want))
 	}
-	return &n
+	return &is
+}
+
+func (in *input) integer(name string) *int64 {
+	return read(in, name, "Enter a whole number.", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
 }
 
 // number reads a decimal such as a quantity or a percentage.
 func (in *input) number(name string) *decimal.Decimal {
-	text := in.text(name)
-	if text == "" {
-		return nil
-	}
-	const longest = 20
-	d, err := decimal.NewFromString(text)
-	if err != nil || len(text) > longest || strings.ContainsAny(text, "eE") {
-		in.refuse(api.Invalid(name, "Enter a number, such as 1.5."))
-	}
-	return &d
+	return read(in, name, "Enter a number, such as 1.5.", func(text string) (decimal.Decimal, error) {
+		const longest = 20
+		if len(text) > longest || strings.ContainsAny(text, "eE") {
+			return decimal.Decimal{}, strconv.ErrSyntax
+		}
+		return decimal.NewFromString(text)
+	})
 }
 
 // day reads a date; zero when empty.
-func (in *input) day(name string) (day time.Time) {
-	if text := in.text(name); text != "" {
-		var err error
-		if day, err = time.Parse(time.DateOnly, text); err != nil {
-			in.refuse(api.Invalid(name, "Enter a day, such as 2026-12-31."))
-		}
+func (in *input) day(name string) time.Time {
+	day := read(in, name, "Enter a day, such as 2026-12-31.", func(text string) (time.Time, error) { return time.Parse(time.DateOnly, text) })
+	if day == nil {
+		return time.Time{}
 	}
-	return day
+	return *day
 }
 
 // wallet reads a service id, an account id or a phone number.
@@ -317,6 +317,15 @@ var usual = map[string]field{
 	"unit_amount":    {Label: "Price of one in cedis"},
 	"tax_percent":    {Label: "Tax in percent", Hint: "Empty for none."},
 	"failure_reason": {Label: "Reason", Hint: "Empty for the usual one."},
+}
+
+// making is the form that makes an object with a method.
+func making(what string, do action, fields []field) *form {
+	article := "a "
+	if strings.HasPrefix(what, "i") {
+		article = "an "
+	}
+	return &form{Name: "create", Title: "Make " + article + what, Button: "Make the " + what, Main: true, Fields: fields, do: do}
 }
 
 // ask lists the fields of a form: usual ones by their names, and others.

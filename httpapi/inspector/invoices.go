@@ -1,6 +1,8 @@
 package inspector
 
 import (
+	"cmp"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -11,18 +13,15 @@ var invoiceNoun = &noun[invoice.Invoice]{
 	tab: "status", tabs: states(invoice.Open, invoice.Paid, invoice.Draft, invoice.Void, invoice.Uncollectible),
 	search: "ID of a customer (cus_…)", dated: true, loud: true, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
 	forms: func(v *visit) []*form {
-		return []*form{{
-			Name: "create", Title: "Make an invoice", Button: "Make the invoice", Main: true, do: makes(v.svc.Invoices.Create),
-			Fields: ask(
-				field{Name: "customer_name", Label: "Customer's name"}, "customer_email", field{Name: "customer_phone", Label: "Customer's phone"},
-				line, field{Name: "auto_finalize", Label: "Finalize at once", Kind: "checkbox"},
-			),
-		}}
+		return []*form{making("invoice", makes(v.svc.Invoices.Create), ask(
+			field{Name: "customer_name", Label: "Customer's name"}, "customer_email", field{Name: "customer_phone", Label: "Customer's phone"},
+			line, field{Name: "auto_finalize", Label: "Finalize at once", Kind: "checkbox"},
+		))}
 	},
 	list: func(v *visit) (*api.List[invoice.Invoice], error) { return choose(v, v.svc.Invoices.List) },
 	row: func(v *visit, i *invoice.Invoice) row {
 		email := look.Text(i.Email)
-		r := row{Href: v.url("invoices", i.ID), Title: orDefault(look.Text(i.Name), orDefault(email, "A customer")), Amount: cedis(i.Total), Badge: state(i.Status), For: i.Number, At: unix(i.Created)}
+		r := row{Href: v.url("invoices", i.ID), Title: cmp.Or(look.Text(i.Name), email, "A customer"), Amount: cedis(i.Total), Badge: state(i.Status), For: i.Number, At: unix(i.Created)}
 		if r.Title != email {
 			r.Below = email
 		}

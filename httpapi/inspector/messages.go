@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -28,7 +29,7 @@ var messageNoun = &noun[message.Message]{
 // shortened is the subject of a message, or the beginning of its text.
 func shortened(m *message.Message) string {
 	const most = 120
-	said := []rune(orDefault(m.Subject, m.Text))
+	said := []rune(cmp.Or(m.Subject, m.Text))
 	if len(said) > most {
 		return strings.TrimSpace(string(said[:most])) + "…"
 	}
@@ -44,7 +45,7 @@ func (v *visit) messagePage(short *message.Message, p *page) {
 	p.Title, p.Badge, p.Sentence = "SMS", badge{}, sentence("To %s, %s", m.To, v.when(m.CreatedAt))
 	p.Live = []section{{Title: "Text", Verbatim: m.Text}}
 	if m.Kind == message.KindEmail {
-		p.Title = orDefault(m.Subject, "E-mail")
+		p.Title = cmp.Or(m.Subject, "E-mail")
 		if m.HTML != "" {
 			p.Live = []section{{Title: "As it looks", Frame: v.url("messages", m.ID, "mail.html")}, {Title: "As text", Verbatim: m.Text}}
 		}

@@ -84,6 +84,20 @@ func (n *noun[T]) objectPage(v *visit) (*page, error) {
 	return p, v.err
 }
 
+// paged is a section with a page of a list that belongs to an object. none is the text in place of an
+// empty one.
+func paged[T any](v *visit, title string, heads [5]string, list *api.List[T], err error, show func(*visit, *T) row, none string) section {
+	if err != nil {
+		v.err = err
+		return section{}
+	}
+	s := section{Title: title, Heads: heads, Rows: rowsOf(v, list, show), Pager: pager(v, list)}
+	if len(s.Rows) == 0 {
+		s.Text = none
+	}
+	return s
+}
+
 // related is a section with the newest of a list, which param chooses as on the list's own page; all
 // of it stands there. none is the text in place of an empty one.
 func (n *noun[T]) related(v *visit, title, none, param, value string) section {
@@ -153,8 +167,8 @@ func (v *visit) tabs(name string, choices []option) []tab {
 	return tabs
 }
 
-// periods are the choices of a period, in days that it goes back.
-var periods = map[string]int{"today": 0, "7days": 6, "30days": 29}
+// periods are the choices of a period, in days up to today.
+var periods = map[string]int{"today": 1, "7days": 7, "30days": 30}
 
 // filter are the fields of a list's filter, with what was chosen.
 func (n *noun[T]) filter(v *visit) []field {
@@ -183,8 +197,7 @@ func (v *visit) created() api.Times {
 	if !ok {
 		return api.Times{}
 	}
-	today := v.today()
-	return api.Times{From: today.AddDate(0, 0, -back), Until: today.AddDate(0, 0, 1)}
+	return v.lastDays(back)
 }
 
 // today is the midnight at which the merchant's day began.

@@ -16,8 +16,7 @@ const latest = 5
 // overview is the merchant's first page: what needs a person, the money, and the newest.
 func (v *visit) overview() (*page, error) {
 	needs, waiting, silent := v.needs()
-	today := v.today()
-	days, err := v.svc.Payments.DailyTotals(v.Context(), v.caller, api.Times{From: today.AddDate(0, 0, 1-chartDays), Until: today.AddDate(0, 0, 1)})
+	days, err := v.svc.Payments.DailyTotals(v.Context(), v.caller, v.lastDays(chartDays))
 	if err != nil {
 		return nil, err
 	}

@@ -201,15 +201,6 @@ type navGroup struct {
 // navEntry is a link of the menu.
 type navEntry struct{ Path, Name string }
 
-var navigation = []navGroup{
-	{"", []navEntry{{"", "Overview"}}},
-	{"Money in", []navEntry{{"payments", "Payments"}, {"qr-codes", "QR codes"}, {"invoices", "Invoices"}, {"checkouts", "Checkouts"}, {"subscriptions", "Subscriptions"}, {"refunds", "Refunds"}}},
-	{"Money out", []navEntry{{"disbursements", "Disbursements"}, {"payouts", "Payouts"}, {"batches", "Batches"}}},
-	{"Catalogue", []navEntry{{"products", "Products"}, {"plans", "Plans"}, {"coupons", "Coupons"}}},
-	{"People", []navEntry{{"customers", "Customers"}, {"consumers", "Test consumers"}}},
-	{"Developers", []navEntry{{"events", "Events"}, {"webhooks", "Webhooks"}, {"messages", "Messages"}, {"ledger", "Ledger"}, {"clock", "Test clock"}}},
-}
-
 // show renders and writes a page.
 func (v *visit) show(w http.ResponseWriter, status int, p *page) error {
 	d := v.data(p)

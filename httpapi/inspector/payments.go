@@ -1,6 +1,8 @@
 package inspector
 
 import (
+	"cmp"
+	"context"
 	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -61,7 +63,7 @@ func paymentBadge(p *payment.Payment) badge {
 func paidFor(p *payment.Payment) string {
 	switch {
 	case p.Description+p.Reference != "":
-		return orDefault(p.Description, p.Reference)
+		return cmp.Or(p.Description, p.Reference)
 	case p.Invoice != nil:
 		return "Invoice"
 	case p.QRCode != nil:
@@ -79,7 +81,7 @@ func (v *visit) payer(p *payment.Payment) (name, below string) {
 	case p.Customer != nil:
 		name = v.customerName(*p.Customer)
 	case p.PaymentMethod == payment.ServiceWallet:
-		name = v.walletName(p.ID)
+		name = nameOf(v, testCaller, v.payerAccount(p.ID), v.svc.Accounts.GetConsumer)
 	}
 	switch {
 	case name != "":
@@ -92,30 +94,19 @@ func (v *visit) payer(p *payment.Payment) (name, below string) {
 
 // paidWith is the network or the method of a payment.
 func paidWith(p *payment.Payment) string {
-	return orDefault(network(p.Provider), words(p.PaymentMethod))
+	return cmp.Or(network(p.Provider), words(p.PaymentMethod))
 }
 
-// customerName is the name of a customer; "" if there is none.
-func (v *visit) customerName(id string) string {
+// nameOf is the name of an object; "" if there is none.
+func nameOf[T any](v *visit, caller api.Caller, id string, get func(context.Context, api.Caller, string) (*T, error)) string {
 	return v.named(id, func() (string, error) {
-		c, err := v.svc.Accounts.GetCustomer(v.Context(), v.caller, id)
-		if err != nil {
-			return "", err
-		}
-		return c.Name, nil
+		o, err := get(v.Context(), caller, id)
+		return textField(o, "Name"), err
 	})
 }
 
-// walletName is the name of the consumer who paid a payment from a wallet.
-func (v *visit) walletName(id string) string {
-	account := v.payerAccount(id)
-	return v.named(account, func() (string, error) {
-		c, err := v.svc.Accounts.GetConsumer(v.Context(), testCaller, account)
-		if err != nil {
-			return "", err
-		}
-		return c.Name, nil
-	})
+func (v *visit) customerName(id string) string {
+	return nameOf(v, v.caller, id, v.svc.Accounts.GetCustomer)
 }
 
 // payerAccount is the account that paid a payment from a wallet.
@@ -150,7 +141,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	} else if p.PaymentMethod == payment.ServiceWallet {
 		with, about = "a wallet", v.payerAccount(p.ID)
 	}
-	verb := orDefault(map[payment.Status]string{payment.Completed: "paid", payment.Failed: "did not pay", payment.Cancelled: "was not asked to pay"}[p.Status], "is asked to pay")
+	verb := cmp.Or(map[payment.Status]string{payment.Completed: "paid", payment.Failed: "did not pay", payment.Cancelled: "was not asked to pay"}[p.Status], "is asked to pay")
 	page.Sentence = sentence("%s "+verb+" %s with %s, %s", name, v.merchant.Name, with, v.when(p.CreatedAt))
 	begun := step{"created", "Payment begun", "Payer", ""}
 	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
@@ -161,7 +152,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 		{"pending", "To be charged: " + phone, "Payments", ""},
 		{"processing", paidWith(p) + " asks the payer to approve", paidWith(p), ""},
 		{"succeeded", "Paid with " + with, paidWith(p), "good"},
-		{"failed", orDefault(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad"},
+		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad"},
 		{"canceled", "Cancelled before anything was taken", "Payments", "wait"},
 	}, v.messageTurns(about, p.ID)...)}
 	page.found(refundNoun.related(v, "Refunds", "", "payment", p.ID))
@@ -188,13 +179,6 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	page.Forms = v.paymentForms(p, name)
 }
 
-func orDefault(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 func (v *visit) paymentDetails(p *payment.Payment) []fact {
 	next := ""
 	if p.NextAction != nil {
@@ -207,7 +191,7 @@ func (v *visit) paymentDetails(p *payment.Payment) []fact {
 	}
 	return facts("Asked for", next, "Failure", p.FailureReason, "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
 		"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Customer", v.linked("customers", p.Customer), "Payment", id(p.ID),
-		"At "+orDefault(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Created", p.CreatedAt, "Completed", p.CompletedAt,
+		"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Created", p.CreatedAt, "Completed", p.CompletedAt,
 		"Held until", p.HoldExpiresAt, "Payer's page", address(token))
 }
 

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -17,18 +18,15 @@ var qrCodeNoun = &noun[qrcode.QRCode]{
 	filters: []field{{Name: "type", Label: "Type", Kind: "select", Options: append([]option{{Label: "Any"}}, codeTypes...)}},
 	empty:   "Payers scan a code and pay on its page. A static code stands at the till; a dynamic one is for one order.",
 	forms: func(v *visit) []*form {
-		return []*form{{
-			Name: "create", Title: "Make a QR code", Button: "Make the QR code", Main: true, do: makes(v.svc.QRCodes.Create),
-			Fields: ask(
-				field{Name: "type", Label: "Type", Kind: "select", Options: codeTypes}, amountField("Empty lets the customer enter it."),
-				"name", field{Name: "description", Label: "Description"}, "reference",
-				field{Name: "usage_limit", Label: "Usage limit", Kind: "number", Hint: "For dynamic codes; empty for one."},
-			),
-		}}
+		return []*form{making("QR code", makes(v.svc.QRCodes.Create), ask(
+			field{Name: "type", Label: "Type", Kind: "select", Options: codeTypes}, amountField("Empty lets the customer enter it."),
+			"name", field{Name: "description", Label: "Description"}, "reference",
+			field{Name: "usage_limit", Label: "Usage limit", Kind: "number", Hint: "For dynamic codes; empty for one."},
+		))}
 	},
 	list: func(v *visit) (*api.List[qrcode.QRCode], error) { return choose(v, v.svc.QRCodes.List) },
 	row: func(v *visit, c *qrcode.QRCode) row {
-		r := row{Href: v.url("qr-codes", c.ID), Title: orDefault(c.Name, "QR code"), Below: look.Join(" · ", words(c.Type), usedText(c)), Amount: c.Amount, Badge: activity(c.Active), For: c.Description, ForBelow: c.Reference, At: unix(c.Created)}
+		r := row{Href: v.url("qr-codes", c.ID), Title: cmp.Or(c.Name, "QR code"), Below: look.Join(" · ", words(c.Type), usedText(c)), Amount: c.Amount, Badge: activity(c.Active), For: c.Description, ForBelow: c.Reference, At: unix(c.Created)}
 		if c.Amount == nil {
 			r.Amount = "Any"
 		}

@@ -1,6 +1,8 @@
 package inspector
 
 import (
+	"cmp"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/refund"
@@ -35,7 +37,7 @@ func (v *visit) refundPage(r *refund.Refund, p *page) {
 	p.Live = []section{v.timeline("refund", r.ID, r.CreatedAt.Time, string(r.Status), []step{
 		{"created", "Asked for; the amount is reserved", "API", ""},
 		{"succeeded", "The money is back", with, "good"},
-		{"failed", orDefault(p.row.ForBelow, "Failed"), with, "bad"},
+		{"failed", cmp.Or(p.row.ForBelow, "Failed"), with, "bad"},
 	})}
 	var document *link
 	if r.CreditNote != nil {

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -30,7 +31,7 @@ var subscriptionNoun = &noun[subscription.Subscription]{
 		return choose(v, v.svc.Subscriptions.List)
 	},
 	row: func(v *visit, s *subscription.Subscription) row {
-		r := row{Href: v.url("subscriptions", s.ID), Title: orDefault(v.customerName(s.Customer), "A customer"), Below: maskedNumber(look.Text(s.PhoneNumber)), Amount: cedis(s.Amount * s.Quantity), Badge: state(s.Status), For: v.planName(s.Plan), At: unix(s.Created)}
+		r := row{Href: v.url("subscriptions", s.ID), Title: cmp.Or(v.customerName(s.Customer), "A customer"), Below: maskedNumber(look.Text(s.PhoneNumber)), Amount: cedis(s.Amount * s.Quantity), Badge: state(s.Status), For: nameOf(v, v.caller, s.Plan, v.svc.Plans.Get), At: unix(s.Created)}
 		if s.CancelAtPeriodEnd {
 			r.ForBelow = "Ends " + unix(s.CurrentPeriodEnd).UTC().Format("2 January")
 		}
@@ -42,19 +43,8 @@ var subscriptionNoun = &noun[subscription.Subscription]{
 	page: (*visit).subscriptionPage,
 }
 
-// planName is the name of a plan; "" if there is none.
-func (v *visit) planName(id string) string {
-	return v.named(id, func() (string, error) {
-		p, err := v.svc.Plans.Get(v.Context(), v.caller, id)
-		if err != nil {
-			return "", err
-		}
-		return p.Name, nil
-	})
-}
-
 func (v *visit) subscriptionPage(s *subscription.Subscription, p *page) {
-	plan, since := orDefault(p.row.For, "a plan"), unix(s.Created)
+	plan, since := cmp.Or(p.row.For, "a plan"), unix(s.Created)
 	p.Title, p.Sentence = "Subscription to "+plan, sentence("%s to %s, since %s", p.row.Title, plan, since.UTC().Format("2 January 2006"))
 	p.Live = []section{
 		invoiceNoun.related(v, "Invoices", "No period was invoiced yet.", "subscription", s.ID),

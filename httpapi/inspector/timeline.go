@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -232,12 +233,9 @@ func answerText(a *webhook.Attempt) string {
 
 // endpointHost is the host of an endpoint; "a deleted endpoint" without one.
 func (v *visit) endpointHost(id string) string {
-	return orDefault(v.named(id, func() (string, error) {
+	return cmp.Or(v.named(id, func() (string, error) {
 		e, err := v.svc.Webhooks.Get(v.Context(), v.caller, id)
-		if err != nil {
-			return "", err
-		}
-		return hostOf(e.URL), nil
+		return hostOf(textField(e, "URL")), err
 	}), "a deleted endpoint")
 }
 

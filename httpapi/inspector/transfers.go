@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -47,7 +48,7 @@ func transferNoun(path, one, none string, service func(*visit) transferService, 
 
 // recipient names who gets the money, and says beneath with what.
 func recipient(d *payout.Destination) (name, below string) {
-	with, number := orDefault(network(d.Provider), words(d.Type)), maskedNumber(d.Number)
+	with, number := cmp.Or(network(d.Provider), words(d.Type)), maskedNumber(d.Number)
 	if d.Type == payout.ServiceWallet {
 		number = d.ServiceID
 	}
@@ -136,14 +137,14 @@ func (in *input) destination() payout.DestinationParams {
 
 func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 	d := &t.Destination
-	with := orDefault(network(d.Provider), words(d.Type))
+	with := cmp.Or(network(d.Provider), words(d.Type))
 	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, p.row.Title, with, v.when(t.CreatedAt))
 	p.Live = []section{v.timeline(t.Object, t.ID, t.CreatedAt.Time, string(t.Status), []step{
 		{"created", "Asked for; amount and fee reserved", "API", ""},
 		{"pending", "To be given to " + with, "Payments", ""},
 		{"processing", with + " has it", with, ""},
 		{"completed", "Arrived", with, "good"},
-		{"failed", orDefault(look.Text(t.FailureReason), "Failed"), with, "bad"},
+		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad"},
 		{"canceled", "Cancelled; amount and fee are back", "Payments", "wait"},
 	})}
 	p.Side = []section{

@@ -2,20 +2,16 @@ package inspector
 
 import (
 	"fmt"
-	"html/template"
-	"math"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
 var webhookNoun = &noun[webhook.Endpoint]{
-	path: "webhooks", one: "Webhook endpoint", many: "Webhook endpoints", heads: [5]string{"Endpoint", "", "State", "Events", "Since"},
+	path: "webhooks", one: "Webhook endpoint", many: "Webhooks", heads: [5]string{"Endpoint", "", "State", "Events", "Since"},
 	empty: "Events are posted to an endpoint, signed, until it answers.",
 	forms: func(v *visit) []*form {
 		return []*form{{
@@ -72,22 +68,8 @@ func secret(do action) action {
 
 func (v *visit) webhookPage(e *webhook.Endpoint, p *page) {
 	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.DeliveryListParams{Endpoint: e.ID, Page: v.page()})
-	if err != nil {
-		v.note(err)
-		return
-	}
 	p.Sentence = sentence("%s", e.URL)
-	deliveries := section{
-		Title: "Deliveries", Heads: [5]string{"Event", "", "Status", "Attempts", "Time"},
-		Rows: rowsOf(v, list, (*visit).deliveryRow), Pager: pager(v, list),
-	}
-	if len(deliveries.Rows) == 0 {
-		deliveries.Text = "It was told nothing yet."
-	}
-	p.Live = []section{deliveries}
-	if len(list.Data) > 0 {
-		p.Live = append(p.Live, section{Title: "How long these took", Panel: true, Chart: latencies(list.Data)})
-	}
+	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "", "Status", "Attempts", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
 	p.Side = []section{{Title: "Details", Facts: facts("Address", e.URL, "Events", p.row.For, "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
 	p.Forms = append([]*form{
 		{Name: "ping", Button: "Ping", do: (*visit).ping},
@@ -96,30 +78,6 @@ func (v *visit) webhookPage(e *webhook.Endpoint, p *page) {
 			Note: "The old secret signs as well for a while, so that the receiver can change over.", do: secret(act(v.svc.Webhooks.RotateSecret)),
 		},
 	}, switchForms(e.Active, v.svc.Webhooks.Update, "It is told nothing any more.", v.svc.Webhooks.Delete)...)
-}
-
-// latencies draws how long deliveries took, from the event to the answer that took them.
-func latencies(list []webhook.Delivery) template.HTML {
-	limits := []struct {
-		name string
-		most time.Duration
-	}{{"to 0.1 s", 100 * time.Millisecond}, {"to 1 s", time.Second}, {"to 10 s", 10 * time.Second}, {"to 10 min", 10 * time.Minute}, {"longer", math.MaxInt64}}
-	heaps := make([]look.Heap, len(limits)+1)
-	for i, l := range limits {
-		heaps[i].Key = look.Key{Name: l.name, Class: "f4"}
-	}
-	heaps[len(limits)].Key = look.Key{Name: "not delivered", Class: "fb"}
-	for i := range list {
-		d, at := &list[i], len(limits)
-		if n := len(d.Attempts); n > 0 && answered(&d.Attempts[n-1]) {
-			took := d.Attempts[n-1].At.Sub(d.CreatedAt.Time)
-			for at = 0; took > limits[at].most; {
-				at++
-			}
-		}
-		heaps[at].Amount++
-	}
-	return look.Histogram(fmt.Sprintf("How long %s took", plural(len(list), "delivery")), heaps)
 }
 
 // deliveryBadge is the state of a delivery: waiting, or retrying once an attempt has failed.

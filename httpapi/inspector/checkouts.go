@@ -12,7 +12,7 @@ import (
 var checkoutNoun = &noun[checkout.Session]{
 	path: "checkouts", one: "Checkout", many: "Checkouts", heads: [5]string{"Customer", "Amount", "Status", "For", "Time"},
 	tab: "status", tabs: states(checkout.Open, checkout.Complete, checkout.Expired), dated: true, loud: true,
-	search: "ID of a customer (cus_…) or a payment (pay_…)", empty: "A checkout sells over a page, and then leads the payer back to your website.",
+	search: "Name, e-mail, phone or ID of a customer, or ID of a payment", empty: "A checkout sells over a page, and then leads the payer back to your website.",
 	forms: func(v *visit) []*form {
 		return []*form{making("checkout", makes(v.svc.Checkout.Create), ask(line, "customer_email", field{Name: "success_url", Label: "Where the payer goes afterwards", Kind: "url", Value: v.svc.BaseURL() + "/?session={CHECKOUT_SESSION_ID}"}, "reference"))}
 	},

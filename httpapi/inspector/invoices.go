@@ -11,7 +11,7 @@ import (
 var invoiceNoun = &noun[invoice.Invoice]{
 	path: "invoices", one: "Invoice", many: "Invoices", heads: [5]string{"Customer", "Amount", "Status", "Invoice", "Time"},
 	tab: "status", tabs: states(invoice.Open, invoice.Paid, invoice.Draft, invoice.Void, invoice.Uncollectible),
-	search: "ID of a customer (cus_…)", dated: true, loud: true, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
+	search: "Name, e-mail, phone or ID of a customer", dated: true, loud: true, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
 	forms: func(v *visit) []*form {
 		return []*form{making("invoice", makes(v.svc.Invoices.Create), ask(
 			field{Name: "customer_name", Label: "Customer's name"}, "customer_email", field{Name: "customer_phone", Label: "Customer's phone"},

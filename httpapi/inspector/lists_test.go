@@ -130,7 +130,7 @@ func TestSearch(t *testing.T) {
 	}
 	shows(t, s.page("search"), "Enter a whole value")
 	for q, want := range map[string][]string{
-		"Esi": {"Esi Owusu", "Payments", "Customers"}, "esi owusu": {"Two smoothies"}, "Ama": {"Ama Mensah", "Partly refunded"}, "12.50": {"Ama Mensah", "Esi Owusu"},
+		"Esi": {"Esi Owusu", "Payments", "Customers", "Invoices", "Subscriptions", "Juice every week"}, "esi owusu": {"Two smoothies"}, "Ama": {"Ama Mensah", "Partly refunded"}, "12.50": {"Ama Mensah", "Esi Owusu"},
 		"order-7": {"Two smoothies"}, "0907": {"Esi Owusu", "024 •••• 907"}, "024 123 0910": {"The payer declined."}, "akosua@example.com": {"Messages"},
 	} {
 		shows(t, s.page("search?q="+url.QueryEscape(q)), want...)
@@ -138,5 +138,8 @@ func TestSearch(t *testing.T) {
 	shows(t, s.page("payments?q=Esi&network=telecel"), "020 •••• 903", "Network: Telecel", "Search: Esi")
 	expect.Equal(t, rows(s.page("payments?q=Esi&network=telecel")), 1, "payments of a name and a network")
 	expect.Equal(t, rows(s.page("payments?q="+made["once"])), 1, "payments of a code")
+	for q, want := range map[string]int{"esi": 1, "024 123 4568": 1, "esi@example.com": 1, made["customers"]: 1, "Kofi": 0} {
+		expect.Equal(t, rows(s.page("subscriptions?q="+url.QueryEscape(q))), want, "subscriptions of %s", q)
+	}
 	shows(t, s.page("search?q=nothing"), "Nothing matches")
 }

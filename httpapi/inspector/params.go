@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,11 +38,14 @@ func eachParam(of reflect.Value, do func(name string, field reflect.Value)) {
 	}
 }
 
+// searchedPeople bounds the customers whose objects a search finds.
+const searchedPeople = 10
+
 // choose lists by a service's method, whose params the page's query sets. What is searched for is an
-// id of what a param names, or the text.
+// id of what a param names, the text, or else what customers are found by.
 func choose[P, T any](v *visit, list func(context.Context, api.Caller, P) (*api.List[T], error)) (*api.List[T], error) {
 	var p P
-	q, text := v.param("q"), new(string)
+	q, text, customer := v.param("q"), (*string)(nil), (*string)(nil)
 	eachParam(reflect.ValueOf(&p).Elem(), func(name string, field reflect.Value) {
 		switch to := field.Addr().Interface().(type) {
 		case *api.Page:
@@ -55,17 +59,49 @@ func choose[P, T any](v *visit, list func(context.Context, api.Caller, P) (*api.
 				*to = new(is == "active")
 			}
 		case *string:
-			if *to = v.param(name); name == "text" {
+			switch name {
+			case "text":
 				text = to
-			} else if l, ok := links[name]; ok && *to == "" && strings.HasPrefix(q, l.prefix) {
+			case "customer":
+				customer = to
+			}
+			*to = v.param(name)
+			if l, ok := links[name]; ok && *to == "" && strings.HasPrefix(q, l.prefix) {
 				*to, q = q, ""
 			}
 		default:
 			field.SetString(v.param(name))
 		}
 	})
-	*text = q
+	switch {
+	case text != nil:
+		*text = q
+	case q != "" && customer != nil:
+		return ofCustomers(v, q, func(id string) (*api.List[T], error) {
+			*customer = id
+			return list(v.Context(), v.caller, p)
+		})
+	}
 	return list(v.Context(), v.caller, p)
+}
+
+// ofCustomers lists the newest objects of the customers that a search finds, on one page.
+func ofCustomers[T any](v *visit, q string, of func(customer string) (*api.List[T], error)) (*api.List[T], error) {
+	people, err := v.svc.Accounts.SearchCustomers(v.Context(), v.caller, q, api.Page{Limit: searchedPeople})
+	if err != nil {
+		return nil, err
+	}
+	all := &api.List[T]{}
+	for _, c := range people.Data {
+		list, err := of(c.ID)
+		if err != nil {
+			return nil, err
+		}
+		all.Data = append(all.Data, list.Data...)
+	}
+	slices.SortFunc(all.Data, func(a, b T) int { return strings.Compare(textField(&b, "ID"), textField(&a, "ID")) })
+	all.Data = all.Data[:min(len(all.Data), v.limit)]
+	return all, nil
 }
 
 // fill sets the params that the form has fields for. An empty field leaves a param as it is, or

@@ -1,7 +1,8 @@
 package inspector
 
-// finders look for a whole value among the objects of a noun whose lists take more than ids.
-var finders = []func(*visit, string) section{finder(paymentNoun), finder(customerNoun), finder(messageNoun)}
+// finders look for a whole value among the objects of a noun. The others have no index for more than
+// ids: one costs each payout and each refund time.
+var finders = []func(*visit, string) section{finder(paymentNoun), finder(customerNoun), finder(invoiceNoun), finder(subscriptionNoun), finder(checkoutNoun), finder(messageNoun)}
 
 func finder[T any](n *noun[T]) func(*visit, string) section {
 	return func(v *visit, q string) section { return n.related(v, n.many, "", "q", q) }

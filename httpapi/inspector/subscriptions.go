@@ -13,7 +13,7 @@ import (
 var subscriptionNoun = &noun[subscription.Subscription]{
 	path: "subscriptions", one: "Subscription", many: "Subscriptions", heads: [5]string{"Customer", "Amount", "Status", "Plan", "Since"},
 	tab: "status", tabs: states(subscription.Active, subscription.Trialing, subscription.PastDue, subscription.Paused, subscription.Cancelled), dated: true, loud: true,
-	search: "ID of a customer (cus_…) or a plan (plan_…)", empty: "A customer who subscribes to a plan is invoiced for each period.",
+	search: "Name, e-mail, phone or ID of a customer, or ID of a plan", empty: "A customer who subscribes to a plan is invoiced for each period.",
 	forms: func(v *visit) []*form {
 		return []*form{{
 			Name: "create", Title: "Make a subscription", Button: "Subscribe the customer", Main: true, Note: "The first invoice is made at once, or at the end of the trial.",

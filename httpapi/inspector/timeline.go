@@ -85,20 +85,15 @@ func stepsOf(object, status string, own []step) (steps []step) {
 // repeated are the verbs of events that an object can have often.
 var repeated = []string{"updated", "payment_failed", "payment_succeeded", "paused", "resumed", "sent"}
 
-const (
-	// historyPages bounds how many pages of events of a type are looked through.
-	historyPages = 5
-	// shownDeliveries bounds the deliveries of an event, and shownAttempts those of a delivery.
-	shownDeliveries, shownAttempts = 10, 3
-)
+// shownDeliveries bounds the deliveries of an event, and shownAttempts those of a delivery.
+const shownDeliveries, shownAttempts = 10, 3
 
 // timeline tells what happened to an object, the oldest first: its events, with the entries of the
 // ledger and the deliveries that they led to. own are steps in the noun's words, and also further turns.
 func (v *visit) timeline(object, id string, created time.Time, status string, own []step, also ...turn) section {
 	s := section{Title: "What happened", Text: "Its events are no longer kept, or too many others lie between."}
 	steps := stepsOf(object, status, own)
-	events, err := v.eventsOf(object, id, created, steps)
-	v.note(err)
+	events := v.eventsOf(object, id, created, steps)
 	var turns, booked []turn
 	var seconds []int64
 	for i := range events {
@@ -125,50 +120,47 @@ func (v *visit) timeline(object, id string, created time.Time, status string, ow
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.
-func (v *visit) eventsOf(object, id string, created time.Time, steps []step) ([]event.Event, error) {
+func (v *visit) eventsOf(object, id string, created time.Time, steps []step) (all []event.Event) {
 	from := created.Truncate(time.Second)
-	p := event.ListParams{Type: event.Type(object + "." + steps[0].verb), Created: api.Times{From: from, Until: from.Add(time.Second)}}
-	p.Limit = api.MaxLimit
-	var all []event.Event
-	for range historyPages {
-		list, err := v.svc.Events.List(v.Context(), v.caller, p)
-		if err != nil {
-			return nil, err
+	p := event.ListParams{Created: api.Times{From: from, Until: from.Add(time.Second)}}
+	for i, s := range steps {
+		p.Type = event.Type(object + "." + s.verb)
+		found := v.eventsAmong(p, id, slices.Contains(repeated, s.verb))
+		if i == 0 {
+			if len(found) == 0 {
+				return nil
+			}
+			p = event.ListParams{Page: api.Page{EndingBefore: found[0].ID}}
 		}
-		if at := slices.IndexFunc(list.Data, func(e event.Event) bool { return objectOf(&e) == id }); at >= 0 {
-			all = append(all, list.Data[at])
+		all = append(all, found...)
+	}
+	return all
+}
+
+// eventsAmong looks for the events of an object among those of a type, a few of them first: most lie
+// close. often says that there may be several.
+func (v *visit) eventsAmong(p event.ListParams, id string, often bool) (found []event.Event) {
+	pages := []int{10, 100, 100, 100, 100, 100}
+	if often {
+		pages = pages[:3]
+	}
+	for _, p.Limit = range pages {
+		list := listOf(v, v.svc.Events.List, p)
+		for _, e := range list {
+			if objectOf(&e) == id {
+				found = append(found, e)
+			}
+		}
+		if len(list) < p.Limit || len(found) > 0 && !often {
 			break
 		}
-		if !list.HasMore {
-			return nil, nil
-		}
-		p.StartingAfter = list.Data[len(list.Data)-1].ID
-	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	first := all[0].ID
-	for _, s := range steps[1:] {
-		p := event.ListParams{Type: event.Type(object + "." + s.verb), Page: api.Page{Limit: api.MaxLimit, EndingBefore: first}}
-		found := false
-		for range historyPages {
-			list, err := v.svc.Events.List(v.Context(), v.caller, p)
-			if err != nil {
-				return nil, err
-			}
-			for _, e := range list.Data {
-				if objectOf(&e) == id {
-					all = append(all, e)
-					found = true
-				}
-			}
-			if !list.HasMore || len(list.Data) == 0 || found && !slices.Contains(repeated, s.verb) {
-				break
-			}
-			p.EndingBefore = list.Data[0].ID
+		if p.EndingBefore != "" {
+			p.EndingBefore = list[0].ID
+		} else {
+			p.StartingAfter = list[len(list)-1].ID
 		}
 	}
-	return all, nil
+	return found
 }
 
 // ledgerTurns are the entries that an object made on the balance within a second. An entry has the

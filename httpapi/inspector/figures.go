@@ -99,11 +99,14 @@ func (v *visit) latency() []section {
 	if all == 0 {
 		return nil
 	}
-	share := func(percent int64) string { // the class by which so many are delivered
-		left := (all*percent + 99) / 100
+	delivered, told := all-sums[len(sums)-1], "None was delivered"
+	share := func(percent int64) string { // the class by which so many of them are delivered
+		left := (delivered*percent + 99) / 100
 		return classes[slices.IndexFunc(sums, func(n int64) bool { left -= n; return left <= 0 })]
 	}
-	told := "Half " + share(50) + ", 95% " + share(95)
+	if delivered > 0 {
+		told = "Half " + share(50) + ", 95% " + share(95)
+	}
 	chart.Says = fmt.Sprintf("How long deliveries took, by day, the last %d days. %s.", outcomeDays, told)
 	return []section{{Title: "How long deliveries took", Panel: true, Aside: told, Chart: chart.Bars()}}
 }

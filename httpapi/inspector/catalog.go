@@ -106,7 +106,7 @@ var planNoun = &noun[catalog.Plan]{
 		p.Live = []section{v.timeline("plan", o.ID, unix(o.Created).Time, "", nil)}
 		p.Side = []section{{Title: "Details", Facts: facts("Price", p.row.Amount, "Period", capital(p.row.For), "Tax", taxText(o.Taxable, o.TaxPercent), "Trial", trial,
 			"Product", v.linked("products", o.Product), "Plan", id(o.ID), "Created", unix(o.Created))}}
-		p.Forms = switchForms(o.Active, v.svc.Plans.Update, "Nobody can subscribe to it any more.", v.svc.Plans.Delete)
+		p.Forms = switchForms(o.Active, v.svc.Plans.Update, "It takes no new customers.", v.svc.Plans.Delete)
 	},
 }
 

@@ -49,7 +49,7 @@ func (v *visit) checkoutPage(s *checkout.Session, p *page) {
 	if s.Status == checkout.Open {
 		pay := changes(v.svc.Checkout.Pay)
 		p.Forms = append(v.payForms(p.row.Title, p.Amount, pay, pay), &form{
-			Name: "expire", Title: "Let the checkout expire", Label: "Expire", Button: "Let it expire", Danger: true, Note: "Nobody can pay it any more.", do: act(v.svc.Checkout.Expire),
+			Name: "expire", Title: "Let the checkout expire", Label: "Expire", Button: "Let it expire", Danger: true, Note: "It can no longer be paid.", do: act(v.svc.Checkout.Expire),
 		})
 	}
 }

@@ -94,7 +94,7 @@ func (v *visit) invoiceForms(i *invoice.Invoice, payer string) []*form {
 		}
 	case invoice.Open:
 		forms := append([]*form{send}, v.payForms(payer, due, changes(svc.PayFromWallet), changes(svc.StartPayment))...)
-		forms[1].Name, forms[1].Main = "scan", false
+		forms[1].Name, forms[1].Main = "scan", false // to pay an invoice is to charge its customer
 		return append(forms, &form{
 			Name: "pay", Title: "Charge the customer", Button: "Charge " + plainMoney(due), Will: forms[1].Will, Note: "The simulated charger takes the money at once.", do: changes(svc.Pay),
 		}, void, &form{
@@ -107,19 +107,16 @@ func (v *visit) invoiceForms(i *invoice.Invoice, payer string) []*form {
 }
 
 // payForms pay an invoice, a checkout or a QR code from a wallet or a phone, as its page does. payer
-// is empty for whoever comes, and amount nil for what the payer enters.
+// is empty for any, and amount nil for what the payer enters.
 func (v *visit) payForms(payer string, amount any, wallet, phone action) []*form {
-	will, button, fields := facts("From", payer, "To", v.merchant.Name, "Amount", amount), "", ask("amount")
+	will := facts("From", payer, "To", v.merchant.Name, "Amount", amount)
+	fields, pay, askPhone := ask("amount"), "Pay", "Ask the phone"
 	if amount != nil {
-		button, fields = " "+plainMoney(amount), nil
-	}
-	forAmount := ""
-	if button != "" {
-		forAmount = " for" + button
+		fields, pay, askPhone = nil, "Pay "+plainMoney(amount), "Ask the phone for "+plainMoney(amount)
 	}
 	return []*form{
-		{Name: "pay", Title: "Pay as a consumer", Label: "Pay from a wallet", Button: "Pay" + button, Main: true, Fields: ask(fields, v.walletPayer()), Will: will, do: wallet},
-		{Name: "pay-phone", Title: "Pay from a phone", Button: "Ask the phone" + forAmount, Fields: ask(fields, phonePayer), Will: will, do: phone},
+		{Name: "pay", Title: "Pay as a consumer", Label: "Pay from a wallet", Button: pay, Main: true, Fields: ask(fields, v.walletPayer()), Will: will, do: wallet},
+		{Name: "pay-phone", Title: "Pay from a phone", Button: askPhone, Fields: ask(fields, phonePayer), Will: will, do: phone},
 	}
 }
 

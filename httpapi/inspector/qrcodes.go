@@ -58,7 +58,7 @@ func (v *visit) qrCodePage(c *qrcode.QRCode, p *page) {
 	}
 	p.Sentence = sentence("%s, %s", words(c.Type), usedText(c))
 	p.Live = []section{
-		paymentNoun.related(v, "Payments", "Nobody has paid this code yet.", "qr_code", c.ID),
+		paymentNoun.related(v, "Payments", "No payment of this code yet.", "qr_code", c.ID),
 		v.timeline("qr_code", c.ID, unix(c.Created).Time, "", nil),
 	}
 	p.Side = []section{
@@ -72,7 +72,7 @@ func (v *visit) qrCodePage(c *qrcode.QRCode, p *page) {
 			in.refuse(api.Invalid("phone_number", "Enter the payer's number, such as 024 123 4567."))
 		}
 		return pay(v, in)
-	}), switchForms(c.Active, v.svc.QRCodes.Update, "Nobody can pay it any more. Its payments stay.", v.svc.QRCodes.Delete)...)
+	}), switchForms(c.Active, v.svc.QRCodes.Update, "It can no longer be paid. Its payments stay.", v.svc.QRCodes.Delete)...)
 }
 
 // walletPayer is who pays from a wallet, in a form. The newest consumers are suggestions.

@@ -70,7 +70,7 @@ func (p *checkoutPage) show(r *request) (any, error) {
 	}
 	payable := h.Refusal == nil || h.Refusal.Code == api.CouponNotRedeemable
 	if payable && h.Attempt != "" {
-		m := newMerchantView(&h.Merchant, r.id()+"/logo", text(h.Session.Reference))
+		m := newMerchantView(&h.Merchant, r.id()+"/logo", look.Text(h.Session.Reference))
 		page, err := undecidedPage(r, p.payments, h.Caller, payment.ListParams{CheckoutSession: h.Session.ID}, m)
 		if err != nil || page != nil {
 			return page, err
@@ -87,7 +87,7 @@ func (p *checkoutPage) show(r *request) (any, error) {
 // paid.
 func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form waysView, email, name string) (*response, error) {
 	is := &h.Session
-	m := newMerchantView(&h.Merchant, r.id()+"/logo", text(is.Reference))
+	m := newMerchantView(&h.Merchant, r.id()+"/logo", look.Text(is.Reference))
 	held := h.Refusal != nil && h.Refusal.Code == api.PaymentInProgress
 	if h.Refusal != nil && !held {
 		v := endedSessionView(h, m, r.id())
@@ -102,7 +102,7 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 	form.Due = is.Total
 	v := checkoutView{
 		pageView: pageView{Title: "Pay " + m.Name, Test: !is.Livemode, Merchant: m},
-		Action:   r.id(), Back: text(is.CancelURL), Total: is.Total, Lines: is.Lines.Data, Sums: h.Sums, Email: email, Form: form,
+		Action:   r.id(), Back: look.Text(is.CancelURL), Total: is.Total, Lines: is.Lines.Data, Sums: h.Sums, Email: email, Form: form,
 	}
 	if h.Plan != nil {
 		v.subscribe(h)
@@ -142,19 +142,11 @@ func (v *checkoutView) subscribe(h *checkout.Hosted) {
 	}
 }
 
-// text is what a pointer is to; "" for nil.
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // endedSessionView says how a session has ended, or why it cannot be paid.
 func endedSessionView(h *checkout.Hosted, m *merchantView, address string) outcomeView {
 	is := &h.Session
 	v := outcomeView{pageView: pageView{Test: !is.Livemode, Merchant: m}, Questions: true}
-	back := action{Label: "Go back to " + m.Name, URL: text(is.CancelURL), Main: true}
+	back := action{Label: "Go back to " + m.Name, URL: look.Text(is.CancelURL), Main: true}
 	again := "go back to " + m.Name + " and order again."
 	switch {
 	case is.Status == checkout.Complete:

@@ -37,7 +37,7 @@ type merchantView struct {
 
 // newMerchantView shows a merchant. logo is the address of the logo, if there is one.
 func newMerchantView(m *account.Merchant, logo string, about ...string) *merchantView {
-	v := &merchantView{Name: m.Name, Initials: initials(m.Name), About: joinFilled(" · ", about...)}
+	v := &merchantView{Name: m.Name, Initials: initials(m.Name), About: look.Join(" · ", about...)}
 	if m.HasLogo {
 		v.Logo = logo
 	}
@@ -198,14 +198,4 @@ func initials(name string) string {
 		}
 	}
 	return b.String()
-}
-
-func joinFilled(separator string, parts ...string) string {
-	var filled []string
-	for _, p := range parts {
-		if p != "" {
-			filled = append(filled, p)
-		}
-	}
-	return strings.Join(filled, separator)
 }

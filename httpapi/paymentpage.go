@@ -218,7 +218,7 @@ func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop boo
 	name := networkName(is.Provider)
 	v := waitingView{
 		pageView: pageView{Title: "Approve on your phone", Test: !is.Livemode, Merchant: m},
-		Icon:     phoneIcon, Amount: is.Amount, Network: name, From: joinFilled(" · ", payerNumber(h), name),
+		Icon:     phoneIcon, Amount: is.Amount, Network: name, From: look.Join(" · ", payerNumber(h), name),
 		Action: address, Check: address, Problem: problem,
 		Cancellable: is.Status == payment.Pending,
 		Until:       look.Clock(h.Deadline, h.Now), UntilDatetime: h.Deadline.UTC().Format(time.RFC3339),
@@ -285,7 +285,7 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 	}
 	switch is.Status {
 	case payment.Completed:
-		m.About = joinFilled("", h.Merchant.Address)
+		m.About = h.Merchant.Address
 		v = receiptView(m, is, payerNumber(h), about.Name)
 		if about.Invoice && about.Address != "" {
 			v.Actions = []action{{Label: "See the invoice", URL: about.Address}}

@@ -67,7 +67,7 @@ func (s *Service) attemptFirst(ctx context.Context, m *outgoing) (err error) {
 			m.stopRenewal()
 		}
 		if p := m.unstoredOf; p != nil && p.firstAttemptOver(written) {
-			err = s.inBatch(m.caller, func(tx *engine.Tx, _ map[string]bool) error { return s.events.FinishRest(tx, p.fanout) })
+			err = s.inBatch(m.caller, func(tx *engine.Tx, _ *sharedWrites) error { return s.events.FinishRest(tx, p.fanout) })
 		}
 	}()
 	err = s.attempt(ctx, m)
@@ -189,14 +189,18 @@ func (s *Service) body(tx *engine.ReadTx, d *Delivery) ([]byte, error) {
 // batchedWrite is a write that shares its transaction with others.
 type batchedWrite struct {
 	caller api.Caller
-	// run writes. notFailing holds the endpoints that are known in the transaction to have no
-	// FailingSince.
-	run func(tx *engine.Tx, notFailing map[string]bool) error
+	run    func(tx *engine.Tx, shared *sharedWrites) error
+}
+
+// sharedWrites is what the writes of one transaction know of each other.
+type sharedWrites struct {
+	notFailing map[string]bool // the endpoints that are known to have no FailingSince
+	ended      ended
 }
 
 // inBatch writes together with others. If the lease has run out and another worker has written
 // the record, it changes nothing.
-func (s *Service) inBatch(caller api.Caller, run func(*engine.Tx, map[string]bool) error) error {
+func (s *Service) inBatch(caller api.Caller, run func(*engine.Tx, *sharedWrites) error) error {
 	err := s.writeBatch.Do(&batchedWrite{caller, run})
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		return nil
@@ -207,17 +211,17 @@ func (s *Service) inBatch(caller api.Caller, run func(*engine.Tx, map[string]boo
 // runWrites runs many writes in one transaction.
 func (s *Service) runWrites(writes []*batchedWrite) error {
 	return s.engine.Update(context.Background(), api.Caller{}, func(tx *engine.Tx) error {
-		notFailing := map[string]bool{}
+		shared := &sharedWrites{notFailing: map[string]bool{}, ended: ended{}}
 		for _, w := range writes {
 			tx, err := tx.As(w.caller)
 			if err != nil {
 				return err
 			}
-			if err := w.run(tx, notFailing); err != nil {
+			if err := w.run(tx, shared); err != nil {
 				return err
 			}
 		}
-		return nil
+		return shared.ended.write(tx)
 	})
 }
 
@@ -230,14 +234,14 @@ type outcome struct {
 
 // writeOutcome writes the outcome of a delivery, and what it says about the endpoint.
 func (s *Service) writeOutcome(m *outgoing, o outcome) error {
-	err := s.inBatch(m.caller, func(tx *engine.Tx, notFailing map[string]bool) error { return s.writeOutcomeTx(tx, m, o, notFailing) })
+	err := s.inBatch(m.caller, func(tx *engine.Tx, shared *sharedWrites) error { return s.writeOutcomeTx(tx, m, o, shared) })
 	if m.unstoredOf != nil && errors.Is(err, storage.ErrExists) {
 		return nil // another worker has fanned the event out again, and made the delivery
 	}
 	return err
 }
 
-func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, notFailing map[string]bool) error {
+func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared *sharedWrites) error {
 	o := *m.Object // a run that is rolled back leaves the claimed version as it is
 	d := &o.Value
 	d.Status, d.NextAttemptAt = out.status, nil
@@ -256,14 +260,15 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, notFai
 	if err := put(tx, &o); err != nil {
 		return err
 	}
+	shared.ended.count(o.Scope, d)
 	switch {
-	case out.attempt == nil, out.attempt.ok() && notFailing[d.Endpoint]:
+	case out.attempt == nil, out.attempt.ok() && shared.notFailing[d.Endpoint]:
 		return nil
 	case out.attempt.ok():
-		notFailing[d.Endpoint] = true
+		shared.notFailing[d.Endpoint] = true
 		return recordSuccess(tx, d.Endpoint)
 	}
-	delete(notFailing, d.Endpoint)
+	delete(shared.notFailing, d.Endpoint)
 	return s.recordFailure(tx, d.Endpoint, out.attempt.StatusCode == http.StatusGone)
 }
 

@@ -69,7 +69,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{endpoints.Kind()}
+	return []*storage.Kind{endpoints.Kind(), latencies.Kind()}
 }
 
 // Jobs returns the jobs that fan out events and attempt deliveries.

@@ -1,39 +1,40 @@
 package inspector
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/look"
 )
 
 var batchNoun = &noun[disbursement.Batch]{
 	path: "batches", one: "Batch", many: "Batches", heads: [5]string{"Batch", "Amount", "Status", "For", "Time"},
-	tab: "status", tabs: states(disbursement.BatchCompleted, disbursement.BatchPending), dated: true, empty: "Up to 1,000 disbursements from one CSV file make a batch.",
-	forms: func(v *visit) ([]*form, error) {
+	tab: "status", tabs: states(disbursement.BatchCompleted, disbursement.BatchPending), dated: true, loud: true, empty: "Up to 1,000 disbursements from one CSV file make a batch.",
+	forms: func(v *visit) []*form {
 		return []*form{{
 			Name: "create", Title: "Make a batch", Button: "Disburse all", Main: true, Will: v.transferWill(),
-			Fields: []field{{
+			Fields: ask(field{
 				Name: "rows", Label: "Rows as CSV", Kind: "lines", Value: "amount,type,phone_number,account_name,reference\n",
 				Hint: "The first line names the columns, and each further one is a disbursement.",
-			}, {Name: "description", Label: "What it is for"}},
+			}, "description"),
 			do: func(v *visit, in *input) (any, error) {
 				rows, err := disbursement.ReadRows(strings.NewReader(in.text("rows")))
 				if err != nil {
 					return nil, err
 				}
-				return create(v, in, v.svc.Disbursements.CreateBatch, disbursement.CreateBatchParams{Rows: rows, Description: in.text("description")})
+				delete(in.values, "rows") // they are read
+				return create(v, in, v.svc.Disbursements.CreateBatch, disbursement.CreateBatchParams{Rows: rows})
 			},
-		}}, nil
+		}}
 	},
-	list: func(v *visit, page api.Page) (*api.List[disbursement.Batch], error) {
-		return v.svc.Disbursements.ListBatches(v.Context(), v.caller, disbursement.ListBatchesParams{
-			Page: page, Status: disbursement.BatchStatus(v.param("status")), Created: v.created(),
-		})
+	list: func(v *visit) (*api.List[disbursement.Batch], error) {
+		return choose(v, v.svc.Disbursements.ListBatches)
 	},
 	row: func(v *visit, b *disbursement.Batch) row {
-		r := row{Href: v.url("batches", b.ID), Title: orDefault(b.Description, "Batch"), Below: plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
+		r := row{Href: v.url("batches", b.ID), Title: cmp.Or(b.Description, "Batch"), Below: plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
 		if b.Counts.Refused > 0 {
 			r.ForBelow = fmt.Sprintf("%d refused", b.Counts.Refused)
 		}
@@ -45,42 +46,30 @@ var batchNoun = &noun[disbursement.Batch]{
 	page: (*visit).batchPage,
 }
 
-func (v *visit) batchPage(b *disbursement.Batch, p *page) error {
+func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	rows, err := v.svc.Disbursements.ListRows(v.Context(), v.caller, b.ID, disbursement.ListRowsParams{
 		Page: v.page(), Status: disbursement.RowStatus(v.param("status")),
 	})
-	if err != nil {
-		return err
-	}
-	happened, err := v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, []step{
-		{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "Payments", "good"},
-	})
-	p.Title, p.Amount, p.Badge = "Batch of "+plainMoney(pesewas(b.Amount)), b.Amount, state(b.Status)
 	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
-	lines := section{
-		Title: "Rows", Heads: [5]string{"To", "Amount", "Status", "For", "Time"}, Tabs: v.tabs("status", states(disbursement.RowStatuses()...)),
-		Rows:  rowsOf(v, rows, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }),
-		Pager: pager(v, rows),
-	}
-	if len(lines.Rows) == 0 {
-		lines.Text = "No row is as the tab says."
-	}
-	p.Live = []section{lines, happened}
+	lines := paged(v, "Rows", disbursementNoun.heads, rows, err, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }, "No row is as the tab says.")
+	lines.Tabs = v.tabs("status", states(disbursement.RowStatuses()...))
+	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{
+		{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "Payments", "good"},
+	})}
 	n := &b.Counts
 	p.Side = []section{
 		{Title: "Money", Money: facts("To the recipients", b.Amount, "Fees", b.Fee)},
 		{Title: "Details", Facts: facts("Rows", fmt.Sprintf("%d: %d queued, %d made, %d refused", n.Total, n.Queued, n.Made, n.Refused),
 			"For", b.Description, "Reference", b.Reference, "Batch", id(b.ID), "Created", b.CreatedAt, "Completed", b.CompletedAt)},
 	}
-	return err
 }
 
 // batchLine shows a row of a batch as the disbursement that it became, if it did.
 func (v *visit) batchLine(b *disbursement.Batch, r *disbursement.Row) row {
 	name, below := recipient(&r.Destination)
-	shown := row{Title: name, Below: joinNonEmpty(fmt.Sprintf("Row %d", r.Number), below), Amount: r.Amount, Badge: state(r.Status), For: r.Reference, At: b.CreatedAt}
+	shown := row{Title: name, Below: look.Join(" · ", fmt.Sprintf("Row %d", r.Number), below), Amount: r.Amount, Badge: state(r.Status), For: r.Reference, At: b.CreatedAt}
 	if r.Error != nil {
-		shown.Below = joinNonEmpty(shown.Below, r.Error.Message) // a row that is refused has no page of its own
+		shown.Below = look.Join(" · ", shown.Below, r.Error.Message) // a row that is refused has no page of its own
 	}
 	if d := r.Disbursement; d != nil {
 		shown.Href, shown.Badge, shown.At = v.url("disbursements", d.ID), state(d.Status), d.CreatedAt

@@ -44,8 +44,8 @@ func caseTable(caption string, cases []provider.SimulatedCase) *table {
 func (v *visit) moveClock(in *input) (any, error) {
 	units := map[string]time.Duration{"seconds": time.Second, "minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour}
 	unit, n := units[in.text("unit")], in.integer("advance")
-	if err := in.err(); err != nil {
-		return nil, err
+	if in.problem != nil {
+		return nil, in.problem
 	}
 	const century = 100 * 365 * 24 * time.Hour // more would overflow a duration
 	if n == nil || unit == 0 || *n < 0 || *n > int64(century/unit) {

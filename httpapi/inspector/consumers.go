@@ -1,12 +1,14 @@
 package inspector
 
 import (
+	"context"
 	"encoding/base64"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -15,14 +17,12 @@ var consumerNoun = &noun[account.Consumer]{
 	path: "consumers", one: "Test consumer", many: "Test consumers", heads: [5]string{"Consumer", "Wallet", "Status", "Service ID", "Since"},
 	empty: "A consumer has a wallet, and pays from it with a PIN.",
 	forms: (*visit).consumerForms,
-	list: func(v *visit, page api.Page) (*api.List[account.Consumer], error) {
-		return v.svc.Accounts.ListConsumers(v.Context(), testCaller, page)
+	list: func(v *visit) (*api.List[account.Consumer], error) {
+		return choose(v, asOperator(v.svc.Accounts.ListConsumers))
 	},
 	row: func(v *visit, c *account.Consumer) row {
 		balance, err := v.svc.Accounts.WalletBalance(v.Context(), testCaller, c.ID)
-		if err != nil {
-			v.err = err
-		}
+		v.note(err)
 		return row{Href: v.url("consumers", c.ID), Title: c.Name, Below: maskedNumber(c.Phone), Amount: balance, Badge: state(c.Status), For: c.ServiceID, At: c.CreatedAt}
 	},
 	get: func(v *visit) (*account.Consumer, error) {
@@ -34,91 +34,74 @@ var consumerNoun = &noun[account.Consumer]{
 // testCaller is the operator in test mode.
 var testCaller = api.Caller{Live: false}
 
-func (v *visit) consumerForms() ([]*form, error) {
-	wallets, err := v.wallets()
-	if err != nil {
-		return nil, err
-	}
-	list, err := v.svc.Accounts.ListConsumers(v.Context(), testCaller, api.Page{Limit: perPage})
-	if err != nil {
-		return nil, err
-	}
+// asOperator lists what belongs to no merchant.
+func asOperator[P, T any](list func(context.Context, api.Caller, P) (*api.List[T], error)) func(context.Context, api.Caller, P) (*api.List[T], error) {
+	return func(ctx context.Context, _ api.Caller, p P) (*api.List[T], error) { return list(ctx, testCaller, p) }
+}
+
+func (v *visit) consumerForms() []*form {
 	var accounts []option
-	for i := range list.Data {
-		accounts = append(accounts, option{Value: list.Data[i].ID, Label: list.Data[i].Name + ", " + maskedNumber(list.Data[i].Phone)})
+	for _, c := range listOf(v, asOperator(v.svc.Accounts.ListConsumers), api.Page{Limit: perPage}) {
+		accounts = append(accounts, option{Value: c.ID, Label: c.Name + ", " + maskedNumber(c.Phone)})
 	}
 	return []*form{
 		{
-			Name: "consumer", Title: "Make a consumer", Button: "Make the consumer", Main: true,
-			Fields: []field{
-				{Name: "name", Label: "Name"},
-				{Name: "phone_number", Label: "Phone number", Hint: "Such as 024 123 4567."},
-				{Name: "pin", Label: "PIN of 4 to 6 digits"},
-				{Name: "balance", Label: "Money in the wallet, in cedis", Value: "500.00", Hint: "In test mode it comes from nowhere."},
-			},
-			do: (*visit).createConsumer,
+			Name: "consumer", Title: "Make a consumer", Button: "Make the consumer", Main: true, do: (*visit).createConsumer,
+			Fields: ask(
+				"name", "phone_number", field{Name: "pin", Label: "PIN of 4 to 6 digits"},
+				field{Name: "balance", Label: "Money in the wallet, in cedis", Value: "500.00", Hint: "In test mode it comes from nowhere."},
+			),
 		},
 		{
-			Name: "scan", Title: "Play a consumer who scans", Label: "Scan a code", Button: "Pay",
-			Fields: append([]field{
-				{Name: "code", Label: "QR code", Hint: "Its ID (qr_…) or what it holds (the address of the payment page)."},
-				amountField("amount", "Empty where the code has one."),
-			}, payer(wallets)...),
-			Will: facts("To", v.merchant.Name), do: (*visit).playScan,
+			Name: "scan", Title: "Play a consumer who scans", Label: "Scan a code", Button: "Pay", Will: facts("To", v.merchant.Name), do: (*visit).playScan,
+			Fields: ask(field{Name: "code", Label: "QR code", Hint: "Its ID (qr_…) or what it holds (the address of the payment page)."}, amountField("Empty where the code has one."), v.walletPayer()),
 		},
 		{
-			Name: "show", Title: "Play a consumer who shows a code", Label: "Show a code", Button: "Make the code",
-			Fields: []field{
-				{Name: "account_id", Label: "Consumer", Kind: "select", Options: accounts},
-				{Name: "type", Label: "Type", Kind: "select", Options: options(qrcode.Static, qrcode.Dynamic)},
-				amountField("amount", "Empty lets the merchant say."),
-			},
-			do: (*visit).showCode,
+			Name: "show", Title: "Play a consumer who shows a code", Label: "Show a code", Button: "Make the code", do: (*visit).showCode,
+			Fields: ask(
+				field{Name: "account_id", Label: "Consumer", Kind: "select", Options: accounts},
+				field{Name: "type", Label: "Type", Kind: "select", Options: codeTypes}, amountField("Empty lets the merchant say."),
+			),
 		},
-	}, nil
+	}
 }
 
-func (v *visit) consumerPage(c *account.Consumer, p *page) error {
-	balance, err := v.svc.Accounts.WalletBalance(v.Context(), testCaller, c.ID)
-	if err != nil {
-		return err
-	}
-	p.Title, p.Badge, p.Sentence = c.Name, state(c.Status), sentence("%s in the wallet", balance)
-	s := section{Title: "Messages", Text: "No message was written to this consumer for this merchant's payments yet."}
-	if told := v.messageTurns(c.ID, ""); len(told) > 0 {
-		s = section{Title: "Messages", Timeline: told}
+func (v *visit) consumerPage(c *account.Consumer, p *page) {
+	p.Sentence = sentence("%s in the wallet", p.row.Amount)
+	s := section{Title: "Messages", Timeline: v.messageTurns(c.ID, "")}
+	if len(s.Timeline) == 0 {
+		s.Text = "No message was written to this consumer for this merchant's payments yet."
 	}
 	p.Live = []section{s}
 	p.Side = []section{
-		{Title: "Money", Money: facts("In the wallet", balance)},
+		{Title: "Money", Money: facts("In the wallet", p.row.Amount)},
 		{Title: "Details", Facts: facts("Phone", c.Phone, "Tier", words(c.Tier), "Service ID", id(c.ServiceID), "Account", id(c.ID), "Created", c.CreatedAt)},
 	}
-	return nil
 }
 
 func (v *visit) playScan(in *input) (any, error) {
 	code := in.text("code")
-	return v.scan(in, code[strings.LastIndex(code, "/")+1:])
+	id := code[strings.LastIndex(code, "/")+1:]
+	return create(v, in, func(ctx context.Context, caller api.Caller, p qrcode.PayParams) (*payment.Payment, error) {
+		return v.svc.QRCodes.Pay(ctx, caller, id, p)
+	}, qrcode.PayParams{})
 }
 
 // maxPayload is the longest payload that is drawn, in characters.
 const maxPayload = 1000
 
 func (v *visit) showCode(in *input) (any, error) {
-	p := qrcode.IssueConsumerCodeParams{Account: in.text("account_id"), Type: qrcode.Type(in.text("type")), Amount: in.ghs("amount")}
-	if err := in.err(); err != nil {
-		return nil, err
-	}
-	c, err := v.svc.QRCodes.IssueConsumerCode(v.Context(), v.caller, p)
+	made, err := create(v, in, v.svc.QRCodes.IssueConsumerCode, qrcode.IssueConsumerCodeParams{Account: in.text("account_id")})
 	if err != nil {
 		return nil, err
 	}
+	payload := made.(*qrcode.ConsumerCode).Payload
 	s := &section{
 		Panel: true, Title: "The consumer's code", Text: "Enter the payload under disbursements, or send it to /v1/qr_codes/resolve or /v1/disbursements/qr as qr_payload.",
-		Facts: facts("Payload", id(c.Payload)),
+		Facts: facts("Payload", id(payload)),
 	}
-	if len(c.Payload) <= maxPayload {
-		s.Picture = &link{"QR code that the consumer shows", v.url("consumers", base64.RawURLEncoding.EncodeToString([]byte(c.Payload)), "code.png")}
+	if len(payload) <= maxPayload {
+		s.Picture = &link{"QR code that the consumer shows", v.url("consumers", base64.RawURLEncoding.EncodeToString([]byte(payload)), "code.png")}
 	}
 	return s, nil
 }
@@ -138,16 +121,17 @@ func (v *visit) consumerPicture() (*file, error) {
 
 func (v *visit) createConsumer(in *input) (any, error) {
 	balance := in.ghs("balance")
-	if balance != nil && !balance.IsZero() {
+	if in.problem != nil {
+		return nil, in.problem
+	}
+	empty := balance == nil || balance.IsZero()
+	if !empty {
 		if _, err := check.Amount("balance", *balance); err != nil {
 			return nil, err
 		}
 	}
-	if err := in.err(); err != nil {
-		return nil, err
-	}
 	c, err := v.svc.Accounts.CreateConsumer(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey}, account.CreateHolderParams{Name: in.text("name"), Phone: in.text("phone_number"), PIN: in.text("pin")})
-	if err != nil || balance == nil || balance.IsZero() {
+	if err != nil || empty {
 		return nil, err
 	}
 	return nil, v.svc.Accounts.Deposit(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey + "-balance"}, account.DepositParams{

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -17,9 +19,7 @@ var eventNoun = &noun[event.Event]{
 	path: "events", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "About", "Time"},
 	filters: []field{{Name: "type", Label: "Type", Kind: "select", Options: eventTypes()}},
 	dated:   true, empty: "Whatever changes is told here, and to the webhook endpoints.",
-	list: func(v *visit, page api.Page) (*api.List[event.Event], error) {
-		return v.svc.Events.List(v.Context(), v.caller, event.ListParams{Page: page, Type: event.Type(v.param("type")), Created: v.created()})
-	},
+	list: func(v *visit) (*api.List[event.Event], error) { return choose(v, v.svc.Events.List) },
 	row:  (*visit).eventRow,
 	get:  func(v *visit) (*event.Event, error) { return v.svc.Events.Get(v.Context(), v.caller, v.id) },
 	page: (*visit).eventPage,
@@ -36,17 +36,11 @@ func eventTypes() []option {
 func (v *visit) eventRow(e *event.Event) row {
 	about, amount := aboutOf(e)
 	r := row{Href: v.url("events", e.ID), Title: string(e.Type), Below: about, Amount: amount, At: e.CreatedAt}
-	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Event: e.ID, Page: api.Page{Limit: shownDeliveries}})
-	if err != nil {
-		v.err = err
-		return r
-	}
 	// The worst delivery is the event's state.
-	for _, tone := range []string{"good", "wait", "bad"} {
-		for i := range list.Data {
-			if b := deliveryBadge(&list.Data[i]); b.Tone == tone {
-				r.Badge = b
-			}
+	order := []string{"", "good", "wait", "bad"}
+	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
+		if b := deliveryBadge(&d); slices.Index(order, b.Tone) > slices.Index(order, r.Badge.Tone) {
+			r.Badge = b
 		}
 	}
 	if r.Badge.Word == "" && e.PendingWebhooks > 0 {
@@ -69,15 +63,15 @@ func aboutOf(e *event.Event) (about string, amount any) {
 	_ = json.Unmarshal(e.Data.Object, &o) // fields of other types stay empty
 	switch {
 	case o.Destination.Number+o.Destination.Name != "":
-		about = "to " + orDefault(o.Destination.Name, maskedNumber(o.Destination.Number))
+		about = "to " + cmp.Or(o.Destination.Name, maskedNumber(o.Destination.Number))
 	case o.Number != "":
-		about = joinNonEmpty(o.Number, o.CustomerName)
+		about = look.Join(" · ", o.Number, o.CustomerName)
 	case o.Name != "":
 		about = o.Name
 	case o.Phone != "":
 		about = "from " + maskedNumber(o.Phone)
 	default:
-		about = orDefault(o.Description, orDefault(o.Reference, hostOf(o.URL)))
+		about = cmp.Or(o.Description, o.Reference, hostOf(o.URL))
 	}
 	pesewas := o.Amount.IntPart()
 	switch o.Object {
@@ -92,29 +86,23 @@ func aboutOf(e *event.Event) (about string, amount any) {
 	return about, amount
 }
 
-func (v *visit) eventPage(e *event.Event, p *page) error {
-	deliveries, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Event: e.ID, Page: api.Page{Limit: perPage}})
-	if err != nil {
-		return err
-	}
-	row := v.eventRow(e)
+func (v *visit) eventPage(e *event.Event, p *page) {
 	object := objectOf(e)
 	about := link{object, v.source(string(e.Type), object)}
 	if strings.HasSuffix(string(e.Type), ".deleted") { // the object is gone
 		about.Href = ""
 	}
-	p.Title, p.Badge, p.Sentence = string(e.Type), row.Badge, sentence("%s, %s", capital(orDefault(row.Below, "an object")), v.when(e.CreatedAt))
+	p.Sentence = sentence("%s, %s", capital(cmp.Or(p.row.Below, "an object")), v.when(e.CreatedAt))
 	p.Forms = []*form{{Name: "resend", Button: "Send it again", do: act(v.svc.Webhooks.Resend)}}
-	if len(deliveries.Data) == 0 {
+	for _, d := range v.deliveriesOf(e.ID, perPage) {
+		p.Live = append(p.Live, v.delivery(&d))
+	}
+	if len(p.Live) == 0 {
 		p.Live = []section{{Title: "Deliveries", Text: "No webhook endpoint was told of it."}}
 	}
-	for i := range deliveries.Data {
-		p.Live = append(p.Live, v.delivery(&deliveries.Data[i]))
-	}
 	p.Live = append(p.Live, section{Title: "Object at that time", Verbatim: indented(e.Data.Object)})
-	p.Side = []section{{Title: "Details", Facts: facts("Object", about, "Amount", row.Amount, "Time", e.CreatedAt, "Under way", e.PendingWebhooks, "Event", id(e.ID),
-		"Request", id(orEmpty(e.Request.ID)), "Idempotency", id(orEmpty(e.Request.IdempotencyKey)))}}
-	return nil
+	p.Side = []section{{Title: "Details", Facts: facts("Object", about, "Amount", p.row.Amount, "Time", e.CreatedAt, "Under way", e.PendingWebhooks, "Event", id(e.ID),
+		"Request", id(look.Text(e.Request.ID)), "Idempotency", id(look.Text(e.Request.IdempotencyKey)))}}
 }
 
 // delivery shows a delivery with its attempts and what was answered.

@@ -1,7 +1,9 @@
 package inspector
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,14 +30,14 @@ func paymentsToday(days []api.DayTotals) fact {
 	return f
 }
 
-// charts show how payments ended, what they brought by network, and where the money stands, beside
-// the numbers to test with.
-func (v *visit) charts(days []api.DayTotals) ([]section, error) {
+// charts show how payments ended, what they brought by network, where the money stands, and how long
+// deliveries took, beside the numbers to test with.
+func (v *visit) charts(days []api.DayTotals) []section {
 	outcomes := look.Chart{Keys: []look.Key{{Name: "Completed", Class: "f4"}, {Name: "Failed", Class: "fb"}, {Name: "Cancelled", Class: "f5"}}}
 	volume := look.Chart{Money: true}
 	names := map[string]string{api.WalletNetwork: "Wallet", api.OtherNetwork: "Other"}
 	for i, n := range api.Networks() {
-		volume.Keys = append(volume.Keys, look.Key{Name: orDefault(names[n], look.NetworkName(n)), Class: fmt.Sprintf("f%d", i+1)})
+		volume.Keys = append(volume.Keys, look.Key{Name: cmp.Or(names[n], look.NetworkName(n)), Class: fmt.Sprintf("f%d", i+1)})
 	}
 	var ended, completed, collected int64
 	for i := range days {
@@ -58,12 +60,12 @@ func (v *visit) charts(days []api.DayTotals) ([]section, error) {
 	numbers := v.numbers()
 	if ended == 0 {
 		numbers.Half = false
-		return []section{numbers}, nil
+		return []section{numbers}
 	}
 	rate := outcomes
 	outcomes.Days = outcomes.Days[max(0, len(days)-outcomeDays):]
 	outcomes.Says = fmt.Sprintf("Payments by day and outcome, the last %d days", outcomeDays)
-	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(collected), chartDays)
+	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(cedis(collected)), chartDays)
 	rate.Says = fmt.Sprintf("Payments that succeed, by day: %d of %d in %d days", completed, ended, chartDays)
 	all := &link{"All payments", v.url("payments")}
 	sections := []section{
@@ -72,8 +74,46 @@ func (v *visit) charts(days []api.DayTotals) ([]section, error) {
 		{Title: fmt.Sprintf("Collected in %d days, by network", chartDays), Panel: true, More: all, Chart: volume.Bars()},
 		{Title: "Payments that succeed", Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}, Chart: rate.Rate()},
 	}
-	stands, err := v.moneyStands()
-	return append(sections, stands...), err
+	return slices.Concat(sections, v.moneyStands(), v.latency())
+}
+
+// latency draws how long deliveries took, by the day on which they were made.
+func (v *visit) latency() []section {
+	classes := []string{"within 1 second", "within 5 seconds", "within 1 minute", "within 1 hour", "later", "never"}
+	chart := look.Chart{}
+	for i, class := range []string{"f4", "f3", "f1", "f5", "f2", "fb"} {
+		chart.Keys = append(chart.Keys, look.Key{Name: capital(classes[i]), Class: class})
+	}
+	days, err := v.svc.Webhooks.DailyLatencies(v.Context(), v.caller, v.lastDays(outcomeDays))
+	v.note(err)
+	var all int64
+	sums := make([]int64, len(classes))
+	for i := range days {
+		values := append(slices.Clone(days[i].Delivered[:]), days[i].Failed)
+		for class, n := range values {
+			sums[class] += n
+			all += n
+		}
+		chart.Days = append(chart.Days, look.Day{Day: days[i].Day, Values: values})
+	}
+	if all == 0 {
+		return nil
+	}
+	delivered, told := all-sums[len(sums)-1], "None was delivered"
+	share := func(percent int64) string { // the class by which so many of them are delivered
+		left := (delivered*percent + 99) / 100
+		return classes[slices.IndexFunc(sums, func(n int64) bool { left -= n; return left <= 0 })]
+	}
+	if delivered > 0 {
+		told = "Half " + share(50) + ", 95% " + share(95)
+	}
+	chart.Says = fmt.Sprintf("How long deliveries took, by day, the last %d days. %s.", outcomeDays, told)
+	return []section{{Title: "How long deliveries took", Panel: true, Aside: told, Chart: chart.Bars()}}
+}
+
+// lastDays is a period of days up to the merchant's today.
+func (v *visit) lastDays(n int) api.Times {
+	return api.Times{From: v.today().AddDate(0, 0, 1-n), Until: v.today().AddDate(0, 0, 1)}
 }
 
 // stockNames are the places and the parties of the flow, as people name them.
@@ -107,18 +147,18 @@ func (c *flowCache) read(fresh func() (*api.MoneyFlow, error)) (*api.MoneyFlow, 
 
 // moneyStands draws where the money of test mode lies, and whose it is. It is about all merchants, so
 // that only a request that may see all gets it.
-func (v *visit) moneyStands() ([]section, error) {
+func (v *visit) moneyStands() []section {
 	if v.in.config.Allow != nil {
-		return nil, nil
+		return nil
 	}
 	flow, err := v.in.flow.read(func() (*api.MoneyFlow, error) { return v.svc.Accounts.MoneyFlow(v.Context(), testCaller) })
-	if err != nil || len(flow.Held)+len(flow.OwedTo) == 0 {
-		return nil, err
+	if v.note(err); err != nil || len(flow.Held)+len(flow.OwedTo) == 0 {
+		return nil
 	}
 	var sides [2][]look.Heap
 	for side, stocks := range [][]api.FlowItem{flow.Held, flow.OwedTo} {
 		for i, s := range stocks {
-			h := look.Heap{Key: look.Key{Name: orDefault(stockNames[s.Name], look.NetworkName(s.Name)), Class: "fa"}, Amount: s.Amount}
+			h := look.Heap{Key: look.Key{Name: cmp.Or(stockNames[s.Name], look.NetworkName(s.Name)), Class: "fa"}, Amount: s.Amount}
 			if side == 0 {
 				h.Class = fmt.Sprintf("f%d", 5-i%5)
 			}
@@ -129,7 +169,7 @@ func (v *visit) moneyStands() ([]section, error) {
 			sides[at] = append(sides[at], h)
 		}
 	}
-	return []section{{Title: "Where the money stands", Half: true, Panel: true, Aside: "all merchants", Chart: look.Flow("Where the money of test mode lies, and whose it is", sides[0], sides[1])}}, nil
+	return []section{{Title: "Where the money stands", Half: true, Panel: true, Aside: "all merchants", Chart: look.Flow("Where the money of test mode lies, and whose it is", sides[0], sides[1])}}
 }
 
 // numbers are the numbers to test with that are needed most.

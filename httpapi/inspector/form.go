@@ -4,9 +4,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -44,10 +46,14 @@ type action func(v *visit, in *input) (any, error)
 // Opens reports whether the form has a page of its own.
 func (f *form) Opens() bool { return len(f.Fields) > 0 || len(f.Will) > 0 || f.Note != "" }
 
-// run runs the form's action.
+// run runs the form's action. It reads what was posted for the form's own fields.
 func (f *form) run(v *visit, nonce string) (any, error) {
 	v.caller.IdempotencyKey = "inspector-" + f.Name + "-" + nonce
-	return f.do(v, &input{values: v.PostForm})
+	in := &input{values: url.Values{}}
+	for _, field := range f.Fields {
+		in.values.Set(field.Name, v.PostForm.Get(field.Name))
+	}
+	return f.do(v, in)
 }
 
 // field is an input of a form.
@@ -156,20 +162,41 @@ func (p *page) showError(name string, refusal *api.Error, entered url.Values) {
 	}
 }
 
+// after is the page that follows an action: that of the object that it made or changed, the list of
+// an object that is gone, or the same page.
+func (v *visit) after(done any) string {
+	if _, gone := done.(*api.Deleted); gone {
+		return v.url(v.kind())
+	}
+	if at := v.source(textField(done, "Object"), textField(done, "ID")); at != "" {
+		return at
+	}
+	return v.here()
+}
+
+// textField is a field of the object to which o points; "" if there is none.
+func textField(o any, name string) string {
+	p := reflect.ValueOf(o)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return ""
+	}
+	if f := p.Elem().FieldByName(name); f.IsValid() && f.Kind() == reflect.String {
+		return f.String()
+	}
+	return ""
+}
+
 func asAPIError(err error) *api.Error {
 	var e *api.Error
 	errors.As(err, &e)
 	return e
 }
 
-// input reads the values of a form. err returns the first error. An empty value reads as
-// absent.
+// input reads the values of a form. problem is the first error. An empty value reads as absent.
 type input struct {
 	values  url.Values
 	problem error
 }
-
-func (in *input) err() error { return in.problem }
 
 func (in *input) refuse(err error) {
 	if in.problem == nil {
@@ -177,32 +204,29 @@ func (in *input) refuse(err error) {
 	}
 }
 
-func (in *input) text(name string) string { return strings.TrimSpace(in.values.Get(name)) }
+// text reads a text. Browsers send those of several lines with carriage returns.
+func (in *input) text(name string) string {
+	return strings.ReplaceAll(strings.TrimSpace(in.values.Get(name)), "\r\n", "\n")
+}
 
-// lines reads a text of several lines; browsers send them with carriage returns.
-func (in *input) lines(name string) string { return strings.ReplaceAll(in.text(name), "\r\n", "\n") }
+const wantAmount = "Enter the amount in cedis, such as 12.50."
 
-func (in *input) checked(name string) bool { return in.values.Get(name) != "" }
-
-// optionalText reads a text; nil when empty.
-func (in *input) optionalText(name string) *string { return api.TextOrNil(in.text(name)) }
+// required returns a value that must be there.
+func required[T any](in *input, name string, value *T) (is T) {
+	if value == nil {
+		in.refuse(api.Invalid(name, wantAmount))
+		return is
+	}
+	return *value
+}
 
 // ghs reads an amount of GHS; nil when empty. The service checks its range.
 func (in *input) ghs(name string) *decimal.Decimal {
 	amount, err := money.ParseInput(in.text(name))
 	if err != nil {
-		in.refuse(api.Invalid(name, "Enter the amount in cedis, such as 12.50."))
+		in.refuse(api.Invalid(name, wantAmount))
 	}
 	return amount
-}
-
-func (in *input) amount(name string) decimal.Decimal {
-	amount := in.ghs(name)
-	if amount == nil {
-		in.refuse(api.Invalid(name, "Enter the amount in cedis, such as 12.50."))
-		return decimal.Decimal{}
-	}
-	return *amount
 }
 
 // pesewas reads an amount of GHS in pesewas; nil when empty.
@@ -214,42 +238,41 @@ func (in *input) pesewas(name string) *int64 {
 	return n
 }
 
-// duePesewas reads an amount that must be there.
-func (in *input) duePesewas(name string) int64 {
-	n := in.pesewas(name)
-	if n == nil {
-		in.refuse(api.Invalid(name, "Enter the amount in cedis, such as 12.50."))
-		return 0
-	}
-	return *n
-}
-
-func (in *input) integer(name string) *int64 {
+// read reads a value; nil when empty. want says what is to be entered.
+func read[T any](in *input, name, want string, parse func(string) (T, error)) *T {
 	text := in.text(name)
 	if text == "" {
 		return nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	is, err := parse(text)
 	if err != nil {
-		in.refuse(api.Invalid(name, "Enter a whole number."))
-		return nil
+		in.refuse(api.Invalid(name, "%s", want))
 	}
-	return &n
+	return &is
+}
+
+func (in *input) integer(name string) *int64 {
+	return read(in, name, "Enter a whole number.", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
 }
 
 // number reads a decimal such as a quantity or a percentage.
 func (in *input) number(name string) *decimal.Decimal {
-	text := in.text(name)
-	if text == "" {
-		return nil
+	return read(in, name, "Enter a number, such as 1.5.", func(text string) (decimal.Decimal, error) {
+		const longest = 20
+		if len(text) > longest || strings.ContainsAny(text, "eE") {
+			return decimal.Decimal{}, strconv.ErrSyntax
+		}
+		return decimal.NewFromString(text)
+	})
+}
+
+// day reads a date; zero when empty.
+func (in *input) day(name string) time.Time {
+	day := read(in, name, "Enter a day, such as 2026-12-31.", func(text string) (time.Time, error) { return time.Parse(time.DateOnly, text) })
+	if day == nil {
+		return time.Time{}
 	}
-	const longest = 20
-	d, err := decimal.NewFromString(text)
-	if err != nil || len(text) > longest || strings.ContainsAny(text, "eE") {
-		in.refuse(api.Invalid(name, "Enter a number, such as 1.5."))
-		return nil
-	}
-	return &d
+	return *day
 }
 
 // wallet reads a service id, an account id or a phone number.
@@ -282,7 +305,47 @@ func networkOptions(none string) []option {
 	return list
 }
 
+// usual are the fields that several forms have, as they mostly are.
+var usual = map[string]field{
+	"amount": {Label: "Amount in cedis"}, "name": {Label: "Name"}, "reference": {Label: "Reference"},
+	"description":    {Label: "What it is for"},
+	"customer_email": {Label: "Customer's e-mail", Kind: "email"},
+	"phone_number":   {Label: "Phone number", Hint: "Such as 024 123 4567."},
+	"coupon":         {Label: "Coupon", Hint: "The ID of a coupon, cpn_…; empty for none."},
+	"product":        {Label: "Product", Hint: "The ID of a product, prod_…; empty for none."},
+	"customer":       {Label: "Customer", Hint: "The ID of a customer, cus_…; empty for none."},
+	"unit_amount":    {Label: "Price of one in cedis"},
+	"tax_percent":    {Label: "Tax in percent", Hint: "Empty for none."},
+	"failure_reason": {Label: "Reason", Hint: "Empty for the usual one."},
+}
+
+// making is the form that makes an object with a method.
+func making(what string, do action, fields []field) *form {
+	article := "a "
+	if strings.HasPrefix(what, "i") {
+		article = "an "
+	}
+	return &form{Name: "create", Title: "Make " + article + what, Button: "Make the " + what, Main: true, Fields: fields, do: do}
+}
+
+// ask lists the fields of a form: usual ones by their names, and others.
+func ask(parts ...any) (fields []field) {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case string:
+			f := usual[part]
+			f.Name = part
+			fields = append(fields, f)
+		case field:
+			fields = append(fields, part)
+		case []field:
+			fields = append(fields, part...)
+		}
+	}
+	return fields
+}
+
 // amountField asks for an amount.
-func amountField(name, hint string) field {
-	return field{Name: name, Label: "Amount in cedis", Hint: hint}
+func amountField(hint string) field {
+	return field{Name: "amount", Label: usual["amount"].Label, Hint: hint}
 }

@@ -39,10 +39,11 @@ import (
 // site is a shop with an inspector under /look.
 type site struct {
 	*paymentstest.Shop
-	t *testing.T
+	t testing.TB
 	// address is of the inspector, without a slash at its end.
 	address string
 	client  *http.Client
+	handler http.Handler // of the inspector, for benchmarks
 }
 
 // onEachStore runs a test on a site over each kind of store.
@@ -59,11 +60,12 @@ func open(t *testing.T, c inspector.Config) *site {
 	return openOn(t, memory.New(), c)
 }
 
-func openOn(t *testing.T, store storage.Store, c inspector.Config) *site {
+func openOn(t testing.TB, store storage.Store, c inspector.Config) *site {
 	t.Helper()
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s := &site{Shop: paymentstest.NewWithStore(t, store, payments.Config{WebhookAllow: loopback}), t: t}
 	look := inspector.New(s.Service, c)
+	s.handler = look
 	mux := http.NewServeMux()
 	mux.Handle("/look/", http.StripPrefix("/look", look))
 	server := httptest.NewServer(mux)

@@ -121,7 +121,7 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), query: r.URL.Query()}
+	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), query: r.URL.Query(), limit: perPage, names: map[string]string{}}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {
@@ -321,14 +321,16 @@ type visit struct {
 	// root leads from the page to the inspector, base to the merchant's pages.
 	root, base string
 	// id is the object's, in the path.
-	id    string
+	id string
+	// query and limit choose what a list holds.
 	query url.Values
+	limit int
 	// now is the merchant's clock.
 	now time.Time
-	// err is the first fault of a name that was looked up for a row.
+	// err is the last fault of what was read for a part of the page.
 	err error
-	// hosts, customers and payers are names that were looked up already.
-	hosts, customers, payers map[string]string
+	// names are those that were looked up already, by ids.
+	names map[string]string
 }
 
 // loadMerchant sets the merchant of the path.

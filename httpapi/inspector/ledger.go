@@ -9,32 +9,22 @@ import (
 
 var ledgerNoun = &noun[account.Entry]{
 	path: "ledger", one: "Entry", many: "Ledger", heads: [5]string{"Movement", "Amount", "", "Balance", "Time"},
+	forms: func(*visit) []*form { return []*form{addMoney()} },
 	dated: true, empty: "Every change of the available balance stands here.",
-	list: func(v *visit, page api.Page) (*api.List[account.Entry], error) {
-		return v.svc.Accounts.ListEntries(v.Context(), v.caller, account.ListEntriesParams{Page: page, Created: v.created()})
-	},
+	list: func(v *visit) (*api.List[account.Entry], error) { return choose(v, v.svc.Accounts.ListEntries) },
 	row: func(v *visit, e *account.Entry) row {
-		return row{Href: v.source(e.Type, e.Source), Title: words(e.Type), Below: e.Source, Amount: e.Amount, For: plainMoney(pesewas(e.Balance)), At: e.CreatedAt}
+		return row{Href: v.source(e.Type, e.Source), Title: words(e.Type), Below: e.Source, Amount: e.Amount, For: plainMoney(e.Balance), At: e.CreatedAt}
 	},
 }
 
 // ledgerPage is the list of entries below the balance.
 func (v *visit) ledgerPage() (*page, error) {
-	b, err := v.svc.Accounts.Balance(v.Context(), v.caller)
-	if err != nil {
-		return nil, err
-	}
 	p, err := ledgerNoun.listPage(v)
 	if err != nil {
 		return nil, err
 	}
-	figures := []fact{{Name: "Available", Value: b.Available}, {Name: "Reserved", Value: b.Reserved, Below: "for transfers under way"}}
-	if !b.Owed.IsZero() {
-		figures = append(figures, fact{Name: "Owed", Value: b.Owed, Below: "the provider took it back"})
-	}
-	p.Live = append([]section{{Figures: figures}}, p.Live...)
-	p.Forms = []*form{addMoney()}
-	return p, nil
+	p.Live = append([]section{{Figures: v.stocks()}}, p.Live...)
+	return p, v.err
 }
 
 // sources are the pages of objects, by the prefix of their ids.

@@ -103,7 +103,8 @@ func TestFiguresOfTheOverview(t *testing.T) {
 	s := open(t, inspector.Config{})
 	expect.True(t, !strings.Contains(s.page(""), "<svg role=\"img\""), "a chart of nothing")
 	s.everything()
-	shows(t, s.page(""), "Payments today", "1 completed, 1 not", `aria-label="Payments by day and outcome, the last 14 days"`, "Show the figures", "Collected in 30 days, by network", "Payments that succeed")
+	shows(t, s.page(""), "Payments today", "1 completed, 1 not", `aria-label="Payments by day and outcome, the last 14 days"`, "Show the figures", "Collected in 30 days, by network", "Payments that succeed",
+		"How long deliveries took", "Half within 1 second, 95% within", `aria-label="How long deliveries took, by day, the last 14 days. Half within 1 second`, "Within 5 seconds")
 	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 48 * time.Hour}))(t)
 	shows(t, s.page(""), "none has ended yet", "Show the figures")
 }
@@ -129,7 +130,7 @@ func TestSearch(t *testing.T) {
 	}
 	shows(t, s.page("search"), "Enter a whole value")
 	for q, want := range map[string][]string{
-		"Esi": {"Esi Owusu", "Payments", "Customers"}, "esi owusu": {"Two smoothies"}, "Ama": {"Ama Mensah", "Partly refunded"}, "12.50": {"Ama Mensah", "Esi Owusu"},
+		"Esi": {"Esi Owusu", "Payments", "Customers", "Invoices", "Subscriptions", "Juice every week"}, "esi owusu": {"Two smoothies"}, "Ama": {"Ama Mensah", "Partly refunded"}, "12.50": {"Ama Mensah", "Esi Owusu"},
 		"order-7": {"Two smoothies"}, "0907": {"Esi Owusu", "024 •••• 907"}, "024 123 0910": {"The payer declined."}, "akosua@example.com": {"Messages"},
 	} {
 		shows(t, s.page("search?q="+url.QueryEscape(q)), want...)
@@ -137,5 +138,8 @@ func TestSearch(t *testing.T) {
 	shows(t, s.page("payments?q=Esi&network=telecel"), "020 •••• 903", "Network: Telecel", "Search: Esi")
 	expect.Equal(t, rows(s.page("payments?q=Esi&network=telecel")), 1, "payments of a name and a network")
 	expect.Equal(t, rows(s.page("payments?q="+made["once"])), 1, "payments of a code")
+	for q, want := range map[string]int{"esi": 1, "024 123 4568": 1, "esi@example.com": 1, made["customers"]: 1, "Kofi": 0} {
+		expect.Equal(t, rows(s.page("subscriptions?q="+url.QueryEscape(q))), want, "subscriptions of %s", q)
+	}
 	shows(t, s.page("search?q=nothing"), "Nothing matches")
 }

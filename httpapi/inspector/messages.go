@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -11,9 +12,7 @@ var messageNoun = &noun[message.Message]{
 	path: "messages", one: "Message", many: "Messages", heads: [5]string{"Message", "", "Kind", "To", "Time"},
 	tab: "kind", tabs: options(message.KindSMS, message.KindEmail), search: "Phone number or e-mail address",
 	empty: "SMS and e-mails of test mode are kept here. No SMS goes out.",
-	list: func(v *visit, page api.Page) (*api.List[message.Message], error) {
-		return v.svc.Messages.List(v.Context(), v.caller, message.ListParams{Page: page, Kind: message.Kind(v.param("kind")), To: orDefault(v.param("to"), v.param("q"))})
-	},
+	list:  func(v *visit) (*api.List[message.Message], error) { return choose(v, v.svc.Messages.List) },
 	row: func(v *visit, m *message.Message) row {
 		return row{Href: v.url("messages", m.ID), Title: shortened(m), Badge: state(m.Kind), For: m.To, At: m.CreatedAt}
 	},
@@ -30,22 +29,23 @@ var messageNoun = &noun[message.Message]{
 // shortened is the subject of a message, or the beginning of its text.
 func shortened(m *message.Message) string {
 	const most = 120
-	said := []rune(orDefault(m.Subject, m.Text))
+	said := []rune(cmp.Or(m.Subject, m.Text))
 	if len(said) > most {
 		return strings.TrimSpace(string(said[:most])) + "…"
 	}
 	return string(said)
 }
 
-func (v *visit) messagePage(short *message.Message, p *page) error {
+func (v *visit) messagePage(short *message.Message, p *page) {
 	m, err := v.svc.Messages.Get(v.Context(), v.caller, short.ID)
 	if err != nil {
-		return err
+		v.note(err)
+		return
 	}
-	p.Title, p.Sentence = "SMS", sentence("To %s, %s", m.To, v.when(m.CreatedAt))
+	p.Title, p.Badge, p.Sentence = "SMS", badge{}, sentence("To %s, %s", m.To, v.when(m.CreatedAt))
 	p.Live = []section{{Title: "Text", Verbatim: m.Text}}
 	if m.Kind == message.KindEmail {
-		p.Title = orDefault(m.Subject, "E-mail")
+		p.Title = cmp.Or(m.Subject, "E-mail")
 		if m.HTML != "" {
 			p.Live = []section{{Title: "As it looks", Frame: v.url("messages", m.ID, "mail.html")}, {Title: "As text", Verbatim: m.Text}}
 		}
@@ -55,7 +55,6 @@ func (v *visit) messagePage(short *message.Message, p *page) error {
 		attached = &link{"Open the PDF of the invoice", v.url("invoices", m.Attached, "invoice.pdf")}
 	}
 	p.Side = []section{{Title: "Details", Facts: facts("To", m.To, "From", m.FromName, "Subject", m.Subject, "Attached", attached, "Time", m.CreatedAt, "Message", id(m.ID))}}
-	return nil
 }
 
 // mailPolicy lets an e-mail have its colours and nothing else: no script, no

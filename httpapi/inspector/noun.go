@@ -27,44 +27,35 @@ type noun[T any] struct {
 	dated   bool
 	// empty says what would stand in an empty list.
 	empty string
-	forms func(v *visit) ([]*form, error)
+	// loud says that the amount heads the page of an object.
+	loud  bool
+	forms func(v *visit) []*form
 
-	list func(v *visit, p api.Page) (*api.List[T], error)
+	list func(v *visit) (*api.List[T], error)
 	row  func(v *visit, o *T) row
 	get  func(v *visit) (*T, error)
-	// page fills the page of one object.
-	page func(v *visit, o *T, p *page) error
+	// page fills the page of one object, which has the title, the amount and the badge of its row.
+	page func(v *visit, o *T, p *page)
 }
 
 const perPage = 25
 
 // listPage is a list with its tabs, its filter and what can be made.
 func (n *noun[T]) listPage(v *visit) (*page, error) {
-	p := &page{Title: n.many, NavPath: n.path, Fixed: true}
+	p := &page{Title: n.many, NavPath: n.path, Fixed: true, Tabs: v.tabs(n.tab, n.tabs), Filter: n.filter(v)}
 	if n.forms != nil {
-		var err error
-		if p.Forms, err = n.forms(v); err != nil {
-			return nil, err
-		}
+		p.Forms = n.forms(v)
 	}
-	p.Tabs = v.tabs(n.tab, n.tabs)
-	p.Filter = n.filter(v)
 	p.Chips, p.Hidden = v.chips(p.Filter, n.tab)
-	list, err := n.list(v, v.page())
-	if refusal := asAPIError(err); refusal != nil && slices.ContainsFunc(p.Filter, func(f field) bool {
-		return f.Name == "q" && slices.Contains([]string{"email", "phone", "to"}, refusal.Param)
-	}) {
+	list, err := n.list(v)
+	if refusal := asAPIError(err); refusal != nil && v.param("q") != "" && slices.Contains([]string{"email", "phone", "to"}, refusal.Param) {
 		p.Problem, list, err = refusal.Message, &api.List[T]{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	rows := rowsOf(v, list, n.row)
-	if v.err != nil {
-		return nil, v.err
-	}
-	s := section{Heads: n.heads, Rows: rows, Pager: pager(v, list)}
-	if len(rows) == 0 {
+	s := section{Heads: n.heads, Rows: rowsOf(v, list, n.row), Pager: pager(v, list)}
+	if len(s.Rows) == 0 {
 		s.Empty = empty{Title: "No " + lower(n.many) + " yet", Text: n.empty}
 		if len(p.Forms) > 0 {
 			s.Empty.Action = &link{p.Forms[0].label(), v.here() + "?form=" + p.Forms[0].Name}
@@ -74,7 +65,7 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 		}
 	}
 	p.Live = []section{s}
-	return p, nil
+	return p, v.err
 }
 
 // objectPage is the page of one object.
@@ -83,12 +74,50 @@ func (n *noun[T]) objectPage(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &page{Title: n.one, NavPath: n.path, Back: link{n.many, v.url(n.path)}}
-	if err := n.page(v, o, p); err != nil {
-		return nil, err
+	r := n.row(v, o)
+	p := &page{Title: r.Title, row: r, Badge: r.Badge, NavPath: n.path, Back: link{n.many, v.url(n.path)}}
+	if n.loud {
+		p.Title, p.Amount = n.one+" of "+plainMoney(r.Amount), r.Amount
 	}
+	n.page(v, o, p)
 	p.Side = append(p.Side, section{JSON: indentJSON(o)})
 	return p, v.err
+}
+
+// paged is a section with a page of a list that belongs to an object. none is the text in place of an
+// empty one.
+func paged[T any](v *visit, title string, heads [5]string, list *api.List[T], err error, show func(*visit, *T) row, none string) section {
+	if err != nil {
+		v.err = err
+		return section{}
+	}
+	s := section{Title: title, Heads: heads, Rows: rowsOf(v, list, show), Pager: pager(v, list)}
+	if len(s.Rows) == 0 {
+		s.Text = none
+	}
+	return s
+}
+
+// related is a section with the newest of a list, which param chooses as on the list's own page; all
+// of it stands there. none is the text in place of an empty one.
+func (n *noun[T]) related(v *visit, title, none, param, value string) section {
+	w := *v
+	w.query, w.limit = url.Values{param: {value}}, latest
+	list, err := n.list(&w)
+	if err != nil {
+		v.note(err)
+		list = &api.List[T]{}
+	}
+	s := section{Title: title, Heads: n.heads, Rows: rowsOf(v, list, n.row)}
+	if len(s.Rows) == 0 {
+		s.Text = none
+		return s
+	}
+	s.More = &link{"All " + lower(n.many), v.url(n.path)}
+	if value != "" {
+		s.More.Href += "?" + w.query.Encode()
+	}
+	return s
 }
 
 func (f *form) label() string {
@@ -108,18 +137,6 @@ func lower(s string) string {
 
 // param is what a parameter of the page's query says.
 func (v *visit) param(name string) string { return strings.TrimSpace(v.query.Get(name)) }
-
-// entered returns the parameter name, or what was entered into the search if it is an id with
-// that prefix.
-func (v *visit) entered(name, prefix string) string {
-	if is := v.param(name); is != "" {
-		return is
-	}
-	if q := v.param("q"); strings.HasPrefix(q, prefix) {
-		return q
-	}
-	return ""
-}
 
 // with is the page's own query with a parameter set; "" removes it. The page begins anew.
 func (v *visit) with(name, to string) string {
@@ -150,8 +167,8 @@ func (v *visit) tabs(name string, choices []option) []tab {
 	return tabs
 }
 
-// periods are the choices of a period, in days that it goes back.
-var periods = map[string]int{"today": 0, "7days": 6, "30days": 29}
+// periods are the choices of a period, in days up to today.
+var periods = map[string]int{"today": 1, "7days": 7, "30days": 30}
 
 // filter are the fields of a list's filter, with what was chosen.
 func (n *noun[T]) filter(v *visit) []field {
@@ -180,15 +197,18 @@ func (v *visit) created() api.Times {
 	if !ok {
 		return api.Times{}
 	}
-	today := v.today()
-	return api.Times{From: today.AddDate(0, 0, -back), Until: today.AddDate(0, 0, 1)}
+	return v.lastDays(back)
 }
 
 // today is the midnight at which the merchant's day began.
 func (v *visit) today() time.Time { return v.now.UTC().Truncate(24 * time.Hour) }
 
-// linkNames are the names of parameters that no field sets, but links of other pages.
-var linkNames = map[string]string{"customer": "Customer", "qr_code": "QR code", "invoice": "Invoice", "payment": "Payment", "product": "Product", "subscription": "Subscription", "to": "To"}
+// links are the parameters that no field sets, but links of other pages, and the search with an id of
+// that prefix.
+var links = map[string]struct{ prefix, label string }{
+	"customer": {"cus_", "Customer"}, "qr_code": {"qr_", "QR code"}, "invoice": {"inv_", "Invoice"}, "payment": {"pay_", "Payment"},
+	"product": {"prod_", "Product"}, "plan": {"plan_", "Plan"}, "subscription": {"sub_", "Subscription"}, "to": {"", "To"},
+}
 
 // chips are links that take away one condition each. The form keeps, in hidden fields, those that it
 // has no field for.
@@ -210,10 +230,9 @@ func (v *visit) chips(fields []field, tab string) (chips []link, hidden []option
 		shown[f.Name] = f.Value == ""
 		add(f.Name, f.Label, text)
 	}
-	for _, name := range slices.Sorted(maps.Keys(linkNames)) {
-		label := linkNames[name]
+	for _, name := range slices.Sorted(maps.Keys(links)) {
 		if value := v.param(name); value != "" && !shown[name] {
-			add(name, label, value)
+			add(name, links[name].label, value)
 			hidden = append(hidden, option{Name: name, Value: value})
 		}
 	}
@@ -225,7 +244,7 @@ func (v *visit) chips(fields []field, tab string) (chips []link, hidden []option
 
 // page returns the page of a list that the request asks for.
 func (v *visit) page() api.Page {
-	return api.Page{Limit: perPage, StartingAfter: v.param("after"), EndingBefore: v.param("before")}
+	return api.Page{Limit: v.limit, StartingAfter: v.param("after"), EndingBefore: v.param("before")}
 }
 
 // pager are the links to the pages beside, where there are such.
@@ -258,15 +277,4 @@ func rowsOf[T any](v *visit, list *api.List[T], show func(*visit, *T) row) []row
 		rows[i].Time = v.clock(rows[i].At)
 	}
 	return rows
-}
-
-// related is a section with the newest of a list that belongs to an object.
-func related[T any](v *visit, n *noun[T], list *api.List[T], title, none, more string) section {
-	s := section{Title: title, Heads: n.heads, Rows: rowsOf(v, list, n.row)}
-	if len(s.Rows) == 0 {
-		s.Text = none
-	} else if more != "" {
-		s.More = &link{"All " + lower(n.many), more}
-	}
-	return s
 }

@@ -6,9 +6,6 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -18,78 +15,69 @@ const latest = 5
 
 // overview is the merchant's first page: what needs a person, the money, and the newest.
 func (v *visit) overview() (*page, error) {
-	ctx, some := v.Context(), api.Page{Limit: latest}
-	balance, err := v.svc.Accounts.Balance(ctx, v.caller)
-	if err != nil {
-		return nil, err
-	}
-	paid, err := v.svc.Payments.List(ctx, v.caller, payment.ListParams{Page: some})
-	if err != nil {
-		return nil, err
-	}
-	told, err := v.svc.Events.List(ctx, v.caller, event.ListParams{Page: some})
-	if err != nil {
-		return nil, err
-	}
-	sent, err := v.svc.Payouts.List(ctx, v.caller, payout.ListParams{Page: some})
-	if err != nil {
-		return nil, err
-	}
-	needs, waiting, silent, err := v.needs()
-	if err != nil {
-		return nil, err
-	}
-	today := v.today()
-	days, err := v.svc.Payments.DailyTotals(ctx, v.caller, api.Times{From: today.AddDate(0, 0, 1-chartDays), Until: today.AddDate(0, 0, 1)})
+	needs, waiting, silent := v.needs()
+	days, err := v.svc.Payments.DailyTotals(v.Context(), v.caller, v.lastDays(chartDays))
 	if err != nil {
 		return nil, err
 	}
 	p := &page{
-		Title: "Overview", NavPath: ".", Forms: []*form{addMoney(), askPhone()},
+		Title: "Overview", NavPath: ".", Forms: []*form{addMoney(), askPhone(v)},
 		Sentence: sentence("Test clock: %s in Accra. ", v.now.UTC().Format("Monday 2 January 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
 	}
 	waits := fact{Name: "Events waiting", Value: waiting, Below: "every endpoint answers"}
 	if silent > 0 {
 		p.Counts = map[string]string{"webhooks": strconv.Itoa(silent)}
-		waits.Below = sentence("%s not answer", map[bool]string{true: "1 endpoint does", false: plural(silent, "endpoint") + " do"}[silent == 1])
+		waits.Below = sentence("%s not answer", count(silent, "endpoint", "does", "do"))
 	}
-	reserved := fact{Name: "Reserved", Value: balance.Reserved, Below: "for transfers under way"}
-	if !balance.Owed.IsZero() {
-		reserved = fact{Name: "Owed", Value: balance.Owed, Below: "the provider took it back"}
-	}
-	p.Live = []section{{Figures: []fact{{Name: "Available", Value: balance.Available, Below: `<a href="ledger">Ledger</a>`}, reserved, paymentsToday(days), waits}}}
+	stocks := v.stocks()
+	stocks[0].Below = `<a href="ledger">Ledger</a>`
+	p.Live = []section{{Figures: []fact{stocks[0], stocks[len(stocks)-1], paymentsToday(days), waits}}}
 	if len(needs) > 0 {
 		p.Live = append(p.Live, section{Title: "Needs you", Needs: needs})
 	}
-	newest := related(v, paymentNoun, paid, "Latest payments", "", v.url("payments"))
+	newest := paymentNoun.related(v, "Latest payments", "", "", "")
 	newest.Half, newest.Empty = true, empty{"No payments yet", paymentNoun.empty, &link{"Make a payment", "?form=create"}}
-	happened := related(v, eventNoun, told, "Latest events", "Whatever changes is told here.", v.url("events"))
+	happened := eventNoun.related(v, "Latest events", "Whatever changes is told here.", "", "")
 	happened.Half = true
-	p.Live = append(p.Live, newest, happened)
-	charts, err := v.charts(days)
-	if err != nil {
-		return nil, err
-	}
-	p.Live = append(p.Live, charts...)
-	outgoing := related(v, payoutNoun, sent, "Payouts", "", v.url("payouts"))
+	p.Live = append(append(p.Live, newest, happened), v.charts(days)...)
+	outgoing := payoutNoun.related(v, "Payouts", "", "", "")
 	outgoing.Empty = empty{"No payouts yet", payoutNoun.empty, &link{"Make a payout", v.url("payouts") + "?form=create"}}
 	p.Live = append(p.Live, outgoing)
 	return p, v.err
 }
 
+// stocks are the merchant's money: what is available, what is reserved, and what is owed if anything is.
+func (v *visit) stocks() []fact {
+	b, err := v.svc.Accounts.Balance(v.Context(), v.caller)
+	if err != nil {
+		v.err = err
+		b = &account.Balance{}
+	}
+	stocks := []fact{{Name: "Available", Value: b.Available}, {Name: "Reserved", Value: b.Reserved, Below: "for transfers under way"}}
+	if !b.Owed.IsZero() {
+		stocks = append(stocks, fact{Name: "Owed", Value: b.Owed, Below: "the provider took it back"})
+	}
+	return stocks
+}
+
+// count writes a count with its noun and verb.
+func count(n int, noun, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return plural(n, noun) + " " + many
+}
+
 // needs are what a person must look after: endpoints that do not answer, and orders at providers that
 // are stuck or contradicted. waiting counts the newest deliveries that are under way, and silent the
 // endpoints that do not answer.
-func (v *visit) needs() (needs []need, waiting string, silent int, err error) {
-	deliveries, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Page: api.Page{Limit: perPage}})
-	if err != nil {
-		return nil, "", 0, err
-	}
+func (v *visit) needs() (needs []need, waiting string, silent int) {
+	deliveries := listOf(v, v.svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Page: api.Page{Limit: perPage}})
 	pending := 0
 	unanswered := map[string][]*webhook.Delivery{} // by endpoint
 	var endpoints []string
-	for i := range deliveries.Data {
-		d := &deliveries.Data[i]
+	for i := range deliveries {
+		d := &deliveries[i]
 		if d.Status == webhook.Pending {
 			pending++
 		}
@@ -101,30 +89,26 @@ func (v *visit) needs() (needs []need, waiting string, silent int, err error) {
 		}
 	}
 	waiting = strconv.Itoa(pending)
-	if pending == perPage && deliveries.HasMore {
+	if pending == perPage {
 		waiting += "+"
 	}
 	for _, id := range endpoints {
 		needs = append(needs, v.endpointNeed(id, unanswered[id]))
 	}
-	orders, err := v.svc.Providers.List(v.Context(), v.caller, provider.ListParams{Page: api.Page{Limit: perPage}})
-	if err != nil {
-		return nil, "", 0, err
+	for _, o := range listOf(v, v.svc.Providers.List, provider.ListParams{Page: api.Page{Limit: perPage}}) {
+		needs = append(needs, v.orderNeed(&o))
 	}
-	for i := range orders.Data {
-		needs = append(needs, v.orderNeed(&orders.Data[i]))
-	}
-	return needs, waiting, len(endpoints), nil
+	return needs, waiting, len(endpoints)
 }
 
 // endpointNeed says that an endpoint does not take its deliveries.
 func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	host, last := v.endpointHost(id), waiting[0].Attempts[len(waiting[0].Attempts)-1]
 	n := need{Badge: badge{"bad", "Webhook"}, Title: host + " " + answerText(&last), Act: "Look", Href: v.url("webhooks", id)}
-	n.Text = sentence("%s not delivered. They are not tried again.", map[bool]string{true: "1 event was", false: plural(len(waiting), "event") + " were"}[len(waiting) == 1])
+	n.Text = sentence("%s not delivered. They are not tried again.", count(len(waiting), "event", "was", "were"))
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {
-			n.Text = sentence("%s to be delivered. Next attempt in %s.", map[bool]string{true: "1 event waits", false: plural(len(waiting), "event") + " wait"}[len(waiting) == 1], ago(max(0, d.NextAttemptAt.Sub(v.now))))
+			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), ago(max(0, d.NextAttemptAt.Sub(v.now))))
 		}
 	}
 	return n
@@ -145,16 +129,16 @@ func (v *visit) orderNeed(o *provider.OrderInfo) need {
 func addMoney() *form {
 	return &form{
 		Name: "add-money", Title: "Add money", Button: "Add money",
-		Fields: []field{{Name: "amount", Label: "Amount in cedis", Value: "1000.00"}},
+		Fields: ask(field{Name: "amount", Label: "Amount in cedis", Value: "1000.00"}),
 		Will:   facts("To", "The available balance", "From", "Nowhere: this is test mode"),
 		do:     (*visit).addMoney,
 	}
 }
 
 func (v *visit) addMoney(in *input) (any, error) {
-	amount := in.amount("amount")
-	if err := in.err(); err != nil {
-		return nil, err
+	amount := required(in, "amount", in.ghs("amount"))
+	if in.problem != nil {
+		return nil, in.problem
 	}
 	return nil, v.svc.Accounts.Deposit(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey}, account.DepositParams{
 		To: v.caller.Merchant, Amount: amount, Source: "test",

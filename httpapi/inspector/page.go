@@ -17,6 +17,8 @@ import (
 // page is the content of a page. What Live and Side hold is updated while the page is open.
 type page struct {
 	Title string
+	// row is that of the object in its list.
+	row row
 	// Amount stands in the heading in place of Title; nil for none.
 	Amount any
 	Badge  badge
@@ -198,15 +200,6 @@ type navGroup struct {
 
 // navEntry is a link of the menu.
 type navEntry struct{ Path, Name string }
-
-var navigation = []navGroup{
-	{"", []navEntry{{"", "Overview"}}},
-	{"Money in", []navEntry{{"payments", "Payments"}, {"qr-codes", "QR codes"}, {"invoices", "Invoices"}, {"checkouts", "Checkouts"}, {"subscriptions", "Subscriptions"}, {"refunds", "Refunds"}}},
-	{"Money out", []navEntry{{"disbursements", "Disbursements"}, {"payouts", "Payouts"}, {"batches", "Batches"}}},
-	{"Catalogue", []navEntry{{"products", "Products"}, {"plans", "Plans"}, {"coupons", "Coupons"}}},
-	{"People", []navEntry{{"customers", "Customers"}, {"consumers", "Test consumers"}}},
-	{"Developers", []navEntry{{"events", "Events"}, {"webhooks", "Webhooks"}, {"messages", "Messages"}, {"ledger", "Ledger"}, {"clock", "Test clock"}}},
-}
 
 // show renders and writes a page.
 func (v *visit) show(w http.ResponseWriter, status int, p *page) error {

@@ -17,28 +17,18 @@ var files = map[string]func(*visit) (*file, error){
 	"consumers/*/code.png":      (*visit).consumerPicture,
 }
 
-func init() {
-	describe(paymentNoun)
-	describe(qrCodeNoun)
-	describe(invoiceNoun)
-	describe(checkoutNoun)
-	describe(subscriptionNoun)
-	describe(refundNoun)
-	describe(disbursementNoun)
-	describe(payoutNoun)
-	describe(batchNoun)
-	describe(productNoun)
-	describe(planNoun)
-	describe(couponNoun)
-	describe(customerNoun)
-	describe(consumerNoun)
-	describe(eventNoun)
-	describe(webhookNoun)
-	describe(messageNoun)
+// navigation is the menu. Each noun in it gets its pages.
+var navigation = []navGroup{
+	{"", []navEntry{{"", "Overview"}}},
+	{"Money in", []navEntry{describe(paymentNoun), describe(qrCodeNoun), describe(invoiceNoun), describe(checkoutNoun), describe(subscriptionNoun), describe(refundNoun)}},
+	{"Money out", []navEntry{describe(disbursementNoun), describe(payoutNoun), describe(batchNoun)}},
+	{"Catalogue", []navEntry{describe(productNoun), describe(planNoun), describe(couponNoun)}},
+	{"People", []navEntry{describe(customerNoun), describe(consumerNoun)}},
+	{"Developers", []navEntry{describe(eventNoun), describe(webhookNoun), describe(messageNoun), {"ledger", "Ledger"}, {"clock", "Test clock"}}},
 }
 
 // describe makes the pages of a noun.
-func describe[T any](n *noun[T]) {
-	pages[n.path] = n.listPage
-	pages[n.path+"/*"] = n.objectPage
+func describe[T any](n *noun[T]) navEntry {
+	pages[n.path], pages[n.path+"/*"] = n.listPage, n.objectPage
+	return navEntry{n.path, n.many}
 }

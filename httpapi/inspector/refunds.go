@@ -1,23 +1,21 @@
 package inspector
 
 import (
+	"cmp"
+
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/refund"
 )
 
 var refundNoun = &noun[refund.Refund]{
 	path: "refunds", one: "Refund", many: "Refunds", heads: [5]string{"To", "Amount", "Status", "Reason", "Time"},
-	tab: "status", tabs: states(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true,
+	tab: "status", tabs: states(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true, loud: true,
 	search: "ID of a payment (pay_…) or an invoice (inv_…)", empty: "Money that goes back to payers stands here. The page of a payment makes the first.",
-	list: func(v *visit, page api.Page) (*api.List[refund.Refund], error) {
-		return v.svc.Refunds.List(v.Context(), v.caller, refund.ListParams{
-			Page: page, Status: refund.Status(v.param("status")), Payment: v.entered("payment", "pay_"), Invoice: v.entered("invoice", "inv_"), Created: v.created(),
-		})
-	},
+	list: func(v *visit) (*api.List[refund.Refund], error) { return choose(v, v.svc.Refunds.List) },
 	row: func(v *visit, r *refund.Refund) row {
 		name, below := v.refunded(r)
-		return row{Href: v.url("refunds", r.ID), Title: name, Below: below, Amount: cedis(r.Amount), Badge: state(r.Status), For: orEmpty(r.Reason), ForBelow: orEmpty(r.FailureReason), At: r.CreatedAt}
+		return row{Href: v.url("refunds", r.ID), Title: name, Below: below, Amount: cedis(r.Amount), Badge: state(r.Status), For: look.Text(r.Reason), ForBelow: look.Text(r.FailureReason), At: r.CreatedAt}
 	},
 	get:  func(v *visit) (*refund.Refund, error) { return v.svc.Refunds.Get(v.Context(), v.caller, v.id) },
 	page: (*visit).refundPage,
@@ -33,33 +31,27 @@ func (v *visit) refunded(r *refund.Refund) (name, below string) {
 	return v.payer(p)
 }
 
-func (v *visit) refundPage(r *refund.Refund, p *page) (err error) {
-	name, below := v.refunded(r)
-	p.Title, p.Amount, p.Badge = "Refund of "+plainMoney(r.Amount), cedis(r.Amount), state(r.Status)
-	p.Sentence = sentence("%s gives money back to %s, %s", v.merchant.Name, name, v.when(r.CreatedAt))
-	p.Live = make([]section, 1)
-	p.Live[0], err = v.timeline("refund", r.ID, r.CreatedAt.Time, possible(r.Status, []step{
+func (v *visit) refundPage(r *refund.Refund, p *page) {
+	with := words(r.PaymentMethod)
+	p.Sentence = sentence("%s gives money back to %s, %s", v.merchant.Name, p.row.Title, v.when(r.CreatedAt))
+	p.Live = []section{v.timeline("refund", r.ID, r.CreatedAt.Time, string(r.Status), []step{
 		{"created", "Asked for; the amount is reserved", "API", ""},
-		{"succeeded", "The money is back", words(r.PaymentMethod), "good"},
-		{"failed", orDefault(orEmpty(r.FailureReason), "Failed"), words(r.PaymentMethod), "bad"},
-	}))
+		{"succeeded", "The money is back", with, "good"},
+		{"failed", cmp.Or(p.row.ForBelow, "Failed"), with, "bad"},
+	})}
 	var document *link
 	if r.CreditNote != nil {
 		document = &link{"Open credit note " + *r.CreditNote, v.url("refunds", r.ID, "credit-note.pdf")}
 	}
 	p.Side = []section{
-		{Title: "Money", Money: facts("To the payer", cedis(r.Amount))},
-		{Title: "Payer", Facts: facts("Name", name, "Paid with", below)},
+		{Title: "Money", Money: facts("To the payer", p.Amount)},
+		{Title: "Payer", Facts: facts("Name", p.row.Title, "Paid with", p.row.Below)},
 		{Title: "Details", Facts: facts("Reason", r.Reason, "Failure", r.FailureReason, "Payment", v.linked("payments", &r.Payment), "QR code", v.linked("qr-codes", r.QRCode),
-			"Invoice", v.linked("invoices", r.Invoice), "Document", document, "Refund", id(r.ID), "At the provider", id(orEmpty(r.ProviderReference)), "Created", r.CreatedAt, "Completed", r.CompletedAt)},
+			"Invoice", v.linked("invoices", r.Invoice), "Document", document, "Refund", id(r.ID), "At the provider", id(look.Text(r.ProviderReference)), "Created", r.CreatedAt, "Completed", r.CompletedAt)},
 	}
 	if r.Status == refund.Pending || r.Status == refund.Processing {
-		p.Forms = []*form{
-			{Name: "succeed", Button: "Let the provider succeed", do: settle(provider.Paid)},
-			{Name: "fail", Title: "Let the provider decline", Button: "Decline it", Danger: true, Fields: failureFields(), Will: facts("Back to the balance", cedis(r.Amount)), do: settle(provider.Refused)},
-		}
+		p.Forms = outcomes("the provider", "succeed", "decline", facts("Back to the balance", p.Amount))
 	}
-	return err
 }
 
 // creditNote is the document as it goes to the customer.

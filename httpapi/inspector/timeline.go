@@ -1,9 +1,10 @@
 package inspector
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -36,60 +37,78 @@ type turnTime struct {
 // step is how an event is told: verb is the end of its type.
 type step struct{ verb, title, source, tone string }
 
-// finals are the verbs of events that end an object, by the status that it has then.
-var finals = map[string]string{"succeeded": "completed succeeded", "completed": "completed succeeded", "failed": "failed", "canceled": "cancelled"}
+// told are the events of an object in the order of a life, as a noun tells them that has no words of
+// its own.
+var told = []step{
+	{"created", "Made", "API", ""},
+	{"updated", "Changed", "API", ""},
+	{"pending", "", "Payments", ""},
+	{"processing", "", "", ""},
+	{"finalized", "Finalized: number and amount are fixed", "API", ""},
+	{"sent", "Sent to the customer", "E-mail", ""},
+	{"trial_will_end", "The trial ends soon", "Payments", ""},
+	{"paid", "Paid", "Payer", "good"},
+	{"payment_succeeded", "A period is paid", "Payer", "good"},
+	{"payment_failed", "A payment failed", "Payer", "bad"},
+	{"paused", "Paused", "API", "wait"},
+	{"resumed", "Resumed", "API", ""},
+	{"voided", "Void: nothing is due any more", "API", "wait"},
+	{"marked_uncollectible", "Given up", "API", "wait"},
+	{"completed", "Paid", "Payer", "good"},
+	{"succeeded", "", "", "good"},
+	{"failed", "Failed", "", "bad"},
+	{"canceled", "Cancelled", "API", "wait"},
+}
 
-// possible leaves out the ends that an object with that status has not come to, so that nothing
-// looks for their events. A transfer that the provider took back has failed after it was completed.
-func possible[T ~string](status T, steps []step) []step {
-	return slices.DeleteFunc(steps, func(s step) bool {
-		ends, final := finals[s.verb]
-		return final && !slices.Contains(strings.Fields(ends), string(status)) && !(s.verb == "completed" && status == "failed")
-	})
+// stepsOf are those of an object that has that status, in a noun's own words where it has them. It
+// leaves out the ends that the object has not come to, so that nothing looks for their events. A
+// transfer that the provider took back has failed after it was completed.
+func stepsOf(object, status string, own []step) (steps []step) {
+	ends := map[string]string{"succeeded": "completed succeeded", "completed": "completed succeeded failed", "failed": "failed", "canceled": "cancelled"}
+	for _, s := range told {
+		t := event.Type(object + "." + s.verb)
+		recorded, known := t.Canonical()
+		at, final := ends[s.verb]
+		if !known || recorded != t || final && status != "" && !slices.Contains(strings.Fields(at), status) {
+			continue
+		}
+		for _, o := range own {
+			if o.verb == s.verb {
+				s = o
+			}
+		}
+		steps = append(steps, s)
+	}
+	return steps
 }
 
 // repeated are the verbs of events that an object can have often.
 var repeated = []string{"updated", "payment_failed", "payment_succeeded", "paused", "resumed", "sent"}
 
-const (
-	// historyPages bounds how many pages of events of a type are looked through.
-	historyPages = 5
-	// shownDeliveries bounds the deliveries of an event, and shownAttempts those of a delivery.
-	shownDeliveries, shownAttempts = 10, 3
-)
+// shownDeliveries bounds the deliveries of an event, and shownAttempts those of a delivery.
+const shownDeliveries, shownAttempts = 10, 3
 
 // timeline tells what happened to an object, the oldest first: its events, with the entries of the
-// ledger and the deliveries that they led to. The first step is its creation. also are further turns.
-func (v *visit) timeline(object, id string, created time.Time, steps []step, also ...turn) (section, error) {
+// ledger and the deliveries that they led to. own are steps in the noun's words, and also further turns.
+func (v *visit) timeline(object, id string, created time.Time, status string, own []step, also ...turn) section {
 	s := section{Title: "What happened", Text: "Its events are no longer kept, or too many others lie between."}
-	events, err := v.eventsOf(object, id, created, steps)
-	if err != nil {
-		return s, err
-	}
-	var turns []turn
-	seconds := map[int64]bool{}
+	steps := stepsOf(object, status, own)
+	events := v.eventsOf(object, id, created, steps)
+	var turns, booked []turn
+	var seconds []int64
 	for i := range events {
 		e := &events[i]
 		verb := strings.TrimPrefix(string(e.Type), object+".")
-		at := slices.IndexFunc(steps, func(s step) bool { return s.verb == verb })
-		is := steps[max(at, 0)]
+		is := steps[slices.IndexFunc(steps, func(s step) bool { return s.verb == verb })]
 		turns = append(turns, turn{At: turnTime{Time: e.CreatedAt.Time}, Title: is.title, Source: is.source, Tone: is.tone, More: &link{string(e.Type), v.url("events", e.ID)}})
-		seconds[e.CreatedAt.Unix()] = true
-		told, err := v.deliveryTurns(e)
-		if err != nil {
-			return s, err
+		turns = append(turns, v.deliveryTurns(e)...)
+		if second := e.CreatedAt.Unix(); !slices.Contains(seconds, second) {
+			seconds = append(seconds, second)
+			booked = append(booked, v.ledgerTurns(id, time.Unix(second, 0))...)
 		}
-		turns = append(turns, told...)
 	}
-	for second := range seconds {
-		booked, err := v.ledgerTurns(id, time.Unix(second, 0))
-		if err != nil {
-			return s, err
-		}
-		turns = append(turns, booked...)
-	}
-	if turns = append(turns, also...); len(turns) == 0 {
-		return s, nil
+	if turns = slices.Concat(turns, booked, also); len(turns) == 0 {
+		return s
 	}
 	slices.SortStableFunc(turns, func(a, b turn) int { return a.At.Compare(b.At.Time) })
 	day := func(t turnTime) string { return t.UTC().Format(time.DateOnly) }
@@ -97,86 +116,69 @@ func (v *visit) timeline(object, id string, created time.Time, steps []step, als
 		turns[i].At.otherDay = day(turns[i].At) != day(turns[0].At)
 	}
 	s.Text, s.Timeline, s.Aside = "", turns, turns[0].At.UTC().Format("Monday 2 January")+", Accra time"
-	return s, nil
+	return s
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.
-func (v *visit) eventsOf(object, id string, created time.Time, steps []step) ([]event.Event, error) {
+func (v *visit) eventsOf(object, id string, created time.Time, steps []step) (all []event.Event) {
 	from := created.Truncate(time.Second)
-	p := event.ListParams{Type: event.Type(object + "." + steps[0].verb), Created: api.Times{From: from, Until: from.Add(time.Second)}}
-	p.Limit = api.MaxLimit
-	var all []event.Event
-	for range historyPages {
-		list, err := v.svc.Events.List(v.Context(), v.caller, p)
-		if err != nil {
-			return nil, err
+	p := event.ListParams{Created: api.Times{From: from, Until: from.Add(time.Second)}}
+	for i, s := range steps {
+		p.Type = event.Type(object + "." + s.verb)
+		found := v.eventsAmong(p, id, slices.Contains(repeated, s.verb))
+		if i == 0 {
+			if len(found) == 0 {
+				return nil
+			}
+			p = event.ListParams{Page: api.Page{EndingBefore: found[0].ID}}
 		}
-		if at := slices.IndexFunc(list.Data, func(e event.Event) bool { return objectOf(&e) == id }); at >= 0 {
-			all = append(all, list.Data[at])
+		all = append(all, found...)
+	}
+	return all
+}
+
+// eventsAmong looks for the events of an object among those of a type, a few of them first: most lie
+// close. often says that there may be several.
+func (v *visit) eventsAmong(p event.ListParams, id string, often bool) (found []event.Event) {
+	pages := []int{10, 100, 100, 100, 100, 100}
+	if often {
+		pages = pages[:3]
+	}
+	for _, p.Limit = range pages {
+		list := listOf(v, v.svc.Events.List, p)
+		for _, e := range list {
+			if objectOf(&e) == id {
+				found = append(found, e)
+			}
+		}
+		if len(list) < p.Limit || len(found) > 0 && !often {
 			break
 		}
-		if !list.HasMore {
-			return nil, nil
-		}
-		p.StartingAfter = list.Data[len(list.Data)-1].ID
-	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	first := all[0].ID
-	for _, s := range steps[1:] {
-		p := event.ListParams{Type: event.Type(object + "." + s.verb), Page: api.Page{Limit: api.MaxLimit, EndingBefore: first}}
-		found := false
-		for range historyPages {
-			list, err := v.svc.Events.List(v.Context(), v.caller, p)
-			if err != nil {
-				return nil, err
-			}
-			for _, e := range list.Data {
-				if objectOf(&e) == id {
-					all = append(all, e)
-					found = true
-				}
-			}
-			if !list.HasMore || len(list.Data) == 0 || found && !slices.Contains(repeated, s.verb) {
-				break
-			}
-			p.EndingBefore = list.Data[0].ID
+		if p.EndingBefore != "" {
+			p.EndingBefore = list[0].ID
+		} else {
+			p.StartingAfter = list[len(list)-1].ID
 		}
 	}
-	return all, nil
+	return found
 }
 
 // ledgerTurns are the entries that an object made on the balance within a second. An entry has the
 // time of the event that is written with it.
-func (v *visit) ledgerTurns(id string, second time.Time) ([]turn, error) {
-	list, err := v.svc.Accounts.ListEntries(v.Context(), v.caller, account.ListEntriesParams{
-		Source: id, Created: api.Times{From: second, Until: second.Add(time.Second)},
-	})
-	if err != nil {
-		return nil, err
-	}
-	var turns []turn
-	for i := range list.Data {
-		e := &list.Data[i]
+func (v *visit) ledgerTurns(id string, second time.Time) (turns []turn) {
+	list := listOf(v, v.svc.Accounts.ListEntries, account.ListEntriesParams{Source: id, Created: api.Times{From: second, Until: second.Add(time.Second)}})
+	for _, e := range slices.Backward(list) {
 		turns = append(turns, turn{
-			At: turnTime{Time: e.CreatedAt.Time}, Source: "Ledger", Title: plainMoney(pesewas(e.Amount)) + " booked",
-			Text: words(e.Type) + ". Balance " + plainMoney(pesewas(e.Balance)) + ". Entry " + e.ID + ".",
+			At: turnTime{Time: e.CreatedAt.Time}, Source: "Ledger", Title: plainMoney(e.Amount) + " booked",
+			Text: words(e.Type) + ". Balance " + plainMoney(e.Balance) + ". Entry " + e.ID + ".",
 		})
 	}
-	slices.Reverse(turns)
-	return turns, nil
+	return turns
 }
 
 // deliveryTurns are the attempts to tell the endpoints of an event.
-func (v *visit) deliveryTurns(e *event.Event) ([]turn, error) {
-	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Event: e.ID, Page: api.Page{Limit: shownDeliveries}})
-	if err != nil {
-		return nil, err
-	}
-	var turns []turn
-	for i := range list.Data {
-		d := &list.Data[i]
+func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
+	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
 		host := v.endpointHost(d.Endpoint)
 		if len(d.Attempts) == 0 {
 			turns = append(turns, turn{At: turnTime{Time: d.CreatedAt.Time}, Source: "Webhook", Title: host + " is told next", Text: string(d.Type)})
@@ -193,7 +195,22 @@ func (v *visit) deliveryTurns(e *event.Event) ([]turn, error) {
 			turns = append(turns, t)
 		}
 	}
-	return turns, nil
+	return turns
+}
+
+// deliveriesOf are the newest deliveries of an event.
+func (v *visit) deliveriesOf(event string, most int) []webhook.Delivery {
+	return listOf(v, v.svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Event: event, Page: api.Page{Limit: most}})
+}
+
+// listOf reads a list for a part of a page.
+func listOf[P, T any](v *visit, list func(context.Context, api.Caller, P) (*api.List[T], error), p P) []T {
+	found, err := list(v.Context(), v.caller, p)
+	if err != nil {
+		v.note(err)
+		return nil
+	}
+	return found.Data
 }
 
 // answered reports whether an attempt was a success.
@@ -208,44 +225,22 @@ func answerText(a *webhook.Attempt) string {
 
 // endpointHost is the host of an endpoint; "a deleted endpoint" without one.
 func (v *visit) endpointHost(id string) string {
-	host, ok := v.hosts[id]
-	if ok {
-		return host
-	}
-	host = "a deleted endpoint"
-	if e, err := v.svc.Webhooks.Get(v.Context(), v.caller, id); err == nil {
-		if u, err := url.Parse(e.URL); err == nil {
-			host = u.Host
-		}
-	} else if api.CodeOf(err) != api.ResourceMissing {
-		v.err = err
-	}
-	if v.hosts == nil {
-		v.hosts = map[string]string{}
-	}
-	v.hosts[id] = host
-	return host
+	return cmp.Or(v.named(id, func() (string, error) {
+		e, err := v.svc.Webhooks.Get(v.Context(), v.caller, id)
+		return hostOf(textField(e, "URL")), err
+	}), "a deleted endpoint")
 }
 
 // messageTurns are the messages about a person or a payment that name the object.
-func (v *visit) messageTurns(about, id string) []turn {
-	list, err := v.svc.Messages.List(v.Context(), v.caller, message.ListParams{About: about, Page: api.Page{Limit: perPage}})
-	if err != nil {
-		v.err = err
-		return nil
-	}
-	var turns []turn
-	for i := range list.Data {
-		m := &list.Data[i]
-		if id != "" && !strings.Contains(m.Text, id) {
-			continue
+func (v *visit) messageTurns(about, id string) (turns []turn) {
+	for _, m := range slices.Backward(listOf(v, v.svc.Messages.List, message.ListParams{About: about, Page: api.Page{Limit: perPage}})) {
+		if strings.Contains(m.Text, id) {
+			turns = append(turns, turn{
+				At: turnTime{Time: m.CreatedAt.Time}, Source: state(m.Kind).Word, Title: "Sent to " + maskedNumber(m.To),
+				More: &link{shortened(&m), v.url("messages", m.ID)},
+			})
 		}
-		turns = append(turns, turn{
-			At: turnTime{Time: m.CreatedAt.Time}, Source: state(m.Kind).Word, Title: "Sent to " + maskedNumber(m.To),
-			More: &link{shortened(m), v.url("messages", m.ID)},
-		})
 	}
-	slices.Reverse(turns)
 	return turns
 }
 

@@ -1,10 +1,11 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -24,50 +25,46 @@ var (
 )
 
 // transferNoun describes payouts or disbursements.
-func transferNoun(path, one, none string, service func(*visit) transferService, forms func(*visit) ([]*form, error)) *noun[payout.Transfer] {
+func transferNoun(path, one, none string, service func(*visit) transferService, forms func(*visit) []*form) *noun[payout.Transfer] {
 	return &noun[payout.Transfer]{
 		path: path, one: one, many: one + "s", heads: [5]string{"To", "Amount", "Status", "For", "Time"},
-		tab: "status", tabs: states(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, empty: none, forms: forms,
-		list: func(v *visit, page api.Page) (*api.List[payout.Transfer], error) {
-			return service(v).List(v.Context(), v.caller, payout.ListParams{Page: page, Status: payout.Status(v.param("status")), Created: v.created()})
-		},
+		tab: "status", tabs: states(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, loud: true, empty: none, forms: forms,
+		list: func(v *visit) (*api.List[payout.Transfer], error) { return choose(v, service(v).List) },
 		row: func(v *visit, t *payout.Transfer) row {
 			name, below := recipient(&t.Destination)
-			r := row{Href: v.url(path, t.ID), Title: name, Below: below, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: orEmpty(t.Reference), At: t.CreatedAt}
+			r := row{Href: v.url(path, t.ID), Title: name, Below: below, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: look.Text(t.Reference), At: t.CreatedAt}
 			if t.FailureReason != nil {
 				r.ForBelow = *t.FailureReason
 			}
 			return r
 		},
 		get: func(v *visit) (*payout.Transfer, error) { return service(v).Get(v.Context(), v.caller, v.id) },
-		page: func(v *visit, t *payout.Transfer, p *page) error {
-			p.Forms = transferForms(t, service(v))
-			return v.transferPage(t, p)
+		page: func(v *visit, t *payout.Transfer, p *page) {
+			v.transferPage(one, t, p)
+			p.Forms = transferForms(p.row.Title, t, act(service(v).Cancel))
 		},
 	}
 }
 
 // recipient names who gets the money, and says beneath with what.
 func recipient(d *payout.Destination) (name, below string) {
-	with, number := orDefault(network(d.Provider), words(d.Type)), maskedNumber(d.Number)
+	with, number := cmp.Or(network(d.Provider), words(d.Type)), maskedNumber(d.Number)
 	if d.Type == payout.ServiceWallet {
 		number = d.ServiceID
 	}
 	if d.Name == "" {
 		return number, with
 	}
-	return d.Name, joinNonEmpty(number, with)
+	return d.Name, look.Join(" · ", number, with)
 }
 
-func (v *visit) payoutForms() ([]*form, error) {
+func (v *visit) payoutForms() []*form {
 	return []*form{{
 		Name: "create", Title: "Make a payout", Button: "Pay out", Main: true, Will: v.transferWill(),
 		Hint:   "A payout needs a code that was verified within the last ten minutes.",
-		Fields: append(v.destination(), field{Name: "otp_code", Label: "Verified code"}, field{Name: "description", Label: "What it is for"}),
+		Fields: ask(v.destination(), field{Name: "otp_code", Label: "Verified code"}, "description"),
 		do: func(v *visit, in *input) (any, error) {
-			return create(v, in, v.svc.Payouts.Create, payout.CreateParams{
-				Amount: in.amount("amount"), Destination: in.destination(), OTPCode: in.text("otp_code"), Description: in.text("description"),
-			})
+			return create(v, in, v.svc.Payouts.Create, payout.CreateParams{OTPCode: in.text("otp_code")})
 		},
 	}, {
 		Name: "request-otp", Button: "Request a code",
@@ -76,36 +73,28 @@ func (v *visit) payoutForms() ([]*form, error) {
 		},
 	}, {
 		Name: "verify-otp", Title: "Verify a code", Button: "Verify", Hint: "The SMS with the code stands under Messages.",
-		Fields: []field{{Name: "code", Label: "Code of six digits"}},
+		Fields: ask(field{Name: "code", Label: "Code of six digits"}),
 		do: func(v *visit, in *input) (any, error) {
-			return create(v, in, v.svc.Payouts.VerifyOTP, payout.OTPParams{Purpose: payout.ForPayout, Code: in.text("code")})
+			return create(v, in, v.svc.Payouts.VerifyOTP, payout.OTPParams{Purpose: payout.ForPayout})
 		},
-	}}, nil
+	}}
 }
 
-func (v *visit) disbursementForms() ([]*form, error) {
+func (v *visit) disbursementForms() []*form {
 	return []*form{{
 		Name: "create", Title: "Make a disbursement", Button: "Disburse", Main: true, Will: v.transferWill(),
-		Fields: append(v.destination(), field{Name: "reference", Label: "Reference"}, field{Name: "description", Label: "What it is for"}),
-		do: func(v *visit, in *input) (any, error) {
-			return create(v, in, v.svc.Disbursements.Create, disbursement.CreateParams{
-				Amount: in.amount("amount"), Destination: in.destination(), Reference: in.text("reference"), Description: in.text("description"),
-			})
-		},
+		Fields: ask(v.destination(), "reference", "description"), do: makes(v.svc.Disbursements.Create),
 	}, {
 		Name: "scan", Title: "Pay a consumer's QR code", Label: "Pay a QR code", Button: "Disburse", Hint: "A test consumer shows such a code.",
-		Fields: []field{{Name: "qr_payload", Label: "Payload of the code"}, amountField("amount", "Empty takes the code's.")},
-		do: func(v *visit, in *input) (any, error) {
-			return create(v, in, v.svc.Disbursements.CreateQR, disbursement.CreateQRParams{Payload: in.text("qr_payload"), Amount: in.ghs("amount")})
-		},
-	}}, nil
+		Fields: ask(field{Name: "qr_payload", Label: "Payload of the code"}, amountField("Empty takes the code's.")), do: makes(v.svc.Disbursements.CreateQR),
+	}}
 }
 
 // transferWill says what a transfer does to the balance.
 func (v *visit) transferWill() []fact {
 	b, err := v.svc.Accounts.Balance(v.Context(), v.caller)
 	if err != nil {
-		v.err = err
+		v.note(err)
 		return nil
 	}
 	return facts("From", v.merchant.Name, "Available", b.Available, "Fee", "On top of the amount", "Until it ends", "Amount and fee are reserved")
@@ -120,16 +109,16 @@ func (v *visit) destination() []field {
 			banks = append(banks, option{Value: b.Code, Label: b.Name})
 		}
 	}
-	return []field{
-		amountField("amount", ""),
-		{Name: "type", Label: "To", Kind: "select", Options: options(payout.MobileMoney, payout.BankTransfer, payout.ServiceWallet)},
-		{
+	return ask(
+		"amount",
+		field{Name: "type", Label: "To", Kind: "select", Options: options(payout.MobileMoney, payout.BankTransfer, payout.ServiceWallet)},
+		field{
 			Name: "number", Label: "Number", Params: []string{"phone_number", "account_number", "service_id", "account_id"},
 			Hint: "A phone number or a bank account; for a wallet also a service ID (SVC…) or an account ID. Its last digits decide what the simulated rail does.",
 		},
-		{Name: "bank_code", Label: "Bank", Kind: "select", Options: banks, Hint: "For a bank transfer."},
-		{Name: "account_name", Label: "Name of the recipient"},
-	}
+		field{Name: "bank_code", Label: "Bank", Kind: "select", Options: banks, Hint: "For a bank transfer."},
+		field{Name: "account_name", Label: "Name of the recipient"},
+	)
 }
 
 func (in *input) destination() payout.DestinationParams {
@@ -146,44 +135,37 @@ func (in *input) destination() payout.DestinationParams {
 	return d
 }
 
-func (v *visit) transferPage(t *payout.Transfer, p *page) (err error) {
-	name, _ := recipient(&t.Destination)
-	with := orDefault(network(t.Destination.Provider), words(t.Destination.Type))
-	one := p.Title
-	p.Title, p.Amount, p.Badge = one+" of "+plainMoney(pesewas(t.Amount)), t.Amount, state(t.Status)
-	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, name, with, v.when(t.CreatedAt))
-	p.Live = make([]section, 1)
-	p.Live[0], err = v.timeline(t.Object, t.ID, t.CreatedAt.Time, possible(t.Status, []step{
+func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
+	d := &t.Destination
+	with := cmp.Or(network(d.Provider), words(d.Type))
+	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, p.row.Title, with, v.when(t.CreatedAt))
+	p.Live = []section{v.timeline(t.Object, t.ID, t.CreatedAt.Time, string(t.Status), []step{
 		{"created", "Asked for; amount and fee reserved", "API", ""},
 		{"pending", "To be given to " + with, "Payments", ""},
 		{"processing", with + " has it", with, ""},
 		{"completed", "Arrived", with, "good"},
-		{"failed", orDefault(orEmpty(t.FailureReason), "Failed"), with, "bad"},
+		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad"},
 		{"canceled", "Cancelled; amount and fee are back", "Payments", "wait"},
-	}))
-	d := &t.Destination
+	})}
 	p.Side = []section{
 		{Title: "Money", Money: facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))},
 		{Title: "Recipient", Facts: facts("Name", d.Name, "Way", words(d.Type), "Number", maskedNumber(d.Number), "Network", network(d.Provider), "Service ID", id(d.ServiceID))},
 		{Title: "Details", Facts: facts("Failure", t.FailureReason, "For", t.Description, "Reference", t.Reference, one, id(t.ID),
-			"At the provider", id(orEmpty(t.ProviderReference)), "Created", t.CreatedAt, "Completed", t.CompletedAt)},
+			"At the provider", id(look.Text(t.ProviderReference)), "Created", t.CreatedAt, "Completed", t.CompletedAt)},
 	}
-	return err
 }
 
 // transferForms are what the merchant and the simulated rail can do with a transfer.
-func transferForms(t *payout.Transfer, service transferService) (forms []*form) {
-	name, _ := recipient(&t.Destination)
-	will := facts("To", name, "Back to the balance", cedis(pesewas(t.Amount)+pesewas(t.Fee)))
+func transferForms(to string, t *payout.Transfer, cancel action) (forms []*form) {
+	will := facts("To", to, "Back to the balance", cedis(pesewas(t.Amount)+pesewas(t.Fee)))
 	if t.Status == payout.Pending || t.Status == payout.Processing {
-		forms = append(forms, &form{Name: "succeed", Button: "Let the rail succeed", do: settle(provider.Paid)},
-			&form{Name: "fail", Title: "Let the rail fail", Button: "Fail it", Danger: true, Fields: failureFields(), Will: will, do: settle(provider.Refused)})
+		forms = outcomes("the rail", "succeed", "fail", will)
 	}
 	if t.Status == payout.Created || t.Status == payout.Pending {
-		forms = append(forms, &form{Name: "cancel", Title: "Cancel it", Label: "Cancel", Button: "Cancel it", Danger: true, Will: will, do: act(service.Cancel)})
+		forms = append(forms, &form{Name: "cancel", Title: "Cancel it", Label: "Cancel", Button: "Cancel it", Danger: true, Will: will, do: cancel})
 	}
 	if (t.Status == payout.Succeeded || t.Status == payout.Completed) && t.Destination.Type != payout.ServiceWallet {
-		forms = append(forms, &form{Name: "reverse", Title: "Let the rail take it back", Button: "Take it back", Danger: true, Fields: failureFields(), Will: will, do: settle(provider.Reversed)})
+		forms = append(forms, &form{Name: "reverse", Title: "Let the rail take it back", Button: "Take it back", Danger: true, Fields: ask("failure_reason"), Will: will, do: settle(provider.Reversed)})
 	}
 	return forms
 }

@@ -2,34 +2,28 @@ package inspector
 
 import (
 	"fmt"
-	"html/template"
-	"math"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
 var webhookNoun = &noun[webhook.Endpoint]{
-	path: "webhooks", one: "Webhook endpoint", many: "Webhook endpoints", heads: [5]string{"Endpoint", "", "State", "Events", "Since"},
+	path: "webhooks", one: "Webhook endpoint", many: "Webhooks", heads: [5]string{"Endpoint", "", "State", "Events", "Since"},
 	empty: "Events are posted to an endpoint, signed, until it answers.",
-	forms: func(*visit) ([]*form, error) {
+	forms: func(v *visit) []*form {
 		return []*form{{
 			Name: "create", Title: "Add an endpoint", Button: "Register the endpoint", Main: true,
-			Fields: []field{
-				{Name: "url", Label: "Address", Kind: "url", Hint: "Such as https://shop.example.com/webhooks."},
-				{Name: "events", Label: "Types of events", Value: "*", Hint: "With spaces between; * stands for all."},
-			},
-			do: (*visit).createWebhook,
-		}}, nil
+			Fields: ask(
+				field{Name: "url", Label: "Address", Kind: "url", Hint: "Such as https://shop.example.com/webhooks."},
+				field{Name: "events", Label: "Types of events", Value: "*", Hint: "With spaces between; * stands for all."},
+			),
+			do: secret(makes(v.svc.Webhooks.Create)),
+		}}
 	},
-	list: func(v *visit, page api.Page) (*api.List[webhook.Endpoint], error) {
-		return v.svc.Webhooks.List(v.Context(), v.caller, webhook.ListParams{Page: page})
-	},
+	list: func(v *visit) (*api.List[webhook.Endpoint], error) { return choose(v, v.svc.Webhooks.List) },
 	row: func(v *visit, e *webhook.Endpoint) row {
 		return row{Href: v.url("webhooks", e.ID), Title: hostOf(e.URL), Below: e.URL, Badge: activity(e.Active), For: types(e), At: e.CreatedAt}
 	},
@@ -55,81 +49,35 @@ func types(e *webhook.Endpoint) string {
 	return strings.Join(names, " ")
 }
 
-func (v *visit) createWebhook(in *input) (any, error) {
-	p := webhook.CreateParams{URL: in.text("url")}
-	for t := range strings.FieldsSeq(strings.ReplaceAll(in.text("events"), ",", " ")) {
-		p.Events = append(p.Events, event.Type(t))
+// secret is an action that shows what no later page can.
+func secret(do action) action {
+	return func(v *visit, in *input) (any, error) {
+		done, err := do(v, in)
+		e, ok := done.(*webhook.Endpoint)
+		if err != nil || !ok {
+			return nil, err
+		}
+		s := &section{Panel: true, Title: "The secret", Text: "It was shown when this form was sent first, and cannot be shown again."}
+		if e.Secret != "" {
+			s.Text = "Deliveries are signed with it. It is shown this once."
+			s.Facts = facts("Secret", id(e.Secret), "Endpoint", &link{e.URL, v.url("webhooks", e.ID)})
+		}
+		return s, nil
 	}
-	return v.secret(v.svc.Webhooks.Create(v.Context(), v.caller, p))
 }
 
-// secret shows what no later page can.
-func (v *visit) secret(e *webhook.Endpoint, err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
-	s := &section{Panel: true, Title: "The secret", Text: "It was shown when this form was sent first, and cannot be shown again."}
-	if e.Secret != "" {
-		s.Text = "Deliveries are signed with it. It is shown this once."
-		s.Facts = facts("Secret", id(e.Secret), "Endpoint", &link{e.URL, v.url("webhooks", e.ID)})
-	}
-	return s, nil
-}
-
-func (v *visit) webhookPage(e *webhook.Endpoint, p *page) error {
+func (v *visit) webhookPage(e *webhook.Endpoint, p *page) {
 	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Endpoint: e.ID, Page: v.page()})
-	if err != nil {
-		return err
-	}
-	p.Title, p.Badge, p.Sentence = hostOf(e.URL), activity(e.Active), sentence("%s", e.URL)
-	deliveries := section{
-		Title: "Deliveries", Heads: [5]string{"Event", "", "Status", "Attempts", "Time"},
-		Rows: rowsOf(v, list, (*visit).deliveryRow), Pager: pager(v, list),
-	}
-	if len(deliveries.Rows) == 0 {
-		deliveries.Text = "It was told nothing yet."
-	}
-	p.Live = []section{deliveries}
-	if len(list.Data) > 0 {
-		p.Live = append(p.Live, section{Title: "How long these took", Panel: true, Chart: latencies(list.Data)})
-	}
-	p.Side = []section{{Title: "Details", Facts: facts("Address", e.URL, "Events", types(e), "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
+	p.Sentence = sentence("%s", e.URL)
+	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "", "Status", "Attempts", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
+	p.Side = []section{{Title: "Details", Facts: facts("Address", e.URL, "Events", p.row.For, "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
 	p.Forms = append([]*form{
 		{Name: "ping", Button: "Ping", do: (*visit).ping},
 		{
-			Name: "rotate", Title: "Make a new secret", Label: "New secret", Button: "Make a new secret", Danger: true, Note: "The old secret signs as well for a while, so that the receiver can change over.",
-			do: func(v *visit, _ *input) (any, error) {
-				return v.secret(v.svc.Webhooks.RotateSecret(v.Context(), v.caller, v.id))
-			},
+			Name: "rotate", Title: "Make a new secret", Label: "New secret", Button: "Make a new secret", Danger: true,
+			Note: "The old secret signs as well for a while, so that the receiver can change over.", do: secret(act(v.svc.Webhooks.RotateSecret)),
 		},
-	}, switchForms(e.Active, func(v *visit, on *bool) (any, error) {
-		return v.svc.Webhooks.Update(v.Context(), v.caller, v.id, webhook.UpdateParams{Active: on})
-	}, "It is told nothing any more.", v.svc.Webhooks.Delete)...)
-	return nil
-}
-
-// latencies draws how long deliveries took, from the event to the answer that took them.
-func latencies(list []webhook.Delivery) template.HTML {
-	limits := []struct {
-		name string
-		most time.Duration
-	}{{"to 0.1 s", 100 * time.Millisecond}, {"to 1 s", time.Second}, {"to 10 s", 10 * time.Second}, {"to 10 min", 10 * time.Minute}, {"longer", math.MaxInt64}}
-	heaps := make([]look.Heap, len(limits)+1)
-	for i, l := range limits {
-		heaps[i].Key = look.Key{Name: l.name, Class: "f4"}
-	}
-	heaps[len(limits)].Key = look.Key{Name: "not delivered", Class: "fb"}
-	for i := range list {
-		d, at := &list[i], len(limits)
-		if n := len(d.Attempts); n > 0 && answered(&d.Attempts[n-1]) {
-			took := d.Attempts[n-1].At.Sub(d.CreatedAt.Time)
-			for at = 0; took > limits[at].most; {
-				at++
-			}
-		}
-		heaps[at].Amount++
-	}
-	return look.Histogram(fmt.Sprintf("How long %s took", plural(len(list), "delivery")), heaps)
+	}, switchForms(e.Active, v.svc.Webhooks.Update, "It is told nothing any more.", v.svc.Webhooks.Delete)...)
 }
 
 // deliveryBadge is the state of a delivery: waiting, or retrying once an attempt has failed.

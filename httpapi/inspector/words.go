@@ -69,6 +69,9 @@ func value(v any) template.HTML {
 	case api.GHS:
 		return amount(pesewas(v))
 	case id:
+		if v == "" {
+			return ""
+		}
 		return template.HTML(`<span class="id">` + template.HTMLEscapeString(string(v)) + `</span>`)
 	case badge:
 		if v.Word == "" {
@@ -83,9 +86,14 @@ func value(v any) template.HTML {
 		}
 		return value(*v)
 	case *string:
-		return value(orEmpty(v))
+		return value(look.Text(v))
+	case link:
+		return value(id(v.Text))
 	case *link:
-		return ""
+		if v == nil {
+			return ""
+		}
+		return value(v.Text)
 	}
 	return template.HTML(lineBreaks.Replace(template.HTMLEscapeString(fmt.Sprint(v))))
 }
@@ -100,12 +108,16 @@ func amount(pesewas int64) template.HTML {
 	return template.HTML(`<span class="money">` + sign + `<span class="unit">GH₵</span>` + figures + `</span>`)
 }
 
-// plainMoney writes an amount where there is no markup.
-func plainMoney(pesewas int64) string {
-	if pesewas < 0 {
-		return "−" + plainMoney(-pesewas)
+// plainMoney writes an amount, [cedis] or api.GHS, where there is no markup.
+func plainMoney(amount any) string {
+	n, ok := amount.(cedis)
+	if ghs, is := amount.(api.GHS); is && !ok {
+		n = cedis(pesewas(ghs))
 	}
-	return "GH₵" + look.NoBreak + look.Figures(pesewas)
+	if n < 0 {
+		return "−" + plainMoney(-n)
+	}
+	return "GH₵" + look.NoBreak + look.Figures(int64(n))
 }
 
 func pesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
@@ -196,7 +208,7 @@ func capital(s string) string {
 }
 
 // network is how people name the network or bank of an order; "" for none.
-func network(code *string) string { return look.NetworkName(orEmpty(code)) }
+func network(code *string) string { return look.NetworkName(look.Text(code)) }
 
 // indentJSON returns an object's JSON as the API returns it, indented.
 func indentJSON(v any) string {
@@ -216,37 +228,20 @@ func indented(data []byte) string {
 	return b.String()
 }
 
-// orEmpty returns *s, or "" for nil.
-func orEmpty(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-// joinNonEmpty joins the parts that are not empty.
-func joinNonEmpty(parts ...string) string {
-	var said []string
-	for _, p := range parts {
-		if p != "" {
-			said = append(said, p)
-		}
-	}
-	return strings.Join(said, " · ")
-}
-
 // facts are names with values in turn, without those that have no value.
 func facts(pairs ...any) []fact {
 	var kept []fact
 	for i := 0; i < len(pairs); i += 2 {
-		f := fact{Name: pairs[i].(string), Value: pairs[i+1]}
-		if l, ok := f.Value.(link); ok {
-			f.Value, f.Href = id(l.Text), l.Href
+		f := fact{Name: pairs[i].(string), Value: value(pairs[i+1])}
+		switch l := pairs[i+1].(type) {
+		case link:
+			f.Href = l.Href
+		case *link:
+			if l != nil {
+				f.Href = l.Href
+			}
 		}
-		if l, ok := f.Value.(*link); ok && l != nil {
-			f.Value, f.Href = l.Text, l.Href
-		}
-		if v := value(f.Value); v != "" && v != value(id("")) {
+		if f.Value != template.HTML("") {
 			kept = append(kept, f)
 		}
 	}
@@ -259,6 +254,14 @@ func (v *visit) linked(path string, object *string) link {
 		return link{}
 	}
 	return link{*object, v.url(path, *object)}
+}
+
+// address is a link that is shown as it is, for facts; nil for none.
+func address(url string) *link {
+	if url == "" {
+		return nil
+	}
+	return &link{url, url}
 }
 
 // states are the tabs of states, as the API names them.

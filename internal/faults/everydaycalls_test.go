@@ -146,6 +146,19 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		}
 		return nil, err
 	})
+	today := api.Times{From: s.now.Add(-time.Hour), Until: s.now.Add(time.Hour)}
+	plain("daily totals of payments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Payments.DailyTotals(ctx, c, today)
+	})
+	plain("daily totals of payouts", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Payouts.DailyTotals(ctx, c, today)
+	})
+	plain("daily latencies", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Webhooks.DailyLatencies(ctx, c, today)
+	})
+	plain("money flow", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+		return svc.Accounts.MoneyFlow(ctx, api.Caller{})
+	})
 
 	rows := []disbursement.RowParams{
 		{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}}},

@@ -324,24 +324,6 @@ func Flow(says string, lies, belongs []Heap) template.HTML {
 	return template.HTML(w.String())
 }
 
-// Histogram draws how many there are of each kind, one below the other.
-func Histogram(says string, kinds []Heap) template.HTML {
-	var names, bars, counts writer
-	var highest int64 = 1
-	for _, k := range kinds {
-		highest = max(highest, k.Amount)
-	}
-	for i, k := range kinds {
-		slot := float64(flowHeight) / float64(len(kinds))
-		y := (float64(i) + .5) * slot
-		names.put(`<text x="100%%" y="%.1f" text-anchor="end">%s</text>`, y+4, text(k.Name))
-		bars.put(`<rect class="%s" x="0" y="%.1f" width="%.2f%%" height="%.1f"><title>%s: %d</title></rect>`, k.Class, y-slot*.3, float64(k.Amount)*100/float64(highest), slot*.6, text(k.Name), k.Amount)
-		counts.put(`<text class="name" x="0" y="%.1f">%d</text>`, y+4, k.Amount)
-	}
-	return template.HTML(fmt.Sprintf(`<div class="plot flow"><svg aria-hidden="true">%s</svg><svg role="img" aria-label="%s">%s</svg><svg aria-hidden="true">%s</svg></div>`,
-		names.String(), text(says), bars.String(), counts.String()))
-}
-
 func sum(heaps []Heap) (n int64) {
 	for _, h := range heaps {
 		n += h.Amount

@@ -5,6 +5,7 @@ package look
 
 import (
 	_ "embed" // for the style sheets
+	"slices"
 	"strings"
 	"time"
 
@@ -96,4 +97,17 @@ func Amount(param, text string) (*int64, error) {
 		}
 	}
 	return nil, api.Invalid(param, "Enter the amount in cedis, such as 12.50, up to %s.", money.Text(money.Max))
+}
+
+// Text returns *s, or "" for nil.
+func Text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Join joins the parts that are not empty.
+func Join(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "" }), separator)
 }

@@ -149,6 +149,18 @@ var webhookGuards = []guard{
 		"age > tolerance || age < -tolerance {", "false && age > tolerance {", "./webhook", "TestVerifyRefusesForgedOrOldSignature",
 	},
 	{
+		"webhook latencies: a delivery counts when it has ended", "webhook/latency.go",
+		"if d.Status == Pending || len(d.Attempts) == 0 {", "if len(d.Attempts) == 0 {", "./webhook", "TestDeliveriesCountByHowLongTheyTook",
+	},
+	{
+		"totals: an order before the pass is counted by the pass alone", "internal/totals/rebuild.go",
+		"return id <= r.ID", "return true", "./internal/totals", "TestRebuildCountsEachOrderOnce",
+	},
+	{
+		"money flow: only the operator sees it", "account/flow.go",
+		"if err := operatorOnly(caller); err != nil {", "", "./account", "TestMoneyFlowBalances",
+	},
+	{
 		"webhook: a receiver handles an event once", "webhook/handler.go",
 		"if err != nil || !fresh {", "if err != nil || false && !fresh {", "./webhook", "TestHandlerPassesVerifiedEventOnce",
 	},

@@ -198,7 +198,8 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 	subscribes := h.Plan != nil
 	if subscribes {
 		form.Wallets = false
-		if h.Session.Customer == nil && form.values.Has("name") {
+		asked := h.Session.Customer == nil || h.Session.NewCustomer != "" // also of a form that is posted again
+		if asked && form.values.Has("name") {
 			name = strings.TrimSpace(form.values.Get("name"))
 			params.Name = &name
 		}

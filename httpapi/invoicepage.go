@@ -147,7 +147,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 		_, err := p.invoices.PayFromWallet(r.Context(), form.caller, h.Invoice.ID, invoice.PayFromWalletParams{Wallet: m.Wallet, PIN: m.PIN, From: m.From})
 		return err
 	}
-	if h.Invoice.AmountDue == 0 { // a form that is posted again repeats what has paid
+	if h.Invoice.AmountDue == 0 && form.Wallets { // a form that is posted again repeats what has paid
 		err = p.payWithPIN(r, func(from string) error { return fromWallet(form.wallet(from)) })
 	} else {
 		err = p.payWith(r, form, func(m means) error {

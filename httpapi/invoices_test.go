@@ -134,6 +134,19 @@ func TestInvoicePage(t *testing.T) {
 	verified(t, s)
 }
 
+// A form with a phone that is posted again, also after the invoice was paid, leads to the same payment.
+func TestInvoicePageByPhoneTwice(t *testing.T) {
+	s := paymentstest.New(t)
+	_, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	form := byPhone(t, address, "0241234567")
+	first, text := browse(t, "POST", address, form)
+	expect.Equal(t, first.StatusCode, 303, "status: %s", text)
+	s.Work()
+	again, text := browse(t, "POST", address, form)
+	expect.True(t, again.StatusCode == 303 && again.Header.Get("Location") == first.Header.Get("Location"), "again: %d %s", again.StatusCode, text)
+	verified(t, s)
+}
+
 // The page of an invoice of 0 asks for no wallet; one press pays it.
 func TestInvoicePageOfZero(t *testing.T) {
 	s := paymentstest.New(t)

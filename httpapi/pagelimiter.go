@@ -132,10 +132,13 @@ func (v *pageLimiter) confirmWithCode(r *request, confirm func() (wrong bool, er
 	return err
 }
 
-// payByPhone runs a payment that asks a phone for its approval. It refuses the client after too
-// many requests to phones, on the page of r or on all pages. A refused payment asks no phone, and
+// payByPhone runs a payment that asks a phone for its approval. In live mode it refuses the client after
+// too many requests to phones, on the page of r or on all pages. A refused payment asks no phone, and
 // does not count.
-func (v *pageLimiter) payByPhone(r *request, start func() error) error {
+func (v *pageLimiter) payByPhone(r *request, live bool, start func() error) error {
+	if !live {
+		return start()
+	}
 	_, page, address := v.counted(r)
 	now := time.Now()
 	if wait := max(v.prompts.wait(page, now), v.promptsAllPages.wait(address, now)); wait > 0 {

@@ -112,7 +112,7 @@ func (v *pageLimiter) payWith(r *request, f *payForm, pay func(means) error) err
 	case !f.Wallets && f.Phone == "":
 		return api.Missing("phone_number")
 	case !f.Wallets:
-		return v.payByPhone(r, func() error { return pay(f.phone()) })
+		return v.payByPhone(r, f.caller.Live, func() error { return pay(f.phone()) })
 	case f.Wallet == "":
 		return api.Missing("wallet")
 	}

@@ -328,7 +328,7 @@ func (p *subscriptionPage) changePhone(r *request) (any, error) {
 	caller := r.onBehalf(h.Caller)
 	sends, entered := form.Get("action") == "send", strings.TrimSpace(form.Get("phone"))
 	if sends {
-		err = p.payByPhone(r, func() error {
+		err = p.payByPhone(r, caller.Live, func() error {
 			_, err := p.subscriptions.StartPhoneChange(r.Context(), caller, h.Subscription.ID, entered)
 			return err
 		})

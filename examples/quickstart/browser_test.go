@@ -97,7 +97,7 @@ func TestStoryInABrowser(t *testing.T) {
 	s.Fill("Name", "Order 1001")
 	s.reads("qr-form", "Empty lets the customer enter it.")
 	s.Press("Make the QR code")
-	s.reads("qr-code", "Created.", "Order 1001", "GH₵12.50", "Dynamic", "Nobody has paid this code yet.")
+	s.reads("qr-code", "Created.", "Order 1001", "GH₵12.50", "Dynamic", "No payment of this code yet.")
 	code := s.At()
 	s.Press(k.BaseURL + "/pay/" + regexp.MustCompile(`qr_[0-9A-Za-z]+`).FindString(code))
 	s.reads("pay-page", "Pay GH₵\u00a012.50")

@@ -6,11 +6,6 @@
 //
 // The operator owns merchants, consumers, agents and service ids. Calls that change or list them
 // refuse a merchant's caller with permission_denied. Live and test mode share only merchants.
-//
-// Five wrong entries of a PIN in a day lock it, for 15 minutes, an hour, 6 hours, 24 hours, and then
-// until [Service.UnlockPIN] or [Service.SetPIN]. A right entry resets the count. The holder gets an SMS
-// at each lock. Four wrong entries of a stranger on a public page lock the stranger's network address out
-// for the account and the day, before they lock the holder's PIN.
 package account
 
 import (

@@ -29,8 +29,8 @@ type PayParams struct {
 	// Wallet names the paying consumer. In ModeSubscription it pays the first period alone.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
-	// From is the network address of a payer on a public page, which wrong PINs lock out; see package
-	// account. It is empty where the host knows its client.
+	// From is the network address of a payer on a public page, which wrong PINs lock out; see
+	// [account.Service.SetPIN]. It is empty where the host knows its client.
 	From string `json:"-"`
 	// Email is the payer's address for the receipt. Nil keeps that of the session, and an empty one
 	// clears it. The session shows it once this payment has completed it.

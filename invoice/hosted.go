@@ -76,8 +76,8 @@ type PayFromWalletParams struct {
 	// Wallet names the consumer who pays.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
-	// From is the network address of a payer on a public page, which wrong PINs lock out; see package
-	// account. It is empty where the host knows its client.
+	// From is the network address of a payer on a public page, which wrong PINs lock out; see
+	// [account.Service.SetPIN]. It is empty where the host knows its client.
 	From string `json:"-"`
 }
 

@@ -58,8 +58,8 @@ type PayParams struct {
 	// Wallet names the paying consumer.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
-	// From is the network address of a payer on a public page, which wrong PINs lock out; see package
-	// account. It is empty where the host knows its client.
+	// From is the network address of a payer on a public page, which wrong PINs lock out; see
+	// [account.Service.SetPIN]. It is empty where the host knows its client.
 	From string `json:"-"`
 	// Amount is in pesewas. A code without a fixed amount requires it. For a code with one, it
 	// must be nil or equal.

@@ -106,8 +106,11 @@ func TestPaySessions(t *testing.T) {
 func TestSubscribe(t *testing.T) {
 	shop := paymentstest.New(t)
 	pays, declines := shop.Subscribe("0241234567", 5000), shop.Subscribe("0241230901", 5000)
-	shop.Advance(32 * 24 * time.Hour)
-	for id, want := range map[string]subscription.Status{pays.ID: subscription.Active, declines.ID: subscription.PastDue} {
+	shop.Advance(2 * 24 * time.Hour)
+	is := must.Get(shop.Subscriptions.Get(t.Context(), shop.Caller, declines.ID))(t)
+	expect.Equal(t, is.Status, subscription.PastDue, "status while charges follow")
+	shop.Advance(30 * 24 * time.Hour)
+	for id, want := range map[string]subscription.Status{pays.ID: subscription.Active, declines.ID: subscription.Cancelled} {
 		is := must.Get(shop.Subscriptions.Get(t.Context(), shop.Caller, id))(t)
 		expect.Equal(t, is.Status, want, "status")
 	}

@@ -289,8 +289,8 @@ func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operat
 		case stored != nil:
 			answer = stored
 			return errReplayed
-		case api.IsRefusal(lookErr):
-			return lookErr // another request used the key
+		case lookErr != nil:
+			return lookErr // another request used the key, or it is unknown whether this one did
 		}
 		return err
 	})

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -341,19 +343,22 @@ func TestPaymentPagesAreSecret(t *testing.T) {
 
 // One address does not ask many phones on one page.
 func TestOnePageAsksFewPhones(t *testing.T) {
-	s := paymentstest.New(t)
-	address := s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`)
-	form := byPhone(t, address, "0241230903")
-	status := 0
-	for n := range 31 {
-		form.Set("token", entry(n, "", "", "").Get("token"))
-		response, _ := browse(t, "POST", address, form)
-		if status = response.StatusCode; n < 30 && status != 303 {
-			t.Fatalf("phone %d: %d", n, status)
-		}
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Live: payments.Providers{Charger: provider.Simulated{}}})
+	live := s.Caller
+	live.Live = true
+	page := func() string {
+		return s.Server.URL + "/pay/" + must.Get(s.QRCodes.Create(t.Context(), live, liveCode()))(t).ID
 	}
-	expect.Equal(t, status, 429, "phone 31")
-	startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0241230903")
+	address := page()
+	for n := range 31 {
+		want := 303
+		if n == 30 {
+			want = 429
+		}
+		response, _ := browse(t, "POST", address, byPhone(t, address, fmt.Sprintf("02412345%02d", n)))
+		must.True(t, response.StatusCode == want, "phone %d: %d", n+1, response.StatusCode)
+	}
+	startPayment(t, page(), "0241234599")
 }
 
 // Without a charger the pages of live mode offer wallets alone.

@@ -260,7 +260,9 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared
 	if err := put(tx, &o); err != nil {
 		return err
 	}
-	shared.ended.count(o.Scope, d)
+	if out.attempt != nil {
+		shared.ended.count(o.Scope, d)
+	}
 	switch {
 	case out.attempt == nil, out.attempt.ok() && shared.notFailing[d.Endpoint]:
 		return nil

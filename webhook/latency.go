@@ -55,9 +55,9 @@ type latencyKey struct {
 	day   string
 }
 
-// count counts a delivery that ends in the transaction, if an attempt ended it.
+// count counts a delivery that an attempt has ended in the transaction; not one that goes on.
 func (e ended) count(scope storage.Scope, d *Delivery) {
-	if d.Status == Pending || len(d.Attempts) == 0 {
+	if d.Status == Pending {
 		return
 	}
 	key := latencyKey{scope, d.CreatedAt.UTC().Format(time.DateOnly)}

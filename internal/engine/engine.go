@@ -289,8 +289,10 @@ func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operat
 		case stored != nil:
 			answer = stored
 			return errReplayed
+		case api.IsRefusal(lookErr):
+			return lookErr // another request used the key
 		case lookErr != nil:
-			return lookErr // another request used the key, or it is unknown whether this one did
+			return errors.Join(notReplayed(err), lookErr) // it is unknown whether this one did
 		}
 		return err
 	})
@@ -302,6 +304,14 @@ func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operat
 		return nil, err
 	}
 	return answer, nil
+}
+
+// notReplayed returns err, or nil for errReplayed.
+func notReplayed(err error) error {
+	if errors.Is(err, errReplayed) {
+		return nil
+	}
+	return err
 }
 
 // errReplayed rolls back a call that was made before.

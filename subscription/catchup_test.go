@@ -37,11 +37,14 @@ func TestDecliningPhoneAfterTwoYears(t *testing.T) {
 			is, all := club.get(made.ID), club.invoices(made.ID)
 			must.True(t, len(all) == c.invoices, "%d invoices", len(all))
 			expect.Equal(t, is.Status, subscription.Cancelled, "the subscription")
-			gaveUp := all[0]
-			if gaveUp.Status == invoice.Paid {
-				gaveUp = all[1]
+			// In test mode the charges of several invoices are made at once, and the first to have had all is given up.
+			var gaveUp []int64
+			for _, v := range all {
+				if v.Status == invoice.Uncollectible {
+					gaveUp = append(gaveUp, int64(v.AttemptCount))
+				}
 			}
-			expect.True(t, gaveUp.Status == invoice.Uncollectible && gaveUp.AttemptCount == c.attempts, "the invoice is %s after %d attempts", gaveUp.Status, gaveUp.AttemptCount)
+			expect.Same(t, gaveUp, []int64{int64(c.attempts)}, "the attempts of what is given up")
 		})
 	}
 }

@@ -325,7 +325,7 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 	return v
 }
 
-// notKnown says that nobody knows yet whether the payer has paid.
+// notKnown says that it is not known yet whether the payer has paid.
 func (v *outcomeView) notKnown(is *payment.Payment) {
 	v.Icon, v.Heading = clockIcon, upperFirst(networkName(is.Provider))+" has not answered yet"
 	v.Before, v.Text = "Do not pay again.", "If you approved on your phone, the payment arrives. If not, nothing is taken."

@@ -225,7 +225,7 @@ func TestAutomaticChargeWaits(t *testing.T) {
 }
 
 // In live mode automatic charges ask phones by day alone. A merchant who has nothing due, or no phone to
-// ask, wakes nobody.
+// ask, causes no work.
 func TestAutomaticChargeByDay(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Live: payments.Providers{Charger: declining{}}})
 	s.Caller.Live = true

@@ -143,7 +143,7 @@ func TestLongCatchUpIsLeftToWorker(t *testing.T) {
 }
 
 // While the host's directory is down no renewal can be made. The subscription can be ended and paused all the
-// same, and nobody asks the directory for a cancelled one.
+// same, and the directory is not asked for a cancelled one.
 func TestCallsWhileRenewalFails(t *testing.T) {
 	d := &directory{known: map[string]account.Customer{"host_1": {ID: "host_1", Name: "Yaw", Phone: "0241234567"}}}
 	c := openClub(t, payments.Config{Customers: d})

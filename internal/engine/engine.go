@@ -291,8 +291,10 @@ func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operat
 			return errReplayed
 		case api.IsRefusal(lookErr):
 			return lookErr // another request used the key
+		case errors.Is(err, errReplayed):
+			return lookErr // the answer was there a moment ago
 		case lookErr != nil:
-			return errors.Join(notReplayed(err), lookErr) // it is unknown whether this one did
+			return errors.Join(err, lookErr) // it is unknown whether an earlier call did it
 		}
 		return err
 	})
@@ -304,14 +306,6 @@ func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operat
 		return nil, err
 	}
 	return answer, nil
-}
-
-// notReplayed returns err, or nil for errReplayed.
-func notReplayed(err error) error {
-	if errors.Is(err, errReplayed) {
-		return nil
-	}
-	return err
 }
 
 // errReplayed rolls back a call that was made before.

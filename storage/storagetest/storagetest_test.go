@@ -67,7 +67,7 @@ func (h *handle) View(ctx context.Context, fn func(storage.ReadTx) error) error 
 	defer h.running.Done()
 	return h.database.View(ctx, func(tx storage.ReadTx) error {
 		if h.reads != nil {
-			tx = h.reads(tx.(readTx))
+			tx = h.reads(tx)
 		}
 		return fn(tx)
 	})
@@ -80,7 +80,7 @@ func (h *handle) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	defer h.running.Done()
 	return h.database.Update(ctx, func(tx storage.Tx) error {
 		if h.writes != nil {
-			tx = h.writes(tx.(writeTx))
+			tx = h.writes(tx)
 		}
 		return fn(tx)
 	})

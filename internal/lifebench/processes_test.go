@@ -33,32 +33,42 @@ const (
 //
 // An op is a transfer with a warm key: each process has seen the key before. of-one is the rate as
 // a share of that of one process alone, with which the processes take turns. cold-of-warm is the
-// rate with keys, and so merchants, that each process sees for the first time. The processes start
-// anew for each turn, and the median of the turns counts.
+// rate with keys, and so merchants, that each process sees for the first time. own-of-one is the rate
+// of processes that share no order of commits, because each has merchants and a schema of its own. The
+// processes start anew for each turn, and the median of the turns counts.
 func BenchmarkProcesses(b *testing.B) {
-	m := newMerchants(b)
+	m := newMerchants(b, processMerchants)
+	var own []*merchants
+	for range 4 {
+		own = append(own, newMerchants(b, warmKeys))
+	}
 	for _, roundTrip := range []time.Duration{0, 2800 * time.Microsecond, 8 * time.Millisecond} {
 		b.Run(fmt.Sprint("roundtrip=", roundTrip), func(b *testing.B) {
 			m.URL = newDelayProxy(b, postgresURL(b), roundTrip)
+			for _, o := range own {
+				o.URL = m.URL
+			}
 			for _, processes := range []int{1, 2, 4} {
-				b.Run(fmt.Sprint("processes=", processes), func(b *testing.B) { benchmarkProcesses(b, m, processes) })
+				b.Run(fmt.Sprint("processes=", processes), func(b *testing.B) { benchmarkProcesses(b, m, own[:processes]) })
 			}
 		})
 	}
 }
 
-func benchmarkProcesses(b *testing.B, m *merchants, processes int) {
+func benchmarkProcesses(b *testing.B, m *merchants, own []*merchants) {
+	processes := len(own)
 	if b.N == 1 {
 		return // a trial; each start takes seconds
 	}
 	const turns = 3
 	share := max(b.N/turns, processCallers)
-	var each, ofOne, ofWarm []float64
+	var each, ofOne, ofWarm, ownOfOne []float64
 	for range turns {
 		warm, cold := m.rates(b, processes, share, min(share, processMerchants-warmKeys))
 		one := warm
 		if processes > 1 {
 			one, _ = m.rates(b, 1, share, 0)
+			ownOfOne = append(ownOfOne, ownRate(b, own, share)/one)
 		}
 		each = append(each, 1e9/warm)
 		ofOne = append(ofOne, warm/one)
@@ -67,6 +77,47 @@ func benchmarkProcesses(b *testing.B, m *merchants, processes int) {
 	b.ReportMetric(httpload.Median(each), "ns/op")
 	b.ReportMetric(httpload.Median(ofOne), "of-one")
 	b.ReportMetric(httpload.Median(ofWarm), "cold-of-warm")
+	if processes > 1 {
+		b.ReportMetric(httpload.Median(ownOfOne), "own-of-one")
+	}
+}
+
+// ownRate starts a process for each schema, and returns the transfers per second that they answer
+// together, with as many callers as one process has.
+func ownRate(b *testing.B, own []*merchants, requests int) (total float64) {
+	b.Helper()
+	loads := make([]httpload.Load, len(own))
+	for i, m := range own {
+		p := startProcesses(b, m.processConfig, 1)[0]
+		defer p.stop(b)
+		loads[i] = httpload.Load{
+			Address: p.address, Connections: processCallers / len(own), Wallets: m.wallets, Keys: m.keys, Limit: processLimit,
+		}
+	}
+	for _, n := range []int{4 * warmKeys, requests / len(own)} {
+		rates := make([]float64, len(loads))
+		var all sync.WaitGroup
+		for i, load := range loads {
+			all.Go(func() {
+				load.Requests = n
+				done, err := httpload.Run(b.Context(), load)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				rates[i] = float64(len(done.Durations)) / done.Elapsed.Seconds()
+			})
+		}
+		all.Wait()
+		if b.Failed() {
+			b.FailNow()
+		}
+		total = 0
+		for _, r := range rates {
+			total += r
+		}
+	}
+	return total
 }
 
 // rates starts so many processes, and returns the transfers per second that they answer together:
@@ -92,15 +143,15 @@ func (m *merchants) rates(b *testing.B, processes, warmRequests, coldRequests in
 	return warm, cold
 }
 
-// merchants are thousands of merchants with money and a key, in a schema of PostgreSQL.
+// merchants are many merchants with money and a key, in a schema of PostgreSQL.
 type merchants struct {
 	processConfig
 	keys, wallets []string
 }
 
-func newMerchants(b *testing.B) *merchants {
+func newMerchants(b *testing.B, n int) *merchants {
 	b.Helper()
-	m := &merchants{keys: make([]string, processMerchants)}
+	m := &merchants{keys: make([]string, n)}
 	m.Schema = pgtest.Schema(b)
 	store := must.Get(postgres.Open(b.Context(), pgtest.Pool(b, poolSize), postgres.Config{Schema: m.Schema}))(b)
 	defer store.Close()

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -169,19 +170,12 @@ func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string)
 
 // payerNumber is the payer's number, masked as pages show it.
 func payerNumber(h *payment.Hosted) string {
-	national := phone.National(h.Number)
-	if len(national) != 10 {
-		return maskedPhone(h.Payment.Phone)
-	}
-	return national[:3] + look.NoBreak + "•••" + look.NoBreak + national[6:]
+	return look.Phone(cmp.Or(h.Number, look.Text(h.Payment.Phone)))
 }
 
 // maskedPhone is a number that is masked already, as pages show it; "" for none.
 func maskedPhone(masked *string) string {
-	if masked == nil {
-		return ""
-	}
-	return look.MaskedPhone(*masked)
+	return look.Phone(look.Text(masked))
 }
 
 // initials are of the first two words of a name.

@@ -121,7 +121,7 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), query: r.URL.Query(), limit: perPage, names: map[string]string{}}
+	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), query: r.URL.Query(), limit: perPage, rows: map[string]row{}}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {
@@ -329,8 +329,8 @@ type visit struct {
 	now time.Time
 	// err is the last fault of what was read for a part of the page.
 	err error
-	// names are those that were looked up already, by ids.
-	names map[string]string
+	// rows are the objects that were looked up already, by ids.
+	rows map[string]row
 }
 
 // loadMerchant sets the merchant of the path.

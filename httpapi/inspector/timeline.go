@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -22,7 +23,7 @@ type turn struct {
 	Title  string
 	Source string
 	// Text is a line beneath, and More a link at its end.
-	Text string
+	Text any
 	More *link
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
 	Tone string
@@ -42,11 +43,11 @@ type step struct{ verb, title, source, tone string }
 var told = []step{
 	{"created", "Made", "API", ""},
 	{"updated", "Changed", "API", ""},
-	{"pending", "", "Payments", ""},
+	{"pending", "", "", ""},
 	{"processing", "", "", ""},
 	{"finalized", "Finalized: number and amount are fixed", "API", ""},
 	{"sent", "Sent to the customer", "E-mail", ""},
-	{"trial_will_end", "The trial ends soon", "Payments", ""},
+	{"trial_will_end", "The trial ends soon", "", ""},
 	{"paid", "Paid", "Payer", "good"},
 	{"payment_succeeded", "A period is paid", "Payer", "good"},
 	{"payment_failed", "A payment failed", "Payer", "bad"},
@@ -165,12 +166,12 @@ func (v *visit) eventsAmong(p event.ListParams, id string, often bool) (found []
 
 // ledgerTurns are the entries that an object made on the balance within a second. An entry has the
 // time of the event that is written with it.
-func (v *visit) ledgerTurns(id string, second time.Time) (turns []turn) {
-	list := listOf(v, v.svc.Accounts.ListEntries, account.ListEntriesParams{Source: id, Created: api.Times{From: second, Until: second.Add(time.Second)}})
+func (v *visit) ledgerTurns(source string, second time.Time) (turns []turn) {
+	list := listOf(v, v.svc.Accounts.ListEntries, account.ListEntriesParams{Source: source, Created: api.Times{From: second, Until: second.Add(time.Second)}})
 	for _, e := range slices.Backward(list) {
 		turns = append(turns, turn{
 			At: turnTime{Time: e.CreatedAt.Time}, Source: "Ledger", Title: plainMoney(e.Amount) + " booked",
-			Text: words(e.Type) + ". Balance " + plainMoney(e.Balance) + ". Entry " + e.ID + ".",
+			Text: sentence("%s. Balance %s. Entry %s.", words(e.Type), e.Balance, id(e.ID)),
 		})
 	}
 	return turns
@@ -185,13 +186,15 @@ func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 		}
 		for n := max(0, len(d.Attempts)-shownAttempts); n < len(d.Attempts); n++ {
 			a := &d.Attempts[n]
-			t := turn{At: turnTime{Time: a.At.Time}, Source: "Webhook", Title: host + " " + answerText(a), Text: fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, a.Duration)}
+			t := turn{At: turnTime{Time: a.At.Time}, Source: "Webhook", Title: host + " " + answerText(a)}
+			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, a.Duration)
 			if !answered(a) {
 				t.Tone = "bad"
 				if n == len(d.Attempts)-1 && d.NextAttemptAt != nil {
-					t.Text += " Next in " + ago(d.NextAttemptAt.Sub(v.now)) + "."
+					text += " Next in " + ago(d.NextAttemptAt.Sub(v.now)) + "."
 				}
 			}
+			t.Text = text
 			turns = append(turns, t)
 		}
 	}
@@ -225,10 +228,7 @@ func answerText(a *webhook.Attempt) string {
 
 // endpointHost is the host of an endpoint; "a deleted endpoint" without one.
 func (v *visit) endpointHost(id string) string {
-	return cmp.Or(v.named(id, func() (string, error) {
-		e, err := v.svc.Webhooks.Get(v.Context(), v.caller, id)
-		return hostOf(textField(e, "URL")), err
-	}), "a deleted endpoint")
+	return cmp.Or(v.rowOf("", id).Title, "a deleted endpoint")
 }
 
 // messageTurns are the messages about a person or a payment that name the object.
@@ -236,12 +236,26 @@ func (v *visit) messageTurns(about, id string) (turns []turn) {
 	for _, m := range slices.Backward(listOf(v, v.svc.Messages.List, message.ListParams{About: about, Page: api.Page{Limit: perPage}})) {
 		if strings.Contains(m.Text, id) {
 			turns = append(turns, turn{
-				At: turnTime{Time: m.CreatedAt.Time}, Source: state(m.Kind).Word, Title: "Sent to " + maskedNumber(m.To),
-				More: &link{shortened(&m), v.url("messages", m.ID)},
+				At: turnTime{Time: m.CreatedAt.Time}, Source: state(m.Kind).Word, Title: v.messageTitle(&m), More: &link{"Read it", v.url("messages", m.ID)},
 			})
 		}
 	}
 	return turns
+}
+
+// messageTitle says what a message is about, as far as its text tells.
+func (v *visit) messageTitle(m *message.Message) string {
+	switch {
+	case m.Subject != "":
+		return m.Subject
+	case m.To == v.merchant.Phone:
+		return "The merchant was told"
+	case strings.Contains(m.Text, " refunded you "):
+		return "Refund told to the payer"
+	case strings.HasPrefix(m.Text, "You paid "):
+		return "Receipt sent to the payer"
+	}
+	return "Sent to " + look.Phone(m.To)
 }
 
 // objectOf returns the id of the object that an event is about.

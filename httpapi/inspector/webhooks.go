@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -23,12 +22,12 @@ var webhookNoun = &noun[webhook.Endpoint]{
 			do: secret(makes(v.svc.Webhooks.Create)),
 		}}
 	},
-	list: func(v *visit) (*api.List[webhook.Endpoint], error) { return choose(v, v.svc.Webhooks.List) },
+	reads: func(v *visit) reader[webhook.Endpoint] { return reading(v.svc.Webhooks.List, v.svc.Webhooks.Get) },
 	row: func(v *visit, e *webhook.Endpoint) row {
 		return row{Href: v.url("webhooks", e.ID), Title: hostOf(e.URL), Below: e.URL, Badge: activity(e.Active), For: types(e), At: e.CreatedAt}
 	},
-	get:  func(v *visit) (*webhook.Endpoint, error) { return v.svc.Webhooks.Get(v.Context(), v.caller, v.id) },
 	page: (*visit).webhookPage,
+	also: func(v *visit, p *page) { p.Live = append(p.Live, v.latency()...) },
 }
 
 func hostOf(address string) string {

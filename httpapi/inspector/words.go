@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
-	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
@@ -79,7 +78,7 @@ func value(v any) template.HTML {
 		}
 		return template.HTML(`<span class="badge ` + v.Tone + `">` + template.HTMLEscapeString(v.Word) + `</span>`)
 	case api.Time:
-		return timeTag(v.Time, v.UTC().Format("2 Jan 2006, 15:04:05"))
+		return timeTag(v.Time, v.UTC().Format("2 Jan 2006, 15:04"))
 	case *api.Time:
 		if v == nil {
 			return ""
@@ -152,6 +151,11 @@ func seconds(t turnTime) template.HTML {
 	return timeTag(t.Time, t.UTC().Format(layout))
 }
 
+// seconds renders a time with its seconds, and with its day unless that is today.
+func (v *visit) seconds(t api.Time) template.HTML {
+	return seconds(turnTime{t.Time, t.UTC().Format(time.DateOnly) != v.now.UTC().Format(time.DateOnly)})
+}
+
 // when says in a sentence when something was: "today at 14:02".
 func (v *visit) when(t api.Time) string {
 	if t.UTC().Format(time.DateOnly) == v.now.UTC().Format(time.DateOnly) {
@@ -184,13 +188,21 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// maskedNumber writes a whole or masked phone number as pages show it.
-func maskedNumber(number string) string {
-	if strings.HasPrefix(number, "+233") {
-		number = phone.Mask(number)
+// unlessZero is an amount, or nil for none.
+func unlessZero(pesewas int64) any {
+	if pesewas == 0 {
+		return nil
 	}
-	return look.MaskedPhone(number)
+	return cedis(pesewas)
 }
+
+// breakable renders a name whose words are joined, such as that of an event, so that lines end between
+// them.
+func breakable(name string) template.HTML {
+	return template.HTML(wordEnds.Replace(template.HTMLEscapeString(name)))
+}
+
+var wordEnds = strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "@", "@<wbr>")
 
 // typeWords are the words of the API for ways of payment and types, as people say them.
 var typeWords = strings.NewReplacer(
@@ -232,7 +244,7 @@ func indented(data []byte) string {
 func facts(pairs ...any) []fact {
 	var kept []fact
 	for i := 0; i < len(pairs); i += 2 {
-		f := fact{Name: pairs[i].(string), Value: value(pairs[i+1])}
+		f := fact{Name: pairs[i], Value: value(pairs[i+1])}
 		switch l := pairs[i+1].(type) {
 		case link:
 			f.Href = l.Href
@@ -256,12 +268,12 @@ func (v *visit) linked(path string, object *string) link {
 	return link{*object, v.url(path, *object)}
 }
 
-// address is a link that is shown as it is, for facts; nil for none.
+// address is the link to a page of the service's, for facts; nil for none.
 func address(url string) *link {
 	if url == "" {
 		return nil
 	}
-	return &link{url, url}
+	return &link{"Open the page", url}
 }
 
 // states are the tabs of states, as the API names them.

@@ -35,8 +35,8 @@ func TestTimes(t *testing.T) {
 }
 
 func TestNumbersAndAmounts(t *testing.T) {
-	for masked, want := range map[string]string{"024****567": "024\u00a0••••\u00a0567", "****": "••••", "024****": "024\u00a0••••", "x": "x"} {
-		expect.Equal(t, look.MaskedPhone(masked), want, "%s", masked)
+	for number, want := range map[string]string{"+233241234567": "024\u00a0•••\u00a04567", "024****567": "024\u00a0••••\u00a0567", "****": "••••", "024****": "024\u00a0••••", "x": "x"} {
+		expect.Equal(t, look.Phone(number), want, "%s", number)
 	}
 	expect.Equal(t, look.Figures(-352), "−3.52", "a negative amount")
 	expect.Equal(t, look.Figures(99_999_999), "999,999.99", "a large amount")

@@ -3,8 +3,10 @@ package subscription_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/subscription"
 )
@@ -126,6 +129,35 @@ func TestCallEndsWaitForCharge(t *testing.T) {
 		expect.Equal(t, all[1].InvoiceDate.Unix(), made.CurrentPeriodEnd, "the second period after %s", name)
 		expect.Equal(t, len(all) == 3, name == "update", "an invoice of the new plan after %s", name)
 	}
+}
+
+// A payment that is declined while the end of a period waits does not begin the wait anew, or a payer could
+// put off renewals for ever.
+func TestDeclinedPaymentDoesNotProlongWait(t *testing.T) {
+	store := memory.New()
+	c := openClubOn(t, store, payments.Config{})
+	waits := func() any {
+		t.Helper()
+		for id, data := range testkit.Contents(t, store, c.Caller.Merchant) {
+			if _, document, found := strings.Cut(data, "{"); found && strings.HasPrefix(id, "subscriptions ") {
+				var is map[string]any
+				must.Do(t, json.Unmarshal([]byte("{"+document), &is))
+				return is["awaits_since"]
+			}
+		}
+		t.Fatal("no subscription")
+		return nil
+	}
+	made := c.automatic(c.plan(300, catalog.CreatePlanParams{Interval: catalog.Day, IntervalCount: new(int64(6))}), "0241230901")
+	c.update(made.ID, subscription.UpdateParams{PhoneNumber: new("0241230903")}) // without an outcome
+	c.pass(6*day + 10*time.Minute)
+	since := waits()
+	must.True(t, since != nil, "the end of the period does not wait")
+	c.pass(55 * time.Minute)
+	_, err := c.Invoices.Pay(t.Context(), c.Caller, *made.LatestInvoice, invoice.PayParams{PaymentMethod: "pm_fail_card"})
+	testkit.WantCode(t, "a declined payment", err, api.PaymentFailed)
+	c.work()
+	expect.Equal(t, waits(), since, "when the wait began, after a payment declined later than an hour after the end")
 }
 
 // A call does a bounded part of what is due, and a worker the rest.

@@ -90,8 +90,12 @@ func (s *Service) write(tx *engine.Tx, o *storage.Object[record], types ...event
 func (s *Service) schedule(tx *engine.Tx, r *record) {
 	r.NextAt = nil
 	if next := s.next(r); next.act != nil {
+		due := !next.at.After(tx.Now)
+		if due && next.ends && r.AwaitsSince != nil {
+			next.at = tx.Now // not long ago: awaitCharge would take this look for a late one
+		}
 		r.NextAt = api.AtOrNil(next.at)
-		if !next.at.After(tx.Now) {
+		if due {
 			tx.WakeAfterCommit(subscriptions.Kind())
 		}
 	}

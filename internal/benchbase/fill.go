@@ -33,7 +33,10 @@ func (c Call) Fill(b *testing.B, n int) {
 				values[j] = "o." + name
 			}
 			// As ids are made, with a beginning that is before every one of today.
-			values[r.id] = fmt.Sprintf("substr(o.id, 1, 4) || printf('%d%%018d', i)", i)
+			made := func(column string, n int) string {
+				return fmt.Sprintf("substr(o.%s, 1, 4) || printf('0%d%%017d', i)", column, n)
+			}
+			values[r.id] = made("id", i)
 			if table == "idempotency_keys" { // as clients make them, in no order
 				values[r.id] = "lower(hex(randomblob(16)))"
 			}
@@ -41,7 +44,13 @@ func (c Call) Fill(b *testing.B, n int) {
 				due := r.column("due")
 				values[due] = fmt.Sprintf("CASE WHEN i %% 1000 = 0 THEN %s END", values[due])
 			}
-			values[r.column("data")] = "CAST(replace(CAST(o.data AS TEXT), o.id, " + values[r.id] + ") AS BLOB)"
+			data := "replace(CAST(o.data AS TEXT), o.id, " + values[r.id] + ")"
+			if table == "webhook_deliveries" { // of an event of its own
+				event := r.column("event")
+				values[event] = made("event", 0)
+				data = "replace(" + data + ", o.event, " + values[event] + ")"
+			}
+			values[r.column("data")] = "CAST(" + data + " AS BLOB)"
 			// The newest two differ where two are written at once.
 			texts = append(texts, fmt.Sprintf("INSERT INTO %s SELECT %s FROM numbers, (SELECT * FROM %s ORDER BY id DESC LIMIT 1 OFFSET %d) o",
 				table, strings.Join(values, ", "), table, i))

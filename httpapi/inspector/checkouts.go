@@ -29,13 +29,13 @@ var checkoutNoun = &noun[checkout.Session]{
 
 func (v *visit) checkoutPage(s *checkout.Session, p *page) {
 	p.Sentence = sentence("%s at %s, %s", p.row.Title, v.merchant.Name, v.when(unix(s.Created)))
-	turns := []turn{{At: turnTime{Time: time.Unix(s.Created, 0)}, Title: "Made", Source: "API"}}
-	happened := section{Title: "What happened", Timeline: turns}
-	switch {
-	case s.CompletedAt != nil:
+	turns := []turn{{At: unix(s.Created), Title: "Made", Source: "API"}}
+	if s.Status == checkout.Expired {
+		turns = append(turns, turn{At: unix(s.ExpiresAt), Title: "Expired", Tone: "wait"})
+	}
+	happened := inOrder("What happened", turns)
+	if s.CompletedAt != nil {
 		happened = v.timeline("checkout.session", s.ID, time.Unix(*s.CompletedAt, 0), "", nil, turns...)
-	case s.Status == checkout.Expired:
-		happened.Timeline = append(turns, turn{At: turnTime{Time: time.Unix(s.ExpiresAt, 0)}, Title: "Expired", Tone: "wait"})
 	}
 	p.Live = []section{{Title: "Lines", Table: linesTable(s.Lines.Data)}, happened}
 	p.Side = []section{

@@ -67,11 +67,10 @@ func (v *visit) consumerForms() []*form {
 
 func (v *visit) consumerPage(c *account.Consumer, p *page) {
 	p.Sentence = sentence("%s in the wallet", p.row.Amount)
-	s := section{Title: "Messages", Timeline: v.messageTurns(c.ID, "")}
-	if len(s.Timeline) == 0 {
-		s.Empty = empty{Title: "No messages yet", Text: "What is written to this consumer about payments to this merchant stands here."}
+	p.Live = []section{{Title: "Messages", Empty: empty{Title: "No messages yet", Text: "What is written to this consumer about payments to this merchant stands here."}}}
+	if turns := v.messageTurns(c.ID, ""); len(turns) > 0 {
+		p.Live[0] = inOrder("Messages", turns)
 	}
-	p.Live = []section{s}
 	p.Side = []section{
 		{Title: "Money", Money: facts("In the wallet", p.row.Amount)},
 		{Title: "Details", Facts: facts("Phone", phone.Spaced(c.Phone), "Tier", words(c.Tier), "Service ID", id(c.ServiceID), "Account", id(c.ID), "Created", c.CreatedAt)},

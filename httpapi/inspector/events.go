@@ -16,15 +16,14 @@ import (
 
 var eventNoun = &noun[event.Event]{
 	path: "events", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "About", "Time"},
-	filters: []field{{Name: "type", Label: "Type", Kind: "select", Options: eventTypes()}},
+	filters: []field{choice("type", "Type", eventTypes())},
 	dated:   true, empty: "Whatever changes is told here, and to the webhook endpoints.",
 	reads: func(v *visit) reader[event.Event] { return reading(v.svc.Events.List, v.svc.Events.Get) },
 	row:   (*visit).eventRow,
 	page:  (*visit).eventPage,
 }
 
-func eventTypes() []option {
-	types := []option{{Label: "Any"}}
+func eventTypes() (types []option) {
 	for _, t := range slices.Sorted(slices.Values(event.Types())) {
 		types = append(types, option{Value: string(t), Label: string(t)})
 	}
@@ -121,7 +120,7 @@ func (v *visit) delivery(d *webhook.Delivery) section {
 		if a.StatusCode == 0 {
 			said, outcome = a.Error, fmt.Sprintf("No answer in %d ms", a.Duration)
 		}
-		s.Table.Rows = append(s.Table.Rows, []any{v.seconds(a.At), outcome, said})
+		s.Table.Rows = append(s.Table.Rows, []any{seconds(a.At, v.now), outcome, said})
 	}
 	if len(d.Attempts) == 0 {
 		s.Table, s.Text = nil, "Not tried yet."

@@ -176,7 +176,8 @@ func (p *page) showError(name string, refusal *api.Error, entered url.Values) {
 // an object that is gone, or the same page.
 func (v *visit) after(done any) string {
 	if _, gone := done.(*api.Deleted); gone {
-		return v.url(v.kind())
+		list, _, _ := strings.Cut(v.kind, "/")
+		return v.url(list)
 	}
 	if at := v.source(textField(done, "Object"), textField(done, "ID")); at != "" {
 		return at
@@ -306,9 +307,13 @@ func options[T ~string](values ...T) []option {
 	return list
 }
 
-// networkOptions are the networks, after the choice that leaves it to the number.
-func networkOptions(none string) []option {
-	list := []option{{Label: none}}
+// choice is a field of a filter that leaves out all but one.
+func choice(name, label string, of []option) field {
+	return field{Name: name, Label: label, Kind: "select", Options: append([]option{{Label: "Any"}}, of...)}
+}
+
+// networkOptions are the networks.
+func networkOptions() (list []option) {
 	for _, n := range look.Networks() {
 		list = append(list, option{Value: n.Code, Label: n.Name})
 	}

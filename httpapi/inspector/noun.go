@@ -233,9 +233,7 @@ func (n *noun[T]) filter(v *visit) []field {
 	}
 	fields = append(fields, n.filters...)
 	if n.dated {
-		fields = append(fields, field{Name: "period", Label: "Period", Kind: "select", Options: []option{
-			{Label: "Any"}, {Value: "today", Label: "Today"}, {Value: "7days", Label: "7 days"}, {Value: "30days", Label: "30 days"},
-		}})
+		fields = append(fields, choice("period", "Period", []option{{Value: "today", Label: "Today"}, {Value: "7days", Label: "7 days"}, {Value: "30days", Label: "30 days"}}))
 	}
 	for i := range fields {
 		fields[i].Value = v.param(fields[i].Name)
@@ -269,35 +267,32 @@ var links = map[string]struct{ prefix, label string }{
 // chips are links that take away one condition each. The form keeps, in hidden fields, those that it
 // has no field for.
 func (v *visit) chips(fields []field, tab string) (chips []link, hidden []option) {
-	shown := map[string]bool{}
+	own := map[string]bool{}
 	add := func(name, label, value string) {
-		if value != "" && !shown[name] {
-			shown[name] = true
-			chips = append(chips, link{label + ": " + value, v.with(name, "")})
-		}
+		chips = append(chips, link{label + ": " + value, v.with(name, "")})
 	}
 	for _, f := range fields {
-		text := f.Value
-		for _, o := range f.Options {
-			if o.Value == f.Value && f.Value != "" {
-				text = o.Label
-			}
+		own[f.Name] = true
+		if i := slices.IndexFunc(f.Options, func(o option) bool { return o.Value == f.Value }); i >= 0 && f.Value != "" {
+			add(f.Name, f.Label, f.Options[i].Label)
+		} else if f.Value != "" {
+			add(f.Name, f.Label, f.Value)
 		}
-		shown[f.Name] = f.Value == ""
-		add(f.Name, f.Label, text)
 	}
 	for _, name := range slices.Sorted(maps.Keys(links)) {
-		value := v.param(name)
-		if day, err := time.Parse(time.DateOnly, value); err == nil {
-			add(name, links[name].label, day.Format("2 January"))
-		} else if value != "" && !shown[name] {
-			text := value
-			if links[name].prefix == "" {
-				text = words(value)
-			}
-			add(name, links[name].label, text)
-			hidden = append(hidden, option{Name: name, Value: value})
+		l, value := links[name], v.param(name)
+		if value == "" || own[name] {
+			continue
 		}
+		if day, err := time.Parse(time.DateOnly, value); err == nil {
+			add(name, l.label, day.Format("2 January")) // a period takes its place
+			continue
+		}
+		hidden = append(hidden, option{Name: name, Value: value})
+		if l.prefix == "" {
+			value = words(value)
+		}
+		add(name, l.label, value)
 	}
 	if tab != "" && v.param(tab) != "" {
 		hidden = append(hidden, option{Name: tab, Value: v.param(tab)})

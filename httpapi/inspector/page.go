@@ -146,8 +146,8 @@ var (
 
 	templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"asset": func(name string) string { return assetNames[name] }, "value": value,
-		"seconds": seconds, "breakable": breakable,
-		"within": func(part any, page templateData) map[string]any { return map[string]any{"Part": part, "Page": page} },
+		"breakable": breakable,
+		"within":    func(part any, page templateData) map[string]any { return map[string]any{"Part": part, "Page": page} },
 		"inForm": func(f field, form, wrong string) map[string]any {
 			return map[string]any{"Field": f, "Form": form, "Wrong": wrong}
 		},

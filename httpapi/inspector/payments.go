@@ -17,7 +17,7 @@ var paymentNoun = &noun[payment.Payment]{
 	path: "payments", one: "Payment", many: "Payments", heads: [5]string{"Payer", "Amount", "Status", "For", "Time"},
 	tab: "status", tabs: states(payment.Completed, payment.Pending, payment.Processing, payment.Failed, payment.Cancelled),
 	search: "Name, phone, amount, reference or id", dated: true, loud: true,
-	filters: []field{{Name: "network", Label: "Network", Kind: "select", Options: append(networkOptions("Any"), option{Value: payment.ServiceWallet, Label: "Wallet"})}},
+	filters: []field{choice("network", "Network", append(networkOptions(), option{Value: payment.ServiceWallet, Label: "Wallet"}))},
 	empty:   "What payers send from phones and wallets stands here. Ask a phone for the first.",
 	forms:   func(v *visit) []*form { return []*form{askPhone(v)} },
 	reads: func(v *visit) reader[payment.Payment] {
@@ -203,7 +203,7 @@ func (v *visit) paymentForms(p *payment.Payment, name string) []*form {
 // phonePayer is who pays from a phone, in a form.
 var phonePayer = []field{
 	{Name: "phone_number", Label: "Payer's phone number", Hint: "Such as 024 123 4567. Its last digits decide what the simulated network does: see the numbers to test with."},
-	{Name: "provider", Label: "Network", Kind: "select", Options: networkOptions("As the number says")},
+	{Name: "provider", Label: "Network", Kind: "select", Options: append([]option{{Label: "As the number says"}}, networkOptions()...)},
 }
 
 // outcomes play the provider of an order under way, in which who does well or badly.

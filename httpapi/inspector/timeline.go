@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 // turn is one thing that happened to an object, and who said so.
 type turn struct {
-	At     turnTime
+	At     api.Time
 	Title  string
 	Source string
 	// Text is a line beneath, and More a link at its end.
@@ -27,12 +28,8 @@ type turn struct {
 	More *link
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
 	Tone string
-}
-
-// turnTime is the time of a turn. It is shown with the day if that is not the first turn's.
-type turnTime struct {
-	time.Time
-	otherDay bool
+	// Time is At, with the day if that is not the first turn's.
+	Time template.HTML
 }
 
 // step is how an event is told: verb is the end of its type.
@@ -92,7 +89,6 @@ const shownDeliveries, shownAttempts = 10, 3
 // timeline tells what happened to an object, the oldest first: its events, with the entries of the
 // ledger and the deliveries that they led to. own are steps in the noun's words, and also further turns.
 func (v *visit) timeline(object, id string, created time.Time, status string, own []step, also ...turn) section {
-	s := section{Title: "What happened", Text: "Its events are no longer kept, or too many others lie between."}
 	steps := stepsOf(object, status, own)
 	events := v.eventsOf(object, id, created, steps)
 	var turns, booked []turn
@@ -101,7 +97,7 @@ func (v *visit) timeline(object, id string, created time.Time, status string, ow
 		e := &events[i]
 		verb := strings.TrimPrefix(string(e.Type), object+".")
 		is := steps[slices.IndexFunc(steps, func(s step) bool { return s.verb == verb })]
-		turns = append(turns, turn{At: turnTime{Time: e.CreatedAt.Time}, Title: is.title, Source: is.source, Tone: is.tone, More: &link{string(e.Type), v.url("events", e.ID)}})
+		turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, More: &link{string(e.Type), v.url("events", e.ID)}})
 		turns = append(turns, v.deliveryTurns(e)...)
 		if second := e.CreatedAt.Unix(); !slices.Contains(seconds, second) {
 			seconds = append(seconds, second)
@@ -109,15 +105,18 @@ func (v *visit) timeline(object, id string, created time.Time, status string, ow
 		}
 	}
 	if turns = slices.Concat(turns, booked, also); len(turns) == 0 {
-		return s
+		return section{Title: "What happened", Text: "Its events are no longer kept, or too many others lie between."}
 	}
+	return inOrder("What happened", turns)
+}
+
+// inOrder is a timeline of some turns, the oldest first.
+func inOrder(title string, turns []turn) section {
 	slices.SortStableFunc(turns, func(a, b turn) int { return a.At.Compare(b.At.Time) })
-	day := func(t turnTime) string { return t.UTC().Format(time.DateOnly) }
 	for i := range turns {
-		turns[i].At.otherDay = day(turns[i].At) != day(turns[0].At)
+		turns[i].Time = seconds(turns[i].At, turns[0].At.Time)
 	}
-	s.Text, s.Timeline, s.Aside = "", turns, turns[0].At.UTC().Format("Monday 2 January")+", Accra time"
-	return s
+	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January") + ", Accra time"}
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.
@@ -170,7 +169,7 @@ func (v *visit) ledgerTurns(source string, second time.Time) (turns []turn) {
 	list := listOf(v, v.svc.Accounts.ListEntries, account.ListEntriesParams{Source: source, Created: api.Times{From: second, Until: second.Add(time.Second)}})
 	for _, e := range slices.Backward(list) {
 		turns = append(turns, turn{
-			At: turnTime{Time: e.CreatedAt.Time}, Source: "Ledger", Title: plainMoney(e.Amount) + " booked",
+			At: e.CreatedAt, Source: "Ledger", Title: plainMoney(e.Amount) + " booked",
 			Text: sentence("%s. Balance %s. Entry %s.", words(e.Type), e.Balance, id(e.ID)),
 		})
 	}
@@ -182,11 +181,11 @@ func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
 		host := v.endpointHost(d.Endpoint)
 		if len(d.Attempts) == 0 {
-			turns = append(turns, turn{At: turnTime{Time: d.CreatedAt.Time}, Source: "Webhook", Title: host + " is told next", Text: string(d.Type)})
+			turns = append(turns, turn{At: d.CreatedAt, Source: "Webhook", Title: host + " is told next", Text: string(d.Type)})
 		}
 		for n := max(0, len(d.Attempts)-shownAttempts); n < len(d.Attempts); n++ {
 			a := &d.Attempts[n]
-			t := turn{At: turnTime{Time: a.At.Time}, Source: "Webhook", Title: host + " " + answerText(a)}
+			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a)}
 			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, a.Duration)
 			if !answered(a) {
 				t.Tone = "bad"
@@ -236,7 +235,7 @@ func (v *visit) messageTurns(about, id string) (turns []turn) {
 	for _, m := range slices.Backward(listOf(v, v.svc.Messages.List, message.ListParams{About: about, Page: api.Page{Limit: perPage}})) {
 		if strings.Contains(m.Text, id) {
 			turns = append(turns, turn{
-				At: turnTime{Time: m.CreatedAt.Time}, Source: state(m.Kind).Word, Title: v.messageTitle(&m), More: &link{"Read it", v.url("messages", m.ID)},
+				At: m.CreatedAt, Source: state(m.Kind).Word, Title: v.messageTitle(&m), More: &link{"Read it", v.url("messages", m.ID)},
 			})
 		}
 	}

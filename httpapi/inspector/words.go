@@ -142,23 +142,22 @@ func (v *visit) clock(t api.Time) template.HTML {
 	return timeTag(t.Time, look.Clock(t.Time, v.now))
 }
 
-// seconds renders a time of a timeline, whose head names the day of its first turn.
-func seconds(t turnTime) template.HTML {
+// seconds renders a time with its seconds, and with its day unless that is today.
+func seconds(t api.Time, today time.Time) template.HTML {
 	layout := "15:04:05"
-	if t.otherDay {
+	if !sameDay(t.Time, today) {
 		layout = "2 Jan, 15:04:05"
 	}
 	return timeTag(t.Time, t.UTC().Format(layout))
 }
 
-// seconds renders a time with its seconds, and with its day unless that is today.
-func (v *visit) seconds(t api.Time) template.HTML {
-	return seconds(turnTime{t.Time, t.UTC().Format(time.DateOnly) != v.now.UTC().Format(time.DateOnly)})
+func sameDay(a, b time.Time) bool {
+	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
 }
 
 // when says in a sentence when something was: "today at 14:02".
 func (v *visit) when(t api.Time) string {
-	if t.UTC().Format(time.DateOnly) == v.now.UTC().Format(time.DateOnly) {
+	if sameDay(t.Time, v.now) {
 		return "today at " + t.UTC().Format("15:04")
 	}
 	return "on " + t.UTC().Format("2 January 2006 at 15:04")

@@ -107,7 +107,10 @@ func (v *visit) latency() []section {
 		return classes[slices.IndexFunc(sums, func(n int64) bool { left -= n; return left <= 0 })]
 	}
 	if delivered > 0 {
-		told = "Half " + share(50) + ", 95% " + share(95)
+		told = "95% " + share(95)
+		if half := share(50); half != share(95) {
+			told = "Half " + half + ", " + told
+		}
 	}
 	chart.Says = fmt.Sprintf("How long deliveries took, by day, the last %d days. %s.", outcomeDays, told)
 	return []section{{Title: "How long deliveries took", Panel: true, Aside: told, Chart: chart.Bars()}}

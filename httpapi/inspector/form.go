@@ -167,6 +167,9 @@ func (p *page) showError(name string, refusal *api.Error, entered url.Values) {
 		}
 		if param != "" && (field.Name == param || slices.Contains(field.Params, param) || strings.HasPrefix(refusal.Param, field.Name+"[")) {
 			field.Invalid, f.Wrong = true, message
+			if rest, named := strings.CutPrefix(message, refusal.Param+" "); named { // as the API calls it
+				f.Wrong = field.Label + " " + rest
+			}
 			f.Problem = "Look at “" + field.Label + "” below."
 		}
 	}

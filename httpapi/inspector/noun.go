@@ -130,9 +130,9 @@ func paged[T any](v *visit, title string, heads [5]string, list *api.List[T], er
 // related is a section with the newest of a list, which param chooses as on the list's own page; all
 // of it stands there. The objects of one person go by what they are for.
 func (n *noun[T]) related(v *visit, param, value string) section {
-	w := v.asking(url.Values{param: {value}})
-	w.limit = latest
-	list, err := n.reads(v).list(w)
+	w := *v
+	w.query, w.limit = url.Values{param: {value}}, latest
+	list, err := n.reads(v).list(&w)
 	if err != nil {
 		v.note(err)
 		list = &api.List[T]{}
@@ -167,13 +167,6 @@ func lower(s string) string {
 		return s
 	}
 	return strings.ToLower(s[:1]) + s[1:]
-}
-
-// asking is the visit with another query.
-func (v *visit) asking(query url.Values) *visit {
-	w := *v
-	w.query = query
-	return &w
 }
 
 // rowOf is an object as its list shows it; empty if there is none. kind is as for [visit.source]. It

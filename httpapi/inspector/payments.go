@@ -2,7 +2,7 @@ package inspector
 
 import (
 	"cmp"
-	"maps"
+	"context"
 	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -21,17 +21,12 @@ var paymentNoun = &noun[payment.Payment]{
 	empty:   "What payers send from phones and wallets stands here. Ask a phone for the first.",
 	forms:   func(v *visit) []*form { return []*form{askPhone(v)} },
 	reads: func(v *visit) reader[payment.Payment] {
-		r := reading(v.svc.Payments.Search, v.svc.Payments.Get)
-		all := r.list
-		r.list = func(v *visit) (*api.List[payment.Payment], error) {
-			if v.param("network") == payment.ServiceWallet { // a method, and none of the networks
-				v = v.asking(maps.Clone(v.query))
-				v.query.Del("network")
-				v.query.Set("payment_method", payment.ServiceWallet)
+		return reading(func(ctx context.Context, caller api.Caller, p payment.SearchParams) (*api.List[payment.Payment], error) {
+			if p.Network == payment.ServiceWallet { // a method, and none of the networks
+				p.Network, p.PaymentMethod = "", payment.ServiceWallet
 			}
-			return all(v)
-		}
-		return r
+			return v.svc.Payments.Search(ctx, caller, p)
+		}, v.svc.Payments.Get)
 	},
 	row: func(v *visit, p *payment.Payment) row {
 		by := v.payer(p)
@@ -167,17 +162,17 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 			"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Customer", v.linked("customers", p.Customer), "Payment", id(p.ID),
 			"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Created", p.CreatedAt, "Completed", p.CompletedAt, "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
 	}
-	page.Forms = v.paymentForms(p, by.title)
+	page.Forms = v.paymentForms(p, by)
 }
 
 // paymentForms are what the merchant, the payer and the provider can do with a payment. A code
 // can be entered before it is asked for, because the buttons do not follow what happens.
-func (v *visit) paymentForms(p *payment.Payment, name string) []*form {
+func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
 	if left := cedis(p.Amount - p.AmountRefunded); p.Status == payment.Completed && left > 0 {
 		return []*form{{
 			Name: "refund", Title: "Refund", Button: "Refund", Danger: true,
-			Fields: ask(amountField("Empty for all that is left: "+plainMoney(left)+"."), field{Name: "reason", Label: "Reason", Hint: "The customer reads it on the credit note of an invoice."}),
-			Will:   facts("To", name, "Back with", paidWith(p), "From", v.merchant.Name, "At most", left, "Fee that is kept", p.Fee),
+			Fields: ask(amountField("Empty for all that is left: "+plainMoney(left)+"."), field{Name: "reason", Label: "Reason", Optional: true, Hint: "The customer reads it on the credit note of an invoice."}),
+			Will:   facts("To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "At most", left, "Fee that is kept", unlessZero(*p.Fee)),
 			do: func(v *visit, in *input) (any, error) {
 				return create(v, in, v.svc.Refunds.Create, refund.CreateParams{Payment: v.id})
 			},
@@ -186,7 +181,7 @@ func (v *visit) paymentForms(p *payment.Payment, name string) []*form {
 	if p.PaymentMethod != payment.FromPhone || !slices.Contains([]payment.Status{payment.Pending, payment.Processing}, p.Status) {
 		return nil
 	}
-	forms := append(outcomes("the payer", "approve", "decline", facts("From", name, "Taken", cedis(0))), &form{
+	forms := append(outcomes("the payer", "approve", "decline", facts("From", by.title, "Taken", cedis(0))), &form{
 		Name: "confirm", Title: "Enter the payer's code", Button: "Pass the code on", do: changes(v.svc.Payments.Confirm),
 		Hint:   "Only a payment that asks for a code takes one.",
 		Fields: ask(field{Name: "code", Label: "Code", Hint: "The simulated network takes 123456."}),

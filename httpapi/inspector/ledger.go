@@ -18,7 +18,7 @@ var ledgerNoun = &noun[account.Entry]{
 		if who := v.rowOf(e.Type, e.Source).Title; who != "" {
 			title, below = who, title
 		}
-		return row{Href: v.source(e.Type, e.Source), Title: title, Below: below, Amount: e.Amount, Badge: e.Balance, At: e.CreatedAt}
+		return row{Href: v.source(e.Type, e.Source), Title: title, Below: below, Amount: e.Amount, Badge: sentence("%s left", e.Balance), At: e.CreatedAt}
 	},
 	also: func(v *visit, p *page) { p.Live = append([]section{{Figures: v.stocks()}}, p.Live...) },
 }

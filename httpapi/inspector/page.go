@@ -112,7 +112,7 @@ type empty struct {
 }
 
 // row is one object in a list. Amount is a [cedis], a text, or nil. In place of the badge may stand another
-// amount.
+// value.
 type row struct {
 	Href, Title, Below string
 	Amount, Badge      any

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/look"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -163,7 +162,7 @@ func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string)
 	}
 	v.Facts = append(v.Facts, fact{Name: "Payment", ID: paid.ID})
 	if paid.AmountRefunded > 0 {
-		v.Text = "GH₵" + look.NoBreak + money.Text(paid.AmountRefunded) + " of it was given back, or is on its way back."
+		v.Text = look.Money(paid.AmountRefunded) + " of it was given back, or is on its way back."
 	}
 	return v
 }

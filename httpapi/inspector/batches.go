@@ -33,7 +33,7 @@ var batchNoun = &noun[disbursement.Batch]{
 		return reading(v.svc.Disbursements.ListBatches, v.svc.Disbursements.GetBatch)
 	},
 	row: func(v *visit, b *disbursement.Batch) row {
-		r := row{Href: v.url("batches", b.ID), Title: cmp.Or(b.Description, "Batch"), Below: plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
+		r := row{Href: v.url("batches", b.ID), Title: cmp.Or(b.Description, "Batch"), Below: look.Plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
 		if b.Counts.Refused > 0 {
 			r.ForBelow = fmt.Sprintf("%d refused", b.Counts.Refused)
 		}
@@ -46,7 +46,7 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	rows, err := v.svc.Disbursements.ListRows(v.Context(), v.caller, b.ID, disbursement.ListRowsParams{
 		Page: v.page(), Status: disbursement.RowStatus(v.param("status")),
 	})
-	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
+	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, look.Plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
 	lines := paged(v, "Rows", disbursementNoun.heads, rows, err, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }, "No row is as the tab says.")
 	lines.Tabs = v.tabs("status", states(disbursement.RowStatuses()...))
 	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{

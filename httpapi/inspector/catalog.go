@@ -96,7 +96,7 @@ var planNoun = &noun[catalog.Plan]{
 	page: func(v *visit, o *catalog.Plan, p *page) {
 		trial := ""
 		if o.TrialPeriodDays != nil {
-			trial = plural(int(*o.TrialPeriodDays), "day")
+			trial = look.Plural(int(*o.TrialPeriodDays), "day")
 		}
 		p.Sentence = sentence("%s "+p.row.For, p.row.Amount)
 		p.Live = []section{v.timeline("plan", o.ID, unix(o.Created).Time, "", nil)}
@@ -111,5 +111,5 @@ func period(p *catalog.Plan) string {
 	if p.IntervalCount == 1 {
 		return "every " + string(p.Interval)
 	}
-	return "every " + plural(int(p.IntervalCount), string(p.Interval))
+	return "every " + look.Plural(int(p.IntervalCount), string(p.Interval))
 }

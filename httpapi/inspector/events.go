@@ -120,7 +120,7 @@ func (v *visit) delivery(d *webhook.Delivery) section {
 		if a.StatusCode == 0 {
 			said, outcome = a.Error, fmt.Sprintf("No answer in %d ms", a.Duration)
 		}
-		s.Table.Rows = append(s.Table.Rows, []any{seconds(a.At, v.now), outcome, said})
+		s.Table.Rows = append(s.Table.Rows, []any{look.Seconds(a.At.Time, v.now), outcome, said})
 	}
 	if len(d.Attempts) == 0 {
 		s.Table, s.Text = nil, "Not tried yet."

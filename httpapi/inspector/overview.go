@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -62,7 +63,7 @@ func count(n int, noun, one, many string) string {
 	if n == 1 {
 		many = one
 	}
-	return plural(n, noun) + " " + many
+	return look.Plural(n, noun) + " " + many
 }
 
 // needs are what a person must look after: endpoints that do not answer, and orders at providers that
@@ -105,7 +106,7 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	n.Text = sentence("%s not delivered. They are not tried again.", count(len(waiting), "event", "was", "were"))
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {
-			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), ago(max(0, d.NextAttemptAt.Sub(v.now))))
+			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(max(0, d.NextAttemptAt.Sub(v.now))))
 		}
 	}
 	return n
@@ -114,11 +115,11 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 func (v *visit) orderNeed(o *provider.OrderInfo) need {
 	n := need{
 		Badge: badge{"wait", "Stuck"}, Title: "A " + strings.ReplaceAll(o.Object, "_", " ") + " stays in processing", Act: "Settle", Href: v.source(o.Object, o.Record),
-		Text: sentence("%s, without an outcome for %s. It waits for you.", cedis(o.Amount), ago(v.now.Sub(o.CreatedAt))),
+		Text: sentence("%s, without an outcome for %s. It waits for you.", cedis(o.Amount), look.Lasting(v.now.Sub(o.CreatedAt))),
 	}
 	if o.Contradiction != "" {
 		n.Badge, n.Title, n.Act = badge{"bad", "Contradiction"}, "The provider contradicts itself", "Decide"
-		n.Text = sentence("%s: %s, %s ago. Nothing moves until you decide.", cedis(o.Amount), o.Contradiction, ago(v.now.Sub(o.CreatedAt)))
+		n.Text = sentence("%s: %s, %s ago. Nothing moves until you decide.", cedis(o.Amount), o.Contradiction, look.Lasting(v.now.Sub(o.CreatedAt)))
 	}
 	return n
 }

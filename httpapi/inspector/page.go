@@ -146,7 +146,7 @@ var (
 
 	templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"asset": func(name string) string { return assetNames[name] }, "value": value,
-		"breakable": breakable,
+		"breakable": look.Breakable,
 		"within":    func(part any, page templateData) map[string]any { return map[string]any{"Part": part, "Page": page} },
 		"inForm": func(f field, form, wrong string) map[string]any {
 			return map[string]any{"Field": f, "Form": form, "Wrong": wrong}

@@ -114,7 +114,7 @@ func (v *visit) timeline(object, id string, created time.Time, status string, ow
 func inOrder(title string, turns []turn) section {
 	slices.SortStableFunc(turns, func(a, b turn) int { return a.At.Compare(b.At.Time) })
 	for i := range turns {
-		turns[i].Time = seconds(turns[i].At, turns[0].At.Time)
+		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
 	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January") + ", Accra time"}
 }
@@ -190,7 +190,7 @@ func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 			if !answered(a) {
 				t.Tone = "bad"
 				if n == len(d.Attempts)-1 && d.NextAttemptAt != nil {
-					text += " Next in " + ago(d.NextAttemptAt.Sub(v.now)) + "."
+					text += " Next in " + look.Lasting(d.NextAttemptAt.Sub(v.now)) + "."
 				}
 			}
 			t.Text = text

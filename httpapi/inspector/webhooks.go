@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -91,7 +92,7 @@ func (v *visit) deliveryRow(d *webhook.Delivery) row {
 	r := row{Href: v.url("events", d.Event), Title: string(d.Type), Badge: deliveryBadge(d), At: d.CreatedAt}
 	if n := len(d.Attempts); n > 0 {
 		last := &d.Attempts[n-1]
-		r.For, r.ForBelow = plural(n, "attempt"), capital(answerText(last))+fmt.Sprintf(" in %d ms", last.Duration)
+		r.For, r.ForBelow = look.Plural(n, "attempt"), capital(answerText(last))+fmt.Sprintf(" in %d ms", last.Duration)
 	}
 	return r
 }

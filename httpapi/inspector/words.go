@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"strconv"
 	"strings"
 	"time"
 
@@ -59,14 +58,14 @@ func value(v any) template.HTML {
 	case template.HTML:
 		return v
 	case cedis:
-		return amount(int64(v))
+		return look.MoneyHTML(int64(v))
 	case *int64:
 		if v == nil {
 			return ""
 		}
-		return amount(*v)
+		return look.MoneyHTML(*v)
 	case api.GHS:
-		return amount(pesewas(v))
+		return look.MoneyHTML(pesewas(v))
 	case id:
 		if v == "" {
 			return ""
@@ -78,7 +77,7 @@ func value(v any) template.HTML {
 		}
 		return template.HTML(`<span class="badge ` + v.Tone + `">` + template.HTMLEscapeString(v.Word) + `</span>`)
 	case api.Time:
-		return timeTag(v.Time, v.UTC().Format("2 Jan 2006, 15:04"))
+		return look.TimeHTML(v.Time, v.UTC().Format("2 Jan 2006, 15:04"))
 	case *api.Time:
 		if v == nil {
 			return ""
@@ -97,26 +96,13 @@ func value(v any) template.HTML {
 	return template.HTML(lineBreaks.Replace(template.HTMLEscapeString(fmt.Sprint(v))))
 }
 
-// amount renders an amount: the sign, the unit and the figures.
-func amount(pesewas int64) template.HTML {
-	sign := ""
-	figures := look.Figures(pesewas)
-	if pesewas < 0 {
-		sign, figures = "−", strings.TrimPrefix(figures, "−")
-	}
-	return template.HTML(`<span class="money">` + sign + `<span class="unit">GH₵</span>` + figures + `</span>`)
-}
-
 // plainMoney writes an amount, [cedis] or api.GHS, where there is no markup.
 func plainMoney(amount any) string {
-	n, ok := amount.(cedis)
-	if ghs, is := amount.(api.GHS); is && !ok {
-		n = cedis(pesewas(ghs))
+	if ghs, is := amount.(api.GHS); is {
+		return look.Money(pesewas(ghs))
 	}
-	if n < 0 {
-		return "−" + plainMoney(-n)
-	}
-	return "GH₵" + look.NoBreak + look.Figures(int64(n))
+	n, _ := amount.(cedis)
+	return look.Money(int64(n))
 }
 
 func pesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
@@ -130,61 +116,20 @@ func sentence(format string, values ...any) template.HTML {
 	return template.HTML(fmt.Sprintf(template.HTMLEscapeString(format), shown...))
 }
 
-func timeTag(t time.Time, text string) template.HTML {
-	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + strings.ReplaceAll(text, " ", look.NoBreak) + `</time>`)
-}
-
 // clock renders a time by the merchant's clock: "14:02" today.
 func (v *visit) clock(t api.Time) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
-	return timeTag(t.Time, look.Clock(t.Time, v.now))
-}
-
-// seconds renders a time with its seconds, and with its day unless that is today.
-func seconds(t api.Time, today time.Time) template.HTML {
-	layout := "15:04:05"
-	if !sameDay(t.Time, today) {
-		layout = "2 Jan, 15:04:05"
-	}
-	return timeTag(t.Time, t.UTC().Format(layout))
-}
-
-func sameDay(a, b time.Time) bool {
-	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
+	return look.TimeHTML(t.Time, look.Clock(t.Time, v.now))
 }
 
 // when says in a sentence when something was: "today at 14:02".
 func (v *visit) when(t api.Time) string {
-	if sameDay(t.Time, v.now) {
+	if look.SameDay(t.Time, v.now) {
 		return "today at " + t.UTC().Format("15:04")
 	}
 	return "on " + t.UTC().Format("2 January 2006 at 15:04")
-}
-
-// ago says how long something lasts: "26 minutes".
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return plural(int(d/time.Second), "second")
-	case d < time.Hour:
-		return plural(int(d/time.Minute), "minute")
-	case d < 48*time.Hour:
-		return plural(int(d/time.Hour), "hour")
-	}
-	return plural(int(d/(24*time.Hour)), "day")
-}
-
-// plural writes a count with its noun.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
-		noun = stem + "rie"
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // unlessZero is an amount, or nil for none.
@@ -194,14 +139,6 @@ func unlessZero(pesewas int64) any {
 	}
 	return cedis(pesewas)
 }
-
-// breakable renders a name whose words are joined, such as that of an event, so that lines end between
-// them.
-func breakable(name string) template.HTML {
-	return template.HTML(wordEnds.Replace(template.HTMLEscapeString(name)))
-}
-
-var wordEnds = strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "@", "@<wbr>")
 
 // typeWords are the words of the API for ways of payment and types, as people say them.
 var typeWords = strings.NewReplacer(

@@ -25,7 +25,7 @@ var customerNoun = &noun[account.Customer]{
 		}, v.svc.Accounts.GetCustomer)
 	},
 	row: func(v *visit, c *account.Customer) row {
-		return row{Href: v.url("customers", c.ID), Title: cmp.Or(c.Name, "Customer"), Below: look.Phone(c.Phone), For: c.Email, At: c.CreatedAt}
+		return row{Href: v.url("customers", c.ID), Title: cmp.Or(c.Name, c.Email, look.Phone(c.Phone), "Customer"), Below: look.Phone(c.Phone), For: c.Email, At: c.CreatedAt}
 	},
 	page: (*visit).customerPage,
 }

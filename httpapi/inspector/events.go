@@ -15,7 +15,7 @@ import (
 )
 
 var eventNoun = &noun[event.Event]{
-	path: "events", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "About", "Time"},
+	path: "events", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "", "Time"},
 	filters: []field{choice("type", "Type", eventTypes())},
 	dated:   true, empty: "Whatever changes is told here, and to the webhook endpoints.",
 	reads: func(v *visit) reader[event.Event] { return reading(v.svc.Events.List, v.svc.Events.Get) },

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/look"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
@@ -125,7 +124,7 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 
 // subscribe says what begins, and what is charged later on.
 func (v *checkoutView) subscribe(h *checkout.Hosted) {
-	price := "GH₵" + look.NoBreak + money.Text(h.Plan.Amount**h.Session.Quantity) + " " + everyText(h.Plan.Interval, h.Plan.IntervalCount)
+	price := look.Money(h.Plan.Amount**h.Session.Quantity) + " " + everyText(h.Plan.Interval, h.Plan.IntervalCount)
 	if h.Plan.Taxable != nil && *h.Plan.Taxable {
 		price += ", and tax"
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/look"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -162,26 +162,19 @@ func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string)
 	}
 	v.Facts = append(v.Facts, fact{Name: "Payment", ID: paid.ID})
 	if paid.AmountRefunded > 0 {
-		v.Text = "GH₵" + look.NoBreak + money.Text(paid.AmountRefunded) + " of it was given back, or is on its way back."
+		v.Text = look.Money(paid.AmountRefunded) + " of it was given back, or is on its way back."
 	}
 	return v
 }
 
 // payerNumber is the payer's number, masked as pages show it.
 func payerNumber(h *payment.Hosted) string {
-	national := phone.National(h.Number)
-	if len(national) != 10 {
-		return maskedPhone(h.Payment.Phone)
-	}
-	return national[:3] + look.NoBreak + "•••" + look.NoBreak + national[6:]
+	return look.Phone(cmp.Or(h.Number, look.Text(h.Payment.Phone)))
 }
 
 // maskedPhone is a number that is masked already, as pages show it; "" for none.
 func maskedPhone(masked *string) string {
-	if masked == nil {
-		return ""
-	}
-	return look.MaskedPhone(*masked)
+	return look.Phone(look.Text(masked))
 }
 
 // initials are of the first two words of a name.

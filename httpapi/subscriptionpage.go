@@ -222,7 +222,7 @@ func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView
 		}
 		v.Next = fmt.Sprintf("%s %s %s", order, what, unixDay(h.Next.At))
 		if h.Next.Total != v.Price {
-			v.Next += ": GH₵" + look.NoBreak + money.Text(h.Next.Total)
+			v.Next += ": " + look.Money(h.Next.Total)
 		}
 	}
 	if automatic && is.Status != subscription.Cancelled {

@@ -32,19 +32,15 @@ type Hosted struct {
 
 // PageToken returns the last part of the address of the page that follows a payment from a phone.
 // It cannot be guessed. A payment of another method is resource_missing.
-func (s *Service) PageToken(ctx context.Context, caller api.Caller, id string) (token string, err error) {
-	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		o, err := get(tx, engine.Scope(caller), id)
-		if err != nil {
-			return err
-		}
-		if o.Value.Phoned == nil {
-			return api.NoSuch("payment")
-		}
-		token = o.ID + "-" + o.Value.Phoned.PageSecret
-		return nil
-	})
-	return token, err
+func (s *Service) PageToken(ctx context.Context, caller api.Caller, id string) (string, error) {
+	p, err := s.Payer(ctx, caller, id)
+	if err != nil {
+		return "", err
+	}
+	if p.PageToken == "" {
+		return "", api.NoSuch("payment")
+	}
+	return p.PageToken, nil
 }
 
 // Hosted finds a payment by the token in its page's address. An unknown token is resource_missing.

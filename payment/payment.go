@@ -231,13 +231,27 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Payme
 	return listing("/v1/payments").Get(ctx, s.engine, caller, id)
 }
 
-// Payer returns the id of the account that paid a payment from a wallet; "" for any other payment.
-func (s *Service) Payer(ctx context.Context, caller api.Caller, id string) (string, error) {
+// Payer is what a merchant's own pages show of a payer beyond the payment.
+type Payer struct {
+	// Account is the account that paid from a wallet; "" for any other payment.
+	Account string
+	// Number is the whole number of a payment from a phone, +233XXXXXXXXX; "" after an erasure.
+	Number string
+	// PageToken is that of a payment from a phone; see [Service.PageToken].
+	PageToken string
+}
+
+// Payer returns the payer of a payment.
+func (s *Service) Payer(ctx context.Context, caller api.Caller, id string) (*Payer, error) {
 	o, err := engine.Get(ctx, s.engine, caller, payments, id, "payment")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return o.Value.Payer, nil
+	p := &Payer{Account: o.Value.Payer}
+	if is := o.Value.Phoned; is != nil {
+		p.Number, p.PageToken = is.Number, o.ID+"-"+is.PageSecret
+	}
+	return p, nil
 }
 
 // GetJSON writes to w the JSON of what Get returns, and a newline. It

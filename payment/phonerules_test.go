@@ -151,6 +151,7 @@ func TestPageOfPayment(t *testing.T) {
 	for _, wrong := range []string{"", "-", p.ID, p.ID + "-", token[:len(token)-1], token + "0", other.ID + token[len(p.ID):]} {
 		testkit.WantCode(t, wrong, testkit.Err(s.Payments.Hosted(t.Context(), wrong)), api.ResourceMissing)
 	}
+	expect.Equal(t, *must.Get(s.Payments.Payer(t.Context(), s.caller, p.ID))(t), payment.Payer{Number: "+233" + quick[1:], PageToken: token}, "payer")
 	stranger := api.Caller{Merchant: s.caller.Merchant, Live: true}
 	testkit.WantCode(t, "another mode", testkit.Err(s.Payments.PageToken(t.Context(), stranger, p.ID)), api.ResourceMissing)
 }
@@ -197,6 +198,8 @@ func TestWalletPaymentIsNotSettled(t *testing.T) {
 	must.Do(t, s.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: ama.ID, Amount: api.FromPesewas(amount).Decimal, Source: "test"}))
 	code := must.Get(s.QRCodes.Create(ctx, s.caller, qrcode.CreateParams{Amount: &amount}))(t)
 	p := must.Get(s.QRCodes.Pay(ctx, s.caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"}))(t)
+	expect.Equal(t, *must.Get(s.Payments.Payer(ctx, s.caller, p.ID))(t), payment.Payer{Account: ama.ID}, "payer")
+	testkit.WantCode(t, "a page of a payment from a wallet", testkit.Err(s.Payments.PageToken(ctx, s.caller, p.ID)), api.ResourceMissing)
 	testkit.WantCode(t, "settle", s.Providers.Settle(ctx, s.caller, p.ID, provider.Result{Outcome: provider.Paid}), api.PaymentNotSettleable)
 	testkit.WantCode(t, "callback", s.Providers.Notify(ctx, p.ID, provider.Result{Outcome: provider.Paid}), api.ResourceMissing)
 }

@@ -52,6 +52,8 @@ func testQRCodeForms(t *testing.T, s *site) {
 	shows(t, s.page(page), path.Base(at))
 	_, body = s.do(page, "deactivate")
 	shows(t, body, "Off", "Switch on", "qr_code.updated")
+	head, aside, found := strings.Cut(body, "More actions")
+	expect.True(t, found && strings.Contains(head, ">Switch on<") && !strings.Contains(head, ">Delete<") && strings.Contains(aside, ">Delete<"), "the head has three actions, and the page's end the rest")
 	answer, body := s.post(page, s.token(), "pay", "wallet", s.Consumer.ServiceID, "pin", "1234")
 	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "paying what is off: %s", answer.Status)
 	shows(t, body, "not active", `value="`+s.Consumer.ServiceID+`"`)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/look"
 )
@@ -30,18 +29,15 @@ var batchNoun = &noun[disbursement.Batch]{
 			},
 		}}
 	},
-	list: func(v *visit) (*api.List[disbursement.Batch], error) {
-		return choose(v, v.svc.Disbursements.ListBatches)
+	reads: func(v *visit) reader[disbursement.Batch] {
+		return reading(v.svc.Disbursements.ListBatches, v.svc.Disbursements.GetBatch)
 	},
 	row: func(v *visit, b *disbursement.Batch) row {
-		r := row{Href: v.url("batches", b.ID), Title: cmp.Or(b.Description, "Batch"), Below: plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
+		r := row{Href: v.url("batches", b.ID), Title: cmp.Or(b.Description, "Batch"), Below: look.Plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
 		if b.Counts.Refused > 0 {
 			r.ForBelow = fmt.Sprintf("%d refused", b.Counts.Refused)
 		}
 		return r
-	},
-	get: func(v *visit) (*disbursement.Batch, error) {
-		return v.svc.Disbursements.GetBatch(v.Context(), v.caller, v.id)
 	},
 	page: (*visit).batchPage,
 }
@@ -50,15 +46,15 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	rows, err := v.svc.Disbursements.ListRows(v.Context(), v.caller, b.ID, disbursement.ListRowsParams{
 		Page: v.page(), Status: disbursement.RowStatus(v.param("status")),
 	})
-	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
+	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, look.Plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
 	lines := paged(v, "Rows", disbursementNoun.heads, rows, err, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }, "No row is as the tab says.")
 	lines.Tabs = v.tabs("status", states(disbursement.RowStatuses()...))
 	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{
-		{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "Payments", "good"},
+		{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "", "good"},
 	})}
 	n := &b.Counts
 	p.Side = []section{
-		{Title: "Money", Money: facts("To the recipients", b.Amount, "Fees", b.Fee)},
+		{Title: "Money", Money: facts("To the recipients", b.Amount, "Fees", b.Fee, "From the balance", cedis(-pesewas(b.Amount)-pesewas(b.Fee)))},
 		{Title: "Details", Facts: facts("Rows", fmt.Sprintf("%d: %d queued, %d made, %d refused", n.Total, n.Queued, n.Made, n.Refused),
 			"For", b.Description, "Reference", b.Reference, "Batch", id(b.ID), "Created", b.CreatedAt, "Completed", b.CompletedAt)},
 	}

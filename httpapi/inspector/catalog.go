@@ -29,14 +29,12 @@ var productNoun = &noun[catalog.Product]{
 	forms: func(v *visit) []*form {
 		return []*form{making("product", makes(v.svc.Products.Create), ask("name", field{Name: "description", Label: "Description"}, "unit_amount", "tax_percent"))}
 	},
-	list: func(v *visit) (*api.List[catalog.Product], error) { return choose(v, v.svc.Products.List) },
+	reads: func(v *visit) reader[catalog.Product] { return reading(v.svc.Products.List, v.svc.Products.Get) },
 	row: func(v *visit, p *catalog.Product) row {
 		return row{Href: v.url("products", p.ID), Title: p.Name, Below: look.Text(p.Description), Amount: p.UnitAmount, Badge: activity(p.Active), At: unix(p.Created)}
 	},
-	get: func(v *visit) (*catalog.Product, error) { return v.svc.Products.Get(v.Context(), v.caller, v.id) },
 	page: func(v *visit, o *catalog.Product, p *page) {
-		p.Title = "Product " + o.Name
-		p.Live = []section{planNoun.related(v, "Plans", "There is no plan for this product.", "product", o.ID)}
+		p.Live = []section{planNoun.related(v, "product", o.ID)}
 		p.Side = []section{{Title: "Details", Facts: facts("Price of one", o.UnitAmount, "Tax", taxText(o.Taxable, o.TaxPercent), "Description", o.Description, "Product", id(o.ID), "Created", unix(o.Created))}}
 		p.Forms = switchForms(o.Active, v.svc.Products.Update, "Invoices that have it keep their lines.", v.svc.Products.Delete)
 	},
@@ -54,11 +52,10 @@ var couponNoun = &noun[catalog.Coupon]{
 			field{Name: "redeem_by", Label: "Redeem before", Kind: "date", Hint: "Empty for no end."},
 		))}
 	},
-	list: func(v *visit) (*api.List[catalog.Coupon], error) { return choose(v, v.svc.Coupons.List) },
+	reads: func(v *visit) reader[catalog.Coupon] { return reading(v.svc.Coupons.List, v.svc.Coupons.Get) },
 	row: func(v *visit, c *catalog.Coupon) row {
 		return row{Href: v.url("coupons", c.ID), Title: cmp.Or(look.Text(c.Name), "Coupon"), Below: "Redeemed " + strconv.FormatInt(c.TimesRedeemed, 10), Amount: termsText(c.Terms), Badge: activity(c.Active), At: unix(c.Created)}
 	},
-	get: func(v *visit) (*catalog.Coupon, error) { return v.svc.Coupons.Get(v.Context(), v.caller, v.id) },
 	page: func(v *visit, c *catalog.Coupon, p *page) {
 		var by *api.Time
 		if c.RedeemBy != nil {
@@ -81,7 +78,7 @@ func termsText(t catalog.Terms) any {
 
 var planNoun = &noun[catalog.Plan]{
 	path: "plans", one: "Plan", many: "Plans", heads: [5]string{"Plan", "Price", "State", "Every", "Created"},
-	tab: "active", tabs: onOff, search: "ID of a product (prod_…)", dated: true, empty: "A plan is a price for each period, to which customers subscribe.",
+	tab: "active", tabs: onOff, search: "ID of a product", dated: true, empty: "A plan is a price for each period, to which customers subscribe.",
 	forms: func(v *visit) []*form {
 		return []*form{making("plan", makes(v.svc.Plans.Create), ask(
 			"name",
@@ -92,17 +89,16 @@ var planNoun = &noun[catalog.Plan]{
 			"product", "tax_percent",
 		))}
 	},
-	list: func(v *visit) (*api.List[catalog.Plan], error) { return choose(v, v.svc.Plans.List) },
+	reads: func(v *visit) reader[catalog.Plan] { return reading(v.svc.Plans.List, v.svc.Plans.Get) },
 	row: func(v *visit, p *catalog.Plan) row {
 		return row{Href: v.url("plans", p.ID), Title: p.Name, Amount: cedis(p.Amount), Badge: activity(p.Active), For: period(p), At: unix(p.Created)}
 	},
-	get: func(v *visit) (*catalog.Plan, error) { return v.svc.Plans.Get(v.Context(), v.caller, v.id) },
 	page: func(v *visit, o *catalog.Plan, p *page) {
 		trial := ""
 		if o.TrialPeriodDays != nil {
-			trial = plural(int(*o.TrialPeriodDays), "day")
+			trial = look.Plural(int(*o.TrialPeriodDays), "day")
 		}
-		p.Title, p.Sentence = "Plan "+o.Name, sentence("%s "+p.row.For, p.row.Amount)
+		p.Sentence = sentence("%s "+p.row.For, p.row.Amount)
 		p.Live = []section{v.timeline("plan", o.ID, unix(o.Created).Time, "", nil)}
 		p.Side = []section{{Title: "Details", Facts: facts("Price", p.row.Amount, "Period", capital(p.row.For), "Tax", taxText(o.Taxable, o.TaxPercent), "Trial", trial,
 			"Product", v.linked("products", o.Product), "Plan", id(o.ID), "Created", unix(o.Created))}}
@@ -115,5 +111,5 @@ func period(p *catalog.Plan) string {
 	if p.IntervalCount == 1 {
 		return "every " + string(p.Interval)
 	}
-	return "every " + plural(int(p.IntervalCount), string(p.Interval))
+	return "every " + look.Plural(int(p.IntervalCount), string(p.Interval))
 }

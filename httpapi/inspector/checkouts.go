@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/look"
 )
@@ -12,11 +11,11 @@ import (
 var checkoutNoun = &noun[checkout.Session]{
 	path: "checkouts", one: "Checkout", many: "Checkouts", heads: [5]string{"Customer", "Amount", "Status", "For", "Time"},
 	tab: "status", tabs: states(checkout.Open, checkout.Complete, checkout.Expired), dated: true, loud: true,
-	search: "Name, e-mail, phone or ID of a customer, or ID of a payment", empty: "A checkout sells over a page, and then leads the payer back to your website.",
+	search: "Name, e-mail or phone", empty: "A checkout sells over a page, and then leads the payer back to your website.",
 	forms: func(v *visit) []*form {
 		return []*form{making("checkout", makes(v.svc.Checkout.Create), ask(line, "customer_email", field{Name: "success_url", Label: "Where the payer goes afterwards", Kind: "url", Value: v.svc.BaseURL() + "/?session={CHECKOUT_SESSION_ID}"}, "reference"))}
 	},
-	list: func(v *visit) (*api.List[checkout.Session], error) { return choose(v, v.svc.Checkout.List) },
+	reads: func(v *visit) reader[checkout.Session] { return reading(v.svc.Checkout.List, v.svc.Checkout.Get) },
 	row: func(v *visit, s *checkout.Session) row {
 		name := cmp.Or(look.Text(s.Name), look.Text(s.Email), "A payer")
 		r := row{Href: v.url("checkouts", s.ID), Title: name, Amount: cedis(s.Total), Badge: state(s.Status), ForBelow: look.Text(s.Reference), At: unix(s.Created)}
@@ -25,25 +24,24 @@ var checkoutNoun = &noun[checkout.Session]{
 		}
 		return r
 	},
-	get:  func(v *visit) (*checkout.Session, error) { return v.svc.Checkout.Get(v.Context(), v.caller, v.id) },
 	page: (*visit).checkoutPage,
 }
 
 func (v *visit) checkoutPage(s *checkout.Session, p *page) {
 	p.Sentence = sentence("%s at %s, %s", p.row.Title, v.merchant.Name, v.when(unix(s.Created)))
-	turns := []turn{{At: turnTime{Time: time.Unix(s.Created, 0)}, Title: "Made", Source: "API"}}
-	happened := section{Title: "What happened", Timeline: turns}
-	switch {
-	case s.CompletedAt != nil:
+	turns := []turn{{At: unix(s.Created), Title: "Made", Source: "API"}}
+	if s.Status == checkout.Expired {
+		turns = append(turns, turn{At: unix(s.ExpiresAt), Title: "Expired", Tone: "wait"})
+	}
+	happened := inOrder("What happened", turns)
+	if s.CompletedAt != nil {
 		happened = v.timeline("checkout.session", s.ID, time.Unix(*s.CompletedAt, 0), "", nil, turns...)
-	case s.Status == checkout.Expired:
-		happened.Timeline = append(turns, turn{At: turnTime{Time: time.Unix(s.ExpiresAt, 0)}, Title: "Expired", Source: "Payments", Tone: "wait"})
 	}
 	p.Live = []section{{Title: "Lines", Table: linesTable(s.Lines.Data)}, happened}
 	p.Side = []section{
-		{Title: "Money", Money: facts("Subtotal", cedis(s.Subtotal), "Discount", cedis(-s.Discount), "Tax", cedis(s.Tax), "Total", p.Amount)},
-		{Title: "Payer", Facts: facts("Name", s.Name, "E-mail", s.Email, "Phone", maskedNumber(look.Text(s.Phone)), "Customer", v.linked("customers", s.Customer))},
-		{Title: "Details", Facts: facts("Page", address(look.Text(s.URL)), "Afterwards", s.SuccessURL, "Reference", s.Reference, "Payment", v.linked("payments", s.Payment), "Coupon", v.linked("coupons", s.Coupon),
+		{Title: "Money", Money: facts("Subtotal", cedis(s.Subtotal), "Discount", unlessZero(-s.Discount), "Tax", unlessZero(s.Tax), "Total", p.Amount)},
+		{Title: "Payer", Facts: facts("Name", s.Name, "E-mail", s.Email, "Phone", look.Phone(look.Text(s.Phone)), "Customer", v.linked("customers", s.Customer))},
+		{Title: "Details", Facts: facts("Page", address(look.Text(s.URL)), "Afterwards", address(s.SuccessURL), "Reference", s.Reference, "Payment", v.linked("payments", s.Payment), "Coupon", v.linked("coupons", s.Coupon),
 			"Subscription", v.linked("subscriptions", s.Subscription), "Checkout", id(s.ID), "Expires", unix(s.ExpiresAt))},
 	}
 	if s.Status == checkout.Open {

@@ -8,6 +8,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -17,16 +19,13 @@ var consumerNoun = &noun[account.Consumer]{
 	path: "consumers", one: "Test consumer", many: "Test consumers", heads: [5]string{"Consumer", "Wallet", "Status", "Service ID", "Since"},
 	empty: "A consumer has a wallet, and pays from it with a PIN.",
 	forms: (*visit).consumerForms,
-	list: func(v *visit) (*api.List[account.Consumer], error) {
-		return choose(v, asOperator(v.svc.Accounts.ListConsumers))
+	reads: func(v *visit) reader[account.Consumer] {
+		return reading(asOperator(v.svc.Accounts.ListConsumers), asOperator(v.svc.Accounts.GetConsumer))
 	},
 	row: func(v *visit, c *account.Consumer) row {
 		balance, err := v.svc.Accounts.WalletBalance(v.Context(), testCaller, c.ID)
 		v.note(err)
-		return row{Href: v.url("consumers", c.ID), Title: c.Name, Below: maskedNumber(c.Phone), Amount: balance, Badge: state(c.Status), For: c.ServiceID, At: c.CreatedAt}
-	},
-	get: func(v *visit) (*account.Consumer, error) {
-		return v.svc.Accounts.GetConsumer(v.Context(), testCaller, v.id)
+		return row{Href: v.url("consumers", c.ID), Title: c.Name, Below: look.Phone(c.Phone), Amount: balance, Badge: state(c.Status), For: c.ServiceID, At: c.CreatedAt}
 	},
 	page: (*visit).consumerPage,
 }
@@ -34,15 +33,15 @@ var consumerNoun = &noun[account.Consumer]{
 // testCaller is the operator in test mode.
 var testCaller = api.Caller{Live: false}
 
-// asOperator lists what belongs to no merchant.
-func asOperator[P, T any](list func(context.Context, api.Caller, P) (*api.List[T], error)) func(context.Context, api.Caller, P) (*api.List[T], error) {
-	return func(ctx context.Context, _ api.Caller, p P) (*api.List[T], error) { return list(ctx, testCaller, p) }
+// asOperator reads what belongs to no merchant.
+func asOperator[P, T any](call func(context.Context, api.Caller, P) (T, error)) func(context.Context, api.Caller, P) (T, error) {
+	return func(ctx context.Context, _ api.Caller, p P) (T, error) { return call(ctx, testCaller, p) }
 }
 
 func (v *visit) consumerForms() []*form {
 	var accounts []option
 	for _, c := range listOf(v, asOperator(v.svc.Accounts.ListConsumers), api.Page{Limit: perPage}) {
-		accounts = append(accounts, option{Value: c.ID, Label: c.Name + ", " + maskedNumber(c.Phone)})
+		accounts = append(accounts, option{Value: c.ID, Label: c.Name + ", " + look.Phone(c.Phone)})
 	}
 	return []*form{
 		{
@@ -68,14 +67,13 @@ func (v *visit) consumerForms() []*form {
 
 func (v *visit) consumerPage(c *account.Consumer, p *page) {
 	p.Sentence = sentence("%s in the wallet", p.row.Amount)
-	s := section{Title: "Messages", Timeline: v.messageTurns(c.ID, "")}
-	if len(s.Timeline) == 0 {
-		s.Text = "No message was written to this consumer for this merchant's payments yet."
+	p.Live = []section{{Title: "Messages", Empty: empty{Title: "No messages yet", Text: "What is written to this consumer about payments to this merchant stands here."}}}
+	if turns := v.messageTurns(c.ID, ""); len(turns) > 0 {
+		p.Live[0] = inOrder("Messages", turns)
 	}
-	p.Live = []section{s}
 	p.Side = []section{
 		{Title: "Money", Money: facts("In the wallet", p.row.Amount)},
-		{Title: "Details", Facts: facts("Phone", c.Phone, "Tier", words(c.Tier), "Service ID", id(c.ServiceID), "Account", id(c.ID), "Created", c.CreatedAt)},
+		{Title: "Details", Facts: facts("Phone", phone.Spaced(c.Phone), "Tier", words(c.Tier), "Service ID", id(c.ServiceID), "Account", id(c.ID), "Created", c.CreatedAt)},
 	}
 }
 

@@ -2,10 +2,12 @@ package inspector
 
 import (
 	"cmp"
-	"strings"
+	"context"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/phone"
 )
 
 var customerNoun = &noun[account.Customer]{
@@ -14,19 +16,24 @@ var customerNoun = &noun[account.Customer]{
 	forms: func(v *visit) []*form {
 		return []*form{making("customer", makes(v.svc.Accounts.CreateCustomer), customerFields(&account.Customer{}))}
 	},
-	list: func(v *visit) (*api.List[account.Customer], error) {
-		if q := v.param("q"); q != "" {
-			return v.svc.Accounts.SearchCustomers(v.Context(), v.caller, q, v.page())
-		}
-		return choose(v, v.svc.Accounts.ListCustomers)
+	reads: func(v *visit) reader[account.Customer] {
+		return reading(func(ctx context.Context, caller api.Caller, p customerParams) (*api.List[account.Customer], error) {
+			if p.Text != "" {
+				return v.svc.Accounts.SearchCustomers(ctx, caller, p.Text, p.Page)
+			}
+			return v.svc.Accounts.ListCustomers(ctx, caller, p.ListCustomersParams)
+		}, v.svc.Accounts.GetCustomer)
 	},
 	row: func(v *visit, c *account.Customer) row {
-		return row{Href: v.url("customers", c.ID), Title: cmp.Or(c.Name, "Customer"), Below: maskedNumber(c.Phone), For: c.Email, At: c.CreatedAt}
-	},
-	get: func(v *visit) (*account.Customer, error) {
-		return v.svc.Accounts.GetCustomer(v.Context(), v.caller, v.id)
+		return row{Href: v.url("customers", c.ID), Title: cmp.Or(c.Name, c.Email, look.Phone(c.Phone), "Customer"), Below: look.Phone(c.Phone), For: c.Email, At: c.CreatedAt}
 	},
 	page: (*visit).customerPage,
+}
+
+// customerParams choose customers by what is searched for, or list all.
+type customerParams struct {
+	Text string
+	account.ListCustomersParams
 }
 
 // customerFields are a form's, with what a customer has.
@@ -40,13 +47,12 @@ func customerFields(c *account.Customer) []field {
 }
 
 func (v *visit) customerPage(c *account.Customer, p *page) {
-	p.Title = strings.TrimSpace("Customer " + c.Name)
 	p.Live = []section{
-		invoiceNoun.related(v, "Invoices", "There is no invoice for this customer.", "customer", c.ID),
-		paymentNoun.related(v, "Payments", "This customer has no payment from a phone.", "customer", c.ID),
+		invoiceNoun.related(v, "customer", c.ID),
+		paymentNoun.related(v, "customer", c.ID),
 		v.timeline("customer", c.ID, c.CreatedAt.Time, "", nil, v.messageTurns(c.ID, "")...),
 	}
-	p.Side = []section{{Title: "Details", Facts: facts("Name", c.Name, "E-mail", c.Email, "Phone", c.Phone, "Address", c.Address, "Customer", id(c.ID), "Created", c.CreatedAt)}}
+	p.Side = []section{{Title: "Details", Facts: facts("Name", c.Name, "E-mail", c.Email, "Phone", phone.Spaced(c.Phone), "Address", c.Address, "Customer", id(c.ID), "Created", c.CreatedAt)}}
 	p.Forms = []*form{
 		{Name: "change", Title: "Change", Button: "Keep the change", Fields: customerFields(c), do: changes(v.svc.Accounts.UpdateCustomer)},
 		{Name: "delete", Title: "Delete", Button: "Delete", Danger: true, Note: "Invoices and payments stay, and no longer name the customer's record.", do: act(v.svc.Accounts.DeleteCustomer)},

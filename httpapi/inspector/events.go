@@ -9,24 +9,21 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
 var eventNoun = &noun[event.Event]{
-	path: "events", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "About", "Time"},
-	filters: []field{{Name: "type", Label: "Type", Kind: "select", Options: eventTypes()}},
+	path: "events", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "", "Time"},
+	filters: []field{choice("type", "Type", eventTypes())},
 	dated:   true, empty: "Whatever changes is told here, and to the webhook endpoints.",
-	list: func(v *visit) (*api.List[event.Event], error) { return choose(v, v.svc.Events.List) },
-	row:  (*visit).eventRow,
-	get:  func(v *visit) (*event.Event, error) { return v.svc.Events.Get(v.Context(), v.caller, v.id) },
-	page: (*visit).eventPage,
+	reads: func(v *visit) reader[event.Event] { return reading(v.svc.Events.List, v.svc.Events.Get) },
+	row:   (*visit).eventRow,
+	page:  (*visit).eventPage,
 }
 
-func eventTypes() []option {
-	types := []option{{Label: "Any"}}
+func eventTypes() (types []option) {
 	for _, t := range slices.Sorted(slices.Values(event.Types())) {
 		types = append(types, option{Value: string(t), Label: string(t)})
 	}
@@ -35,18 +32,24 @@ func eventTypes() []option {
 
 func (v *visit) eventRow(e *event.Event) row {
 	about, amount := aboutOf(e)
-	r := row{Href: v.url("events", e.ID), Title: string(e.Type), Below: about, Amount: amount, At: e.CreatedAt}
-	// The worst delivery is the event's state.
-	order := []string{"", "good", "wait", "bad"}
-	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
-		if b := deliveryBadge(&d); slices.Index(order, b.Tone) > slices.Index(order, r.Badge.Tone) {
-			r.Badge = b
+	object := objectOf(e)
+	if way := map[string]string{"payments": "from ", "refunds": "to "}[pathOf("", object)]; way != "" {
+		if who := v.rowOf("", object).Title; who != "" {
+			about = way + who
 		}
 	}
-	if r.Badge.Word == "" && e.PendingWebhooks > 0 {
-		r.Badge = badges["pending"]
+	is := badge{"neutral", "Not sent"}
+	if e.PendingWebhooks > 0 {
+		is = badges["pending"]
 	}
-	return r
+	// The worst delivery is the event's state.
+	order := []string{"good", "wait", "bad"}
+	for i, d := range v.deliveriesOf(e.ID, shownDeliveries) {
+		if b := deliveryBadge(&d); i == 0 || slices.Index(order, b.Tone) > slices.Index(order, is.Tone) {
+			is = b
+		}
+	}
+	return row{Href: v.url("events", e.ID), Title: string(e.Type), Below: about, Amount: amount, Badge: is, At: e.CreatedAt}
 }
 
 // aboutOf says in a few words what the object of an event is, and its amount; nil for none.
@@ -63,13 +66,13 @@ func aboutOf(e *event.Event) (about string, amount any) {
 	_ = json.Unmarshal(e.Data.Object, &o) // fields of other types stay empty
 	switch {
 	case o.Destination.Number+o.Destination.Name != "":
-		about = "to " + cmp.Or(o.Destination.Name, maskedNumber(o.Destination.Number))
+		about = "to " + cmp.Or(o.Destination.Name, look.Phone(o.Destination.Number))
 	case o.Number != "":
 		about = look.Join(" · ", o.Number, o.CustomerName)
 	case o.Name != "":
 		about = o.Name
 	case o.Phone != "":
-		about = "from " + maskedNumber(o.Phone)
+		about = "from " + look.Phone(o.Phone)
 	default:
 		about = cmp.Or(o.Description, o.Reference, hostOf(o.URL))
 	}
@@ -101,7 +104,7 @@ func (v *visit) eventPage(e *event.Event, p *page) {
 		p.Live = []section{{Title: "Deliveries", Text: "No webhook endpoint was told of it."}}
 	}
 	p.Live = append(p.Live, section{Title: "Object at that time", Verbatim: indented(e.Data.Object)})
-	p.Side = []section{{Title: "Details", Facts: facts("Object", about, "Amount", p.row.Amount, "Time", e.CreatedAt, "Under way", e.PendingWebhooks, "Event", id(e.ID),
+	p.Side = []section{{Title: "Details", Facts: facts("Object", about, "Amount", p.row.Amount, "Time", e.CreatedAt, "Event", id(e.ID),
 		"Request", id(look.Text(e.Request.ID)), "Idempotency", id(look.Text(e.Request.IdempotencyKey)))}}
 }
 
@@ -117,7 +120,7 @@ func (v *visit) delivery(d *webhook.Delivery) section {
 		if a.StatusCode == 0 {
 			said, outcome = a.Error, fmt.Sprintf("No answer in %d ms", a.Duration)
 		}
-		s.Table.Rows = append(s.Table.Rows, []any{a.At, outcome, said})
+		s.Table.Rows = append(s.Table.Rows, []any{look.Seconds(a.At.Time, v.now), outcome, said})
 	}
 	if len(d.Attempts) == 0 {
 		s.Table, s.Text = nil, "Not tried yet."

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -46,6 +47,15 @@ type action func(v *visit, in *input) (any, error)
 // Opens reports whether the form has a page of its own.
 func (f *form) Opens() bool { return len(f.Fields) > 0 || len(f.Will) > 0 || f.Note != "" }
 
+// participles are those of the verbs on buttons that are not regular.
+var participles = map[string]string{"Make": "made", "Pay": "paid", "Keep": "kept", "Put": "put on", "Give": "given up", "Take": "taken back", "Let": "done", "Verify": "verified", "Cancel": "cancelled"}
+
+// Undone says that the action was refused: "Not refunded yet".
+func (f *form) Undone() string {
+	verb, _, _ := strings.Cut(f.Button, " ")
+	return "Not " + cmp.Or(participles[verb], strings.TrimSuffix(strings.ToLower(verb), "e")+"ed") + " yet"
+}
+
 // run runs the form's action. It reads what was posted for the form's own fields.
 func (f *form) run(v *visit, nonce string) (any, error) {
 	v.caller.IdempotencyKey = "inspector-" + f.Name + "-" + nonce
@@ -67,8 +77,8 @@ type field struct {
 	Options []option
 	// Params are further parameters of the service that the field sets.
 	Params []string
-	// Invalid marks the field that an error is about.
-	Invalid bool
+	// Invalid marks the field that an error is about, and Optional one that may stay empty.
+	Invalid, Optional bool
 }
 
 type option struct{ Name, Value, Label string }
@@ -157,7 +167,10 @@ func (p *page) showError(name string, refusal *api.Error, entered url.Values) {
 		}
 		if param != "" && (field.Name == param || slices.Contains(field.Params, param) || strings.HasPrefix(refusal.Param, field.Name+"[")) {
 			field.Invalid, f.Wrong = true, message
-			f.Problem = "Mend what is marked below."
+			if rest, named := strings.CutPrefix(message, refusal.Param+" "); named { // as the API calls it
+				f.Wrong = field.Label + " " + rest
+			}
+			f.Problem = "Look at “" + field.Label + "” below."
 		}
 	}
 }
@@ -166,7 +179,8 @@ func (p *page) showError(name string, refusal *api.Error, entered url.Values) {
 // an object that is gone, or the same page.
 func (v *visit) after(done any) string {
 	if _, gone := done.(*api.Deleted); gone {
-		return v.url(v.kind())
+		list, _, _ := strings.Cut(v.kind, "/")
+		return v.url(list)
 	}
 	if at := v.source(textField(done, "Object"), textField(done, "ID")); at != "" {
 		return at
@@ -296,9 +310,13 @@ func options[T ~string](values ...T) []option {
 	return list
 }
 
-// networkOptions are the networks, after the choice that leaves it to the number.
-func networkOptions(none string) []option {
-	list := []option{{Label: none}}
+// choice is a field of a filter that leaves out all but one.
+func choice(name, label string, of []option) field {
+	return field{Name: name, Label: label, Kind: "select", Options: append([]option{{Label: "Any"}}, of...)}
+}
+
+// networkOptions are the networks.
+func networkOptions() (list []option) {
 	for _, n := range look.Networks() {
 		list = append(list, option{Value: n.Code, Label: n.Name})
 	}
@@ -307,16 +325,16 @@ func networkOptions(none string) []option {
 
 // usual are the fields that several forms have, as they mostly are.
 var usual = map[string]field{
-	"amount": {Label: "Amount in cedis"}, "name": {Label: "Name"}, "reference": {Label: "Reference"},
-	"description":    {Label: "What it is for"},
+	"amount": {Label: "Amount in cedis"}, "name": {Label: "Name"}, "reference": {Label: "Reference", Optional: true},
+	"description":    {Label: "What it is for", Optional: true},
 	"customer_email": {Label: "Customer's e-mail", Kind: "email"},
 	"phone_number":   {Label: "Phone number", Hint: "Such as 024 123 4567."},
-	"coupon":         {Label: "Coupon", Hint: "The ID of a coupon, cpn_…; empty for none."},
-	"product":        {Label: "Product", Hint: "The ID of a product, prod_…; empty for none."},
-	"customer":       {Label: "Customer", Hint: "The ID of a customer, cus_…; empty for none."},
+	"coupon":         {Label: "Coupon", Hint: "The ID of a coupon, cpn_…", Optional: true},
+	"product":        {Label: "Product", Hint: "The ID of a product, prod_…", Optional: true},
+	"customer":       {Label: "Customer", Hint: "The ID of a customer, cus_…", Optional: true},
 	"unit_amount":    {Label: "Price of one in cedis"},
-	"tax_percent":    {Label: "Tax in percent", Hint: "Empty for none."},
-	"failure_reason": {Label: "Reason", Hint: "Empty for the usual one."},
+	"tax_percent":    {Label: "Tax in percent", Optional: true},
+	"failure_reason": {Label: "Reason", Optional: true},
 }
 
 // making is the form that makes an object with a method.

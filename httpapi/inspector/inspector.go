@@ -121,7 +121,7 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), query: r.URL.Query(), limit: perPage, names: map[string]string{}}
+	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), query: r.URL.Query(), limit: perPage, rows: map[string]row{}}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {
@@ -171,11 +171,12 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 		v.id = parts[2]
 		kind = strings.Join(append([]string{parts[1], "*"}, parts[3:]...), "/")
 	}
-	if file, ok := files[kind]; ok {
+	file, read := files[kind], pages[kind]
+	switch v.kind = kind; {
+	case file != nil:
 		return v.serveFile(w, file)
-	}
-	read, ok := pages[kind]
-	if !ok {
+	case read == nil:
+		v.kind = "" // which anyone can choose
 		return errNoPage
 	}
 	build := func(v *visit) (*page, error) {
@@ -281,7 +282,7 @@ func (in *Inspector) fail(w http.ResponseWriter, v *visit, err error) {
 			problem = "There is nothing with this ID in the merchant's test mode. It may have been deleted."
 		}
 	default:
-		in.log.ErrorContext(v.Context(), "the inspector failed", "method", v.Method, "page", v.kind(), "error", err)
+		in.log.ErrorContext(v.Context(), "the inspector failed", "method", v.Method, "page", v.kind, "error", err)
 	}
 	p := &page{Title: http.StatusText(status), Problem: problem}
 	if err := v.show(w, status, p); err != nil {
@@ -320,8 +321,8 @@ type visit struct {
 	merchant *account.Merchant
 	// root leads from the page to the inspector, base to the merchant's pages.
 	root, base string
-	// id is the object's, in the path.
-	id string
+	// kind is the path of the page, with * for an id, and id is the object's.
+	kind, id string
 	// query and limit choose what a list holds.
 	query url.Values
 	limit int
@@ -329,8 +330,8 @@ type visit struct {
 	now time.Time
 	// err is the last fault of what was read for a part of the page.
 	err error
-	// names are those that were looked up already, by ids.
-	names map[string]string
+	// rows are the objects that were looked up already, by ids.
+	rows map[string]row
 }
 
 // loadMerchant sets the merchant of the path.
@@ -356,17 +357,6 @@ func (v *visit) url(parts ...string) string {
 		parts[i] = url.PathEscape(parts[i])
 	}
 	return v.base + strings.Join(parts, "/")
-}
-
-// kind returns the page's name without ids, for the log.
-func (v *visit) kind() string {
-	parts := strings.SplitN(v.URL.Path, "/", 4)
-	if len(parts) > 2 {
-		if _, ok := pages[parts[2]]; ok {
-			return parts[2]
-		}
-	}
-	return ""
 }
 
 // rootOf returns the relative address of the inspector's root.

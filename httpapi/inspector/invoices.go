@@ -3,7 +3,6 @@ package inspector
 import (
 	"cmp"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/invoice"
 )
@@ -11,14 +10,14 @@ import (
 var invoiceNoun = &noun[invoice.Invoice]{
 	path: "invoices", one: "Invoice", many: "Invoices", heads: [5]string{"Customer", "Amount", "Status", "Invoice", "Time"},
 	tab: "status", tabs: states(invoice.Open, invoice.Paid, invoice.Draft, invoice.Void, invoice.Uncollectible),
-	search: "Name, e-mail, phone or ID of a customer", dated: true, loud: true, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
+	search: "Name, e-mail or phone", dated: true, loud: true, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
 	forms: func(v *visit) []*form {
 		return []*form{making("invoice", makes(v.svc.Invoices.Create), ask(
 			field{Name: "customer_name", Label: "Customer's name"}, "customer_email", field{Name: "customer_phone", Label: "Customer's phone"},
 			line, field{Name: "auto_finalize", Label: "Finalize at once", Kind: "checkbox"},
 		))}
 	},
-	list: func(v *visit) (*api.List[invoice.Invoice], error) { return choose(v, v.svc.Invoices.List) },
+	reads: func(v *visit) reader[invoice.Invoice] { return reading(v.svc.Invoices.List, v.svc.Invoices.Get) },
 	row: func(v *visit, i *invoice.Invoice) row {
 		email := look.Text(i.Email)
 		r := row{Href: v.url("invoices", i.ID), Title: cmp.Or(look.Text(i.Name), email, "A customer"), Amount: cedis(i.Total), Badge: state(i.Status), For: i.Number, At: unix(i.Created)}
@@ -33,14 +32,13 @@ var invoiceNoun = &noun[invoice.Invoice]{
 		}
 		return r
 	},
-	get:  func(v *visit) (*invoice.Invoice, error) { return v.svc.Invoices.Get(v.Context(), v.caller, v.id) },
 	page: (*visit).invoicePage,
 }
 
 // line is a line of an invoice, in a form.
 var line = ask(
-	field{Name: "product", Label: "Product", Hint: "The ID of a product, prod_…, fills what is empty below. Without one, say what it is for and the price."},
-	"description", field{Name: "quantity", Label: "Quantity", Value: "1"}, "unit_amount", "tax_percent",
+	field{Name: "product", Label: "Product", Optional: true, Hint: "The ID of a product, prod_…, fills what is empty below. Without one, say what it is for and the price."},
+	field{Name: "description", Label: "What it is for"}, field{Name: "quantity", Label: "Quantity", Value: "1"}, "unit_amount", "tax_percent",
 )
 
 func (v *visit) invoicePage(i *invoice.Invoice, p *page) {
@@ -51,18 +49,22 @@ func (v *visit) invoicePage(i *invoice.Invoice, p *page) {
 	p.Title, p.Sentence = "Invoice "+i.Number, sentence("%s to %s, %s", i.Number, p.row.Title, v.when(unix(i.Created)))
 	lines := linesTable(i.Lines.Data)
 	for _, s := range i.Sums() {
-		lines.Rows = append(lines.Rows, []any{s.Name, "", look.Figures(s.Amount)})
+		name, figures := value(s.Name), value(look.Figures(s.Amount))
+		if s.Bold {
+			name, figures = "<b>"+name+"</b>", "<b>"+figures+"</b>"
+		}
+		lines.Rows = append(lines.Rows, []any{name, "", figures})
 	}
 	p.Live = []section{{Title: "Lines", Table: lines}}
-	p.found(paymentNoun.related(v, "Payments", "", "invoice", i.ID))
+	p.found(paymentNoun.related(v, "invoice", i.ID))
 	p.Live = append(p.Live, v.timeline("invoice", i.ID, unix(i.Created).Time, "", nil, also...))
 	hosted := address(i.HostedURL)
 	if i.Status == invoice.Draft {
 		hosted = nil
 	}
 	p.Side = []section{
-		{Title: "Money", Money: facts("Total", cedis(i.Total), "Paid", cedis(i.AmountPaid), "Due", cedis(i.AmountDue))},
-		{Title: "Payer", Facts: facts("Name", i.Name, "E-mail", i.Email, "Phone", maskedNumber(look.Text(i.Phone)), "Customer", v.linked("customers", i.Customer))},
+		{Title: "Money", Money: facts("Total", cedis(i.Total), "Paid", unlessZero(-i.AmountPaid), "Due", cedis(i.AmountDue))},
+		{Title: "Payer", Facts: facts("Name", i.Name, "E-mail", i.Email, "Phone", look.Phone(look.Text(i.Phone)), "Customer", v.linked("customers", i.Customer))},
 		{Title: "Details", Facts: facts("Due on", i.DueDate, "Collection", words(i.CollectionMethod), "Attempts", i.AttemptCount, "Next attempt", i.NextPaymentAttempt, "Memo", i.Memo,
 			"Coupon", v.linked("coupons", i.Coupon), "Subscription", v.linked("subscriptions", i.Subscription), "Payment", v.linked("payments", i.Payment), "Document", &link{"Open the PDF", v.url("invoices", i.ID, "invoice.pdf")},
 			"Customer's page", hosted, "Invoice", id(i.ID))},

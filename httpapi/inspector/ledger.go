@@ -4,48 +4,45 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/api"
 )
 
 var ledgerNoun = &noun[account.Entry]{
-	path: "ledger", one: "Entry", many: "Ledger", heads: [5]string{"Movement", "Amount", "", "Balance", "Time"},
+	path: "ledger", one: "Entry", many: "Ledger", heads: [5]string{"Movement", "Amount", "Balance", "", "Time"},
 	forms: func(*visit) []*form { return []*form{addMoney()} },
 	dated: true, empty: "Every change of the available balance stands here.",
-	list: func(v *visit) (*api.List[account.Entry], error) { return choose(v, v.svc.Accounts.ListEntries) },
-	row: func(v *visit, e *account.Entry) row {
-		return row{Href: v.source(e.Type, e.Source), Title: words(e.Type), Below: e.Source, Amount: e.Amount, For: plainMoney(e.Balance), At: e.CreatedAt}
+	reads: func(v *visit) reader[account.Entry] {
+		return reading[account.ListEntriesParams, account.Entry](v.svc.Accounts.ListEntries, nil)
 	},
-}
-
-// ledgerPage is the list of entries below the balance.
-func (v *visit) ledgerPage() (*page, error) {
-	p, err := ledgerNoun.listPage(v)
-	if err != nil {
-		return nil, err
-	}
-	p.Live = append([]section{{Figures: v.stocks()}}, p.Live...)
-	return p, v.err
+	row: func(v *visit, e *account.Entry) row {
+		title, below := words(e.Type), e.Source
+		if who := v.rowOf(e.Type, e.Source).Title; who != "" {
+			title, below = who, title
+		}
+		return row{Href: v.source(e.Type, e.Source), Title: title, Below: below, Amount: e.Amount, Badge: sentence("%s left", e.Balance), At: e.CreatedAt}
+	},
+	also: func(v *visit, p *page) { p.Live = append([]section{{Figures: v.stocks()}}, p.Live...) },
 }
 
 // sources are the pages of objects, by the prefix of their ids.
 var sources = map[string]string{
-	"pay": "payments", "re": "refunds", "bat": "batches", "cus": "customers", "inv": "invoices", "qr": "qr-codes", "we": "webhooks",
+	"pay": "payments", "po": "payouts", "re": "refunds", "bat": "batches", "cus": "customers", "inv": "invoices", "qr": "qr-codes", "we": "webhooks",
 	"evt": "events", "msg": "messages", "prod": "products", "cpn": "coupons", "plan": "plans", "cs": "checkouts", "sub": "subscriptions", "acc": "consumers",
 }
 
-// source is the page of an object; empty where there is none. kind is the type of an entry or an
-// event: payouts and disbursements share a prefix.
-func (v *visit) source(kind, id string) string {
+// pathOf is the path of the list that an object is in; empty where there is none. kind is the type of an
+// entry or an event: payouts and disbursements share a prefix.
+func pathOf(kind, id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
-	path := sources[prefix]
-	if prefix == "po" {
-		path = "payouts"
-		if strings.HasPrefix(kind, "disbursement") {
-			path = "disbursements"
-		}
+	if prefix == "po" && strings.HasPrefix(kind, "disbursement") {
+		return "disbursements"
 	}
-	if path == "" {
-		return ""
+	return sources[prefix]
+}
+
+// source is the page of an object; empty where there is none.
+func (v *visit) source(kind, id string) string {
+	if path := pathOf(kind, id); path != "" {
+		return v.url(path, id)
 	}
-	return v.url(path, id)
+	return ""
 }

@@ -43,6 +43,10 @@ func TestFiltersOfLists(t *testing.T) {
 	expect.Equal(t, query(linkTo(t, body, "Completed")), "payment_method=mobile_money&period=today&status=completed", "another tab")
 	expect.Equal(t, query(linkTo(t, body, "Period: Today")), "payment_method=mobile_money&status=failed", "a chip")
 	shows(t, body, `<input type="hidden" name="status" value="failed">`)
+	body = s.page("payments?network=service_wallet&status=")
+	expect.Equal(t, rows(body), 1, "payments from wallets")
+	shows(t, body, "Network: Wallet", "Ama Mensah")
+	shows(t, s.page("payments?day=2026-01-31"), "Day: 31 January", "Nothing matches")
 	body = s.page("payments?status=cancelled")
 	shows(t, body, "Nothing matches", "Show all")
 	shows(t, s.page("payments?customer=cus_none"), "Customer: cus_none", "Nothing matches")
@@ -74,7 +78,7 @@ func testTimeline(t *testing.T, s *site) {
 	made := s.everything()
 	body := s.page("payments/" + made["payments"])
 	shows(t, body, "What happened", "Accra time", "Payment begun", "payment.created", "Paid with a wallet", "payment.succeeded",
-		"GH₵12.50 booked", "Entry txn_", "answered 200", "payment.succeeded, attempt 1, in ", "You paid GHS 12.50")
+		"GH₵12.50 booked", "Entry txn_", "answered 200", "payment.succeeded, attempt 1, in ", "Receipt sent to the payer", "The merchant was told", "Refund told to the payer", ">Read it</a>")
 	for _, source := range []string{"Payer", "Wallet", "Ledger", "SMS", "Webhook"} {
 		shows(t, body, `<span class="src">`+source+`</span>`)
 	}
@@ -103,8 +107,8 @@ func TestFiguresOfTheOverview(t *testing.T) {
 	s := open(t, inspector.Config{})
 	expect.True(t, !strings.Contains(s.page(""), "<svg role=\"img\""), "a chart of nothing")
 	s.everything()
-	shows(t, s.page(""), "Payments today", "1 completed, 1 not", `aria-label="Payments by day and outcome, the last 14 days"`, "Show the figures", "Collected in 30 days, by network", "Payments that succeed",
-		"How long deliveries took", "Half within 1 second, 95% within", `aria-label="How long deliveries took, by day, the last 14 days. Half within 1 second`, "Within 5 seconds")
+	shows(t, s.page(""), "Payments today", "1 completed, 1 failed", `aria-label="Payments by day and outcome, the last 14 days"`, "Show the figures", "Collected, by network", "Payments that succeed")
+	shows(t, s.page("webhooks"), "How long deliveries took", "95% within ", `aria-label="How long deliveries took, by day, the last 14 days. `, "Within 1 second")
 	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 48 * time.Hour}))(t)
 	shows(t, s.page(""), "none has ended yet", "Show the figures")
 }
@@ -131,11 +135,11 @@ func TestSearch(t *testing.T) {
 	shows(t, s.page("search"), "Enter a whole value")
 	for q, want := range map[string][]string{
 		"Esi": {"Esi Owusu", "Payments", "Customers", "Invoices", "Subscriptions", "Juice every week"}, "esi owusu": {"Two smoothies"}, "Ama": {"Ama Mensah", "Partly refunded"}, "12.50": {"Ama Mensah", "Esi Owusu"},
-		"order-7": {"Two smoothies"}, "0907": {"Esi Owusu", "024 •••• 907"}, "024 123 0910": {"The payer declined."}, "akosua@example.com": {"Messages"},
+		"order-7": {"Two smoothies"}, "0907": {"Esi Owusu", "024 ••• 0907"}, "024 123 0910": {"The payer declined."}, "akosua@example.com": {"Messages"},
 	} {
 		shows(t, s.page("search?q="+url.QueryEscape(q)), want...)
 	}
-	shows(t, s.page("payments?q=Esi&network=telecel"), "020 •••• 903", "Network: Telecel", "Search: Esi")
+	shows(t, s.page("payments?q=Esi&network=telecel"), "020 ••• 0903", "Network: Telecel", "Search: Esi")
 	expect.Equal(t, rows(s.page("payments?q=Esi&network=telecel")), 1, "payments of a name and a network")
 	expect.Equal(t, rows(s.page("payments?q="+made["once"])), 1, "payments of a code")
 	for q, want := range map[string]int{"esi": 1, "024 123 4568": 1, "esi@example.com": 1, made["customers"]: 1, "Kofi": 0} {

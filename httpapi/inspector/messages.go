@@ -2,26 +2,30 @@ package inspector
 
 import (
 	"cmp"
+	"context"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/message"
 )
 
 var messageNoun = &noun[message.Message]{
-	path: "messages", one: "Message", many: "Messages", heads: [5]string{"Message", "", "Kind", "To", "Time"},
-	tab: "kind", tabs: options(message.KindSMS, message.KindEmail), search: "Phone number or e-mail address",
+	path: "messages", one: "Message", many: "Messages", heads: [5]string{"Message", "", "Kind", "", "Time"},
+	tab: "kind", tabs: states(message.KindSMS, message.KindEmail), search: "Phone or e-mail",
 	empty: "SMS and e-mails of test mode are kept here. No SMS goes out.",
-	list:  func(v *visit) (*api.List[message.Message], error) { return choose(v, v.svc.Messages.List) },
-	row: func(v *visit, m *message.Message) row {
-		return row{Href: v.url("messages", m.ID), Title: shortened(m), Badge: state(m.Kind), For: m.To, At: m.CreatedAt}
+	reads: func(v *visit) reader[message.Message] {
+		return reading(v.svc.Messages.List, func(ctx context.Context, caller api.Caller, id string) (*message.Message, error) {
+			m, err := v.svc.Messages.Get(ctx, caller, id)
+			if err != nil {
+				return nil, err
+			}
+			return &m.Message, nil
+		})
 	},
-	get: func(v *visit) (*message.Message, error) {
-		m, err := v.svc.Messages.Get(v.Context(), v.caller, v.id)
-		if err != nil {
-			return nil, err
-		}
-		return &m.Message, nil
+	row: func(v *visit, m *message.Message) row {
+		return row{Href: v.url("messages", m.ID), Title: look.Phone(m.To), Below: shortened(m), Badge: state(m.Kind), At: m.CreatedAt}
 	},
 	page: (*visit).messagePage,
 }
@@ -42,7 +46,7 @@ func (v *visit) messagePage(short *message.Message, p *page) {
 		v.note(err)
 		return
 	}
-	p.Title, p.Badge, p.Sentence = "SMS", badge{}, sentence("To %s, %s", m.To, v.when(m.CreatedAt))
+	p.Title, p.Badge, p.Sentence = "SMS", nil, sentence("To %s, %s", phone.Spaced(m.To), v.when(m.CreatedAt))
 	p.Live = []section{{Title: "Text", Verbatim: m.Text}}
 	if m.Kind == message.KindEmail {
 		p.Title = cmp.Or(m.Subject, "E-mail")
@@ -54,7 +58,7 @@ func (v *visit) messagePage(short *message.Message, p *page) {
 	if strings.HasPrefix(m.Attached, "inv_") {
 		attached = &link{"Open the PDF of the invoice", v.url("invoices", m.Attached, "invoice.pdf")}
 	}
-	p.Side = []section{{Title: "Details", Facts: facts("To", m.To, "From", m.FromName, "Subject", m.Subject, "Attached", attached, "Time", m.CreatedAt, "Message", id(m.ID))}}
+	p.Side = []section{{Title: "Details", Facts: facts("To", phone.Spaced(m.To), "From", m.FromName, "Subject", m.Subject, "Attached", attached, "Time", m.CreatedAt, "Message", id(m.ID))}}
 }
 
 // mailPolicy lets an e-mail have its colours and nothing else: no script, no

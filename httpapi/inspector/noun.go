@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"context"
 	"maps"
 	"net/url"
 	"slices"
@@ -31,11 +32,27 @@ type noun[T any] struct {
 	loud  bool
 	forms func(v *visit) []*form
 
-	list func(v *visit) (*api.List[T], error)
-	row  func(v *visit, o *T) row
-	get  func(v *visit) (*T, error)
+	// reads are the service's methods that list the objects and get one.
+	reads func(v *visit) reader[T]
+	row   func(v *visit, o *T) row
 	// page fills the page of one object, which has the title, the amount and the badge of its row.
 	page func(v *visit, o *T, p *page)
+	// also adds to the page of the list.
+	also func(v *visit, p *page)
+}
+
+// reader lists the objects that the request's query selects, and gets one.
+type reader[T any] struct {
+	list func(v *visit) (*api.List[T], error)
+	get  func(v *visit, id string) (*T, error)
+}
+
+// reading is a reader by two methods of a service.
+func reading[P, T any](list func(context.Context, api.Caller, P) (*api.List[T], error), get func(context.Context, api.Caller, string) (*T, error)) reader[T] {
+	return reader[T]{
+		func(v *visit) (*api.List[T], error) { return choose(v, list) },
+		func(v *visit, id string) (*T, error) { return get(v.Context(), v.caller, id) },
+	}
 }
 
 const perPage = 25
@@ -47,7 +64,7 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 		p.Forms = n.forms(v)
 	}
 	p.Chips, p.Hidden = v.chips(p.Filter, n.tab)
-	list, err := n.list(v)
+	list, err := n.reads(v).list(v)
 	if refusal := asAPIError(err); refusal != nil && v.param("q") != "" && slices.Contains([]string{"email", "phone", "to"}, refusal.Param) {
 		p.Problem, list, err = refusal.Message, &api.List[T]{}, nil
 	}
@@ -65,12 +82,15 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 		}
 	}
 	p.Live = []section{s}
+	if n.also != nil {
+		n.also(v, p)
+	}
 	return p, v.err
 }
 
 // objectPage is the page of one object.
 func (n *noun[T]) objectPage(v *visit) (*page, error) {
-	o, err := n.get(v)
+	o, err := n.reads(v).get(v, v.id)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +100,17 @@ func (n *noun[T]) objectPage(v *visit) (*page, error) {
 		p.Title, p.Amount = n.one+" of "+plainMoney(r.Amount), r.Amount
 	}
 	n.page(v, o, p)
-	p.Side = append(p.Side, section{JSON: indentJSON(o)})
+	p.Side[len(p.Side)-1].JSON = indentJSON(o)
+	if more := p.Forms[len(p.Actions()):]; len(more) > 0 {
+		p.Side = append(p.Side, section{Title: "More actions", Forms: more})
+	}
 	return p, v.err
+}
+
+// Actions are the forms that the head of the page shows. The page of an object has the others at its end.
+func (p *page) Actions() []*form {
+	const most = 3
+	return p.Forms[:min(len(p.Forms), most)]
 }
 
 // paged is a section with a page of a list that belongs to an object. none is the text in place of an
@@ -93,24 +122,29 @@ func paged[T any](v *visit, title string, heads [5]string, list *api.List[T], er
 	}
 	s := section{Title: title, Heads: heads, Rows: rowsOf(v, list, show), Pager: pager(v, list)}
 	if len(s.Rows) == 0 {
-		s.Text = none
+		s.Empty = empty{Title: "No " + lower(title) + " here", Text: none}
 	}
 	return s
 }
 
 // related is a section with the newest of a list, which param chooses as on the list's own page; all
-// of it stands there. none is the text in place of an empty one.
-func (n *noun[T]) related(v *visit, title, none, param, value string) section {
+// of it stands there. The objects of one person go by what they are for.
+func (n *noun[T]) related(v *visit, param, value string) section {
 	w := *v
 	w.query, w.limit = url.Values{param: {value}}, latest
-	list, err := n.list(&w)
+	list, err := n.reads(v).list(&w)
 	if err != nil {
 		v.note(err)
 		list = &api.List[T]{}
 	}
-	s := section{Title: title, Heads: n.heads, Rows: rowsOf(v, list, n.row)}
+	s := section{Title: n.many, Heads: n.heads, Rows: rowsOf(v, list, n.row)}
+	for i := range s.Rows {
+		if r := &s.Rows[i]; param == "customer" && r.For != "" {
+			r.Title, r.For = r.For, ""
+		}
+	}
 	if len(s.Rows) == 0 {
-		s.Text = none
+		s.Empty = empty{Title: "No " + lower(n.many) + " yet", Text: n.empty}
 		return s
 	}
 	s.More = &link{"All " + lower(n.many), v.url(n.path)}
@@ -133,6 +167,20 @@ func lower(s string) string {
 		return s
 	}
 	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// rowOf is an object as its list shows it; empty if there is none. kind is as for [visit.source]. It
+// remembers what was found, also that there is nothing.
+func (v *visit) rowOf(kind, id string) row {
+	find := finders[pathOf(kind, id)]
+	r, known := v.rows[id]
+	if known || find == nil {
+		return r
+	}
+	r, err := find(v, id)
+	v.note(err)
+	v.rows[id] = r
+	return r
 }
 
 // param is what a parameter of the page's query says.
@@ -178,9 +226,7 @@ func (n *noun[T]) filter(v *visit) []field {
 	}
 	fields = append(fields, n.filters...)
 	if n.dated {
-		fields = append(fields, field{Name: "period", Label: "Period", Kind: "select", Options: []option{
-			{Label: "Any"}, {Value: "today", Label: "Today"}, {Value: "7days", Label: "7 days"}, {Value: "30days", Label: "30 days"},
-		}}, field{Name: "day", Label: "Day", Kind: "date"})
+		fields = append(fields, choice("period", "Period", []option{{Value: "today", Label: "Today"}, {Value: "7days", Label: "7 days"}, {Value: "30days", Label: "30 days"}}))
 	}
 	for i := range fields {
 		fields[i].Value = v.param(fields[i].Name)
@@ -204,8 +250,9 @@ func (v *visit) created() api.Times {
 func (v *visit) today() time.Time { return v.now.UTC().Truncate(24 * time.Hour) }
 
 // links are the parameters that no field sets, but links of other pages, and the search with an id of
-// that prefix.
+// that prefix. A day comes from a chart.
 var links = map[string]struct{ prefix, label string }{
+	"day": {"", "Day"}, "payment_method": {"", "Method"},
 	"customer": {"cus_", "Customer"}, "qr_code": {"qr_", "QR code"}, "invoice": {"inv_", "Invoice"}, "payment": {"pay_", "Payment"},
 	"product": {"prod_", "Product"}, "plan": {"plan_", "Plan"}, "subscription": {"sub_", "Subscription"}, "to": {"", "To"},
 }
@@ -213,28 +260,32 @@ var links = map[string]struct{ prefix, label string }{
 // chips are links that take away one condition each. The form keeps, in hidden fields, those that it
 // has no field for.
 func (v *visit) chips(fields []field, tab string) (chips []link, hidden []option) {
-	shown := map[string]bool{}
+	own := map[string]bool{}
 	add := func(name, label, value string) {
-		if value != "" && !shown[name] {
-			shown[name] = true
-			chips = append(chips, link{label + ": " + value, v.with(name, "")})
-		}
+		chips = append(chips, link{label + ": " + value, v.with(name, "")})
 	}
 	for _, f := range fields {
-		text := f.Value
-		for _, o := range f.Options {
-			if o.Value == f.Value && f.Value != "" {
-				text = o.Label
-			}
+		own[f.Name] = true
+		if i := slices.IndexFunc(f.Options, func(o option) bool { return o.Value == f.Value }); i >= 0 && f.Value != "" {
+			add(f.Name, f.Label, f.Options[i].Label)
+		} else if f.Value != "" {
+			add(f.Name, f.Label, f.Value)
 		}
-		shown[f.Name] = f.Value == ""
-		add(f.Name, f.Label, text)
 	}
 	for _, name := range slices.Sorted(maps.Keys(links)) {
-		if value := v.param(name); value != "" && !shown[name] {
-			add(name, links[name].label, value)
-			hidden = append(hidden, option{Name: name, Value: value})
+		l, value := links[name], v.param(name)
+		if value == "" || own[name] {
+			continue
 		}
+		if day, err := time.Parse(time.DateOnly, value); err == nil {
+			add(name, l.label, day.Format("2 January")) // a period takes its place
+			continue
+		}
+		hidden = append(hidden, option{Name: name, Value: value})
+		if l.prefix == "" {
+			value = words(value)
+		}
+		add(name, l.label, value)
 	}
 	if tab != "" && v.param(tab) != "" {
 		hidden = append(hidden, option{Name: tab, Value: v.param(tab)})

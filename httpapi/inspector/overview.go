@@ -6,12 +6,13 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // latest is how many of each the overview shows.
-const latest = 5
+const latest = 4
 
 // overview is the merchant's first page: what needs a person, the money, and the newest.
 func (v *visit) overview() (*page, error) {
@@ -24,25 +25,22 @@ func (v *visit) overview() (*page, error) {
 		Title: "Overview", NavPath: ".", Forms: []*form{addMoney(), askPhone(v)},
 		Sentence: sentence("Test clock: %s in Accra. ", v.now.UTC().Format("Monday 2 January 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
 	}
-	waits := fact{Name: "Events waiting", Value: waiting, Below: "every endpoint answers"}
+	waits := fact{Name: "Events not delivered", Value: waiting, Below: "every endpoint answers"}
 	if silent > 0 {
 		p.Counts = map[string]string{"webhooks": strconv.Itoa(silent)}
 		waits.Below = sentence("%s not answer", count(silent, "endpoint", "does", "do"))
 	}
 	stocks := v.stocks()
 	stocks[0].Below = `<a href="ledger">Ledger</a>`
-	p.Live = []section{{Figures: []fact{stocks[0], stocks[len(stocks)-1], paymentsToday(days), waits}}}
 	if len(needs) > 0 {
-		p.Live = append(p.Live, section{Title: "Needs you", Needs: needs})
+		p.Live = []section{{Title: "Needs you", Needs: needs}}
 	}
-	newest := paymentNoun.related(v, "Latest payments", "", "", "")
-	newest.Half, newest.Empty = true, empty{"No payments yet", paymentNoun.empty, &link{"Make a payment", "?form=create"}}
-	happened := eventNoun.related(v, "Latest events", "Whatever changes is told here.", "", "")
-	happened.Half = true
-	p.Live = append(append(p.Live, newest, happened), v.charts(days)...)
-	outgoing := payoutNoun.related(v, "Payouts", "", "", "")
-	outgoing.Empty = empty{"No payouts yet", payoutNoun.empty, &link{"Make a payout", v.url("payouts") + "?form=create"}}
-	p.Live = append(p.Live, outgoing)
+	newest, happened, outgoing := paymentNoun.related(v, "", ""), eventNoun.related(v, "", ""), payoutNoun.related(v, "", "")
+	newest.Title, newest.Half, newest.Empty.Action = "Latest payments", true, &link{"Make a payment", "?form=create"}
+	happened.Title, happened.Half = "Latest events", true
+	outgoing.Empty.Action = &link{"Make a payout", v.url("payouts") + "?form=create"}
+	figures := section{Figures: []fact{stocks[0], stocks[len(stocks)-1], paymentsToday(days), waits}}
+	p.Live = append(append(append(p.Live, figures, newest, happened), v.charts(days)...), outgoing)
 	return p, v.err
 }
 
@@ -65,11 +63,11 @@ func count(n int, noun, one, many string) string {
 	if n == 1 {
 		many = one
 	}
-	return plural(n, noun) + " " + many
+	return look.Plural(n, noun) + " " + many
 }
 
 // needs are what a person must look after: endpoints that do not answer, and orders at providers that
-// are stuck or contradicted. waiting counts the newest deliveries that are under way, and silent the
+// are stuck or contradicted. waiting counts the newest deliveries that have not arrived, and silent the
 // endpoints that do not answer.
 func (v *visit) needs() (needs []need, waiting string, silent int) {
 	deliveries := listOf(v, v.svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Page: api.Page{Limit: perPage}})
@@ -78,7 +76,7 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 	var endpoints []string
 	for i := range deliveries {
 		d := &deliveries[i]
-		if d.Status == webhook.Pending {
+		if d.Status != webhook.Delivered {
 			pending++
 		}
 		if n := len(d.Attempts); n > 0 && !answered(&d.Attempts[n-1]) {
@@ -108,7 +106,7 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	n.Text = sentence("%s not delivered. They are not tried again.", count(len(waiting), "event", "was", "were"))
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {
-			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), ago(max(0, d.NextAttemptAt.Sub(v.now))))
+			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(max(0, d.NextAttemptAt.Sub(v.now))))
 		}
 	}
 	return n
@@ -117,11 +115,11 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 func (v *visit) orderNeed(o *provider.OrderInfo) need {
 	n := need{
 		Badge: badge{"wait", "Stuck"}, Title: "A " + strings.ReplaceAll(o.Object, "_", " ") + " stays in processing", Act: "Settle", Href: v.source(o.Object, o.Record),
-		Text: sentence("%s, without an outcome for %s. It waits for you.", cedis(o.Amount), ago(v.now.Sub(o.CreatedAt))),
+		Text: sentence("%s, without an outcome for %s. It waits for you.", cedis(o.Amount), look.Lasting(v.now.Sub(o.CreatedAt))),
 	}
 	if o.Contradiction != "" {
 		n.Badge, n.Title, n.Act = badge{"bad", "Contradiction"}, "The provider contradicts itself", "Decide"
-		n.Text = sentence("%s: %s, %s ago. Nothing moves until you decide.", cedis(o.Amount), o.Contradiction, ago(v.now.Sub(o.CreatedAt)))
+		n.Text = sentence("%s: %s, %s ago. Nothing moves until you decide.", cedis(o.Amount), o.Contradiction, look.Lasting(v.now.Sub(o.CreatedAt)))
 	}
 	return n
 }

@@ -20,8 +20,7 @@ type page struct {
 	// row is that of the object in its list.
 	row row
 	// Amount stands in the heading in place of Title; nil for none.
-	Amount any
-	Badge  badge
+	Amount, Badge any
 	// Sentence says who paid whom with what, and when.
 	Sentence template.HTML
 	Back     link
@@ -84,15 +83,16 @@ type section struct {
 	Empty    empty
 	Timeline []turn
 	Pager    []link
+	// Forms are what can be done besides.
+	Forms []*form
 	// JSON is the object as the API returns it.
 	JSON string
 }
 
 // fact is a name with its value; see [value].
 type fact struct {
-	Name  string
-	Value any
-	Href  string
+	Name, Value any
+	Href        string
 	// Below is the comparison under a figure.
 	Below template.HTML
 }
@@ -111,11 +111,11 @@ type empty struct {
 	Action      *link
 }
 
-// row is one object in a list. Amount is a [cedis], a text, or nil.
+// row is one object in a list. Amount is a [cedis], a text, or nil. In place of the badge may stand another
+// value.
 type row struct {
 	Href, Title, Below string
-	Amount             any
-	Badge              badge
+	Amount, Badge      any
 	For, ForBelow      string
 	At                 api.Time
 	// Time is At by the merchant's clock.
@@ -146,8 +146,8 @@ var (
 
 	templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"asset": func(name string) string { return assetNames[name] }, "value": value,
-		"seconds": seconds,
-		"within":  func(part any, page templateData) map[string]any { return map[string]any{"Part": part, "Page": page} },
+		"breakable": look.Breakable,
+		"within":    func(part any, page templateData) map[string]any { return map[string]any{"Part": part, "Page": page} },
 		"inForm": func(f field, form, wrong string) map[string]any {
 			return map[string]any{"Field": f, "Form": form, "Wrong": wrong}
 		},

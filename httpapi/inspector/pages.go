@@ -4,7 +4,6 @@ package inspector
 var pages = map[string]func(*visit) (*page, error){
 	"":       (*visit).overview,
 	"search": (*visit).searchPage,
-	"ledger": (*visit).ledgerPage,
 	"clock":  (*visit).clockPage,
 }
 
@@ -24,11 +23,24 @@ var navigation = []navGroup{
 	{"Money out", []navEntry{describe(disbursementNoun), describe(payoutNoun), describe(batchNoun)}},
 	{"Catalogue", []navEntry{describe(productNoun), describe(planNoun), describe(couponNoun)}},
 	{"People", []navEntry{describe(customerNoun), describe(consumerNoun)}},
-	{"Developers", []navEntry{describe(eventNoun), describe(webhookNoun), describe(messageNoun), {"ledger", "Ledger"}, {"clock", "Test clock"}}},
+	{"Developers", []navEntry{describe(eventNoun), describe(webhookNoun), describe(messageNoun), describe(ledgerNoun), {"clock", "Test clock"}}},
 }
+
+// finders find an object as its list shows it, by the path of the list.
+var finders = map[string]func(v *visit, id string) (row, error){}
 
 // describe makes the pages of a noun.
 func describe[T any](n *noun[T]) navEntry {
-	pages[n.path], pages[n.path+"/*"] = n.listPage, n.objectPage
+	pages[n.path] = n.listPage
+	if n.page != nil {
+		pages[n.path+"/*"] = n.objectPage
+		finders[n.path] = func(v *visit, id string) (row, error) {
+			o, err := n.reads(v).get(v, id)
+			if err != nil {
+				return row{}, err
+			}
+			return n.row(v, o), nil
+		}
+	}
 	return navEntry{n.path, n.many}
 }

@@ -60,13 +60,13 @@ func choose[P, T any](v *visit, list func(context.Context, api.Caller, P) (*api.
 			}
 		case *string:
 			switch name {
-			case "text":
+			case "text", "to":
 				text = to
 			case "customer":
 				customer = to
 			}
 			*to = v.param(name)
-			if l, ok := links[name]; ok && *to == "" && strings.HasPrefix(q, l.prefix) {
+			if l, ok := links[name]; ok && l.prefix != "" && *to == "" && strings.HasPrefix(q, l.prefix) {
 				*to, q = q, ""
 			}
 		default:
@@ -74,7 +74,7 @@ func choose[P, T any](v *visit, list func(context.Context, api.Caller, P) (*api.
 		}
 	})
 	switch {
-	case text != nil:
+	case q != "" && text != nil:
 		*text = q
 	case q != "" && customer != nil:
 		return ofCustomers(v, q, func(id string) (*api.List[T], error) {

@@ -16,18 +16,21 @@ import (
 var paymentNoun = &noun[payment.Payment]{
 	path: "payments", one: "Payment", many: "Payments", heads: [5]string{"Payer", "Amount", "Status", "For", "Time"},
 	tab: "status", tabs: states(payment.Completed, payment.Pending, payment.Processing, payment.Failed, payment.Cancelled),
-	search: "Name, phone, amount, reference or id",
-	filters: []field{
-		{Name: "network", Label: "Network", Kind: "select", Options: networkOptions("Any")},
-		{Name: "payment_method", Label: "Method", Kind: "select", Options: append([]option{{Label: "Any"}}, options(payment.FromPhone, payment.ServiceWallet)...)},
+	search: "Name, phone, amount, reference or id", dated: true, loud: true,
+	filters: []field{choice("network", "Network", append(networkOptions(), option{Value: payment.ServiceWallet, Label: "Wallet"}))},
+	empty:   "What payers send from phones and wallets stands here. Ask a phone for the first.",
+	forms:   func(v *visit) []*form { return []*form{askPhone(v)} },
+	reads: func(v *visit) reader[payment.Payment] {
+		return reading(func(ctx context.Context, caller api.Caller, p payment.SearchParams) (*api.List[payment.Payment], error) {
+			if p.Network == payment.ServiceWallet { // a method, and none of the networks
+				p.Network, p.PaymentMethod = "", payment.ServiceWallet
+			}
+			return v.svc.Payments.Search(ctx, caller, p)
+		}, v.svc.Payments.Get)
 	},
-	dated: true, loud: true,
-	empty: "What payers send from phones and wallets stands here. Ask a phone for the first.",
-	forms: func(v *visit) []*form { return []*form{askPhone(v)} },
-	list:  func(v *visit) (*api.List[payment.Payment], error) { return choose(v, v.svc.Payments.Search) },
 	row: func(v *visit, p *payment.Payment) row {
-		name, below := v.payer(p)
-		r := row{Href: v.url("payments", p.ID), Title: name, Below: below, Amount: cedis(p.Amount), Badge: paymentBadge(p), For: paidFor(p), At: p.CreatedAt}
+		by := v.payer(p)
+		r := row{Href: v.url("payments", p.ID), Title: by.title, Below: by.below, Amount: cedis(p.Amount), Badge: paymentBadge(p), For: paidFor(p), At: p.CreatedAt}
 		if p.Status == payment.Failed {
 			r.ForBelow = look.Text(p.FailureReason)
 		} else if r.For != p.Reference {
@@ -35,7 +38,6 @@ var paymentNoun = &noun[payment.Payment]{
 		}
 		return r
 	},
-	get:  func(v *visit) (*payment.Payment, error) { return v.svc.Payments.Get(v.Context(), v.caller, v.id) },
 	page: (*visit).paymentPage,
 }
 
@@ -44,7 +46,8 @@ func askPhone(v *visit) *form {
 	return &form{
 		Name: "create", Title: "Make a payment", Button: "Ask the phone", Main: true,
 		Fields: ask("amount", phonePayer, "description", "reference", "customer"), do: makes(v.svc.Payments.Create),
-		Note: "The phone is asked to approve the payment. The simulated network then does what the number's last digits say.",
+		Will: facts("From", "The payer's phone", "To", v.merchant.Name, "Fee", "Taken from what arrives"),
+		Note: "The simulated network does what the number's last digits say.",
 	}
 }
 
@@ -74,44 +77,40 @@ func paidFor(p *payment.Payment) string {
 	return ""
 }
 
-// payer names who paid, and says beneath with what.
-func (v *visit) payer(p *payment.Payment) (name, below string) {
-	phone, with := maskedNumber(look.Text(p.Phone)), paidWith(p)
-	switch {
-	case p.Customer != nil:
-		name = v.customerName(*p.Customer)
-	case p.PaymentMethod == payment.ServiceWallet:
-		name = nameOf(v, testCaller, v.payerAccount(p.ID), v.svc.Accounts.GetConsumer)
+// payer is who pays: title and below for a list, the masked number, the account of a wallet, and the page
+// that follows a payment from a phone.
+type payer struct{ title, below, number, account, page string }
+
+func (v *visit) payer(p *payment.Payment) (is payer) {
+	known, err := v.svc.Payments.Payer(v.Context(), v.caller, p.ID)
+	if err != nil {
+		v.note(err)
+		known = &payment.Payer{}
+	}
+	with := paidWith(p)
+	is.account, is.number = known.Account, look.Phone(cmp.Or(known.Number, look.Text(p.Phone)))
+	if known.PageToken != "" {
+		is.page = v.svc.BaseURL() + "/payment/" + known.PageToken
+	}
+	if p.Customer != nil {
+		is.title = v.rowOf("", *p.Customer).Title
+	} else if wallet := v.rowOf("", known.Account); wallet.Title != "" {
+		is.title, is.number = wallet.Title, wallet.Below
 	}
 	switch {
-	case name != "":
-		return name, look.Join(" · ", phone, with)
-	case phone != "":
-		return phone, with
+	case is.title != "" && is.title != is.number:
+		is.below = look.Join(" · ", is.number, with)
+	case is.number != "":
+		is.title, is.below = is.number, with
+	default:
+		is.title = with
 	}
-	return with, ""
+	return is
 }
 
 // paidWith is the network or the method of a payment.
 func paidWith(p *payment.Payment) string {
 	return cmp.Or(network(p.Provider), words(p.PaymentMethod))
-}
-
-// nameOf is the name of an object; "" if there is none.
-func nameOf[T any](v *visit, caller api.Caller, id string, get func(context.Context, api.Caller, string) (*T, error)) string {
-	return v.named(id, func() (string, error) {
-		o, err := get(v.Context(), caller, id)
-		return textField(o, "Name"), err
-	})
-}
-
-func (v *visit) customerName(id string) string {
-	return nameOf(v, v.caller, id, v.svc.Accounts.GetCustomer)
-}
-
-// payerAccount is the account that paid a payment from a wallet.
-func (v *visit) payerAccount(id string) string {
-	return v.named(id, func() (string, error) { return v.svc.Payments.Payer(v.Context(), v.caller, id) })
 }
 
 // note keeps the fault of a part of a page. That an object is gone is no fault.
@@ -121,88 +120,59 @@ func (v *visit) note(err error) {
 	}
 }
 
-// named remembers what was found for an id, also that there is nothing.
-func (v *visit) named(id string, find func() (string, error)) string {
-	name, ok := v.names[id]
-	if !ok && id != "" {
-		var err error
-		name, err = find()
-		v.note(err)
-		v.names[id] = name
-	}
-	return name
-}
-
 func (v *visit) paymentPage(p *payment.Payment, page *page) {
-	name, phone := page.row.Title, maskedNumber(look.Text(p.Phone))
+	by := v.payer(p)
 	with, about := paidWith(p), p.ID
 	if p.Provider != nil {
 		with += " mobile money"
 	} else if p.PaymentMethod == payment.ServiceWallet {
-		with, about = "a wallet", v.payerAccount(p.ID)
+		with, about = "a wallet", by.account
 	}
 	verb := cmp.Or(map[payment.Status]string{payment.Completed: "paid", payment.Failed: "did not pay", payment.Cancelled: "was not asked to pay"}[p.Status], "is asked to pay")
-	page.Sentence = sentence("%s "+verb+" %s with %s, %s", name, v.merchant.Name, with, v.when(p.CreatedAt))
+	page.Sentence = sentence("%s "+verb+" %s with %s, %s", by.title, v.merchant.Name, with, v.when(p.CreatedAt))
 	begun := step{"created", "Payment begun", "Payer", ""}
 	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
 		begun = step{"created", "Payment asked for", "API", ""}
 	}
 	page.Live = []section{v.timeline("payment", p.ID, p.CreatedAt.Time, string(p.Status), []step{
 		begun,
-		{"pending", "To be charged: " + phone, "Payments", ""},
+		{"pending", "To be charged: " + by.number, paidWith(p), ""},
 		{"processing", paidWith(p) + " asks the payer to approve", paidWith(p), ""},
 		{"succeeded", "Paid with " + with, paidWith(p), "good"},
 		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad"},
-		{"canceled", "Cancelled before anything was taken", "Payments", "wait"},
+		{"canceled", "Cancelled before anything was taken", "API", "wait"},
 	}, v.messageTurns(about, p.ID)...)}
-	page.found(refundNoun.related(v, "Refunds", "", "payment", p.ID))
-	heading := "Paid"
-	if p.Status != payment.Completed {
-		heading = "Amount"
+	page.found(refundNoun.related(v, "payment", p.ID))
+	money := facts("Amount", cedis(p.Amount))
+	if p.Net != nil {
+		money = facts("Paid", cedis(p.Amount), "Fee", unlessZero(-*p.Fee), "Refunded", unlessZero(-p.AmountRefunded), "To the merchant", cedis(*p.Net-p.AmountRefunded))
 	}
-	var fee, refunded any
-	if p.Fee != nil {
-		fee = cedis(-*p.Fee)
-	}
-	if p.AmountRefunded > 0 {
-		refunded = cedis(-p.AmountRefunded)
-	}
-	payer := facts("Name", name, "Phone", phone, "Network", network(p.Provider), "Method", words(p.PaymentMethod))
+	who := facts("Name", by.title, "Phone", by.number, "Network", network(p.Provider), "Method", words(p.PaymentMethod))
 	if p.Customer != nil {
-		payer[0].Href = v.url("customers", *p.Customer)
+		who[0].Href = v.url("customers", *p.Customer)
 	}
-	page.Side = []section{
-		{Title: "Money", Money: facts(heading, cedis(p.Amount), "Fee", fee, "To the merchant", p.Net, "Refunded", refunded)},
-		{Title: "Payer", Facts: payer},
-		{Title: "Details", Facts: v.paymentDetails(p)},
-	}
-	page.Forms = v.paymentForms(p, name)
-}
-
-func (v *visit) paymentDetails(p *payment.Payment) []fact {
 	next := ""
 	if p.NextAction != nil {
 		next = p.NextAction.Message
 	}
-	token, err := v.svc.Payments.PageToken(v.Context(), v.caller, p.ID)
-	v.note(err)
-	if token != "" {
-		token = v.svc.BaseURL() + "/payment/" + token
+	page.Side = []section{
+		{Title: "Money", Money: money},
+		{Title: "Payer", Facts: who},
+		{Title: "Details", Facts: facts("Asked for", next, "Failure", p.FailureReason, "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
+			"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Customer", v.linked("customers", p.Customer), "Payment", id(p.ID),
+			"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Created", p.CreatedAt, "Completed", p.CompletedAt, "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
 	}
-	return facts("Asked for", next, "Failure", p.FailureReason, "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
-		"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Customer", v.linked("customers", p.Customer), "Payment", id(p.ID),
-		"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Created", p.CreatedAt, "Completed", p.CompletedAt,
-		"Held until", p.HoldExpiresAt, "Payer's page", address(token))
+	page.Forms = v.paymentForms(p, by)
 }
 
 // paymentForms are what the merchant, the payer and the provider can do with a payment. A code
 // can be entered before it is asked for, because the buttons do not follow what happens.
-func (v *visit) paymentForms(p *payment.Payment, name string) []*form {
+func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
 	if left := cedis(p.Amount - p.AmountRefunded); p.Status == payment.Completed && left > 0 {
 		return []*form{{
 			Name: "refund", Title: "Refund", Button: "Refund", Danger: true,
-			Fields: ask(amountField("Empty for all that is left: "+plainMoney(left)+"."), field{Name: "reason", Label: "Reason", Hint: "The customer reads it on the credit note of an invoice."}),
-			Will:   facts("To", name, "Back with", paidWith(p), "At most", left, "Fee that is kept", p.Fee),
+			Fields: ask(amountField("Empty for all that is left: "+plainMoney(left)+"."), field{Name: "reason", Label: "Reason", Optional: true, Hint: "The customer reads it on the credit note of an invoice."}),
+			Will:   facts("To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "At most", left, "Fee that is kept", unlessZero(*p.Fee)),
 			do: func(v *visit, in *input) (any, error) {
 				return create(v, in, v.svc.Refunds.Create, refund.CreateParams{Payment: v.id})
 			},
@@ -211,7 +181,7 @@ func (v *visit) paymentForms(p *payment.Payment, name string) []*form {
 	if p.PaymentMethod != payment.FromPhone || !slices.Contains([]payment.Status{payment.Pending, payment.Processing}, p.Status) {
 		return nil
 	}
-	forms := append(outcomes("the payer", "approve", "decline", facts("From", name, "Taken", cedis(0))), &form{
+	forms := append(outcomes("the payer", "approve", "decline", facts("From", by.title, "Taken", cedis(0))), &form{
 		Name: "confirm", Title: "Enter the payer's code", Button: "Pass the code on", do: changes(v.svc.Payments.Confirm),
 		Hint:   "Only a payment that asks for a code takes one.",
 		Fields: ask(field{Name: "code", Label: "Code", Hint: "The simulated network takes 123456."}),
@@ -228,13 +198,13 @@ func (v *visit) paymentForms(p *payment.Payment, name string) []*form {
 // phonePayer is who pays from a phone, in a form.
 var phonePayer = []field{
 	{Name: "phone_number", Label: "Payer's phone number", Hint: "Such as 024 123 4567. Its last digits decide what the simulated network does: see the numbers to test with."},
-	{Name: "provider", Label: "Network", Kind: "select", Options: networkOptions("As the number says")},
+	{Name: "provider", Label: "Network", Kind: "select", Options: append([]option{{Label: "As the number says"}}, networkOptions()...)},
 }
 
 // outcomes play the provider of an order under way, in which who does well or badly.
 func outcomes(who, well, badly string, will []fact) []*form {
 	return []*form{
-		{Name: "succeed", Button: "Let " + who + " " + well, do: settle(provider.Paid)},
+		{Name: "succeed", Button: "Let " + who + " " + well, Main: true, do: settle(provider.Paid)},
 		{Name: "fail", Title: "Let " + who + " " + badly, Button: capital(badly), Danger: true, Fields: ask("failure_reason"), Will: will, do: settle(provider.Refused)},
 	}
 }

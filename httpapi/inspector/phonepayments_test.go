@@ -33,7 +33,7 @@ func testPaymentsFromPhones(t *testing.T, s *site) {
 	shows(t, body, "processing", "Approve the payment of GHS 12.50 on your phone.", "SIM-"+path.Base(page))
 	expect.True(t, !strings.Contains(body, ">Cancel<"), "what is submitted can be cancelled")
 	_, body = s.do(page, "succeed")
-	shows(t, body, "The provider says that it succeeded.", "completed", "Fee", "GH₵0.00", "Net", "payment.pending", "payment.processing", "payment.succeeded", "Refund")
+	shows(t, body, "The provider says that it succeeded.", "completed", "To the merchant", "payment.pending", "payment.processing", "payment.succeeded", "Refund")
 	expect.True(t, !strings.Contains(body, "Let the payer") && !strings.Contains(body, "The payer is asked"), "it can be ended again")
 
 	page, _ = ask("0201230903")
@@ -65,7 +65,7 @@ func testPaymentsFromPhones(t *testing.T, s *site) {
 		fields := append([]string{"amount", "1", "phone_number", "0241234567"}, wrong...)
 		answer, body := s.post("payments", s.token(), "create", fields...)
 		refused := answer.StatusCode == http.StatusUnprocessableEntity || wrong[1] == "0241230908" && answer.StatusCode == http.StatusTooManyRequests
-		expect.True(t, refused && strings.Contains(body, "Not done yet"), "%v: %s", wrong, answer.Status)
+		expect.True(t, refused && strings.Contains(body, "Not asked yet"), "%v: %s", wrong, answer.Status)
 	}
 }
 

@@ -15,7 +15,7 @@ var codeTypes = options(qrcode.Static, qrcode.Dynamic)
 var qrCodeNoun = &noun[qrcode.QRCode]{
 	path: "qr-codes", one: "QR code", many: "QR codes", heads: [5]string{"Code", "Amount", "State", "For", "Created"},
 	tab: "active", tabs: onOff, dated: true,
-	filters: []field{{Name: "type", Label: "Type", Kind: "select", Options: append([]option{{Label: "Any"}}, codeTypes...)}},
+	filters: []field{choice("type", "Type", codeTypes)},
 	empty:   "Payers scan a code and pay on its page. A static code stands at the till; a dynamic one is for one order.",
 	forms: func(v *visit) []*form {
 		return []*form{making("QR code", makes(v.svc.QRCodes.Create), ask(
@@ -24,7 +24,7 @@ var qrCodeNoun = &noun[qrcode.QRCode]{
 			field{Name: "usage_limit", Label: "Usage limit", Kind: "number", Hint: "For dynamic codes; empty for one."},
 		))}
 	},
-	list: func(v *visit) (*api.List[qrcode.QRCode], error) { return choose(v, v.svc.QRCodes.List) },
+	reads: func(v *visit) reader[qrcode.QRCode] { return reading(v.svc.QRCodes.List, v.svc.QRCodes.Get) },
 	row: func(v *visit, c *qrcode.QRCode) row {
 		r := row{Href: v.url("qr-codes", c.ID), Title: cmp.Or(c.Name, "QR code"), Below: look.Join(" · ", words(c.Type), usedText(c)), Amount: c.Amount, Badge: activity(c.Active), For: c.Description, ForBelow: c.Reference, At: unix(c.Created)}
 		if c.Amount == nil {
@@ -32,7 +32,6 @@ var qrCodeNoun = &noun[qrcode.QRCode]{
 		}
 		return r
 	},
-	get:  func(v *visit) (*qrcode.QRCode, error) { return v.svc.QRCodes.Get(v.Context(), v.caller, v.id) },
 	page: (*visit).qrCodePage,
 }
 
@@ -58,11 +57,11 @@ func (v *visit) qrCodePage(c *qrcode.QRCode, p *page) {
 	}
 	p.Sentence = sentence("%s, %s", words(c.Type), usedText(c))
 	p.Live = []section{
-		paymentNoun.related(v, "Payments", "No payment of this code yet.", "qr_code", c.ID),
+		paymentNoun.related(v, "qr_code", c.ID),
 		v.timeline("qr_code", c.ID, unix(c.Created).Time, "", nil),
 	}
 	p.Side = []section{
-		{Picture: &link{"QR code that leads to the payment page", v.url("qr-codes", c.ID, "picture.png")}},
+		{Title: "Code", Picture: &link{"QR code that leads to the payment page", v.url("qr-codes", c.ID, "picture.png")}},
 		{Title: "Details", Facts: facts("Amount", shown, "Payment page", address(c.Data), "For", c.Description, "Reference", c.Reference,
 			"Used", c.UsageCount, "Usage limit", limitText(c.UsageLimit), "QR code", id(c.ID), "Created", unix(c.Created), "Expires", c.ExpiresAt)},
 	}
@@ -73,6 +72,7 @@ func (v *visit) qrCodePage(c *qrcode.QRCode, p *page) {
 		}
 		return pay(v, in)
 	}), switchForms(c.Active, v.svc.QRCodes.Update, "It can no longer be paid. Its payments stay.", v.svc.QRCodes.Delete)...)
+	p.Forms[0].Main = c.Active
 }
 
 // walletPayer is who pays from a wallet, in a form. The newest consumers are suggestions.

@@ -3,7 +3,6 @@ package inspector
 import (
 	"cmp"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/refund"
 )
@@ -11,24 +10,13 @@ import (
 var refundNoun = &noun[refund.Refund]{
 	path: "refunds", one: "Refund", many: "Refunds", heads: [5]string{"To", "Amount", "Status", "Reason", "Time"},
 	tab: "status", tabs: states(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true, loud: true,
-	search: "ID of a payment (pay_…) or an invoice (inv_…)", empty: "Money that goes back to payers stands here. The page of a payment makes the first.",
-	list: func(v *visit) (*api.List[refund.Refund], error) { return choose(v, v.svc.Refunds.List) },
+	search: "Payment or invoice", empty: "Money that goes back to payers stands here. The page of a payment makes the first.",
+	reads: func(v *visit) reader[refund.Refund] { return reading(v.svc.Refunds.List, v.svc.Refunds.Get) },
 	row: func(v *visit, r *refund.Refund) row {
-		name, below := v.refunded(r)
-		return row{Href: v.url("refunds", r.ID), Title: name, Below: below, Amount: cedis(r.Amount), Badge: state(r.Status), For: look.Text(r.Reason), ForBelow: look.Text(r.FailureReason), At: r.CreatedAt}
+		paid := v.rowOf("", r.Payment)
+		return row{Href: v.url("refunds", r.ID), Title: cmp.Or(paid.Title, words(r.PaymentMethod)), Below: paid.Below, Amount: cedis(r.Amount), Badge: state(r.Status), For: look.Text(r.Reason), ForBelow: look.Text(r.FailureReason), At: r.CreatedAt}
 	},
-	get:  func(v *visit) (*refund.Refund, error) { return v.svc.Refunds.Get(v.Context(), v.caller, v.id) },
 	page: (*visit).refundPage,
-}
-
-// refunded names the payer who gets money back.
-func (v *visit) refunded(r *refund.Refund) (name, below string) {
-	p, err := v.svc.Payments.Get(v.Context(), v.caller, r.Payment)
-	if err != nil {
-		v.note(err)
-		return words(r.PaymentMethod), ""
-	}
-	return v.payer(p)
 }
 
 func (v *visit) refundPage(r *refund.Refund, p *page) {

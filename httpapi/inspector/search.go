@@ -1,11 +1,8 @@
 package inspector
 
-// finders look for a whole value among the objects of a noun. The others have no index for more than
-// ids: one costs each payout and each refund time.
-var finders = []func(*visit, string) section{finder(paymentNoun), finder(customerNoun), finder(invoiceNoun), finder(subscriptionNoun), finder(checkoutNoun), finder(messageNoun)}
-
-func finder[T any](n *noun[T]) func(*visit, string) section {
-	return func(v *visit, q string) section { return n.related(v, n.many, "", "q", q) }
+// searched are the nouns with an index for more than ids: one costs each payout and each refund time.
+var searched = []func(v *visit, param, value string) section{
+	paymentNoun.related, customerNoun.related, invoiceNoun.related, subscriptionNoun.related, checkoutNoun.related, messageNoun.related,
 }
 
 const wholeValues = "a whole value: an id, a reference, an amount, a phone number or its last four digits, a name or its first word."
@@ -21,8 +18,8 @@ func (v *visit) searchPage() (*page, error) {
 		p.Live = []section{{Text: "Enter " + wholeValues}}
 		return p, nil
 	}
-	for _, find := range finders {
-		p.found(find(v, q))
+	for _, related := range searched {
+		p.found(related(v, "q", q))
 	}
 	if len(p.Live) == 0 {
 		p.Live = []section{{Empty: empty{Title: "Nothing matches", Text: "Found is " + wholeValues}}}

@@ -74,6 +74,13 @@ func TestPicturesOfAShop(t *testing.T) {
 	b.Press("Ask the phone")
 	b.Accessible(browsertest.Axe(t))
 	b.Picture("form-refused")
+	paid, err := s.Payments.List(ctx, s.Caller, payment.ListParams{Status: payment.Completed})
+	s.check(err)
+	b.Go(s.at("payments/" + paid.Data[1].ID + "?form=refund"))
+	b.Fill("Amount in cedis", "5000")
+	b.Press("Refund")
+	b.See("Not refunded yet")
+	b.Picture("form-refund")
 	b.Go(s.at("payments?status=completed&period=7days"))
 	b.Picture("shop-payments")
 }

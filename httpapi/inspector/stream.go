@@ -5,8 +5,50 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/seed-7082ffec/payments/api"
 )
+
+// The limits on concurrent live updates. Each rebuilds its page repeatedly.
+const (
+	maxStreams         = 64
+	maxMerchantStreams = 16
+)
+
+var errManyStreams = api.Errorf(api.RateLimited, "", "Too many pages are open with live updates. Close some; this one can be loaded again.")
+
+// streamLimiter counts the open streams of live updates.
+type streamLimiter struct {
+	mu   sync.Mutex
+	open map[string]int // by merchant, and all under ""
+}
+
+// acquire counts a stream until the caller calls release.
+func (l *streamLimiter) acquire(merchant string) (release func(), err error) {
+	if !l.add(merchant, 1) {
+		return nil, errManyStreams
+	}
+	return func() { l.add(merchant, -1) }, nil
+}
+
+// add reports whether there is room for n more streams, and then counts them.
+func (l *streamLimiter) add(merchant string, n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n > 0 && (l.open[""] >= maxStreams || l.open[merchant] >= maxMerchantStreams) {
+		return false
+	}
+	if l.open == nil {
+		l.open = map[string]int{}
+	}
+	l.open[""] += n
+	if l.open[merchant] += n; l.open[merchant] == 0 {
+		delete(l.open, merchant)
+	}
+	return true
+}
 
 // A stream ends after streamLife; the browser opens the next. writeTimeout bounds one
 // write.

@@ -148,7 +148,7 @@ func TestStream(t *testing.T) {
 	}
 	first, err := read(t, lines)
 	s.check(err)
-	expect.True(t, strings.Contains(first.data, "No payment of this code yet.") && strings.Contains(first.data, "two<br>lines<br>and three"), "at first:\n%s", first.data)
+	expect.True(t, strings.Contains(first.data, "No payments yet") && strings.Contains(first.data, "two<br>lines<br>and three"), "at first:\n%s", first.data)
 	if page := s.page("qr-codes/" + code.ID); !strings.Contains(page, `data-version="`+first.id+`"`) {
 		t.Error("the page is of another version than the stream")
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"strconv"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/subscription"
@@ -13,7 +12,7 @@ import (
 var subscriptionNoun = &noun[subscription.Subscription]{
 	path: "subscriptions", one: "Subscription", many: "Subscriptions", heads: [5]string{"Customer", "Amount", "Status", "Plan", "Since"},
 	tab: "status", tabs: states(subscription.Active, subscription.Trialing, subscription.PastDue, subscription.Paused, subscription.Cancelled), dated: true, loud: true,
-	search: "Name, e-mail, phone or ID of a customer, or ID of a plan", empty: "A customer who subscribes to a plan is invoiced for each period.",
+	search: "Name, e-mail or phone", empty: "A customer who subscribes to a plan is invoiced for each period.",
 	forms: func(v *visit) []*form {
 		return []*form{{
 			Name: "create", Title: "Make a subscription", Button: "Subscribe the customer", Main: true, Note: "The first invoice is made at once, or at the end of the trial.",
@@ -27,18 +26,15 @@ var subscriptionNoun = &noun[subscription.Subscription]{
 			do: makes(v.svc.Subscriptions.Create),
 		}}
 	},
-	list: func(v *visit) (*api.List[subscription.Subscription], error) {
-		return choose(v, v.svc.Subscriptions.List)
+	reads: func(v *visit) reader[subscription.Subscription] {
+		return reading(v.svc.Subscriptions.List, v.svc.Subscriptions.Get)
 	},
 	row: func(v *visit, s *subscription.Subscription) row {
-		r := row{Href: v.url("subscriptions", s.ID), Title: cmp.Or(v.customerName(s.Customer), "A customer"), Below: maskedNumber(look.Text(s.PhoneNumber)), Amount: cedis(s.Amount * s.Quantity), Badge: state(s.Status), For: nameOf(v, v.caller, s.Plan, v.svc.Plans.Get), At: unix(s.Created)}
+		r := row{Href: v.url("subscriptions", s.ID), Title: cmp.Or(v.rowOf("", s.Customer).Title, "A customer"), Below: look.Phone(look.Text(s.PhoneNumber)), Amount: cedis(s.Amount * s.Quantity), Badge: state(s.Status), For: v.rowOf("", s.Plan).Title, At: unix(s.Created)}
 		if s.CancelAtPeriodEnd {
 			r.ForBelow = "Ends " + unix(s.CurrentPeriodEnd).UTC().Format("2 January")
 		}
 		return r
-	},
-	get: func(v *visit) (*subscription.Subscription, error) {
-		return v.svc.Subscriptions.Get(v.Context(), v.caller, v.id)
 	},
 	page: (*visit).subscriptionPage,
 }
@@ -47,16 +43,12 @@ func (v *visit) subscriptionPage(s *subscription.Subscription, p *page) {
 	plan, since := cmp.Or(p.row.For, "a plan"), unix(s.Created)
 	p.Title, p.Sentence = "Subscription to "+plan, sentence("%s to %s, since %s", p.row.Title, plan, since.UTC().Format("2 January 2006"))
 	p.Live = []section{
-		invoiceNoun.related(v, "Invoices", "No period was invoiced yet.", "subscription", s.ID),
+		invoiceNoun.related(v, "subscription", s.ID),
 		v.timeline("subscription", s.ID, since.Time, "", nil),
 	}
-	var credit any
-	if s.CreditBalance != 0 {
-		credit = cedis(s.CreditBalance)
-	}
 	p.Side = []section{
-		{Title: "Money", Money: facts("Each period", p.Amount, "Credit", credit)},
-		{Title: "Customer", Facts: facts("Name", v.customerName(s.Customer), "Phone", p.row.Below, "Customer", v.linked("customers", &s.Customer), "Page", address(s.ManageURL))},
+		{Title: "Money", Money: facts("Credit", unlessZero(s.CreditBalance), "Each period", p.Amount)},
+		{Title: "Customer", Facts: facts("Name", p.row.Title, "Phone", p.row.Below, "Customer", v.linked("customers", &s.Customer), "Page", address(s.ManageURL))},
 		{Title: "Details", Facts: facts("Plan", v.linked("plans", &s.Plan), "Quantity", strconv.FormatInt(s.Quantity, 10), "Collection", words(s.CollectionMethod), "Period from", unix(s.CurrentPeriodStart),
 			"Period until", unix(s.CurrentPeriodEnd), "Latest invoice", v.linked("invoices", s.LatestInvoice), "Subscription", id(s.ID))},
 	}

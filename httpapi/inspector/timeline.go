@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -12,26 +13,23 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // turn is one thing that happened to an object, and who said so.
 type turn struct {
-	At     turnTime
+	At     api.Time
 	Title  string
 	Source string
 	// Text is a line beneath, and More a link at its end.
-	Text string
+	Text any
 	More *link
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
 	Tone string
-}
-
-// turnTime is the time of a turn. It is shown with the day if that is not the first turn's.
-type turnTime struct {
-	time.Time
-	otherDay bool
+	// Time is At, with the day if that is not the first turn's.
+	Time template.HTML
 }
 
 // step is how an event is told: verb is the end of its type.
@@ -42,11 +40,11 @@ type step struct{ verb, title, source, tone string }
 var told = []step{
 	{"created", "Made", "API", ""},
 	{"updated", "Changed", "API", ""},
-	{"pending", "", "Payments", ""},
+	{"pending", "", "", ""},
 	{"processing", "", "", ""},
 	{"finalized", "Finalized: number and amount are fixed", "API", ""},
 	{"sent", "Sent to the customer", "E-mail", ""},
-	{"trial_will_end", "The trial ends soon", "Payments", ""},
+	{"trial_will_end", "The trial ends soon", "", ""},
 	{"paid", "Paid", "Payer", "good"},
 	{"payment_succeeded", "A period is paid", "Payer", "good"},
 	{"payment_failed", "A payment failed", "Payer", "bad"},
@@ -91,7 +89,6 @@ const shownDeliveries, shownAttempts = 10, 3
 // timeline tells what happened to an object, the oldest first: its events, with the entries of the
 // ledger and the deliveries that they led to. own are steps in the noun's words, and also further turns.
 func (v *visit) timeline(object, id string, created time.Time, status string, own []step, also ...turn) section {
-	s := section{Title: "What happened", Text: "Its events are no longer kept, or too many others lie between."}
 	steps := stepsOf(object, status, own)
 	events := v.eventsOf(object, id, created, steps)
 	var turns, booked []turn
@@ -100,7 +97,7 @@ func (v *visit) timeline(object, id string, created time.Time, status string, ow
 		e := &events[i]
 		verb := strings.TrimPrefix(string(e.Type), object+".")
 		is := steps[slices.IndexFunc(steps, func(s step) bool { return s.verb == verb })]
-		turns = append(turns, turn{At: turnTime{Time: e.CreatedAt.Time}, Title: is.title, Source: is.source, Tone: is.tone, More: &link{string(e.Type), v.url("events", e.ID)}})
+		turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, More: &link{string(e.Type), v.url("events", e.ID)}})
 		turns = append(turns, v.deliveryTurns(e)...)
 		if second := e.CreatedAt.Unix(); !slices.Contains(seconds, second) {
 			seconds = append(seconds, second)
@@ -108,15 +105,18 @@ func (v *visit) timeline(object, id string, created time.Time, status string, ow
 		}
 	}
 	if turns = slices.Concat(turns, booked, also); len(turns) == 0 {
-		return s
+		return section{Title: "What happened", Text: "Its events are no longer kept, or too many others lie between."}
 	}
+	return inOrder("What happened", turns)
+}
+
+// inOrder is a timeline of some turns, the oldest first.
+func inOrder(title string, turns []turn) section {
 	slices.SortStableFunc(turns, func(a, b turn) int { return a.At.Compare(b.At.Time) })
-	day := func(t turnTime) string { return t.UTC().Format(time.DateOnly) }
 	for i := range turns {
-		turns[i].At.otherDay = day(turns[i].At) != day(turns[0].At)
+		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
-	s.Text, s.Timeline, s.Aside = "", turns, turns[0].At.UTC().Format("Monday 2 January")+", Accra time"
-	return s
+	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January") + ", Accra time"}
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.
@@ -165,12 +165,12 @@ func (v *visit) eventsAmong(p event.ListParams, id string, often bool) (found []
 
 // ledgerTurns are the entries that an object made on the balance within a second. An entry has the
 // time of the event that is written with it.
-func (v *visit) ledgerTurns(id string, second time.Time) (turns []turn) {
-	list := listOf(v, v.svc.Accounts.ListEntries, account.ListEntriesParams{Source: id, Created: api.Times{From: second, Until: second.Add(time.Second)}})
+func (v *visit) ledgerTurns(source string, second time.Time) (turns []turn) {
+	list := listOf(v, v.svc.Accounts.ListEntries, account.ListEntriesParams{Source: source, Created: api.Times{From: second, Until: second.Add(time.Second)}})
 	for _, e := range slices.Backward(list) {
 		turns = append(turns, turn{
-			At: turnTime{Time: e.CreatedAt.Time}, Source: "Ledger", Title: plainMoney(e.Amount) + " booked",
-			Text: words(e.Type) + ". Balance " + plainMoney(e.Balance) + ". Entry " + e.ID + ".",
+			At: e.CreatedAt, Source: "Ledger", Title: plainMoney(e.Amount) + " booked",
+			Text: sentence("%s. Balance %s. Entry %s.", words(e.Type), e.Balance, id(e.ID)),
 		})
 	}
 	return turns
@@ -181,17 +181,19 @@ func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
 		host := v.endpointHost(d.Endpoint)
 		if len(d.Attempts) == 0 {
-			turns = append(turns, turn{At: turnTime{Time: d.CreatedAt.Time}, Source: "Webhook", Title: host + " is told next", Text: string(d.Type)})
+			turns = append(turns, turn{At: d.CreatedAt, Source: "Webhook", Title: host + " is told next", Text: string(d.Type)})
 		}
 		for n := max(0, len(d.Attempts)-shownAttempts); n < len(d.Attempts); n++ {
 			a := &d.Attempts[n]
-			t := turn{At: turnTime{Time: a.At.Time}, Source: "Webhook", Title: host + " " + answerText(a), Text: fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, a.Duration)}
+			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a)}
+			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, a.Duration)
 			if !answered(a) {
 				t.Tone = "bad"
 				if n == len(d.Attempts)-1 && d.NextAttemptAt != nil {
-					t.Text += " Next in " + ago(d.NextAttemptAt.Sub(v.now)) + "."
+					text += " Next in " + look.Lasting(d.NextAttemptAt.Sub(v.now)) + "."
 				}
 			}
+			t.Text = text
 			turns = append(turns, t)
 		}
 	}
@@ -225,10 +227,7 @@ func answerText(a *webhook.Attempt) string {
 
 // endpointHost is the host of an endpoint; "a deleted endpoint" without one.
 func (v *visit) endpointHost(id string) string {
-	return cmp.Or(v.named(id, func() (string, error) {
-		e, err := v.svc.Webhooks.Get(v.Context(), v.caller, id)
-		return hostOf(textField(e, "URL")), err
-	}), "a deleted endpoint")
+	return cmp.Or(v.rowOf("", id).Title, "a deleted endpoint")
 }
 
 // messageTurns are the messages about a person or a payment that name the object.
@@ -236,12 +235,26 @@ func (v *visit) messageTurns(about, id string) (turns []turn) {
 	for _, m := range slices.Backward(listOf(v, v.svc.Messages.List, message.ListParams{About: about, Page: api.Page{Limit: perPage}})) {
 		if strings.Contains(m.Text, id) {
 			turns = append(turns, turn{
-				At: turnTime{Time: m.CreatedAt.Time}, Source: state(m.Kind).Word, Title: "Sent to " + maskedNumber(m.To),
-				More: &link{shortened(&m), v.url("messages", m.ID)},
+				At: m.CreatedAt, Source: state(m.Kind).Word, Title: v.messageTitle(&m), More: &link{"Read it", v.url("messages", m.ID)},
 			})
 		}
 	}
 	return turns
+}
+
+// messageTitle says what a message is about, as far as its text tells.
+func (v *visit) messageTitle(m *message.Message) string {
+	switch {
+	case m.Subject != "":
+		return m.Subject
+	case m.To == v.merchant.Phone:
+		return "The merchant was told"
+	case strings.Contains(m.Text, " refunded you "):
+		return "Refund told to the payer"
+	case strings.HasPrefix(m.Text, "You paid "):
+		return "Receipt sent to the payer"
+	}
+	return "Sent to " + look.Phone(m.To)
 }
 
 // objectOf returns the id of the object that an event is about.

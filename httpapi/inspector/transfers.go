@@ -29,7 +29,7 @@ func transferNoun(path, one, none string, service func(*visit) transferService, 
 	return &noun[payout.Transfer]{
 		path: path, one: one, many: one + "s", heads: [5]string{"To", "Amount", "Status", "For", "Time"},
 		tab: "status", tabs: states(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, loud: true, empty: none, forms: forms,
-		list: func(v *visit) (*api.List[payout.Transfer], error) { return choose(v, service(v).List) },
+		reads: func(v *visit) reader[payout.Transfer] { return reading(service(v).List, service(v).Get) },
 		row: func(v *visit, t *payout.Transfer) row {
 			name, below := recipient(&t.Destination)
 			r := row{Href: v.url(path, t.ID), Title: name, Below: below, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: look.Text(t.Reference), At: t.CreatedAt}
@@ -38,7 +38,6 @@ func transferNoun(path, one, none string, service func(*visit) transferService, 
 			}
 			return r
 		},
-		get: func(v *visit) (*payout.Transfer, error) { return service(v).Get(v.Context(), v.caller, v.id) },
 		page: func(v *visit, t *payout.Transfer, p *page) {
 			v.transferPage(one, t, p)
 			p.Forms = transferForms(p.row.Title, t, act(service(v).Cancel))
@@ -48,7 +47,7 @@ func transferNoun(path, one, none string, service func(*visit) transferService, 
 
 // recipient names who gets the money, and says beneath with what.
 func recipient(d *payout.Destination) (name, below string) {
-	with, number := cmp.Or(network(d.Provider), words(d.Type)), maskedNumber(d.Number)
+	with, number := cmp.Or(network(d.Provider), words(d.Type)), look.Phone(d.Number)
 	if d.Type == payout.ServiceWallet {
 		number = d.ServiceID
 	}
@@ -141,15 +140,15 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, p.row.Title, with, v.when(t.CreatedAt))
 	p.Live = []section{v.timeline(t.Object, t.ID, t.CreatedAt.Time, string(t.Status), []step{
 		{"created", "Asked for; amount and fee reserved", "API", ""},
-		{"pending", "To be given to " + with, "Payments", ""},
+		{"pending", "To be given to " + with, with, ""},
 		{"processing", with + " has it", with, ""},
 		{"completed", "Arrived", with, "good"},
 		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad"},
-		{"canceled", "Cancelled; amount and fee are back", "Payments", "wait"},
+		{"canceled", "Cancelled; amount and fee are back", "API", "wait"},
 	})}
 	p.Side = []section{
 		{Title: "Money", Money: facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))},
-		{Title: "Recipient", Facts: facts("Name", d.Name, "Way", words(d.Type), "Number", maskedNumber(d.Number), "Network", network(d.Provider), "Service ID", id(d.ServiceID))},
+		{Title: "Recipient", Facts: facts("Name", d.Name, "Way", words(d.Type), "Number", look.Phone(d.Number), "Network", network(d.Provider), "Service ID", id(d.ServiceID))},
 		{Title: "Details", Facts: facts("Failure", t.FailureReason, "For", t.Description, "Reference", t.Reference, one, id(t.ID),
 			"At the provider", id(look.Text(t.ProviderReference)), "Created", t.CreatedAt, "Completed", t.CompletedAt)},
 	}

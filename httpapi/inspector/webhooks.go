@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -23,12 +23,12 @@ var webhookNoun = &noun[webhook.Endpoint]{
 			do: secret(makes(v.svc.Webhooks.Create)),
 		}}
 	},
-	list: func(v *visit) (*api.List[webhook.Endpoint], error) { return choose(v, v.svc.Webhooks.List) },
+	reads: func(v *visit) reader[webhook.Endpoint] { return reading(v.svc.Webhooks.List, v.svc.Webhooks.Get) },
 	row: func(v *visit, e *webhook.Endpoint) row {
 		return row{Href: v.url("webhooks", e.ID), Title: hostOf(e.URL), Below: e.URL, Badge: activity(e.Active), For: types(e), At: e.CreatedAt}
 	},
-	get:  func(v *visit) (*webhook.Endpoint, error) { return v.svc.Webhooks.Get(v.Context(), v.caller, v.id) },
 	page: (*visit).webhookPage,
+	also: func(v *visit, p *page) { p.Live = append(p.Live, v.latency()...) },
 }
 
 func hostOf(address string) string {
@@ -92,7 +92,7 @@ func (v *visit) deliveryRow(d *webhook.Delivery) row {
 	r := row{Href: v.url("events", d.Event), Title: string(d.Type), Badge: deliveryBadge(d), At: d.CreatedAt}
 	if n := len(d.Attempts); n > 0 {
 		last := &d.Attempts[n-1]
-		r.For, r.ForBelow = plural(n, "attempt"), capital(answerText(last))+fmt.Sprintf(" in %d ms", last.Duration)
+		r.For, r.ForBelow = look.Plural(n, "attempt"), capital(answerText(last))+fmt.Sprintf(" in %d ms", last.Duration)
 	}
 	return r
 }

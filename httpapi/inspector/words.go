@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
-	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
@@ -60,14 +58,14 @@ func value(v any) template.HTML {
 	case template.HTML:
 		return v
 	case cedis:
-		return amount(int64(v))
+		return look.MoneyHTML(int64(v))
 	case *int64:
 		if v == nil {
 			return ""
 		}
-		return amount(*v)
+		return look.MoneyHTML(*v)
 	case api.GHS:
-		return amount(pesewas(v))
+		return look.MoneyHTML(pesewas(v))
 	case id:
 		if v == "" {
 			return ""
@@ -79,7 +77,7 @@ func value(v any) template.HTML {
 		}
 		return template.HTML(`<span class="badge ` + v.Tone + `">` + template.HTMLEscapeString(v.Word) + `</span>`)
 	case api.Time:
-		return timeTag(v.Time, v.UTC().Format("2 Jan 2006, 15:04:05"))
+		return look.TimeHTML(v.Time, v.UTC().Format("2 Jan 2006, 15:04"))
 	case *api.Time:
 		if v == nil {
 			return ""
@@ -98,26 +96,13 @@ func value(v any) template.HTML {
 	return template.HTML(lineBreaks.Replace(template.HTMLEscapeString(fmt.Sprint(v))))
 }
 
-// amount renders an amount: the sign, the unit and the figures.
-func amount(pesewas int64) template.HTML {
-	sign := ""
-	figures := look.Figures(pesewas)
-	if pesewas < 0 {
-		sign, figures = "−", strings.TrimPrefix(figures, "−")
-	}
-	return template.HTML(`<span class="money">` + sign + `<span class="unit">GH₵</span>` + figures + `</span>`)
-}
-
 // plainMoney writes an amount, [cedis] or api.GHS, where there is no markup.
 func plainMoney(amount any) string {
-	n, ok := amount.(cedis)
-	if ghs, is := amount.(api.GHS); is && !ok {
-		n = cedis(pesewas(ghs))
+	if ghs, is := amount.(api.GHS); is {
+		return look.Money(pesewas(ghs))
 	}
-	if n < 0 {
-		return "−" + plainMoney(-n)
-	}
-	return "GH₵" + look.NoBreak + look.Figures(int64(n))
+	n, _ := amount.(cedis)
+	return look.Money(int64(n))
 }
 
 func pesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
@@ -131,65 +116,28 @@ func sentence(format string, values ...any) template.HTML {
 	return template.HTML(fmt.Sprintf(template.HTMLEscapeString(format), shown...))
 }
 
-func timeTag(t time.Time, text string) template.HTML {
-	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + strings.ReplaceAll(text, " ", look.NoBreak) + `</time>`)
-}
-
 // clock renders a time by the merchant's clock: "14:02" today.
 func (v *visit) clock(t api.Time) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
-	return timeTag(t.Time, look.Clock(t.Time, v.now))
-}
-
-// seconds renders a time of a timeline, whose head names the day of its first turn.
-func seconds(t turnTime) template.HTML {
-	layout := "15:04:05"
-	if t.otherDay {
-		layout = "2 Jan, 15:04:05"
-	}
-	return timeTag(t.Time, t.UTC().Format(layout))
+	return look.TimeHTML(t.Time, look.Clock(t.Time, v.now))
 }
 
 // when says in a sentence when something was: "today at 14:02".
 func (v *visit) when(t api.Time) string {
-	if t.UTC().Format(time.DateOnly) == v.now.UTC().Format(time.DateOnly) {
+	if look.SameDay(t.Time, v.now) {
 		return "today at " + t.UTC().Format("15:04")
 	}
 	return "on " + t.UTC().Format("2 January 2006 at 15:04")
 }
 
-// ago says how long something lasts: "26 minutes".
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return plural(int(d/time.Second), "second")
-	case d < time.Hour:
-		return plural(int(d/time.Minute), "minute")
-	case d < 48*time.Hour:
-		return plural(int(d/time.Hour), "hour")
+// unlessZero is an amount, or nil for none.
+func unlessZero(pesewas int64) any {
+	if pesewas == 0 {
+		return nil
 	}
-	return plural(int(d/(24*time.Hour)), "day")
-}
-
-// plural writes a count with its noun.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
-		noun = stem + "rie"
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-// maskedNumber writes a whole or masked phone number as pages show it.
-func maskedNumber(number string) string {
-	if strings.HasPrefix(number, "+233") {
-		number = phone.Mask(number)
-	}
-	return look.MaskedPhone(number)
+	return cedis(pesewas)
 }
 
 // typeWords are the words of the API for ways of payment and types, as people say them.
@@ -232,7 +180,7 @@ func indented(data []byte) string {
 func facts(pairs ...any) []fact {
 	var kept []fact
 	for i := 0; i < len(pairs); i += 2 {
-		f := fact{Name: pairs[i].(string), Value: value(pairs[i+1])}
+		f := fact{Name: pairs[i], Value: value(pairs[i+1])}
 		switch l := pairs[i+1].(type) {
 		case link:
 			f.Href = l.Href
@@ -256,12 +204,12 @@ func (v *visit) linked(path string, object *string) link {
 	return link{*object, v.url(path, *object)}
 }
 
-// address is a link that is shown as it is, for facts; nil for none.
+// address is the link to a page of the service's, for facts; nil for none.
 func address(url string) *link {
 	if url == "" {
 		return nil
 	}
-	return &link{url, url}
+	return &link{"Open the page", url}
 }
 
 // states are the tabs of states, as the API names them.

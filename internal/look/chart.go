@@ -14,8 +14,10 @@ import (
 // screen.
 const (
 	plotTop    = 8
-	plotHeight = 148
-	plotLabels = 176
+	plotDates  = 20 // below the plot
+	plotMargin = 32 // what the style sheet gives a plot above and below its height
+	barsHeight = 148
+	rateHeight = 208
 	flowHeight = 240
 	flowLabel  = 34 // a name with its amount
 )
@@ -41,8 +43,12 @@ type Chart struct {
 	Money bool
 }
 
-// writer collects markup. Its texts come from here, but for those that it escapes.
-type writer struct{ strings.Builder }
+// writer collects the markup of a plot of that height. Its texts come from here, but for those that it
+// escapes.
+type writer struct {
+	strings.Builder
+	height float64
+}
 
 func (w *writer) put(format string, values ...any) { fmt.Fprintf(w, format, values...) }
 
@@ -57,9 +63,31 @@ func (c *Chart) amount(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// used is the chart without the keys that have nothing on any day, unless none has.
+func (c *Chart) used() *Chart {
+	kept := &Chart{Says: c.Says, Money: c.Money}
+	for _, d := range c.Days {
+		kept.Days = append(kept.Days, Day{Day: d.Day, Href: d.Href})
+	}
+	for k, key := range c.Keys {
+		if !slices.ContainsFunc(c.Days, func(d Day) bool { return d.Values[k] != 0 }) {
+			continue
+		}
+		kept.Keys = append(kept.Keys, key)
+		for i := range c.Days {
+			kept.Days[i].Values = append(kept.Days[i].Values, c.Days[i].Values[k])
+		}
+	}
+	if len(kept.Keys) == 0 {
+		return c
+	}
+	return kept
+}
+
 // Bars draws a stack for each day, its keys, and the table of the figures.
 func (c *Chart) Bars() template.HTML {
-	var w writer
+	c = c.used()
+	w := writer{height: barsHeight}
 	totals := make([]int64, len(c.Keys))
 	var all, highest int64
 	for _, d := range c.Days {
@@ -80,17 +108,17 @@ func (c *Chart) Bars() template.HTML {
 	}
 	step := tick(highest, c.Money)
 	steps := max(1, (highest+step-1)/step)
-	height := func(n int64) float64 { return float64(n) / float64(step*steps) * plotHeight }
+	height := func(n int64) float64 { return float64(n) / float64(step*steps) * w.height }
 	var labels []string
 	for i := range steps + 1 {
 		labels = append(labels, short(i*step, c.Money))
 	}
-	w.axis(labels)
+	w.axis("plot", labels)
 	w.put(`<svg role="img" aria-label="%s">`, text(c.Says))
 	w.grid(len(labels))
 	slot := 100 / float64(max(1, len(c.Days)))
 	for i, d := range c.Days {
-		y := float64(plotTop + plotHeight)
+		y := plotTop + w.height
 		told := d.Day.Format("2 January")
 		w.put(`<g>`)
 		for k, n := range d.Values {
@@ -102,7 +130,7 @@ func (c *Chart) Bars() template.HTML {
 			w.put(`<rect class="%s" x="%.2f%%" y="%.1f" width="%.2f%%" height="%.1f"/>`, c.Keys[k].Class, (float64(i)+.12)*slot, y, slot*.76, max(h-1, .6)) // 1 px of paper between parts
 			told += ", " + c.Keys[k].Name + " " + c.amount(n)
 		}
-		w.put(`<rect x="%.2f%%" y="%d" width="%.2f%%" height="%d" fill-opacity="0"><title>%s</title></rect></g>`, float64(i)*slot, plotTop, slot, plotHeight, text(told))
+		w.put(`<rect x="%.2f%%" y="%d" width="%.2f%%" height="%g" fill-opacity="0"><title>%s</title></rect></g>`, float64(i)*slot, plotTop, slot, w.height, text(told))
 	}
 	w.dates(c.Days)
 	w.put(`</svg></div>`)
@@ -113,7 +141,7 @@ func (c *Chart) Bars() template.HTML {
 // Rate draws the share of the first key in the sum of all, in percent by day. A day without anything
 // interrupts the line. It remarks on the lowest day, if that is far below the whole.
 func (c *Chart) Rate() template.HTML {
-	var w writer
+	w := writer{height: rateHeight}
 	rates := make([]float64, len(c.Days))
 	lowest, at := 100.0, -1
 	var good, all int64
@@ -132,12 +160,12 @@ func (c *Chart) Rate() template.HTML {
 		}
 	}
 	floor := max(0, min(80, math.Floor(lowest/20)*20))
-	y := func(rate float64) float64 { return plotTop + (100-rate)/(100-floor)*plotHeight }
+	y := func(rate float64) float64 { return plotTop + (100-rate)/(100-floor)*w.height }
 	x := func(i int) float64 { return (float64(i) + .5) * 100 / float64(max(1, len(c.Days))) }
-	w.axis([]string{percent(floor), percent((floor + 100) / 2), "100%"})
+	w.axis("plot tall", []string{percent(floor), percent((floor + 100) / 2), "100%"})
 	w.put(`<svg role="img" aria-label="%s">`, text(c.Says))
 	w.grid(3)
-	w.put(`<svg viewBox="0 0 100 %d" preserveAspectRatio="none" height="%d">`, plotLabels, plotLabels)
+	w.put(`<svg viewBox="0 0 100 %g" preserveAspectRatio="none">`, w.height+plotMargin)
 	for i := 0; i < len(rates); i++ {
 		from := i
 		for i < len(rates) && rates[i] >= 0 {
@@ -170,7 +198,7 @@ func (c *Chart) Rate() template.HTML {
 		if at < len(rates)/2 {
 			anchor, dx = "start", 8
 		}
-		w.put(`<circle class="fb" cx="%.2f%%" cy="%.1f" r="4"/><text x="%.2f%%" dx="%d" y="%.1f" text-anchor="%s">%s on %s</text>`, x(at), y(lowest), x(at), dx, min(y(lowest)+4, plotTop+plotHeight-4), anchor, percent(lowest), c.Days[at].Day.Format("2 Jan"))
+		w.put(`<circle class="fb" cx="%.2f%%" cy="%.1f" r="4"/><text x="%.2f%%" dx="%d" y="%.1f" text-anchor="%s">%s on %s</text>`, x(at), y(lowest), x(at), dx, min(y(lowest)+4, plotTop+w.height-4), anchor, percent(lowest), c.Days[at].Day.Format("2 Jan"))
 	}
 	w.dates(c.Days)
 	w.put(`</svg></div>`)
@@ -179,33 +207,33 @@ func (c *Chart) Rate() template.HTML {
 }
 
 // axis begins the plot with the labels of the lines, the lowest first.
-func (w *writer) axis(labels []string) {
-	w.put(`<div class="plot"><svg aria-hidden="true">`)
+func (w *writer) axis(class string, labels []string) {
+	w.put(`<div class="%s"><svg aria-hidden="true">`, class)
 	for i, l := range labels {
-		w.put(`<text x="100%%" y="%.1f" text-anchor="end">%s</text>`, float64(plotTop+plotHeight)-float64(i)*plotHeight/float64(len(labels)-1)+4, text(l))
+		w.put(`<text x="100%%" y="%.1f" text-anchor="end">%s</text>`, plotTop+w.height-float64(i)*w.height/float64(len(labels)-1)+4, text(l))
 	}
 	w.put(`</svg>`)
 }
 
 func (w *writer) grid(lines int) {
 	for i := range lines {
-		y := float64(plotTop+plotHeight) - float64(i)*plotHeight/float64(lines-1)
+		y := plotTop + w.height - float64(i)*w.height/float64(lines-1)
 		w.put(`<line x1="0" x2="100%%" y1="%.1f" y2="%[1]f"/>`, y)
 	}
 }
 
 // dates labels the first, the middle and the last day.
 func (w *writer) dates(days []Day) {
-	n := len(days)
+	n, y := len(days), plotTop+w.height+plotDates
 	if n == 0 {
 		return
 	}
-	w.put(`<text x="0" y="%d">%s</text>`, plotLabels, days[0].Day.Format("2 Jan"))
+	w.put(`<text x="0" y="%g">%s</text>`, y, days[0].Day.Format("2 Jan"))
 	if n > 2 {
-		w.put(`<text x="%.2f%%" y="%d" text-anchor="middle">%s</text>`, (float64(n/2)+.5)*100/float64(n), plotLabels, days[n/2].Day.Format("2 Jan"))
+		w.put(`<text x="%.2f%%" y="%g" text-anchor="middle">%s</text>`, (float64(n/2)+.5)*100/float64(n), y, days[n/2].Day.Format("2 Jan"))
 	}
 	if n > 1 {
-		w.put(`<text x="100%%" y="%d" text-anchor="end">%s</text>`, plotLabels, days[n-1].Day.Format("2 Jan"))
+		w.put(`<text x="100%%" y="%g" text-anchor="end">%s</text>`, y, days[n-1].Day.Format("2 Jan"))
 	}
 }
 
@@ -311,13 +339,15 @@ func Flow(says string, lies, belongs []Heap) template.HTML {
 		}
 	}
 	var w writer
-	w.put(`<div class="bar small soft"><span>Where it lies</span><span>%s</span><span>Whose it is</span></div><div class="plot flow"><svg aria-hidden="true">%s</svg>`, Figures(all), labels[0].String())
+	w.put(`<div class="bar small soft"><span>Where it lies</span><span>%s</span><span>Whose it is</span></div><div class="plot tall flow"><svg aria-hidden="true">%s</svg>`, Figures(all), labels[0].String())
 	w.put(`<svg role="img" aria-label="%s" viewBox="0 0 100 %d" preserveAspectRatio="none">%s<rect class="fi" x="49" y="%.2f" width="2" height="%.2f"/></svg>`,
 		text(says), flowHeight, ribbons.String(), (flowHeight-scale*float64(all))/2, scale*float64(all))
-	w.put(`<svg aria-hidden="true">%s</svg></div><details><summary>Show the figures</summary><div class="lines num" tabindex="0" role="region" aria-label="Figures"><table><thead><tr><th scope="col">Side</th><th scope="col">Name</th><th scope="col">GH₵</th></tr></thead><tbody>`, labels[1].String())
+	w.put(`<svg aria-hidden="true">%s</svg></div><details><summary>Show the figures</summary><div class="lines num" tabindex="0" role="region" aria-label="Figures"><table><thead><tr><th scope="col">GH₵</th><th scope="col">Where it lies</th><th scope="col">Whose it is</th></tr></thead><tbody>`, labels[1].String())
 	for side, heaps := range [][]Heap{lies, belongs} {
 		for _, h := range heaps {
-			w.put(`<tr><td>%s</td><td>%s</td><td>%s</td></tr>`, [2]string{"Where it lies", "Whose it is"}[side], text(h.Name), Figures(h.Amount))
+			var cells [2]string
+			cells[side] = Figures(h.Amount)
+			w.put(`<tr><td>%s</td><td>%s</td><td>%s</td></tr>`, text(h.Name), cells[0], cells[1])
 		}
 	}
 	w.put(`</tbody></table></div></details>`)

@@ -67,11 +67,15 @@ func NetworkName(code string) string {
 	return code
 }
 
-// MaskedPhone sets a number that is masked already as pages show it.
-func MaskedPhone(masked string) string {
-	head, tail, found := strings.Cut(masked, "****")
+// Phone writes a number of Ghana as pages show it, masked: 024 ••• 4567. Of one that is masked already,
+// as the API shows it, the last three digits are known. Any other text stays as it is.
+func Phone(number string) string {
+	if n := phone.National(number); n != number && len(n) == 10 {
+		return n[:3] + NoBreak + "•••" + NoBreak + n[6:]
+	}
+	head, tail, found := strings.Cut(number, "****")
 	if !found {
-		return masked
+		return number
 	}
 	return strings.TrimSpace(head + NoBreak + "••••" + NoBreak + tail)
 }

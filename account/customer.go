@@ -80,7 +80,7 @@ func (u *UpdateCustomerParams) set(c *Customer) error {
 		c.Email = *u.Email
 	}
 	if u.Phone != nil {
-		number, err := parsePhone("phone_number", *u.Phone)
+		number, err := check.Phone("phone_number", *u.Phone)
 		if err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (p *ListCustomersParams) query(caller api.Caller) (storage.Query, error) {
 	if err := check.Email("email", p.Email); err != nil {
 		return storage.Query{}, err
 	}
-	number, err := parsePhone("phone", p.Phone)
+	number, err := check.Phone("phone", p.Phone)
 	if err != nil {
 		return storage.Query{}, err
 	}

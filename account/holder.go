@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
@@ -38,7 +39,7 @@ func (p *CreateHolderParams) check(live bool) error {
 		return api.Missing("phone_number")
 	}
 	var err error
-	if p.Phone, err = parsePhone("phone_number", p.Phone); err != nil {
+	if p.Phone, err = check.Phone("phone_number", p.Phone); err != nil {
 		return err
 	}
 	if p.Status == "" {
@@ -304,7 +305,7 @@ func findConsumer(tx storage.ReadTx, live bool, ref WalletRef) (*Consumer, error
 	if id != "" {
 		o, err = consumers.Get(tx, operator(live), id)
 	} else {
-		number, invalid := parsePhone("phone_number", ref.Phone)
+		number, invalid := check.Phone("phone_number", ref.Phone)
 		if invalid != nil {
 			return nil, invalid
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -218,7 +219,7 @@ func (s *Service) payingAccount(tx storage.ReadTx, live bool, ref WalletRef) (st
 func (s *Service) decoyFor(live bool, ref WalletRef) (string, error) {
 	named := "service\x00" + ref.ServiceID
 	if ref.ServiceID == "" {
-		number, err := parsePhone("phone_number", ref.Phone)
+		number, err := check.Phone("phone_number", ref.Phone)
 		if err != nil {
 			return "", err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -73,7 +74,7 @@ func findRecipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, err
 // id is empty. It returns nil if there is none.
 func findHolder(tx storage.ReadTx, live bool, id, number string) (h *Holder, agent *Agent, err error) {
 	if id == "" {
-		if number, err = parsePhone("phone_number", number); err != nil {
+		if number, err = check.Phone("phone_number", number); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -117,7 +118,7 @@ func (ref WalletRef) Check() error {
 	case ref.AccountID != "":
 		return nil
 	}
-	_, err := parsePhone("phone_number", ref.Phone)
+	_, err := check.Phone("phone_number", ref.Phone)
 	return err
 }
 

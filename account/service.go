@@ -13,7 +13,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
@@ -112,16 +111,4 @@ func checkName(name string) error {
 		return api.Missing("name")
 	}
 	return check.Text("name", name, api.MaxName)
-}
-
-// parsePhone returns the stored form of a number, or "" for an empty one.
-func parsePhone(param, text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	number, err := phone.Parse(text)
-	if err != nil {
-		return "", api.Errorf(api.InvalidPhoneNumber, param, "%s is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.", param).WithCause(err)
-	}
-	return number, nil
 }

@@ -129,15 +129,9 @@ func (p *CreateParams) checkPayer() error {
 	if err := check.Email("customer_email", p.Email); err != nil {
 		return err
 	}
-	if p.Phone == "" {
-		return nil
-	}
-	number, err := phone.Parse(p.Phone)
-	if err != nil {
-		return api.Errorf(api.InvalidPhoneNumber, "customer_phone", "customer_phone is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
-	}
-	p.Phone = number
-	return nil
+	var err error
+	p.Phone, err = check.Phone("customer_phone", p.Phone)
+	return err
 }
 
 // tokenLength is the length of the secret in a page's address, in characters of base 62: 190 bits.

@@ -78,10 +78,10 @@ func (f *Fields) check() error {
 			return err
 		}
 	}
-	if f.Phone != nil && *f.Phone != "" {
-		number, err := phone.Parse(*f.Phone)
+	if f.Phone != nil {
+		number, err := check.Phone("customer_phone", *f.Phone)
 		if err != nil {
-			return api.Errorf(api.InvalidPhoneNumber, "customer_phone", "customer_phone is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
+			return err
 		}
 		f.Phone = &number
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -68,7 +67,7 @@ type CreateParams struct {
 }
 
 func (p *CreateParams) check() error {
-	if err := CheckAmount(p.Amount); err != nil {
+	if err := check.Pesewas("amount", p.Amount); err != nil {
 		return err
 	}
 	if err := check.Currency(p.Currency); err != nil {
@@ -84,14 +83,6 @@ func (p *CreateParams) check() error {
 		return err
 	}
 	return check.Metadata(p.Metadata, false)
-}
-
-// CheckAmount refuses an amount that is not from 1 to 99,999,999 pesewas.
-func CheckAmount(amount int64) error {
-	if amount < 1 || amount > money.Max {
-		return api.Invalid("amount", "amount must be a whole number of pesewas from 1 to %d.", int64(money.Max))
-	}
-	return nil
 }
 
 // Create asks a phone to approve a payment. A worker submits the payment to the [provider.Charger],

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
@@ -89,7 +90,7 @@ type PayParams struct {
 // and service_unavailable in live mode without a charger.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*payment.Payment, error) {
 	if p.Amount != nil {
-		if err := payment.CheckAmount(*p.Amount); err != nil {
+		if err := check.Pesewas("amount", *p.Amount); err != nil {
 			return nil, err
 		}
 	}

@@ -73,7 +73,7 @@ func (p *CreateParams) check() error {
 		return err
 	}
 	if p.Amount != nil {
-		if err := payment.CheckAmount(*p.Amount); err != nil {
+		if err := check.Pesewas("amount", *p.Amount); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,15 @@ type Recipient struct {
 	DisplayName string
 }
 
-func findRecipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error) {
+// Recipient finds the account that a payout or disbursement pays. It uses the service id if
+// given, else the account id, else the phone number. For a phone number it prefers a consumer to
+// a cash agent.
+//
+// Refusals: invalid_service_id, service_id_not_found, service_id_not_payable,
+// subagent_not_payable, invalid_phone_number, account_not_found, wallet_not_active, and
+// parameter_missing when ref is empty. Their parameters are service_id, account_id and
+// phone_number.
+func (*Internal) Recipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error) {
 	id, param := ref.AccountID, "account_id"
 	switch {
 	case ref.ServiceID != "":
@@ -79,34 +87,41 @@ func findHolder(tx storage.ReadTx, live bool, id, number string) (h *Holder, age
 		}
 	}
 	if id == "" || strings.HasPrefix(id, "acc_") {
-		var o *storage.Object[Consumer]
-		if id == "" {
-			o, err = consumers.Find(tx, "phone", operator(live), number)
-		} else {
-			o, err = consumers.Get(tx, operator(live), id)
+		c, err := find(tx, consumers, live, id, number)
+		if err != nil {
+			return nil, nil, err
 		}
-		if err == nil {
-			return &o.Value.Holder, nil, nil
-		}
-		if !errors.Is(err, storage.ErrNotFound) {
-			return nil, nil, fmt.Errorf("account: find consumer: %w", err)
+		if c != nil {
+			return &c.Holder, nil, nil
 		}
 	}
 	if id == "" || strings.HasPrefix(id, "cag_") {
-		var o *storage.Object[Agent]
-		if id == "" {
-			o, err = agents.Find(tx, "phone", operator(live), number)
-		} else {
-			o, err = agents.Get(tx, operator(live), id)
+		a, err := find(tx, agents, live, id, number)
+		if err != nil || a == nil {
+			return nil, nil, err
 		}
-		if err == nil {
-			return &o.Value.Holder, &o.Value, nil
-		}
-		if !errors.Is(err, storage.ErrNotFound) {
-			return nil, nil, fmt.Errorf("account: find cash agent: %w", err)
-		}
+		return &a.Holder, a, nil
 	}
 	return nil, nil, nil
+}
+
+// find returns the consumer or cash agent with this id or, if id is empty, with this phone number. It
+// returns nil if there is none.
+func find[T any](tx storage.ReadTx, holders *storage.Collection[T], live bool, id, number string) (*T, error) {
+	var o *storage.Object[T]
+	var err error
+	if id == "" {
+		o, err = holders.Find(tx, "phone", operator(live), number)
+	} else {
+		o, err = holders.Get(tx, operator(live), id)
+	}
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("account: find in %s: %w", holders.Kind().Name, err)
+	}
+	return &o.Value, nil
 }
 
 // Check refuses a malformed service id or phone number with invalid_service_id or

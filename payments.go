@@ -155,7 +155,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	rules := append(s.internal.payouts.Retention(c.NumberRetention),
 		s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention)...)
 	rules = append(rules, s.internal.payments.Retention(c.NumberRetention)...)
-	rules = append(rules, s.internal.refunds.Retention(c.NumberRetention))
+	rules = append(rules, s.internal.refunds.Retention(c.NumberRetention)...)
 	rules = append(rules, s.internal.checkout.Retention(c.NumberRetention, c.CheckoutRetention)...)
 	rules = append(rules, s.internal.messages.Retention(c.MessageRetention))
 	kept, err := retention.New(ctx, s.engine, rules...)

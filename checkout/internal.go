@@ -215,18 +215,10 @@ func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer strin
 // Retention returns the rules for sessions that have ended: one removes the phone number and the e-mail,
 // keepNumbers after the creation, and the other removes the session, keep after it.
 func (in *Internal) Retention(keepNumbers, keep time.Duration) []retention.Rule {
-	numbers := retention.NewRule(sessions, keepNumbers, func(r *record) (api.Time, bool) {
-		return r.CreatedAt, r.Status != Open && r.hasNumber()
-	})
-	numbers.Stays = true
-	numbers.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
-		o, err := sessions.Get(tx, r.Scope, r.ID)
-		if err != nil {
-			return 0, fmt.Errorf("checkout: forget number: %w", err)
-		}
-		o.Value.forgetNumber()
-		return 1, sessions.Replace(tx, o)
+	return []retention.Rule{
+		retention.PartRule(sessions, keepNumbers, func(r *record) (api.Time, bool) {
+			return r.CreatedAt, r.Status != Open && r.hasNumber()
+		}, (*record).forgetNumber),
+		retention.NewRule(sessions, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Status != Open }),
 	}
-	ended := retention.NewRule(sessions, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Status != Open })
-	return []retention.Rule{numbers, ended}
 }

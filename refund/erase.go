@@ -79,18 +79,8 @@ func (in *Internal) ErasePhone(ctx context.Context, within engine.Within, number
 
 // Retention returns the rule that removes the payer's number from ended refunds, keep after their
 // creation.
-func (*Internal) Retention(keep time.Duration) retention.Rule {
-	rule := retention.NewRule(refunds, keep, func(r *record) (api.Time, bool) {
+func (*Internal) Retention(keep time.Duration) []retention.Rule {
+	return []retention.Rule{retention.PartRule(refunds, keep, func(r *record) (api.Time, bool) {
 		return r.CreatedAt, r.ended() && r.Phone != ""
-	})
-	rule.Stays = true
-	rule.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
-		o, err := refunds.Get(tx, r.Scope, r.ID)
-		if err != nil {
-			return 0, fmt.Errorf("refund: forget number: %w", err)
-		}
-		o.Value.Phone = ""
-		return 1, refunds.Replace(tx, o)
-	}
-	return rule
+	}, func(r *record) { r.Phone = "" })}
 }

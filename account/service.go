@@ -42,9 +42,6 @@ func (s Status) check() error {
 
 // Config holds the service's settings and the packages that it calls.
 type Config struct {
-	// ServerKeys are the server's secrets. The service hashes new PINs under the first. It accepts
-	// PINs hashed under the others, or under none, and rehashes them when they are entered.
-	ServerKeys [][]byte
 	// Messages sends holders an SMS when their PIN is locked; nil sends none.
 	Messages *message.Internal
 	// Events records changes of customers; nil records nothing.
@@ -73,11 +70,11 @@ type Service struct {
 // New returns the service, and the methods for sibling packages' transactions.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{
-		engine: e, messages: c.Messages, events: c.Events, hasher: pin.NewHasher(c.ServerKeys...), keyCache: new(keyCache),
-		sealKeys: deriveSealKeys(c.ServerKeys),
+		engine: e, messages: c.Messages, events: c.Events, hasher: pin.NewHasher(e.ServerKeys...), keyCache: new(keyCache),
+		sealKeys: deriveSealKeys(e.ServerKeys),
 	}
-	if len(c.ServerKeys) > 0 {
-		s.digestKey = c.ServerKeys[0]
+	if len(e.ServerKeys) > 0 {
+		s.digestKey = e.ServerKeys[0]
 	}
 	if c.Outer != nil {
 		s.keyCache = c.Outer.svc.keyCache

@@ -213,10 +213,10 @@ func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer strin
 }
 
 // Retention returns the rules for sessions that have ended: one removes the phone number and the e-mail,
-// keepNumbers after the creation, and the other removes the session, keep after it.
-func (in *Internal) Retention(keepNumbers, keep time.Duration) []retention.Rule {
+// and the other removes the session, keep after its creation.
+func (in *Internal) Retention(keep time.Duration) []retention.Rule {
 	return []retention.Rule{
-		retention.PartRule(sessions, keepNumbers, func(r *record) (api.Time, bool) {
+		retention.PartRule(sessions, in.svc.engine.NumberRetention, func(r *record) (api.Time, bool) {
 			return r.CreatedAt, r.Status != Open && r.hasNumber()
 		}, (*record).forgetNumber),
 		retention.NewRule(sessions, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Status != Open }),

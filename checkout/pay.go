@@ -392,7 +392,7 @@ func (s *Service) end(tx *engine.Tx, o *storage.Object[record], t event.Type) er
 	if err := s.save(tx, o, t); err != nil {
 		return err
 	}
-	if r := &o.Value; r.hasNumber() && retention.Outlived(r.CreatedAt, tx.Now, s.config.NumberRetention) {
+	if r := &o.Value; r.hasNumber() && retention.Outlived(r.CreatedAt, tx.Now, s.engine.NumberRetention) {
 		r.forgetNumber()
 		return s.save(tx, o)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -30,11 +29,6 @@ type Config struct {
 	Subscriptions *subscription.Internal
 	// Customers is the host's record of customers; the library's own when nil.
 	Customers account.CustomerDirectory
-	// NumberRetention is the time from the creation of a session until the payer's phone number and
-	// e-mail are removed, once it has ended. Zero means for ever.
-	NumberRetention time.Duration
-	// BaseURL is where the hosted pages are reached, without a slash at its end.
-	BaseURL string
 }
 
 // Service makes sessions, and takes their money. It is safe for concurrent use.
@@ -72,7 +66,7 @@ func (s *Service) fillDerived(r *record) {
 }
 
 // address is that of the page, whatever the status.
-func (s *Service) address(r *record) string { return s.config.BaseURL + "/checkout/" + r.Token }
+func (s *Service) address(r *record) string { return s.engine.BaseURL + "/checkout/" + r.Token }
 
 // save writes a changed session, which ends its lease, and records its events.
 func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {

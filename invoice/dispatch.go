@@ -30,7 +30,7 @@ func (s *Service) order(r *record) *dispatch.Order {
 	c := r.OpenCharge
 	return &dispatch.Order{
 		Submission: &c.Submission, Ref: dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID},
-		Flow: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Flow: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time,
 	}
 }
 

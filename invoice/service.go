@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -43,10 +42,6 @@ type Config struct {
 	// is three days before, 0 the day itself, 7 a week later. An empty list sends no reminders. See
 	// [CheckReminders] for what is allowed.
 	Reminders []int
-	// StuckAfter is how long a charge may be undecided before it counts as stuck.
-	StuckAfter time.Duration
-	// BaseURL is where the hosted pages are reached, without a slash at its end.
-	BaseURL string
 }
 
 // Service makes and collects invoices. It is safe for concurrent use.
@@ -159,7 +154,7 @@ func nextNumber(tx *engine.Tx, series, prefix string) (string, error) {
 // the record that store them, and the URLs from where the service is reached today.
 func (s *Service) fillDerived(r *record) {
 	r.PaidOutOfBand, r.AmountRefunded, r.Unlinked = r.OutOfBandMethod, r.Refunded, r.UnlinkedCustomer
-	r.HostedURL = s.config.BaseURL + "/invoice/" + r.Token
+	r.HostedURL = s.engine.BaseURL + "/invoice/" + r.Token
 	if r.PDF != nil {
 		r.PDF = new(r.HostedURL + "/pdf")
 	}

@@ -76,7 +76,7 @@ func (in *Internal) RefundRail(live bool, route string) provider.RefundRail {
 func (s *Service) order(r *record) *dispatch.Order {
 	return &dispatch.Order{
 		Submission: &r.Submission, Ref: ref(r.ID), Flow: dispatch.Charges, Kind: payments.Kind(),
-		Since: r.CreatedAt.Time, StuckAfter: s.config.StuckAfter,
+		Since: r.CreatedAt.Time,
 	}
 }
 

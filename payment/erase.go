@@ -55,7 +55,7 @@ func (s *Service) forgetDeleted(tx *engine.Tx, r *record) error {
 // outlived reports that retention has already run for what was created then, so that the numbers of
 // what ends now must go at once.
 func (s *Service) outlived(created api.Time, now time.Time) bool {
-	return retention.Outlived(created, now, s.config.NumberRetention)
+	return retention.Outlived(created, now, s.engine.NumberRetention)
 }
 
 // EraseCustomer removes number and e-mail of a deleted customer from the payments that have ended, and

@@ -179,14 +179,6 @@ type Config struct {
 	Prompts PromptLimits
 	// Tiers limit the top-ups of consumers' wallets; nil means no limits.
 	Tiers *account.WalletTiers
-	// StuckAfter is how long a payment may be undecided before it counts as stuck.
-	StuckAfter time.Duration
-	// NumberRetention is the time from the creation of a payment until the payer's number is removed,
-	// once it has ended. Zero means for ever.
-	NumberRetention time.Duration
-	// ServerKeys are the server's secrets. The first hides the phones that were asked; the package also
-	// finds those that the others have hidden.
-	ServerKeys [][]byte
 }
 
 // Service takes, keeps and reads payments. It is safe for concurrent use.

@@ -1,15 +1,14 @@
 package payment
 
 import (
-	"time"
-
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/retention"
 )
 
-// Retention returns the rules that remove the numbers and e-mails of payers from what has ended, keep
-// after its creation. The masked number of a payment stays.
-func (*Internal) Retention(keep time.Duration) []retention.Rule {
+// Retention returns the rules that remove the numbers and e-mails of payers from what has ended. The
+// masked number of a payment stays.
+func (in *Internal) Retention() []retention.Rule {
+	keep := in.svc.engine.NumberRetention
 	return []retention.Rule{
 		retention.PartRule(payments, keep, func(r *record) (api.Time, bool) {
 			return r.CreatedAt, r.Status.ended() && r.Due == nil && r.hasNumber()

@@ -24,7 +24,6 @@ type Service struct {
 	events   *event.Internal
 	messages *message.Internal
 	codec    ConsumerCodec
-	baseURL  string
 }
 
 // Config is what the service works with.
@@ -35,15 +34,13 @@ type Config struct {
 	Messages *message.Internal
 	// Codec reads and writes consumers' payloads.
 	Codec ConsumerCodec
-	// BaseURL is where the hosted pages are reached, without a slash at its end.
-	BaseURL string
 }
 
 // New returns the service, and what sibling packages call on it in their transactions.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{
 		engine: e, accounts: c.Accounts, payments: c.Payments, events: c.Events, messages: c.Messages,
-		codec: c.Codec, baseURL: c.BaseURL,
+		codec: c.Codec,
 	}
 	return s, &Internal{s}
 }

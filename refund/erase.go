@@ -3,7 +3,6 @@ package refund
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -77,10 +76,9 @@ func (in *Internal) ErasePhone(ctx context.Context, within engine.Within, number
 	return len(under), err
 }
 
-// Retention returns the rule that removes the payer's number from ended refunds, keep after their
-// creation.
-func (*Internal) Retention(keep time.Duration) []retention.Rule {
-	return []retention.Rule{retention.PartRule(refunds, keep, func(r *record) (api.Time, bool) {
+// Retention returns the rule that removes the payer's number from ended refunds.
+func (in *Internal) Retention() []retention.Rule {
+	return []retention.Rule{retention.PartRule(refunds, in.engine.NumberRetention, func(r *record) (api.Time, bool) {
 		return r.CreatedAt, r.ended() && r.Phone != ""
 	}, func(r *record) { r.Phone = "" })}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -28,11 +27,6 @@ type Config struct {
 	Invoices *invoice.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// NumberRetention is the time from the creation of a refund until the payer's number is removed,
-	// once it has ended. Zero means for ever.
-	NumberRetention time.Duration
-	// StuckAfter is the time after which an open refund counts as stuck.
-	StuckAfter time.Duration
 }
 
 // Service makes refunds. It is safe for concurrent use.

@@ -31,11 +31,6 @@ type Config struct {
 	// DefaultTax is the tax rate, in percent, of plans that are taxable without a rate; nil means
 	// no tax.
 	DefaultTax *decimal.Decimal
-	// ServerKeys are the server's secrets. The first authenticates the codes that confirm a
-	// customer's new phone; those of the others stay valid.
-	ServerKeys [][]byte
-	// BaseURL is where the customers' pages are reached, without a slash at its end.
-	BaseURL string
 	// KeepPastDue leaves a subscription past_due after its invoice has become uncollectible.
 	// Otherwise it is cancelled.
 	KeepPastDue bool
@@ -61,7 +56,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 
 // fillDerived sets what follows from where the service is reached today.
 func (s *Service) fillDerived(r *record) {
-	r.ManageURL = s.config.BaseURL + "/subscription/" + r.Token
+	r.ManageURL = s.engine.BaseURL + "/subscription/" + r.Token
 }
 
 // get reads a subscription.

@@ -31,25 +31,13 @@ func (r *record) forgetDeleted(tx *engine.Tx) error {
 // a deleted customer loses it when it ends.
 func (in *Internal) ErasePayments(ctx context.Context, caller api.Caller, payments []string) error {
 	for _, payment := range payments {
-		q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "payment", payment), Limit: api.MaxLimit}
-		err := in.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
-			page, more, err := refunds.List(tx, q)
-			if err != nil {
-				return false, fmt.Errorf("refund: list for erasure: %w", err)
+		q := storage.Query{Where: engine.Where(nil, "payment", payment), Limit: api.MaxLimit}
+		err := engine.UpdateEach(ctx, in.engine, caller, refunds, q, func(tx *engine.Tx, o *storage.Object[record]) error {
+			if !o.Value.ended() || o.Value.Phone == "" {
+				return nil
 			}
-			for _, o := range page {
-				if !o.Value.ended() || o.Value.Phone == "" {
-					continue
-				}
-				o.Value.Phone = ""
-				if err := refunds.Replace(tx, o); err != nil {
-					return false, fmt.Errorf("refund: erase: %w", err)
-				}
-			}
-			if more {
-				tx.OnCommit(func() { q.After = page[len(page)-1].ID })
-			}
-			return more, nil
+			o.Value.Phone = ""
+			return refunds.Replace(tx, o)
 		})
 		if err != nil {
 			return err

@@ -187,7 +187,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	in := &s.internal
 	s.Events, in.events = event.New(s.engine)
 	s.Messages, in.messages = message.New(s.engine, message.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
-	ac := account.Config{Messages: in.messages, Events: in.events}
+	ac := account.Config{Messages: in.messages, Events: in.events, Customers: c.Customers}
 	if outer != nil {
 		ac.Outer = outer.internal.accounts
 	}
@@ -196,7 +196,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	var err error
 	s.Payments, in.payments, err = payment.New(s.engine, payment.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages,
-		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers,
+		Charger: c.Live.Charger, TestCharger: c.Test.Charger,
 		Fees: c.CollectionFees, Deadline: c.PaymentDeadline, Prompts: c.PromptLimits, Tiers: c.WalletTiers,
 	})
 	if err != nil {
@@ -217,17 +217,17 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Disbursements, in.disbursements = disbursement.New(s.engine, in.accounts, in.payouts, in.qrcodes, in.events)
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
-		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers, DefaultTax: c.DefaultTax,
+		Charger: c.Live.Charger, TestCharger: c.Test.Charger, DefaultTax: c.DefaultTax,
 		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders,
 	})
 	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
 		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Payments: in.payments, Events: in.events, Messages: in.messages,
-		Customers: c.Customers, DefaultTax: c.DefaultTax,
+		DefaultTax:  c.DefaultTax,
 		KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})
 	s.Checkout, in.checkout = checkout.New(s.engine, checkout.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog, Invoices: in.invoices,
-		Subscriptions: in.subscriptions, Customers: c.Customers,
+		Subscriptions: in.subscriptions,
 	})
 	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages,

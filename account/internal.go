@@ -43,14 +43,17 @@ func (*Internal) Customer(tx storage.ReadTx, scope storage.Scope, id string) (*C
 	return getCustomer(tx, scope, id)
 }
 
+// HostsCustomers reports that the host keeps its own customers.
+func (i *Internal) HostsCustomers() bool { return i.svc.directory != nil }
+
 // FindCustomer returns the function that returns a customer in a transaction of the caller's. A host's
-// own directory is asked at once, before the transaction; nil stands for the library's own customers,
-// which the function reads. A customer that is unknown or was deleted is resource_missing of the
+// own directory is asked at once, before the transaction. The function reads the library's own
+// customers. A customer that is unknown or was deleted is resource_missing of the
 // parameter customer.
-func (i *Internal) FindCustomer(ctx context.Context, caller api.Caller, directory CustomerDirectory, id string) (func(storage.ReadTx) (*Customer, error), error) {
+func (i *Internal) FindCustomer(ctx context.Context, caller api.Caller, id string) (func(storage.ReadTx) (*Customer, error), error) {
 	var known *Customer
-	if directory != nil {
-		c, err := directory.Customer(ctx, caller, id)
+	if i.HostsCustomers() {
+		c, err := i.svc.directory.Customer(ctx, caller, id)
 		if err == nil && c == nil {
 			err = api.NoSuch("customer")
 		}

@@ -46,6 +46,8 @@ type Config struct {
 	Messages *message.Internal
 	// Events records changes of customers; nil records nothing.
 	Events *event.Internal
+	// Customers is the host's record of customers; the library's own when nil.
+	Customers CustomerDirectory
 	// Outer is the service that the host made with payments.New. A service inside a host's
 	// transaction shares its cache of API keys. It is nil otherwise.
 	Outer *Internal
@@ -55,8 +57,10 @@ type Config struct {
 type Service struct {
 	engine   *engine.Engine
 	messages *message.Internal
-	hasher   *pin.Hasher
-	guard    pin.Guard
+	// directory is the host's record of customers, or nil.
+	directory CustomerDirectory
+	hasher    *pin.Hasher
+	guard     pin.Guard
 	// digestKey makes the digests of network addresses and the names of decoys, which strangers must
 	// not be able to compute.
 	digestKey []byte
@@ -70,7 +74,7 @@ type Service struct {
 // New returns the service, and the methods for sibling packages' transactions.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{
-		engine: e, messages: c.Messages, events: c.Events, hasher: pin.NewHasher(e.ServerKeys...), keyCache: new(keyCache),
+		engine: e, messages: c.Messages, events: c.Events, directory: c.Customers, hasher: pin.NewHasher(e.ServerKeys...), keyCache: new(keyCache),
 		sealKeys: deriveSealKeys(e.ServerKeys),
 	}
 	if len(e.ServerKeys) > 0 {

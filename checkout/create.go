@@ -147,11 +147,11 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(s.config.Invoices, caller.Live); err != nil {
 		return nil, err
 	}
-	if p.Mode == ModeSubscription && p.Customer == "" && s.config.Customers != nil {
+	if p.Mode == ModeSubscription && p.Customer == "" && s.config.Accounts.HostsCustomers() {
 		return nil, api.Missing("customer")
 	}
 	op := engine.Operation{Name: "checkout_session.create", Params: p}
-	if p.Customer == "" || s.config.Customers == nil {
+	if p.Customer == "" || !s.config.Accounts.HostsCustomers() {
 		return s.create(ctx, caller, op, p)
 	}
 	// The host may have deleted the customer since.
@@ -234,7 +234,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (f
 	if !caller.Reads("customers") {
 		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the session. Give customer_name and customer_email instead, or use a key with the permission to read customers.")
 	}
-	return s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, id)
+	return s.config.Accounts.FindCustomer(ctx, caller, id)
 }
 
 // setCustomer takes name, e-mail and phone from a customer; find is nil for none. A host's record may

@@ -27,8 +27,6 @@ type Config struct {
 	Invoices *invoice.Internal
 	// Subscriptions begins the subscriptions of ModeSubscription.
 	Subscriptions *subscription.Internal
-	// Customers is the host's record of customers; the library's own when nil.
-	Customers account.CustomerDirectory
 }
 
 // Service makes sessions, and takes their money. It is safe for concurrent use.

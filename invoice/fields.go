@@ -157,7 +157,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 	if !caller.Reads("customers") {
 		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the invoice. Give customer_name and customer_email instead, or use a key with the permission to read customers.")
 	}
-	return s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, *f.Customer)
+	return s.config.Accounts.FindCustomer(ctx, caller, *f.Customer)
 }
 
 // apply writes the fields into an invoice.

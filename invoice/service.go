@@ -32,8 +32,6 @@ type Config struct {
 	// Charger charges customers in live mode. If it is nil, Pay is refused there with
 	// payment_failed. TestCharger charges in test mode; nil means [provider.Simulated].
 	Charger, TestCharger provider.Charger
-	// Customers is the host's record of customers; the library's own when nil.
-	Customers account.CustomerDirectory
 	// DefaultTax is the tax rate, in percent, of taxable lines without a rate; nil means no tax.
 	DefaultTax *decimal.Decimal
 	// ChargeHours are the hours in which automatic charges ask phones in live mode.

@@ -168,8 +168,6 @@ type Config struct {
 	// with service_unavailable. TestCharger takes them in test mode; nil means
 	// [provider.Simulated].
 	Charger, TestCharger provider.Charger
-	// Customers is the host's record of customers; the library's own when nil.
-	Customers account.CustomerDirectory
 	// Fees are the operator's fees for payments from phones; nil means none.
 	Fees *Fees
 	// Deadline is how long a payer is asked, and how long a payment holds what it is for. Zero

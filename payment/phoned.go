@@ -97,7 +97,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if p.Customer == "" || s.config.Customers == nil {
+	if p.Customer == "" || !s.config.Accounts.HostsCustomers() {
 		return s.create(ctx, caller, op, p)
 	}
 	// The host may have deleted the customer since.
@@ -131,7 +131,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (e
 	if !caller.Reads("customers") {
 		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers. Leave customer out, or use a key with the permission to read customers.")
 	}
-	find, err := s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, id)
+	find, err := s.config.Accounts.FindCustomer(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,6 @@ type Config struct {
 	Payments *payment.Internal // counts the codes that are sent to a phone
 	Events   *event.Internal
 	Messages *message.Internal
-	// Customers is the host's record of customers; the library's own when nil.
-	Customers account.CustomerDirectory
 	// DefaultTax is the tax rate, in percent, of plans that are taxable without a rate; nil means
 	// no tax.
 	DefaultTax *decimal.Decimal

@@ -178,19 +178,14 @@ func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id str
 	if id == "" {
 		return nil, api.Missing("service_id")
 	}
-	if caller.IdempotencyKey == "" {
-		var found *ServiceIDLookup
-		err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-			var err error
+	// The call changes nothing, but a caller that gives a key gets the first answer again.
+	op := engine.Operation{Name: "service_id.look_up", Params: id}
+	return engine.RunAndStoreAnswer(ctx, s.engine, caller, op, func() (found *ServiceIDLookup, err error) {
+		err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 			found, err = lookUpTx(tx, caller.Live, id)
 			return err
 		})
 		return found, err
-	}
-	// The call changes nothing, but a caller that gives a key gets the first answer again.
-	op := engine.Operation{Name: "service_id.look_up", Params: id}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*ServiceIDLookup, error) {
-		return lookUpTx(tx, caller.Live, id)
 	})
 }
 

@@ -217,7 +217,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Disbursements, in.disbursements = disbursement.New(s.engine, in.accounts, in.payouts, in.qrcodes, in.events)
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
-		Charger: c.Live.Charger, TestCharger: c.Test.Charger, DefaultTax: c.DefaultTax,
+		DefaultTax:  c.DefaultTax,
 		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders,
 	})
 	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{

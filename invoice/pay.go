@@ -144,13 +144,6 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 	})
 }
 
-func (s *Service) charger(live bool) provider.Charger {
-	if live {
-		return s.config.Charger
-	}
-	return s.config.TestCharger
-}
-
 // commitCharge writes a charge in its own transaction and returns the call of the charger; nil
 // for an invoice whose amount due is zero. The invoice is queued and leased, so a worker polls
 // for the outcome if this process dies.

@@ -18,7 +18,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -29,9 +28,6 @@ type Config struct {
 	Events   *event.Internal
 	Messages *message.Internal
 	Catalog  *catalog.Internal
-	// Charger charges customers in live mode. If it is nil, Pay is refused there with
-	// payment_failed. TestCharger charges in test mode; nil means [provider.Simulated].
-	Charger, TestCharger provider.Charger
 	// DefaultTax is the tax rate, in percent, of taxable lines without a rate; nil means no tax.
 	DefaultTax *decimal.Decimal
 	// ChargeHours are the hours in which automatic charges ask phones in live mode.
@@ -56,9 +52,6 @@ const maxDocuments = 4
 
 // New returns the service, and what siblings call.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
-	if c.TestCharger == nil {
-		c.TestCharger = provider.Simulated{}
-	}
 	if c.ChargeHours == (ChargeHours{}) {
 		c.ChargeHours = DefaultChargeHours
 	}

@@ -255,6 +255,9 @@ func (s *Service) insertAndSubmit(tx *engine.Tx, r *record, charger provider.Cha
 // TakesPhones reports whether payments from phones can be made in a mode.
 func (s *Service) TakesPhones(live bool) bool { return s.charger(live) != nil }
 
+// Charger returns the charger of a mode, or nil.
+func (in *Internal) Charger(live bool) provider.Charger { return in.svc.charger(live) }
+
 func (s *Service) charger(live bool) provider.Charger {
 	if live {
 		return s.config.Charger

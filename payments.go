@@ -203,7 +203,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 		return fmt.Errorf("payments: %w", err)
 	}
 	s.QRCodes, in.qrcodes = qrcode.New(s.engine, qrcode.Config{
-		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages,
+		Accounts: in.accounts, Payments: in.payments, Events: in.events,
 		Codec: c.ConsumerCodec,
 	})
 	s.Payouts, in.payouts, err = payout.New(s.engine, payout.Config{

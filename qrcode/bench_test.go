@@ -60,7 +60,7 @@ func openShop(tb testing.TB, path string) *shop {
 	must.Do(tb, payments.Totals().Prepare(ctx))
 	codes, _ := New(e, Config{
 		Accounts: inside, Payments: payments, Events: events,
-		Messages: messages, Codec: NewCodec(make([]byte, 32)),
+		Codec: NewCodec(make([]byte, 32)),
 	})
 	s := &shop{store: store, Service: codes}
 	m := must.Get(accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(tb)

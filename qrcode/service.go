@@ -11,7 +11,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -22,7 +21,6 @@ type Service struct {
 	accounts *account.Internal
 	payments *payment.Internal
 	events   *event.Internal
-	messages *message.Internal
 	codec    ConsumerCodec
 }
 
@@ -31,7 +29,6 @@ type Config struct {
 	Accounts *account.Internal
 	Payments *payment.Internal
 	Events   *event.Internal
-	Messages *message.Internal
 	// Codec reads and writes consumers' payloads.
 	Codec ConsumerCodec
 }
@@ -39,7 +36,7 @@ type Config struct {
 // New returns the service, and what sibling packages call on it in their transactions.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{
-		engine: e, accounts: c.Accounts, payments: c.Payments, events: c.Events, messages: c.Messages,
+		engine: e, accounts: c.Accounts, payments: c.Payments, events: c.Events,
 		codec: c.Codec,
 	}
 	return s, &Internal{s}

@@ -7,6 +7,9 @@
 //
 // Each resource of the API, such as a payout, has a package and a field in [Service]. This package
 // connects them and runs their background work. Package httpapi puts them on HTTP.
+//
+// A method such as GetJSON writes the JSON of what Get returns, and a newline. It costs less than encoding
+// that value. When it fails, the writer may hold a part of the JSON.
 package payments
 
 import (

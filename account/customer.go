@@ -240,8 +240,7 @@ func (s *Service) SearchCustomers(ctx context.Context, caller api.Caller, text s
 	return list, err
 }
 
-// ListCustomersJSON writes to w the JSON of what ListCustomers returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListCustomersJSON writes the JSON of what ListCustomers returns, at less cost; see package payments.
 func (s *Service) ListCustomersJSON(ctx context.Context, caller api.Caller, p ListCustomersParams, w io.Writer) error {
 	q, err := p.query(caller)
 	if err != nil {

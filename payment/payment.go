@@ -230,8 +230,7 @@ func (s *Service) Payer(ctx context.Context, caller api.Caller, id string) (stri
 	return o.Value.Payer, nil
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return listing("/v1/payments").GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -283,8 +282,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing("/v1/payments").List(ctx, s.engine, p.query(engine.Scope(caller)), p.Page)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return listing("/v1/payments").ListJSON(ctx, s.engine, p.query(engine.Scope(caller)), p.Page, w)
 }

@@ -99,8 +99,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Subsc
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -130,8 +129,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
 }

@@ -27,6 +27,7 @@ const (
 // depart cancels the subscriptions of a deleted customer.
 func (s *Service) depart(ctx context.Context, of storage.Record) error {
 	q := ofCustomer(of.ID)
+	q.Scope = of.Scope
 	return s.engine.UpdateWhile(ctx, api.Caller{Merchant: of.Scope.Merchant, Live: of.Scope.Live}, func(tx *engine.Tx) (more bool, err error) {
 		departed, err := pii.Departures.Get(tx, of.Scope, of.ID)
 		if errors.Is(err, storage.ErrNotFound) {
@@ -35,7 +36,6 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 		if err != nil {
 			return false, fmt.Errorf("subscription: read departure: %w", err)
 		}
-		q.Scope = of.Scope
 		page, more, err := subscriptions.List(tx, q)
 		if err != nil {
 			return false, fmt.Errorf("subscription: list of customer: %w", err)
@@ -68,7 +68,7 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 	})
 }
 
-// ofCustomer finds a customer's subscriptions.
+// ofCustomer finds a page of a customer's subscriptions.
 func ofCustomer(customer string) storage.Query {
 	return storage.Query{Where: engine.Where(nil, "customer", customer), Limit: departurePage}
 }

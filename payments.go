@@ -206,8 +206,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 		return fmt.Errorf("payments: %w", err)
 	}
 	s.QRCodes, in.qrcodes = qrcode.New(s.engine, qrcode.Config{
-		Accounts: in.accounts, Payments: in.payments, Events: in.events,
-		Codec: c.ConsumerCodec,
+		Accounts: in.accounts, Payments: in.payments, Events: in.events, Codec: c.ConsumerCodec,
 	})
 	s.Payouts, in.payouts, err = payout.New(s.engine, payout.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages, SingleUse: c.SingleUseOTP,
@@ -220,13 +219,11 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Disbursements, in.disbursements = disbursement.New(s.engine, in.accounts, in.payouts, in.qrcodes, in.events)
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
-		DefaultTax:  c.DefaultTax,
-		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders,
+		DefaultTax: c.DefaultTax, ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders,
 	})
 	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
 		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Payments: in.payments, Events: in.events, Messages: in.messages,
-		DefaultTax:  c.DefaultTax,
-		KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
+		DefaultTax: c.DefaultTax, KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})
 	s.Checkout, in.checkout = checkout.New(s.engine, checkout.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog, Invoices: in.invoices,

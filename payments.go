@@ -7,6 +7,9 @@
 //
 // Each resource of the API, such as a payout, has a package and a field in [Service]. This package
 // connects them and runs their background work. Package httpapi puts them on HTTP.
+//
+// A method such as GetJSON writes the JSON of what Get returns, and a newline. It costs less than encoding
+// that value. When it fails, the writer may hold a part of the JSON.
 package payments
 
 import (
@@ -14,6 +17,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -135,6 +139,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.engine = &engine.Engine{
 		Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Runner: s.runner,
 		Sandbox: c.Sandbox, IdempotencyRetention: c.IdempotencyRetention,
+		BaseURL: c.BaseURL, ServerKeys: c.keys(), StuckAfter: c.StuckAfter, NumberRetention: c.NumberRetention,
 	}
 
 	if err := s.wire(c, nil); err != nil {
@@ -152,12 +157,10 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 			return nil, fmt.Errorf("payments: prepare the totals: %w", err)
 		}
 	}
-	rules := append(s.internal.payouts.Retention(c.NumberRetention),
-		s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention)...)
-	rules = append(rules, s.internal.payments.Retention(c.NumberRetention)...)
-	rules = append(rules, s.internal.refunds.Retention(c.NumberRetention))
-	rules = append(rules, s.internal.checkout.Retention(c.NumberRetention, c.CheckoutRetention)...)
-	rules = append(rules, s.internal.messages.Retention(c.MessageRetention))
+	rules := slices.Concat(
+		s.internal.payouts.Retention(), s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention), s.internal.payments.Retention(),
+		s.internal.refunds.Retention(), s.internal.checkout.Retention(c.CheckoutRetention), []retention.Rule{s.internal.messages.Retention(c.MessageRetention)},
+	)
 	kept, err := retention.New(ctx, s.engine, rules...)
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
@@ -187,7 +190,7 @@ func (s *Service) wire(c Config, outer *Service) error {
 	in := &s.internal
 	s.Events, in.events = event.New(s.engine)
 	s.Messages, in.messages = message.New(s.engine, message.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
-	ac := account.Config{ServerKeys: c.keys(), Messages: in.messages, Events: in.events}
+	ac := account.Config{Messages: in.messages, Events: in.events, Customers: c.Customers}
 	if outer != nil {
 		ac.Outer = outer.internal.accounts
 	}
@@ -195,23 +198,20 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Products, s.Coupons, s.Plans, in.catalog = catalog.New(s.engine, in.events)
 	var err error
 	s.Payments, in.payments, err = payment.New(s.engine, payment.Config{
-		Accounts: in.accounts, Events: in.events, Messages: in.messages, ServerKeys: c.keys(),
-		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers,
-		Fees: c.CollectionFees, Deadline: c.PaymentDeadline, Prompts: c.PromptLimits, Tiers: c.WalletTiers, StuckAfter: c.StuckAfter,
-		NumberRetention: c.NumberRetention,
+		Accounts: in.accounts, Events: in.events, Messages: in.messages,
+		Charger: c.Live.Charger, TestCharger: c.Test.Charger,
+		Fees: c.CollectionFees, Deadline: c.PaymentDeadline, Prompts: c.PromptLimits, Tiers: c.WalletTiers,
 	})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
 	s.QRCodes, in.qrcodes = qrcode.New(s.engine, qrcode.Config{
-		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages,
-		Codec: c.ConsumerCodec, BaseURL: c.BaseURL,
+		Accounts: in.accounts, Payments: in.payments, Events: in.events, Codec: c.ConsumerCodec,
 	})
 	s.Payouts, in.payouts, err = payout.New(s.engine, payout.Config{
-		Accounts: in.accounts, Events: in.events, Messages: in.messages, ServerKeys: c.keys(), SingleUse: c.SingleUseOTP,
+		Accounts: in.accounts, Events: in.events, Messages: in.messages, SingleUse: c.SingleUseOTP,
 		Rail: c.Live.Rail, TestRail: c.Test.Rail, Banks: c.Banks, Fees: c.Fees,
-		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, NameQuota: c.NameQuota, StuckAfter: c.StuckAfter,
-		NumberRetention: c.NumberRetention,
+		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, NameQuota: c.NameQuota,
 	})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
@@ -219,25 +219,22 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.Disbursements, in.disbursements = disbursement.New(s.engine, in.accounts, in.payouts, in.qrcodes, in.events)
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
-		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
-		ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
+		DefaultTax: c.DefaultTax, ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders,
 	})
 	s.Subscriptions, in.subscriptions = subscription.New(s.engine, subscription.Config{
 		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Payments: in.payments, Events: in.events, Messages: in.messages,
-		Customers: c.Customers, DefaultTax: c.DefaultTax, ServerKeys: c.keys(), BaseURL: c.BaseURL,
-		KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
+		DefaultTax: c.DefaultTax, KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})
 	s.Checkout, in.checkout = checkout.New(s.engine, checkout.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog, Invoices: in.invoices,
-		Subscriptions: in.subscriptions, Customers: c.Customers, NumberRetention: c.NumberRetention, BaseURL: c.BaseURL,
+		Subscriptions: in.subscriptions,
 	})
 	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
-		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages, StuckAfter: c.StuckAfter,
-		NumberRetention: c.NumberRetention,
+		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages,
 	})
 	in.providers = providers.New(s.engine, providers.Config{
 		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, Checkout: in.checkout, Accounts: in.accounts,
-		Rail: c.Live.Rail, Charger: c.Live.Charger, StuckAfter: c.StuckAfter,
+		Rail: c.Live.Rail, Charger: c.Live.Charger,
 	})
 	s.Providers = in.providers
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})

@@ -55,6 +55,14 @@ func newBench(t *testing.T, wrap func(storage.Store) storage.Store) *bench {
 	return b
 }
 
+// withKeys returns the methods of a service with other server keys.
+func (b *bench) withKeys(keys ...[]byte) *account.Internal {
+	e := *b.engine
+	e.ServerKeys = keys
+	_, inside := account.New(&e, account.Config{})
+	return inside
+}
+
 func (b *bench) set(now time.Time)        { b.now.Store(&now) }
 func (b *bench) advance(by time.Duration) { b.set(b.now.Load().Add(by)) }
 func (b *bench) merchant(t *testing.T) string {

@@ -80,7 +80,7 @@ func (u *UpdateCustomerParams) set(c *Customer) error {
 		c.Email = *u.Email
 	}
 	if u.Phone != nil {
-		number, err := parsePhone("phone_number", *u.Phone)
+		number, err := check.Phone("phone_number", *u.Phone)
 		if err != nil {
 			return err
 		}
@@ -240,8 +240,7 @@ func (s *Service) SearchCustomers(ctx context.Context, caller api.Caller, text s
 	return list, err
 }
 
-// ListCustomersJSON writes to w the JSON of what ListCustomers returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListCustomersJSON writes the JSON of what ListCustomers returns, at less cost; see package payments.
 func (s *Service) ListCustomersJSON(ctx context.Context, caller api.Caller, p ListCustomersParams, w io.Writer) error {
 	q, err := p.query(caller)
 	if err != nil {
@@ -254,7 +253,7 @@ func (p *ListCustomersParams) query(caller api.Caller) (storage.Query, error) {
 	if err := check.Email("email", p.Email); err != nil {
 		return storage.Query{}, err
 	}
-	number, err := parsePhone("phone", p.Phone)
+	number, err := check.Phone("phone", p.Phone)
 	if err != nil {
 		return storage.Query{}, err
 	}

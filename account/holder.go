@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
@@ -38,7 +39,7 @@ func (p *CreateHolderParams) check(live bool) error {
 		return api.Missing("phone_number")
 	}
 	var err error
-	if p.Phone, err = parsePhone("phone_number", p.Phone); err != nil {
+	if p.Phone, err = check.Phone("phone_number", p.Phone); err != nil {
 		return err
 	}
 	if p.Status == "" {
@@ -191,7 +192,9 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 	})
 }
 
-func consumerExists(tx storage.ReadTx, live bool, id string) error {
+// ConsumerExists refuses an id without a consumer, with account_not_found for the parameter
+// account_id. It accepts any status.
+func (*Internal) ConsumerExists(tx storage.ReadTx, live bool, id string) error {
 	_, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
 	if api.CodeOf(err) == api.ResourceMissing {
 		return api.Errorf(api.AccountNotFound, "account_id", "No consumer has this account id. Check it and try again.")
@@ -299,24 +302,11 @@ func findConsumer(tx storage.ReadTx, live bool, ref WalletRef) (*Consumer, error
 		}
 		id = owned.Account
 	}
-	var o *storage.Object[Consumer]
-	var err error
-	if id != "" {
-		o, err = consumers.Get(tx, operator(live), id)
-	} else {
-		number, invalid := parsePhone("phone_number", ref.Phone)
-		if invalid != nil {
-			return nil, invalid
-		}
-		o, err = consumers.Find(tx, "phone", operator(live), number)
+	number, err := check.Phone("phone_number", ref.Phone)
+	if id == "" && err != nil {
+		return nil, err
 	}
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("account: find consumer: %w", err)
-	}
-	return &o.Value, nil
+	return find(tx, consumers, live, id, number)
 }
 
 // Usable refuses a frozen or suspended wallet with wallet_not_active.

@@ -43,14 +43,17 @@ func (*Internal) Customer(tx storage.ReadTx, scope storage.Scope, id string) (*C
 	return getCustomer(tx, scope, id)
 }
 
+// HostsCustomers reports that the host keeps its own customers.
+func (i *Internal) HostsCustomers() bool { return i.svc.directory != nil }
+
 // FindCustomer returns the function that returns a customer in a transaction of the caller's. A host's
-// own directory is asked at once, before the transaction; nil stands for the library's own customers,
-// which the function reads. A customer that is unknown or was deleted is resource_missing of the
+// own directory is asked at once, before the transaction. The function reads the library's own
+// customers. A customer that is unknown or was deleted is resource_missing of the
 // parameter customer.
-func (i *Internal) FindCustomer(ctx context.Context, caller api.Caller, directory CustomerDirectory, id string) (func(storage.ReadTx) (*Customer, error), error) {
+func (i *Internal) FindCustomer(ctx context.Context, caller api.Caller, id string) (func(storage.ReadTx) (*Customer, error), error) {
 	var known *Customer
-	if directory != nil {
-		c, err := directory.Customer(ctx, caller, id)
+	if i.HostsCustomers() {
+		c, err := i.svc.directory.Customer(ctx, caller, id)
 		if err == nil && c == nil {
 			err = api.NoSuch("customer")
 		}
@@ -79,12 +82,6 @@ func (i *Internal) FindCustomer(ctx context.Context, caller api.Caller, director
 	}, nil
 }
 
-// ConsumerExists refuses an id without a consumer, with account_not_found for the parameter
-// account_id. It accepts any status.
-func (*Internal) ConsumerExists(tx storage.ReadTx, live bool, id string) error {
-	return consumerExists(tx, live, id)
-}
-
 // Consumer returns one consumer of a mode, in any status. An unknown id is resource_missing.
 func (*Internal) Consumer(tx storage.ReadTx, live bool, id string) (*Consumer, error) {
 	o, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
@@ -100,51 +97,9 @@ func (*Internal) Payer(tx storage.ReadTx, live bool, ref WalletRef) (*Consumer, 
 	return findPayer(tx, live, ref)
 }
 
-// Recipient finds the account that a payout or disbursement pays. It uses the service id if
-// given, else the account id, else the phone number. For a phone number it prefers a consumer to
-// a cash agent.
-//
-// Refusals: invalid_service_id, service_id_not_found, service_id_not_payable,
-// subagent_not_payable, invalid_phone_number, account_not_found, wallet_not_active, and
-// parameter_missing when ref is empty. Their parameters are service_id, account_id and
-// phone_number.
-func (*Internal) Recipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error) {
-	return findRecipient(tx, live, ref)
-}
-
-// PayingAccount finds the account whose wallet pays, for [PINEntry.Account]. A phone number or a
-// service id without an open wallet gives an account whose PIN is always wrong, so that strangers
-// cannot find out which numbers have a wallet. An unknown account id is refused with
-// account_not_found, because strangers cannot guess one.
-func (i *Internal) PayingAccount(tx storage.ReadTx, live bool, ref WalletRef) (string, error) {
-	return i.svc.payingAccount(tx, live, ref)
-}
-
-// WithPIN counts a try, compares the PIN outside of any transaction, and, when it is right, runs
-// the effect, whose transaction must call [Internal.Confirm]. A wrong PIN is pin_invalid. While
-// the PIN is locked, every entry is pin_locked. A right PIN never counts as a failed try, even if
-// the effect is refused.
-//
-// Five wrong entries in a day lock the PIN, for 15 minutes, an hour, 6 hours, 24 hours, and then
-// until [Service.UnlockPIN] or [Service.SetPIN]. A right entry resets the count. The holder gets an
-// SMS at each lock. In test mode the lock affects only the merchant whose entries were wrong, and
-// runs by that merchant's clock.
-//
-// Each process compares one PIN of an account at a time.
-func (i *Internal) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, effect func(*Proof) error) error {
-	return i.svc.withPIN(ctx, caller, e, effect)
-}
-
 // Confirm resets the count of wrong entries, in the transaction that moves the money. It refuses if
 // the PIN has changed since the comparison, or if other entries have locked it.
 func (i *Internal) Confirm(tx *engine.Tx, p *Proof) error { return i.svc.confirm(tx, p) }
-
-// Prepare inserts the record of the worker that seals the ledger.
-func (i *Internal) Prepare(ctx context.Context) error { return i.svc.prepareSealer(ctx) }
-
-// Unsealed returns a time before which every entry has a seal, or nil for an empty ledger. It
-// takes two reads for a ledger of any size.
-func (*Internal) Unsealed(tx storage.ReadTx) (*api.Time, error) { return unsealedSince(tx) }
 
 // Jobs are the background work of the accounts.
 func (i *Internal) Jobs() []work.Job { return []work.Job{i.svc.sealJob()} }

@@ -61,7 +61,7 @@ func (p *CreateMerchantParams) check() error {
 		return err
 	}
 	var err error
-	if p.Phone, err = parsePhone("phone", p.Phone); err != nil {
+	if p.Phone, err = check.Phone("phone", p.Phone); err != nil {
 		return err
 	}
 	if err := check.Email("email", p.Email); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -200,11 +201,15 @@ func pinOf(tx *engine.Tx, live bool, account string) (*storage.Object[pinRecord]
 	return o, nil
 }
 
-func (s *Service) payingAccount(tx storage.ReadTx, live bool, ref WalletRef) (string, error) {
+// PayingAccount finds the account whose wallet pays, for [PINEntry.Account]. A phone number or a
+// service id without an open wallet gives an account whose PIN is always wrong, so that strangers
+// cannot find out which numbers have a wallet. An unknown account id is refused with
+// account_not_found, because strangers cannot guess one.
+func (i *Internal) PayingAccount(tx storage.ReadTx, live bool, ref WalletRef) (string, error) {
 	c, err := findPayer(tx, live, ref)
 	named := ref.ServiceID != "" || ref.AccountID == "" && ref.Phone != ""
 	if named && api.CodeOf(err) == api.AccountNotFound {
-		return s.decoyFor(live, ref)
+		return i.svc.decoyFor(live, ref)
 	}
 	if err != nil {
 		return "", err
@@ -218,7 +223,7 @@ func (s *Service) payingAccount(tx storage.ReadTx, live bool, ref WalletRef) (st
 func (s *Service) decoyFor(live bool, ref WalletRef) (string, error) {
 	named := "service\x00" + ref.ServiceID
 	if ref.ServiceID == "" {
-		number, err := parsePhone("phone_number", ref.Phone)
+		number, err := check.Phone("phone_number", ref.Phone)
 		if err != nil {
 			return "", err
 		}
@@ -270,7 +275,19 @@ type Proof struct {
 	confirmed bool
 }
 
-func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, effect func(*Proof) error) error {
+// WithPIN counts a try, compares the PIN outside of any transaction, and, when it is right, runs
+// the effect, whose transaction must call [Internal.Confirm]. A wrong PIN is pin_invalid. While
+// the PIN is locked, every entry is pin_locked. A right PIN never counts as a failed try, even if
+// the effect is refused.
+//
+// Five wrong entries in a day lock the PIN, for 15 minutes, an hour, 6 hours, 24 hours, and then
+// until [Service.UnlockPIN] or [Service.SetPIN]. A right entry resets the count. The holder gets an
+// SMS at each lock. In test mode the lock affects only the merchant whose entries were wrong, and
+// runs by that merchant's clock.
+//
+// Each process compares one PIN of an account at a time.
+func (i *Internal) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, effect func(*Proof) error) error {
+	s := i.svc
 	if s.engine.Host != nil {
 		return fmt.Errorf("account: %w", api.ErrSecretInTx)
 	}

@@ -50,14 +50,10 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	keys := [][]byte{bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)}
-	with := func(keys ...[]byte) *account.Internal {
-		_, inside := account.New(b.engine, account.Config{ServerKeys: keys})
-		return inside
-	}
 	entry := account.PINEntry{Account: id, PIN: "1234"}
 	wrong := account.PINEntry{Account: id, PIN: "4321"}
 
-	first, second := with(keys[0]), with(keys[1], keys[0])
+	first, second := b.withKeys(keys[0]), b.withKeys(keys[1], keys[0])
 	before := storedPINs(t, b)[0]
 	testkit.WantCode(t, "a wrong one", entered(t, first, b.engine, api.Caller{}, wrong), api.PINInvalid)
 	if got := storedPINs(t, b)[0]; strings.Contains(got, "keyid") {
@@ -74,7 +70,7 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	}
 	testkit.WantCode(t, "after a rotation", entered(t, second, b.engine, api.Caller{}, entry), "")
 	testkit.WantCode(t, "a wrong one after a rotation", entered(t, second, b.engine, api.Caller{}, wrong), api.PINInvalid)
-	testkit.WantCode(t, "without the old key", entered(t, with(keys[1]), b.engine, api.Caller{}, entry), "")
+	testkit.WantCode(t, "without the old key", entered(t, b.withKeys(keys[1]), b.engine, api.Caller{}, entry), "")
 
 	// An unknown key is the operator's mistake. The service counts no entry, and the error names
 	// the key.
@@ -91,8 +87,7 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 func TestTwoProcessesRehashOnePIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
-	_, here := account.New(b.engine, account.Config{ServerKeys: [][]byte{make([]byte, 32)}})
-	_, there := account.New(b.engine, account.Config{ServerKeys: [][]byte{make([]byte, 32)}})
+	here, there := b.withKeys(make([]byte, 32)), b.withKeys(make([]byte, 32))
 	entry := account.PINEntry{Account: id, PIN: "1234"}
 	err := here.WithPIN(t.Context(), api.Caller{}, entry, func(p *account.Proof) error {
 		testkit.WantCode(t, "there", entered(t, there, b.engine, api.Caller{}, entry), "")
@@ -385,7 +380,7 @@ func TestTriesAtUnknownWalletsAreBounded(t *testing.T) {
 // The number of records stays bounded, and strangers cannot compute their ids.
 func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	b := newBench(t, nil)
-	_, other := account.New(b.engine, account.Config{ServerKeys: [][]byte{bytes.Repeat([]byte{2}, 32)}})
+	other := b.withKeys(bytes.Repeat([]byte{2}, 32))
 	payer := func(s *account.Internal, live bool, ref account.WalletRef) (name string) {
 		t.Helper()
 		must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -32,7 +33,15 @@ type Recipient struct {
 	DisplayName string
 }
 
-func findRecipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error) {
+// Recipient finds the account that a payout or disbursement pays. It uses the service id if
+// given, else the account id, else the phone number. For a phone number it prefers a consumer to
+// a cash agent.
+//
+// Refusals: invalid_service_id, service_id_not_found, service_id_not_payable,
+// subagent_not_payable, invalid_phone_number, account_not_found, wallet_not_active, and
+// parameter_missing when ref is empty. Their parameters are service_id, account_id and
+// phone_number.
+func (*Internal) Recipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error) {
 	id, param := ref.AccountID, "account_id"
 	switch {
 	case ref.ServiceID != "":
@@ -73,39 +82,46 @@ func findRecipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, err
 // id is empty. It returns nil if there is none.
 func findHolder(tx storage.ReadTx, live bool, id, number string) (h *Holder, agent *Agent, err error) {
 	if id == "" {
-		if number, err = parsePhone("phone_number", number); err != nil {
+		if number, err = check.Phone("phone_number", number); err != nil {
 			return nil, nil, err
 		}
 	}
 	if id == "" || strings.HasPrefix(id, "acc_") {
-		var o *storage.Object[Consumer]
-		if id == "" {
-			o, err = consumers.Find(tx, "phone", operator(live), number)
-		} else {
-			o, err = consumers.Get(tx, operator(live), id)
+		c, err := find(tx, consumers, live, id, number)
+		if err != nil {
+			return nil, nil, err
 		}
-		if err == nil {
-			return &o.Value.Holder, nil, nil
-		}
-		if !errors.Is(err, storage.ErrNotFound) {
-			return nil, nil, fmt.Errorf("account: find consumer: %w", err)
+		if c != nil {
+			return &c.Holder, nil, nil
 		}
 	}
 	if id == "" || strings.HasPrefix(id, "cag_") {
-		var o *storage.Object[Agent]
-		if id == "" {
-			o, err = agents.Find(tx, "phone", operator(live), number)
-		} else {
-			o, err = agents.Get(tx, operator(live), id)
+		a, err := find(tx, agents, live, id, number)
+		if err != nil || a == nil {
+			return nil, nil, err
 		}
-		if err == nil {
-			return &o.Value.Holder, &o.Value, nil
-		}
-		if !errors.Is(err, storage.ErrNotFound) {
-			return nil, nil, fmt.Errorf("account: find cash agent: %w", err)
-		}
+		return &a.Holder, a, nil
 	}
 	return nil, nil, nil
+}
+
+// find returns the consumer or cash agent with this id or, if id is empty, with this phone number. It
+// returns nil if there is none.
+func find[T any](tx storage.ReadTx, holders *storage.Collection[T], live bool, id, number string) (*T, error) {
+	var o *storage.Object[T]
+	var err error
+	if id == "" {
+		o, err = holders.Find(tx, "phone", operator(live), number)
+	} else {
+		o, err = holders.Get(tx, operator(live), id)
+	}
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("account: find in %s: %w", holders.Kind().Name, err)
+	}
+	return &o.Value, nil
 }
 
 // Check refuses a malformed service id or phone number with invalid_service_id or
@@ -117,7 +133,7 @@ func (ref WalletRef) Check() error {
 	case ref.AccountID != "":
 		return nil
 	}
-	_, err := parsePhone("phone_number", ref.Phone)
+	_, err := check.Phone("phone_number", ref.Phone)
 	return err
 }
 
@@ -162,19 +178,14 @@ func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id str
 	if id == "" {
 		return nil, api.Missing("service_id")
 	}
-	if caller.IdempotencyKey == "" {
-		var found *ServiceIDLookup
-		err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-			var err error
+	// The call changes nothing, but a caller that gives a key gets the first answer again.
+	op := engine.Operation{Name: "service_id.look_up", Params: id}
+	return engine.RunAndStoreAnswer(ctx, s.engine, caller, op, func() (found *ServiceIDLookup, err error) {
+		err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 			found, err = lookUpTx(tx, caller.Live, id)
 			return err
 		})
 		return found, err
-	}
-	// The call changes nothing, but a caller that gives a key gets the first answer again.
-	op := engine.Operation{Name: "service_id.look_up", Params: id}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*ServiceIDLookup, error) {
-		return lookUpTx(tx, caller.Live, id)
 	})
 }
 

@@ -60,8 +60,9 @@ var sealProgressRecords = storage.NewCollection("sealers", []storage.Field[sealP
 	storage.NullTimeColumn("due", func(s *sealProgress) *api.Time { return &s.Due }),
 }, storage.DueBy("due"))
 
-// prepareSealer inserts the record of the sealer, unless the store has it.
-func (s *Service) prepareSealer(ctx context.Context) error {
+// Prepare inserts the record of the sealer, unless the store has it.
+func (i *Internal) Prepare(ctx context.Context) error {
+	s := i.svc
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		_, err := sealProgressRecords.Get(tx, storage.Scope{}, sealerID)
 		return err
@@ -142,7 +143,9 @@ func (s *Service) Seal(ctx context.Context) (int64, error) {
 	}
 }
 
-func unsealedSince(tx storage.ReadTx) (*api.Time, error) {
+// Unsealed returns a time before which every entry has a seal, or nil for an empty ledger. It
+// takes two reads for a ledger of any size.
+func (*Internal) Unsealed(tx storage.ReadTx) (*api.Time, error) {
 	first, err := tx.Postings("", 1)
 	if err != nil || len(first) == 0 {
 		return nil, err

@@ -176,9 +176,9 @@ func newTown(tb testing.TB, wallets int) *town {
 	must.Do(tb, d.Define(tb.Context(), append(engine.Kinds(), account.Kinds()...)...))
 	e := &engine.Engine{
 		Store: d, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
+		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner), ServerKeys: [][]byte{make([]byte, 32)},
 	}
-	accounts, inside := account.New(e, account.Config{ServerKeys: [][]byte{make([]byte, 32)}})
+	accounts, inside := account.New(e, account.Config{})
 	w := &town{accounts, inside, d, &work.Runner{Store: d, Clock: time.Now, Log: e.Log, Poll: time.Second}}
 	w.runner.Add(inside.Jobs()[0])
 	w.post(tb, 0, wallets)
@@ -459,7 +459,8 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 // Workers and hosts that seal concurrently, during bookings, leave a sound chain.
 func TestConcurrentSealersKeepOneChain(t *testing.T) {
 	w := newTown(t, 300)
-	plain, inside := account.New(&engine.Engine{Store: w.store.Store, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}, account.Config{ServerKeys: [][]byte{make([]byte, 32)}})
+	e := &engine.Engine{Store: w.store.Store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), ServerKeys: [][]byte{make([]byte, 32)}}
+	plain, inside := account.New(e, account.Config{})
 	must.Do(t, inside.Prepare(t.Context()))
 	var all sync.WaitGroup
 	for range 4 {

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
@@ -43,13 +42,12 @@ func (s Status) check() error {
 
 // Config holds the service's settings and the packages that it calls.
 type Config struct {
-	// ServerKeys are the server's secrets. The service hashes new PINs under the first. It accepts
-	// PINs hashed under the others, or under none, and rehashes them when they are entered.
-	ServerKeys [][]byte
 	// Messages sends holders an SMS when their PIN is locked; nil sends none.
 	Messages *message.Internal
 	// Events records changes of customers; nil records nothing.
 	Events *event.Internal
+	// Customers is the host's record of customers; the library's own when nil.
+	Customers CustomerDirectory
 	// Outer is the service that the host made with payments.New. A service inside a host's
 	// transaction shares its cache of API keys. It is nil otherwise.
 	Outer *Internal
@@ -59,8 +57,10 @@ type Config struct {
 type Service struct {
 	engine   *engine.Engine
 	messages *message.Internal
-	hasher   *pin.Hasher
-	guard    pin.Guard
+	// directory is the host's record of customers, or nil.
+	directory CustomerDirectory
+	hasher    *pin.Hasher
+	guard     pin.Guard
 	// digestKey makes the digests of network addresses and the names of decoys, which strangers must
 	// not be able to compute.
 	digestKey []byte
@@ -74,11 +74,11 @@ type Service struct {
 // New returns the service, and the methods for sibling packages' transactions.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{
-		engine: e, messages: c.Messages, events: c.Events, hasher: pin.NewHasher(c.ServerKeys...), keyCache: new(keyCache),
-		sealKeys: deriveSealKeys(c.ServerKeys),
+		engine: e, messages: c.Messages, events: c.Events, directory: c.Customers, hasher: pin.NewHasher(e.ServerKeys...), keyCache: new(keyCache),
+		sealKeys: deriveSealKeys(e.ServerKeys),
 	}
-	if len(c.ServerKeys) > 0 {
-		s.digestKey = c.ServerKeys[0]
+	if len(e.ServerKeys) > 0 {
+		s.digestKey = e.ServerKeys[0]
 	}
 	if c.Outer != nil {
 		s.keyCache = c.Outer.svc.keyCache
@@ -112,16 +112,4 @@ func checkName(name string) error {
 		return api.Missing("name")
 	}
 	return check.Text("name", name, api.MaxName)
-}
-
-// parsePhone returns the stored form of a number, or "" for an empty one.
-func parsePhone(param, text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	number, err := phone.Parse(text)
-	if err != nil {
-		return "", api.Errorf(api.InvalidPhoneNumber, param, "%s is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.", param).WithCause(err)
-	}
-	return number, nil
 }

@@ -115,7 +115,7 @@ func (p *CreateCouponParams) check() error {
 	case p.PercentOff != nil && p.AmountOff != nil:
 		return api.Invalid("amount_off", "Give either percent_off or amount_off, not both.")
 	case p.AmountOff != nil:
-		if err := checkAmount("amount_off", *p.AmountOff); err != nil {
+		if err := check.Pesewas("amount_off", *p.AmountOff); err != nil {
 			return err
 		}
 	case !money.FewDigits(*p.PercentOff) || !p.PercentOff.IsPositive() || p.PercentOff.GreaterThan(hundred) ||

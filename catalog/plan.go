@@ -87,7 +87,7 @@ func (p *CreatePlanParams) check() error {
 	if err := checkName(p.Name); err != nil {
 		return err
 	}
-	if err := checkAmount("amount", p.Amount); err != nil {
+	if err := check.Pesewas("amount", p.Amount); err != nil {
 		return err
 	}
 	if err := check.Currency(p.Currency); err != nil {
@@ -109,7 +109,7 @@ func (p *CreatePlanParams) check() error {
 	if err := checkWhole("trial_period_days", p.TrialPeriodDays, 0, maxTrialDays); err != nil {
 		return err
 	}
-	if err := checkTax(p.TaxPercent); err != nil {
+	if err := check.Percent("tax_percent", p.TaxPercent); err != nil {
 		return err
 	}
 	return check.Metadata(p.Metadata, false)

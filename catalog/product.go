@@ -62,14 +62,14 @@ func (p *CreateProductParams) check() error {
 		return err
 	}
 	if p.UnitAmount != nil {
-		if err := checkAmount("unit_amount", *p.UnitAmount); err != nil {
+		if err := check.Pesewas("unit_amount", *p.UnitAmount); err != nil {
 			return err
 		}
 	}
 	if err := check.Currency(p.Currency); err != nil {
 		return err
 	}
-	if err := checkTax(p.TaxPercent); err != nil {
+	if err := check.Percent("tax_percent", p.TaxPercent); err != nil {
 		return err
 	}
 	return check.Metadata(p.Metadata, false)
@@ -137,7 +137,7 @@ func (p *UpdateProductParams) check() error {
 		}
 	}
 	if p.UnitAmount != nil && *p.UnitAmount != nil {
-		if err := checkAmount("unit_amount", **p.UnitAmount); err != nil {
+		if err := check.Pesewas("unit_amount", **p.UnitAmount); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func (p *UpdateProductParams) check() error {
 		return err
 	}
 	if p.TaxPercent != nil {
-		if err := checkTax(*p.TaxPercent); err != nil {
+		if err := check.Percent("tax_percent", *p.TaxPercent); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -100,14 +99,6 @@ func checkNewName(name *string) error {
 	return check.Text("name", *name, api.MaxName)
 }
 
-// checkAmount refuses what is no amount.
-func checkAmount(param string, pesewas int64) error {
-	if pesewas < 1 || pesewas > money.Max {
-		return api.Invalid(param, "%s must be a whole number of pesewas from 1 to %d.", param, int64(money.Max))
-	}
-	return nil
-}
-
 // checkWhole refuses a number that is given and out of range.
 func checkWhole(param string, n *int64, lowest, highest int64) error {
 	if n != nil && (*n < lowest || *n > highest) {
@@ -117,20 +108,6 @@ func checkWhole(param string, n *int64, lowest, highest int64) error {
 }
 
 var hundred = decimal.NewFromInt(100)
-
-// taxPlaces is how many decimals a tax rate may have.
-const taxPlaces = 6
-
-// checkTax refuses what is no tax rate; nil is none.
-func checkTax(rate *decimal.Decimal) error {
-	if rate == nil {
-		return nil
-	}
-	if !money.FewDigits(*rate) || rate.IsNegative() || rate.GreaterThan(hundred) || !rate.Equal(rate.Truncate(taxPlaces)) {
-		return api.Invalid("tax_percent", "tax_percent must be from 0 to 100, with at most six decimals.")
-	}
-	return nil
-}
 
 // numberOrNil returns the JSON form of a decimal; nil for none.
 func numberOrNil(d *decimal.Decimal) *api.Number {

@@ -129,15 +129,9 @@ func (p *CreateParams) checkPayer() error {
 	if err := check.Email("customer_email", p.Email); err != nil {
 		return err
 	}
-	if p.Phone == "" {
-		return nil
-	}
-	number, err := phone.Parse(p.Phone)
-	if err != nil {
-		return api.Errorf(api.InvalidPhoneNumber, "customer_phone", "customer_phone is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
-	}
-	p.Phone = number
-	return nil
+	var err error
+	p.Phone, err = check.Phone("customer_phone", p.Phone)
+	return err
 }
 
 // tokenLength is the length of the secret in a page's address, in characters of base 62: 190 bits.
@@ -153,11 +147,11 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(s.config.Invoices, caller.Live); err != nil {
 		return nil, err
 	}
-	if p.Mode == ModeSubscription && p.Customer == "" && s.config.Customers != nil {
+	if p.Mode == ModeSubscription && p.Customer == "" && s.config.Accounts.HostsCustomers() {
 		return nil, api.Missing("customer")
 	}
 	op := engine.Operation{Name: "checkout_session.create", Params: p}
-	if p.Customer == "" || s.config.Customers == nil {
+	if p.Customer == "" || !s.config.Accounts.HostsCustomers() {
 		return s.create(ctx, caller, op, p)
 	}
 	// The host may have deleted the customer since.
@@ -240,7 +234,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (f
 	if !caller.Reads("customers") {
 		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the session. Give customer_name and customer_email instead, or use a key with the permission to read customers.")
 	}
-	return s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, id)
+	return s.config.Accounts.FindCustomer(ctx, caller, id)
 }
 
 // setCustomer takes name, e-mail and phone from a customer; find is nil for none. A host's record may

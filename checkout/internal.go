@@ -2,7 +2,6 @@ package checkout
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -191,42 +190,22 @@ func (in *Internal) rewritePaid(ctx context.Context, within engine.Within, ids m
 
 // Erase removes a customer's personal data from sessions.
 func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) error {
-	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "customer", customer), Limit: api.MaxLimit}
-	return in.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
-		page, more, err := sessions.List(tx, q)
-		if err != nil {
-			return false, fmt.Errorf("checkout: list for erasure: %w", err)
+	q := storage.Query{Where: engine.Where(nil, "customer", customer), Limit: api.MaxLimit}
+	return engine.UpdateEach(ctx, in.svc.engine, caller, sessions, q, func(tx *engine.Tx, o *storage.Object[record]) error {
+		if !o.Value.forget() {
+			return nil
 		}
-		for _, o := range page {
-			if !o.Value.forget() {
-				continue
-			}
-			if err := in.svc.save(tx, o); err != nil {
-				return false, err
-			}
-		}
-		if len(page) > 0 {
-			tx.OnCommit(func() { q.After = page[len(page)-1].ID })
-		}
-		return more, nil
+		return in.svc.save(tx, o)
 	})
 }
 
 // Retention returns the rules for sessions that have ended: one removes the phone number and the e-mail,
-// keepNumbers after the creation, and the other removes the session, keep after it.
-func (in *Internal) Retention(keepNumbers, keep time.Duration) []retention.Rule {
-	numbers := retention.NewRule(sessions, keepNumbers, func(r *record) (api.Time, bool) {
-		return r.CreatedAt, r.Status != Open && r.hasNumber()
-	})
-	numbers.Stays = true
-	numbers.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
-		o, err := sessions.Get(tx, r.Scope, r.ID)
-		if err != nil {
-			return 0, fmt.Errorf("checkout: forget number: %w", err)
-		}
-		o.Value.forgetNumber()
-		return 1, sessions.Replace(tx, o)
+// and the other removes the session, keep after its creation.
+func (in *Internal) Retention(keep time.Duration) []retention.Rule {
+	return []retention.Rule{
+		retention.PartRule(sessions, in.svc.engine.NumberRetention, func(r *record) (api.Time, bool) {
+			return r.CreatedAt, r.Status != Open && r.hasNumber()
+		}, (*record).forgetNumber),
+		retention.NewRule(sessions, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Status != Open }),
 	}
-	ended := retention.NewRule(sessions, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Status != Open })
-	return []retention.Rule{numbers, ended}
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/money"
-	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -319,45 +316,23 @@ func (s *Service) couponLeft(tx *engine.ReadTx, r *record) error {
 
 // debit moves the money of a session from a consumer's wallet, and completes the session.
 func (s *Service) debit(tx *engine.Tx, o *storage.Object[record], consumer string) error {
-	r, live, merchant := &o.Value, tx.Caller.Live, tx.Caller.Merchant
-	from, err := s.config.Accounts.Payer(tx, live, account.WalletRef{AccountID: consumer})
+	r := &o.Value
+	from, err := s.config.Accounts.Payer(tx, tx.Caller.Live, account.WalletRef{AccountID: consumer})
 	if err != nil {
 		return err
 	}
 	if err := from.Usable(); err != nil {
 		return err
 	}
-	m, err := s.config.Accounts.Merchant(tx, merchant)
-	if err != nil {
-		return fmt.Errorf("checkout: merchant: %w", err)
-	}
-	id := s.config.Payments.NewID(tx)
-	err = s.config.Accounts.Credit(tx, merchant, storage.Posting{
-		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
-		Moves: []storage.Move{ledger.Wallet(from.ID, live).Move(-r.Total), ledger.Available(merchant, live).Move(r.Total)},
-	})
-	if err != nil {
-		return fmt.Errorf("checkout: pay: %w", err)
-	}
-	masked := phone.Mask(from.Phone)
-	paid := payment.Payment{
-		ID: id, Amount: r.Total, PaymentMethod: payment.ServiceWallet, Phone: &masked, CheckoutSession: &r.ID,
-		Description: r.about(), Customer: r.Customer, Metadata: r.Metadata,
-	}
+	p := payment.Payment{Amount: r.Total, CheckoutSession: &r.ID, Description: r.about(), Customer: r.Customer, Metadata: r.Metadata}
 	if r.Reference != nil {
-		paid.Reference = *r.Reference
+		p.Reference = *r.Reference
 	}
-	if _, err := s.config.Payments.RecordCompleted(tx, paid, payment.Source{Payer: from.ID}); err != nil {
+	paid, err := s.config.Payments.FromWallet(tx, from, p)
+	if err != nil {
 		return err
 	}
-	amount := money.Text(r.Total)
-	if err := s.config.Messages.Text(tx, from.ID, from.Phone, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, id)); err != nil {
-		return err
-	}
-	if err := s.config.Messages.Text(tx, from.ID, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", from.DisplayName(), amount, id)); err != nil {
-		return err
-	}
-	return s.complete(tx, o, &id, from.ID)
+	return s.complete(tx, o, &paid.ID, from.ID)
 }
 
 // complete completes a session in the transaction of its payment; paymentID is nil if nothing was due.
@@ -392,7 +367,7 @@ func (s *Service) end(tx *engine.Tx, o *storage.Object[record], t event.Type) er
 	if err := s.save(tx, o, t); err != nil {
 		return err
 	}
-	if r := &o.Value; r.hasNumber() && retention.Outlived(r.CreatedAt, tx.Now, s.config.NumberRetention) {
+	if r := &o.Value; r.hasNumber() && retention.Outlived(r.CreatedAt, tx.Now, s.engine.NumberRetention) {
 		r.forgetNumber()
 		return s.save(tx, o)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -28,13 +27,6 @@ type Config struct {
 	Invoices *invoice.Internal
 	// Subscriptions begins the subscriptions of ModeSubscription.
 	Subscriptions *subscription.Internal
-	// Customers is the host's record of customers; the library's own when nil.
-	Customers account.CustomerDirectory
-	// NumberRetention is the time from the creation of a session until the payer's phone number and
-	// e-mail are removed, once it has ended. Zero means for ever.
-	NumberRetention time.Duration
-	// BaseURL is where the hosted pages are reached, without a slash at its end.
-	BaseURL string
 }
 
 // Service makes sessions, and takes their money. It is safe for concurrent use.
@@ -72,7 +64,7 @@ func (s *Service) fillDerived(r *record) {
 }
 
 // address is that of the page, whatever the status.
-func (s *Service) address(r *record) string { return s.config.BaseURL + "/checkout/" + r.Token }
+func (s *Service) address(r *record) string { return s.engine.BaseURL + "/checkout/" + r.Token }
 
 // save writes a changed session, which ends its lease, and records its events.
 func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
@@ -105,8 +97,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Sessi
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It costs less than encoding that
-// value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -126,8 +117,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It costs less than encoding that
-// value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
 }

@@ -79,7 +79,7 @@ func (s *Service) subscriber(tx *engine.Tx, r *record) (*account.Customer, error
 		}
 		r.Customer, r.Phone = &made.ID, &made.Phone
 		return made, nil
-	case s.config.Customers != nil:
+	case s.config.Accounts.HostsCustomers():
 		if r.Phone != nil {
 			person.Phone = *r.Phone
 		}

@@ -314,8 +314,7 @@ func (s *Service) GetBatch(ctx context.Context, caller api.Caller, id string) (*
 	return batchListing.Get(ctx, s.engine, caller, id)
 }
 
-// GetBatchJSON writes to w the JSON of what GetBatch returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetBatchJSON writes the JSON of what GetBatch returns, at less cost; see package payments.
 func (s *Service) GetBatchJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return batchListing.GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -338,8 +337,7 @@ func (s *Service) ListBatches(ctx context.Context, caller api.Caller, p ListBatc
 	return batchListing.List(ctx, s.engine, p.query(caller), p.Page)
 }
 
-// ListBatchesJSON writes to w the JSON of what ListBatches returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListBatchesJSON writes the JSON of what ListBatches returns, at less cost; see package payments.
 func (s *Service) ListBatchesJSON(ctx context.Context, caller api.Caller, p ListBatchesParams, w io.Writer) error {
 	return batchListing.ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
 }

@@ -178,8 +178,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*payou
 	return s.payouts.Get(ctx, caller, transfer.Disbursement, id)
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.payouts.GetJSON(ctx, caller, transfer.Disbursement, id, w)
 }
@@ -195,8 +194,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p payout.ListPara
 	return s.payouts.List(ctx, caller, transfer.Disbursement, p)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p payout.ListParams, w io.Writer) error {
 	return s.payouts.ListJSON(ctx, caller, transfer.Disbursement, p, w)
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/look"
@@ -17,23 +15,14 @@ import (
 )
 
 // checkoutPage is the public page of a checkout session, behind the secret in its address.
-type checkoutPage struct {
-	sessions *checkout.Service
-	accounts *account.Service
-	payments *payment.Service
-	*pageLimiter
-}
-
-func newCheckoutPage(svc *payments.Service, v *pageLimiter) *checkoutPage {
-	return &checkoutPage{svc.Checkout, svc.Accounts, svc.Payments, v}
-}
+type checkoutPage struct{ *hostedPages }
 
 func (p *checkoutPage) routes() []route {
 	return pageRoutes(
 		problemPages("There is nothing to pay here. Check the address, or go back to the shop and order again."),
 		route{method: http.MethodGet, pattern: "/checkout/{id}", handle: p.show},
 		route{method: http.MethodPost, pattern: "/checkout/{id}", handle: p.pay},
-		route{method: http.MethodGet, pattern: "/checkout/{id}/logo", handle: logoOf(p.accounts, p.open, func(h *checkout.Hosted) string { return h.Merchant.ID })},
+		route{method: http.MethodGet, pattern: "/checkout/{id}/logo", handle: logoOf(p.Accounts, p.open, func(h *checkout.Hosted) string { return h.Merchant.ID })},
 	)
 }
 
@@ -58,7 +47,7 @@ type checkoutView struct {
 
 // open finds the session, and bounds how often one client address guesses at secrets and PINs.
 func (p *checkoutPage) open(r *request) (*checkout.Hosted, error) {
-	h, err := p.sessions.Hosted(r.Context(), r.id())
+	h, err := p.Checkout.Hosted(r.Context(), r.id())
 	return h, p.checkRate(r, err)
 }
 
@@ -70,7 +59,7 @@ func (p *checkoutPage) show(r *request) (any, error) {
 	payable := h.Refusal == nil || h.Refusal.Code == api.CouponNotRedeemable
 	if payable && h.Attempt != "" {
 		m := newMerchantView(&h.Merchant, r.id()+"/logo", look.Text(h.Session.Reference))
-		page, err := undecidedPage(r, p.payments, h.Caller, payment.ListParams{CheckoutSession: h.Session.ID}, m)
+		page, err := undecidedPage(r, p.Payments, h.Caller, payment.ListParams{CheckoutSession: h.Session.ID}, m)
 		if err != nil || page != nil {
 			return page, err
 		}
@@ -97,7 +86,7 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 		}
 		return answer, err
 	}
-	form.offerPhones(p.payments.TakesPhones(is.Livemode))
+	form.offerPhones(p.Payments.TakesPhones(is.Livemode))
 	form.Due = is.Total
 	v := checkoutView{
 		pageView: pageView{Title: "Pay " + m.Name, Test: !is.Livemode, Merchant: m},
@@ -108,7 +97,7 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 		v.AskName, v.Name = is.Customer == nil, name
 	}
 	if held {
-		token, err := p.payments.PageToken(r.Context(), h.Caller, h.Attempt)
+		token, err := p.Payments.PageToken(r.Context(), h.Caller, h.Attempt)
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +194,7 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 	}
 	pay := func(m means) error {
 		params.MobileMoney, params.Wallet, params.PIN, params.From = m.MobileMoney, m.Wallet, m.PIN, m.From
-		return p.sessions.PayHosted(r.Context(), form.caller, h.Session.ID, params)
+		return p.Checkout.PayHosted(r.Context(), form.caller, h.Session.ID, params)
 	}
 	switch {
 	case h.Session.Total > 0:
@@ -220,14 +209,14 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 	if err != nil {
 		return form.refused(err, func(e *api.Error) (*response, error) {
 			// What became of the session meanwhile is shown with it.
-			h, err := p.sessions.HostedByID(r.Context(), h.Caller, h.Session.ID)
+			h, err := p.Checkout.HostedByID(r.Context(), h.Caller, h.Session.ID)
 			if err != nil {
 				return nil, err
 			}
 			return p.render(statusOf(e), r, h, form.waysView, email, name)
 		})
 	}
-	if h, err = p.sessions.HostedByID(r.Context(), h.Caller, h.Session.ID); err != nil {
+	if h, err = p.Checkout.HostedByID(r.Context(), h.Caller, h.Session.ID); err != nil {
 		return nil, err
 	}
 	return p.next(r, h)
@@ -256,7 +245,7 @@ func (p *checkoutPage) next(r *request, h *checkout.Hosted) (*response, error) {
 		answer.setHeader("Referrer-Policy", "no-referrer")
 		return answer, nil
 	}
-	token, err := p.payments.PageToken(r.Context(), h.Caller, h.Attempt)
+	token, err := p.Payments.PageToken(r.Context(), h.Caller, h.Attempt)
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,8 @@ import (
 	"net/http"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
 )
-
-// maxIdempotencyKey is the longest idempotency key, in characters.
-const maxIdempotencyKey = 255
 
 // idempotencyHeaders are the two names of one header. Both may be sent, as
 // long as they say the same.
@@ -25,8 +23,8 @@ func idempotencyKey(h http.Header) (string, error) {
 		if len(values) > 1 {
 			return "", api.Errorf(api.IdempotencyKeyInvalid, "", "The header %s is given more than once.", name)
 		}
-		if !isIdempotencyKey(values[0]) {
-			return "", api.Errorf(api.IdempotencyKeyInvalid, "", "The header %s must have 1 to %d printable ASCII characters, such as a UUID.", name, maxIdempotencyKey)
+		if engine.CheckIdempotencyKey(values[0]) != nil {
+			return "", api.Errorf(api.IdempotencyKeyInvalid, "", "The header %s must have 1 to 255 printable ASCII characters, such as a UUID.", name)
 		}
 		if key != "" && key != values[0] {
 			return "", api.Errorf(api.IdempotencyKeyInvalid, "", "The headers X-Idempotency-Key and Idempotency-Key differ. Send one of them.")
@@ -34,16 +32,4 @@ func idempotencyKey(h http.Header) (string, error) {
 		key = values[0]
 	}
 	return key, nil
-}
-
-func isIdempotencyKey(s string) bool {
-	if s == "" || len(s) > maxIdempotencyKey {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }

@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"time"
 
-	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -14,17 +11,7 @@ import (
 )
 
 // invoicePage is the public page of an invoice, behind the secret in its address.
-type invoicePage struct {
-	invoices *invoice.Service
-	accounts *account.Service
-	payments *payment.Service
-	now      func(context.Context, api.Caller) (api.Time, error)
-	*pageLimiter
-}
-
-func newInvoicePage(svc *payments.Service, v *pageLimiter) *invoicePage {
-	return &invoicePage{svc.Invoices, svc.Accounts, svc.Payments, svc.Now, v}
-}
+type invoicePage struct{ *hostedPages }
 
 func (p *invoicePage) routes() []route {
 	return pageRoutes(
@@ -33,7 +20,7 @@ func (p *invoicePage) routes() []route {
 		route{method: http.MethodPost, pattern: "/invoice/{id}", handle: p.pay},
 		route{method: http.MethodGet, pattern: "/invoice/{id}/pdf", heavy: true, handle: p.document},
 		route{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", heavy: true, handle: p.creditNote},
-		route{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: logoOf(p.accounts, p.open, func(h *invoice.Hosted) string { return h.Merchant.ID })},
+		route{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: logoOf(p.Accounts, p.open, func(h *invoice.Hosted) string { return h.Merchant.ID })},
 	)
 }
 
@@ -103,7 +90,7 @@ func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysVie
 
 // open finds the invoice, and bounds how often one client address guesses at secrets and PINs.
 func (p *invoicePage) open(r *request) (*invoice.Hosted, error) {
-	h, err := p.invoices.Hosted(r.Context(), r.id())
+	h, err := p.Invoices.Hosted(r.Context(), r.id())
 	return h, p.checkRate(r, err)
 }
 
@@ -114,7 +101,7 @@ func (p *invoicePage) show(r *request) (any, error) {
 	}
 	if h.Invoice.Status == invoice.Open {
 		m := newMerchantView(&h.Merchant, r.id()+"/logo", "Invoice "+h.Invoice.Number)
-		page, err := undecidedPage(r, p.payments, h.Caller, payment.ListParams{Invoice: h.Invoice.ID}, m)
+		page, err := undecidedPage(r, p.Payments, h.Caller, payment.ListParams{Invoice: h.Invoice.ID}, m)
 		if err != nil || page != nil {
 			return page, err
 		}
@@ -123,11 +110,11 @@ func (p *invoicePage) show(r *request) (any, error) {
 }
 
 func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, form waysView) (*response, error) {
-	now, err := p.now(r.Context(), h.Caller)
+	now, err := p.Now(r.Context(), h.Caller)
 	if err != nil {
 		return nil, err
 	}
-	form.offerPhones(p.payments.TakesPhones(h.Invoice.Livemode))
+	form.offerPhones(p.Payments.TakesPhones(h.Invoice.Livemode))
 	return renderPage(status, "invoice", newInvoiceView(h, r.id(), now.Time, form))
 }
 
@@ -144,7 +131,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	// The page shows that it is paid, and can be loaded again without paying.
 	location := r.id()
 	fromWallet := func(m means) error {
-		_, err := p.invoices.PayFromWallet(r.Context(), form.caller, h.Invoice.ID, invoice.PayFromWalletParams{Wallet: m.Wallet, PIN: m.PIN, From: m.From})
+		_, err := p.Invoices.PayFromWallet(r.Context(), form.caller, h.Invoice.ID, invoice.PayFromWalletParams{Wallet: m.Wallet, PIN: m.PIN, From: m.From})
 		return err
 	}
 	if h.Invoice.AmountDue == 0 && form.Wallets { // a form that is posted again repeats what has paid
@@ -154,9 +141,9 @@ func (p *invoicePage) pay(r *request) (any, error) {
 			if form.Wallets {
 				return fromWallet(m)
 			}
-			started, err := p.invoices.StartPayment(r.Context(), form.caller, h.Invoice.ID, m.MobileMoney)
+			started, err := p.Invoices.StartPayment(r.Context(), form.caller, h.Invoice.ID, m.MobileMoney)
 			if err == nil && started != nil { // nil if nothing is due any more
-				location, err = paymentAddress(r, p.payments, h.Caller, started)
+				location, err = paymentAddress(r, p.Payments, h.Caller, started)
 			}
 			return err
 		})
@@ -166,7 +153,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	}
 	return form.refused(err, func(e *api.Error) (*response, error) {
 		// What became of the invoice meanwhile is shown with it.
-		h, err := p.invoices.Hosted(r.Context(), r.id())
+		h, err := p.Invoices.Hosted(r.Context(), r.id())
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +162,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 }
 
 func (p *invoicePage) document(r *request) (any, error) {
-	data, name, err := p.invoices.HostedPDF(r.Context(), r.id()) // also of a draft
+	data, name, err := p.Invoices.HostedPDF(r.Context(), r.id()) // also of a draft
 	return inlinePDF(data, name, p.checkRate(r, err))
 }
 
@@ -190,6 +177,6 @@ func inlinePDF(data []byte, name string, err error) (any, error) {
 }
 
 func (p *invoicePage) creditNote(r *request) (any, error) {
-	data, name, err := p.invoices.HostedCreditNote(r.Context(), r.id(), r.PathValue("note"))
+	data, name, err := p.Invoices.HostedCreditNote(r.Context(), r.id(), r.PathValue("note"))
 	return inlinePDF(data, name, p.checkRate(r, err))
 }

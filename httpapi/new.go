@@ -33,12 +33,12 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes = append(routes, refundRoutes(svc)...)
 	routes = append(routes, webhookRoutes(svc)...)
 	routes = append(routes, openAPIRoutes(svc)...)
-	v := newPageLimiter(config)
-	routes = append(routes, newPayPage(svc, v).routes()...)
-	routes = append(routes, newInvoicePage(svc, v).routes()...)
-	routes = append(routes, newCheckoutPage(svc, v).routes()...)
-	routes = append(routes, newPaymentPage(svc, v).routes()...)
-	routes = append(routes, newSubscriptionPage(svc, v).routes()...)
+	pages := &hostedPages{svc, newPageLimiter(config)}
+	routes = append(routes, (&payPage{pages}).routes()...)
+	routes = append(routes, (&invoicePage{pages}).routes()...)
+	routes = append(routes, (&checkoutPage{pages}).routes()...)
+	routes = append(routes, (&paymentPage{pages}).routes()...)
+	routes = append(routes, (&subscriptionPage{pages}).routes()...)
 	if config.TestHelpers && svc.Sandbox() {
 		routes = append(routes, testHelperRoutes(svc)...)
 	}

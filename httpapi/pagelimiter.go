@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -35,6 +36,12 @@ const (
 	maxPromptsAllPages     = 300
 	promptIntervalAllPages = 2 * time.Second
 )
+
+// hostedPages is what all hosted pages need.
+type hostedPages struct {
+	*payments.Service
+	*pageLimiter
+}
 
 // pageLimiter bounds the payments that one client may try. All hosted pages share one.
 type pageLimiter struct {

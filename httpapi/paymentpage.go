@@ -11,8 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/look"
@@ -33,25 +31,14 @@ const (
 var phoneIcon = icon{"info", "M8 3h8a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1ZM11 17.5h2"}
 
 // paymentPage is the page that follows a payment from a phone, behind the secret in its address.
-type paymentPage struct {
-	payments *payment.Service
-	codes    *qrcode.Service
-	invoices *invoice.Service
-	sessions *checkout.Service
-	accounts *account.Service
-	*pageLimiter
-}
-
-func newPaymentPage(svc *payments.Service, v *pageLimiter) *paymentPage {
-	return &paymentPage{svc.Payments, svc.QRCodes, svc.Invoices, svc.Checkout, svc.Accounts, v}
-}
+type paymentPage struct{ *hostedPages }
 
 func (p *paymentPage) routes() []route {
 	return pageRoutes(
 		p.errorPage,
 		route{method: http.MethodGet, pattern: "/payment/{id}", handle: p.show},
 		route{method: http.MethodPost, pattern: "/payment/{id}", handle: p.act},
-		route{method: http.MethodGet, pattern: "/payment/{id}/logo", handle: logoOf(p.accounts, p.open, func(h *payment.Hosted) string { return h.Merchant.ID })},
+		route{method: http.MethodGet, pattern: "/payment/{id}/logo", handle: logoOf(p.Accounts, p.open, func(h *payment.Hosted) string { return h.Merchant.ID })},
 	)
 }
 
@@ -125,7 +112,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 	switch {
 	case is.QRCode != nil:
 		var code *qrcode.QRCode
-		if code, err = p.codes.Get(ctx, h.Caller, *is.QRCode); err != nil {
+		if code, err = p.QRCodes.Get(ctx, h.Caller, *is.QRCode); err != nil {
 			break
 		}
 		s.Name, s.Address = code.Name, "../pay/"+code.ID
@@ -134,7 +121,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 		}
 	case is.CheckoutSession != nil:
 		var sold *checkout.Brief
-		if sold, err = p.sessions.Brief(ctx, h.Caller, *is.CheckoutSession); err != nil {
+		if sold, err = p.Checkout.Brief(ctx, h.Caller, *is.CheckoutSession); err != nil {
 			break
 		}
 		s.Address = "../checkout/" + sold.Token
@@ -146,7 +133,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 		}
 	case is.Invoice != nil:
 		var paid *invoice.Invoice
-		if paid, err = p.invoices.Get(ctx, h.Caller, *is.Invoice); err != nil {
+		if paid, err = p.Invoices.Get(ctx, h.Caller, *is.Invoice); err != nil {
 			break
 		}
 		s.Name, s.Address, s.Invoice = "Invoice "+paid.Number, invoiceAddress(paid), true
@@ -160,7 +147,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 // open finds the payment. Each page has a limit of its own, so that payers with one address do not
 // slow each other; missing ones share theirs, against guesses.
 func (p *paymentPage) open(r *request) (*payment.Hosted, error) {
-	h, err := p.payments.Hosted(r.Context(), r.id())
+	h, err := p.Payments.Hosted(r.Context(), r.id())
 	return h, p.checkPageRate(r, err)
 }
 
@@ -373,14 +360,14 @@ func (p *paymentPage) act(r *request) (any, error) {
 	case "confirm":
 		err = p.confirmWithCode(r, func() (wrong bool, err error) {
 			code := strings.TrimSpace(form.Get("code"))
-			is, err := p.payments.Confirm(r.Context(), caller, h.Payment.ID, payment.ConfirmParams{Code: code})
+			is, err := p.Payments.Confirm(r.Context(), caller, h.Payment.ID, payment.ConfirmParams{Code: code})
 			if wrong = err == nil && is.NextAction != nil && is.NextAction.Type == payment.EnterCode; wrong {
 				location += "?code=wrong"
 			}
 			return wrong, err
 		})
 	case "cancel":
-		_, err = p.payments.Cancel(r.Context(), caller, h.Payment.ID)
+		_, err = p.Payments.Cancel(r.Context(), caller, h.Payment.ID)
 	case "another":
 		location, err = p.leave(r, caller, h)
 	}
@@ -392,7 +379,7 @@ func (p *paymentPage) act(r *request) (any, error) {
 		return nil, err
 	}
 	// What became of the payment meanwhile is shown with it.
-	if h, err = p.payments.Hosted(r.Context(), r.id()); err != nil {
+	if h, err = p.Payments.Hosted(r.Context(), r.id()); err != nil {
 		return nil, err
 	}
 	problem, _ := pageProblem(e)
@@ -409,7 +396,7 @@ func (p *paymentPage) leave(r *request, caller api.Caller, h *payment.Hosted) (s
 	if !waits(h) || about.Address == "" {
 		return r.id(), nil
 	}
-	return about.form(""), p.payments.Leave(r.Context(), caller, h.Payment.ID)
+	return about.form(""), p.Payments.Leave(r.Context(), caller, h.Payment.ID)
 }
 
 // errorPage is the page for everything that the page cannot show. The payment goes on behind it.

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/payment"
@@ -13,29 +11,20 @@ import (
 )
 
 // payPage is the public page that a merchant's QR code points to.
-type payPage struct {
-	codes    *qrcode.Service
-	accounts *account.Service
-	payments *payment.Service
-	*pageLimiter
-}
-
-func newPayPage(svc *payments.Service, v *pageLimiter) *payPage {
-	return &payPage{svc.QRCodes, svc.Accounts, svc.Payments, v}
-}
+type payPage struct{ *hostedPages }
 
 func (p *payPage) routes() []route {
 	return pageRoutes(
 		problemPages("There is nothing to pay here. The QR code may have been withdrawn; ask for a new one."),
 		route{method: http.MethodGet, pattern: "/pay/{id}", handle: p.show},
 		route{method: http.MethodPost, pattern: "/pay/{id}", handle: p.pay},
-		route{method: http.MethodGet, pattern: "/pay/{id}/logo", handle: logoOf(p.accounts, p.find, func(h *qrcode.Hosted) string { return h.Merchant.ID })},
+		route{method: http.MethodGet, pattern: "/pay/{id}/logo", handle: logoOf(p.Accounts, p.find, func(h *qrcode.Hosted) string { return h.Merchant.ID })},
 		route{method: http.MethodGet, pattern: "/pay/{id}/receipt/{payment}", handle: p.receipt},
 	)
 }
 
 func (p *payPage) find(r *request) (*qrcode.Hosted, error) {
-	return p.codes.Hosted(r.Context(), r.id())
+	return p.QRCodes.Hosted(r.Context(), r.id())
 }
 
 // qrView is what the template of the page sees.
@@ -50,7 +39,7 @@ type qrView struct {
 // code.
 func (p *payPage) show(r *request) (any, error) {
 	id, picture := strings.CutSuffix(r.id(), ".png")
-	offer, err := p.codes.Hosted(r.Context(), id)
+	offer, err := p.QRCodes.Hosted(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +66,7 @@ func (p *payPage) form(status int, offer *qrcode.Hosted, form waysView) (*respon
 	if offer.Refusal != nil {
 		return renderPage(status, "outcome", closedView(offer, m))
 	}
-	form.offerPhones(p.payments.TakesPhones(code.Livemode))
+	form.offerPhones(p.Payments.TakesPhones(code.Livemode))
 	if form.AskAmount = code.Amount == nil; !form.AskAmount {
 		form.Due = *code.Amount
 	}
@@ -123,7 +112,7 @@ func (p *payPage) pay(r *request) (any, error) {
 	location := ""
 	if err == nil {
 		err = p.payWith(r, form, func(m means) error {
-			paid, err := p.codes.Pay(r.Context(), form.caller, offer.Code.ID, qrcode.PayParams{
+			paid, err := p.QRCodes.Pay(r.Context(), form.caller, offer.Code.ID, qrcode.PayParams{
 				MobileMoney: m.MobileMoney, Wallet: m.Wallet, PIN: m.PIN, From: m.From, Amount: amount,
 			})
 			switch {
@@ -133,7 +122,7 @@ func (p *payPage) pay(r *request) (any, error) {
 				location = offer.Code.ID + "/receipt/" + paid.ID
 				return nil
 			}
-			location, err = paymentAddress(r, p.payments, offer.Caller, paid)
+			location, err = paymentAddress(r, p.Payments, offer.Caller, paid)
 			return err
 		})
 	}
@@ -156,7 +145,7 @@ func (p *payPage) receipt(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	paid, err := p.payments.Get(r.Context(), offer.Caller, r.PathValue("payment"))
+	paid, err := p.Payments.Get(r.Context(), offer.Caller, r.PathValue("payment"))
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/look"
@@ -20,16 +18,7 @@ import (
 )
 
 // subscriptionPage is the customer's page of a subscription, behind the secret in its address.
-type subscriptionPage struct {
-	subscriptions *subscription.Service
-	invoices      *invoice.Service
-	accounts      *account.Service
-	*pageLimiter
-}
-
-func newSubscriptionPage(svc *payments.Service, v *pageLimiter) *subscriptionPage {
-	return &subscriptionPage{svc.Subscriptions, svc.Invoices, svc.Accounts, v}
-}
+type subscriptionPage struct{ *hostedPages }
 
 func (p *subscriptionPage) routes() []route {
 	return pageRoutes(
@@ -39,13 +28,13 @@ func (p *subscriptionPage) routes() []route {
 		route{method: http.MethodPost, pattern: "/subscription/{id}/phone", handle: p.changePhone},
 		route{method: http.MethodGet, pattern: "/subscription/{id}/cancel", handle: p.showCancel},
 		route{method: http.MethodPost, pattern: "/subscription/{id}/cancel", handle: p.cancel},
-		route{method: http.MethodGet, pattern: "/subscription/{id}/logo", handle: logoOf(p.accounts, p.open, func(h *subscription.Hosted) string { return h.Merchant.ID })},
+		route{method: http.MethodGet, pattern: "/subscription/{id}/logo", handle: logoOf(p.Accounts, p.open, func(h *subscription.Hosted) string { return h.Merchant.ID })},
 	)
 }
 
 // open finds the subscription, and bounds how often one client address guesses at secrets.
 func (p *subscriptionPage) open(r *request) (*subscription.Hosted, error) {
-	h, err := p.subscriptions.Hosted(r.Context(), r.id())
+	h, err := p.Subscriptions.Hosted(r.Context(), r.id())
 	return h, p.checkPageRate(r, err)
 }
 
@@ -115,7 +104,7 @@ func (p *subscriptionPage) show(r *request) (any, error) {
 		return nil, err
 	}
 	after := r.URL.Query().Get("after")
-	list, err := p.invoices.List(r.Context(), h.Caller, invoice.ListParams{
+	list, err := p.Invoices.List(r.Context(), h.Caller, invoice.ListParams{
 		Subscription: h.Subscription.ID, Page: api.Page{Limit: maxShownInvoices, StartingAfter: after},
 	})
 	if err != nil {
@@ -134,7 +123,7 @@ func (p *subscriptionPage) show(r *request) (any, error) {
 // those that the page shows.
 func (p *subscriptionPage) firstToPay(r *request, h *subscription.Hosted, shown *api.List[invoice.Invoice]) (*payLink, error) {
 	if h.OldestUnpaid != "" {
-		is, err := p.invoices.Get(r.Context(), h.Caller, h.OldestUnpaid)
+		is, err := p.Invoices.Get(r.Context(), h.Caller, h.OldestUnpaid)
 		if err != nil || is.Status != invoice.Open || is.AmountDue == 0 {
 			return nil, err
 		}
@@ -329,7 +318,7 @@ func (p *subscriptionPage) changePhone(r *request) (any, error) {
 	sends, entered := form.Get("action") == "send", strings.TrimSpace(form.Get("phone"))
 	if sends {
 		err = p.payByPhone(r, caller.Live, func() error {
-			_, err := p.subscriptions.StartPhoneChange(r.Context(), caller, h.Subscription.ID, entered)
+			_, err := p.Subscriptions.StartPhoneChange(r.Context(), caller, h.Subscription.ID, entered)
 			return err
 		})
 		if err == nil {
@@ -337,7 +326,7 @@ func (p *subscriptionPage) changePhone(r *request) (any, error) {
 		}
 	} else {
 		err = p.confirmWithCode(r, func() (wrong bool, err error) {
-			_, err = p.subscriptions.ConfirmPhone(r.Context(), caller, h.Subscription.ID, strings.TrimSpace(form.Get("code")))
+			_, err = p.Subscriptions.ConfirmPhone(r.Context(), caller, h.Subscription.ID, strings.TrimSpace(form.Get("code")))
 			return api.CodeOf(err) == api.OTPInvalid, err
 		})
 		if err == nil {
@@ -444,7 +433,7 @@ func (p *subscriptionPage) cancel(r *request) (any, error) {
 	if endsAlready(h) {
 		return seeOther(location), nil
 	}
-	_, err = p.subscriptions.Cancel(r.Context(), r.onBehalf(h.Caller), h.Subscription.ID, subscription.CancelParams{AtPeriodEnd: true})
+	_, err = p.Subscriptions.Cancel(r.Context(), r.onBehalf(h.Caller), h.Subscription.ID, subscription.CancelParams{AtPeriodEnd: true})
 	if err != nil && api.CodeOf(err) != api.SubscriptionCancelled {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (s *Service) order(r *record) *dispatch.Order {
 	c := r.OpenCharge
 	return &dispatch.Order{
 		Submission: &c.Submission, Ref: dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID},
-		Flow: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Flow: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time,
 	}
 }
 
@@ -39,7 +39,7 @@ func (s *Service) order(r *record) *dispatch.Order {
 func (s *Service) startCharge(tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
 	c.ID, c.Submission = tx.NewID("att_"), dispatch.NewSubmission(tx)
 	order := provider.Order{ID: c.ID, Live: tx.Caller.Live, Amount: o.Value.AmountDue, CreatedAt: tx.Now, Now: tx.Now}
-	charger, err := c.RouteCharge(s.charger(tx.Caller.Live), request(&o.Value, c, order))
+	charger, err := c.RouteCharge(s.config.Payments.Charger(tx.Caller.Live), request(&o.Value, c, order))
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Obje
 		return nil, err
 	}
 	r, c := &o.Value, o.Value.OpenCharge
-	charger, err := c.RouteCharge(s.charger(tx.Caller.Live), request(r, c, s.order(r).ProviderOrder(tx, r.AmountDue)))
+	charger, err := c.RouteCharge(s.config.Payments.Charger(tx.Caller.Live), request(r, c, s.order(r).ProviderOrder(tx, r.AmountDue)))
 	if err != nil {
 		return nil, err
 	}

@@ -14,35 +14,17 @@ import (
 // customer. Issued invoices keep the data, because the law requires it.
 func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	for _, column := range []string{"customer", "unlinked"} {
-		q := storage.Query{
-			Scope: engine.Scope(caller), Limit: api.MaxLimit,
-			Where: []storage.Equal{{Column: column, Value: customer}, {Column: "status", Value: string(Draft)}},
-		}
-		for more := true; more; {
-			var last string
-			err := in.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-				page, further, err := invoices.List(tx, q)
-				if err != nil {
-					return fmt.Errorf("invoice: list for erasure: %w", err)
-				}
-				more = further
-				for _, o := range page {
-					last = o.ID
-					o.Value.UnlinkedCustomer = ""
-					o.Value.dropPerson()
-					if err := in.svc.save(tx, o); err != nil {
-						return err
-					}
-					if err := forgetDocument(tx, engine.Scope(caller), o.ID); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			if err != nil {
+		q := storage.Query{Where: []storage.Equal{{Column: column, Value: customer}, {Column: "status", Value: string(Draft)}}, Limit: api.MaxLimit}
+		err := engine.UpdateEach(ctx, in.svc.engine, caller, invoices, q, func(tx *engine.Tx, o *storage.Object[record]) error {
+			o.Value.UnlinkedCustomer = ""
+			o.Value.dropPerson()
+			if err := in.svc.save(tx, o); err != nil {
 				return err
 			}
-			q.After = last
+			return forgetDocument(tx, o.Scope, o.ID)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -78,10 +78,10 @@ func (f *Fields) check() error {
 			return err
 		}
 	}
-	if f.Phone != nil && *f.Phone != "" {
-		number, err := phone.Parse(*f.Phone)
+	if f.Phone != nil {
+		number, err := check.Phone("customer_phone", *f.Phone)
 		if err != nil {
-			return api.Errorf(api.InvalidPhoneNumber, "customer_phone", "customer_phone is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
+			return err
 		}
 		f.Phone = &number
 	}
@@ -157,7 +157,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 	if !caller.Reads("customers") {
 		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the invoice. Give customer_name and customer_email instead, or use a key with the permission to read customers.")
 	}
-	return s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, *f.Customer)
+	return s.config.Accounts.FindCustomer(ctx, caller, *f.Customer)
 }
 
 // apply writes the fields into an invoice.

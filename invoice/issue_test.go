@@ -49,11 +49,12 @@ func newIssuer(t *testing.T) *issuer {
 	clock := func() time.Time { return s.now }
 	s.engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
+		BaseURL: "https://pay.example.com", ServerKeys: [][]byte{make([]byte, 32)},
 	}
 	events, recorder := event.New(s.engine)
 	s.events = events
 	_, messages := message.New(s.engine, message.Config{})
-	accounts, inside := account.New(s.engine, account.Config{ServerKeys: [][]byte{make([]byte, 32)}, Messages: messages, Events: recorder})
+	accounts, inside := account.New(s.engine, account.Config{Messages: messages, Events: recorder})
 	var payments *payment.Internal
 	var err error
 	s.hosts, payments, err = payment.New(s.engine, payment.Config{Accounts: inside, Events: recorder, Messages: messages})
@@ -61,7 +62,7 @@ func newIssuer(t *testing.T) *issuer {
 	must.Do(t, payments.Totals().Prepare(t.Context()))
 	m := must.Get(accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Osu Gym"}))(t)
 	s.caller = api.Caller{Merchant: m.ID, RequestID: "req_1"}
-	s.invoices, s.Internal = invoice.New(s.engine, invoice.Config{Accounts: inside, Payments: payments, Events: recorder, Messages: messages, BaseURL: "https://pay.example.com"})
+	s.invoices, s.Internal = invoice.New(s.engine, invoice.Config{Accounts: inside, Payments: payments, Events: recorder, Messages: messages})
 	return s
 }
 

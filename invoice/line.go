@@ -96,10 +96,7 @@ type LineParams struct {
 	Taxes []Tax `json:"taxes,omitempty" param:"-"`
 }
 
-var (
-	maxQuantity = decimal.NewFromInt(1_000_000)
-	hundred     = decimal.NewFromInt(100)
-)
+var maxQuantity = decimal.NewFromInt(1_000_000)
 
 // The bounds of an invoice's lines: how many there are, and how many bytes of JSON they
 // have together.
@@ -131,7 +128,7 @@ func checkLines(lines []Line) error {
 	return nil
 }
 
-// places is how many decimals quantities and rates may have.
+// places is how many decimals quantities may have.
 const places = 6
 
 // checkSize refuses a number whose digits would fill the memory. It is called before anything
@@ -229,8 +226,8 @@ func (l *Line) setTax(p *LineParams, defaultTax *decimal.Decimal) error {
 	if rate == nil {
 		return nil
 	}
-	if rate.IsNegative() || rate.GreaterThan(hundred) || !rate.Equal(rate.Truncate(places)) {
-		return api.Invalid("tax_percent", "tax_percent must be from 0 to 100, with at most six decimals.")
+	if err := check.Percent("tax_percent", rate); err != nil {
+		return err
 	}
 	l.TaxPercent = &api.Number{Decimal: *rate}
 	return nil

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -56,15 +55,9 @@ func (p *PayParams) check() error {
 			return err
 		}
 	}
-	if p.ReceiptPhone == "" {
-		return nil
-	}
-	number, err := phone.Parse(p.ReceiptPhone)
-	if err != nil {
-		return api.Errorf(api.InvalidPhoneNumber, "source", "source is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
-	}
-	p.ReceiptPhone = number
-	return nil
+	var err error
+	p.ReceiptPhone, err = check.Phone("source", p.ReceiptPhone)
+	return err
 }
 
 // charge is one charge of an invoice. It is written before the charger is called. So no call
@@ -149,13 +142,6 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		}
 		return s.runCharge(ctx, caller, op, call)
 	})
-}
-
-func (s *Service) charger(live bool) provider.Charger {
-	if live {
-		return s.config.Charger
-	}
-	return s.config.TestCharger
 }
 
 // commitCharge writes a charge in its own transaction and returns the call of the charger; nil

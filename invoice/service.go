@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -30,11 +28,6 @@ type Config struct {
 	Events   *event.Internal
 	Messages *message.Internal
 	Catalog  *catalog.Internal
-	// Charger charges customers in live mode. If it is nil, Pay is refused there with
-	// payment_failed. TestCharger charges in test mode; nil means [provider.Simulated].
-	Charger, TestCharger provider.Charger
-	// Customers is the host's record of customers; the library's own when nil.
-	Customers account.CustomerDirectory
 	// DefaultTax is the tax rate, in percent, of taxable lines without a rate; nil means no tax.
 	DefaultTax *decimal.Decimal
 	// ChargeHours are the hours in which automatic charges ask phones in live mode.
@@ -43,10 +36,6 @@ type Config struct {
 	// is three days before, 0 the day itself, 7 a week later. An empty list sends no reminders. See
 	// [CheckReminders] for what is allowed.
 	Reminders []int
-	// StuckAfter is how long a charge may be undecided before it counts as stuck.
-	StuckAfter time.Duration
-	// BaseURL is where the hosted pages are reached, without a slash at its end.
-	BaseURL string
 }
 
 // Service makes and collects invoices. It is safe for concurrent use.
@@ -63,9 +52,6 @@ const maxDocuments = 4
 
 // New returns the service, and what siblings call.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
-	if c.TestCharger == nil {
-		c.TestCharger = provider.Simulated{}
-	}
 	if c.ChargeHours == (ChargeHours{}) {
 		c.ChargeHours = DefaultChargeHours
 	}
@@ -165,7 +151,7 @@ func nextNumber(tx *engine.Tx, series, prefix string) (string, error) {
 // the record that store them, and the URLs from where the service is reached today.
 func (s *Service) fillDerived(r *record) {
 	r.PaidOutOfBand, r.AmountRefunded, r.Unlinked = r.OutOfBandMethod, r.Refunded, r.UnlinkedCustomer
-	r.HostedURL = s.config.BaseURL + "/invoice/" + r.Token
+	r.HostedURL = s.engine.BaseURL + "/invoice/" + r.Token
 	if r.PDF != nil {
 		r.PDF = new(r.HostedURL + "/pdf")
 	}
@@ -331,8 +317,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Invoi
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -364,8 +349,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
 }

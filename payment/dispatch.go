@@ -76,7 +76,7 @@ func (in *Internal) RefundRail(live bool, route string) provider.RefundRail {
 func (s *Service) order(r *record) *dispatch.Order {
 	return &dispatch.Order{
 		Submission: &r.Submission, Ref: ref(r.ID), Flow: dispatch.Charges, Kind: payments.Kind(),
-		Since: r.CreatedAt.Time, StuckAfter: s.config.StuckAfter,
+		Since: r.CreatedAt.Time,
 	}
 }
 
@@ -346,7 +346,7 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool, providerFee int
 	if err != nil {
 		return fmt.Errorf("payment: merchant: %w", err)
 	}
-	payer, amount := "A customer", money.Text(r.Amount) // one who was deleted in the meantime
+	payer := "A customer" // one who was deleted in the meantime
 	if r.Phone != nil {
 		payer = *r.Phone
 	}
@@ -356,12 +356,9 @@ func (s *Service) bookPaid(tx *engine.Tx, r *record, taken bool, providerFee int
 		if !givenBack {
 			back = "Ask them for the money back."
 		}
-		return s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. %s Payment %s.", amount, m.Name, back, r.ID))
+		return s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. %s Payment %s.", money.Text(r.Amount), m.Name, back, r.ID))
 	}
-	if err := s.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, r.ID)); err != nil {
-		return err
-	}
-	return s.config.Messages.Text(tx, r.ID, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", payer, amount, r.ID))
+	return s.textPaid(tx, &r.Payment, m, r.ID, r.Phoned.Number, payer)
 }
 
 // finish writes a payment that has entered its final status. due is the time of a last poll; nil

@@ -55,35 +55,19 @@ func (s *Service) forgetDeleted(tx *engine.Tx, r *record) error {
 // outlived reports that retention has already run for what was created then, so that the numbers of
 // what ends now must go at once.
 func (s *Service) outlived(created api.Time, now time.Time) bool {
-	return retention.Outlived(created, now, s.config.NumberRetention)
+	return retention.Outlived(created, now, s.engine.NumberRetention)
 }
 
 // EraseCustomer removes number and e-mail of a deleted customer from the payments that have ended, and
 // returns the ids of all payments of the customer. Any other payment loses them when it ends.
 func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, customer string) (ids []string, err error) {
-	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "customer", customer), Limit: api.MaxLimit}
-	err = i.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
-		page, more, err := payments.List(tx, q)
-		if err != nil {
-			return false, fmt.Errorf("payment: list for erasure: %w", err)
+	q := storage.Query{Where: engine.Where(nil, "customer", customer), Limit: api.MaxLimit}
+	err = engine.UpdateEach(ctx, i.svc.engine, caller, payments, q, func(tx *engine.Tx, o *storage.Object[record]) error {
+		tx.OnCommit(func() { ids = append(ids, o.ID) })
+		if !o.Value.Status.ended() || !o.Value.forget() {
+			return nil
 		}
-		found := make([]string, 0, len(page))
-		for _, o := range page {
-			found = append(found, o.ID)
-			if !o.Value.Status.ended() || !o.Value.forget() {
-				continue
-			}
-			if err := payments.Replace(tx, o); err != nil {
-				return false, fmt.Errorf("payment: erase: %w", err)
-			}
-		}
-		if len(page) > 0 {
-			tx.OnCommit(func() {
-				ids = append(ids, found...)
-				q.After = page[len(page)-1].ID
-			})
-		}
-		return more, nil
+		return i.svc.write(tx, o)
 	})
 	return ids, err
 }

@@ -3,10 +3,15 @@ package payment
 import (
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Internal holds the methods that sibling packages call in their own transactions. Only package
@@ -44,6 +49,39 @@ func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Paym
 		return nil, err
 	}
 	return &p, nil
+}
+
+// FromWallet moves the amount of a payment from a consumer's wallet to the merchant, and records the
+// payment as RecordCompleted does. It sets id, method and phone, too. Both parties get an SMS.
+func (i *Internal) FromWallet(tx *engine.Tx, from *account.Consumer, p Payment) (*Payment, error) {
+	accounts, live := i.svc.config.Accounts, tx.Caller.Live
+	merchant, err := accounts.Merchant(tx, tx.Caller.Merchant)
+	if err != nil {
+		return nil, fmt.Errorf("payment: merchant: %w", err)
+	}
+	p.ID, p.PaymentMethod, p.Phone = i.NewID(tx), ServiceWallet, new(phone.Mask(from.Phone))
+	err = accounts.Credit(tx, merchant.ID, storage.Posting{
+		ID: tx.NewID("txn_"), Type: "payment", Ref: p.ID, At: tx.Now,
+		Moves: []storage.Move{ledger.Wallet(from.ID, live).Move(-p.Amount), ledger.Available(merchant.ID, live).Move(p.Amount)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("payment: from wallet: %w", err)
+	}
+	paid, err := i.RecordCompleted(tx, p, Source{Payer: from.ID})
+	if err != nil {
+		return nil, err
+	}
+	return paid, i.svc.textPaid(tx, paid, merchant, from.ID, from.Phone, from.DisplayName())
+}
+
+// textPaid tells payer and merchant of a completed payment. person is the one whose erasure removes the
+// messages.
+func (s *Service) textPaid(tx *engine.Tx, p *Payment, m *account.Merchant, person, number, payer string) error {
+	amount := money.Text(p.Amount)
+	if err := s.config.Messages.Text(tx, person, number, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, p.ID)); err != nil {
+		return err
+	}
+	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", payer, amount, p.ID))
 }
 
 // AttachSubscription makes a completed payment of a checkout session name the subscription that it has

@@ -168,8 +168,6 @@ type Config struct {
 	// with service_unavailable. TestCharger takes them in test mode; nil means
 	// [provider.Simulated].
 	Charger, TestCharger provider.Charger
-	// Customers is the host's record of customers; the library's own when nil.
-	Customers account.CustomerDirectory
 	// Fees are the operator's fees for payments from phones; nil means none.
 	Fees *Fees
 	// Deadline is how long a payer is asked, and how long a payment holds what it is for. Zero
@@ -179,14 +177,6 @@ type Config struct {
 	Prompts PromptLimits
 	// Tiers limit the top-ups of consumers' wallets; nil means no limits.
 	Tiers *account.WalletTiers
-	// StuckAfter is how long a payment may be undecided before it counts as stuck.
-	StuckAfter time.Duration
-	// NumberRetention is the time from the creation of a payment until the payer's number is removed,
-	// once it has ended. Zero means for ever.
-	NumberRetention time.Duration
-	// ServerKeys are the server's secrets. The first hides the phones that were asked; the package also
-	// finds those that the others have hidden.
-	ServerKeys [][]byte
 }
 
 // Service takes, keeps and reads payments. It is safe for concurrent use.
@@ -254,8 +244,7 @@ func (s *Service) Payer(ctx context.Context, caller api.Caller, id string) (*Pay
 	return p, nil
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return listing("/v1/payments").GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -307,8 +296,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing("/v1/payments").List(ctx, s.engine, p.query(engine.Scope(caller)), p.Page)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return listing("/v1/payments").ListJSON(ctx, s.engine, p.query(engine.Scope(caller)), p.Page, w)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -68,7 +67,7 @@ type CreateParams struct {
 }
 
 func (p *CreateParams) check() error {
-	if err := CheckAmount(p.Amount); err != nil {
+	if err := check.Pesewas("amount", p.Amount); err != nil {
 		return err
 	}
 	if err := check.Currency(p.Currency); err != nil {
@@ -86,14 +85,6 @@ func (p *CreateParams) check() error {
 	return check.Metadata(p.Metadata, false)
 }
 
-// CheckAmount refuses an amount that is not from 1 to 99,999,999 pesewas.
-func CheckAmount(amount int64) error {
-	if amount < 1 || amount > money.Max {
-		return api.Invalid("amount", "amount must be a whole number of pesewas from 1 to %d.", int64(money.Max))
-	}
-	return nil
-}
-
 // Create asks a phone to approve a payment. A worker submits the payment to the [provider.Charger],
 // often right after the commit, and books the outcome when the payer has decided. The answer always says
 // pending, even if a worker is already submitting the payment, which can then no longer be cancelled.
@@ -106,7 +97,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if p.Customer == "" || s.config.Customers == nil {
+	if p.Customer == "" || !s.config.Accounts.HostsCustomers() {
 		return s.create(ctx, caller, op, p)
 	}
 	// The host may have deleted the customer since.
@@ -140,7 +131,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (e
 	if !caller.Reads("customers") {
 		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers. Leave customer out, or use a key with the permission to read customers.")
 	}
-	find, err := s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, id)
+	find, err := s.config.Accounts.FindCustomer(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
@@ -263,6 +254,9 @@ func (s *Service) insertAndSubmit(tx *engine.Tx, r *record, charger provider.Cha
 
 // TakesPhones reports whether payments from phones can be made in a mode.
 func (s *Service) TakesPhones(live bool) bool { return s.charger(live) != nil }
+
+// Charger returns the charger of a mode, or nil.
+func (in *Internal) Charger(live bool) provider.Charger { return in.svc.charger(live) }
 
 func (s *Service) charger(live bool) provider.Charger {
 	if live {

@@ -73,7 +73,7 @@ var prompts = storage.NewCollection("payment_prompts", []storage.Field[prompted]
 // digest of the number. After a change of the server's key, the record that an old key has named goes on.
 func (s *Service) promptsOf(tx storage.ReadTx, what asked, number string) (*storage.Object[prompted], error) {
 	var first *storage.Object[prompted]
-	for _, key := range s.config.ServerKeys {
+	for _, key := range s.engine.ServerKeys {
 		digest := hmac.New(sha256.New, key)
 		digest.Write([]byte(string(what) + "\x00" + number))
 		o, err := prompts.GetOrNew(tx, promptScope, "prompt_"+hex.EncodeToString(digest.Sum(nil)[:16]))

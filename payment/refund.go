@@ -65,7 +65,7 @@ func (*Internal) Source(tx storage.ReadTx, scope storage.Scope, id string) (Sour
 //
 // Refusals: resource_missing, payment_not_refundable, payment_already_refunded,
 // parameter_invalid and amount_too_large (amount).
-func (*Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund, error) {
+func (in *Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
@@ -88,12 +88,12 @@ func (*Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund
 		return nil, api.Errorf(api.AmountTooLarge, "amount", "amount must be at most GHS %s, which is what is left of this payment to refund.", money.Text(left))
 	}
 	p.AmountRefunded += give
-	return o.Value.counted(give), replace(tx, o)
+	return o.Value.counted(give), in.svc.write(tx, o)
 }
 
 // Reverse notes that the provider took the money of a completed payment back, and counts all that was
 // not refunded before as refunded. The Amount of what it returns is that rest, which may be 0.
-func (*Internal) Reverse(tx *engine.Tx, id string) (*CountedRefund, error) {
+func (in *Internal) Reverse(tx *engine.Tx, id string) (*CountedRefund, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
@@ -104,13 +104,13 @@ func (*Internal) Reverse(tx *engine.Tx, id string) (*CountedRefund, error) {
 	}
 	left := r.Amount - r.AmountRefunded
 	r.Reversed, r.AmountRefunded = true, r.Amount
-	return r.counted(left), replace(tx, o)
+	return r.counted(left), in.svc.write(tx, o)
 }
 
 // RefundFailed undoes the count of a failed refund. If the provider took the payment back in the
 // meantime, the amount stays counted, as part of what the provider took: reversed is that part, which
 // the caller books. Else reversed is nil.
-func (*Internal) RefundFailed(tx *engine.Tx, id string, amount int64) (reversed *CountedRefund, err error) {
+func (in *Internal) RefundFailed(tx *engine.Tx, id string, amount int64) (reversed *CountedRefund, err error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
@@ -122,12 +122,5 @@ func (*Internal) RefundFailed(tx *engine.Tx, id string, amount int64) (reversed 
 		return o.Value.counted(amount), nil
 	}
 	o.Value.AmountRefunded -= amount
-	return nil, replace(tx, o)
-}
-
-func replace(tx *engine.Tx, o *storage.Object[record]) error {
-	if err := payments.Replace(tx, o); err != nil {
-		return fmt.Errorf("payment: write: %w", err)
-	}
-	return nil
+	return nil, in.svc.write(tx, o)
 }

@@ -106,7 +106,7 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (
 	if p.Account == "" {
 		return nil, api.Missing("account_id")
 	}
-	if err := CheckAmount(p.Amount); err != nil {
+	if err := check.Pesewas("amount", p.Amount); err != nil {
 		return nil, err
 	}
 	if err := check.Currency(p.Currency); err != nil {

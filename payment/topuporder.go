@@ -30,7 +30,7 @@ func (topUpOrders) Kind() *storage.Kind { return topUps.Kind() }
 func (s topUpOrders) order(r *topUpRecord) *dispatch.Order {
 	return &dispatch.Order{
 		Submission: &r.Submission, Ref: topUpRef(r.ID), Flow: dispatch.Charges, Kind: topUps.Kind(),
-		Since: r.CreatedAt.Time, StuckAfter: s.svc.config.StuckAfter,
+		Since: r.CreatedAt.Time,
 	}
 }
 

@@ -71,7 +71,7 @@ func (topUpRefundOrders) Kind() *storage.Kind { return topUpRefunds.Kind() }
 func (s topUpRefundOrders) order(r *topUpRefund) *dispatch.Order {
 	return &dispatch.Order{
 		Submission: &r.Submission, Ref: topUpRefundRef(r.ID), Flow: dispatch.Refunds, Kind: topUpRefunds.Kind(),
-		Since: r.CreatedAt.Time, StuckAfter: s.svc.config.StuckAfter,
+		Since: r.CreatedAt.Time,
 	}
 }
 

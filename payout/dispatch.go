@@ -21,7 +21,7 @@ func ref(r *record) dispatch.Ref { return dispatch.Ref{Object: r.Object, ID: r.I
 func (in *Internal) order(v *transfer.Variant, r *record) *dispatch.Order {
 	return &dispatch.Order{
 		Submission: &r.Submission, Ref: ref(r), Flow: dispatch.Transfers, Kind: collection(v).Kind(),
-		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
+		Since: r.CreatedAt.Time,
 	}
 }
 
@@ -309,7 +309,7 @@ func (in *Internal) uncount(tx *engine.Tx, v *transfer.Variant, r *record) error
 func (in *Internal) finish(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record], providerFee int64) error {
 	r := &found.Value
 	r.Due = nil
-	if retention.Outlived(r.CreatedAt, tx.Now, in.config.NumberRetention) {
+	if retention.Outlived(r.CreatedAt, tx.Now, in.engine.NumberRetention) {
 		r.To = nil // retention has already run for this transfer
 	}
 	if err := collection(v).Replace(tx, found); err != nil {

@@ -29,9 +29,6 @@ type Config struct {
 	Accounts *account.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// ServerKeys are the server's secrets. The first authenticates new one-time codes; the package
-	// also accepts codes of the others.
-	ServerKeys [][]byte
 	// SingleUse makes a one-time code good for one payout. Otherwise a code is good for 10
 	// minutes.
 	SingleUse bool
@@ -51,11 +48,6 @@ type Config struct {
 	NameMatch NameMatch
 	// NameQuota bounds lookups of names for each merchant and mode.
 	NameQuota NameQuota
-	// StuckAfter is the time after which an open transfer counts as stuck.
-	StuckAfter time.Duration
-	// NumberRetention is the time from a transfer's creation until its number is removed, once
-	// the transfer has ended; zero keeps it for good.
-	NumberRetention time.Duration
 }
 
 // Internal holds the methods that this package and its siblings call in their transactions.

@@ -90,7 +90,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 		if err := o.Start(tx.Now, tx.NewID("otp_"), 0); err != nil {
 			return nil, err
 		}
-		digits := o.Draw(s.internal.config.ServerKeys[0], boundTo(engine.Scope(caller), purpose, o.Code)...)
+		digits := o.Draw(s.engine.ServerKeys[0], boundTo(engine.Scope(caller), purpose, o.Code)...)
 		o.VerifyBy, o.ValidUntil, o.Used = api.At(tx.Now.Add(otp.Life)), nil, false
 		if err := otps.Put(tx, found); err != nil {
 			return nil, fmt.Errorf("payout: keep code: %w", err)
@@ -131,13 +131,13 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 			Code    []byte  `json:"code"`
 		}{purpose, otp.MAC(key, append(boundTo(engine.Scope(caller), purpose, "fingerprint"), code)...)}}
 	}
-	op := operation(s.internal.config.ServerKeys[0])
+	op := operation(s.engine.ServerKeys[0])
 	verified, err := engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*OTP, error) {
 		return s.verifyOTP(ctx, caller, op, purpose, code)
 	})
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
 		// The server's key may have changed since the first call.
-		for _, key := range s.internal.config.ServerKeys[1:] {
+		for _, key := range s.engine.ServerKeys[1:] {
 			if done, _ := engine.Replay[OTP](ctx, s.engine, caller, operation(key)); done != nil {
 				return done, nil
 			}
@@ -202,7 +202,7 @@ func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purp
 		}
 		o := &found.Value
 		var counted bool
-		counted, refusal = o.Check(tx.Now, o.expired(tx.Now), s.internal.config.ServerKeys, code, boundTo(engine.Scope(caller), purpose, o.Code)...)
+		counted, refusal = o.Check(tx.Now, o.expired(tx.Now), s.engine.ServerKeys, code, boundTo(engine.Scope(caller), purpose, o.Code)...)
 		if codeID = o.Code; !counted {
 			return nil
 		}

@@ -115,8 +115,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Trans
 	return s.internal.Get(ctx, caller, transfer.Payout, id)
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.internal.GetJSON(ctx, caller, transfer.Payout, id, w)
 }
@@ -126,8 +125,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return s.internal.List(ctx, caller, transfer.Payout, p)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return s.internal.ListJSON(ctx, caller, transfer.Payout, p, w)
 }

@@ -50,7 +50,7 @@ func openShop(tb testing.TB, path string) *shop {
 	}
 	e := &engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
+		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner), BaseURL: "https://pay.example.com",
 	}
 	accounts, inside := account.New(e, account.Config{})
 	_, events := event.New(e)
@@ -60,7 +60,7 @@ func openShop(tb testing.TB, path string) *shop {
 	must.Do(tb, payments.Totals().Prepare(ctx))
 	codes, _ := New(e, Config{
 		Accounts: inside, Payments: payments, Events: events,
-		Messages: messages, Codec: NewCodec(make([]byte, 32)), BaseURL: "https://pay.example.com",
+		Codec: NewCodec(make([]byte, 32)),
 	})
 	s := &shop{store: store, Service: codes}
 	m := must.Get(accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(tb)

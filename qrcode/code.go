@@ -103,6 +103,6 @@ func (s *Service) orMissing(o *storage.Object[QRCode], err error) (*storage.Obje
 
 // setURL sets the code's addresses.
 func (s *Service) setURL(c *QRCode) {
-	c.Data = s.baseURL + "/pay/" + c.ID
+	c.Data = s.engine.BaseURL + "/pay/" + c.ID
 	c.URL = c.Data + ".png"
 }

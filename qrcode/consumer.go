@@ -125,18 +125,14 @@ func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (
 	if err != nil {
 		return nil, err
 	}
-	if caller.IdempotencyKey == "" {
-		var r *Resolved
+	// The call changes nothing, but a caller that gives a key gets the first answer again.
+	op := engine.Operation{Name: "qr_code.resolve", Params: text}
+	return engine.RunAndStoreAnswer(ctx, s.engine, caller, op, func() (r *Resolved, err error) {
 		err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 			r, err = s.resolve(tx, caller.Live, id, tx.Now)
 			return err
 		})
 		return r, err
-	}
-	// The call changes nothing, but a caller that gives a key gets the first answer again.
-	op := engine.Operation{Name: "qr_code.resolve", Params: text}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Resolved, error) {
-		return s.resolve(tx, caller.Live, id, tx.Now)
 	})
 }
 

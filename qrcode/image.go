@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	qr "github.com/skip2/go-qrcode"
 
@@ -75,10 +74,11 @@ func Draw(text string, format Format, size int) ([]byte, error) {
 }
 
 func draw(text string, format Format, size int) ([]byte, error) {
-	modules, err := matrix(text)
+	code, err := encode(text)
 	if err != nil {
 		return nil, err
 	}
+	modules := code.Bitmap() // true for dark ones, with a quiet zone of four on each side
 	if format == SVG {
 		return drawSVG(modules, size), nil
 	}
@@ -88,39 +88,20 @@ func draw(text string, format Format, size int) ([]byte, error) {
 // Terminal draws a text's QR code with block characters, two modules in a character, for a
 // terminal with a dark background.
 func Terminal(text string) (string, error) {
-	modules, err := matrix(text)
+	code, err := encode(text)
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	for y := 0; y < len(modules); y += 2 {
-		for x := range modules[y] {
-			upper := !modules[y][x]
-			lower := y+1 < len(modules) && !modules[y+1][x]
-			switch {
-			case upper && lower:
-				b.WriteRune('█')
-			case upper:
-				b.WriteRune('▀')
-			case lower:
-				b.WriteRune('▄')
-			default:
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String(), nil
+	return code.ToSmallString(false), nil
 }
 
-// matrix returns the modules of the code, true for dark ones, with a quiet zone
-// of four on each side. It refuses an empty text, and one of more than some 2,300 bytes.
-func matrix(text string) ([][]bool, error) {
+// encode makes the code of a text. It refuses an empty text, and one of more than some 2,300 bytes.
+func encode(text string) (*qr.QRCode, error) {
 	code, err := qr.New(text, qr.Medium)
 	if err != nil {
 		return nil, fmt.Errorf("qrcode: encode: %w", err)
 	}
-	return code.Bitmap(), nil
+	return code, nil
 }
 
 func drawSVG(modules [][]bool, size int) []byte {

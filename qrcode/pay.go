@@ -7,10 +7,8 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/money"
-	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -89,7 +87,7 @@ type PayParams struct {
 // and service_unavailable in live mode without a charger.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*payment.Payment, error) {
 	if p.Amount != nil {
-		if err := payment.CheckAmount(*p.Amount); err != nil {
+		if err := check.Pesewas("amount", *p.Amount); err != nil {
 			return nil, err
 		}
 	}
@@ -169,40 +167,13 @@ func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID st
 	if err := consumer.Usable(); err != nil {
 		return nil, err
 	}
-	merchant, err := s.accounts.Merchant(tx, tx.Caller.Merchant)
-	if err != nil {
-		return nil, err
-	}
-
-	id := s.payments.NewID(tx)
-	err = s.accounts.Credit(tx, tx.Caller.Merchant, storage.Posting{
-		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
-		Moves: []storage.Move{
-			ledger.Wallet(consumer.ID, live).Move(-amount),
-			ledger.Available(tx.Caller.Merchant, live).Move(amount),
-		},
+	paid, err := s.payments.FromWallet(tx, consumer, payment.Payment{
+		Amount: amount, QRCode: &c.ID, Description: c.Description, Reference: c.Reference, Metadata: c.Metadata,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("qrcode: pay: %w", err)
-	}
-	masked := phone.Mask(consumer.Phone)
-	paid, err := s.payments.RecordCompleted(tx, payment.Payment{
-		ID: id, Amount: amount, PaymentMethod: payment.ServiceWallet, Phone: &masked,
-		QRCode: &c.ID, Description: c.Description, Reference: c.Reference, Metadata: c.Metadata,
-	}, payment.Source{Payer: consumer.ID})
-	if err != nil {
 		return nil, err
 	}
-	if err := s.countUse(tx, code); err != nil {
-		return nil, err
-	}
-	if err := s.messages.Text(tx, consumer.ID, consumer.Phone, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(amount), merchant.Name, id)); err != nil {
-		return nil, err
-	}
-	if err := s.messages.Text(tx, consumer.ID, merchant.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", consumer.DisplayName(), money.Text(amount), id)); err != nil {
-		return nil, err
-	}
-	return paid, nil
+	return paid, s.countUse(tx, code)
 }
 
 // startTx starts a payment of a code from a phone.

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -22,9 +21,7 @@ type Service struct {
 	accounts *account.Internal
 	payments *payment.Internal
 	events   *event.Internal
-	messages *message.Internal
 	codec    ConsumerCodec
-	baseURL  string
 }
 
 // Config is what the service works with.
@@ -32,18 +29,15 @@ type Config struct {
 	Accounts *account.Internal
 	Payments *payment.Internal
 	Events   *event.Internal
-	Messages *message.Internal
 	// Codec reads and writes consumers' payloads.
 	Codec ConsumerCodec
-	// BaseURL is where the hosted pages are reached, without a slash at its end.
-	BaseURL string
 }
 
 // New returns the service, and what sibling packages call on it in their transactions.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{
-		engine: e, accounts: c.Accounts, payments: c.Payments, events: c.Events, messages: c.Messages,
-		codec: c.Codec, baseURL: c.BaseURL,
+		engine: e, accounts: c.Accounts, payments: c.Payments, events: c.Events,
+		codec: c.Codec,
 	}
 	return s, &Internal{s}
 }
@@ -73,7 +67,7 @@ func (p *CreateParams) check() error {
 		return err
 	}
 	if p.Amount != nil {
-		if err := payment.CheckAmount(*p.Amount); err != nil {
+		if err := check.Pesewas("amount", *p.Amount); err != nil {
 			return err
 		}
 	}
@@ -145,8 +139,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*QRCod
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -179,8 +172,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return s.listing().List(ctx, s.engine, q, p.Page)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	q, err := p.query(caller)
 	if err != nil {

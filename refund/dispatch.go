@@ -19,7 +19,7 @@ func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "refund", ID: id,
 func (in *Internal) order(r *record) *dispatch.Order {
 	return &dispatch.Order{
 		Submission: &r.Submission, Ref: ref(r.ID), Flow: dispatch.Refunds, Kind: refunds.Kind(),
-		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
+		Since: r.CreatedAt.Time,
 	}
 }
 
@@ -198,7 +198,7 @@ func (in *Internal) release(ctx context.Context, tx *engine.Tx, o *storage.Objec
 // finish writes a refund that has entered its final status.
 func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record], providerFee int64) error {
 	o.Value.Due = nil
-	if retention.Outlived(o.Value.CreatedAt, tx.Now, in.config.NumberRetention) {
+	if retention.Outlived(o.Value.CreatedAt, tx.Now, in.engine.NumberRetention) {
 		o.Value.Phone = "" // retention has already run for this refund
 	}
 	if err := refunds.Replace(tx, o); err != nil {

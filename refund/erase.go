@@ -3,7 +3,6 @@ package refund
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -32,25 +31,13 @@ func (r *record) forgetDeleted(tx *engine.Tx) error {
 // a deleted customer loses it when it ends.
 func (in *Internal) ErasePayments(ctx context.Context, caller api.Caller, payments []string) error {
 	for _, payment := range payments {
-		q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "payment", payment), Limit: api.MaxLimit}
-		err := in.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
-			page, more, err := refunds.List(tx, q)
-			if err != nil {
-				return false, fmt.Errorf("refund: list for erasure: %w", err)
+		q := storage.Query{Where: engine.Where(nil, "payment", payment), Limit: api.MaxLimit}
+		err := engine.UpdateEach(ctx, in.engine, caller, refunds, q, func(tx *engine.Tx, o *storage.Object[record]) error {
+			if !o.Value.ended() || o.Value.Phone == "" {
+				return nil
 			}
-			for _, o := range page {
-				if !o.Value.ended() || o.Value.Phone == "" {
-					continue
-				}
-				o.Value.Phone = ""
-				if err := refunds.Replace(tx, o); err != nil {
-					return false, fmt.Errorf("refund: erase: %w", err)
-				}
-			}
-			if more {
-				tx.OnCommit(func() { q.After = page[len(page)-1].ID })
-			}
-			return more, nil
+			o.Value.Phone = ""
+			return refunds.Replace(tx, o)
 		})
 		if err != nil {
 			return err
@@ -77,20 +64,9 @@ func (in *Internal) ErasePhone(ctx context.Context, within engine.Within, number
 	return len(under), err
 }
 
-// Retention returns the rule that removes the payer's number from ended refunds, keep after their
-// creation.
-func (*Internal) Retention(keep time.Duration) retention.Rule {
-	rule := retention.NewRule(refunds, keep, func(r *record) (api.Time, bool) {
+// Retention returns the rule that removes the payer's number from ended refunds.
+func (in *Internal) Retention() []retention.Rule {
+	return []retention.Rule{retention.PartRule(refunds, in.engine.NumberRetention, func(r *record) (api.Time, bool) {
 		return r.CreatedAt, r.ended() && r.Phone != ""
-	})
-	rule.Stays = true
-	rule.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
-		o, err := refunds.Get(tx, r.Scope, r.ID)
-		if err != nil {
-			return 0, fmt.Errorf("refund: forget number: %w", err)
-		}
-		o.Value.Phone = ""
-		return 1, refunds.Replace(tx, o)
-	}
-	return rule
+	}, func(r *record) { r.Phone = "" })}
 }

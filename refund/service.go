@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -28,11 +27,6 @@ type Config struct {
 	Invoices *invoice.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// NumberRetention is the time from the creation of a refund until the payer's number is removed,
-	// once it has ended. Zero means for ever.
-	NumberRetention time.Duration
-	// StuckAfter is the time after which an open refund counts as stuck.
-	StuckAfter time.Duration
 }
 
 // Service makes refunds. It is safe for concurrent use.
@@ -285,8 +279,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Refun
 	return listing.Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return listing.GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -312,8 +305,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing.List(ctx, s.engine, p.query(caller), p.Page)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return listing.ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
 }

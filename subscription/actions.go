@@ -32,8 +32,8 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 			if err != nil {
 				return nil, err
 			}
-			if s.config.Customers == nil { // else the host is asked, if the call needs the customer
-				if find, err = s.config.Accounts.FindCustomer(ctx, caller, nil, customer); err != nil {
+			if !s.config.Accounts.HostsCustomers() { // else the host is asked, if the call needs the customer
+				if find, err = s.config.Accounts.FindCustomer(ctx, caller, customer); err != nil {
 					return nil, err
 				}
 			}
@@ -66,7 +66,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 			switch {
 			case errors.Is(err, errBehind):
 			case errors.Is(err, errPersonUnread):
-				if find, err = s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, customer); err != nil {
+				if find, err = s.config.Accounts.FindCustomer(ctx, caller, customer); err != nil {
 					return nil, err
 				}
 			default:

@@ -141,7 +141,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			return s.create(tx, p, c)
 		})
 	}
-	if s.config.Customers == nil {
+	if !s.config.Accounts.HostsCustomers() {
 		return call()
 	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, call) // the host may have deleted the customer since
@@ -153,7 +153,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (f
 	if !caller.Reads("customers") {
 		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the invoices. Use a key with the permission to read customers.")
 	}
-	return s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, id)
+	return s.config.Accounts.FindCustomer(ctx, caller, id)
 }
 
 // create makes a subscription of checked parameters.

@@ -26,7 +26,8 @@ const (
 
 // depart cancels the subscriptions of a deleted customer.
 func (s *Service) depart(ctx context.Context, of storage.Record) error {
-	after := ""
+	q := ofCustomer(of.ID)
+	q.Scope = of.Scope
 	return s.engine.UpdateWhile(ctx, api.Caller{Merchant: of.Scope.Merchant, Live: of.Scope.Live}, func(tx *engine.Tx) (more bool, err error) {
 		departed, err := pii.Departures.Get(tx, of.Scope, of.ID)
 		if errors.Is(err, storage.ErrNotFound) {
@@ -35,9 +36,9 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 		if err != nil {
 			return false, fmt.Errorf("subscription: read departure: %w", err)
 		}
-		page, more, err := ofCustomer(tx, of.ID, after)
+		page, more, err := subscriptions.List(tx, q)
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("subscription: list of customer: %w", err)
 		}
 		tx.AttributeEvents(departed.Value.Request, departed.Value.IdempotencyKey)
 		stopped := 0
@@ -60,45 +61,25 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 		}
 		if more {
 			last := page[len(page)-1].ID
-			tx.OnCommit(func() { after = last })
+			tx.OnCommit(func() { q.After = last })
 			return true, nil
 		}
 		return false, pii.Departures.Delete(tx, departed)
 	})
 }
 
-// ofCustomer returns a page of a customer's subscriptions.
-func ofCustomer(tx *engine.Tx, customer, after string) (page []*storage.Object[record], more bool, err error) {
-	page, more, err = subscriptions.List(tx, storage.Query{
-		Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "customer", customer), After: after, Limit: departurePage,
-	})
-	if err != nil {
-		err = fmt.Errorf("subscription: list of customer: %w", err)
-	}
-	return page, more, err
+// ofCustomer finds a page of a customer's subscriptions.
+func ofCustomer(customer string) storage.Query {
+	return storage.Query{Where: engine.Where(nil, "customer", customer), Limit: departurePage}
 }
 
 // Erase removes what is left of a deleted customer's number from the subscriptions, which are
 // cancelled.
 func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) error {
-	after := ""
-	return in.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (more bool, err error) {
-		page, more, err := ofCustomer(tx, customer, after)
-		if err != nil {
-			return false, err
-		}
-		for _, o := range page {
-			o.Value.setPhone("")
-			o.Value.PhoneChange = nil
-			if err := in.svc.write(tx, o); err != nil {
-				return false, err
-			}
-		}
-		if more {
-			last := page[len(page)-1].ID
-			tx.OnCommit(func() { after = last })
-		}
-		return more, nil
+	return engine.UpdateEach(ctx, in.svc.engine, caller, subscriptions, ofCustomer(customer), func(tx *engine.Tx, o *storage.Object[record]) error {
+		o.Value.setPhone("")
+		o.Value.PhoneChange = nil
+		return in.svc.write(tx, o)
 	})
 }
 

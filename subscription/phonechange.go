@@ -77,7 +77,7 @@ func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id, p
 		if err := s.config.Payments.CountCode(tx, number); err != nil {
 			return err
 		}
-		digits := c.Draw(s.config.ServerKeys[0], c.boundTo(o.Scope, id)...)
+		digits := c.Draw(s.engine.ServerKeys[0], c.boundTo(o.Scope, id)...)
 		r.PhoneChange = &c
 		m, err := s.config.Accounts.Merchant(tx, caller.Merchant)
 		if err != nil {
@@ -126,7 +126,7 @@ func (s *Service) ConfirmPhone(ctx context.Context, caller api.Caller, id, code 
 			return api.Errorf(api.OTPInvalid, "code", "No code was requested. Request one first.")
 		}
 		var counted bool
-		counted, refusal = c.Check(tx.Now, !tx.Now.Before(c.ExpiresAt.Time), s.config.ServerKeys, code, c.boundTo(o.Scope, id)...)
+		counted, refusal = c.Check(tx.Now, !tx.Now.Before(c.ExpiresAt.Time), s.engine.ServerKeys, code, c.boundTo(o.Scope, id)...)
 		switch {
 		case counted:
 			return s.write(tx, o) // the count stays though the request is refused

@@ -26,16 +26,9 @@ type Config struct {
 	Payments *payment.Internal // counts the codes that are sent to a phone
 	Events   *event.Internal
 	Messages *message.Internal
-	// Customers is the host's record of customers; the library's own when nil.
-	Customers account.CustomerDirectory
 	// DefaultTax is the tax rate, in percent, of plans that are taxable without a rate; nil means
 	// no tax.
 	DefaultTax *decimal.Decimal
-	// ServerKeys are the server's secrets. The first authenticates the codes that confirm a
-	// customer's new phone; those of the others stay valid.
-	ServerKeys [][]byte
-	// BaseURL is where the customers' pages are reached, without a slash at its end.
-	BaseURL string
 	// KeepPastDue leaves a subscription past_due after its invoice has become uncollectible.
 	// Otherwise it is cancelled.
 	KeepPastDue bool
@@ -61,7 +54,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 
 // fillDerived sets what follows from where the service is reached today.
 func (s *Service) fillDerived(r *record) {
-	r.ManageURL = s.config.BaseURL + "/subscription/" + r.Token
+	r.ManageURL = s.engine.BaseURL + "/subscription/" + r.Token
 }
 
 // get reads a subscription.
@@ -106,8 +99,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Subsc
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -137,8 +129,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
 }

@@ -288,14 +288,14 @@ type rush struct {
 func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer string, p rush) error {
 	var find person
 	var err error
-	if s.config.Customers == nil { // else the host is asked, if a step needs the customer
-		find, err = s.config.Accounts.FindCustomer(ctx, caller, nil, customer)
+	if !s.config.Accounts.HostsCustomers() { // else the host is asked, if a step needs the customer
+		find, err = s.config.Accounts.FindCustomer(ctx, caller, customer)
 	}
 	for more := true; more && err == nil && (p.stop == nil || !p.stop()); {
 		more, err = s.runStep(ctx, caller, id, p, find)
 		if errors.Is(err, errPersonUnread) {
 			more = true
-			if find, err = s.config.Accounts.FindCustomer(ctx, caller, s.config.Customers, customer); api.CodeOf(err) == api.ResourceMissing {
+			if find, err = s.config.Accounts.FindCustomer(ctx, caller, customer); api.CodeOf(err) == api.ResourceMissing {
 				missing := err
 				find, err = func(storage.ReadTx) (*account.Customer, error) { return nil, missing }, nil
 			}

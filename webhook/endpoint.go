@@ -264,8 +264,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Endpo
 	return listing.Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes the JSON of the endpoint that Get returns to w, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return listing.GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -286,8 +285,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing.List(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p.Page)
 }
 
-// ListJSON writes the JSON of the list that List returns to w, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return listing.ListJSON(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p.Page, w)
 }

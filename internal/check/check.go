@@ -124,3 +124,21 @@ func Amount(param string, ghs decimal.Decimal) (int64, error) {
 	}
 	return pesewas, nil
 }
+
+// Pesewas refuses an amount that is not from 1 to 99,999,999 pesewas.
+func Pesewas(param string, n int64) error {
+	if n < 1 || n > money.Max {
+		return api.Invalid(param, "%s must be a whole number of pesewas from 1 to %d.", param, int64(money.Max))
+	}
+	return nil
+}
+
+var hundred = decimal.NewFromInt(100)
+
+// Percent refuses a percentage that is not from 0 to 100, or has more than six decimals; nil is fine.
+func Percent(param string, p *decimal.Decimal) error {
+	if p != nil && (!money.FewDigits(*p) || p.IsNegative() || p.GreaterThan(hundred) || !p.Equal(p.Truncate(6))) {
+		return api.Invalid(param, "%s must be from 0 to 100, with at most six decimals.", param)
+	}
+	return nil
+}

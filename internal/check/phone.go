@@ -9,6 +9,18 @@ import (
 
 var networks = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
 
+// Phone returns the stored form of a number, or "" for an empty one.
+func Phone(param, given string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	number, err := phone.Parse(given)
+	if err != nil {
+		return "", api.Errorf(api.InvalidPhoneNumber, param, "%s is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.", param).WithCause(err)
+	}
+	return number, nil
+}
+
 // MobileMoney refuses a number or a network that is none. It returns the number in its stored form and
 // the network, which follows from the number's prefix when it is not given. The parameters are
 // phone_number and provider after the prefix, such as "destination.".
@@ -16,10 +28,8 @@ func MobileMoney(prefix, given, network string) (number, of string, err error) {
 	if given == "" {
 		return "", "", api.Missing(prefix + "phone_number")
 	}
-	number, err = phone.Parse(given)
-	if err != nil {
-		return "", "", api.Errorf(api.InvalidPhoneNumber, prefix+"phone_number",
-			"%sphone_number is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.", prefix).WithCause(err)
+	if number, err = Phone(prefix+"phone_number", given); err != nil {
+		return "", "", err
 	}
 	switch network {
 	case phone.MTN, phone.Telecel, phone.AirtelTigo:

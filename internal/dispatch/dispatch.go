@@ -142,8 +142,6 @@ type Order struct {
 	Kind *storage.Kind
 	// Since is when the order was made.
 	Since time.Time
-	// StuckAfter is how long an order may take before the log calls it stuck.
-	StuckAfter time.Duration
 
 	// recheckAfter is the wait until the one poll of an order that Decide has found refused; zero
 	// for none.
@@ -163,7 +161,7 @@ func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.
 	}
 	o.Due = api.AtOrNil(tx.Now.Add(pollAfter))
 	age := tx.Now.Sub(o.Since)
-	if o.Stuck || age < o.StuckAfter {
+	if o.Stuck || age < tx.StuckAfter() {
 		return
 	}
 	o.Stuck = true

@@ -31,6 +31,16 @@ type Engine struct {
 	// IdempotencyRetention is the time for which the engine keeps an idempotency key, at least
 	// [IdempotencyKeyLife].
 	IdempotencyRetention time.Duration
+	// BaseURL is where the hosted pages are reached, without a slash at its end.
+	BaseURL string
+	// ServerKeys are the server's secrets. New hashes and codes depend on the first; those of the others
+	// are still accepted.
+	ServerKeys [][]byte
+	// StuckAfter is the time after which an order without an outcome counts as stuck.
+	StuckAfter time.Duration
+	// NumberRetention is the time from the creation of an object until the personal numbers in it are
+	// removed, once it has ended. Zero keeps them for good.
+	NumberRetention time.Duration
 	// Runner runs the due work that the transactions write.
 	Runner *work.Runner
 	// Host is set while the engine works inside the host's own transaction, which the host
@@ -139,6 +149,9 @@ func (tx *Tx) AttributeEvents(requestID, idempotencyKey string) (restore func())
 
 // Log is the log of the engine.
 func (tx *Tx) Log() *slog.Logger { return tx.engine.Log }
+
+// StuckAfter is that of the [Engine].
+func (tx *Tx) StuckAfter() time.Duration { return tx.engine.StuckAfter }
 
 // Observe reports work to the observer, if there is one, that no worker did.
 func (tx *Tx) Observe(ctx context.Context, w work.Work) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -84,4 +85,25 @@ func Rewrite[T any](ctx context.Context, e *Engine, c *storage.Collection[T], in
 		}
 	}
 	return nil
+}
+
+// UpdateEach runs fn on each object of the caller's that a query finds, with a transaction for each page.
+// fn writes the object, and may change what the query asks for.
+func UpdateEach[T any](ctx context.Context, e *Engine, caller api.Caller, c *storage.Collection[T], q storage.Query, fn func(*Tx, *storage.Object[T]) error) error {
+	q.Scope = Scope(caller)
+	return e.UpdateWhile(ctx, caller, func(tx *Tx) (bool, error) {
+		page, more, err := c.List(tx, q)
+		if err != nil {
+			return false, fmt.Errorf("engine: list %s: %w", c.Kind().Name, err)
+		}
+		for _, o := range page {
+			if err := fn(tx, o); err != nil {
+				return false, err
+			}
+		}
+		if more {
+			tx.OnCommit(func() { q.After = page[len(page)-1].ID })
+		}
+		return more, nil
+	})
 }

@@ -37,7 +37,7 @@ var erasureGuards = []guard{
 	},
 	{
 		"erasure: numbers of ended transfers go", "payout/dispatch.go",
-		"if retention.Outlived(r.CreatedAt, tx.Now, in.config.NumberRetention) {", "",
+		"if retention.Outlived(r.CreatedAt, tx.Now, in.engine.NumberRetention) {", "",
 		"./internal/erasure", "TestRetentionRemovesNumbersOfEndedTransfers/memory",
 	},
 }

@@ -12,7 +12,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -42,8 +41,6 @@ type Config struct {
 	// Rail and Charger are those of live mode. They may tell their balance.
 	Rail    provider.Rail
 	Charger provider.Charger
-	// StuckAfter is the time after which the list shows an open order as stuck.
-	StuckAfter time.Duration
 }
 
 // Service implements [provider.Service], and runs its background work.
@@ -177,7 +174,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 // CountStuck counts the orders of a mode that List would show, up to limit in each flow.
 func (s *Service) CountStuck(tx storage.ReadTx, live bool, limit int) (n int, err error) {
 	for _, f := range s.all() {
-		stuck, err := f.CountStuck(tx, s.engine, live, s.config.StuckAfter, limit)
+		stuck, err := f.CountStuck(tx, s.engine, live, s.engine.StuckAfter, limit)
 		if err != nil {
 			return 0, err
 		}
@@ -196,7 +193,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 		if p.Flow != "" && p.Flow != f.Name {
 			continue
 		}
-		err := f.EachStuck(ctx, s.engine, caller.Live, s.config.StuckAfter, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
+		err := f.EachStuck(ctx, s.engine, caller.Live, s.engine.StuckAfter, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
 			if caller.Merchant != "" && caller.Merchant != tx.Caller.Merchant || p.Contradicted && e.Contradiction == "" {
 				return nil
 			}

@@ -88,6 +88,21 @@ func NewRule[T any](c *storage.Collection[T], keep time.Duration, about func(*T)
 	}
 }
 
+// PartRule returns the rule that forgets a part of old records, which stay. about is as for [NewRule].
+func PartRule[T any](c *storage.Collection[T], keep time.Duration, about func(*T) (created api.Time, removable bool), forget func(*T)) Rule {
+	rule := NewRule(c, keep, about)
+	rule.Stays = true
+	rule.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
+		o, err := c.Get(tx, r.Scope, r.ID)
+		if err != nil {
+			return 0, err
+		}
+		forget(&o.Value)
+		return 1, c.Replace(tx, o)
+	}
+	return rule
+}
+
 // Service removes the records that its rules name.
 type Service struct {
 	engine *engine.Engine

@@ -196,7 +196,7 @@ var customerListing = engine.Listing[Customer, Customer]{
 // ListCustomersParams selects customers; zero values select all.
 type ListCustomersParams struct {
 	api.Page
-	// Email is a complete address; case does not matter. Phone is a number in any form.
+	// Email is a complete address; case does not matter. Phone is a Ghanaian number in any common form.
 	Email   string    `param:"email"`
 	Phone   string    `param:"phone"`
 	Created api.Times `param:"created"`

@@ -43,10 +43,10 @@ func (*Internal) Customer(tx storage.ReadTx, scope storage.Scope, id string) (*C
 	return getCustomer(tx, scope, id)
 }
 
-// FindCustomer returns the function that returns a customer in a transaction of the caller's. A host's
-// own directory is asked at once, before the transaction; nil stands for the library's own customers,
-// which the function reads. A customer that is unknown or was deleted is resource_missing of the
-// parameter customer.
+// FindCustomer finds a customer, and returns a function that reads it in the caller's transaction. With
+// a directory, FindCustomer asks it at once, outside of any transaction. With nil, the function reads
+// the library's own customers. A customer that is unknown or was deleted is refused with
+// resource_missing (customer).
 func (i *Internal) FindCustomer(ctx context.Context, caller api.Caller, directory CustomerDirectory, id string) (func(storage.ReadTx) (*Customer, error), error) {
 	var known *Customer
 	if directory != nil {
@@ -125,10 +125,10 @@ func (i *Internal) PayingAccount(tx storage.ReadTx, live bool, ref WalletRef) (s
 // the PIN is locked, every entry is pin_locked. A right PIN never counts as a failed try, even if
 // the effect is refused.
 //
-// Five wrong entries in a day lock the PIN, for 15 minutes, an hour, 6 hours, 24 hours, and then
-// until [Service.UnlockPIN] or [Service.SetPIN]. A right entry resets the count. The holder gets an
-// SMS at each lock. In test mode the lock affects only the merchant whose entries were wrong, and
-// runs by that merchant's clock.
+// Five wrong entries in a day lock the PIN. The first lock lasts 15 minutes, the next an hour, then 6
+// and 24 hours; the fifth lasts until [Service.UnlockPIN] or [Service.SetPIN]. A right entry resets the
+// count. The holder gets an SMS at each lock. In test mode the lock affects only the merchant whose
+// entries were wrong, and runs by that merchant's clock.
 //
 // Each process compares one PIN of an account at a time.
 func (i *Internal) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, effect func(*Proof) error) error {

@@ -48,7 +48,7 @@ const maxLogo = 256 << 10
 // CreateMerchantParams describes a merchant.
 type CreateMerchantParams struct {
 	Name    string // required, at most 255 characters
-	Phone   string // any way of writing a number of Ghana
+	Phone   string // a Ghanaian number in any common form; gets one-time codes and receipts; may be empty
 	Email   string
 	Address string // at most 500 characters
 	// Logo is a PNG or JPEG picture of at most 256 KiB, shown on hosted pages and
@@ -91,8 +91,10 @@ func logoType(logo []byte) string {
 	return ""
 }
 
-// CreateMerchant makes a merchant, with a service id that is known in both modes. Only the
-// operator may call it. With an idempotency key the call may be repeated safely.
+// CreateMerchant makes a merchant, with a service id that is known in both modes. Only the operator may
+// call it. With an idempotency key the call may be repeated safely.
+//
+// Refusals: permission_denied, parameter_missing (name), parameter_invalid, invalid_phone_number.
 func (s *Service) CreateMerchant(ctx context.Context, caller api.Caller, p CreateMerchantParams) (*Merchant, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -148,6 +150,9 @@ func (p *UpdateMerchantParams) apply(m *Merchant) (*CreateMerchantParams, error)
 
 // UpdateMerchant changes a merchant. Only the operator may call it. With an idempotency key the call
 // may be repeated safely.
+//
+// Refusals: permission_denied, resource_missing, parameter_missing (name), parameter_invalid,
+// invalid_phone_number.
 func (s *Service) UpdateMerchant(ctx context.Context, caller api.Caller, id string, p UpdateMerchantParams) (*Merchant, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err

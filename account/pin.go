@@ -129,14 +129,14 @@ type SetPINParams struct {
 type noAnswer struct{}
 
 // SetPIN gives a consumer's or cash agent's account of the caller's mode a new PIN, and ends every
-// lock. Live mode refuses repeated and sequential digits with parameter_invalid. SetPIN does not
-// check that there is an account with that id. Only the operator may call it. With an idempotency
-// key a replay changes nothing, whatever its PIN: the library stores no PIN to compare.
+// lock. Live mode refuses repeated and sequential digits with parameter_invalid. An unknown account is
+// resource_missing. Only the operator may call it. With an idempotency key a replay changes nothing,
+// whatever its PIN: the library stores no PIN to compare.
 //
-// Five wrong entries of a PIN in a day lock it, for 15 minutes, an hour, 6 hours, 24 hours, and then
-// until UnlockPIN or SetPIN. A right entry resets the count. The holder gets an SMS at each lock. Four
-// wrong entries of a stranger on a public page lock the stranger's network address out for the account
-// and the day, before they lock the holder's PIN.
+// Five wrong entries in a day lock the PIN. The first lock lasts 15 minutes, the next an hour, then 6
+// and 24 hours; the fifth lasts until UnlockPIN or SetPIN. A right entry resets the count. The holder
+// gets an SMS at each lock. Four wrong entries of a stranger on a public page lock the stranger's
+// network address out for the account and the day, before they lock the holder's PIN.
 func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string, p SetPINParams) error {
 	if err := operatorOnly(caller); err != nil {
 		return err

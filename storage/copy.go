@@ -12,10 +12,10 @@ import (
 // Scanner is an optional interface of a ReadTx: [Copy] needs it for its source. The
 // stores of this module have it. In an Update it sees the writes of the transaction.
 type Scanner interface {
-	// Scan returns at most limit records, at least 1, of all scopes after the given scope and id, in
-	// ascending bytewise order of merchants; of one merchant those of test mode come first, and those
-	// of a mode in ascending bytewise order of ids. A zero scope and id begin at the first record.
-	// There need not be a record with that scope and id.
+	// Scan returns at most limit records, at least 1, of all scopes after the given scope and id. They
+	// come in ascending bytewise order of merchants. For one merchant, those of test mode come first.
+	// Those of one mode come in ascending bytewise order of ids. A zero scope and id begin at the first
+	// record. There need not be a record with that scope and id.
 	Scan(k *Kind, after Scope, id string, limit int) ([]Record, error)
 	// Sequences returns at most limit sequences, at least 1, with a name after the
 	// given one, in ascending bytewise order.

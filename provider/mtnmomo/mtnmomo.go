@@ -5,12 +5,12 @@
 // and repeats nothing: the library asks again. It does not know the other networks; see [Client.Check].
 //
 // The package is experimental until the doctor (examples/doctor) has passed on a real account. It was
-// written from MTN's pages and from other integrations, and tested against package mtnmomotest. What
-// is uncertain is marked "uncertain" at the constant that it concerns. Please report where MTN's real
-// API differs, with the doctor's output if it does not pass. We also need: the host and
-// X-Target-Environment that MTN gave you, how soon a status query finds a new order, status or reason
-// words that are not in the tables of words.go, and whether notes and an externalId with an underscore
-// are accepted.
+// written from MTN's pages and from other integrations, and tested against package mtnmomotest. What is
+// unconfirmed is marked "unconfirmed" at the constant that it concerns. Please report where MTN's real API
+// differs, with the doctor's output if it does not pass. We also need the host and X-Target-Environment
+// that MTN gave you, and how soon a status query finds a new order. Tell us too which status or reason
+// words are not in the tables of words.go, and whether MTN accepts notes and an externalId with an
+// underscore.
 package mtnmomo
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/phone"
 )
 
-// The hosts. Production is uncertain: MTN tells each partner its host, and other integrations use
+// The hosts. Production is unconfirmed: MTN tells each partner its host, and other integrations use
 // this one.
 const (
 	SandboxURL    = "https://sandbox.momodeveloper.mtn.com"
@@ -52,7 +52,7 @@ type Config struct {
 	// that MTN has on file for the API user. MTN sends no callbacks when it is empty.
 	CallbackURL string
 	// StatusQueries is how many orders a second this client asks MTN about; 10 when zero, which is all
-	// that MTN allows. Give each of several processes its share. Orders beyond wait.
+	// that MTN allows. Give each of several processes its share. The client delays further queries.
 	StatusQueries int
 	// HTTPClient is a client with a time-out of 25 seconds when nil. It follows no redirects.
 	HTTPClient *http.Client `json:"-"`
@@ -169,7 +169,7 @@ func msisdn(network, number string) string {
 const maxNote = 128
 
 // note returns a text without the characters that MTN refuses. It refuses an apostrophe. Which
-// others it refuses is uncertain, so only ASCII letters, digits and spaces stay.
+// others it refuses is unconfirmed, so only ASCII letters, digits and spaces stay.
 func note(text, otherwise string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

@@ -302,8 +302,8 @@ func (f *Fake) Reverse(id string) {
 	f.callBack(o)
 }
 
-// Forget has MTN forget an order, as it may do after some time. Another submission moves the money
-// again.
+// Forget makes the fake forget an order, as MTN may do after some time. Another submission moves the
+// money again.
 func (f *Fake) Forget(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -164,7 +161,7 @@ var hostile = map[string]func(n int) string{
 }
 
 // TestParseJSONAllocatesInProportion compares a text with one that is eight times
-// as long. BenchmarkParseHostile shows the same of the time.
+// as long.
 func TestParseJSONAllocatesInProportion(t *testing.T) {
 	for name, text := range hostile {
 		allocations := func(n int) float64 {
@@ -173,20 +170,6 @@ func TestParseJSONAllocatesInProportion(t *testing.T) {
 		}
 		short, long := allocations(2_000), allocations(16_000)
 		expect.True(t, long <= 10*short+50, "%s: %.0f allocations for 8 times the text that took %.0f", name, long, short)
-	}
-}
-
-func BenchmarkParseHostile(b *testing.B) {
-	for name, text := range hostile {
-		for _, n := range []int{2_000, 16_000} {
-			data := []byte(text(n))
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				b.SetBytes(int64(len(data)))
-				for b.Loop() {
-					_, _ = parseJSON(data)
-				}
-			})
-		}
 	}
 }
 
@@ -222,61 +205,4 @@ func FuzzParseJSON(f *testing.F) {
 			t.Fatal("accepted what is not valid")
 		}
 	})
-}
-
-// typicalBody is a disbursement as merchants send them.
-const typicalBody = `{
-  "amount": 150.50,
-  "currency": "GHS",
-  "destination": {"type": "mobile_money", "phone_number": "0241234567", "provider": "mtn", "account_name": "Akosua Mensah"},
-  "description": "Salary for January",
-  "reference": "salary-2026-01-0042",
-  "metadata": {"employee": "0042", "department": "Accra", "net": true, "run": 17}
-}`
-
-// BenchmarkDisbursementBody reads a typical body and writes what was read, and
-// tells how long that takes compared with encoding/json doing the same in the
-// same run.
-func BenchmarkDisbursementBody(b *testing.B) {
-	type answer struct {
-		Amount      api.GHS      `json:"amount"`
-		Currency    string       `json:"currency"`
-		Type        string       `json:"type"`
-		Phone       string       `json:"phone_number"`
-		Provider    string       `json:"provider"`
-		Name        string       `json:"account_name"`
-		Description string       `json:"description"`
-		Reference   string       `json:"reference"`
-		Metadata    api.Metadata `json:"metadata"`
-	}
-	data := []byte(typicalBody)
-	params := paramsOf(reflect.TypeFor[disbursement.CreateParams]())
-	var ours, standard time.Duration
-	b.ReportAllocs()
-	for b.Loop() {
-		start := time.Now()
-		body, err := parseBody(data)
-		var p disbursement.CreateParams
-		if err == nil {
-			err = decodeObject(body.members, params, nil, reflect.ValueOf(&p).Elem())
-		}
-		must.Do(b, err)
-		d := p.Destination
-		a := answer{
-			Amount: api.GHS{Decimal: p.Amount}, Currency: p.Currency,
-			Type: string(d.Type), Phone: d.PhoneNumber, Provider: d.Provider, Name: d.AccountName,
-			Description: p.Description, Reference: p.Reference, Metadata: p.Metadata,
-		}
-		must.Get(encode(&request{}, 200, a))(b)
-		middle := time.Now()
-		var s struct {
-			answer
-			Destination answer `json:"destination"`
-		}
-		must.Do(b, json.Unmarshal(data, &s))
-		must.Get(json.Marshal(s.answer))(b)
-		ours += middle.Sub(start)
-		standard += time.Since(middle)
-	}
-	b.ReportMetric(float64(ours)/float64(standard), "×encoding/json")
 }

@@ -178,9 +178,13 @@ var errNoCharger = api.Errorf(api.Unavailable, "", "Payments by mobile money are
 
 // Start writes a payment from a phone, which is pending, and queues it for the charger.
 //
-// Refusals: too_many_prompts; service_unavailable in live mode without a charger.
+// Refusals: resource_missing (merchant); too_many_prompts; service_unavailable in live mode without a charger.
 func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 	s := in.svc
+	// What is paid to a merchant that does not exist could never be booked.
+	if _, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant); err != nil {
+		return nil, err
+	}
 	id, deadline := in.NewID(tx), api.At(tx.Now.Add(s.config.Deadline))
 	masked := phone.Mask(p.PhoneNumber)
 	r := record{

@@ -438,6 +438,17 @@ func TestNoCharger(t *testing.T) {
 	expect.True(t, !s.Payments.TakesPhones(true) && s.Payments.TakesPhones(false), "modes that take phones")
 }
 
+// A call that names no merchant, or one that does not exist, asks no phone.
+func TestPaymentNeedsItsMerchant(t *testing.T) {
+	s := newShop(t, payments.Config{})
+	for _, merchant := range []string{"", "mer_1"} {
+		caller := s.caller
+		caller.Merchant = merchant
+		_, err := s.Payments.Create(t.Context(), caller, payment.CreateParams{Amount: 100, MobileMoney: payment.MobileMoney{PhoneNumber: quick}})
+		testkit.WantCode(t, "for merchant "+merchant, err, api.ResourceMissing)
+	}
+}
+
 // directory is a host's record of customers.
 type directory map[string]*account.Customer
 

@@ -153,36 +153,6 @@ func barePayment(b *testing.B, group, n int) float64 {
 	}.Run(b, group, n)
 }
 
-func BenchmarkGet(b *testing.B) {
-	s := openShop(b, filepath.Join(b.TempDir(), "get.db"))
-	for b.Loop() {
-		must.Get(s.Get(b.Context(), s.caller, s.codes[0]))(b)
-	}
-}
-
-func BenchmarkList100(b *testing.B) {
-	s := openShop(b, filepath.Join(b.TempDir(), "list.db"))
-	for range 100 {
-		must.Get(s.Create(b.Context(), s.caller, CreateParams{Name: "Till"}))(b)
-	}
-	for b.Loop() {
-		list := must.Get(s.List(b.Context(), s.caller, ListParams{Page: api.Page{Limit: 100}}))(b)
-		if len(list.Data) != 100 {
-			b.Fatal(len(list.Data))
-		}
-	}
-}
-
-func BenchmarkPNG(b *testing.B) {
-	for _, size := range []int{256, 512, 2048} {
-		b.Run(fmt.Sprint("size=", size), func(b *testing.B) {
-			for b.Loop() {
-				must.Get(draw("https://pay.example.com/pay/qr_0VbZaxaM0000ILT9nzQto4", PNG, size))(b)
-			}
-		})
-	}
-}
-
 // BenchmarkFirstPNG draws a picture that is not cached. The metric of-library is the time of
 // skip2/go-qrcode for the same matrix, as a multiple of this package's. The two take turns.
 func BenchmarkFirstPNG(b *testing.B) {

@@ -175,28 +175,3 @@ func asMap(t *rapid.T, v any) (all map[string]any) {
 	must.Do(t, err)
 	return all
 }
-
-// BenchmarkReplace writes an object of the size of a disbursement back.
-func BenchmarkReplace(b *testing.B) {
-	store := memory.New()
-	defer store.Close()
-	must.Do(b, store.Define(b.Context(), boxes.Kind()))
-	p := box{base: base{"Wages of March, for Ama"}, State: "pending", Parts: make([]part, 10), Texts: map[string]string{"order": "1234", "branch": "Osu"}, At: noon}
-	for i := range p.Parts {
-		p.Parts[i] = part{ID: fmt.Sprint("part_", i), Count: i + 1}
-	}
-	b.ReportAllocs()
-	err := store.Update(b.Context(), func(tx storage.Tx) error {
-		o, err := boxes.Insert(tx, shop, "p", p)
-		if err != nil {
-			return err
-		}
-		for b.Loop() {
-			if err := boxes.Replace(tx, o); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	must.Do(b, err)
-}

@@ -41,8 +41,6 @@ type Call struct {
 	Into  bool
 	// From is the number of the first call, if a loop has run on the file before.
 	From int
-	// With is the part of the other accounts' names after the mode. Default: "wallet/".
-	With string
 }
 
 // Run writes n calls, group of them a commit, and returns the nanoseconds that
@@ -67,7 +65,7 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 	var wallets []*ledgerAccount
 	if c.Moves {
 		posting = w.pattern("ledger_postings")
-		merchant, wallets = w.accounts(cmp.Or(c.With, "wallet/"))
+		merchant, wallets = w.accounts()
 	}
 	owner := c.Merchant
 	if owner == "" && merchant != nil {
@@ -182,17 +180,16 @@ type ledgerAccount struct {
 	id, balance, entries int64
 }
 
-// accounts reads the merchant's account and the others that money moves with.
-func (w *writer) accounts(with string) (merchant *ledgerAccount, wallets []*ledgerAccount) {
+// accounts reads the merchant's account and the wallets that money moves with.
+func (w *writer) accounts() (merchant *ledgerAccount, wallets []*ledgerAccount) {
 	rows := w.query("SELECT id, balance, entries, name FROM ledger_accounts")
 	defer rows.Close()
 	for rows.Next() {
 		var a ledgerAccount
 		var name string
 		w.scan(rows, &a.id, &a.balance, &a.entries, &name)
-		_, rest, _ := strings.Cut(name, "/") // after the mode
 		switch parts := strings.Split(name, "/"); {
-		case strings.HasPrefix(rest, with):
+		case strings.Contains(name, "/wallet/"):
 			wallets = append(wallets, &a)
 		case len(parts) == 4 && parts[3] == "available":
 			a.owner = parts[2]

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -234,38 +233,6 @@ func TestConstraintsProtectLedger(t *testing.T) {
 	}
 }
 
-func TestInvalidAndLateCallsFail(t *testing.T) {
-	s := openNotes(t, Config{})
-	unknown := &storage.Kind{Name: "unknown"}
-	var kept storage.Tx
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
-		kept = tx
-		expect.ErrorIs(t, tx.Insert(unknown, note("n1")), storage.ErrInvalid, "Insert of an unknown kind")
-		return nil
-	})
-	must.Do(t, err)
-	expect.ErrorIs(t, kept.Insert(notes, note("n1")), storage.ErrClosed, "Insert after the end")
-	expect.ErrorIs(t, s.Define(t.Context(), &storage.Kind{Name: "ledger_notes"}), storage.ErrInvalid, "Define of a reserved name")
-
-	// An empty document is a document.
-	empty := note("n2")
-	empty.Data = nil
-	err = s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, empty) })
-	if err != nil {
-		t.Error(err)
-	}
-
-	must.Do(t, s.Close())
-	for name, call := range map[string]func() error{
-		"View":   func() error { return s.View(t.Context(), func(storage.ReadTx) error { return nil }) },
-		"Update": func() error { return s.Update(t.Context(), func(storage.Tx) error { return nil }) },
-		"Define": func() error { return s.Define(t.Context()) },
-	} {
-		expect.ErrorIs(t, call(), storage.ErrClosed, "%s after Close", name)
-	}
-	expect.NoError(t, s.Close(), "second Close")
-}
-
 // A broken table leaves no half posting behind, even if the caller ignores the error.
 func TestFailedPostingWritesNothing(t *testing.T) {
 	s := openNotes(t, Config{})
@@ -290,18 +257,9 @@ func TestFailedPostingWritesNothing(t *testing.T) {
 	}))
 }
 
-func TestViewReadsSnapshotBesideWriter(t *testing.T) {
+func TestCancelledViewWaitsForNoSlot(t *testing.T) {
 	s := openNotes(t, Config{Readers: 1})
-	insert(t, s, "n1")
-	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
-		if _, err := tx.Get(notes, scope, "n1"); err != nil {
-			return err
-		}
-		insert(t, s, "n2")
-		if _, err := tx.Get(notes, scope, "n2"); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("Get of what came later: %v, want ErrNotFound", err)
-		}
-		// The only slot is taken.
+	must.Do(t, s.View(t.Context(), func(storage.ReadTx) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancelled := make(chan error)
 		go func() { cancelled <- s.View(ctx, func(storage.ReadTx) error { return nil }) }()
@@ -309,31 +267,6 @@ func TestViewReadsSnapshotBesideWriter(t *testing.T) {
 		expect.ErrorIs(t, <-cancelled, context.Canceled, "View that waited")
 		return nil
 	}))
-}
-
-func TestCloseWaitsForViews(t *testing.T) {
-	s := openNotes(t, Config{})
-	insert(t, s, "n1")
-	running, proceed, closed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	viewed := make(chan error, 1)
-	go func() {
-		viewed <- s.View(t.Context(), func(tx storage.ReadTx) error {
-			close(running)
-			<-proceed
-			_, err := tx.Get(notes, scope, "n1")
-			return err
-		})
-	}()
-	<-running
-	go func() { closed <- s.Close() }()
-	for s.View(t.Context(), func(storage.ReadTx) error { return nil }) == nil {
-		runtime.Gosched() // until Close has begun
-	}
-	close(proceed)
-	expect.NoError(t, <-viewed, "View during Close")
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
 }
 
 // clocks returns n clocks that show noon.

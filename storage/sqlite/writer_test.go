@@ -334,33 +334,6 @@ func TestLostConnectionIsReplaced(t *testing.T) {
 	expect.Same(t, ids(t, s), []string{"n2", "n1"}, "kept")
 }
 
-func TestCancelWhileWaitingForTurn(t *testing.T) {
-	s := openNotes(t, Config{})
-	began, proceed, holder := make(chan struct{}), make(chan struct{}), make(chan error)
-	go func() {
-		holder <- s.Update(t.Context(), func(tx storage.Tx) error {
-			close(began)
-			<-proceed
-			return tx.Insert(notes, note("n1"))
-		})
-	}()
-	<-began
-	ctx, cancel := context.WithCancel(t.Context())
-	waiting := make(chan error)
-	go func() { waiting <- s.Update(ctx, inserts("bad").fn) }()
-	awaitQueue(s, 1)
-	cancel()
-	if err := <-waiting; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v while the write turn was out, want Canceled", err)
-	}
-	awaitQueue(s, 0)
-	close(proceed)
-	if err := <-holder; err != nil {
-		t.Error(err)
-	}
-	expect.Same(t, ids(t, s), []string{"n1"}, "kept")
-}
-
 // The write turn must not be lost when a waiting caller gives up at the moment in which it
 // gets the turn.
 func TestCancelWhileTurnIsPassed(t *testing.T) {

@@ -101,7 +101,7 @@ type internals struct {
 }
 
 // New makes the tables in the store, or brings them up to date, and returns the services. It fails if a
-// field of Config breaks its rule, and with the errors of the store, such as storage.ErrNewer. It
+// field of Config breaks its rule, and with the errors of the store, such as [storage.ErrNewer]. It
 // starts no goroutine: Start or Drain runs the background work. The host closes the store after Stop.
 func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err := c.check(); err != nil {

@@ -28,7 +28,7 @@ var (
 // reserved (their transfers under way), wallets, agents, fees (the operator's, less those of
 // providers), and excess. Excess belongs to payers of top-ups that wallets could not take.
 //
-// It reads at most 5,000 accounts. Of a larger mode it returns a flow that is not Complete, because
+// It reads at most 5,000 accounts. For a larger mode it returns a flow that is not Complete, because
 // sums of accounts that were read at different times would not be equal.
 func (s *Service) MoneyFlow(ctx context.Context, caller api.Caller) (*api.MoneyFlow, error) {
 	if err := operatorOnly(caller); err != nil {

@@ -201,8 +201,8 @@ func consumerExists(tx storage.ReadTx, live bool, id string) error {
 
 // UpdateHolderParams changes a consumer or cash agent. A nil field stays as it is.
 type UpdateHolderParams struct {
-	// Status says whether the wallet or float may be used. An account with money in it is not closed. A
-	// closed one stays closed, since another person may have its number by now.
+	// Status says whether the wallet or float may be used. An account with money in it cannot be
+	// closed. A closed one stays closed, since another person may have its number by now.
 	Status *Status `json:"status,omitempty"`
 	// Tier is the holder's new tier; see [CreateHolderParams].
 	Tier *Tier `json:"tier,omitempty"`

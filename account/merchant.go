@@ -222,7 +222,7 @@ func (s *Service) GetLogo(ctx context.Context, _ api.Caller, merchant string) (*
 	return logo, err
 }
 
-// GetMerchant returns one merchant. To a merchant's caller every other merchant is missing.
+// GetMerchant returns one merchant. For a merchant's caller every other merchant is resource_missing.
 func (s *Service) GetMerchant(ctx context.Context, caller api.Caller, id string) (*Merchant, error) {
 	if caller.Merchant != "" && caller.Merchant != id {
 		return nil, api.NoSuch("merchant")
@@ -244,7 +244,8 @@ func getMerchant(tx storage.ReadTx, id string) (*Merchant, error) {
 	return &o.Value, nil
 }
 
-// ListMerchants returns all merchants, newest first. Only the operator may call it.
+// ListMerchants returns all merchants, newest first. Only the operator may call it: any other caller is
+// permission_denied.
 func (s *Service) ListMerchants(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Merchant], error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err

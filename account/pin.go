@@ -151,15 +151,22 @@ func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string,
 			return nil, fmt.Errorf("account: hash PIN: %w", err)
 		}
 		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*noAnswer, error) {
+			holder, _, err := findHolder(tx, caller.Live, account, "")
+			switch {
+			case err != nil:
+				return nil, err
+			case holder == nil:
+				return nil, api.NoSuch("account")
+			}
 			return &noAnswer{}, setPIN(tx, caller.Live, account, hash)
 		})
 	})
 	return err
 }
 
-// UnlockPIN ends every lock of an account's PIN, which stays the same. Only the operator may call
-// it, after identifying the holder. For an account without a PIN, or an unknown id, UnlockPIN does
-// nothing and returns no error.
+// UnlockPIN ends every lock of an account's PIN, which stays the same. Only the operator may call it,
+// after identifying the holder: any other caller is permission_denied. For an account without a PIN, or
+// an unknown id, UnlockPIN does nothing and returns no error.
 func (s *Service) UnlockPIN(ctx context.Context, caller api.Caller, account string) error {
 	if err := operatorOnly(caller); err != nil {
 		return err

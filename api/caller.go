@@ -12,8 +12,9 @@ package api
 // another form (idempotency_key_invalid).
 type Caller struct {
 	// Merchant is the id of the merchant (mer_…) for whom the call acts. Leave it empty only for
-	// methods that say "only the operator may call it" or "over all merchants". Any other method
-	// refuses an empty or unknown Merchant with resource_missing.
+	// methods that say "only the operator may call it" or "over all merchants". Any other call that
+	// records an event refuses an empty Merchant with resource_missing, and a payment from a phone also
+	// refuses an unknown one.
 	Merchant string
 	// Live is true for live mode, false for test mode.
 	Live bool

@@ -206,8 +206,9 @@ func (s *Service) PDFFile(ctx context.Context, caller api.Caller, id string) (da
 	return s.HostedPDF(ctx, token)
 }
 
-// HostedPDF returns the PDF of the invoice with that secret in its URL, and the file name. It makes
-// the PDF once for each state of the invoice, and caches it.
+// HostedPDF returns the PDF of the invoice with that secret in its URL, and the file name. An unknown
+// secret is resource_missing. HostedPDF makes the PDF once for each state of the invoice, and caches
+// it.
 func (s *Service) HostedPDF(ctx context.Context, token string) (data []byte, name string, err error) {
 	h, err := s.findHosted(ctx, token)
 	if err != nil {

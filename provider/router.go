@@ -39,9 +39,10 @@ type Router struct {
 	// account in the books. The name "" is that of orders from before the host named its providers.
 	Rails    map[string]Rail
 	Chargers map[string]Charger
-	// Rail returns the name in Rails for a new transfer or an account whose name is asked for, and
-	// Charger the name in Chargers for a new charge. A name without an entry, such as "", means that no
-	// provider carries it: the library then refuses the transfer or the payment with service_unavailable.
+	// Rail returns the name in Rails for a new transfer, or for an account whose name the library looks
+	// up. Charger returns the name in Chargers for a new charge. A name without an entry, such as "",
+	// means that no provider carries it: the library then refuses the transfer or the payment with
+	// service_unavailable.
 	//
 	// If Rail or Charger is nil, the only entry carries all.
 	Rail    func(Transfer) string

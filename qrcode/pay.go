@@ -25,7 +25,7 @@ type Hosted struct {
 	Caller api.Caller
 }
 
-// Hosted finds a code by its id alone, for the payment page.
+// Hosted finds a code by its id alone, for the payment page. An unknown id is resource_missing.
 func (s *Service) Hosted(ctx context.Context, id string) (*Hosted, error) {
 	var offer *Hosted
 	err := s.engine.Store.View(ctx, func(stored storage.ReadTx) error {

@@ -24,7 +24,7 @@ type Faults struct {
 	Limit, NoKey int
 	// Late is the percentage of status queries that leave the order undecided.
 	Late int
-	// Refuse is how many orders fail that would succeed.
+	// Refuse is how many orders fail instead of succeeding.
 	Refuse int
 	// Reverse is how many transfers are reversed after their success, and Dispute how many charges the
 	// payer disputes.

@@ -48,7 +48,7 @@ type Config struct {
 	Currency string
 	// Collection takes charges. Disbursement sends transfers and refunds, and looks numbers up.
 	Collection, Disbursement Credentials
-	// CallbackURL is where you mount [Client.CallbackHandler]: https, port 443, with the host name
+	// CallbackURL is where you mount [Client.WebhookHandler]: https, port 443, with the host name
 	// that MTN has on file for the API user. MTN sends no callbacks when it is empty.
 	CallbackURL string
 	// StatusQueries is how many orders a second this client asks MTN about; 10 when zero, which is all
@@ -76,6 +76,11 @@ func (c Credentials) Format(w fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(w, "mtnmomo.Credentials{APIUser: %q}", c.APIUser)
 }
 
+// isPart reports whether some of the credentials are given, and some are missing.
+func (c Credentials) isPart() bool {
+	return c != Credentials{} && (c.SubscriptionKey == "" || c.APIUser == "" || c.APIKey == "")
+}
+
 // Client is a provider.Rail, Checker, NameEnquirer, Charger and RefundRail. It is safe for
 // concurrent use.
 type Client struct {
@@ -97,9 +102,21 @@ type flow struct {
 	charge bool
 }
 
-// New returns a client. It does not call MTN; a call without the settings that it needs fails.
-func New(cfg Config) *Client {
+// New returns a client, or refuses a configuration that cannot work. It does not call MTN. A call
+// that needs a product without Credentials fails.
+func New(cfg Config) (*Client, error) {
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	if err := httpcall.CheckURL("mtnmomo", cfg.BaseURL); err != nil {
+		return nil, err
+	}
+	switch {
+	case cfg.Collection == Credentials{} && cfg.Disbursement == Credentials{}:
+		return nil, errors.New("mtnmomo: Config.Collection and Config.Disbursement are both empty")
+	case cfg.Collection.isPart():
+		return nil, errors.New("mtnmomo: Config.Collection must have SubscriptionKey, APIUser and APIKey")
+	case cfg.Disbursement.isPart():
+		return nil, errors.New("mtnmomo: Config.Disbursement must have SubscriptionKey, APIUser and APIKey")
+	}
 	cfg.TargetEnvironment = cmp.Or(cfg.TargetEnvironment, "mtnghana")
 	cfg.Currency = cmp.Or(cfg.Currency, "GHS")
 	cfg.StatusQueries = cmp.Or(max(cfg.StatusQueries, 0), maxQueries)
@@ -117,7 +134,7 @@ func New(cfg Config) *Client {
 		transfers: &flow{product: disbursement, path: "/v1_0/transfer"},
 		charges:   &flow{product: collection, path: "/v1_0/requesttopay", charge: true},
 		refunds:   &flow{product: disbursement, path: "/v1_0/refund"},
-	}
+	}, nil
 }
 
 // flowOf returns the flow of an order by its id, or nil if the id is none of the library's.

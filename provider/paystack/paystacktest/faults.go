@@ -248,8 +248,8 @@ func (f *Fake) queue(e Event) {
 	f.events = slices.Insert(f.events, f.dice.IntN(len(f.events)+1), e)
 }
 
-// Events takes the events that are waiting, out of order.
-func (f *Fake) Events() []Event {
+// Callbacks returns the events that wait, out of order, and removes them.
+func (f *Fake) Callbacks() []Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	waiting := f.events

@@ -83,7 +83,7 @@ func (e ended) write(tx storage.Tx) error {
 }
 
 // DailyLatencies returns, for each day of a period, how long the caller's deliveries of that day took.
-// It reads one record a day. It does not count the deliveries of releases that had no such counts.
+// It reads one record a day. Deliveries made by a release without this method are not counted.
 //
 // Both ends of the period are required, and it has at most 366 days. It is rounded outwards to days in
 // UTC.

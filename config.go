@@ -46,10 +46,11 @@ type Providers struct {
 	// refuses them with service_unavailable, and test mode uses [provider.Simulated]. Transfers to
 	// wallets and floats need no Rail.
 	Rail provider.Rail
-	// Charger takes money from phones, and charges invoices. If it is nil, customers of live mode can
-	// pay only from a wallet, and test mode uses [provider.Simulated]. A Charger that is also a
-	// [provider.RefundRail] can give money back, and one that is a [provider.ChargeConfirmer] passes
-	// on payers' codes.
+	// Charger takes money from phones, and charges invoices. If it is nil, live mode takes payments
+	// only from wallets, and test mode uses [provider.Simulated]. Live mode then refuses payments from
+	// phones with service_unavailable, and invoice.Service.Pay with payment_failed. A Charger that is
+	// also a [provider.RefundRail] can give money back, and one that is a [provider.ChargeConfirmer]
+	// passes on payers' codes.
 	Charger provider.Charger
 	// Texter sends SMS. If it is nil, live mode sends none and refuses one-time codes with
 	// service_unavailable. Test mode only keeps SMS for reading, and New refuses a Texter there.
@@ -59,8 +60,8 @@ type Providers struct {
 	Mailer message.Mailer
 }
 
-// Config configures New. With the zero value, test mode works, without test clocks and test helpers,
-// and live mode works without a provider's services.
+// Config configures New. The zero value works. Test mode then has no test clocks and no test helpers,
+// and live mode refuses what needs a provider.
 type Config struct {
 	// BaseURL is the public URL under which browsers reach the hosted pages (/pay/…, /invoice/…),
 	// such as "https://pay.example.com". It has no query. Empty means DefaultBaseURL.
@@ -93,9 +94,9 @@ type Config struct {
 	Fees *payout.Fees
 	// CollectionFees are those of payments from phones; nil means none.
 	CollectionFees *payment.Fees
-	// PaymentDeadline is how long a payer is asked on the phone, also for a top-up, and how long such a
-	// payment holds the invoice, the checkout session or the use of a QR code that it is for: from a
-	// minute to an hour. Zero means 10 minutes.
+	// PaymentDeadline is how long a payer has to approve a payment or top-up on the phone, from a
+	// minute to an hour. For that time the payment holds its invoice, checkout session or use of a QR
+	// code. Zero means 10 minutes.
 	PaymentDeadline time.Duration
 	// PromptLimits bound how often one phone is asked in live mode, over all merchants. A zero
 	// field means that of [payment.DefaultPromptLimits].
@@ -114,11 +115,11 @@ type Config struct {
 	// NameQuota bounds how many account names each merchant may look up per hour and per day. A
 	// zero field means that of [payout.DefaultNameQuota].
 	NameQuota payout.NameQuota
-	// StuckAfter is how long a transfer, refund or charge may be under way before it counts as
-	// stuck. The log then reports it, and Providers.List lists it. Zero means one hour.
+	// StuckAfter is how long a transfer, refund or charge may be under way before it counts as stuck.
+	// The log then reports it, and [provider.Service].List lists it. Zero means one hour.
 	StuckAfter time.Duration
-	// SingleUseOTP makes a verified one-time code valid for one payout only. Otherwise it is valid
-	// for any number of payouts in 10 minutes.
+	// SingleUseOTP makes a verified one-time code valid for one payout only. Otherwise it is valid for
+	// any number of payouts in the 10 minutes after VerifyOTP accepted it.
 	SingleUseOTP bool
 	// Customers is the host's own directory of customers, for invoices, payments, checkout sessions and
 	// subscriptions. Nil means the library's own customers.
@@ -136,11 +137,11 @@ type Config struct {
 	// NoChargeNotice turns off the SMS that announces the first charge of each renewal of a subscription
 	// a day before it, in live mode.
 	NoChargeNotice bool
-	// InvoiceReminders are the days from the due date on which customers are reminded of open
-	// invoices, at 09:00 UTC: -3 is three days before, 0 the day itself, 7 a week later. Each
-	// reminder is queued at most once. If several are overdue, for example after the workers were
-	// stopped, only the latest is sent. Invoices that are charged automatically have no reminders.
-	// An empty list sends none.
+	// InvoiceReminders are the days, counted from the due date, on which customers are reminded of open
+	// invoices at 09:00 UTC. -3 is three days before, 0 the day itself, 7 a week later. Each reminder
+	// is queued at most once. If several are overdue, for example after the workers were stopped, only
+	// the latest is sent. Invoices that are charged automatically have no reminders. An empty list
+	// sends none.
 	InvoiceReminders []int
 	// EventRetention is how long the store keeps events and their deliveries, counted from their
 	// creation. Zero means for ever. Use at least ten days, so that every delivery can end first.
@@ -163,12 +164,12 @@ type Config struct {
 	// existing records.
 	CheckoutRetention time.Duration
 	// NumberRetention is how long ended objects keep personal numbers, counted from their creation.
-	// Payouts and disbursements keep the recipient's phone or account number. Payments from a
-	// phone, top-ups, refunds and checkout sessions keep the payer's number and e-mail. Zero means for ever. After
-	// that only the masked number is left. A later refund gives the provider the id of the charge,
-	// but not the phone number. A change also applies to existing records. A removed number does
-	// not come back. Events and the stored answers of repeated calls show the number and the e-mail that a
-	// checkout session had, for EventRetention and IdempotencyRetention; a session keeps its name.
+	// Payouts and disbursements keep the recipient's phone or account number. Payments from a phone,
+	// top-ups, refunds and checkout sessions keep the payer's number and e-mail. Zero means for ever.
+	// After that only the masked number is left. A later refund gives the provider the id of the
+	// charge, but not the phone number. A change also applies to existing records. A removed number
+	// does not come back. Events and stored answers still show a checkout session's number and e-mail,
+	// for EventRetention and IdempotencyRetention. The payer's name stays in the session.
 	NumberRetention time.Duration
 	// WebhookAllow lets test mode deliver webhooks to further address ranges, such as loopback.
 	// Live mode delivers to public addresses only.

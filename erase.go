@@ -26,14 +26,15 @@ func (s *Service) EraseAgent(ctx context.Context, caller api.Caller, id string) 
 }
 
 // ErasePayee removes the number and name of a phone's or bank account's holder from the merchant's
-// transfers. It covers payouts, disbursements, batch rows, events and stored answers. The masked
-// number stays. It also removes the number, masked and whole, and the e-mail from payments that came
-// from the phone and their refunds, and deletes messages to the phone. If d has an AccountName, it also finds transfers whose number
-// [Config.NumberRetention] has removed. It reads all transfers and events of the merchant's mode.
-// After an error, call it again.
+// transfers. It covers payouts, disbursements, batch rows, events and stored answers. In transfers the
+// masked number stays. In payments that came from the phone, and in their refunds, ErasePayee removes
+// the number, also the masked one, and the e-mail. It deletes messages to the phone. If d has an
+// AccountName, it also finds transfers whose number [Config.NumberRetention] has removed. It reads all
+// transfers and events of the merchant's mode. After an error, call it again.
 //
-// Refusals: those of a destination, and parameter_invalid while a transfer to the payee, or a payment
-// from the phone, is under way. In that case everything else is erased already.
+// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, invalid_destination. ErasePayee
+// also refuses with parameter_invalid while a transfer to the payee or a payment from the phone is
+// under way, or a subscription charges the phone. In these cases everything else is erased already.
 func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
 	return s.internal.erasure.ErasePayee(ctx, caller, d)
 }

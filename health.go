@@ -22,9 +22,9 @@ type Health struct {
 	Queues []Queue `json:"queues"`
 	// OldestDue is the earliest due time over all queues; nil if nothing is due.
 	OldestDue *api.Time `json:"oldest_due"`
-	// StuckLive and StuckTest count the transfers, refunds and charges that need a person; a charge
-	// is of a phone, a top-up or an invoice. They have been under way for longer than
-	// Config.StuckAfter, or the provider contradicted itself. Providers.List lists them.
+	// StuckLive and StuckTest count the transfers, refunds and charges that need a person; a charge is
+	// of a phone, a top-up or an invoice. They have been under way for longer than Config.StuckAfter,
+	// or the provider contradicted itself. [provider.Service].List lists them.
 	StuckLive int `json:"stuck_live"`
 	StuckTest int `json:"stuck_test"`
 	// OldestUnsealed is a time before which every ledger entry has a seal. It is the start of the

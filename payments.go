@@ -104,8 +104,9 @@ type internals struct {
 	erasure       *erasure.Service
 }
 
-// New returns the services over a store, and creates their tables in it. It starts no goroutine:
-// Start or Drain runs the background work. The host closes the store after Stop.
+// New makes the tables in the store, or brings them up to date, and returns the services. It fails if a
+// field of Config breaks its rule, and with the errors of the store, such as [storage.ErrNewer]. It
+// starts no goroutine: Start or Drain runs the background work. The host closes the store after Stop.
 func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -245,8 +246,9 @@ func (s *Service) wire(c Config, outer *Service) error {
 	return nil
 }
 
-// Kinds returns all kinds of records that the library stores. A host passes them to
-// postgres.Migrate before the first start.
+// Kinds returns all kinds of records that the library stores. New makes their tables. A host whose
+// servers may not change tables passes the kinds to postgres.Migrate before it starts a new version;
+// see postgres.Config.ReadOnlySchema.
 func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{

@@ -68,32 +68,32 @@ func (s *Service) Balance(ctx context.Context, caller api.Caller) (*Balance, err
 	return b, err
 }
 
-// WalletBalance returns the balance of a consumer's wallet in the caller's mode, in GHS. An unknown
-// id has the balance 0, without an error. Only the operator may call it: a caller with a Merchant
-// is refused with permission_denied.
+// WalletBalance returns the balance of a consumer's wallet in the caller's mode, in GHS. Only the
+// operator may call it.
+//
+// Refusals: permission_denied (a caller with a Merchant), resource_missing.
 func (s *Service) WalletBalance(ctx context.Context, caller api.Caller, consumer string) (api.GHS, error) {
-	if err := operatorOnly(caller); err != nil {
-		return api.GHS{}, err
-	}
-	return s.amount(ctx, ledger.Wallet(consumer, caller.Live))
+	return balanceOf(ctx, s, caller, consumers, "consumer", consumer, ledger.Wallet(consumer, caller.Live))
 }
 
-// FloatBalance is WalletBalance for a cash agent's float, also for an unknown id.
+// FloatBalance is WalletBalance for a cash agent's float.
 func (s *Service) FloatBalance(ctx context.Context, caller api.Caller, agent string) (api.GHS, error) {
-	if err := operatorOnly(caller); err != nil {
-		return api.GHS{}, err
-	}
-	return s.amount(ctx, ledger.Float(agent, caller.Live))
+	return balanceOf(ctx, s, caller, agents, "cash agent", agent, ledger.Float(agent, caller.Live))
 }
 
-func (s *Service) amount(ctx context.Context, a ledger.Account) (api.GHS, error) {
-	var d api.GHS
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		b, err := tx.Balance(a.Name)
-		d = api.FromPesewas(b.Amount)
+func balanceOf[T any](ctx context.Context, s *Service, caller api.Caller, holders *storage.Collection[T], noun, id string, money ledger.Account) (balance api.GHS, err error) {
+	if err := operatorOnly(caller); err != nil {
+		return balance, err
+	}
+	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		if _, err := engine.GetTx(tx, holders, operator(caller.Live), id, noun); err != nil {
+			return err
+		}
+		b, err := tx.Balance(money.Name)
+		balance = api.FromPesewas(b.Amount)
 		return err
 	})
-	return d, err
+	return balance, err
 }
 
 // DepositParams describes money that comes into the system from outside.

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ReadEntries returns the balance of a ledger account at the end of a period. It runs fn, unless that is
-// nil, on the entries of the period, the oldest first. It reads in small steps, each in a View of its own.
-// The times must be those of one clock.
+// ReadEntries returns the balance of a ledger account at the end of a period. Unless fn is nil, it runs
+// fn on the entries of the period, the oldest first. It reads in small steps, each in a View of its
+// own. All entries of the account must have the times of one clock.
 func (i *Internal) ReadEntries(ctx context.Context, of ledger.Account, period api.Times, fn func(*storage.Entry) error) (balance int64, err error) {
 	var all span
 	err = i.svc.engine.View(ctx, api.Caller{}, func(tx *engine.ReadTx) error {

@@ -196,7 +196,7 @@ var customerListing = engine.Listing[Customer, Customer]{
 // ListCustomersParams selects customers; zero values select all.
 type ListCustomersParams struct {
 	api.Page
-	// Email is a complete address; case does not matter. Phone is a number in any form.
+	// Email is a complete address; case does not matter. Phone is a Ghanaian number in any common form.
 	Email   string    `param:"email"`
 	Phone   string    `param:"phone"`
 	Created api.Times `param:"created"`
@@ -211,8 +211,8 @@ func (s *Service) ListCustomers(ctx context.Context, caller api.Caller, p ListCu
 	return customerListing.List(ctx, s.engine, q, p.Page)
 }
 
-// SearchCustomers returns the customers that match a whole value, newest first: an id, a name or its
-// first word, an e-mail address or a phone number. An empty text lists all.
+// SearchCustomers returns the customers that match a text, newest first. The text is an id, a name or
+// its first word, a whole e-mail address, or a whole phone number. An empty text lists all.
 func (s *Service) SearchCustomers(ctx context.Context, caller api.Caller, text string, page api.Page) (list *api.List[Customer], err error) {
 	q := storage.Query{Scope: engine.Scope(caller)}
 	if strings.TrimSpace(text) == "" {

@@ -33,9 +33,10 @@ func setOwes(tx *engine.Tx, id string, live, owes bool) error {
 	return merchants.Replace(tx, o)
 }
 
-// Credit makes a posting that adds to the available balance of a merchant. What the merchant owes is
-// taken from it in the same transaction: a merchant that owes has nothing available. Every posting that adds to
-// such a balance is made here, unless the transaction takes the whole amount away again.
+// Credit makes a posting that adds to the available balance of a merchant. If the merchant owes money,
+// the same transaction takes it from that balance: a merchant that owes has nothing available. Call it
+// for every posting that adds to such a balance, unless the transaction takes the whole amount away
+// again.
 func (*Internal) Credit(tx *engine.Tx, merchant string, p storage.Posting) error {
 	return credit(tx, merchant, p)
 }
@@ -77,9 +78,9 @@ func credit(tx *engine.Tx, merchant string, p storage.Posting) error {
 	return setOwes(tx, merchant, live, false)
 }
 
-// Take makes a posting that takes an amount from the caller's merchant: from the available balance as
-// far as that goes. The merchant owes the rest, which Take returns. p has the legs to which the money
-// goes.
+// Take makes a posting that takes an amount, in pesewas, from the available balance of the caller's
+// merchant. What the balance does not cover, the merchant owes, and Take returns it. p has the legs to
+// which the money goes.
 func (*Internal) Take(tx *engine.Tx, amount int64, p storage.Posting) (owed int64, err error) {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	available := ledger.Available(merchant, live)

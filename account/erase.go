@@ -21,13 +21,13 @@ import (
 // under way lose them when they end. A later refund gives the provider the id of the charge, but
 // not the phone number.
 //
-// Copies are in snapshots of events, in answers stored under idempotency keys, in draft invoices
-// of the customer and their documents, in answers of webhook endpoints, and in queued messages.
-// Drafts that no longer name the customer are included, and so are messages that test mode keeps.
-// A message about another customer at the same address stays. A duplicate of an invoice has no
-// data of a deleted customer. Issued invoices (open, paid, void or uncollectible) and their
-// documents keep the data, because the law of Ghana requires it. They still name the customer's
-// id, which no longer leads to a record.
+// Copies are in snapshots of events, in answers stored under idempotency keys, in draft invoices of the
+// customer and their documents, in answers of webhook endpoints, and in queued messages. That includes
+// drafts from which an update has removed the customer's id, and messages that test mode keeps. A
+// message about another customer at the same address stays. A duplicate of an invoice has no data of a
+// deleted customer. Issued invoices (open, paid, void or uncollectible) and their documents keep the
+// data, because the law of Ghana requires it. They still name the customer's id, which no longer leads
+// to a record.
 //
 // When a merchant sends an issued invoice again, or is paid for it, the message still goes to the
 // address on it. The store drops such a message once it is sent, in test mode after 30 days.

@@ -20,15 +20,15 @@ var (
 	flowWhose = []string{"merchants", "reserved", "wallets", "agents", "fees", "excess"}
 )
 
-// MoneyFlow returns where the money of the caller's mode lies, and whose it is, over all merchants, as of
-// one moment. Only the operator may call it.
+// MoneyFlow returns where the money of the caller's mode lies, and whose it is, over all merchants, as
+// of one moment. Only the operator may call it: any other caller is permission_denied.
 //
-// Money lies with the providers, each under the name of its route; outside, as clearing, for what no
-// named provider holds; in the bank; and with merchants who owe it, as owed. It belongs to merchants,
-// to their transfers under way (reserved), to wallets, to agents, to the operator (fees, less those of
-// providers), and to payers of top-ups that wallets could not take (excess).
+// Held names where the money lies: each provider by its route, clearing (outside, where no named
+// provider holds it), bank, and owed (with merchants who owe it). OwedTo names whose it is: merchants,
+// reserved (their transfers under way), wallets, agents, fees (the operator's, less those of
+// providers), and excess. Excess belongs to payers of top-ups that wallets could not take.
 //
-// It reads at most 5,000 accounts. Of a larger mode it returns a flow that is not Complete, because
+// It reads at most 5,000 accounts. For a larger mode it returns a flow that is not Complete, because
 // sums of accounts that were read at different times would not be equal.
 func (s *Service) MoneyFlow(ctx context.Context, caller api.Caller) (*api.MoneyFlow, error) {
 	if err := operatorOnly(caller); err != nil {

@@ -17,15 +17,15 @@ import (
 // CreateHolderParams describes a new consumer or cash agent.
 type CreateHolderParams struct {
 	Name string // required
-	// Phone is required. Any way of writing a number of Ghana will do. No two open accounts of
-	// one kind and mode share a number.
+	// Phone is a Ghanaian number in any common form; required. No two open accounts of one kind and
+	// mode share a number.
 	Phone string
 	// PIN has 4 to 6 digits. Live mode refuses repeated and sequential digits. Without a PIN the
 	// account cannot pay.
 	PIN string
 	// Status is active when empty.
 	Status Status
-	// SubAgent makes a cash agent a sub-agent, who cannot be paid directly. Consumers have no such thing.
+	// SubAgent makes a cash agent a sub-agent, who cannot be paid directly. CreateConsumer ignores it.
 	SubAgent bool
 	// Tier decides which limits apply to top-ups of a consumer's wallet; see [WalletTiers].
 	Tier Tier
@@ -204,8 +204,8 @@ func (*Internal) ConsumerExists(tx storage.ReadTx, live bool, id string) error {
 
 // UpdateHolderParams changes a consumer or cash agent. A nil field stays as it is.
 type UpdateHolderParams struct {
-	// Status says whether the wallet or float may be used. An account with money in it is not closed. A
-	// closed one stays closed, since another person may have its number by now.
+	// Status says whether the wallet or float may be used. An account with money in it cannot be
+	// closed. A closed one stays closed, since another person may have its number by now.
 	Status *Status `json:"status,omitempty"`
 	// Tier is the holder's new tier; see [CreateHolderParams].
 	Tier *Tier `json:"tier,omitempty"`
@@ -274,11 +274,12 @@ func (h *Holder) setStatus(status Status) error {
 	return nil
 }
 
-// WalletRef names a consumer in one of three ways. The library uses the first one given.
+// WalletRef names a consumer, or the recipient of a payout, in one of three ways. The library uses the
+// first one given.
 type WalletRef struct {
 	ServiceID string
 	AccountID string
-	// Phone is a number in any form.
+	// Phone is a Ghanaian number in any common form.
 	Phone string
 }
 

@@ -93,10 +93,11 @@ func TestDepositsToHolders(t *testing.T) {
 	if got, err := b.FloatBalance(t.Context(), api.Caller{}, agent.ID); err != nil || got.String() != "999999.99" {
 		t.Errorf("float %s, %v", got, err)
 	}
-	if got, err := b.WalletBalance(t.Context(), api.Caller{Live: true}, consumer.ID); err != nil || !got.IsZero() {
-		t.Errorf("the wallet of the other mode has %s, %v", got, err)
-	}
-	err := b.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: agent.ID, Amount: decimal.NewFromInt(1), Source: "bank"})
+	_, err := b.WalletBalance(t.Context(), api.Caller{Live: true}, consumer.ID)
+	testkit.WantCode(t, "the wallet of the other mode", err, api.ResourceMissing)
+	_, err = b.FloatBalance(t.Context(), api.Caller{}, consumer.ID)
+	testkit.WantCode(t, "the float of a consumer", err, api.ResourceMissing)
+	err = b.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: agent.ID, Amount: decimal.NewFromInt(1), Source: "bank"})
 	testkit.WantCode(t, "an agent of the other mode", err, api.ResourceMissing)
 	for name, d := range map[string]account.DepositParams{
 		"a long source":        {To: agent.ID, Source: strings.Repeat("a", 41)},
@@ -142,6 +143,8 @@ func TestInvalidPINsAreRefused(t *testing.T) {
 		testkit.WantCode(t, "PIN "+wrong, b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: wrong}), api.ParameterInvalid)
 	}
 	testkit.WantCode(t, "the PIN stays", enter(t.Context(), b, id, "1234", nil), "")
+	testkit.WantCode(t, "an unknown account", b.SetPIN(t.Context(), api.Caller{}, "acc_1", account.SetPINParams{PIN: "4826"}), api.ResourceMissing)
+	testkit.WantCode(t, "the other mode", b.SetPIN(t.Context(), api.Caller{Live: true}, id, account.SetPINParams{PIN: "4826"}), api.ResourceMissing)
 	// A new PIN unlocks.
 	for range 5 {
 		testkit.WantCode(t, "a wrong one", enter(t.Context(), b, id, "0000", nil), api.PINInvalid)

@@ -46,10 +46,10 @@ func (*Internal) Customer(tx storage.ReadTx, scope storage.Scope, id string) (*C
 // HostsCustomers reports that the host keeps its own customers.
 func (i *Internal) HostsCustomers() bool { return i.svc.directory != nil }
 
-// FindCustomer returns the function that returns a customer in a transaction of the caller's. A host's
-// own directory is asked at once, before the transaction. The function reads the library's own
-// customers. A customer that is unknown or was deleted is resource_missing of the
-// parameter customer.
+// FindCustomer finds a customer, and returns a function that reads it in the caller's transaction. A
+// host's own directory is asked at once, outside of any transaction. Without one, the function reads the
+// library's own customers. A customer that is unknown or was deleted is refused with
+// resource_missing (customer).
 func (i *Internal) FindCustomer(ctx context.Context, caller api.Caller, id string) (func(storage.ReadTx) (*Customer, error), error) {
 	var known *Customer
 	if i.HostsCustomers() {

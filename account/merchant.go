@@ -48,7 +48,7 @@ const maxLogo = 256 << 10
 // CreateMerchantParams describes a merchant.
 type CreateMerchantParams struct {
 	Name    string // required, at most 255 characters
-	Phone   string // any way of writing a number of Ghana
+	Phone   string // a Ghanaian number in any common form; gets one-time codes and receipts; may be empty
 	Email   string
 	Address string // at most 500 characters
 	// Logo is a PNG or JPEG picture of at most 256 KiB, shown on hosted pages and
@@ -91,8 +91,10 @@ func logoType(logo []byte) string {
 	return ""
 }
 
-// CreateMerchant makes a merchant, with a service id that is known in both modes. Only the
-// operator may call it. With an idempotency key the call may be repeated safely.
+// CreateMerchant makes a merchant, with a service id that is known in both modes. Only the operator may
+// call it. With an idempotency key the call may be repeated safely.
+//
+// Refusals: permission_denied, parameter_missing (name), parameter_invalid, invalid_phone_number.
 func (s *Service) CreateMerchant(ctx context.Context, caller api.Caller, p CreateMerchantParams) (*Merchant, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -148,6 +150,9 @@ func (p *UpdateMerchantParams) apply(m *Merchant) (*CreateMerchantParams, error)
 
 // UpdateMerchant changes a merchant. Only the operator may call it. With an idempotency key the call
 // may be repeated safely.
+//
+// Refusals: permission_denied, resource_missing, parameter_missing (name), parameter_invalid,
+// invalid_phone_number.
 func (s *Service) UpdateMerchant(ctx context.Context, caller api.Caller, id string, p UpdateMerchantParams) (*Merchant, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -217,7 +222,7 @@ func (s *Service) GetLogo(ctx context.Context, _ api.Caller, merchant string) (*
 	return logo, err
 }
 
-// GetMerchant returns one merchant. To a merchant's caller every other merchant is missing.
+// GetMerchant returns one merchant. For a merchant's caller every other merchant is resource_missing.
 func (s *Service) GetMerchant(ctx context.Context, caller api.Caller, id string) (*Merchant, error) {
 	if caller.Merchant != "" && caller.Merchant != id {
 		return nil, api.NoSuch("merchant")
@@ -239,7 +244,8 @@ func getMerchant(tx storage.ReadTx, id string) (*Merchant, error) {
 	return &o.Value, nil
 }
 
-// ListMerchants returns all merchants, newest first. Only the operator may call it.
+// ListMerchants returns all merchants, newest first. Only the operator may call it: any other caller is
+// permission_denied.
 func (s *Service) ListMerchants(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Merchant], error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err

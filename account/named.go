@@ -25,8 +25,9 @@ func named(key string) storage.Equal {
 	return storage.Equal{Column: "first_name", Value: key}
 }
 
-// Named returns the ids of the newest customers of the caller, and of the newest consumers of the mode,
-// whose name or its first word has that key; see package lookup. Of each it returns at most limit.
+// Named returns the ids of the newest customers of the caller and of the newest consumers of the mode
+// with a name, at most limit of each. key is a whole name, or its first word, in the form of
+// internal/lookup.
 func (*Internal) Named(tx *engine.ReadTx, key string, limit int) (customerIDs, consumerIDs []string, err error) {
 	for _, among := range []struct {
 		kind  *storage.Kind

@@ -130,14 +130,14 @@ type SetPINParams struct {
 type noAnswer struct{}
 
 // SetPIN gives a consumer's or cash agent's account of the caller's mode a new PIN, and ends every
-// lock. Live mode refuses repeated and sequential digits with parameter_invalid. SetPIN does not
-// check that there is an account with that id. Only the operator may call it. With an idempotency
-// key a replay changes nothing, whatever its PIN: the library stores no PIN to compare.
+// lock. Live mode refuses repeated and sequential digits with parameter_invalid. An unknown account is
+// resource_missing. Only the operator may call it. With an idempotency key a replay changes nothing,
+// whatever its PIN: the library stores no PIN to compare.
 //
-// Five wrong entries of a PIN in a day lock it, for 15 minutes, an hour, 6 hours, 24 hours, and then
-// until UnlockPIN or SetPIN. A right entry resets the count. The holder gets an SMS at each lock. Four
-// wrong entries of a stranger on a public page lock the stranger's network address out for the account
-// and the day, before they lock the holder's PIN.
+// Five wrong entries in a day lock the PIN. The first lock lasts 15 minutes, the next an hour, then 6
+// and 24 hours; the fifth lasts until UnlockPIN or SetPIN. A right entry resets the count. The holder
+// gets an SMS at each lock. Four wrong entries of a stranger on a public page lock the stranger's
+// network address out for the account and the day, before they lock the holder's PIN.
 func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string, p SetPINParams) error {
 	if err := operatorOnly(caller); err != nil {
 		return err
@@ -152,15 +152,22 @@ func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string,
 			return nil, fmt.Errorf("account: hash PIN: %w", err)
 		}
 		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*noAnswer, error) {
+			holder, _, err := findHolder(tx, caller.Live, account, "")
+			switch {
+			case err != nil:
+				return nil, err
+			case holder == nil:
+				return nil, api.NoSuch("account")
+			}
 			return &noAnswer{}, setPIN(tx, caller.Live, account, hash)
 		})
 	})
 	return err
 }
 
-// UnlockPIN ends every lock of an account's PIN, which stays the same. Only the operator may call
-// it, after identifying the holder. For an account without a PIN, or an unknown id, UnlockPIN does
-// nothing and returns no error.
+// UnlockPIN ends every lock of an account's PIN, which stays the same. Only the operator may call it,
+// after identifying the holder: any other caller is permission_denied. For an account without a PIN, or
+// an unknown id, UnlockPIN does nothing and returns no error.
 func (s *Service) UnlockPIN(ctx context.Context, caller api.Caller, account string) error {
 	if err := operatorOnly(caller); err != nil {
 		return err
@@ -280,10 +287,10 @@ type Proof struct {
 // the PIN is locked, every entry is pin_locked. A right PIN never counts as a failed try, even if
 // the effect is refused.
 //
-// Five wrong entries in a day lock the PIN, for 15 minutes, an hour, 6 hours, 24 hours, and then
-// until [Service.UnlockPIN] or [Service.SetPIN]. A right entry resets the count. The holder gets an
-// SMS at each lock. In test mode the lock affects only the merchant whose entries were wrong, and
-// runs by that merchant's clock.
+// Five wrong entries in a day lock the PIN. The first lock lasts 15 minutes, the next an hour, then 6
+// and 24 hours; the fifth lasts until [Service.UnlockPIN] or [Service.SetPIN]. A right entry resets the
+// count. The holder gets an SMS at each lock. In test mode the lock affects only the merchant whose
+// entries were wrong, and runs by that merchant's clock.
 //
 // Each process compares one PIN of an account at a time.
 func (i *Internal) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, effect func(*Proof) error) error {

@@ -239,6 +239,7 @@ func TestLivePINsAreLockedForAll(t *testing.T) {
 
 func TestLiveModeRefusesEasyPINs(t *testing.T) {
 	b := newBench(t, nil)
+	ama, live := b.consumer(t, "0241000002").ID, must.Get(b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Esi", Phone: "0241000003"}))(t).ID
 	for pin, easy := range map[string]bool{
 		"0000": true, "777777": true, "1234": true, "123456": true, "4321": true, "7890": true, "0987": true, "98765": true,
 		"1235": false, "1357": false, "2468": false, "1122": false, "1212": false, "4826": false, "12346": false,
@@ -247,8 +248,8 @@ func TestLiveModeRefusesEasyPINs(t *testing.T) {
 		if easy {
 			want = api.ParameterInvalid
 		}
-		testkit.WantCode(t, "live "+pin, b.SetPIN(t.Context(), api.Caller{Live: true}, "acc_1", account.SetPINParams{PIN: pin}), want)
-		testkit.WantCode(t, "test "+pin, b.SetPIN(t.Context(), api.Caller{}, "acc_1", account.SetPINParams{PIN: pin}), "")
+		testkit.WantCode(t, "live "+pin, b.SetPIN(t.Context(), api.Caller{Live: true}, live, account.SetPINParams{PIN: pin}), want)
+		testkit.WantCode(t, "test "+pin, b.SetPIN(t.Context(), api.Caller{}, ama, account.SetPINParams{PIN: pin}), "")
 	}
 	_, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"})
 	testkit.WantCode(t, "a new consumer", err, api.ParameterInvalid)

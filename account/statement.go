@@ -48,10 +48,10 @@ type Statement struct {
 // Statement returns the statement of a period of the caller's available balance.
 //
 // An entry belongs to the period that contains its time. Entries are in the order of their times,
-// except that the clocks of processes sharing a store may differ by up to a minute. The service
-// cuts between two entries, at the same place for the period that ends there and the one that
-// begins. So the closing balance of one statement is the opening balance of the next. A statement
-// never changes once its period has been over for a minute.
+// except that the clocks of processes sharing a store may differ by up to a minute. Each cut falls
+// between two entries. A period that ends at a time and one that begins at it are cut at the same
+// place. So the closing balance of one statement is the opening balance of the next. A statement never
+// changes once its period has been over for a minute.
 func (s *Service) Statement(ctx context.Context, caller api.Caller, period api.Times) (*Statement, error) {
 	st := &Statement{
 		Object: "balance_statement", From: api.AtOrNil(period.From), Until: api.AtOrNil(period.Until),

@@ -79,13 +79,13 @@ const (
 // that was changed, removed or moved in the database. It reports entries that should have a seal
 // by now and have none.
 //
-// Verify may run alongside traffic. It takes time in proportion to the ledger, and little memory.
-// It reads in many short Views, so that no database has to keep an old state for it. It verifies
-// each account as of one View: the entries up to the number that the balance counts never change.
-// Entries booked later are left to the next verification. One View adds up all balances and does
-// nothing else; it takes a few seconds for a million accounts. Calls book postings while Verify
-// counts the entries of all postings. So Verify checks that this count lies between the number of
-// the accounts' entries at its start and that at its end.
+// Verify may run alongside traffic. It takes time in proportion to the ledger, and little memory. It
+// reads in many short Views, so that no database has to keep an old state for it. It verifies each
+// account as of one View: the entries up to the number that the balance counts never change. Entries
+// booked later are left to the next verification. One View adds up all balances and does nothing else;
+// it takes a few seconds for a million accounts. Postings go on while Verify runs. So it checks that
+// the entries of all postings number no fewer than those of all accounts at its start, and no more than
+// those at its end.
 //
 // An error says that the ledger could not be read. The problems of the ledger itself are in the
 // Verification.

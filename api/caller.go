@@ -6,10 +6,15 @@ package api
 // The services trust it. The host must authenticate the merchant before it fills in a Caller, as
 // package httpapi does with API keys.
 //
-// Beside the refusals that a method names, it may refuse with resource_missing any id that the caller
-// cannot see, and with idempotency_key_in_use or idempotency_error a key of another call.
+// Beside the refusals that a method names, any method may refuse an id that the caller cannot see
+// (resource_missing). It may also refuse an idempotency key: one that another call used
+// (idempotency_key_reused), one whose first call still runs (idempotency_key_in_use), and one of
+// another form (idempotency_key_invalid).
 type Caller struct {
-	// Merchant is the merchant's id (mer_…). It is empty for the operator, the host itself.
+	// Merchant is the id of the merchant (mer_…) for whom the call acts. Leave it empty only for
+	// methods that say "only the operator may call it" or "over all merchants". Any other call that
+	// records an event refuses an empty Merchant with resource_missing, and a payment from a phone also
+	// refuses an unknown one.
 	Merchant string
 	// Live is true for live mode, false for test mode.
 	Live bool
@@ -22,9 +27,10 @@ type Caller struct {
 	IdempotencyKey string
 	// If Replayed is not nil, the library sets it to true when it returns an earlier call's result.
 	Replayed *bool
-	// Permissions are those of the caller's API key; nil allows everything. A service checks them
-	// only for other resources in an answer, such as the object in an event. The host, or package
-	// httpapi, checks the permission for the call itself before the call.
+	// Permissions are those of the caller's API key; nil allows everything. A service checks them only
+	// for other resources than its own. A parameter may name such a resource, for example a customer,
+	// and an answer may hold one, for example the object in an event. The host, or package httpapi,
+	// checks the permission for the call itself before the call.
 	Permissions Permissions
 }
 

@@ -35,10 +35,11 @@ const (
 	UnsupportedMediaType Code = "unsupported_media_type"
 	MethodNotAllowed     Code = "method_not_allowed"
 	NotFound             Code = "not_found"
-	EventTypeUnknown     Code = "event_type_unknown"
-	InternalError        Code = "internal_error"
-	Unavailable          Code = "service_unavailable"
-	RateLimited          Code = "rate_limited"
+	// EventTypeUnknown: no event has this type; see event.Types.
+	EventTypeUnknown Code = "event_type_unknown"
+	InternalError    Code = "internal_error"
+	Unavailable      Code = "service_unavailable"
+	RateLimited      Code = "rate_limited"
 )
 
 // Codes of authentication, permission and idempotency.
@@ -81,8 +82,10 @@ const (
 	AmountTooLarge      Code = "amount_too_large"
 	InvalidServiceID    Code = "invalid_service_id"
 	ServiceIDNotFound   Code = "service_id_not_found"
+	// ServiceIDNotPayable: the service id is that of a merchant, who cannot be paid by it.
 	ServiceIDNotPayable Code = "service_id_not_payable"
-	SubagentNotPayable  Code = "subagent_not_payable"
+	// SubagentNotPayable: the recipient is a sub-agent; pay the main agent.
+	SubagentNotPayable Code = "subagent_not_payable"
 
 	OTPVerificationRequired Code = "otp_verification_required"
 	OTPInvalid              Code = "otp_invalid"
@@ -97,12 +100,13 @@ const (
 
 // Codes of invoices.
 const (
-	InvoiceNotDraft          Code = "invoice_not_draft"
-	InvoiceNotOpen           Code = "invoice_not_open"
-	InvoiceAlreadyPaid       Code = "invoice_already_paid"
-	InvoiceNoLines           Code = "invoice_no_lines"
-	InvoiceNoRecipient       Code = "invoice_no_recipient"
-	InvoiceNotVoidable       Code = "invoice_not_voidable"
+	InvoiceNotDraft    Code = "invoice_not_draft"
+	InvoiceNotOpen     Code = "invoice_not_open"
+	InvoiceAlreadyPaid Code = "invoice_already_paid"
+	InvoiceNoLines     Code = "invoice_no_lines"
+	InvoiceNoRecipient Code = "invoice_no_recipient"
+	InvoiceNotVoidable Code = "invoice_not_voidable"
+	// InvoicePaymentInProgress: a charge of the invoice, such as one by Pay, has no outcome yet.
 	InvoicePaymentInProgress Code = "invoice_payment_in_progress"
 	PaymentFailed            Code = "payment_failed"
 )
@@ -122,8 +126,8 @@ const (
 
 // Codes of payments from a phone.
 const (
-	// PaymentInProgress: a payment under way holds the last use of a QR code, the invoice or the
-	// checkout session.
+	// PaymentInProgress: a payment from a phone holds the invoice, the checkout session or the last use
+	// of a QR code.
 	PaymentInProgress     Code = "payment_in_progress"
 	PaymentNotCancellable Code = "payment_not_cancellable"
 	// PaymentNotConfirmable: the provider asks for no code.

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Error is a refusal that the caller can act on. Any other error of a service method is a fault of
-// the library, the store or a provider. Do not show its text to the API's users.
+// Error is a refusal that the caller can act on. Any other error is a fault of the library, the store
+// or a provider, except the errors of Service.InTx and of the context. Do not show its text to the
+// API's users.
 //
 //	var e *api.Error
 //	if errors.As(err, &e) && e.Code == api.InsufficientBalance { … }

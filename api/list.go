@@ -10,8 +10,9 @@ const (
 	MaxLimit     = 100
 )
 
-// Page asks for one page of a list, newest first. The zero value asks for the
-// ten newest.
+// Page asks for one page of a list, newest first. The zero value asks for the ten newest. A list
+// refuses a wrong Limit with parameter_invalid, and a cursor that names no object of the caller's with
+// resource_missing.
 type Page struct {
 	// Limit is the largest number of objects wanted, 1 to 100; 0 stands for 10. A page of large
 	// objects may end earlier, at about 1 MiB. List.HasMore says whether more follow.

@@ -28,7 +28,7 @@ const (
 	OutcomeCancelled Outcome = "cancelled"
 )
 
-// The networks of totals beside those of phones.
+// These names of networks occur only in totals, beside mtn, telecel and airteltigo.
 const (
 	WalletNetwork = "wallet" // wallets of this library, and agents' floats
 	OtherNetwork  = "other"  // banks, and what a host's own charger takes

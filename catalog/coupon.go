@@ -50,9 +50,9 @@ type Coupon struct {
 	Object string  `json:"object"` // always "coupon"
 	Name   *string `json:"name"`
 	Terms
-	Currency         *string  `json:"currency"` // GHS; nil of a percentage
+	Currency         *string  `json:"currency"` // GHS; nil with PercentOff
 	Duration         Duration `json:"duration"`
-	DurationInMonths *int64   `json:"duration_in_months"` // of Repeating
+	DurationInMonths *int64   `json:"duration_in_months"` // nil unless Duration is Repeating
 	// MaxRedemptions is how often the coupon may be redeemed, RedeemBy until when, in Unix seconds.
 	MaxRedemptions *int64       `json:"max_redemptions"`
 	RedeemBy       *int64       `json:"redeem_by"`

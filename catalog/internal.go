@@ -14,8 +14,8 @@ import (
 // Internal is what sibling packages call in their transactions.
 type Internal struct{}
 
-// Product returns a product for what is to copy it. Refusals, of the parameter product:
-// resource_missing, parameter_invalid for one that is not active.
+// Product returns an active product, for a line that copies it. Refusals (product): resource_missing,
+// and parameter_invalid for a product that is not active.
 func (*Internal) Product(tx storage.ReadTx, scope storage.Scope, id string) (*Product, error) {
 	return usableProduct(tx, scope, id)
 }
@@ -31,8 +31,8 @@ func usableProduct(tx storage.ReadTx, scope storage.Scope, id string) (*Product,
 	return &o.Value, nil
 }
 
-// Plan returns a plan to subscribe to. Refusals, of the parameter plan: resource_missing,
-// parameter_invalid for one that is not active.
+// Plan returns a plan to subscribe to. Refusals (plan): resource_missing, and parameter_invalid for a
+// plan that is not active.
 func (*Internal) Plan(tx storage.ReadTx, scope storage.Scope, id string) (*Plan, error) {
 	o, err := engine.GetTx(tx, plans, scope, id, "plan")
 	if err != nil {
@@ -44,8 +44,8 @@ func (*Internal) Plan(tx storage.ReadTx, scope storage.Scope, id string) (*Plan,
 	return &o.Value, nil
 }
 
-// Coupon returns a coupon to put on a draft, which may be used up or past its time. Refusals, of the
-// parameter coupon: resource_missing, coupon_not_redeemable.
+// Coupon returns a coupon to put on a draft. The coupon may be used up or past its time. Refusals
+// (coupon): resource_missing, coupon_not_redeemable.
 func (*Internal) Coupon(tx storage.ReadTx, scope storage.Scope, id string) (*Coupon, error) {
 	o, err := usableCoupon(tx, scope, id)
 	if err != nil {
@@ -64,8 +64,8 @@ func (*Internal) RedeemableCoupon(tx storage.ReadTx, scope storage.Scope, now ti
 	return &o.Value, nil
 }
 
-// Redeem counts a redemption of a coupon of the caller's. Refusals: those of [Internal.Coupon], and
-// coupon_not_redeemable of one that is used up or past its time.
+// Redeem counts a redemption of one of the caller's coupons. Refusals: those of [Internal.Coupon], and
+// coupon_not_redeemable for a coupon that is used up or past its time.
 func (*Internal) Redeem(tx *engine.Tx, id string) error {
 	o, err := redeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, id, 0)
 	if err != nil {
@@ -99,13 +99,12 @@ func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id 
 }
 
 // RedeemLate counts a redemption that a payer has already paid with, even above the coupon's limit and
-// after its time. Of a coupon that was deleted meanwhile there is nothing to count.
+// after its time. It ignores a coupon that was deleted meanwhile.
 func (*Internal) RedeemLate(tx *engine.Tx, id string) error {
 	return count(tx, id, 1)
 }
 
-// ReturnRedemption gives a counted redemption back. Of a coupon that was deleted meanwhile there is
-// nothing to count.
+// ReturnRedemption gives a counted redemption back. It ignores a coupon that was deleted meanwhile.
 func (*Internal) ReturnRedemption(tx *engine.Tx, id string) error {
 	return count(tx, id, -1)
 }

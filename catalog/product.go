@@ -113,8 +113,8 @@ func (s *Products) List(ctx context.Context, caller api.Caller, p ListProductsPa
 	return productListing.List(ctx, s.engine, query(caller, p.Created, p.Active), p.Page)
 }
 
-// UpdateProductParams change a product. Nil keeps a field. An empty Description, and a pointer to
-// nil, clear it.
+// UpdateProductParams change a product. Nil keeps a field. An empty Description clears the description.
+// A pointer to nil clears UnitAmount, Taxable or TaxPercent.
 type UpdateProductParams struct {
 	Name        *string           `json:"name,omitempty"`
 	Description *string           `json:"description,omitempty" param:",clear"`

@@ -1,7 +1,7 @@
-// Package catalog keeps what a merchant sells, and for how much less: products, coupons and plans.
+// Package catalog keeps a merchant's products, coupons and plans.
 //
-// It owns these three, and counts how often a coupon was redeemed. What names one of them copies
-// what it needs: a line of an invoice copies a product, an invoice copies what a coupon takes off. So a
+// It owns these three, and counts how often a coupon was redeemed. An invoice or a subscription copies
+// what it needs of them: a line copies a product, and an invoice copies what a coupon takes off. So a
 // later change or deletion does not change what was copied.
 package catalog
 

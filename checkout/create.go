@@ -23,9 +23,9 @@ type CreateParams struct {
 	Mode Mode `json:"mode,omitempty"`
 	// Lines are what ModePayment sells, as those of an invoice; from 1 to 250.
 	Lines []invoice.LineParams `json:"line_items,omitempty"`
-	// Plan is the id of the active plan that ModeSubscription sells, and Quantity how many of it, from 1 to
-	// 1,000,000; 1 when nil. The session copies the plan. Quantity times the plan's amount is at most
-	// 99,999,999.
+	// Plan is the id of the active plan that ModeSubscription sells, and Quantity how many of it, from
+	// 1 to 1,000,000; 1 when nil. The session copies the plan. Quantity times the plan's amount is at
+	// most 99,999,999 pesewas.
 	Plan     string `json:"plan,omitempty"`
 	Quantity *int64 `json:"quantity,omitempty"`
 	Currency string `json:"currency,omitempty"` // GHS when empty
@@ -33,9 +33,8 @@ type CreateParams struct {
 	// stands for the session's id. CancelURL is where the page's link back leads; without one there is
 	// no link. Both begin with https in live mode, and are at most 2,048 bytes long, with the id filled in.
 	//
-	// The answer at SuccessURL should be the page itself. A browser that finds a redirect to another
-	// origin there may keep the payer on the form. The payer then presses the button again, pays
-	// nothing, and is led on by the session's own page.
+	// SuccessURL should not redirect to another origin: some browsers then stay on the payment page. If
+	// the payer presses the button again, the session takes no second payment and sends the payer on.
 	SuccessURL string `json:"success_url" param:",required"`
 	CancelURL  string `json:"cancel_url,omitempty"`
 	// Customer is the id of the customer, whose name, e-mail and phone the session takes. Name, Email
@@ -141,8 +140,9 @@ const tokenLength = 32
 //
 // For a host that keeps its own customers, ModeSubscription requires Customer.
 //
-// Refusals: those of wrong parameters, invalid_phone_number, currency_not_supported, resource_missing
-// (customer, plan, product, coupon), coupon_not_redeemable.
+// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, currency_not_supported,
+// resource_missing (customer, plan, product, coupon), coupon_not_redeemable, permission_denied (a key
+// that may not read customers).
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Session, error) {
 	if err := p.check(s.config.Invoices, caller.Live); err != nil {
 		return nil, err

@@ -172,7 +172,8 @@ func (in *Internal) FindPayments(ctx context.Context, within engine.Within, ids 
 	})
 }
 
-// ErasePayments removes the payer's data from those sessions.
+// ErasePayments removes the payer's data from the sessions that were paid with these payments, or whose
+// last payer has started one of them.
 func (in *Internal) ErasePayments(ctx context.Context, within engine.Within, ids map[string]bool) error {
 	return in.rewritePaid(ctx, within, ids, func(o *storage.Object[record]) bool { return o.Value.forget() })
 }

@@ -20,8 +20,9 @@ import (
 // PayParams say how a session is paid: from a phone or from a consumer's wallet. A session without
 // anything to pay needs neither. ModeSubscription always needs a phone.
 type PayParams struct {
-	// MobileMoney names the phone that pays. It excludes Wallet, but in ModeSubscription, where it is also
-	// the phone that the later periods charge.
+	// MobileMoney names the phone that pays. Set either MobileMoney or Wallet. ModeSubscription
+	// requires MobileMoney, which later periods charge, and allows Wallet beside it for the first
+	// period.
 	payment.MobileMoney
 	// Wallet names the paying consumer. In ModeSubscription it pays the first period alone.
 	Wallet account.WalletRef `json:"wallet"`
@@ -82,10 +83,14 @@ func (p *PayParams) checkFor(r *record) error {
 // with its trial, in the same transaction. A session without a customer makes one.
 //
 // Refusals: resource_missing, checkout_not_open, payment_in_progress, coupon_not_redeemable,
-// parameter_missing (phone_number, if neither a phone nor a wallet is named, and in ModeSubscription); from a wallet
-// account_not_found (of an account id; a phone number or service ID without an open wallet is
-// pin_invalid), pin_invalid, pin_locked, wallet_not_active, insufficient_balance; from a phone
-// invalid_phone_number, too_many_prompts, and service_unavailable in live mode without a charger.
+// parameter_invalid, and parameter_missing (phone_number, if neither a phone nor a wallet is named, and
+// in ModeSubscription).
+//
+// Refusals from a wallet: account_not_found (an unknown account id), pin_invalid (also a phone number
+// or service id without an open wallet), pin_locked, wallet_not_active, insufficient_balance.
+//
+// Refusals from a phone: invalid_phone_number, too_many_prompts, and service_unavailable in live mode
+// without a charger.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Session, error) {
 	return pay(ctx, s, caller, "checkout_session.pay", id, p, func(v *Session) *Session { return v })
 }

@@ -3,8 +3,8 @@
 // the payer back to the merchant's website.
 //
 // It owns sessions: what they cost, their coupon's redemption, their states and their events. Package
-// invoice computes the lines and totals, package payment takes the money from phones and keeps the
-// holds, package catalog counts the redemptions, and package subscription begins what a session has
+// invoice computes the lines and totals. Package payment takes the money from phones and keeps the
+// holds. Package catalog counts the redemptions, and package subscription begins what a session has
 // sold.
 package checkout
 
@@ -98,8 +98,9 @@ type Session struct {
 	Metadata     api.Metadata `json:"metadata"`
 	Created      int64        `json:"created"`
 
-	// NewCustomer is the id of the customer whom the session makes when a subscription begins, whose data
-	// it may have before; empty for none. /v1 does not show it.
+	// NewCustomer is the id that the session has reserved for the customer it makes on completion. The
+	// deletion of that customer finds the session by it. It is empty if the session makes no customer.
+	// /v1 does not show it.
 	NewCustomer string `json:"-"`
 }
 

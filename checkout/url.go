@@ -62,8 +62,8 @@ func checkURL(param, text string, live bool) error {
 	return api.Invalid(param, "%s must begin with https:// or http://.", param)
 }
 
-// Destination is the address to which the payer goes once the session is complete: SuccessURL with the
-// id of the session filled in, and what is not ASCII escaped, as headers need it.
+// Destination is the address to which the payer goes once the session is complete. It is SuccessURL
+// with the session's id filled in. Characters outside ASCII are escaped, so that it fits into a header.
 func (v *Session) Destination() string { return escaped(v.SuccessURL, v.ID) }
 
 // escaped is an address with the id of a session filled in.

@@ -199,8 +199,8 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p payout.List
 	return s.payouts.ListJSON(ctx, caller, transfer.Disbursement, p, w)
 }
 
-// Cancel cancels a disbursement that was not yet submitted to the rail. It refuses any other with
-// disbursement_not_cancellable.
+// Cancel cancels a disbursement that was not yet submitted to the rail, and releases amount and fee. It
+// refuses any other disbursement with disbursement_not_cancellable.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error) {
 	return s.payouts.Cancel(ctx, caller, transfer.Disbursement, id)
 }

@@ -53,8 +53,8 @@ func (f *Fanout) Caller() api.Caller {
 	return caller
 }
 
-// SkipIfDone reports whether the event was fanned out before. If so, the event is no longer
-// due: an earlier release made old events due again, in order to remove them.
+// SkipIfDone reports whether the event was fanned out before. If so, it ends the event's due time. Such
+// an event was made due again by an earlier release, in order to remove it.
 func (*Internal) SkipIfDone(tx *engine.Tx, f *Fanout) (done bool, err error) {
 	if !f.object.Value.FannedOut {
 		return false, nil

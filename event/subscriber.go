@@ -20,13 +20,13 @@ import (
 // After an error or a panic the library calls it again with the event.
 type Subscriber func(ctx context.Context, caller api.Caller, e Event) error
 
-// Subscribe has the background work call fn with every event of every merchant, in both modes, from
-// now on. fn gets each event at least once, in no particular order, and several at a time. The ctx
-// of a call ends after 30 seconds. After an error or a panic the worker calls fn again until it
-// succeeds, at most an hour apart. The errors of fn go to the Observer of payments.Config, and not
-// to the log. A name stands for the same subscriber in every process and after every restart. A
-// name has 1 to 40 lower-case letters and underscores. Calls that wait for a name that no process knows
-// any more are tried again each hour: take a subscriber away once its queue is empty.
+// Subscribe registers fn: from now on the background work calls it with every event of every merchant,
+// in both modes. fn gets each event at least once, in no particular order, and several at a time. The
+// ctx of a call ends after 30 seconds. After an error or a panic the worker calls fn again until it
+// succeeds, at most an hour apart. The errors of fn go to the Observer of payments.Config, and not to
+// the log. A name stands for the same subscriber in every process and after every restart. A name has 1
+// to 40 lower-case letters and underscores. Before you remove a subscriber, wait until its queue in
+// Health is empty. Calls for a name that no process has are tried each hour, for ever.
 //
 // Call Subscribe before any other method, and not concurrently, in every process that works on the
 // store: a subscriber misses the events of a process that does not know it. Subscribe panics on a name
@@ -51,8 +51,8 @@ func (s *Service) Subscribe(name string, fn Subscriber) {
 	s.names = append(s.names, name)
 }
 
-// ShareSubscribers has the subscribers of another service get the events of this one. A
-// service inside the host's transaction has no subscribers of its own.
+// ShareSubscribers passes the events of this service to the subscribers of another. A service inside
+// the host's transaction has no subscribers of its own.
 func (i *Internal) ShareSubscribers(other *Internal) { i.svc.names = slices.Clip(other.svc.names) }
 
 // subscriberCall is a queued call of a subscriber with an event.

@@ -25,10 +25,10 @@ const (
 	maxHeaderBytes = 32 << 10
 )
 
-// NewServer returns a server for h on addr with these limits: 10 seconds to read the headers, 40
-// seconds to read the request, 60 seconds from the headers to the end of the answer, 120 seconds
-// for an idle connection, and 32 KiB of headers. If you raise [Config].Timeout, raise ReadTimeout
-// and WriteTimeout too.
+// NewServer returns a server for h on addr with limits. It allows 10 seconds to read the headers, 40
+// seconds to read the request, and 60 seconds from the headers to the end of the answer. It allows 120
+// seconds for an idle connection, and 32 KiB of headers. If you raise [Config].Timeout, raise
+// ReadTimeout and WriteTimeout too.
 func NewServer(addr string, h http.Handler) *http.Server {
 	return &http.Server{
 		Addr:              addr,

@@ -19,7 +19,9 @@ import (
 // Finalize opens a draft for payment. It sets the invoice date and queues an e-mail and an SMS to
 // the customer. A charge_automatically invoice is queued for its first charge.
 //
-// It redeems the coupon. Refusals: invoice_not_draft, invoice_no_lines, coupon_not_redeemable.
+// It redeems the coupon.
+//
+// Refusals: resource_missing, invoice_not_draft, invoice_no_lines, coupon_not_redeemable.
 func (s *Service) Finalize(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.finalize", Params: id}
 	return s.change(ctx, caller, op, id, s.finalize)
@@ -162,9 +164,12 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 // Duplicate makes a new draft of any invoice: with its lines, customer, texts, coupon, discount,
 // collection method and metadata, and with a number and an address of its own. It has no due date. If
 // the customer was deleted, it has no data of the customer. If the coupon can no longer be redeemed,
-// the draft cannot be finalized until an update takes it off. Of a subscription's invoice it has
-// neither the subscription, nor the periods, nor negative lines and those of credit, which only
-// subscriptions make.
+// the draft cannot be finalized until an update takes it off.
+//
+// A duplicate of a subscription's invoice has no subscription, no periods, and no credit or other
+// negative lines.
+//
+// Refusals: resource_missing.
 func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.duplicate", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {

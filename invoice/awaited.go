@@ -15,10 +15,10 @@ func (s *Service) lastCharge(live bool, r *record) time.Time {
 	return s.nextChargeTime(live, r.InvoiceDate.Time).Add(chargeOffsets[len(chargeOffsets)-1])
 }
 
-// AwaitsCharge returns until when a caller should wait for the next outcome of the automatic charges of an
-// invoice, all of which would have been made before a time, had they been in time. It returns zero if there
-// is none to wait for: the charges end later or were stopped, or an outcome has failed to come for an hour.
-// since is when the caller began to wait. The caller has not booked the end of the invoice.
+// AwaitsCharge returns the time until which a caller should wait for the next outcome of an invoice's
+// automatic charges. It returns the zero time if the last charge is not planned to come earlier than
+// before. It also returns it if the charges were stopped, or if an outcome has been missing for an
+// hour. since is when the caller began to wait. The caller has not booked the end of the invoice.
 func (in *Internal) AwaitsCharge(tx *engine.Tx, id string, before, since time.Time) (until time.Time, err error) {
 	o, err := in.svc.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {

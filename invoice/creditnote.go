@@ -187,7 +187,8 @@ func (in *Internal) CreditNoteAddress(ctx context.Context, caller api.Caller, re
 	return c.creditNote.Address(c.invoice), nil
 }
 
-// HostedCreditNote is CreditNotePDF for the hosted page: token is the secret in the invoice's URL.
+// HostedCreditNote is CreditNotePDF for the hosted page: token is the secret in the invoice's URL. An
+// unknown secret or credit note is resource_missing.
 func (s *Service) HostedCreditNote(ctx context.Context, token, refund string) (data []byte, name string, err error) {
 	h, err := s.Hosted(ctx, token)
 	if err != nil {

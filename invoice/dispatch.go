@@ -270,7 +270,7 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Invoice, string, err
 	return &o.Value.Invoice, string(outcome), err
 }
 
-// FindOwnOrder returns the charge of the caller's with that id.
+// FindOwnOrder returns the caller's charge with that id.
 func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
 	entry, owner, err := dispatch.Charges.FindInIndex(ctx, in.svc.engine, id, "charge")
 	if err != nil {

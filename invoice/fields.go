@@ -24,7 +24,7 @@ type Fields struct {
 	Customer         *string           `json:"customer,omitempty" param:",clear"`
 	Email            *string           `json:"customer_email,omitempty" param:",clear"`   // an address alone, without a name
 	Name             *string           `json:"customer_name,omitempty" param:",clear"`    // at most 255 characters
-	Phone            *string           `json:"customer_phone,omitempty" param:",clear"`   // any way of writing a number of Ghana
+	Phone            *string           `json:"customer_phone,omitempty" param:",clear"`   // a Ghanaian number in any common form
 	Address          *string           `json:"customer_address,omitempty" param:",clear"` // this and the next three: at most 500 characters
 	Description      *string           `json:"description,omitempty" param:",clear"`
 	Footer           *string           `json:"footer,omitempty" param:",clear"` // stands below the lines

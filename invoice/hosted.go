@@ -86,10 +86,9 @@ type PayFromWalletParams struct {
 // ignores the PIN. If nothing is due, it marks the invoice paid without a wallet, a PIN or a
 // payment.
 //
-// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
-// payment_in_progress, account_not_found (of an account id; a phone number or service ID without an open
-// wallet is pin_invalid), pin_invalid, pin_locked, wallet_not_active,
-// insufficient_balance.
+// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress, payment_in_progress,
+// parameter_missing (pin), account_not_found (an unknown account id), pin_invalid (also a phone number
+// or service id without an open wallet), pin_locked, wallet_not_active, insufficient_balance.
 func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id string, p PayFromWalletParams) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.pay_wallet", Params: struct {
 		ID string `json:"id"`
@@ -207,8 +206,9 @@ func (s *Service) PDFFile(ctx context.Context, caller api.Caller, id string) (da
 	return s.HostedPDF(ctx, token)
 }
 
-// HostedPDF returns the PDF of the invoice with that secret in its URL, and the file name. It makes
-// the PDF once for each state of the invoice, and caches it.
+// HostedPDF returns the PDF of the invoice with that secret in its URL, and the file name. An unknown
+// secret is resource_missing. HostedPDF makes the PDF once for each state of the invoice, and caches
+// it.
 func (s *Service) HostedPDF(ctx context.Context, token string) (data []byte, name string, err error) {
 	h, err := s.findHosted(ctx, token)
 	if err != nil {

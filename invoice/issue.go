@@ -27,8 +27,8 @@ type IssueParams struct {
 	// ChargedPhone is the number that automatic charges ask, +233…; empty for the customer's.
 	ChargedPhone string
 	Description  string
-	// Payment is the id of a payment of the same transaction that has paid the invoice; empty for none.
-	// Its messages are the caller's: the customer gets the receipt by e-mail alone.
+	// Payment is the id of a payment that has paid the invoice in the same transaction; empty for none.
+	// The caller queues the messages about the payment. Issue queues only the receipt by e-mail.
 	Payment string
 }
 
@@ -39,9 +39,9 @@ type Issued struct {
 	CreditBalance int64
 }
 
-// Issue makes a finalized invoice of a subscription, sends it or has it charged, and records its
-// events. Its number takes the year in which it is made. An invoice of which nothing is due is paid at
-// once, without a payment, and so is one with a Payment.
+// Issue makes a finalized invoice of a subscription, sends it or plans its charges, and records its
+// events. The number takes the year in which the invoice is made. An invoice with a Payment, or with
+// nothing due, is paid at once.
 func (in *Internal) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
 	s, r := in.svc, blank(tx)
 	r.Subscription, r.Customer, r.Description = &p.Subscription, &p.Customer, api.TextOrNil(p.Description)
@@ -127,8 +127,8 @@ func (in *Internal) MarkUncollectible(tx *engine.Tx, id string) (*Invoice, error
 	return &o.Value.Invoice, s.recordEvents(tx, &o.Value, event.InvoiceMarkedUncollectible)
 }
 
-// StopCharges ends the automatic charges of those of a subscription's invoices that are open, which stay
-// payable. A charge that is under way goes on, and is not repeated.
+// StopCharges ends the automatic charges of the given invoices that are open. They stay payable. A
+// charge that is under way goes on, and is not repeated.
 func (in *Internal) StopCharges(tx *engine.Tx, ids []string) error {
 	return in.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
 		changed = r.NextPaymentAttempt != nil || r.ChargedPhone != ""
@@ -149,8 +149,8 @@ func (s *Service) stopCharges(tx *engine.Tx, r *record) error {
 	return err
 }
 
-// SendInstead ends the automatic charges of those of a subscription's invoices that are open. They are
-// collected as those that were sent, and are due at a time.
+// SendInstead ends the automatic charges of the given invoices that are open. It sets them to
+// SendInvoice, due at the given time.
 func (in *Internal) SendInstead(tx *engine.Tx, ids []string, due time.Time) error {
 	return in.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
 		if r.CollectionMethod != ChargeAutomatically {
@@ -167,8 +167,8 @@ func (in *Internal) SendInstead(tx *engine.Tx, ids []string, due time.Time) erro
 	})
 }
 
-// ChangeChargedPhone has the next automatic charges of those of a subscription's invoices that are open ask
-// another phone, +233….
+// ChangeChargedPhone sets the phone, +233…, that later automatic charges ask for the given invoices
+// that are open.
 func (in *Internal) ChangeChargedPhone(tx *engine.Tx, ids []string, number string) error {
 	return in.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
 		if r.NextPaymentAttempt == nil || r.ChargedPhone == number {

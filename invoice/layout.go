@@ -200,8 +200,8 @@ type Sum struct {
 	Bold   bool
 }
 
-// Sums returns the totals in the order in which they are shown. What is due stands above the
-// lines, and is left out here where it repeats the total or is nothing.
+// Sums returns the totals in the order in which they are shown. The row for the amount due is left out
+// if it equals the total or is zero. Pages also show the amount due above the lines.
 func (v *Invoice) Sums() []Sum {
 	sums := []Sum{{Name: "Subtotal", Amount: v.Subtotal}}
 	before := v.discountBeforeTax()

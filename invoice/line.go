@@ -29,7 +29,7 @@ type Line struct {
 	// Discount is the line's own. It reduces the amount before the tax.
 	Discount int64   `json:"discount_amount"`
 	Product  *string `json:"product"`
-	// Period is what a subscription's line pays for; nil of all other lines.
+	// Period is the time that a subscription's line pays for; nil for all other lines.
 	Period   *Period      `json:"period"`
 	Metadata api.Metadata `json:"metadata"`
 	// Taxes are the parts of TaxPercent, if the host has set them. The hosted page and the PDF show

@@ -45,9 +45,9 @@ var outcomes = storage.NewCollection("invoice_outcomes", []storage.Field[outcome
 	storage.NullTimeColumn("due", func(o *outcome) *api.Time { return &o.Due }),
 }, storage.DueBy("due"))
 
-// BookOutcomesBy has book book the outcomes of subscriptions' invoices, in the transactions that bring them
-// about. Those for which book returns false are queued for a worker, and those after them too, until it
-// has booked them.
+// BookOutcomesBy registers book, which books the outcomes of subscriptions' invoices in the
+// transactions that bring them about. If book returns false, the outcome is queued for a worker. Later
+// outcomes of the subscription are then queued too, until the worker has booked them.
 func (in *Internal) BookOutcomesBy(book func(*engine.Tx, *Outcome) (booked bool, err error)) {
 	in.svc.bookOutcome = book
 }
@@ -99,10 +99,10 @@ type Outcome struct {
 	object *storage.Object[outcome]
 }
 
-// OutcomeKind is the kind of the outcomes that are queued; see [Internal.BookOutcomesBy]. They are due at
-// once. An outcome is told in the transaction in which the invoice is paid, has a failed attempt, becomes
-// uncollectible or is voided; not by [Internal.Issue] and [Internal.MarkUncollectible], whose caller
-// knows.
+// OutcomeKind is the kind of the outcomes that are queued; see [Internal.BookOutcomesBy]. They are due
+// at once. An outcome arises in the transaction in which the invoice is paid, has a failed attempt,
+// becomes uncollectible or is voided. [Internal.Issue] and [Internal.MarkUncollectible] make no
+// outcome: their callers know it.
 func (*Internal) OutcomeKind() *storage.Kind { return outcomes.Kind() }
 
 // Outcome returns an outcome that the caller has claimed.

@@ -107,8 +107,9 @@ func payOperation(id string, p PayParams) engine.Operation {
 // paid nor voided.
 //
 // Refusals: parameter_invalid, invalid_phone_number, resource_missing, invoice_not_open,
-// invoice_already_paid, invoice_payment_in_progress, payment_in_progress, idempotency_key_in_use,
-// payment_failed; too_many_prompts of a phone.
+// invoice_already_paid, invoice_payment_in_progress, payment_in_progress, payment_failed (also in live
+// mode without a charger), service_unavailable (the outcome is not known yet), and, with a phone,
+// too_many_prompts.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Invoice, error) {
 	if err := p.check(); err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ type Priced struct {
 	Sums []Sum
 }
 
-// CheckLines refuses lines whose number or digits are beyond bounds. It is called before anything
-// formats them.
+// CheckLines refuses more than 250 lines, numbers with too many digits, and a currency other than GHS.
+// Callers call it before they format the lines.
 func (*Internal) CheckLines(lines []LineParams) error {
 	if err := checkCount(len(lines)); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (*Internal) CheckLines(lines []LineParams) error {
 	return nil
 }
 
-// Price computes what checked lines cost, with what a coupon takes off; nil for none. It redeems
-// nothing.
+// Price computes the totals of checked lines, less what the coupon takes off; nil for no coupon. It
+// redeems nothing.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing (product), each with the parameter
 // of the line.
@@ -82,8 +82,8 @@ type PaidReceipt struct {
 	Payment, URL string
 }
 
-// EmailReceipt queues an e-mail that says that the caller's merchant was paid. It looks as those of
-// invoices do.
+// EmailReceipt queues an e-mail that says that the caller's merchant was paid. It looks like the
+// receipt of an invoice.
 func (in *Internal) EmailReceipt(tx *engine.Tx, p PaidReceipt) error {
 	m, err := in.svc.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {

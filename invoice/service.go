@@ -62,8 +62,9 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 // Create makes a draft with the next number of its year. With p.AutoFinalize it also finalizes the
 // draft.
 //
-// Refusals: wrong parameters, resource_missing (customer, product, coupon), coupon_not_redeemable,
-// invoice_no_lines if p.AutoFinalize is set and there are no lines.
+// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, currency_not_supported,
+// resource_missing (customer, product, coupon), permission_denied (a key that may not read customers),
+// coupon_not_redeemable, and invoice_no_lines if p.AutoFinalize is set and there are no lines.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Invoice, error) {
 	p.Lines = plainLines(p.Lines)
 	op := engine.Operation{Name: "invoice.create", Params: p}
@@ -226,7 +227,10 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 	})
 }
 
-// Update changes a draft. Any other invoice is invoice_not_draft.
+// Update changes a draft.
+//
+// Refusals: resource_missing (also customer, product, coupon), invoice_not_draft, and those of Create
+// for the fields that are given.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f UpdateParams) (*Invoice, error) {
 	f.Lines = plainLines(f.Lines)
 	op := engine.Operation{Name: "invoice.update", Params: struct {
@@ -251,8 +255,10 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Up
 	})
 }
 
-// AddLine adds a line to a draft and returns the invoice. Refusals: invoice_not_draft,
-// resource_missing, parameter_invalid (also for more than 250 lines).
+// AddLine adds a line to a draft and returns the invoice.
+//
+// Refusals: resource_missing (also product), invoice_not_draft, parameter_missing,
+// currency_not_supported, parameter_invalid (also for more than 250 lines).
 func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p LineParams) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.add_line", Params: struct {
 		ID string `json:"id"`
@@ -280,7 +286,9 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 	})
 }
 
-// Delete removes a draft. Any other invoice is invoice_not_draft. Its number is not used again.
+// Delete removes a draft. The draft's number is not used again.
+//
+// Refusals: resource_missing, invoice_not_draft.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	op := engine.Operation{Name: "invoice.delete", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {

@@ -141,10 +141,11 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 // CanText reports whether an SMS of a mode would be sent, or at least listed in test mode.
 func (i *Internal) CanText(live bool) bool { return !live || i.svc.config.Texter != nil }
 
-// Text queues an SMS in the caller's transaction. person is the id of the customer, consumer
-// or cash agent who gets it or is its subject, or of the payment from a phone that it is about, or
-// empty: the erasure of the person, or of the payment's payer, erases the message. Without a Texter live mode queues nothing. A caller that needs the message checks
-// CanText first.
+// Text queues an SMS in the caller's transaction. person is the id of the customer, consumer or cash
+// agent who gets the message or is its subject. It may also be the id of the payment from a phone that
+// the message is about, or empty. The erasure of the person, or of the payment's payer, erases the
+// message. Without a Texter live mode queues nothing. A caller that needs the message checks CanText
+// first.
 func (i *Internal) Text(tx *engine.Tx, person, to, text string) error {
 	if to == "" || !i.CanText(tx.Caller.Live) {
 		return nil
@@ -181,7 +182,7 @@ func (i *Internal) sendsInTest(r *record) bool {
 // ListParams selects messages; zero values select all.
 type ListParams struct {
 	api.Page
-	// To is a phone number in any form, or an e-mail address.
+	// To is a Ghanaian phone number in any common form, or an e-mail address.
 	To   string `param:"to"`
 	Kind Kind   `param:"kind"`
 	// About is the id of the customer, consumer or cash agent who got the messages or is their subject,
@@ -189,8 +190,8 @@ type ListParams struct {
 	About string
 }
 
-// List returns the messages of test mode, newest first. It refuses live mode, which deletes
-// messages once they are sent.
+// List returns the messages of test mode, newest first. Live mode, which deletes messages once they are
+// sent, is refused with permission_denied.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Message], error) {
 	if caller.Live {
 		return nil, errTestOnly
@@ -226,7 +227,7 @@ type Detail struct {
 	Attached string
 }
 
-// Get returns one message of test mode. It refuses live mode.
+// Get returns one message of test mode. Live mode is refused with permission_denied.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Detail, error) {
 	if caller.Live {
 		return nil, errTestOnly
@@ -240,8 +241,9 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Detai
 
 var errTestOnly = api.Errorf(api.PermissionDenied, "", "Messages can be read in test mode only.")
 
-// Retention returns the rule that removes old messages of test mode. A message is also removed at
-// its due time. The rule removes messages queued when Config.MessageRetention was longer.
+// Retention returns the rule that removes old messages of test mode. A message is also removed at its
+// due time. The rule removes messages that were queued when payments.Config.MessageRetention was
+// longer.
 func (*Internal) Retention(keep time.Duration) retention.Rule {
 	return retention.NewRule(messages, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Sent })
 }

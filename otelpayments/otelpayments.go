@@ -15,9 +15,16 @@
 //     payments.live. Its count is the count of requests.
 //   - payments.work.duration, a histogram in seconds by payments.queue,
 //     payments.outcome and payments.live: submitting transfers, delivering webhooks,
-//     sending messages. payments.work.wait, a histogram in seconds, is the delay from the due time to the start.
-//   - with WatchHealth: payments.queue.due and payments.queue.lag by payments.queue,
-//     payments.transfers.stuck by payments.live, and payments.seals.lag. Every process reports the same values, so an alarm should take the maximum, not the sum.
+//     sending messages.
+//   - payments.work.wait, a histogram in seconds by payments.queue: the delay from the due time to the start.
+//
+// With WatchHealth also these gauges. Every process reports the same values, so an alarm should take
+// the maximum, not the sum.
+//
+//   - payments.queue.due, by payments.queue: the work that is due.
+//   - payments.queue.lag, in seconds, by payments.queue: how long the oldest has waited.
+//   - payments.transfers.stuck, by payments.live: the transfers, refunds and charges that need a person.
+//   - payments.seals.lag, in seconds: the greatest age of a ledger entry without a seal.
 //
 // All attributes have few values. Merchants and ids are in traces, not in metrics.
 //

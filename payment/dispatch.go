@@ -227,9 +227,9 @@ func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
 	return &Incoming{r.Payment, r.Status.ended(), r.Phoned.Held != "", r.holdsAt(tx.Now)}, nil
 }
 
-// Book books a charger's result for a payment, from a call or from a callback. The zero result
-// stands for a call that failed. taken says that what is paid accepts the money; if it
-// does not, the caller gives it back, and the operator takes no fee.
+// Book books a charger's result for a payment, from a call or from a callback. The zero result stands
+// for a call that failed. taken says that the invoice, checkout session or QR code accepts the money.
+// If it does not, the caller gives the money back, and the operator takes no fee.
 //
 // If the decision is [dispatch.Reversed], the caller books the payment back.
 //

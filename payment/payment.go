@@ -1,10 +1,10 @@
-// Package payment keeps the payments that a merchant receives, by every method, and takes those from
-// a phone: from a mobile-money account, whose holder approves the payment there.
+// Package payment keeps every payment that a merchant receives. It also takes payments from a phone:
+// the holder of a mobile-money account approves them on the phone.
 //
-// It owns the record of a payment, its events and its fee; the charge of a phone and the booking of
-// its outcome; the limits on how often a phone is asked; and the holds: while a payment from a
-// phone is open, no other payment can use its invoice, its checkout session or its use of a QR code.
-// It also owns the top-ups of consumers' wallets, which are charges of phones without a merchant.
+// It owns the record of a payment, its events and its fee. It owns the charge of a phone, the booking
+// of its outcome, and the limits on how often a phone is asked. It owns the holds, too: while a payment
+// from a phone is open, no other payment can use its invoice, its checkout session or its use of a QR
+// code. It also owns the top-ups of consumers' wallets, which are charges of phones without a merchant.
 // Packages qrcode, invoice and checkout own what is paid. They take money from wallets in their own
 // transactions, and call this package to start payments from a phone.
 package payment
@@ -63,10 +63,10 @@ type Payment struct {
 	// Provider is the mobile-money network that takes the money, such as "mtn"; nil for a wallet and
 	// if it is unknown.
 	Provider *string `json:"provider"`
-	// Phone is the payer's number, masked. PhoneNumber is the same.
+	// Phone and PhoneNumber are both the payer's number, masked: /v1 has both names.
 	Phone       *string `json:"phone"`
 	PhoneNumber *string `json:"phone_number"`
-	// QRCode, Invoice and CheckoutSession name the object that is paid.
+	// QRCode or Invoice is the id of the paid object; nil for others.
 	QRCode      *string      `json:"qr_code"`
 	Invoice     *string      `json:"invoice"`
 	Description string       `json:"description"`
@@ -85,9 +85,11 @@ type Payment struct {
 	// FailureReason says why a payment failed.
 	FailureReason *string `json:"failure_reason"`
 	// Customer is the id of the merchant's customer who pays; nil if it was not given.
-	Customer        *string `json:"customer"`
+	Customer *string `json:"customer"`
+	// CheckoutSession is the id of the paid checkout session; nil for others.
 	CheckoutSession *string `json:"checkout_session"`
-	Subscription    *string `json:"subscription"`
+	// Subscription is the id of the subscription whose invoice is paid; nil for others.
+	Subscription *string `json:"subscription"`
 	// HoldExpiresAt is the end of the hold on a use of the code, on the invoice or on the checkout
 	// session; nil if the payment holds nothing.
 	HoldExpiresAt *api.Time `json:"hold_expires_at"`

@@ -89,9 +89,9 @@ func (p *CreateParams) check() error {
 // often right after the commit, and books the outcome when the payer has decided. The answer always says
 // pending, even if a worker is already submitting the payment, which can then no longer be cancelled.
 //
-// Refusals: those of wrong parameters, invalid_phone_number, currency_not_supported,
-// resource_missing (customer), permission_denied (a key without customers), too_many_prompts; service_unavailable in live mode without a
-// charger.
+// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, currency_not_supported,
+// resource_missing (customer), permission_denied (a key that may not read customers), too_many_prompts,
+// and service_unavailable in live mode without a charger.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Payment, error) {
 	op := engine.Operation{Name: "payment.create", Params: p}
 	if err := p.check(); err != nil {
@@ -153,8 +153,8 @@ type StartParams struct {
 	Customer               *string
 	Email                  string
 	Metadata               api.Metadata
-	// QRCode, Invoice or CheckoutSession is the id of the paid object, and Subscription that of the
-	// invoice's.
+	// QRCode, Invoice or CheckoutSession is the id of the paid object. Subscription is the id of the
+	// subscription whose invoice is paid.
 	QRCode, Invoice, CheckoutSession, Subscription *string
 	// HeldObject is the id of what the payment holds; empty for nothing. The caller has made sure
 	// that it is free.
@@ -265,9 +265,10 @@ func (s *Service) charger(live bool) provider.Charger {
 	return s.config.TestCharger
 }
 
-// Cancel ends a payment that was not submitted to the charger yet. Most payments are submitted as
-// soon as they are made. Cancel refuses a submitted payment with payment_not_cancellable. With an
-// idempotency key it may be repeated safely. As with Leave, a worker gives the redemption of a coupon back.
+// Cancel ends a payment that was not submitted to the charger yet. Most payments are submitted as soon
+// as they are made. Cancel refuses a submitted payment with payment_not_cancellable. With an
+// idempotency key it may be repeated safely. If the payment was of a checkout session with a coupon, a
+// worker gives the redemption back; see Leave.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
 	op := engine.Operation{Name: "payment.cancel", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
@@ -305,10 +306,12 @@ func (s *Service) cancel(tx *engine.Tx, o *storage.Object[record]) error {
 	return s.finish(tx, o, nil, 0)
 }
 
-// Leave ends the hold of a payment when the payer chooses another way to pay. A payment that is
-// still pending is cancelled. One that was submitted goes on: its payer may still approve it. A redemption
-// that a checkout session holds is given back by a worker a moment later; the session itself takes it over
-// before.
+// Leave ends the hold of a payment when the payer chooses another way to pay. A payment that is still
+// pending is cancelled. One that was submitted goes on: its payer may still approve it. If the payment
+// was of a checkout session with a coupon, a worker gives the redemption back a moment later, unless
+// the session's next payment takes it over first.
+//
+// Refusals: resource_missing. A payment that has ended or holds nothing stays as it is.
 func (s *Service) Leave(ctx context.Context, caller api.Caller, id string) error {
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := get(tx, engine.Scope(caller), id)

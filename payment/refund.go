@@ -10,7 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// CountedRefund is a refund that its payment has counted.
+// CountedRefund is a refund whose amount its payment includes in AmountRefunded.
 type CountedRefund struct {
 	// Payment is the payment afterwards.
 	Payment Payment

@@ -12,9 +12,9 @@ import (
 
 // SearchParams selects payments for a person who looks for one; zero values select all.
 type SearchParams struct {
-	// Text is a whole value: an id, which finds its payment whatever the other fields select, a reference, an amount in cedis, a phone number or its last four
-	// digits, or the name of the payer, a customer or the holder of a wallet, or its first word. Letters
-	// count alike in both cases in names alone.
+	// Text is one of: an id, a reference, an amount in cedis, a phone number or its last four digits, a
+	// name or its first word. The name is that of the payer, of a customer or of a wallet's holder.
+	// Only names ignore case. An id finds its payment whatever the other fields say.
 	Text string
 	// Network is mtn, telecel or airteltigo.
 	Network string
@@ -27,8 +27,9 @@ const searchedPeople = 10
 
 // Search returns the payments that have the text as their id, reference, amount, number or name, newest
 // first. It reads by indexes alone. Of the customers and consumers with a name it looks at the payments
-// of the 10 newest. A wallet's number, and one that was forgotten, is kept masked: it is found by its last
-// three digits.
+// of the 10 newest. Text matches a payer's number as a whole or by its last four digits. Where only the
+// masked number is left, as of a payment from a wallet or after payments.Config.NumberRetention, the
+// last three digits find it.
 func (s *Service) Search(ctx context.Context, caller api.Caller, p SearchParams) (list *api.List[Payment], err error) {
 	q := p.query(engine.Scope(caller))
 	q.Where = engine.Where(q.Where, "provider", p.Network)

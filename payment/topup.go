@@ -94,11 +94,10 @@ func topUpOperation(p TopUpParams) engine.Operation {
 // In live mode the caller is the operator. In test mode it may also be a merchant; the top-up then
 // follows the merchant's test clock, and its SMS is among the merchant's messages.
 //
-// Refusals: parameter_missing and parameter_invalid, currency_not_supported, resource_missing (no such consumer),
-// account_not_found (a closed wallet), wallet_not_active, wallet_limit_exceeded,
-// invalid_phone_number (the number belongs to no network), too_many_prompts, payment_failed with
-// the provider's reason, idempotency_key_in_use, permission_denied; service_unavailable in live
-// mode without a charger.
+// Refusals: parameter_missing, parameter_invalid, currency_not_supported, resource_missing (no such
+// consumer), account_not_found (a closed wallet), wallet_not_active, wallet_limit_exceeded,
+// invalid_phone_number (the number belongs to no network), too_many_prompts, payment_failed with the
+// provider's reason, permission_denied, and service_unavailable in live mode without a charger.
 func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (*TopUp, error) {
 	if caller.Live && caller.Merchant != "" {
 		return nil, api.Errorf(api.PermissionDenied, "", "Only the operator may do this in live mode: a caller without Merchant.")

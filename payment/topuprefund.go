@@ -86,7 +86,8 @@ func writeTopUpRefund(tx *engine.Tx, o *storage.Object[topUpRefund]) error {
 	return nil
 }
 
-// FindOwnOrder returns the order of the caller's with that id. Book refuses one that is missing.
+// FindOwnOrder names the order with that id, without reading it. Book refuses an order that is missing
+// or not the caller's.
 func (topUpRefundOrders) FindOwnOrder(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
 	return topUpRefundRef(id), nil
 }

@@ -9,12 +9,17 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// DailyTotals returns, for each day of a period of at most two years, how many of the caller's payments
-// that were created on it ended how, and their amounts. A payment that has not ended counts nowhere. A
-// payment that was refunded, or that its provider took back, stays completed.
+// DailyTotals returns one entry for each day of a period. The entry counts the payments created on that
+// day, and adds up their amounts in pesewas, by network and outcome. A payment that has not ended
+// counts nowhere. A payment that was refunded, or that its provider took back, stays completed.
+//
+// Both ends of the period are required, and it has at most two years. It is rounded outwards to days in
+// UTC.
 //
 // It reads a few records a day, however many payments there are. After an upgrade from a release
 // without totals, the background work counts the older payments within minutes.
+//
+// Refusals: parameter_invalid (period).
 func (s *Service) DailyTotals(ctx context.Context, caller api.Caller, period api.Times) (days []api.DayTotals, err error) {
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		days, err = s.totals.Days(tx, engine.Scope(caller), period)

@@ -175,8 +175,8 @@ func (r *record) outcome() provider.Outcome {
 // Kind is what the transfers of a variant are stored as.
 func (in *Internal) Kind(v *transfer.Variant) *storage.Kind { return collection(v).Kind() }
 
-// FindOwnOrder returns the order of the caller's with that id. It reads the transfers, since one to
-// a wallet never leaves the service and is in no index.
+// FindOwnOrder returns the caller's order with that id. It reads the transfers, since one to a wallet
+// never leaves the service and is in no index.
 func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
 	for _, v := range transfer.Variants {
 		_, err := in.Get(ctx, caller, v, id)

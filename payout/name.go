@@ -29,9 +29,10 @@ type AccountName struct {
 // account. An empty Type follows from the number that is given. For a service wallet call
 // [account.Service.LookUpServiceID].
 //
-// Refusals: a wrong parameter, invalid_phone_number, invalid_destination, recipient_unavailable;
-// rate_limited beyond the [NameQuota] of the merchant and mode; and service_unavailable if there
-// is no rail, or the rail does not tell names or does not answer.
+// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, invalid_destination,
+// recipient_unavailable, rate_limited (beyond the [NameQuota] of the merchant and mode), and
+// service_unavailable. The last means that there is no rail, or that the rail does not tell names or
+// does not answer.
 //
 // [account.Service.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
 func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error) {

@@ -13,7 +13,7 @@ import (
 
 // NameQuota is the number of account names that a merchant may look up in each mode. It keeps a
 // merchant from collecting the names of all numbers. Zero stands for the default of
-// [DefaultNameQuota]; a negative number allows no lookup. Hours and days are those of UTC,
+// [DefaultNameQuota]; a negative number turns a limit off. Hours and days are those of UTC,
 // Ghana's time.
 type NameQuota struct{ Hour, Day int }
 
@@ -54,9 +54,9 @@ func (s *Service) countNameLookup(ctx context.Context, caller api.Caller) error 
 			c.InDay = 0
 		}
 		switch {
-		case c.InDay >= quota.Day:
+		case quota.Day >= 0 && c.InDay >= quota.Day:
 			return errTooManyNames("day", day.Add(24*time.Hour).Sub(now))
-		case c.InHour >= quota.Hour:
+		case quota.Hour >= 0 && c.InHour >= quota.Hour:
 			return errTooManyNames("hour", hour.Add(time.Hour).Sub(now))
 		}
 		c.Last, c.InHour, c.InDay = api.At(now), c.InHour+1, c.InDay+1

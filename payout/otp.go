@@ -64,8 +64,8 @@ func errNotVerified() *api.Error {
 // earlier one, and must be verified within 10 minutes.
 //
 // Refusals: parameter_missing and parameter_invalid (purpose), invalid_phone_number for a merchant
-// without a registered phone, rate_limited after 5 codes in 10 minutes, otp_attempts_exceeded after
-// 10 wrong entries in a day (UTC), service_unavailable in live mode without a Texter.
+// without a registered phone, rate_limited after 5 codes in 10 minutes, otp_attempts_exceeded after 10
+// wrong entries in a day (UTC), and service_unavailable in live mode without a Texter.
 func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Purpose) (*OTP, error) {
 	if err := purpose.check(); err != nil {
 		return nil, err

@@ -109,6 +109,20 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	testkit.WantCode(t, "the next day", look(s.Caller), "")
 }
 
+func TestANegativeNameQuotaIsNoLimit(t *testing.T) {
+	look := func(s *shop) error {
+		_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241234567"})
+		return err
+	}
+	hourly, daily := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1, Day: -1}}), open(t, payments.Config{NameQuota: payout.NameQuota{Hour: -1, Day: 2}})
+	for range 2 {
+		testkit.WantCode(t, "without a limit of a day", look(hourly), "")
+		hourly.Pass(time.Hour)
+		testkit.WantCode(t, "without a limit of an hour", look(daily), "")
+	}
+	testkit.WantCode(t, "the limit of the day", look(daily), api.RateLimited)
+}
+
 // A lookup that fails counts against the quota, too.
 func TestFailedNameLookupsUseTheQuota(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1}})

@@ -36,25 +36,25 @@ type CreateParams struct {
 	Amount      decimal.Decimal   `json:"amount" param:",required"`
 	Currency    string            `json:"currency,omitempty"` // GHS when empty
 	Destination DestinationParams `json:"destination" param:",required"`
-	// OTPCode is a verified one-time code. It must be empty inside a host's transaction.
+	// OTPCode is the code that VerifyOTP accepted in the last 10 minutes; required. Inside a host's
+	// transaction leave it empty: there the merchant's verified code counts.
 	OTPCode     string       `json:"-"`
 	Description string       `json:"description,omitempty"` // at most 500 characters
 	Metadata    api.Metadata `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A payout to a wallet or float is completed when Create returns. For any
-// other payout, Create reserves amount and fee, and a worker submits the payout to the rail, often
-// right after the commit. The answer always says pending, even if a worker is already submitting
-// the payout. Such a payout can no longer be cancelled. With an idempotency key the call may be
-// repeated safely; a replay needs no one-time code.
+// Create sends money out. A payout to a wallet or float is completed when Create returns. For any other
+// payout, Create reserves amount and fee, and a worker submits the payout to the rail, often right
+// after the commit. The answer always says pending, even if a worker is already submitting the payout.
+// Such a payout can no longer be cancelled. With an idempotency key the call may be repeated safely; a
+// replay needs no one-time code. A code that is missing, wrong or expired is otp_verification_required.
 //
-// Refusals: those of a wrong parameter, amount_too_small, amount_too_large,
-// invalid_phone_number, invalid_destination, invalid_service_id,
-// otp_verification_required; and, only with a verified code, recipient_unavailable,
-// account_name_mismatch, service_id_not_found, service_id_not_payable, subagent_not_payable,
-// account_not_found, wallet_not_active, daily_limit_exceeded, insufficient_balance;
-// and service_unavailable in live mode without a rail, or if MatchName is set and the rail does
-// not tell the name.
+// Refusals: parameter_missing, parameter_invalid, currency_not_supported, amount_too_small,
+// amount_too_large, invalid_phone_number, invalid_destination, invalid_service_id,
+// otp_verification_required. Only with a verified code: recipient_unavailable, account_name_mismatch,
+// service_id_not_found, service_id_not_payable, subagent_not_payable, account_not_found,
+// wallet_not_active, daily_limit_exceeded, insufficient_balance. In live mode without a rail, or if
+// MatchName is set and the rail does not tell the name: service_unavailable.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Transfer, error) {
 	if p.OTPCode != "" {
 		if err := otp.CheckDigits("otp_code", p.OTPCode); err != nil {

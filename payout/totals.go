@@ -10,9 +10,14 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// DailyTotals returns, for each day of a period of at most two years, how many of the caller's payouts
-// that were created on it ended how, and their amounts without fees. One that the provider took back
-// has failed. It reads a few records a day.
+// DailyTotals returns one entry for each day of a period. The entry counts the payouts created on that
+// day, and adds up their amounts without fees, in pesewas, by network and outcome. A payout that the
+// provider took back counts as failed. It reads a few records a day.
+//
+// Both ends of the period are required, and it has at most two years. It is rounded outwards to days in
+// UTC.
+//
+// Refusals: parameter_invalid (period).
 func (s *Service) DailyTotals(ctx context.Context, caller api.Caller, period api.Times) ([]api.DayTotals, error) {
 	return s.internal.DailyTotals(ctx, caller, transfer.Payout, period)
 }

@@ -8,9 +8,9 @@ import (
 // Charger takes money from a customer's payment method. The host implements it for its provider.
 // Package provider/chargertest is a test suite for this contract and for that of [RefundRail].
 //
-// A Charger carries out two calls of Charge with one id as one charge, and answers the
-// second with the outcome of the first. It must be safe for concurrent use: in each mode, a process calls
-// it for up to 1,024 payments of a merchant at once and for 2,048 in all, and for as many top-ups and
+// A Charger carries out two calls of Charge with one id as one charge, and answers the second with the
+// outcome of the first. It must be safe for concurrent use. In each mode, a process calls it for up to
+// 1,024 payments of a merchant at once, and for 2,048 in all. It calls it for as many top-ups and
 // invoices. The library calls it outside of any transaction, with a context that ends after 30 seconds.
 //
 // An error means that the outcome is unknown: the provider may have taken the money or not. Only a
@@ -19,14 +19,14 @@ import (
 type Charger interface {
 	// Charge takes the money.
 	Charge(ctx context.Context, c Charge) (Result, error)
-	// ChargeStatus returns the state of a charge that may never have arrived. If the provider has
-	// never seen the charge, it answers NotFound, and the library calls Charge again; after the
-	// Deadline of a charge of a phone, it ends the charge as failed instead. A provider that cannot
-	// tell "not yet seen" from "never seen" answers InProgress.
+	// ChargeStatus returns the state of a charge that may never have arrived. If the provider has never
+	// seen the charge, it answers NotFound, and the library calls Charge again. After the Deadline of a
+	// charge of a phone, the library ends the charge as failed instead. A provider that cannot tell
+	// "not yet seen" from "never seen" answers InProgress.
 	ChargeStatus(ctx context.Context, c Charge) (Result, error)
 }
 
-// Charge is money that is taken from a customer: from a mobile-money account, whose holder
+// Charge is money that is taken from a customer. It comes from a mobile-money account, whose holder
 // approves the charge on the phone, or from a payment method that the host has on file.
 type Charge struct {
 	Order
@@ -45,7 +45,8 @@ type Charge struct {
 	// Deadline is the time until which an answer is wanted; zero for none. It follows the
 	// merchant's clock. A charge without an answer stays in progress after it.
 	Deadline time.Time
-	// Invoice and Number name what is paid, Customer who pays (may be empty).
+	// Invoice is the id of the invoice that is paid, and Number the invoice's number. Customer is the
+	// id of the customer who pays. Each may be empty.
 	Invoice, Number, Customer string
 }
 
@@ -66,10 +67,9 @@ type ChargeConfirmer interface {
 // second with the outcome of the first. It must be safe for concurrent use. The library
 // calls it outside of any transaction, with a context that ends after 30 seconds.
 //
-// An error means that the outcome is unknown: the money may be on its way back or not. Only a
-// [Result] is an answer. So a RefundRail must not answer Refused for a time-out, a broken
-// connection or a server error of its provider, and must not return an error for what the provider
-// has conclusively refused.
+// An error means that the outcome is unknown: the money may be on its way back or not. Only a [Result]
+// is an answer. So a RefundRail must not answer Refused for a time-out, a broken connection or a server
+// error of its provider. It must not return an error for what the provider has conclusively refused.
 type RefundRail interface {
 	// Refund gives money back. Paid means that the customer has the money or will certainly get it.
 	Refund(ctx context.Context, r Refund) (Result, error)

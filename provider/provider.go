@@ -88,9 +88,9 @@ type Result struct {
 	// books no charge that is paid with another amount than the order's, and lists the order for a
 	// person.
 	Amount int64
-	// ProviderFee is the provider's own fee for an order that is paid, in pesewas, which it keeps
-	// from, or takes out of, the money that it holds for the operator; 0 if unknown. The library books
-	// it as the operator's cost. A later result may correct it.
+	// ProviderFee is the provider's own fee for an order that is paid, in pesewas; 0 if unknown. The
+	// provider takes it out of the money that it holds for the operator. The library books it as the
+	// operator's cost. A later result may correct it.
 	ProviderFee int64
 	// Network is the mobile-money network that took the money of a charge, such as "mtn"; may be
 	// empty.

@@ -5,16 +5,15 @@ import "context"
 // Rail sends transfers to mobile money and banks. The host implements it for its provider.
 // Package provider/railtest is a test suite for this contract.
 //
-// A Rail carries out two submissions with one id as one transfer, and answers the second
-// with the state of the first. A Rail must be safe for concurrent use: in each mode, a process calls
-// it for up to 1,024 payouts of a merchant at once and for 2,048 in all, and for as many
-// disbursements. The library calls it outside of any transaction, with a context that ends after 30
-// seconds.
+// A Rail carries out two submissions with one id as one transfer, and answers the second with the state
+// of the first. A Rail must be safe for concurrent use. In each mode, a process calls it for up to
+// 1,024 payouts of a merchant at once, and for 2,048 in all. It calls it for as many disbursements. The
+// library calls it outside of any transaction, with a context that ends after 30 seconds.
 //
-// An error means that the outcome is unknown: the provider may have carried out the transfer or
-// not. Only a [Result] is an answer. So a Rail must not answer Refused for a time-out, a broken
-// connection or a server error of its provider, and must not return an error for what the provider
-// has conclusively refused.
+// An error means that the outcome is unknown: the provider may have carried out the transfer or not.
+// Only a [Result] is an answer. So a Rail must not answer Refused for a time-out, a broken connection
+// or a server error of its provider. It must not return an error for what the provider has conclusively
+// refused.
 type Rail interface {
 	// Submit hands a transfer to the provider.
 	Submit(ctx context.Context, t Transfer) (Result, error)

@@ -11,13 +11,13 @@ import (
 // TransferRouter is an optional interface of a [Rail] that has a name, or that stands for several, as
 // [Router] does. The library asks for the route of a transfer before it first submits it, and keeps the
 // answer with the transfer, as [Order].Route. The route also names the provider's account in the books.
-// A transfer that has a Route was submitted: RouteTransfer answers that name again, and ok is false if
+// A transfer that has a Route was submitted: RouteTransfer returns that name again, and ok is false if
 // the provider of that name is not there any more.
 //
-// The library asks more than once, before and in transactions. So RouteTransfer decides by what it is
-// given alone, always alike, and at once. A name has 1 to 40 lower-case letters, digits and
-// underscores. ok is false if no provider carries the transfer; a provider of one name returns it
-// also then.
+// The library asks more than once, before and in transactions. So RouteTransfer must depend on its
+// argument alone, and must not block. A name has 1 to 40 lower-case letters, digits and underscores. ok
+// is false if no provider carries the transfer. A rail with a fixed name returns that name also with ok
+// false.
 type TransferRouter interface {
 	RouteTransfer(t Transfer) (route string, ok bool)
 }
@@ -39,9 +39,10 @@ type Router struct {
 	// account in the books. The name "" is that of orders from before the host named its providers.
 	Rails    map[string]Rail
 	Chargers map[string]Charger
-	// Rail returns the name in Rails for a new transfer or an account whose name is asked for, and
-	// Charger the name in Chargers for a new charge. A name without an entry, such as "", means that no
-	// provider carries it: the library then refuses the transfer or the payment with service_unavailable.
+	// Rail returns the name in Rails for a new transfer, or for an account whose name the library looks
+	// up. Charger returns the name in Chargers for a new charge. A name without an entry, such as "",
+	// means that no provider carries it: the library then refuses the transfer or the payment with
+	// service_unavailable.
 	//
 	// If Rail or Charger is nil, the only entry carries all.
 	Rail    func(Transfer) string
@@ -63,8 +64,8 @@ var (
 // refunded, or takes a code.
 func (r *Router) ChargerOf(route string) Charger { return r.Chargers[route] }
 
-// Validate returns an error if a name is not one, or if there are several providers and no function that chooses
-// among them. payments.New calls it.
+// Validate returns an error if a name has another form, or a provider is nil. It also returns one if
+// there are several providers and no function that chooses among them. payments.New calls it.
 func (r *Router) Validate() error {
 	for name, rail := range r.Rails {
 		if err := checkName("Rails", name, rail == nil); err != nil {

@@ -14,16 +14,17 @@ type Service interface {
 	// Reports may be repeated, late or concurrent with a status query. The host must verify the
 	// callback's signature first.
 	//
-	// Reversed books back a transfer that was paid: it becomes failed, and the merchant gets amount
-	// and fee back. It also books back the charge of a payment that was paid: what was not refunded
-	// before becomes a refund with the reason "Reversed by the provider", and the merchant owes what its
-	// balance does not cover. If there were refunds before, List shows the charge. A person who has found
-	// out that the provider took money back may report it here, too.
+	// Reversed books back a transfer that was paid: it becomes failed, and the merchant gets amount and
+	// fee back. It also books back the charge of a payment that was paid. What was not refunded before
+	// becomes a refund with the reason "Reversed by the provider". The merchant owes what its balance
+	// does not cover. If there were refunds before, List shows the charge. A person who has found out
+	// that the provider took money back may report it here, too.
 	//
-	// Notify fails with resource_missing for an unknown id, with parameter_invalid for an outcome other
-	// than InProgress, Paid, Refused and Reversed, and with ErrContradicted when the opposite was booked
-	// before, or for the reversal of a refund or a top-up that was paid. These are final: answer the
-	// provider that its callback has arrived. After any other error, let the provider repeat it.
+	// Notify fails with resource_missing for an unknown id, and with parameter_invalid for an outcome
+	// other than InProgress, Paid, Refused and Reversed. It fails with ErrContradicted when the
+	// opposite was booked before, and for the reversal of a refund or a top-up that was paid. These
+	// three errors are final: answer the provider that its callback has arrived. After any other error,
+	// let the provider repeat it.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's. An
 	// order that has ended with another outcome is refused with transfer_settled, and a payment that
@@ -108,6 +109,6 @@ type OrderInfo struct {
 	CreatedAt   time.Time
 	// SubmittedAt is when the order was first submitted; zero if it never was.
 	SubmittedAt time.Time
-	// Payment is the id of the payment of an invoice that a charge att_… has become; empty for others.
+	// Payment is the id of the payment that a paid charge att_… has made; empty for other orders.
 	Payment string
 }

@@ -6,8 +6,8 @@ import "time"
 type SettlementParams struct {
 	// Route is the provider's name, as in [Order]; empty for a provider without a name.
 	Route string
-	// Reference is the provider's own of the settlement, at most 100 characters. One reference of a
-	// provider is recorded once.
+	// Reference is the provider's own reference for the settlement, at most 100 characters. One
+	// reference of a provider is recorded once.
 	Reference string
 	// Amount is what the bank account has got, in pesewas. It is negative for what the operator has paid
 	// in, for the provider to pay out. It is not 0.
@@ -33,8 +33,8 @@ type PositionParams struct {
 	// and a zero Until is now.
 	From, Until time.Time
 	// Reported is what the provider says lay with it at Until, in pesewas: all of it, also what
-	// transfers cannot be taken from. If it is nil, Until is zero and the provider is a [Balancer]
-	// of live mode that tells what it holds, Position asks it, unless it runs in a host's transaction.
+	// transfers cannot be taken from. If Reported is nil and Until is zero, Position asks a live
+	// provider that is a [Balancer] and tells what it holds. It does not ask in a host's transaction.
 	Reported *int64
 	// Rows are the provider's statement of the period; nil for none. Outcomes is as in [ReconcileParams].
 	Rows     RowReader
@@ -52,15 +52,17 @@ type Position struct {
 	Reported   *int64
 	Difference int64
 	// Lines are the orders and settlements of the period on which books and statement disagree, by
-	// reference. Unexplained is what they leave of the Difference; it is 0 without a statement or
-	// Reported.
+	// reference. Unexplained is Difference less what Lines explain. It is 0 if Rows or Reported is
+	// missing.
 	Lines       []PositionLine
 	Unexplained int64
 }
 
-// PositionLine is an order or a settlement by which books and statement differ: because one of them does
-// not have it, or has another amount, outcome or fee. An order in progress may be only in the
-// statement, and one that ended about midnight may be in each on another day. So may a transfer that
+// PositionLine is an order or a settlement by which books and statement differ: because one of them
+// does not have it, or has another amount, outcome or fee.
+//
+// Three differences are normal. An order in progress may be only in the statement. Each side may have
+// another day for an order that ended near midnight. It may also have another day for a transfer that
 // was taken back, if the statement has no row of that day for it.
 type PositionLine struct {
 	Reference string

@@ -55,12 +55,11 @@ type ReconcileParams struct {
 	// order of this period that is not in the statement is in MissingThere. A zero time leaves that
 	// end open.
 	From, Until time.Time
-	// Outcomes translates the provider's words, exactly as the statement has them, into outcomes.
-	// Known words, in any case, need no entry: succeeded, success, successful, completed and paid
-	// are Paid; failed, failure, rejected and refused are Refused; reversed is Reversed; pending,
-	// processing and in_progress are InProgress. A row with any other word is in StatusDiffers.
-	// Refused and Reversed agree with each other: both say that the recipient does not have the
-	// money.
+	// Outcomes translates the provider's words, exactly as the statement has them, into outcomes. Known
+	// words, in any case, need no entry. succeeded, success, successful, completed and paid are Paid.
+	// failed, failure, rejected and refused are Refused. reversed is Reversed. pending, processing and
+	// in_progress are InProgress. A row with any other word is in StatusDiffers. Refused and Reversed
+	// agree with each other: both say that the recipient does not have the money.
 	Outcomes map[string]Outcome
 }
 

@@ -29,13 +29,15 @@ const (
 
 // ImageParams describe a picture of a code.
 type ImageParams struct {
-	Format Format
-	// Size is from MinSize to MaxSize; zero stands for DefaultSize. An SVG scales, and has Size
-	// as its natural size.
+	Format Format // required
+	// Size is from MinSize to MaxSize; zero stands for DefaultSize. An SVG scales, and has Size as its
+	// natural size.
 	Size int
 }
 
 // Image returns the picture of one of the caller's codes.
+//
+// Refusals: resource_missing, parameter_invalid (size, format).
 func (s *Service) Image(ctx context.Context, caller api.Caller, id string, p ImageParams) ([]byte, error) {
 	if p.Size == 0 {
 		p.Size = DefaultSize
@@ -53,14 +55,17 @@ func (s *Service) Image(ctx context.Context, caller api.Caller, id string, p Ima
 	return c.Image(p.Format, p.Size)
 }
 
-// Image draws the code's data with error correction M and the quiet zone that
-// scanners need.
+// Image draws the code's data; see [Draw].
 func (c *QRCode) Image(format Format, size int) ([]byte, error) {
 	return Draw(c.Data, format, size)
 }
 
-// Draw makes a picture of any text, as Image does of a code's data. It caches pictures for a
-// while, since most are requested again.
+// Draw draws the QR code of a text, of at most 2,300 bytes, as a square of size pixels. The code has
+// error correction M and the quiet zone that scanners need. As a PNG, a size too small for the text is
+// refused with parameter_invalid. Service.Image checks the bounds of the size and the format; Draw and
+// QRCode.Image do not.
+//
+// Draw caches pictures for a while, since most are requested again.
 func Draw(text string, format Format, size int) ([]byte, error) {
 	key := pictureKey{text, format, size}
 	if picture, ok := pictures.get(key); ok {

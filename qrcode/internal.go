@@ -13,8 +13,8 @@ import (
 // payments has one, so a host cannot call it.
 type Internal struct{ svc *Service }
 
-// TakesPayment reports whether a payment from a phone that the payer has approved may use the code:
-// its hold is active, or a use is free that no other payment holds.
+// TakesPayment reports whether an approved payment from a phone may use the code. It may if its hold is
+// active, or if a use is free that no other payment holds.
 func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
 	if p.HoldActive || !p.HadHold {
 		return true, nil

@@ -23,7 +23,7 @@ type Hosted struct {
 	Caller api.Caller
 }
 
-// Hosted finds a code by its id alone, for the payment page.
+// Hosted finds a code by its id alone, for the payment page. An unknown id is resource_missing.
 func (s *Service) Hosted(ctx context.Context, id string) (*Hosted, error) {
 	var offer *Hosted
 	err := s.engine.Store.View(ctx, func(stored storage.ReadTx) error {
@@ -78,13 +78,16 @@ type PayParams struct {
 //
 // The caller stands for the code's merchant; see [Hosted].
 //
-// Refusals: parameter_missing (pin), parameter_invalid (another amount than that of the code),
-// invalid_phone_number, resource_missing, qr_limit_reached, qr_inactive, qr_expired, amount_required,
-// payment_in_progress (payments under way hold what is left of the limit); from a wallet
-// account_not_found (for an account id; a phone number or service ID without an open wallet is
-// pin_invalid, so that strangers cannot find out which numbers have a wallet), pin_invalid,
-// pin_locked, wallet_not_active, insufficient_balance; from a phone too_many_prompts,
-// and service_unavailable in live mode without a charger.
+// Refusals: resource_missing, parameter_invalid (another amount than that of the code),
+// qr_limit_reached, qr_inactive, qr_expired, amount_required, and payment_in_progress (payments under
+// way hold what is left of the limit).
+//
+// Refusals from a wallet: parameter_missing (pin), account_not_found (an unknown account id),
+// pin_invalid, pin_locked, wallet_not_active, insufficient_balance. A phone number or service id
+// without an open wallet is pin_invalid, so that strangers cannot find out which numbers have a wallet.
+//
+// Refusals from a phone: invalid_phone_number, too_many_prompts, and service_unavailable in live mode
+// without a charger.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*payment.Payment, error) {
 	if p.Amount != nil {
 		if err := check.Pesewas("amount", *p.Amount); err != nil {

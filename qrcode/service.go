@@ -275,6 +275,8 @@ func (s *Service) replace(tx *engine.Tx, o *storage.Object[QRCode]) error {
 }
 
 // Delete removes a code. Its payments stay.
+//
+// Refusals: resource_missing.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	op := engine.Operation{Name: "qr_code.delete", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {

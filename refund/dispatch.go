@@ -119,7 +119,8 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// FindOwnOrder returns the order of the caller's with that id. Book refuses one that is missing.
+// FindOwnOrder names the order with that id, without reading it. Book refuses an order that is missing
+// or not the caller's.
 func (in *Internal) FindOwnOrder(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
 	return ref(id), nil
 }

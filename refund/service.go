@@ -79,13 +79,13 @@ func (p *CreateParams) check() error {
 }
 
 // Create gives money back: the merchant pays the whole amount, and the operator keeps the fee of the
-// payment. A refund to a wallet has succeeded when Create returns. Any other reserves its amount and is
-// pending, and processing once the charger that took the money is asked to return it. Concurrent refunds never exceed their payment. A refunded invoice stays paid and shows its
-// refunds. A refund does not undo the use of a QR code. With an idempotency key it may be
-// repeated safely.
+// payment. A refund to a wallet has succeeded when Create returns. Any other refund reserves its amount
+// and is pending. It is processing once the charger that took the money is asked to return it.
+// Concurrent refunds never exceed their payment. A refunded invoice stays paid and shows its refunds. A
+// refund does not undo the use of a QR code. With an idempotency key it may be repeated safely.
 //
-// Refusals: those of a wrong parameter, resource_missing (payment, invoice),
-// payment_not_refundable, payment_already_refunded, amount_too_large, insufficient_balance;
+// Refusals: parameter_missing, parameter_invalid, currency_not_supported, resource_missing (payment,
+// invoice), payment_not_refundable, payment_already_refunded, amount_too_large, insufficient_balance;
 // account_not_found and wallet_not_active (the wallet that paid); and service_unavailable if the
 // charger cannot refund.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Refund, error) {

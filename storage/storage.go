@@ -107,8 +107,8 @@ type Store interface {
 // The caller owns results and arguments, and may change both after the call. A cancelled
 // context makes every method fail with the context's error.
 //
-// Ids, names and texts are UTF-8 without NUL characters. If a store cannot keep another text, it
-// refuses to write it with [ErrInvalid] and finds nothing for it. A document may be any bytes.
+// Ids, names and texts are UTF-8 without NUL characters. A store that cannot keep a text refuses to
+// write it with [ErrInvalid], and finds nothing for it. A document may be any bytes.
 type ReadTx interface {
 	// Get returns the record with that id, or ErrNotFound.
 	Get(k *Kind, s Scope, id string) (Record, error)
@@ -152,10 +152,10 @@ type ReadTx interface {
 	// only an index, and only a few entries for each scope.
 	NextDue(k *Kind, from Scope, limit int) ([]Due, error)
 
-	// Scan returns at most limit records, at least 1, of all scopes after the given scope and id, in
-	// ascending bytewise order of merchants; of one merchant those of test mode come first, and those
-	// of a mode in ascending bytewise order of ids. A zero scope and id begin at the first record.
-	// There need not be a record with that scope and id.
+	// Scan returns at most limit records, at least 1, of all scopes after the given scope and id. They
+	// come in ascending bytewise order of merchants. For one merchant, those of test mode come first.
+	// Those of one mode come in ascending bytewise order of ids. A zero scope and id begin at the first
+	// record. There need not be a record with that scope and id.
 	Scan(k *Kind, after Scope, id string, limit int) ([]Record, error)
 
 	// Sequences returns at most limit sequences, at least 1, with a name after the
@@ -202,11 +202,11 @@ type Tx interface {
 	// SetSequence sets the last number of a sequence. value may be less than the current one.
 	SetSequence(name string, value int64) error
 
-	// Claim takes over at most c.Limit records whose due time has come and that have no running
-	// lease, those due longest first. Each gets a lease that ends at c.Now + c.Lease, and a higher
-	// Version, which is the fencing token: once a lease has run out and another worker has claimed
-	// the record, a write with the older version is ErrConflict. With c.InTx it only selects: the
-	// records keep their Version, and get no lease.
+	// Claim takes over at most c.Limit records whose due time has come and that have no running lease,
+	// those due longest first. Each gets a lease that ends at c.Now + c.Lease, and a higher Version,
+	// which is the fencing token. Once a lease has run out and another worker has claimed the record, a
+	// write with the older version is ErrConflict. With c.InTx it only selects: the records keep their
+	// Version, and get no lease.
 	Claim(k *Kind, c Claim) ([]Record, error)
 
 	// Lease keeps a record from being claimed until a time, if it still has that version; else
@@ -227,8 +227,9 @@ type Query struct {
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
 	// Bytes, if above 0, ends the list after the record that brings the documents above that many
-	// bytes; the list has at least two records if so many exist. A page with Before keeps the
-	// records nearest to the cursor, as with Limit.
+	// bytes. The list has at least two records if so many exist. [Collection.List] drops that last
+	// record again, and reports that there is more. A page with Before keeps the records nearest to the
+	// cursor, as with Limit.
 	Bytes int
 	// Bare says that the caller does not use the Columns of the records. A store may then
 	// leave them out.

@@ -6,11 +6,11 @@ import (
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
-// Verbatim names the field of T whose JSON goes into the document as it is. The writer of
-// the field must ensure that it is valid and compact, as an encoder makes it. An event's
-// object and an idempotency key's answer are such fields. Checking them again would cost
-// time; see docs/performance.md. If c also declares [Collection.Passthrough], Verbatim does not
-// apply to what is stored. Verbatim returns c; call it where c is declared.
+// Verbatim names the field of T whose JSON goes into the document as it is. The writer of the field
+// must ensure that it is valid and compact, as an encoder makes it. An event's object and an
+// idempotency key's answer are such fields. Checking them again would cost time; see
+// docs/performance.md. Verbatim has no effect on a collection with [Collection.Passthrough]. Verbatim
+// returns c; call it where c is declared.
 func (c *Collection[T]) Verbatim(in func(*T) *json.RawMessage) *Collection[T] {
 	c.verbatim = in
 	return c

@@ -101,9 +101,10 @@ type CancelParams struct {
 	AtPeriodEnd bool `json:"at_period_end,omitempty"`
 }
 
-// Cancel ends a subscription. At once, it gives no credit: lines that wait for the next invoice and the
-// credit balance lapse. Open invoices stay payable, and are charged no more. At the period's end, no
-// further invoice is made. With an idempotency key it may be repeated safely.
+// Cancel ends a subscription. One that is cancelled at once gets no credit: its credit balance and the
+// lines that wait for the next invoice lapse. Its open invoices stay payable, and are charged no more.
+// One that is cancelled at the period's end makes no further invoice. With an idempotency key it may be
+// repeated safely.
 //
 // Refusals: resource_missing, subscription_cancelled.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string, p CancelParams) (*Subscription, error) {

@@ -24,7 +24,7 @@ type CreateParams struct {
 	Customer string `json:"customer" param:",required"` // the id of a customer
 	Plan     string `json:"plan" param:",required"`     // the id of an active plan
 	// Quantity is from 1 to 1,000,000; 1 when nil. Quantity times the plan's amount is at most
-	// 99,999,999.
+	// 99,999,999 pesewas.
 	Quantity *int64 `json:"quantity,omitempty"`
 	Coupon   string `json:"coupon,omitempty"` // the id of a coupon that can be redeemed
 	// TrialPeriodDays is from 0, for no trial, to 730; that of the plan when nil. TrialEnd may be given
@@ -33,7 +33,7 @@ type CreateParams struct {
 	TrialEnd        time.Time `json:"trial_end,omitzero" param:",unix"`
 	// CollectionMethod is SendInvoice when empty. ChargeAutomatically asks PhoneNumber.
 	CollectionMethod invoice.CollectionMethod `json:"collection_method,omitempty"`
-	// PhoneNumber is charged; that of the customer when empty.
+	// PhoneNumber is the phone to charge; that of the customer when empty.
 	PhoneNumber string `json:"phone_number,omitempty"`
 	// DaysUntilDue is from 0 to 365; 7 when nil. With 0 an invoice is overdue as soon as it is sent.
 	DaysUntilDue *int64       `json:"days_until_due,omitempty"`

@@ -27,7 +27,7 @@ type Hosted struct {
 	// OldestUnpaid is the id of the oldest open invoice; empty for none, or if the subscription is
 	// cancelled.
 	OldestUnpaid string
-	// Caller stands for the merchant, for calls of the customer's and the list of invoices.
+	// Caller stands for the merchant, in the calls that the customer's page makes.
 	Caller api.Caller
 }
 

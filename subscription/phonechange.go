@@ -42,13 +42,13 @@ type PhoneChange struct {
 	ExpiresAt api.Time
 }
 
-// StartPhoneChange sends a code by SMS to a new phone, which [Service.ConfirmPhone] takes. The new code
-// replaces an earlier one.
+// StartPhoneChange sends a code by SMS to a new phone, for [Service.ConfirmPhone]. The new code
+// replaces an earlier one. At most 5 codes are sent in 10 minutes, and 20 in a day. These limits count
+// the codes of the subscription. In live mode they also count those to the number, over all merchants.
 //
 // Refusals: resource_missing, parameter_missing, invalid_phone_number, subscription_cancelled,
-// rate_limited after 5 codes in 10 minutes or 20 in a day (of the subscription, and in live mode also to the
-// number, over all merchants), otp_attempts_exceeded after 10 wrong entries in a day (UTC),
-// service_unavailable in live mode without a Texter.
+// rate_limited, otp_attempts_exceeded after 10 wrong entries in a day (UTC), and service_unavailable in
+// live mode without a Texter.
 func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id, phoneNumber string) (*PhoneChange, error) {
 	number, _, err := check.MobileMoney("", phoneNumber, "")
 	if err != nil {
@@ -96,9 +96,9 @@ func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id, p
 	return started, nil
 }
 
-// ConfirmPhone has the phone charged from now on to which the code was sent. Each wrong code counts,
-// also concurrent ones. It cannot be called in a host's transaction, whose rollback would lose the
-// count.
+// ConfirmPhone checks the code of StartPhoneChange. If it is right, later charges ask the new phone.
+// Each wrong code counts, also concurrent ones. It cannot be called in a host's transaction, whose
+// rollback would lose the count.
 //
 // Refusals: resource_missing, parameter_invalid, otp_invalid, otp_expired, otp_attempts_exceeded,
 // subscription_cancelled.

@@ -55,7 +55,8 @@ type Subscription struct {
 	CollectionMethod  invoice.CollectionMethod `json:"collection_method"`
 	// PhoneNumber is the phone that is charged, masked; nil if none is known.
 	PhoneNumber *string `json:"phone_number"`
-	// DaysUntilDue is how long after its period's start an invoice that was sent is due.
+	// DaysUntilDue is the number of days from the start of a period until its invoice is due, with
+	// SendInvoice.
 	DaysUntilDue int64     `json:"days_until_due"`
 	Discount     *Discount `json:"discount"`
 	// CreditBalance is taken off the next invoices.
@@ -70,9 +71,10 @@ type Subscription struct {
 // Discount is a coupon on a subscription.
 type Discount struct {
 	Coupon string `json:"coupon"`
-	// Start is when the coupon was put on.
+	// Start is when the coupon was put on, in Unix seconds.
 	Start int64 `json:"start"`
-	// End is set of a coupon that repeats: a period that starts then has no discount.
+	// End is when a Repeating coupon ends, in Unix seconds; nil for other durations. Periods that start
+	// at End or later have no discount.
 	End *int64 `json:"end"`
 }
 

@@ -35,8 +35,9 @@ type UpdateParams struct {
 	// CollectionMethod counts for later invoices. SendInvoice in place of ChargeAutomatically also ends
 	// the charges of open invoices, which are then due DaysUntilDue from now.
 	CollectionMethod *invoice.CollectionMethod `json:"collection_method,omitempty"`
-	// PhoneNumber is charged, also for the invoices that are open. An empty one is none, which
-	// ChargeAutomatically refuses; with nil it takes the customer's.
+	// PhoneNumber is the phone to charge from now on, also for open invoices. Nil keeps the present
+	// one; if there is none, ChargeAutomatically takes the customer's. The empty text removes it, which
+	// is parameter_missing with ChargeAutomatically.
 	PhoneNumber  *string `json:"phone_number,omitempty" param:",clear"`
 	DaysUntilDue *int64  `json:"days_until_due,omitempty"` // as for Create
 	// CancelAtPeriodEnd ends the subscription with its period, a paused one at once.
@@ -82,10 +83,10 @@ func (p *UpdateParams) check() error {
 }
 
 // Update changes a subscription. A change of the quantity, or of the plan within the same interval,
-// keeps the period. With prorations, two lines wait for the next invoice: credit for what is left of the
-// period, if the period is paid, and what it costs now. A plan of another interval starts a new period with an invoice of that
-// moment, on which the credit stands, too. While the subscription is in its trial or paused, nothing is
-// prorated and no period starts.
+// keeps the period. With prorations the next invoice gets two more lines. One is credit for the rest of
+// the period at the old price, if it was paid. The other charges that rest at the new price. A plan of
+// another interval starts a new period at once, with an invoice that also has the credit. While the
+// subscription is in its trial or paused, nothing is prorated and no period starts.
 //
 // Refusals: resource_missing (also of plan and coupon), parameter_invalid, parameter_missing,
 // invalid_phone_number, coupon_not_redeemable, subscription_cancelled.

@@ -86,9 +86,10 @@ func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p ListD
 	return listing.List(ctx, s.engine, storage.Query{Scope: scope, Where: where}, p.Page)
 }
 
-// Resend sends an event again to every active endpoint that wants its type, and returns
-// the event. Resending one event more than 10 times an hour or 50 times a day is refused with
-// rate_limited.
+// Resend sends an event again to every active endpoint that wants its type, and returns the event.
+//
+// Refusals: resource_missing, and rate_limited for more than 10 calls an hour or 50 a day for one
+// event.
 func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*event.Event, error) {
 	op := engine.Operation{Name: "event.resend", Params: id}
 	e, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*event.Event, error) {
@@ -131,11 +132,13 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 	return n, nil
 }
 
-// ResendSince sends an active endpoint the events of its types that were created in a period
-// again, and returns how many: in a zero period all. It queues event by event, each in a transaction. An
-// inactive endpoint gets none. ResendSince helps an endpoint that was switched off or has lost events.
-// After an error it returns how many are queued; a repeated call queues these again. With an
-// idempotency key a replay sends nothing, unless the first call failed halfway.
+// ResendSince sends an endpoint again the events of its types that were created in the period, and
+// returns their number. A zero period selects all events. It queues event by event, each in a
+// transaction. An inactive endpoint gets none. ResendSince helps an endpoint that was switched off or
+// has lost events. After an error it returns how many are queued; a repeated call queues these again.
+// With an idempotency key a replay sends nothing, unless the first call failed halfway.
+//
+// Refusals: resource_missing.
 func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
 	op := engine.Operation{Name: "webhook_endpoint.resend_since", Params: struct {
 		ID    string    `json:"id"`
@@ -183,9 +186,12 @@ func (s *Service) resendSince(ctx context.Context, caller api.Caller, endpoint s
 	}
 }
 
-// Ping delivers an event of type "ping" to an endpoint at once, with the same checks of the
-// address, and returns the delivery. It stores neither event nor delivery. With an
-// idempotency key a replay returns the first answer and sends nothing.
+// Ping delivers an event of type "ping" to an endpoint at once, with the same checks of the address,
+// and returns the delivery. A delivery that fails is returned with Status Failed and a nil error. Ping
+// also delivers to an inactive endpoint. It stores neither event nor delivery. With an idempotency key
+// a replay returns the first answer and sends nothing.
+//
+// Refusals: resource_missing.
 func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
 	if s.engine.Host != nil {
 		return nil, fmt.Errorf("webhook: ping: %w", api.ErrNetworkInTx)

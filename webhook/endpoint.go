@@ -301,9 +301,9 @@ type UpdateParams struct {
 // even after it is active again; see [Service.ResendSince]. If a retry becomes due while the
 // endpoint is inactive, the delivery fails. If it becomes due later, the worker makes it.
 //
-// Refusals: resource_missing, webhook_url_invalid, event_type_unknown,
-// parameter_invalid (is_active, url) for more than 100 active endpoints, or 10 with one
-// url, and permission_denied if the caller may not read the objects of a type that the
+// Refusals: resource_missing, webhook_url_invalid, event_type_unknown, parameter_invalid, and
+// permission_denied. parameter_invalid (is_active or url) means more than 100 active endpoints, or 10
+// with one url. permission_denied means that the caller may not read the objects of a type that the
 // endpoint had or is to have.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*Endpoint, error) {
 	if p.URL != nil {
@@ -394,6 +394,8 @@ func (s *Service) RotateSecret(ctx context.Context, caller api.Caller, id string
 }
 
 // Delete removes an endpoint. Its pending deliveries fail.
+//
+// Refusals: resource_missing.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	op := engine.Operation{Name: "webhook_endpoint.delete", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {

@@ -41,10 +41,10 @@ const maxDelivery = 1 << 20
 // Handler receives deliveries: it verifies each, skips the events that seen knows, and calls
 // fn with the others. A nil seen stands for NewMemory(10_000).
 //
-// It answers 200 once fn has handled the event, now or before; 400 if the delivery does not
-// verify; 500 when fn fails; and 503 while it handles another delivery of the event, or if
-// the secret is empty. After any answer but a 2xx the sender delivers the event again. A panic
-// of fn counts as a failure and goes on to the server.
+// It answers 200 once fn has handled the event, now or before, and 400 if the delivery does not verify.
+// It answers 500 when fn fails, and 503 while it handles another delivery of the event, or if the
+// secret is empty. After any answer but a 2xx the sender delivers the event again. A panic of fn counts
+// as a failure and goes on to the server.
 //
 // The sender waits for 15 seconds. fn may take longer: its context does not end when the
 // sender hangs up, and a repeated delivery is answered 200 once fn has returned nil.

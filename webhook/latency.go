@@ -14,13 +14,14 @@ import (
 // latencyLimits are the most that deliveries of a class take. What takes longer is the last class.
 var latencyLimits = [...]time.Duration{time.Second, 5 * time.Second, time.Minute, time.Hour}
 
-// DayLatency says how long the deliveries that were made on a day took until an endpoint accepted
-// them. A delivery that is under way counts nowhere.
+// DayLatency says how long the deliveries of a day took until an endpoint accepted them. A delivery
+// that is under way counts nowhere.
 type DayLatency struct {
 	Day time.Time `json:"-"`
-	// Delivered counts those within 1 second, 5 seconds, 1 minute, 1 hour, and later. Each counts once.
-	Delivered [len(latencyLimits) + 1]int64 `json:"delivered"`
-	Failed    int64                         `json:"failed,omitempty"` // given up
+	// Delivered counts the deliveries that took at most 1 second, 5 seconds, 1 minute, 1 hour, and
+	// longer. Each delivery counts in one of the five.
+	Delivered [5]int64 `json:"delivered"`
+	Failed    int64    `json:"failed,omitempty"` // given up
 }
 
 // count counts a delivery that has ended by an attempt.
@@ -81,8 +82,13 @@ func (e ended) write(tx storage.Tx) error {
 	return nil
 }
 
-// DailyLatencies returns, for each day of a period of at most a year, how long the caller's deliveries
-// of that day took. It reads one record a day. The deliveries of releases without it are not counted.
+// DailyLatencies returns, for each day of a period, how long the caller's deliveries of that day took.
+// It reads one record a day. Deliveries made by a release without this method are not counted.
+//
+// Both ends of the period are required, and it has at most 366 days. It is rounded outwards to days in
+// UTC.
+//
+// Refusals: parameter_invalid (period).
 func (s *Service) DailyLatencies(ctx context.Context, caller api.Caller, period api.Times) ([]DayLatency, error) {
 	const day, most = 24 * time.Hour, 366
 	from := period.From.UTC().Truncate(day)

@@ -48,11 +48,15 @@ func (d *doctor) mtn(ctx context.Context) {
 	} else {
 		d.ok("mode", "live, target environment %s: real money moves", cmp.Or(environment, "mtnghana"))
 	}
-	client := mtnmomo.New(mtnmomo.Config{
+	client, err := mtnmomo.New(mtnmomo.Config{
 		BaseURL: cmp.Or(d.env("MTN_BASE_URL"), host), TargetEnvironment: environment, Currency: currency,
 		Collection: collection, Disbursement: disbursement, CallbackURL: callback,
 		HTTPClient: &http.Client{Transport: d.seen}, Logger: slog.New(slog.DiscardHandler),
 	})
+	if err != nil {
+		d.notOK("settings", "MTN_BASE_URL must be an address that begins with https://.")
+		return
+	}
 	if takes && d.try(ctx, "collections", func(ctx context.Context) error {
 		// MTN does not know this order. That it says so proves token and target environment.
 		at := d.now()

@@ -45,9 +45,13 @@ func (d *doctor) paystack(ctx context.Context) {
 		d.notOK("key", "PAYSTACK_SECRET_KEY is no secret key of Paystack. It begins with sk_live_ or sk_test_.")
 		return
 	}
-	client := paystack.New(paystack.Config{
+	client, err := paystack.New(paystack.Config{
 		SecretKey: v[0], Email: d.env("PAYSTACK_EMAIL"), BaseURL: d.env("PAYSTACK_BASE_URL"), HTTPClient: &http.Client{Transport: d.seen},
 	})
+	if err != nil {
+		d.notOK("settings", "PAYSTACK_BASE_URL must be an address that begins with https://. Leave it empty for Paystack's own.")
+		return
+	}
 	d.balance(ctx, client, live, 2_00, "Top it up in the dashboard, under Transfers.")
 	if d.try(ctx, "banks", client.LoadBanks) == nil {
 		banks := slices.DeleteFunc(client.Banks(), func(b provider.Bank) bool { return !b.Active })

@@ -1,6 +1,6 @@
-// Package gym is the code of a host, a gym with monthly members: they join with a free week, their
-// phones are charged every month, they pause for a holiday, and the door opens for those who pay. Its
-// test is the example: it runs the payment service in memory, and moves the clock by two years.
+// Package gym is the code of a host, a gym with monthly members. They join with a free week, their
+// phones are charged every month, and they may pause for a holiday. The door opens for those who pay.
+// Its test is the example: it runs the payment service in memory, and moves the clock by two years.
 package gym
 
 import (

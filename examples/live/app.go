@@ -128,7 +128,7 @@ func (a *app) routes() http.Handler {
 		mux.Handle("POST "+webhookPaystack, a.paystack.WebhookHandler(a.svc.Providers.Notify))
 	}
 	if a.mtn != nil {
-		mux.Handle(callbackMTN, a.mtn.CallbackHandler(a.svc.Providers.Notify))
+		mux.Handle(callbackMTN, a.mtn.WebhookHandler(a.svc.Providers.Notify))
 	}
 	mux.HandleFunc("GET /readyz", a.ready)
 	if a.healthToken != "" {

@@ -111,7 +111,7 @@ func (r *rig) work() {
 	for _, status := range r.mtn.Deliver() {
 		expect.Equal(r.t, status, http.StatusNoContent, "the answer to MTN's callback")
 	}
-	for _, e := range r.paystack.Events() {
+	for _, e := range r.paystack.Callbacks() {
 		request := must.Get(e.Request(r.t.Context(), webhookPaystack))(r.t)
 		w := httptest.NewRecorder()
 		r.app.routes().ServeHTTP(w, request)

@@ -134,8 +134,13 @@ func (e *environment) paystack() *paystack.Client {
 		e.problem("PAYSTACK_SECRET_KEY is a test key, and this server moves real money. Take the live key")
 	case !strings.HasPrefix(v[0], "sk_live_"):
 		e.problem("PAYSTACK_SECRET_KEY must begin with sk_live_")
+		return nil
 	}
-	return paystack.New(paystack.Config{SecretKey: v[0], Email: v[1], BaseURL: e.get("PAYSTACK_BASE_URL")})
+	client, err := paystack.New(paystack.Config{SecretKey: v[0], Email: v[1], BaseURL: e.get("PAYSTACK_BASE_URL")})
+	if err != nil {
+		e.problem("PAYSTACK_BASE_URL: %w", err)
+	}
+	return client
 }
 
 // mtn needs the credentials of both products, since refunds need both.
@@ -160,7 +165,11 @@ func (e *environment) mtn(baseURL string) *mtnmomo.Client {
 	if c.TargetEnvironment == "sandbox" {
 		e.problem("MTN_TARGET_ENVIRONMENT is the sandbox, and this server moves real money. Leave it empty, or take what MTN told you")
 	}
-	return mtnmomo.New(c)
+	client, err := mtnmomo.New(c)
+	if err != nil {
+		e.problem("MTN_BASE_URL: %w", err)
+	}
+	return client
 }
 
 // texter is Arkesel or Hubtel.

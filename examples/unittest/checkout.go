@@ -43,10 +43,9 @@ func New(svc *payments.Service, merchant api.Caller) *Shop {
 	return &Shop{svc: svc, merchant: merchant, orders: map[string]string{}, failed: map[string]string{}, bills: map[string]string{}}
 }
 
-// Checkout returns a QR code with which an order of so many pesewas can be paid
-// once, until some time after it was placed. It may be called again with the same
-// order, as after a time-out: the order is the idempotency key, and all that is
-// sent follows from the order, so that the call is the same one.
+// Checkout returns a QR code with which an order of so many pesewas can be paid once, until some time
+// after it was placed. It may be called again with the same order, as after a time-out: the order is
+// the idempotency key. All that is sent follows from the order, so that the call is the same one.
 func (s *Shop) Checkout(ctx context.Context, order string, pesewas int64, placed time.Time) (*qrcode.QRCode, error) {
 	caller := s.merchant
 	caller.IdempotencyKey = "checkout-" + order

@@ -1,6 +1,6 @@
-// Package inspector serves a website that shows the objects of test mode and acts on them:
-// balances and entries, QR codes, payments, refunds, payouts, disbursements and their
-// batches, invoices, checkout sessions, subscriptions, products, coupons, plans, customers,
+// Package inspector serves a website that shows the objects of test mode, and acts on them. It shows
+// balances and entries, QR codes, payments, refunds, payouts, disbursements and their batches. It shows
+// invoices, checkout sessions, subscriptions, products, coupons, plans and customers. It also shows
 // messages, events with their deliveries, webhook endpoints, consumers and the test clock.
 //
 //	inspect := inspector.New(svc, inspector.Config{})

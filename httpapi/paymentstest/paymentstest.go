@@ -1,6 +1,6 @@
-// Package paymentstest sets up the whole library for a host's test in one line: a service
-// in memory, a merchant with money, a key, a consumer with a wallet, and a server for /v1
-// and the hosted pages.
+// Package paymentstest sets up the whole library for a host's test in one line. A [Shop] has a service
+// in memory, a merchant with money, a key, a consumer with a wallet, and a server for /v1 and the
+// hosted pages.
 //
 //	shop := paymentstest.New(t)
 //	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})
@@ -81,16 +81,16 @@ type Shop struct {
 // InitialBalance is the first balance of the merchant and of the consumer, in GHS.
 const InitialBalance = 1000
 
-// New returns a shop on a new memory store. Its webhooks may go to this machine.
+// New returns a shop on a new memory store. Its webhooks may go to this machine. From the call on, the
+// whole process hashes PINs fast and weakly, so use it in tests only.
 func New(tb testing.TB) *Shop {
 	tb.Helper()
 	return NewWithStore(tb, memory.New(), payments.Config{WebhookAllow: Loopback()})
 }
 
-// NewWithStore is New with an empty store and a configuration. It closes the store when the test
-// ends. It sets Sandbox and BaseURL. If config has no Logger, it sets one that discards all lines.
-// Set WebhookAllow to Loopback to call Receive. From then on the whole process hashes PINs fast and
-// weakly, so use it in tests only.
+// NewWithStore is New with an empty store and a configuration. It closes the store when the test ends.
+// It sets Sandbox and BaseURL. If config has no Logger, it sets one that discards all lines. Set
+// WebhookAllow to Loopback to call Receive. It weakens the hashes of PINs as New does.
 func NewWithStore(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	tb.Helper()
 	pin.Weaken()

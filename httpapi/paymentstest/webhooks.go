@@ -42,7 +42,7 @@ func (s *Shop) Receive(build func(secret string) http.Handler, types ...event.Ty
 
 // Inbox is a webhook endpoint that records the events it receives.
 type Inbox struct {
-	// Endpoint is its registration.
+	// Endpoint is the registration of the endpoint.
 	Endpoint *webhook.Endpoint
 
 	shop   *Shop

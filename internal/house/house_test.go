@@ -24,9 +24,9 @@ var shrink = flag.Bool("shrink", false, "delete the lines of testdata that name 
 
 // pkg is what go list says of a package.
 type pkg struct {
-	ImportPath, Name, Export string
-	Standard                 bool
-	Imports, GoFiles         []string
+	ImportPath, Name, Export, Dir string
+	Standard                      bool
+	Imports, GoFiles              []string
 }
 
 // short is the package's path in the module; the root's is "payments".
@@ -41,7 +41,7 @@ func short(path string) string {
 
 // packages are those of the module, and all that they import.
 var packages = sync.OnceValues(func() ([]pkg, error) {
-	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,Standard,Imports,GoFiles", module+"/...")
+	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,Dir,Standard,Imports,GoFiles", module+"/...")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {

@@ -58,6 +58,18 @@ type Answer struct {
 	Body   []byte
 }
 
+// CheckURL refuses an address that no call may go to. op is as in [Request].
+func CheckURL(op, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("%s: Config.BaseURL is no address", op)
+	}
+	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		return fmt.Errorf("%s: Config.BaseURL must begin with https://, since the call carries keys", op)
+	}
+	return nil
+}
+
 // Do makes one call. After an error the provider may have carried out the request.
 func Do(ctx context.Context, client *http.Client, r Request) (*Answer, error) {
 	var content io.Reader // some providers refuse a request with a body that they do not expect
@@ -68,12 +80,12 @@ func Do(ctx context.Context, client *http.Client, r Request) (*Answer, error) {
 		}
 		content = bytes.NewReader(text)
 	}
-	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL, content)
-	if err != nil || request.URL.Host == "" || request.URL.Scheme != "https" && request.URL.Scheme != "http" {
-		return nil, fmt.Errorf("%s: Config.BaseURL is no address", r.Op)
+	if err := CheckURL(r.Op, r.URL); err != nil {
+		return nil, err
 	}
-	if request.URL.Scheme == "http" && !isLoopback(request.URL.Hostname()) {
-		return nil, fmt.Errorf("%s: Config.BaseURL must begin with https://, since the call carries keys", r.Op)
+	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL, content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: Config.BaseURL is no address", r.Op)
 	}
 	if r.Header != nil {
 		request.Header = r.Header

@@ -120,11 +120,11 @@ var transferGuards = []guard{
 	},
 	{
 		"limit: names of a day", "payout/namequota.go",
-		"case c.InDay >= quota.Day:", "", "./payout", "TestNamesAreLookedUpWithinAQuota",
+		"case quota.Day >= 0 && c.InDay >= quota.Day:", "", "./payout", "TestNamesAreLookedUpWithinAQuota",
 	},
 	{
 		"limit: names of an hour", "payout/namequota.go",
-		"case c.InHour >= quota.Hour:", "", "./payout", "TestNamesAreLookedUpWithinAQuota",
+		"case quota.Hour >= 0 && c.InHour >= quota.Hour:", "", "./payout", "TestNamesAreLookedUpWithinAQuota",
 	},
 	{
 		"limit: digits of an amount", "payout/internal.go",

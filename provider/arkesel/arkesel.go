@@ -35,7 +35,7 @@ type Config struct {
 	// Sender is who the SMS comes from: the sender id that Arkesel registered for you with the
 	// National Communications Authority, of at most 11 characters.
 	Sender string
-	// Sandbox has Arkesel record the messages, and neither deliver nor bill them.
+	// Sandbox asks Arkesel to record the messages, but neither to deliver nor to bill them.
 	Sandbox bool
 	// BaseURL is DefaultBaseURL if empty.
 	BaseURL string

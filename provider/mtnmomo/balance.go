@@ -15,7 +15,7 @@ var _ provider.Balancer = (*Client)(nil)
 // Balance implements [provider.Balancer]. Available is the money of the disbursement account, from which
 // transfers and refunds are taken. Held adds that of the collection account, which takes the charges; it
 // is nil if MTN does not tell that. A product without Credentials has no money. The mode is that of Config.
-// That the accounts hold nothing beside what MTN calls available is uncertain.
+// That the accounts hold nothing beside what MTN calls available is unconfirmed.
 func (c *Client) Balance(ctx context.Context, _ bool) (provider.Balance, error) {
 	disbursement, collection := c.transfers.product, c.charges.product
 	if collection.user == "" {

@@ -18,15 +18,15 @@ const maxCallback = 64 << 10
 // callbackTimeout bounds the work on a callback.
 const callbackTimeout = 30 * time.Second
 
-// CallbackHandler handles MTN's callbacks. Mount it at Config.CallbackURL, and give it Notify of
+// WebhookHandler handles MTN's callbacks. Mount it at Config.CallbackURL, and give it Notify of
 // provider.Service:
 //
-//	mux.Handle("/callbacks/mtn", client.CallbackHandler(svc.Providers.Notify))
+//	mux.Handle("/callbacks/mtn", client.WebhookHandler(svc.Providers.Notify))
 //
 // MTN signs nothing. So the handler believes nothing but the id, asks MTN for the state of that
 // order, and passes on what MTN answers. A forged callback has no effect. MTN sends each callback
 // once, with PUT or POST; the library asks about an order whose callback was lost.
-func (c *Client) CallbackHandler(notify func(ctx context.Context, id string, r provider.Result) error) http.Handler {
+func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r provider.Result) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPut && r.Method != http.MethodPost {
 			w.Header().Set("Allow", "PUT, POST")

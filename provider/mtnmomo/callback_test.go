@@ -37,9 +37,9 @@ func call(h http.Handler, method, body string) int {
 
 // Callbacks of each flow pass on what MTN says when asked, by PUT and by POST.
 func TestCallbacks(t *testing.T) {
-	r, clock := withClock(newRig(t, 1))
+	r, clock := withClock(t, newRig(t, 1))
 	n := new(notified)
-	h := r.client.CallbackHandler(n.notify)
+	h := r.client.WebhookHandler(n.notify)
 	r.SetReceiver(h)
 	charge, refused, transfer, topUp := r.charge("567"), r.charge("451"), r.transfer("567"), r.charge("567")
 	topUp.Order = r.order("tu_", 500)
@@ -67,9 +67,9 @@ func TestCallbacks(t *testing.T) {
 
 // A forged callback has no effect: neither one that says too much, nor one about nothing.
 func TestForgedCallbacks(t *testing.T) {
-	r, clock := withClock(newRig(t, 1))
+	r, clock := withClock(t, newRig(t, 1))
 	n := new(notified)
-	h := r.client.CallbackHandler(n.notify)
+	h := r.client.WebhookHandler(n.notify)
 	pending, failed := r.transfer("453"), r.transfer("457")
 	for _, o := range []provider.Transfer{pending, failed} {
 		_, err := r.client.Submit(t.Context(), o)
@@ -107,10 +107,10 @@ func TestForgedCallbacks(t *testing.T) {
 
 // The answer to a callback says how it went.
 func TestCallbackAnswers(t *testing.T) {
-	r, clock := withClock(newRig(t, 1))
+	r, clock := withClock(t, newRig(t, 1))
 	r.config.StatusQueries = 0
 	n := new(notified)
-	h := newClient(r).CallbackHandler(n.notify)
+	h := newClient(t, r).WebhookHandler(n.notify)
 	o := r.transfer("567")
 	_, err := r.client.Submit(t.Context(), o)
 	expect.NoError(t, err, "submit")
@@ -150,7 +150,7 @@ func TestCallbackWhoseSenderHangsUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	request := httptest.NewRequestWithContext(ctx, http.MethodPut, "/callbacks/mtn", strings.NewReader(`{"externalId":"`+o.ID+`"}`))
-	r.client.CallbackHandler(n.notify).ServeHTTP(httptest.NewRecorder(), request)
+	r.client.WebhookHandler(n.notify).ServeHTTP(httptest.NewRecorder(), request)
 	expect.Equal(t, len(n.results[o.ID]), 1, "notified")
 }
 
@@ -158,7 +158,7 @@ func TestCallbackWhoseSenderHangsUp(t *testing.T) {
 func TestEarlyCallback(t *testing.T) {
 	r := newRig(t, 1)
 	n := new(notified)
-	r.SetReceiver(r.client.CallbackHandler(n.notify))
+	r.SetReceiver(r.client.WebhookHandler(n.notify))
 	r.SetFaults(mtnmomotest.Faults{EarlyCallback: 100, TwoCallbacks: 100})
 	o := r.transfer("567")
 	_, err := r.client.Submit(t.Context(), o)
@@ -170,7 +170,7 @@ func TestEarlyCallback(t *testing.T) {
 func TestNoCallbackAddress(t *testing.T) {
 	r := newRig(t, 1).overHTTP(t)
 	r.config.CallbackURL = ""
-	_, err := newClient(r).Submit(t.Context(), r.transfer("567"))
+	_, err := newClient(t, r).Submit(t.Context(), r.transfer("567"))
 	expect.NoError(t, err, "submit")
 	expect.Equal(t, len(r.Callbacks()), 0, "callbacks")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
@@ -20,7 +21,10 @@ var (
 	from  = flag.Uint64("from", 0, "the first seed of TestChaos")
 )
 
-func newClient(r *rig) *mtnmomo.Client { return mtnmomo.New(r.config) }
+func newClient(t testing.TB, r *rig) *mtnmomo.Client {
+	t.Helper()
+	return must.Get(mtnmomo.New(r.config))(t)
+}
 
 // tracked is an order as the library tracks it.
 type tracked struct {
@@ -58,11 +62,11 @@ func chaos(t *testing.T, seed uint64, totals map[string]int) {
 	began := time.Now()
 	now := began
 	r.config.Now = func() time.Time { return now }
-	r.SetNow(r.config.Now)
+	r.SetClock(r.config.Now)
 	if dice.IntN(2) == 0 {
 		r.config.CallbackURL = ""
 	}
-	r.client = newClient(r)
+	r.client = newClient(t, r)
 
 	all := map[string]*tracked{}
 	var ids []string
@@ -88,7 +92,7 @@ func chaos(t *testing.T, seed uint64, totals map[string]int) {
 		}
 		o.outcome = got.Outcome
 	}
-	r.SetReceiver(r.client.CallbackHandler(func(_ context.Context, id string, got provider.Result) error {
+	r.SetReceiver(r.client.WebhookHandler(func(_ context.Context, id string, got provider.Result) error {
 		book("by callback", id, got)
 		return nil
 	}))

@@ -34,8 +34,8 @@ func TestBehindTheLibrary(t *testing.T) {
 func behindTheLibrary(t *testing.T, seed uint64, outcomes map[string]int) {
 	r, now := newRig(t, seed), time.Now()
 	r.config.Now = func() time.Time { return now }
-	r.SetNow(r.config.Now)
-	r.client = newClient(r)
+	r.SetClock(r.config.Now)
+	r.client = newClient(t, r)
 	r.SetFaults(mtnmomotest.Faults{
 		LostRequest: 15, LostAnswer: 15, Doubled: 10, Late: 30, Hidden: 30, TooMany: 5, BadToken: 5,
 		NoCallback: 20, TwoCallbacks: 20, ForgedCallback: 20,
@@ -44,7 +44,7 @@ func behindTheLibrary(t *testing.T, seed uint64, outcomes map[string]int) {
 		Live:  payments.Providers{Rail: r.client, Charger: r.client},
 		Clock: r.config.Now, Logger: slog.New(slog.DiscardHandler), Serial: true,
 	}))(t)
-	r.SetReceiver(r.client.CallbackHandler(svc.Providers.Notify))
+	r.SetReceiver(r.client.WebhookHandler(svc.Providers.Notify))
 	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
 	caller := api.Caller{Merchant: m.ID, Live: true}
 	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
@@ -113,7 +113,7 @@ func TestReversalIsListed(t *testing.T) {
 	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{
 		Live: payments.Providers{Rail: r.client}, Logger: slog.New(slog.DiscardHandler), Serial: true,
 	}))(t)
-	r.SetReceiver(r.client.CallbackHandler(svc.Providers.Notify))
+	r.SetReceiver(r.client.WebhookHandler(svc.Providers.Notify))
 	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
 	caller := api.Caller{Merchant: m.ID, Live: true}
 	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))

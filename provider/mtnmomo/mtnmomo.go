@@ -5,12 +5,12 @@
 // and repeats nothing: the library asks again. It does not know the other networks; see [Client.Check].
 //
 // The package is experimental until the doctor (examples/doctor) has passed on a real account. It was
-// written from MTN's pages and from other integrations, and tested against package mtnmomotest. What
-// is uncertain is marked "uncertain" at the constant that it concerns. Please report where MTN's real
-// API differs, with the doctor's output if it does not pass. We also need: the host and
-// X-Target-Environment that MTN gave you, how soon a status query finds a new order, status or reason
-// words that are not in the tables of words.go, and whether notes and an externalId with an underscore
-// are accepted.
+// written from MTN's pages and from other integrations, and tested against package mtnmomotest. What is
+// unconfirmed is marked "unconfirmed" at the constant that it concerns. Please report where MTN's real API
+// differs, with the doctor's output if it does not pass. We also need the host and X-Target-Environment
+// that MTN gave you, and how soon a status query finds a new order. Tell us too which status or reason
+// words are not in the tables of words.go, and whether MTN accepts notes and an externalId with an
+// underscore.
 package mtnmomo
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/phone"
 )
 
-// The hosts. Production is uncertain: MTN tells each partner its host, and other integrations use
+// The hosts. Production is unconfirmed: MTN tells each partner its host, and other integrations use
 // this one.
 const (
 	SandboxURL    = "https://sandbox.momodeveloper.mtn.com"
@@ -48,11 +48,11 @@ type Config struct {
 	Currency string
 	// Collection takes charges. Disbursement sends transfers and refunds, and looks numbers up.
 	Collection, Disbursement Credentials
-	// CallbackURL is where you mount [Client.CallbackHandler]: https, port 443, with the host name
+	// CallbackURL is where you mount [Client.WebhookHandler]: https, port 443, with the host name
 	// that MTN has on file for the API user. MTN sends no callbacks when it is empty.
 	CallbackURL string
 	// StatusQueries is how many orders a second this client asks MTN about; 10 when zero, which is all
-	// that MTN allows. Give each of several processes its share. Orders beyond wait.
+	// that MTN allows. Give each of several processes its share. The client delays further queries.
 	StatusQueries int
 	// HTTPClient is a client with a time-out of 25 seconds when nil. It follows no redirects.
 	HTTPClient *http.Client `json:"-"`
@@ -76,6 +76,11 @@ func (c Credentials) Format(w fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(w, "mtnmomo.Credentials{APIUser: %q}", c.APIUser)
 }
 
+// isPart reports whether some of the credentials are given, and some are missing.
+func (c Credentials) isPart() bool {
+	return c != Credentials{} && (c.SubscriptionKey == "" || c.APIUser == "" || c.APIKey == "")
+}
+
 // Client is a provider.Rail, Checker, NameEnquirer, Charger and RefundRail. It is safe for
 // concurrent use.
 type Client struct {
@@ -97,9 +102,21 @@ type flow struct {
 	charge bool
 }
 
-// New returns a client. It does not call MTN; a call without the settings that it needs fails.
-func New(cfg Config) *Client {
+// New returns a client, or refuses a configuration that cannot work. It does not call MTN. A call
+// that needs a product without Credentials fails.
+func New(cfg Config) (*Client, error) {
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	if err := httpcall.CheckURL("mtnmomo", cfg.BaseURL); err != nil {
+		return nil, err
+	}
+	switch {
+	case cfg.Collection == Credentials{} && cfg.Disbursement == Credentials{}:
+		return nil, errors.New("mtnmomo: Config.Collection and Config.Disbursement are both empty")
+	case cfg.Collection.isPart():
+		return nil, errors.New("mtnmomo: Config.Collection must have SubscriptionKey, APIUser and APIKey")
+	case cfg.Disbursement.isPart():
+		return nil, errors.New("mtnmomo: Config.Disbursement must have SubscriptionKey, APIUser and APIKey")
+	}
 	cfg.TargetEnvironment = cmp.Or(cfg.TargetEnvironment, "mtnghana")
 	cfg.Currency = cmp.Or(cfg.Currency, "GHS")
 	cfg.StatusQueries = cmp.Or(max(cfg.StatusQueries, 0), maxQueries)
@@ -117,7 +134,7 @@ func New(cfg Config) *Client {
 		transfers: &flow{product: disbursement, path: "/v1_0/transfer"},
 		charges:   &flow{product: collection, path: "/v1_0/requesttopay", charge: true},
 		refunds:   &flow{product: disbursement, path: "/v1_0/refund"},
-	}
+	}, nil
 }
 
 // flowOf returns the flow of an order by its id, or nil if the id is none of the library's.
@@ -169,7 +186,7 @@ func msisdn(network, number string) string {
 const maxNote = 128
 
 // note returns a text without the characters that MTN refuses. It refuses an apostrophe. Which
-// others it refuses is uncertain, so only ASCII letters, digits and spaces stay.
+// others it refuses is unconfirmed, so only ASCII letters, digits and spaces stay.
 func note(text, otherwise string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

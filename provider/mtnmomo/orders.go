@@ -19,7 +19,7 @@ const network = phone.MTN
 
 const (
 	// visibleAfter is how long MTN may answer "not found" for an order that it has taken. It does so
-	// for a short while; how short is uncertain.
+	// for a short while; how short is unconfirmed.
 	visibleAfter = 30 * time.Second
 	// decidedAfter is how long after the deadline of a charge "not found" says nothing: the library
 	// may have begun a submission, of at most 30 seconds, just before. Later it ends the charge.
@@ -42,7 +42,7 @@ type order struct {
 	Amount   string `json:"amount"`
 	Currency string `json:"currency"`
 	// ExternalID is the library's id, by which a callback is found. That MTN takes its underscore is
-	// uncertain.
+	// unconfirmed.
 	ExternalID string `json:"externalId"`
 	Payee      *party `json:"payee,omitempty"`
 	Payer      *party `json:"payer,omitempty"`
@@ -118,7 +118,7 @@ func (c *Client) ChargeStatus(ctx context.Context, ch provider.Charge) (provider
 }
 
 // Refund implements provider.RefundRail. MTN pays refunds from the disbursement account. It is
-// uncertain whether MTN accepts several partial refunds of one charge.
+// unconfirmed whether MTN accepts several partial refunds of one charge.
 func (c *Client) Refund(ctx context.Context, r provider.Refund) (provider.Result, error) {
 	body := c.order(r.Order, note(r.Reason, "Refund"))
 	body.Refunded = ReferenceID(r.Charge)
@@ -298,7 +298,7 @@ func (c *Client) AccountName(ctx context.Context, e provider.Enquiry) (string, e
 }
 
 // holder asks about the holder of a wallet. It returns a *provider.Refusal if MTN knows none. One
-// of MTN's schemas writes MSISDN in capitals, and other integrations do not: uncertain.
+// of MTN's schemas writes MSISDN in capitals, and other integrations do not: unconfirmed.
 func (c *Client) holder(ctx context.Context, msisdn, question string, v any) error {
 	err := c.get(ctx, c.transfers.product, question, "/v1_0/accountholder/msisdn/"+msisdn+"/"+question, v)
 	if errors.Is(err, errUnknown) {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/openapitest"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
@@ -46,7 +47,7 @@ func newRig(t testing.TB, seed uint64) *rig {
 		CallbackURL: "https://pay.example.com/callbacks/mtn", StatusQueries: 1 << 30,
 		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w: r.log}, nil)),
 	}
-	r.client = mtnmomo.New(r.config)
+	r.client = must.Get(mtnmomo.New(r.config))(t)
 	return r
 }
 
@@ -55,7 +56,7 @@ func newDisbursing(t testing.TB) *rig {
 	t.Helper()
 	r := newRig(t, 1)
 	r.config.Collection = mtnmomo.Credentials{}
-	r.client = mtnmomo.New(r.config)
+	r.client = must.Get(mtnmomo.New(r.config))(t)
 	return r
 }
 

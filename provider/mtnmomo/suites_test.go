@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/chargertest"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
@@ -27,7 +28,7 @@ func (r *rig) overHTTP(t *testing.T) *rig {
 	server := httptest.NewServer(r.Fake)
 	t.Cleanup(server.Close)
 	r.config.BaseURL, r.config.HTTPClient = server.URL, server.Client()
-	r.client = mtnmomo.New(r.config)
+	r.client = must.Get(mtnmomo.New(r.config))(t)
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
@@ -25,17 +26,18 @@ func (c *clock) now() time.Time       { return time.Unix(1_800_000_000, c.nanos.
 func (c *clock) move(d time.Duration) { c.nanos.Add(int64(d)) }
 
 // withClock gives the client of a rig a clock.
-func withClock(r *rig) (*rig, *clock) {
+func withClock(t testing.TB, r *rig) (*rig, *clock) {
+	t.Helper()
 	c := new(clock)
-	r.SetNow(c.now)
+	r.SetClock(c.now)
 	r.config.Now = c.now
-	r.client = mtnmomo.New(r.config)
+	r.client = must.Get(mtnmomo.New(r.config))(t)
 	return r, c
 }
 
 // A token is kept for 50 minutes of its hour.
 func TestTokenIsKept(t *testing.T) {
-	r, clock := withClock(newDisbursing(t))
+	r, clock := withClock(t, newDisbursing(t))
 	for _, c := range []struct {
 		move time.Duration
 		want int
@@ -55,7 +57,7 @@ func TestTokenIsRenewedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDisbursing(t)
 		r.config.HTTPClient = &http.Client{Transport: slow{r.config.HTTPClient.Transport}}
-		r.client = mtnmomo.New(r.config)
+		r.client = must.Get(mtnmomo.New(r.config))(t)
 		burst := func(want int) {
 			t.Helper()
 			var all sync.WaitGroup
@@ -108,7 +110,7 @@ func TestTokenIsDroppedEarly(t *testing.T) {
 
 // While MTN refuses every token, calls renew none more than once a minute.
 func TestRefusedTokens(t *testing.T) {
-	r, clock := withClock(newDisbursing(t))
+	r, clock := withClock(t, newDisbursing(t))
 	ask := func(refusals, want int) {
 		t.Helper()
 		for range refusals {
@@ -153,10 +155,10 @@ func (n *renewals) RoundTrip(r *http.Request) (*http.Response, error) {
 // While one call renews a token early, the others use the old one; and if it cannot be renewed,
 // the old one is used to its end.
 func TestOldTokenServesDuringRenewal(t *testing.T) {
-	r, clock := withClock(newDisbursing(t))
+	r, clock := withClock(t, newDisbursing(t))
 	n := &renewals{next: r.config.HTTPClient.Transport, held: make(chan struct{}, 1)}
 	r.config.HTTPClient = &http.Client{Transport: n}
-	client := mtnmomo.New(r.config)
+	client := must.Get(mtnmomo.New(r.config))(t)
 	balance := func() error {
 		_, err := client.Balance(t.Context(), true)
 		return err
@@ -193,7 +195,7 @@ func TestWaitingForTokenEnds(t *testing.T) {
 	r := newDisbursing(t)
 	n := &renewals{next: r.config.HTTPClient.Transport, hold: make(chan struct{}), held: make(chan struct{}, 1)}
 	r.config.HTTPClient = &http.Client{Transport: n}
-	client := mtnmomo.New(r.config)
+	client := must.Get(mtnmomo.New(r.config))(t)
 	done := make(chan error)
 	go func() {
 		_, err := client.Balance(context.WithoutCancel(t.Context()), true)
@@ -208,18 +210,30 @@ func TestWaitingForTokenEnds(t *testing.T) {
 	expect.NoError(t, <-done, "the renewal")
 }
 
-// Without settings every call fails and tells which are missing, and no secret.
+// New refuses settings with which no call can work. Others fail at the call. No error quotes a secret.
 func TestMissingSettings(t *testing.T) {
 	r := newRig(t, 1)
 	for name, change := range map[string]func(*mtnmomo.Config){
-		"no address":     func(c *mtnmomo.Config) { c.BaseURL = "" },
-		"a bad address":  func(c *mtnmomo.Config) { c.BaseURL = "https://\x7f" },
+		"no address":           func(c *mtnmomo.Config) { c.BaseURL = "" },
+		"a bad address":        func(c *mtnmomo.Config) { c.BaseURL = "https://\x7f" },
+		"an address in clear":  func(c *mtnmomo.Config) { c.BaseURL = "http://mtn.example.com" },
+		"no credentials":       func(c *mtnmomo.Config) { c.Collection, c.Disbursement = mtnmomo.Credentials{}, mtnmomo.Credentials{} },
+		"no collection key":    func(c *mtnmomo.Config) { c.Collection.APIKey = "" },
+		"no disbursement user": func(c *mtnmomo.Config) { c.Disbursement.APIUser = "" },
+	} {
+		config := r.config
+		change(&config)
+		client, err := mtnmomo.New(config)
+		must.True(t, err != nil && client == nil, "%s passes", name)
+		r.discreet(t, err.Error(), "mtn.example.com")
+	}
+	for name, change := range map[string]func(*mtnmomo.Config){
 		"no credentials": func(c *mtnmomo.Config) { c.Disbursement = mtnmomo.Credentials{} },
 		"a wrong key":    func(c *mtnmomo.Config) { c.Disbursement.APIKey = "wrong" },
 	} {
 		config := r.config
 		change(&config)
-		got, err := mtnmomo.New(config).Submit(t.Context(), r.transfer("567"))
+		got, err := must.Get(mtnmomo.New(config))(t).Submit(t.Context(), r.transfer("567"))
 		expect.True(t, err != nil && got == provider.Result{}, "%s: %+v", name, got)
 		r.discreet(t, err.Error(), "+233241234567")
 	}
@@ -240,7 +254,7 @@ func TestTokenAnswers(t *testing.T) {
 		r.config.HTTPClient = &http.Client{Transport: answers{
 			"/disbursement/token/": body, "/disbursement/v1_0/account/balance": `{"availableBalance":"12.5","currency":"GHS"}`,
 		}}
-		got, err := mtnmomo.New(r.config).Balance(t.Context(), true)
+		got, err := must.Get(mtnmomo.New(r.config))(t).Balance(t.Context(), true)
 		expect.Equal(t, err == nil, want, "%s: %v", body, err)
 		if want {
 			expect.Equal(t, got.Available, 1250, "balance")

@@ -32,7 +32,7 @@ type reason struct {
 	// alert tells the operator what to do; empty for nothing. Of a charge it tells repair alone.
 	alert string
 	// recheck has the library ask about a refused charge once more. That MTN never turns these
-	// into a success is uncertain.
+	// into a success is unconfirmed.
 	recheck bool
 }
 
@@ -75,7 +75,7 @@ const (
 // recheckAfter is when a refused charge is asked about once more.
 const recheckAfter = 15 * time.Minute
 
-// prompt tells a payer what to do. That approvals are found under this code is uncertain.
+// prompt tells a payer what to do. That approvals are found under this code is unconfirmed.
 const prompt = "Approve the payment on your phone. If no request appears, dial *170# and look for your approvals."
 
 // state is the body of MTN's answer about an order.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 )
@@ -374,7 +375,7 @@ func TestModes(t *testing.T) {
 	r := newRig(t, 1)
 	sandbox := r.config
 	sandbox.TargetEnvironment, sandbox.Currency = "sandbox", "EUR"
-	for name, client := range map[string]*mtnmomo.Client{"live": r.client, "sandbox": mtnmomo.New(sandbox)} {
+	for name, client := range map[string]*mtnmomo.Client{"live": r.client, "sandbox": must.Get(mtnmomo.New(sandbox))(t)} {
 		transfer, charge := r.transfer("567"), r.charge("567")
 		transfer.Live, charge.Live = name != "live", name != "live"
 		back := provider.Refund{Order: r.order("re_", 100), Charge: charge.ID}
@@ -400,9 +401,9 @@ func errorOf[T any](_ T, err error) error { return err }
 
 // Forged callbacks about an order that failed do not fill the log.
 func TestAlertsComeOnce(t *testing.T) {
-	r, clock := withClock(newRig(t, 1))
+	r, clock := withClock(t, newRig(t, 1))
 	o, other := r.transfer("461"), r.transfer("461")
-	h := r.client.CallbackHandler(new(notified).notify)
+	h := r.client.WebhookHandler(new(notified).notify)
 	for _, o := range []provider.Transfer{o, other} {
 		_, err := r.client.Submit(t.Context(), o)
 		expect.NoError(t, err, "submit")

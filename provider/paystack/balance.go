@@ -10,9 +10,9 @@ import (
 
 var _ provider.Balancer = (*Client)(nil)
 
-// Balance implements [provider.Balancer]: the money at Paystack that transfers and refunds are taken
-// from. The mode is that of the key. Unconfirmed: whether it is also all that Paystack holds, with what
-// was collected and not settled yet; Held says that it is.
+// Balance implements [provider.Balancer]: Available is the money at Paystack that transfers and refunds
+// are taken from, and Held is set to the same amount. The mode is that of the key. Unconfirmed: that
+// Paystack holds no more, such as money collected and not settled.
 func (c *Client) Balance(ctx context.Context, _ bool) (provider.Balance, error) {
 	var balances []struct {
 		Currency string `json:"currency"`

@@ -133,7 +133,7 @@ func chaos(t *testing.T, seed uint64) error {
 	})
 	http := &http.Client{Transport: openapitest.Transport(t, "testdata/openapi.yaml", direct{fake})}
 	client := func() *paystack.Client { // of one process of many
-		return paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: "https://paystack", Email: email, HTTPClient: http})
+		return must.Get(paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: "https://paystack", Email: email, HTTPClient: http}))(t)
 	}
 	processes := []*paystack.Client{client(), client()}
 	any := func() *paystack.Client { return processes[dice.IntN(len(processes))] }
@@ -185,7 +185,7 @@ func chaos(t *testing.T, seed uint64) error {
 		return bookings[id].book(r)
 	})
 	deliver := func() error {
-		for _, e := range fake.Events() {
+		for _, e := range fake.Callbacks() {
 			r, err := e.Request(t.Context(), "/webhooks/paystack")
 			must.Do(t, err)
 			w := httptest.NewRecorder()

@@ -54,7 +54,7 @@ func (s *shop) pass(t *testing.T) {
 	t.Helper()
 	s.now = s.now.Add(15 * time.Minute)
 	must.Do(t, s.Drain(t.Context()))
-	for _, e := range s.fake.Events() {
+	for _, e := range s.fake.Callbacks() {
 		r, err := e.Request(t.Context(), "/webhooks/paystack")
 		must.Do(t, err)
 		w := httptest.NewRecorder()

@@ -369,7 +369,7 @@ func TestRejectedEmail(t *testing.T) {
 		config := paystack.Config{SecretKey: paystacktest.SecretKey, Email: operators, HTTPClient: &http.Client{Transport: direct{fake}}}
 		o := newCharge("67")
 		o.Email = payers
-		r, err := paystack.New(config).Charge(t.Context(), o)
+		r, err := must.Get(paystack.New(config))(t).Charge(t.Context(), o)
 		expect.True(t, err != nil && r.Outcome == "" && fake.Moved(o.ID) == 0, "%q and %q: %+v, %v", payers, operators, r, err)
 	}
 }
@@ -380,7 +380,7 @@ func TestModes(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
 	t.Cleanup(server.Close)
 	for key, live := range map[string]bool{"sk_test_1": true, "sk_live_1": false, "sk_1": false} {
-		client := paystack.New(paystack.Config{SecretKey: key, BaseURL: server.URL, Email: email, HTTPClient: server.Client()})
+		client := must.Get(paystack.New(paystack.Config{SecretKey: key, BaseURL: server.URL, Email: email, HTTPClient: server.Client()}))(t)
 		transfer, charge := newTransfer("67"), newCharge("67")
 		transfer.Live, charge.Live = live, live
 		back := newRefund(charge, 435)

@@ -82,12 +82,22 @@ var _ interface {
 	provider.RefundRail
 } = (*Client)(nil)
 
-// New returns a client. It makes no call: [Client.LoadBanks] is a good first one.
-func New(c Config) *Client {
+// New returns a client, or refuses a configuration that cannot work. It makes no call:
+// [Client.LoadBanks] is a good first one.
+func New(c Config) (*Client, error) {
+	switch {
+	case c.SecretKey == "":
+		return nil, errors.New("paystack: Config.SecretKey is empty")
+	case strings.HasPrefix(c.SecretKey, "pk_"):
+		return nil, errors.New("paystack: Config.SecretKey is the public key; the secret key begins with sk_")
+	}
 	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
+	if err := httpcall.CheckURL("paystack", c.BaseURL); err != nil {
+		return nil, err
+	}
 	key := httpcall.Hide(c.SecretKey)
 	c.SecretKey = ""
-	return &Client{config: c, key: key, http: httpcall.Client(c.HTTPClient), refunds: map[string]*refunding{}}
+	return &Client{config: c, key: key, http: httpcall.Client(c.HTTPClient), refunds: map[string]*refunding{}}, nil
 }
 
 // live reports whether the key moves money.
@@ -109,9 +119,6 @@ func (c *Client) checkMode(live bool) error {
 // a request that Paystack refused. After any other error the request may have been carried out.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, data any) error {
 	op := "paystack: " + method + " " + path
-	if c.key() == "" {
-		return errors.New("paystack: Config.SecretKey is empty")
-	}
 	address := c.config.BaseURL + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()

@@ -40,7 +40,7 @@ func clientOf(t *testing.T, handler http.Handler) *paystack.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL + "/", Email: email, HTTPClient: server.Client()})
+	return must.Get(paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL + "/", Email: email, HTTPClient: server.Client()}))(t)
 }
 
 // fakeAndClient returns a fake, and a client whose every call must have the described form.
@@ -55,9 +55,9 @@ func fakeAndClient(t *testing.T, seed uint64) (*paystacktest.Fake, *paystack.Cli
 		}
 	})
 	transport := openapitest.Transport(t, "testdata/openapi.yaml", server.Client().Transport)
-	return fake, paystack.New(paystack.Config{
+	return fake, must.Get(paystack.New(paystack.Config{
 		SecretKey: paystacktest.SecretKey, BaseURL: server.URL + "/", Email: email, HTTPClient: &http.Client{Transport: transport},
-	})
+	}))(t)
 }
 
 var moneyCalls = []string{"POST /transfer", "POST /charge", "POST /charge/submit_otp", "POST /refund"}
@@ -258,8 +258,19 @@ func TestNoCall(t *testing.T) {
 	back.ID = newTransfer("67").ID
 	result, err := client.Refund(t.Context(), back)
 	expect.True(t, err != nil, "a refund with the id of a transfer: %+v", result)
-	_, err = paystack.New(paystack.Config{}).Submit(t.Context(), newTransfer("67"))
-	expect.True(t, err != nil && strings.Contains(err.Error(), "SecretKey"), "without a key: %v", err)
+}
+
+// New refuses settings with which no call can work, and quotes none of them.
+func TestWrongSettings(t *testing.T) {
+	for name, config := range map[string]paystack.Config{
+		"no key":              {},
+		"the public key":      {SecretKey: "pk_live_quoted"},
+		"no address":          {SecretKey: paystacktest.SecretKey, BaseURL: "quoted"},
+		"an address in clear": {SecretKey: paystacktest.SecretKey, BaseURL: "http://quoted.example.com"},
+	} {
+		client, err := paystack.New(config)
+		expect.True(t, err != nil && client == nil && !strings.Contains(err.Error(), "quoted"), "%s: %v", name, err)
+	}
 }
 
 // BaseURL may have a path, as that of a proxy has.
@@ -268,7 +279,7 @@ func TestBaseURLWithPath(t *testing.T) {
 	server := httptest.NewServer(http.StripPrefix("/proxy/v1", fake))
 	t.Cleanup(server.Close)
 	for _, base := range []string{"/proxy/v1", "/proxy/v1/"} {
-		client := paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL + base, Email: email, HTTPClient: server.Client()})
+		client := must.Get(paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL + base, Email: email, HTTPClient: server.Client()}))(t)
 		o := newTransfer("67")
 		r, err := client.Submit(t.Context(), o)
 		expect.True(t, err == nil && r.Outcome == provider.Paid && r.Amount == 435 && fake.Moved(o.ID) == 1, "%s: %+v, %v", base, r, err)
@@ -306,7 +317,7 @@ func TestDescription(t *testing.T) {
 // No print of the configuration or the client shows the key.
 func TestKeyIsNotPrinted(t *testing.T) {
 	config := paystack.Config{SecretKey: "sk_live_very_secret", Email: email}
-	conformance.HidesSecrets(t, []string{config.SecretKey}, config, paystack.New(config))
+	conformance.HidesSecrets(t, []string{config.SecretKey}, config, must.Get(paystack.New(config))(t))
 }
 
 // A destination that Paystack cannot pay is refused without a call.

@@ -19,7 +19,7 @@ func deliver(t *testing.T, fake *paystacktest.Fake, client *paystack.Client) *no
 	t.Helper()
 	told := &notes{}
 	handler := client.WebhookHandler(told.notify)
-	for _, e := range fake.Events() {
+	for _, e := range fake.Callbacks() {
 		expect.Equal(t, post(t, handler, string(e.Body), e.Signature), 200, "%s", e.Body)
 	}
 	return told
@@ -43,7 +43,7 @@ func TestDisputes(t *testing.T) {
 		fake, client := fakeAndClient(t, 1)
 		charge := newCharge("67")
 		must.Get(client.Charge(t.Context(), charge))(t)
-		fake.Events()
+		fake.Callbacks()
 		must.True(t, fake.Dispute(charge.ID, c.pesewas), "%s: no dispute", c.resolution)
 		expect.Equal(t, len(deliver(t, fake, client).ids), 0, "%s: reports about an open dispute", c.resolution)
 		if c.resolution == "a new word" {

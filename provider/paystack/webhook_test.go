@@ -104,8 +104,7 @@ func TestWebhook(t *testing.T) {
 	w := httptest.NewRecorder()
 	client.WebhookHandler(told.notify).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	expect.Equal(t, w.Code, http.StatusMethodNotAllowed, "GET")
-	empty := paystack.New(paystack.Config{})
-	expect.Equal(t, post(t, empty.WebhookHandler(told.notify), success, paystacktest.Sign([]byte(success), "")), 401, "without a key")
+	expect.Equal(t, post(t, client.WebhookHandler(told.notify), success, paystacktest.Sign([]byte(success), "")), 401, "signed with an empty key")
 }
 
 // An event tells about orders of its own kind only, although a transaction with the reference of a
@@ -137,7 +136,7 @@ func TestWebhookOfAnotherKind(t *testing.T) {
 
 // A key decides which events it takes.
 func TestWebhookOfTestKey(t *testing.T) {
-	client := paystack.New(paystack.Config{SecretKey: "sk_test_1"})
+	client := must.Get(paystack.New(paystack.Config{SecretKey: "sk_test_1"}))(t)
 	for domain, want := range map[string]int{"test": 200, "live": 403} {
 		body := `{"event":"charge.success","data":{"reference":"T1","domain":"` + domain + `"}}`
 		told := &notes{}
@@ -161,7 +160,7 @@ func TestEventsOfEachFlow(t *testing.T) {
 		outcomes[id] = r.Outcome
 		return nil
 	})
-	for _, e := range fake.Events() {
+	for _, e := range fake.Callbacks() {
 		expect.Equal(t, post(t, handler, string(e.Body), e.Signature), 200, "%s", e.Body)
 	}
 	expect.True(t, len(outcomes) == 4 && outcomes[charge.ID] == provider.Paid && outcomes[one.ID] == provider.Paid && outcomes[other.ID] == provider.Paid, "%v", outcomes)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -34,7 +35,7 @@ func answering(t *testing.T, answers map[string]string) *Client {
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return New(Config{SecretKey: "sk_live_1", BaseURL: server.URL, Email: "pay@example.com", HTTPClient: server.Client()})
+	return must.Get(New(Config{SecretKey: "sk_live_1", BaseURL: server.URL, Email: "pay@example.com", HTTPClient: server.Client()}))(t)
 }
 
 func success(data string, args ...any) string {

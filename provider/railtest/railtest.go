@@ -44,7 +44,7 @@ type Rig struct {
 // Destination is where an order goes.
 type Destination struct {
 	Channel provider.Channel
-	// Network is of mobile money, Bank the code of a bank.
+	// Network is the mobile-money network, or Bank the code of the bank.
 	Network, Bank string
 	Number        string
 }

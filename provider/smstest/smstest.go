@@ -1,5 +1,5 @@
-// Package smstest is what the fakes of SMS gateways share: a [Fake] is an [http.Handler] that keeps
-// the messages that it took, and loses requests and answers as it is told. Packages arkeseltest and
+// Package smstest is what the fakes of SMS gateways share. A [Fake] is an [http.Handler] that keeps the
+// messages that it took, and loses requests and answers as it is told. Packages arkeseltest and
 // hubteltest make one that speaks their gateway's language.
 package smstest
 

@@ -9,10 +9,9 @@
 // often. Reads of single records share round trips. Views read a snapshot and wait for no writer.
 // The pool must allow at least two connections, one to write and one to read.
 //
-// A pool made by [Connect], or from [PoolConfig], detects a server that is dead, frozen
-// or read-only, and finds its successor, within seconds; a pool of pgxpool.New may wait
-// two minutes for a frozen server. Where there are several servers, the URL names all of
-// them:
+// A pool made by [Connect], or from [PoolConfig], detects a server that is dead, frozen or read-only,
+// and finds its successor, within seconds. A pool of pgxpool.New may wait two minutes for a frozen
+// server. Where there are several servers, the URL names all of them:
 //
 //	postgres://app@db1,db2,db3/payments?target_session_attrs=read-write
 //

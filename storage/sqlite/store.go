@@ -11,14 +11,13 @@
 // A write transaction of the host on the same file (see [Store.In]) has no time limit.
 // Updates wait until it ends or their contexts do, also in other processes.
 //
-// On Linux the host may open and read the files of an open database, because their locks
-// are open-file-description locks. This package sets that for all databases of the
-// process when it is imported, unless MODERNC_SQLITE_OFD_LOCK=0 is in the environment;
-// OFDLockingEnabled of modernc.org/sqlite reports it. On other Unix systems, on Linux
-// before 3.15, and with that variable, the locks are POSIX locks. There the host must not
-// open the database file or its -wal and -shm files while the store is open: closing the
-// descriptor drops SQLite's locks, and another program that opens the database may then
-// destroy commits that Update has acknowledged.
+// On Linux the host may open and read the files of an open database, because their locks are
+// open-file-description locks. This package sets that for all databases of the process when it is
+// imported, unless MODERNC_SQLITE_OFD_LOCK=0 is in the environment; OFDLockingEnabled of
+// modernc.org/sqlite reports it. On other Unix systems, on Linux before 3.15, and with that variable,
+// the locks are POSIX locks. There the host must not open the database file or its -wal and -shm files
+// while the store is open: closing the descriptor drops SQLite's locks. Another program that opens the
+// database may then destroy commits that Update has acknowledged.
 //
 // To restore a backup, close every store on the file first. Then put the backup in its place, and
 // remove the old -wal and -shm files. The store notices a file that is moved into the place of an

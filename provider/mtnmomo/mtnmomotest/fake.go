@@ -3,7 +3,7 @@
 // seed. It is as strict as MTN's pages, and stricter where they are silent.
 //
 //	fake := mtnmomotest.New(1)
-//	client := mtnmomo.New(mtnmomo.Config{
+//	client, err := mtnmomo.New(mtnmomo.Config{
 //		BaseURL: "https://mtn.example.com", HTTPClient: fake.Client(), // or httptest.NewServer(fake)
 //		Collection:   mtnmomo.Credentials{SubscriptionKey: mtnmomotest.CollectionKey, APIUser: mtnmomotest.APIUser, APIKey: mtnmomotest.APIKey},
 //		Disbursement: mtnmomo.Credentials{SubscriptionKey: mtnmomotest.DisbursementKey, APIUser: mtnmomotest.APIUser, APIKey: mtnmomotest.APIKey},
@@ -120,8 +120,8 @@ func New(seed uint64) *Fake {
 	}
 }
 
-// SetNow sets the clock by which tokens expire.
-func (f *Fake) SetNow(now func() time.Time) {
+// SetClock sets the clock by which tokens expire.
+func (f *Fake) SetClock(now func() time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.now = now
@@ -302,8 +302,8 @@ func (f *Fake) Reverse(id string) {
 	f.callBack(o)
 }
 
-// Forget has MTN forget an order, as it may do after some time. Another submission moves the money
-// again.
+// Forget makes the fake forget an order, as MTN may do after some time. Another submission moves the
+// money again.
 func (f *Fake) Forget(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

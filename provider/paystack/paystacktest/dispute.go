@@ -32,8 +32,9 @@ func (d *dispute) object() object {
 	return is
 }
 
-// Dispute plays that the payer of a charge disputes so many pesewas of it, at most what was not given
-// back before. ResolveDispute ends it. It reports false if there is no such charge, or none that was paid.
+// Dispute opens a dispute of a charge by its payer, over an amount in pesewas. ResolveDispute ends it.
+// Dispute reports false if no charge with that id was paid, or if less than the amount is left of it
+// after refunds.
 func (f *Fake) Dispute(id string, pesewas int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

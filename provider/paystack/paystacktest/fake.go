@@ -4,7 +4,7 @@
 //
 //	fake := paystacktest.New(1)
 //	server := httptest.NewServer(fake)
-//	client := paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL, Email: "pay@example.com"})
+//	client, err := paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL, Email: "pay@example.com"})
 //
 // It knows what this module's adapter calls, and no more of Paystack.
 package paystacktest

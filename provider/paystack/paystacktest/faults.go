@@ -24,7 +24,7 @@ type Faults struct {
 	Limit, NoKey int
 	// Late is the percentage of status queries that leave the order undecided.
 	Late int
-	// Refuse is how many orders fail that would succeed.
+	// Refuse is how many orders fail instead of succeeding.
 	Refuse int
 	// Reverse is how many transfers are reversed after their success, and Dispute how many charges the
 	// payer disputes.
@@ -67,7 +67,8 @@ type loss struct {
 // or of the next one of ops, such as "POST /transfer".
 func (f *Fake) LoseRequest(ops ...string) { f.loseNext(loss{loseRequest, ops}) }
 
-// LoseAnswer cuts the connection of the next call after the fake did everything.
+// LoseAnswer cuts the connection of the next call after the fake did everything; ops are as for
+// LoseRequest.
 func (f *Fake) LoseAnswer(ops ...string) { f.loseNext(loss{loseAnswer, ops}) }
 
 func (f *Fake) loseNext(l loss) {
@@ -104,7 +105,7 @@ func (f *Fake) fate(op string) fate {
 // roll reports whether something happens that happens in so many of a hundred cases.
 func (f *Fake) roll(percent int) bool { return percent > 0 && !f.calm && f.dice.IntN(100) < percent }
 
-// SetClock sets the clock of the lag, which is time.Now at first.
+// SetClock sets the clock by which Faults.Lag is measured, which is time.Now at first.
 func (f *Fake) SetClock(now func() time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -247,8 +248,8 @@ func (f *Fake) queue(e Event) {
 	f.events = slices.Insert(f.events, f.dice.IntN(len(f.events)+1), e)
 }
 
-// Events takes the events that are waiting, out of order.
-func (f *Fake) Events() []Event {
+// Callbacks returns the events that wait, out of order, and removes them.
+func (f *Fake) Callbacks() []Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	waiting := f.events

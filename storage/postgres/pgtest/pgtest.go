@@ -1,7 +1,7 @@
-// Package pgtest gives tests a PostgreSQL to run on: the one that the variable
-// PAYMENTS_TEST_POSTGRES names by its URL, or else a throwaway server, which is
-// started when its programs are installed and ends with the test process. A test
-// that kills or freezes its server gets one of its own with [NewServer].
+// Package pgtest gives tests a PostgreSQL to run on. It is the one that the variable
+// PAYMENTS_TEST_POSTGRES names by its URL. Without the variable it is a throwaway server, which is
+// started when its programs are installed and ends with the test process. A test that kills or freezes
+// its server gets one of its own with [NewServer].
 //
 // Without either, tests are skipped, unless PAYMENTS_REQUIRE_POSTGRES is set:
 // then they fail. It is for tests alone, and for hosts' tests, too.

@@ -149,8 +149,7 @@ type Config struct {
 	//
 	// A change of these or of MessageRetention also applies to existing records. A worker removes
 	// older records every hour, in small transactions. All processes over one database should have
-	// the same values. They need a store whose transactions implement [storage.Scanner], as this
-	// library's stores do; New refuses any other.
+	// the same values.
 	EventRetention, DeliveryRetention time.Duration
 	// MessageRetention is how long test mode keeps messages for reading. Zero means 30 days. In
 	// live mode a message leaves the store when it is delivered or given up.

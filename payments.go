@@ -300,7 +300,7 @@ func (s *Service) Stop(ctx context.Context) error {
 // Start.
 func (s *Service) Drain(ctx context.Context) error { return s.runner.Drain(ctx) }
 
-// clockWait is how long MoveClock waits for what is due, before the move and after it.
+// clockWait is how long MoveClock waits for what is due; before the move for at most half of it.
 const clockWait = 2 * time.Second
 
 // ClockParams says how far to move a test clock. If both fields are zero, the clock stays.
@@ -312,9 +312,9 @@ type ClockParams struct {
 }
 
 // MoveClock moves the test clock of the caller's merchant forward, and does the work that became
-// due. It waits for that for at most two seconds; the rest goes on in the background. As long it waits
-// before the move for work that is under way, which plans its next step by the clock. It returns the
-// new time of the clock.
+// due. Before the move it waits for work that is under way, because that work plans its next step by the
+// clock. It waits for at most two seconds in all; the rest goes on in the background. It returns the new
+// time of the clock.
 //
 // The clock governs the times of objects, expiries, limits and due times of that merchant's test
 // mode; it never goes back. With an idempotency key, a replay moves nothing and returns the
@@ -322,8 +322,9 @@ type ClockParams struct {
 // parameter_invalid for a time before the clock's, or more than 100 years ahead.
 func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {
 	op := engine.Operation{Name: "clock.move", Params: p}
+	begun := time.Now()
 	if s.engine.Sandbox && !caller.Live && p.By >= 0 {
-		s.catchUp(ctx)
+		s.catchUp(ctx, clockWait/2)
 	}
 	now, err := s.engine.MoveClock(ctx, caller, op, func(now time.Time) (time.Time, error) {
 		if p.By < 0 {
@@ -337,12 +338,12 @@ func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParam
 	if err != nil {
 		return api.Time{}, err
 	}
-	s.catchUp(ctx)
+	s.catchUp(ctx, clockWait-time.Since(begun))
 	return *now, nil
 }
 
-// catchUp does the work that is due, and waits for it for at most clockWait.
-func (s *Service) catchUp(ctx context.Context) {
+// catchUp does the work that is due, and waits for it for at most so long.
+func (s *Service) catchUp(ctx context.Context, most time.Duration) {
 	caughtUp := make(chan struct{})
 	s.catchUps.Go(func() {
 		defer close(caughtUp)
@@ -351,7 +352,7 @@ func (s *Service) catchUp(ctx context.Context) {
 			s.engine.Log.ErrorContext(work, "work that became due could not be done", "error", err)
 		}
 	})
-	wait := time.NewTimer(clockWait)
+	wait := time.NewTimer(most)
 	defer wait.Stop()
 	select {
 	case <-caughtUp:

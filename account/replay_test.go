@@ -100,7 +100,7 @@ func everyRecord(t *testing.T, b *bench) (all []string) {
 	t.Helper()
 	err := b.engine.Store.View(context.Background(), func(tx storage.ReadTx) error {
 		for _, k := range append(engine.Kinds(), account.Kinds()...) {
-			records, err := tx.(storage.Scanner).Scan(k, storage.Scope{}, "", 1000)
+			records, err := tx.Scan(k, storage.Scope{}, "", 1000)
 			if err != nil {
 				return err
 			}

@@ -75,13 +75,11 @@ func readHead(tx *engine.Tx) (*storage.Object[head], error) {
 	if o.Version > 0 {
 		return o, nil
 	}
-	if scanner, ok := tx.Tx.(storage.Scanner); ok {
-		first, err := scanner.Scan(events.Kind(), storage.Scope{}, "", 1)
-		if err != nil {
-			return o, fmt.Errorf("event: look for events before the head: %w", err)
-		}
-		o.Value.NoLegacyEvents = len(first) == 0
+	first, err := tx.Scan(events.Kind(), storage.Scope{}, "", 1)
+	if err != nil {
+		return o, fmt.Errorf("event: look for events before the head: %w", err)
 	}
+	o.Value.NoLegacyEvents = len(first) == 0
 	return o, nil
 }
 

@@ -200,7 +200,7 @@ func TestAllMerchantsShareOneHead(t *testing.T) {
 	for _, caller := range []api.Caller{walked, {Merchant: "mer_2"}, {Merchant: "mer_2", Live: true}} {
 		e := must.Get(p.Record(t.Context(), caller, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
 		must.Do(t, p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			all, err := tx.(storage.Scanner).Scan(event.Kinds()[2], storage.Scope{}, "", 9)
+			all, err := tx.Scan(event.Kinds()[2], storage.Scope{}, "", 9)
 			if want := fmt.Sprintf(`{"event":%q,"whole":true}`, e.ID); err == nil && (len(all) != 1 || string(all[0].Data) != want) {
 				t.Errorf("there are the heads %+v, want %s", all, want)
 			}

@@ -16,7 +16,7 @@ import (
 //
 //	required  a body in which the field is absent or null is refused
 //	clear     null clears: a pointer is to the zero value, which of a pointer to a pointer is nil
-//	nonempty  whatever is no text, or an empty one, is refused
+//	nonempty  an empty text is refused
 //	pesewas   an int64 is an amount of money
 //	rate      a decimal is no amount of GHS but any number with at most six decimals
 //	unix      a time is a whole number of seconds since 1970
@@ -186,11 +186,11 @@ func decodeObject(members []jsonMember, params []param, at *place, into reflect.
 			field.Set(reflect.New(field.Type().Elem()))
 			field = field.Elem()
 		}
-		if p.nonempty && (v.kind != p.kind || v.text == "") {
-			return api.Invalid(at.of(p.name), "%s is empty. Give it a value or leave it out.", at.of(p.name))
-		}
 		if v.kind != p.kind {
 			return api.Invalid(at.of(p.name), "%s must be %s.", at.of(p.name), p.want)
+		}
+		if p.nonempty && v.text == "" {
+			return api.Invalid(at.of(p.name), "%s is empty. Give it a value or leave it out.", at.of(p.name))
 		}
 		if err := p.decode(v, at, field); err != nil {
 			return err

@@ -151,7 +151,8 @@ func TestRefusalsOfCodes(t *testing.T) {
 	}
 	open := issue(s.Consumer.ID, "")
 	meet(
-		t, s, refusal{"/v1/qr_codes/resolve", issue(closed, "") + "}", 400, "account_not_found", ""},
+		t, s, refusal{"/v1/qr_codes", `{"type":""}`, 400, "parameter_invalid", "type"},
+		refusal{"/v1/qr_codes/resolve", issue(closed, "") + "}", 400, "account_not_found", ""},
 		refusal{"/v1/disbursements/qr", issue(closed, `,"amount":1`) + "}", 400, "account_not_found", "qr_payload"},
 		refusal{"/v1/disbursements/qr", issue(frozen, `,"amount":1`) + "}", 402, "wallet_not_active", "qr_payload"},
 		refusal{"/v1/disbursements/qr", open + "}", 400, "amount_required", "amount"},

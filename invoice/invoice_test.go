@@ -431,7 +431,7 @@ func (own) Customer(_ context.Context, _ api.Caller, id string) (*account.Custom
 
 func TestHostCustomerDirectory(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Customers: own{}})
-	v := s.draft(invoice.Fields{Customer: new("crm-7"), Name: new("Efua & Co")})
+	v := s.draft(invoice.Fields{Customer: new("crm-7"), Name: new("Efua & Co"), Email: new("")})
 	expect.True(t, *v.Customer == "crm-7" && *v.Name == "Efua & Co" && *v.Email == "efua@example.com" && v.Phone == nil, "got %+v", v)
 	_, err := s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("crm-8")})
 	var refusal *api.Error

@@ -91,6 +91,12 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err != nil {
 		return nil, err
 	}
+	// A new invoice has no text to clear, so an empty one was not given.
+	for _, text := range []**string{&p.Email, &p.Name, &p.Phone, &p.Address} {
+		if *text != nil && **text == "" {
+			*text = nil
+		}
+	}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
 		r := blank(tx)
 		if err := s.apply(tx, r, &p.Fields, customer); err != nil {

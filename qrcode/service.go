@@ -51,7 +51,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 // CreateParams describe a new code.
 type CreateParams struct {
 	// Type is Static when empty.
-	Type Type `json:"type,omitempty"`
+	Type Type `json:"type,omitempty" param:",nonempty"`
 	// Amount is in pesewas, from 1 to 99,999,999; nil lets the customer enter it.
 	Amount      *int64 `json:"amount,omitempty" param:",pesewas"`
 	Currency    string `json:"currency,omitempty"`    // GHS when empty

@@ -9,33 +9,6 @@ import (
 	"hash"
 )
 
-// Scanner is an optional interface of a ReadTx: [Copy] needs it for its source. The
-// stores of this module have it. In an Update it sees the writes of the transaction.
-type Scanner interface {
-	// Scan returns at most limit records, at least 1, of all scopes after the given scope and id, in
-	// ascending bytewise order of merchants; of one merchant those of test mode come first, and those
-	// of a mode in ascending bytewise order of ids. A zero scope and id begin at the first record.
-	// There need not be a record with that scope and id.
-	Scan(k *Kind, after Scope, id string, limit int) ([]Record, error)
-	// Sequences returns at most limit sequences, at least 1, with a name after the
-	// given one, in ascending bytewise order.
-	Sequences(after string, limit int) ([]Sequence, error)
-}
-
-// Sequence is a named sequence and the last number that it gave.
-type Sequence struct {
-	Name  string
-	Value int64
-}
-
-// SequenceSetter is an optional interface of a Tx: [Copy] needs it for its target. The
-// stores of this module have it.
-type SequenceSetter interface {
-	// SetSequence sets the last number of a sequence. value may be less than the current
-	// one.
-	SetSequence(name string, value int64) error
-}
-
 // Progress is the progress of a copy or a migration.
 type Progress struct {
 	// What is the name of a kind, "ledger" or "sequences".
@@ -164,14 +137,12 @@ func (c *copier) checkTargetEmpty(kinds []*Kind) error {
 			return err
 		}
 		found := len(balances) > 0
-		if scanner, ok := tx.(Scanner); ok {
-			for _, k := range kinds {
-				records, err := scanner.Scan(k, Scope{}, "", 1)
-				if err != nil {
-					return err
-				}
-				found = found || len(records) > 0
+		for _, k := range kinds {
+			records, err := tx.Scan(k, Scope{}, "", 1)
+			if err != nil {
+				return err
 			}
+			found = found || len(records) > 0
 		}
 		if found {
 			return fmt.Errorf("%w: the target is not empty; copy before payments.New", ErrExists)
@@ -199,110 +170,13 @@ func eachPage[T any](c *copier, read func(tx ReadTx, last T) ([]T, error), use f
 	}
 }
 
-func scannerOf(tx ReadTx) (Scanner, error) {
-	scanner, ok := tx.(Scanner)
-	if !ok {
-		return nil, fmt.Errorf("%w: the source has no Scan", ErrInvalid)
-	}
-	return scanner, nil
-}
-
-// copyRecords reads the records of a kind, writes them if write is set, and passes their
-// digest to check.
-func (c *copier) copyRecords(k *Kind, write bool, check func(sum []byte) error) error {
-	d, done := sha256.New(), int64(0)
-	err := eachPage(c, func(tx ReadTx, last Record) ([]Record, error) {
-		scanner, err := scannerOf(tx)
-		if err != nil {
-			return nil, err
-		}
-		return scanner.Scan(k, last.Scope, last.ID, copyBatch)
-	}, func(page []Record) error {
-		for i := range page {
-			r := &page[i]
-			live := int64(0)
-			if r.Scope.Live {
-				live = 1
-			}
-			addToDigest(d, []int64{r.Version, live}, []byte(r.Scope.Merchant), []byte(r.ID), r.Data)
-		}
-		if !write {
-			return nil
-		}
-		err := c.dst.Update(c.ctx, func(tx Tx) error {
-			for _, r := range page {
-				if err := tx.Insert(k, r); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err == nil {
-			done += int64(len(page))
-			c.progress(Progress{k.Name, done})
-		}
-		return err
-	})
-	if err == nil {
-		err = check(d.Sum(nil))
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", k.Name, err)
-	}
-	return nil
-}
-
-// copySequences is copyRecords for the sequences.
-func (c *copier) copySequences(write bool, check func(sum []byte) error) error {
-	d, done := sha256.New(), int64(0)
-	err := eachPage(c, func(tx ReadTx, last Sequence) ([]Sequence, error) {
-		scanner, err := scannerOf(tx)
-		if err != nil {
-			return nil, err
-		}
-		return scanner.Sequences(last.Name, copyBatch)
-	}, func(page []Sequence) error {
-		for _, s := range page {
-			addToDigest(d, []int64{s.Value}, []byte(s.Name))
-		}
-		if !write {
-			return nil
-		}
-		err := c.dst.Update(c.ctx, func(tx Tx) error {
-			setter, ok := tx.(SequenceSetter)
-			if !ok {
-				return fmt.Errorf("%w: the target has no SetSequence", ErrInvalid)
-			}
-			for _, s := range page {
-				if err := setter.SetSequence(s.Name, s.Value); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err == nil {
-			done += int64(len(page))
-			c.progress(Progress{"sequences", done})
-		}
-		return err
-	})
-	if err == nil {
-		err = check(d.Sum(nil))
-	}
-	if err != nil {
-		return fmt.Errorf("sequences: %w", err)
-	}
-	return nil
-}
-
-// eachBalance passes the balances of the source to use, and their digest to check.
-func (c *copier) eachBalance(use func([]Balance) error, check func(sum []byte) error) error {
+// pass reads a part of the source page by page, passes the pages to use, and the digest of them all to
+// check.
+func pass[T any](c *copier, what string, read func(tx ReadTx, last T) ([]T, error), digest func(hash.Hash, T), use func(page []T) error, check func(sum []byte) error) error {
 	d := sha256.New()
-	err := eachPage(c, func(tx ReadTx, last Balance) ([]Balance, error) {
-		return tx.Balances(last.Account, copyBatch)
-	}, func(page []Balance) error {
-		for _, b := range page {
-			addToDigest(d, []int64{b.Amount, b.Entries}, []byte(b.Account))
+	err := eachPage(c, read, func(page []T) error {
+		for _, v := range page {
+			digest(d, v)
 		}
 		return use(page)
 	})
@@ -310,9 +184,66 @@ func (c *copier) eachBalance(use func([]Balance) error, check func(sum []byte) e
 		err = check(d.Sum(nil))
 	}
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// writer returns a function that writes the pages of a part of the copy, each in an Update, and
+// reports them. Without write it does nothing.
+func writer[T any](c *copier, what string, write bool, one func(tx Tx, v T) error) func(page []T) error {
+	done := int64(0)
+	return func(page []T) error {
+		if !write {
+			return nil
+		}
+		err := c.dst.Update(c.ctx, func(tx Tx) error {
+			for _, v := range page {
+				if err := one(tx, v); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			done += int64(len(page))
+			c.progress(Progress{what, done})
+		}
+		return err
+	}
+}
+
+// copyRecords reads the records of a kind, writes them if write is set, and passes their
+// digest to check.
+func (c *copier) copyRecords(k *Kind, write bool, check func(sum []byte) error) error {
+	return pass(c, k.Name, func(tx ReadTx, last Record) ([]Record, error) {
+		return tx.Scan(k, last.Scope, last.ID, copyBatch)
+	}, func(d hash.Hash, r Record) {
+		live := int64(0)
+		if r.Scope.Live {
+			live = 1
+		}
+		addToDigest(d, []int64{r.Version, live}, []byte(r.Scope.Merchant), []byte(r.ID), r.Data)
+	}, writer(c, k.Name, write, func(tx Tx, r Record) error { return tx.Insert(k, r) }), check)
+}
+
+// copySequences is copyRecords for the sequences.
+func (c *copier) copySequences(write bool, check func(sum []byte) error) error {
+	const what = "sequences"
+	return pass(c, what, func(tx ReadTx, last Sequence) ([]Sequence, error) {
+		return tx.Sequences(last.Name, copyBatch)
+	}, func(d hash.Hash, s Sequence) {
+		addToDigest(d, []int64{s.Value}, []byte(s.Name))
+	}, writer(c, what, write, func(tx Tx, s Sequence) error { return tx.SetSequence(s.Name, s.Value) }), check)
+}
+
+// eachBalance passes the balances of the source to use, and their digest to check.
+func (c *copier) eachBalance(use func([]Balance) error, check func(sum []byte) error) error {
+	return pass(c, "ledger", func(tx ReadTx, last Balance) ([]Balance, error) {
+		return tx.Balances(last.Account, copyBatch)
+	}, func(d hash.Hash, b Balance) {
+		addToDigest(d, []int64{b.Amount, b.Entries}, []byte(b.Account))
+	}, use, check)
 }
 
 // addToDigest adds numbers and texts to a digest. Each text follows its length, so that

@@ -60,23 +60,22 @@ type viewCounter struct {
 func (b *viewCounter) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 	b.pages = 0
 	defer func() { b.longest = max(b.longest, b.pages) }()
-	return b.Store.View(ctx, func(tx storage.ReadTx) error { return fn(&viewCounterTx{tx, tx.(storage.Scanner), b}) })
+	return b.Store.View(ctx, func(tx storage.ReadTx) error { return fn(&viewCounterTx{tx, b}) })
 }
 
 type viewCounterTx struct {
 	storage.ReadTx
-	scanner storage.Scanner
-	by      *viewCounter
+	by *viewCounter
 }
 
 func (b *viewCounterTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
 	b.by.pages++
-	return b.scanner.Scan(k, after, id, limit)
+	return b.ReadTx.Scan(k, after, id, limit)
 }
 
 func (b *viewCounterTx) Sequences(after string, limit int) ([]storage.Sequence, error) {
 	b.by.pages++
-	return b.scanner.Sequences(after, limit)
+	return b.ReadTx.Sequences(after, limit)
 }
 
 func (b *viewCounterTx) Balances(after string, limit int) ([]storage.Balance, error) {
@@ -103,14 +102,14 @@ func sameStores(t *testing.T, src, dst storage.Store) {
 	read := func(s storage.Store) (all []any) {
 		t.Helper()
 		must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
-			records, err := tx.(storage.Scanner).Scan(parcels, storage.Scope{}, "", 9999)
+			records, err := tx.Scan(parcels, storage.Scope{}, "", 9999)
 			if err != nil {
 				return err
 			}
 			for i := range records {
 				records[i].Version = 0
 			}
-			sequences, err := tx.(storage.Scanner).Sequences("", 9)
+			sequences, err := tx.Sequences("", 9)
 			if err != nil {
 				return err
 			}

@@ -59,7 +59,6 @@ type Scope struct {
 // Store, [ReadTx] and [Tx] are the specification. [Kind.Check], [Posting.Check] and [Apply]
 // hold the rules that every backend shares, so that a backend only has to keep rows.
 // [Reader] makes reads of one record cheaper, and [EntriesReader] those of many accounts.
-// [Scanner] and [SequenceSetter] let [Copy] read and write the store.
 //
 // [storagetest.Run]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/storagetest#Run
 type Store interface {
@@ -152,6 +151,22 @@ type ReadTx interface {
 	// records are left out. NextDue returns at most limit scopes; limit is at least 1. It must read
 	// only an index, and only a few entries for each scope.
 	NextDue(k *Kind, from Scope, limit int) ([]Due, error)
+
+	// Scan returns at most limit records, at least 1, of all scopes after the given scope and id, in
+	// ascending bytewise order of merchants; of one merchant those of test mode come first, and those
+	// of a mode in ascending bytewise order of ids. A zero scope and id begin at the first record.
+	// There need not be a record with that scope and id.
+	Scan(k *Kind, after Scope, id string, limit int) ([]Record, error)
+
+	// Sequences returns at most limit sequences, at least 1, with a name after the
+	// given one, in ascending bytewise order.
+	Sequences(after string, limit int) ([]Sequence, error)
+}
+
+// Sequence is a named sequence and the last number that it gave.
+type Sequence struct {
+	Name  string
+	Value int64
 }
 
 // Tx reads and writes. A method that returns an error has changed nothing, and
@@ -183,6 +198,9 @@ type Tx interface {
 	// rolled back transaction gives its numbers back, so that a sequence has no
 	// holes.
 	Next(sequence string) (int64, error)
+
+	// SetSequence sets the last number of a sequence. value may be less than the current one.
+	SetSequence(name string, value int64) error
 
 	// Claim takes over at most c.Limit records whose due time has come and that have no running
 	// lease, those due longest first. Each gets a lease that ends at c.Now + c.Lease, and a higher

@@ -31,21 +31,31 @@ type Endpoint struct {
 	UpdatedAt api.Time `json:"updated_at"`
 }
 
-// rotationOverlap is how long deliveries are signed with the old secret, too.
-const rotationOverlap = 24 * time.Hour
+// rotationOverlap is how long deliveries are signed with an old secret, too, of which there are at
+// most maxOldSecrets.
+const (
+	rotationOverlap = 24 * time.Hour
+	maxOldSecrets   = 8
+)
 
 // endpointRecord is an endpoint as the store has it. Its Secret stays empty.
 type endpointRecord struct {
 	Endpoint
 	Current string `json:"current"`
-	// Old is the secret before a rotation, which signs until OldUntil.
-	Old      string    `json:"old,omitempty"`
-	OldUntil *api.Time `json:"old_until,omitempty"`
+	oldSecret
+	// Older are the secrets before Old, the newest first.
+	Older []oldSecret `json:"older,omitempty"`
 	// FailingSince is the time of the first failure since the last success; nil without one.
 	FailingSince *api.Time `json:"failing_since,omitempty"`
 	// After is the newest event at the time when the endpoint was created or last switched
 	// on; see event.Subscription.
 	After string `json:"after,omitempty"`
+}
+
+// oldSecret is the secret before a rotation, which signs until a time.
+type oldSecret struct {
+	Old      string    `json:"old,omitempty"`
+	OldUntil *api.Time `json:"old_until,omitempty"`
 }
 
 var endpoints = storage.NewCollection[endpointRecord]("webhook_endpoints", nil).Passthrough(func(r *endpointRecord) any { return &r.Endpoint })
@@ -64,10 +74,21 @@ func activeEndpoint(tx storage.ReadTx, scope storage.Scope, id string) (*endpoin
 
 // secrets returns the secrets that sign a delivery at a time.
 func (r *endpointRecord) secrets(now time.Time) []string {
-	if r.Old != "" && r.OldUntil != nil && now.Before(r.OldUntil.Time) {
-		return []string{r.Current, r.Old}
+	all := []string{r.Current}
+	for _, o := range r.oldSecrets(now) {
+		all = append(all, o.Old)
 	}
-	return []string{r.Current}
+	return all
+}
+
+// oldSecrets returns the old secrets that still sign, the newest first.
+func (r *endpointRecord) oldSecrets(now time.Time) (valid []oldSecret) {
+	for _, o := range append([]oldSecret{r.oldSecret}, r.Older...) {
+		if o.OldUntil != nil && now.Before(o.OldUntil.Time) {
+			valid = append(valid, o)
+		}
+	}
+	return valid
 }
 
 // updateSubscription writes the subscription of an endpoint, or removes it if the endpoint is
@@ -356,7 +377,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 }
 
 // RotateSecret gives an endpoint a new secret, which only this answer has. For 24 hours each
-// delivery also has a signature of the old secret.
+// delivery also has a signature of the old secret, and of up to seven that were rotated before it.
 //
 // Refusals: resource_missing, and permission_denied if the caller may not read the objects
 // of a type that the endpoint gets.
@@ -365,7 +386,9 @@ func (s *Service) RotateSecret(ctx context.Context, caller api.Caller, id string
 	caller = withReplayed(caller)
 	e, err := s.change(ctx, caller, "webhook_endpoint.rotate", id, nil, func(tx *engine.Tx, r *endpointRecord) error {
 		secret = newSecret()
-		r.Old, r.OldUntil = r.Current, api.AtOrNil(tx.Now.Add(rotationOverlap))
+		older := r.oldSecrets(tx.Now)
+		r.Older = older[:min(len(older), maxOldSecrets-1)]
+		r.oldSecret = oldSecret{r.Current, api.AtOrNil(tx.Now.Add(rotationOverlap))}
 		r.Current = secret
 		return nil
 	})

@@ -11,6 +11,9 @@ const (
 	// all endpoints, and maxPerEndpoint how many of them to one endpoint.
 	maxInFlight    = 256
 	maxPerEndpoint = 10
+	// initialWindow is the window of an endpoint that is not known yet: one that is merely slow need
+	// not take one event after the other.
+	initialWindow = 4
 	// maxAtHand is how many deliveries this process has at hand in one mode before the fan-out
 	// makes only the least: those in flight, and those that wait for a slot. A waiting one
 	// costs a few kilobytes.
@@ -38,8 +41,8 @@ const (
 )
 
 // limiter bounds the attempts in flight, to each endpoint and in all. An endpoint begins with
-// a window of one slot. Each success widens the window by one, up to the bound; a failure
-// narrows it to one again. So endpoints that hang hold few of the shared slots, however many
+// a window of a few slots. Each success widens the window by one, up to the bound; a failure
+// narrows it to one. So endpoints that hang hold few of the shared slots, however many
 // they are. Endpoints that wait for a shared slot take turns.
 //
 // A delivery without a slot waits. All endpoints share the room to wait: each may have as many
@@ -61,7 +64,8 @@ type limiter struct {
 
 // endpointLimiter bounds the attempts in flight to one endpoint.
 type endpointLimiter struct {
-	window   int // how many attempts may be in flight
+	window   int  // how many attempts may be in flight
+	healthy  bool // whether the last attempt succeeded
 	inFlight int
 	waiting  []chan struct{} // each receives a slot
 	reserved int             // deliveries that the fan-out has started, before acquireSlot
@@ -120,12 +124,15 @@ func (l *limiter) acquireSlot(endpoint string, reserved bool, now time.Time) (ok
 
 // waitingFull reports whether an endpoint has as many waiting as it may.
 func (l *limiter) waitingFull(ep *endpointLimiter) bool {
-	return len(ep.waiting)+ep.reserved >= (maxWaiting-l.waiting)*ep.window/maxPerEndpoint
+	tenths := 1
+	if ep.healthy {
+		tenths = ep.window
+	}
+	return len(ep.waiting)+ep.reserved >= (maxWaiting-l.waiting)*tenths/maxPerEndpoint
 }
 
 // reserveRoom makes room for a delivery that the fan-out starts; acquireSlot or freeRoom follows.
-// Without room, ok is false and backoff is how long to put the delivery off. An endpoint is
-// healthy when its last attempt succeeded.
+// Without room, ok is false and backoff is how long to put the delivery off.
 func (l *limiter) reserveRoom(endpoint string, now time.Time) (ok, healthy bool, backoff time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +141,7 @@ func (l *limiter) reserveRoom(endpoint string, now time.Time) (ok, healthy bool,
 		return false, false, ep.backoff(now)
 	}
 	l.addReserved(ep, 1)
-	return true, ep.window > 1, 0
+	return true, ep.healthy, 0
 }
 
 // freeRoom gives up the room that reserveRoom made.
@@ -231,11 +238,11 @@ func (ep *endpointLimiter) learn(result *attemptResult, now time.Time) {
 	}
 	ep.interval += (apart - ep.interval) / 8
 	ep.progress = now
-	switch {
-	case !result.ok():
+	ep.healthy = result.ok()
+	if ep.healthy {
+		ep.window = min(ep.window+1, maxPerEndpoint)
+	} else {
 		ep.window = 1
-	case ep.window < maxPerEndpoint:
-		ep.window++
 	}
 }
 
@@ -273,7 +280,7 @@ func (l *limiter) endpoint(endpoint string) *endpointLimiter {
 			}
 		}
 	}
-	ep := &endpointLimiter{window: 1, interval: initialInterval}
+	ep := &endpointLimiter{window: initialWindow, interval: initialInterval}
 	l.endpoints[endpoint] = ep
 	return ep
 }

@@ -13,7 +13,7 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
 		entered := crowd(t, &l, "a", 30)
-		if entered() != 1 {
+		if entered() != initialWindow {
 			t.Fatalf("%d entered at first", entered())
 		}
 		if other := crowd(t, &l, "b", 1); other() != 1 {
@@ -27,7 +27,7 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 				t.Errorf("a slot was released and %d entered, want %d", got, want)
 			}
 		}
-		for range maxPerEndpoint - 1 {
+		for range maxPerEndpoint - initialWindow {
 			leave(true, 2)
 		}
 		leave(true, 1)
@@ -65,13 +65,16 @@ func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 			t.Fatalf("%d of one endpoint wait, which takes too much room", l.waiting)
 		}
 		last := crowd(t, &l, "last", 3)
+		if last() != 0 {
+			t.Fatal("there is a free slot")
+		}
 		for i := range 4 {
 			l.releaseSlot(fmt.Sprint("busy", i), answered(true, time.Millisecond), time.Now())
 		}
-		if first() != 1 || last() != 1 { // they have one slot each
+		if first() != 2 || last() != 2 { // in turns
 			t.Errorf("%d and %d entered", first(), last())
 		}
-		if l.inFlight != maxInFlight-2 {
+		if l.inFlight != maxInFlight {
 			t.Errorf("%d in flight", l.inFlight)
 		}
 		time.Sleep(maxWait)
@@ -115,8 +118,8 @@ func TestDeliveryWithoutPostKeepsTheWindow(t *testing.T) {
 		}
 		l.releaseSlot("a", result, now)
 	}
-	if one.window != 2 || one.inFlight != 0 || l.inFlight != 0 {
-		t.Errorf("window %d, %d of %d in flight; want a window of 2", one.window, one.inFlight, l.inFlight)
+	if one.window != initialWindow+1 || one.inFlight != 0 || l.inFlight != 0 {
+		t.Errorf("window %d, %d of %d in flight; want a window of %d", one.window, one.inFlight, l.inFlight, initialWindow+1)
 	}
 }
 

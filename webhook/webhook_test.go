@@ -311,10 +311,26 @@ func TestRotatedSecretSignsBesideTheOld(t *testing.T) {
 	s.happen()
 	s.pass(0)
 	expect.True(t, fresh.Secret != e.Secret && verifies(fresh.Secret) && verifies(e.Secret), "while the rotation overlaps, both secrets sign")
+	s.pass(23 * time.Hour)
+	first, second := e.Secret, fresh.Secret
+	fresh = must.Get(s.Webhooks.RotateSecret(t.Context(), s.Caller, e.ID))(t)
+	s.happen()
+	s.pass(0)
+	expect.True(t, verifies(fresh.Secret) && verifies(second) && verifies(first), "while two rotations overlap, three secrets sign")
+	s.pass(time.Hour)
+	s.happen()
+	s.pass(0)
+	expect.True(t, verifies(fresh.Secret) && verifies(second) && !verifies(first), "after a day the first secret signs no more")
+	for range 20 {
+		fresh = must.Get(s.Webhooks.RotateSecret(t.Context(), s.Caller, e.ID))(t)
+	}
+	s.happen()
+	s.pass(0)
+	expect.Equal(t, strings.Count(r.got[len(r.got)-1].Header.Get(webhook.SignatureHeader), "v1="), 9, "signatures after many rotations")
 	s.pass(24 * time.Hour)
 	s.happen()
 	s.pass(0)
-	expect.True(t, verifies(fresh.Secret) && !verifies(e.Secret), "after a day the new secret alone signs")
+	expect.True(t, verifies(fresh.Secret) && !verifies(second), "after a day the new secret alone signs")
 	caller := s.Caller
 	caller.IdempotencyKey = "k"
 	for i := range 2 {

@@ -18,8 +18,7 @@ type Within struct {
 const rewritePage = 200
 
 // Rewrite reads all records of a kind, page by page, and writes those for which change returns
-// true. change may run more than once for a record. The store's transactions must be
-// [storage.Scanner].
+// true. change may run more than once for a record.
 func Rewrite[T any](ctx context.Context, e *Engine, c *storage.Collection[T], in Within, change func(*storage.Object[T]) (bool, error)) error {
 	var at storage.Scope
 	if !in.All {
@@ -29,11 +28,7 @@ func Rewrite[T any](ctx context.Context, e *Engine, c *storage.Collection[T], in
 		var found []storage.Record
 		err := e.Store.View(ctx, func(tx storage.ReadTx) error {
 			found = found[:0]
-			scanner, ok := tx.(storage.Scanner)
-			if !ok {
-				return fmt.Errorf("%w: the store has no Scan", storage.ErrInvalid)
-			}
-			page, err := scanner.Scan(c.Kind(), at, id, rewritePage)
+			page, err := tx.Scan(c.Kind(), at, id, rewritePage)
 			if err != nil {
 				return err
 			}

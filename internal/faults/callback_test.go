@@ -102,13 +102,10 @@ func callbackAtAnyMoment(t *testing.T, inner storage.Store, every int) {
 type oneByOne struct{ storage.Store }
 
 func (s oneByOne) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	return s.Store.Update(ctx, func(tx storage.Tx) error { return fn(oneByOneTx{tx, tx.(storage.Scanner)}) })
+	return s.Store.Update(ctx, func(tx storage.Tx) error { return fn(oneByOneTx{tx}) })
 }
 
-type oneByOneTx struct {
-	storage.Tx
-	storage.Scanner
-}
+type oneByOneTx struct{ storage.Tx }
 
 func (tx oneByOneTx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	if c.InTx {

@@ -168,143 +168,105 @@ type tx struct {
 	tx storage.Tx
 }
 
-func (t *readTx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
-	if err := t.by.fault(calls); err != nil {
-		return storage.Record{}, err
+// guard makes a call, unless the fault happens at it.
+func guard[V any](s *Store, call func() (V, error)) (result V, err error) {
+	if err = s.fault(calls); err == nil {
+		result, err = call()
 	}
-	return t.ReadTx.Get(k, s, id)
+	return result, err
+}
+
+// write is guard for a call that writes a kind, or the ledger.
+func (t *tx) write(kind string, call func() error) error {
+	_, err := guard(t.by, func() (struct{}, error) {
+		t.by.wrote(kind)
+		return struct{}{}, call()
+	})
+	return err
+}
+
+func (t *readTx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
+	return guard(t.by, func() (storage.Record, error) { return t.ReadTx.Get(k, s, id) })
 }
 
 func (t *readTx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (storage.Record, error) {
-	if err := t.by.fault(calls); err != nil {
-		return storage.Record{}, err
-	}
-	return t.ReadTx.Find(k, key, s, values...)
+	return guard(t.by, func() (storage.Record, error) { return t.ReadTx.Find(k, key, s, values...) })
 }
 
 func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
-	if err := t.by.fault(calls); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.List(k, q)
+	return guard(t.by, func() ([]storage.Record, error) { return t.ReadTx.List(k, q) })
 }
 
 func (t *readTx) Balance(account string) (storage.Balance, error) {
-	if err := t.by.fault(calls); err != nil {
-		return storage.Balance{}, err
-	}
-	return t.ReadTx.Balance(account)
+	return guard(t.by, func() (storage.Balance, error) { return t.ReadTx.Balance(account) })
 }
 
 func (t *readTx) Balances(after string, limit int) ([]storage.Balance, error) {
-	if err := t.by.fault(calls); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.Balances(after, limit)
+	return guard(t.by, func() ([]storage.Balance, error) { return t.ReadTx.Balances(after, limit) })
 }
 
 func (t *readTx) Entries(account string, before int64, limit int) ([]storage.Entry, error) {
-	if err := t.by.fault(calls); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.Entries(account, before, limit)
+	return guard(t.by, func() ([]storage.Entry, error) { return t.ReadTx.Entries(account, before, limit) })
 }
 
 func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
-	if err := t.by.fault(calls); err != nil {
-		return storage.Backlog{}, err
-	}
-	return t.ReadTx.Backlog(k, due, limit)
+	return guard(t.by, func() (storage.Backlog, error) { return t.ReadTx.Backlog(k, due, limit) })
 }
 
 func (t *readTx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.Due, error) {
-	if err := t.by.fault(calls); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.NextDue(k, from, limit)
+	return guard(t.by, func() ([]storage.Due, error) { return t.ReadTx.NextDue(k, from, limit) })
 }
 
-// Scan implements [storage.Scanner], where the store does.
 func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
-	if err := t.by.fault(calls); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.(storage.Scanner).Scan(k, after, id, limit)
+	return guard(t.by, func() ([]storage.Record, error) { return t.ReadTx.Scan(k, after, id, limit) })
 }
 
-// Sequences implements [storage.Scanner], where the store does.
 func (t *readTx) Sequences(after string, limit int) ([]storage.Sequence, error) {
-	if err := t.by.fault(calls); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.(storage.Scanner).Sequences(after, limit)
+	return guard(t.by, func() ([]storage.Sequence, error) { return t.ReadTx.Sequences(after, limit) })
 }
 
 func (t *readTx) Posting(id string) (storage.Booked, error) {
-	if err := t.by.fault(calls); err != nil {
-		return storage.Booked{}, err
-	}
-	return t.ReadTx.Posting(id)
+	return guard(t.by, func() (storage.Booked, error) { return t.ReadTx.Posting(id) })
 }
 
 func (t *readTx) Postings(after string, limit int) ([]storage.Booked, error) {
-	if err := t.by.fault(calls); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.Postings(after, limit)
+	return guard(t.by, func() ([]storage.Booked, error) { return t.ReadTx.Postings(after, limit) })
 }
 
 func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
-	if err := t.by.fault(calls); err != nil {
-		return err
-	}
-	t.by.wrote(k.Name)
-	return t.tx.Insert(k, r)
+	return t.write(k.Name, func() error { return t.tx.Insert(k, r) })
 }
 
 func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
-	if err := t.by.fault(calls); err != nil {
-		return err
-	}
-	t.by.wrote(k.Name)
-	return t.tx.Replace(k, r)
+	return t.write(k.Name, func() error { return t.tx.Replace(k, r) })
 }
 
 func (t *tx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) error {
-	if err := t.by.fault(calls); err != nil {
-		return err
-	}
-	t.by.wrote(k.Name)
-	return t.tx.Delete(k, s, id, version)
+	return t.write(k.Name, func() error { return t.tx.Delete(k, s, id, version) })
 }
 
 func (t *tx) Post(p storage.Posting) error {
-	if err := t.by.fault(calls); err != nil {
-		return err
-	}
-	t.by.wrote(Ledger)
-	return t.tx.Post(p)
+	return t.write(Ledger, func() error { return t.tx.Post(p) })
 }
 
 func (t *tx) Next(sequence string) (int64, error) {
-	if err := t.by.fault(calls); err != nil {
-		return 0, err
-	}
-	return t.tx.Next(sequence)
+	return guard(t.by, func() (int64, error) { return t.tx.Next(sequence) })
 }
 
 func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
-	if err := t.by.fault(calls); err != nil {
-		return nil, err
-	}
-	t.by.wrote(k.Name)
-	return t.tx.Claim(k, c)
+	return guard(t.by, func() ([]storage.Record, error) {
+		t.by.wrote(k.Name)
+		return t.tx.Claim(k, c)
+	})
 }
 
 func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, until time.Time) error {
+	return t.write(k.Name, func() error { return t.tx.Lease(k, s, id, version, until) })
+}
+
+func (t *tx) SetSequence(name string, value int64) error {
 	if err := t.by.fault(calls); err != nil {
 		return err
 	}
-	t.by.wrote(k.Name)
-	return t.tx.Lease(k, s, id, version, until)
+	return t.tx.SetSequence(name, value)
 }

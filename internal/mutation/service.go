@@ -112,7 +112,7 @@ var keyGuards = []guard{
 var webhookGuards = []guard{
 	{
 		"webhook limiter: a failure narrows the window", "webhook/limiter.go",
-		"case !result.ok():", "", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff|TestFanOutWaitsForRoom",
+		"if ep.healthy {\n\t\tep.window = min", "if true {\n\t\tep.window = min", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff|TestFanOutWaitsForRoom",
 	},
 	{
 		"webhook limiter: an endpoint has a window", "webhook/limiter.go",
@@ -126,7 +126,7 @@ var webhookGuards = []guard{
 	},
 	{
 		"webhook limiter: the window grows to a bound", "webhook/limiter.go",
-		"case ep.window < maxPerEndpoint:", "case true:", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly",
+		"min(ep.window+1, maxPerEndpoint)", "ep.window+1", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly",
 	},
 	{
 		"webhook limiter: waiting deliveries are bounded", "webhook/limiter.go",

@@ -1,7 +1,6 @@
 package retention_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -149,17 +148,6 @@ func TestRetentionIsChecked(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if _, err := payments.New(t.Context(), unscanned{memory.New()}, payments.Config{EventRetention: day}); err == nil || !strings.Contains(err.Error(), "storage.Scanner") {
-		t.Errorf("a store without Scan: %v", err)
-	}
-	expect.NoError(t, testkit.Err(payments.New(t.Context(), unscanned{memory.New()}, payments.Config{})), "a store without Scan, and nothing to remove")
-}
-
-// unscanned is a store without the optional interfaces.
-type unscanned struct{ storage.Store }
-
-func (u unscanned) View(ctx context.Context, fn func(storage.ReadTx) error) error {
-	return u.Store.View(ctx, func(tx storage.ReadTx) error { return fn(struct{ storage.ReadTx }{tx}) })
 }
 
 // The service keeps a key for as long as the host says.

@@ -168,9 +168,6 @@ func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error)
 		return s, nil
 	}
 	err := e.Store.View(ctx, func(tx storage.ReadTx) error {
-		if _, ok := tx.(storage.Scanner); !ok {
-			return fmt.Errorf("%w: records are kept for a certain time only by a store whose transactions are storage.Scanner", storage.ErrInvalid)
-		}
 		_, err := progressRecords.Get(tx, storage.Scope{}, progressID)
 		return err
 	})
@@ -252,14 +249,10 @@ func (s *Service) step(ctx context.Context, rule *Rule, p *progress) (more bool,
 	var reached map[storage.Scope]string // for a rule whose records stay
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		old, at, more, reached = nil, *p, true, map[storage.Scope]string{}
-		scanner, ok := tx.(storage.Scanner)
-		if !ok {
-			return fmt.Errorf("%w: the store has no Scan", storage.ErrInvalid)
-		}
 		var cutoff time.Time
 		limit, bytes := 1, 0
 		for range viewPages {
-			page, err := scanner.Scan(rule.Kind, at.Scope, at.ID, limit)
+			page, err := tx.Scan(rule.Kind, at.Scope, at.ID, limit)
 			if err != nil {
 				return err
 			}

@@ -79,10 +79,8 @@ type deskTx struct {
 
 func (t *deskTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
 	t.scans++
-	return t.ReadTx.(storage.Scanner).Scan(k, after, id, limit)
+	return t.ReadTx.Scan(k, after, id, limit)
 }
-
-func (t *deskTx) Sequences(string, int) ([]storage.Sequence, error) { return nil, nil }
 
 func (d *desk) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	d.removed = 0
@@ -109,7 +107,7 @@ func (d *desk) put(t *testing.T, merchants, each int, n note) {
 func (d *desk) left(t *testing.T) (n int) {
 	t.Helper()
 	must.Do(t, d.Store.Store.View(t.Context(), func(tx storage.ReadTx) error {
-		all, err := tx.(storage.Scanner).Scan(notes.Kind(), storage.Scope{}, "", 1_000_000)
+		all, err := tx.Scan(notes.Kind(), storage.Scope{}, "", 1_000_000)
 		n = len(all)
 		return err
 	}))

@@ -35,7 +35,7 @@ var rebuilds = storage.NewCollection("daily_total_rebuilds", []storage.Field[reb
 	storage.NullTimeColumn("due", func(r *rebuild) *api.Time { return r.Due }),
 }, storage.DueBy("due"))
 
-// covers reports whether the pass has done an order. Orders are in the order of [storage.Scanner].
+// covers reports whether the pass has done an order. Orders are in the order of Scan in [storage.ReadTx].
 func (r *rebuild) covers(scope storage.Scope, id string) bool {
 	if r.Due == nil {
 		return true
@@ -77,19 +77,14 @@ func (s *Service[T]) Prepare(ctx context.Context) error {
 	}
 	return s.engine.Store.Update(ctx, func(tx storage.Tx) error {
 		r := rebuild{Due: new(api.At(s.engine.Clock()))}
-		scanner, ok := tx.(storage.Scanner)
-		if !ok {
-			r.Due = nil // a host's store without Scan: count from now on
-		} else {
-			first, err := scanner.Scan(s.orders.Kind(), storage.Scope{}, "", 1)
-			if err != nil {
-				return err
-			}
-			if len(first) == 0 {
-				r.Due = nil
-			}
+		first, err := tx.Scan(s.orders.Kind(), storage.Scope{}, "", 1)
+		if err != nil {
+			return err
 		}
-		_, err := rebuilds.Insert(tx, storage.Scope{}, s.name(), r)
+		if len(first) == 0 {
+			r.Due = nil
+		}
+		_, err = rebuilds.Insert(tx, storage.Scope{}, s.name(), r)
 		if errors.Is(err, storage.ErrExists) {
 			return nil // another process was faster
 		}
@@ -131,7 +126,7 @@ func (s *Service[T]) step(ctx context.Context) (more bool, err error) {
 		if err != nil || place.Value.Due == nil {
 			return err
 		}
-		page, err := tx.(storage.Scanner).Scan(s.orders.Kind(), place.Value.Scope, place.Value.ID, rebuildPage)
+		page, err := tx.Scan(s.orders.Kind(), place.Value.Scope, place.Value.ID, rebuildPage)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,7 @@ package memory
 
 import "github.com/seed-7082ffec/payments/storage"
 
-// Scan implements [storage.Scanner].
+// Scan implements [storage.ReadTx].
 func (t *tx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
 	table, err := t.table(k)
 	if err != nil {
@@ -19,7 +19,7 @@ func (t *tx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([
 	return all, nil
 }
 
-// Sequences implements [storage.Scanner].
+// Sequences implements [storage.ReadTx].
 func (t *tx) Sequences(after string, limit int) ([]storage.Sequence, error) {
 	if err := t.usable(); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (t *tx) Sequences(after string, limit int) ([]storage.Sequence, error) {
 	return all, nil
 }
 
-// SetSequence implements [storage.SequenceSetter].
+// SetSequence implements [storage.Tx].
 func (t *tx) SetSequence(name string, value int64) error {
 	if err := t.usable(); err != nil {
 		return err

@@ -43,13 +43,10 @@ func TestCopyBetweenAllStores(t *testing.T) {
 // corruptStore is a store with a corrupted ledger.
 type corruptStore struct{ storage.Store }
 
-type corruptTx struct {
-	storage.ReadTx
-	storage.Scanner
-}
+type corruptTx struct{ storage.ReadTx }
 
 func (c corruptStore) View(ctx context.Context, fn func(storage.ReadTx) error) error {
-	return c.Store.View(ctx, func(tx storage.ReadTx) error { return fn(corruptTx{tx, tx.(storage.Scanner)}) })
+	return c.Store.View(ctx, func(tx storage.ReadTx) error { return fn(corruptTx{tx}) })
 }
 
 func (c corruptTx) Postings(after string, limit int) ([]storage.Booked, error) {
@@ -81,7 +78,7 @@ func contents(t *testing.T, s storage.Store) (all storeContents) {
 	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		var last storage.Record
 		for {
-			batch, err := tx.(storage.Scanner).Scan(things, last.Scope, last.ID, 7)
+			batch, err := tx.Scan(things, last.Scope, last.ID, 7)
 			if err != nil {
 				return err
 			}
@@ -95,7 +92,7 @@ func contents(t *testing.T, s storage.Store) (all storeContents) {
 			}
 		}
 		var err error
-		if all.Sequences, err = tx.(storage.Scanner).Sequences("", 99); err != nil {
+		if all.Sequences, err = tx.Sequences("", 99); err != nil {
 			return err
 		}
 		if all.Balances, err = tx.Balances("", 99); err != nil {

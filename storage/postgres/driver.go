@@ -22,14 +22,14 @@ func (s *Store) driver() sqlstore.Driver { return driver{s} }
 
 func dialect(schema string) *sqlstore.Dialect {
 	return &sqlstore.Dialect{
-		Name:           "postgres",
-		Schema:         sqlstore.Quote(schema) + ".",
-		Parameter:      func(n int) string { return "$" + strconv.Itoa(n) },
-		Limit:          func(parameter string) string { return parameter },
-		OrderedJoin:    "JOIN",
-		ValidText:      isValidText,
-		CursorText:     cursorText,
-		KeepsCommitLog: true,
+		Name:        "postgres",
+		Schema:      sqlstore.Quote(schema) + ".",
+		Parameter:   func(n int) string { return "$" + strconv.Itoa(n) },
+		Limit:       func(parameter string) string { return parameter },
+		OrderedJoin: "JOIN",
+		ValidText:   isValidText,
+		CursorText:  cursorText,
+		Remote:      true,
 	}
 }
 

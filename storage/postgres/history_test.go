@@ -330,7 +330,7 @@ func TestLostHistoryBesideWriters(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		all, err := tx.(storage.Scanner).Sequences("", 10)
+		all, err := tx.Sequences("", 10)
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,6 @@ var dialect = sqlstore.Dialect{
 	Limit:       func(parameter string) string { return parameter + " + 0" },
 	IndexHint:   func(name string) string { return " INDEXED BY " + sqlstore.Quote(name) },
 	OrderedJoin: "CROSS JOIN",
-	LocalCommit: true,
 }
 
 // writer is the connection that writes. One call or commit uses it at a time.

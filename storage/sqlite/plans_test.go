@@ -118,7 +118,7 @@ func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 		}
 		asked(k.Name+": get", func(tx storage.Tx) error { _, err := tx.Get(k, scope, "x"); return err })
 		asked(k.Name+": scan", func(tx storage.Tx) error {
-			_, err := tx.(storage.Scanner).Scan(k, scope, "x", 1)
+			_, err := tx.Scan(k, scope, "x", 1)
 			return err
 		})
 		for _, key := range k.Keys {

@@ -12,8 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// scans checks a store whose transactions are a storage.Scanner and a
-// storage.SequenceSetter, which storage.Copy needs.
+// scans checks what storage.Copy reads and writes.
 var scans = tests{
 	"every record once, in one order":   scanPages,
 	"a scan sees the transaction's own": scanSeesWrites,
@@ -21,18 +20,8 @@ var scans = tests{
 	"SetSequence sets the last number":  setSequence,
 }
 
-// scanner is the transaction as a storage.Scanner, or else the test is skipped.
-func scanner(t *testing.T, tx storage.ReadTx) storage.Scanner {
-	t.Helper()
-	s, ok := tx.(storage.Scanner)
-	if !ok {
-		t.Skip("the store has no Scan")
-	}
-	return s
-}
-
 // scanAll reads all records of a kind in pages.
-func scanAll(t tester, s storage.Scanner, k *storage.Kind, limit int) (all []storage.Record) {
+func scanAll(t tester, s storage.ReadTx, k *storage.Kind, limit int) (all []storage.Record) {
 	t.Helper()
 	var last storage.Record
 	for range manyPages {
@@ -65,7 +54,7 @@ func scanPages(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "held", second(0)), job(test2, "never", nil))
 	claim(t, s, 0, 0, 1, nil)
 	view(t, s, func(tx storage.ReadTx) error {
-		all := scanAll(t, scanner(t, tx), items, 99)
+		all := scanAll(t, tx, items, 99)
 		for i := range put {
 			put[i].Version = 1
 		}
@@ -89,26 +78,26 @@ func scanPages(t *testing.T, s storage.Store) {
 			t.Errorf("Scan is not in the order of merchants, modes and ids: %v", all)
 		}
 		for _, limit := range []int{1, 2, 7} {
-			equal(t, fmt.Sprint("in pages of ", limit), scanAll(t, scanner(t, tx), items, limit), all)
+			equal(t, fmt.Sprint("in pages of ", limit), scanAll(t, tx, items, limit), all)
 		}
-		held := scanAll(t, scanner(t, tx), jobs, 1)
+		held := scanAll(t, tx, jobs, 1)
 		slices.SortFunc(held, func(a, b storage.Record) int { return int(b.Version - a.Version) })
 		equal(t, "of another kind", ids(held), []string{"held", "never"})
 		equal(t, "version of what is held", held[0].Version, int64(2))
 
 		// The cursor may no longer exist.
 		middle := all[len(all)/2]
-		rest, err := scanner(t, tx).Scan(items, middle.Scope, middle.ID, 99)
+		rest, err := tx.Scan(items, middle.Scope, middle.ID, 99)
 		want(t, "Scan", err, nil)
 		inGoroutine(func() {
 			update(t, s, func(tx storage.Tx) error { return tx.Delete(items, middle.Scope, middle.ID, 1) })
 		})
 		view(t, s, func(tx storage.ReadTx) error {
-			got, err := scanner(t, tx).Scan(items, middle.Scope, middle.ID, 99)
+			got, err := tx.Scan(items, middle.Scope, middle.ID, 99)
 			equal(t, "after what was deleted", got, rest)
 			return err
 		})
-		_, err = scanner(t, tx).Scan(&storage.Kind{Name: "test_unknown"}, storage.Scope{}, "", 1)
+		_, err = tx.Scan(&storage.Kind{Name: "test_unknown"}, storage.Scope{}, "", 1)
 		want(t, "Scan of an unknown kind", err, storage.ErrInvalid)
 		return nil
 	})
@@ -124,7 +113,7 @@ func scanSeesWrites(t *testing.T, s storage.Store) {
 		want(t, "Replace", tx.Replace(items, with(r, "name", "new")), nil)
 		want(t, "Delete", tx.Delete(items, test1, "b", 1), nil)
 		want(t, "Insert", tx.Insert(items, item(test2, "d")), nil)
-		all := scanAll(t, scanner(t, tx), items, 2)
+		all := scanAll(t, tx, items, 2)
 		slices.SortFunc(all, func(a, b storage.Record) int { return int(a.ID[0]) - int(b.ID[0]) })
 		equal(t, "ids", ids(all), []string{"a", "c", "d"})
 		equal(t, "what was replaced", all[0].Columns[0], any("new"))
@@ -134,7 +123,7 @@ func scanSeesWrites(t *testing.T, s storage.Store) {
 }
 
 // sequencesOf reads all sequences in pages.
-func sequencesOf(t tester, s storage.Scanner, limit int) (all []storage.Sequence) {
+func sequencesOf(t tester, s storage.ReadTx, limit int) (all []storage.Sequence) {
 	t.Helper()
 	for after := ""; len(all) < manyPages; after = all[len(all)-1].Name {
 		page, err := s.Sequences(after, limit)
@@ -150,7 +139,7 @@ func sequencesOf(t tester, s storage.Scanner, limit int) (all []storage.Sequence
 
 func scanSequences(t *testing.T, s storage.Store) {
 	view(t, s, func(tx storage.ReadTx) error {
-		equal(t, "before any", len(sequencesOf(t, scanner(t, tx), 9)), 0)
+		equal(t, "before any", len(sequencesOf(t, tx, 9)), 0)
 		return nil
 	})
 	for _, name := range []string{"b", "a", "B", "aa", "é", "a"} {
@@ -165,7 +154,7 @@ func scanSequences(t *testing.T, s storage.Store) {
 	wanted := []storage.Sequence{{Name: "B", Value: 1}, {Name: "a", Value: 2}, {Name: "aa", Value: 1}, {Name: "b", Value: 1}, {Name: "é", Value: 1}}
 	view(t, s, func(tx storage.ReadTx) error {
 		for _, limit := range []int{1, 2, 99} {
-			equal(t, fmt.Sprint("in pages of ", limit), sequencesOf(t, scanner(t, tx), limit), wanted)
+			equal(t, fmt.Sprint("in pages of ", limit), sequencesOf(t, tx, limit), wanted)
 		}
 		return nil
 	})
@@ -174,7 +163,7 @@ func scanSequences(t *testing.T, s storage.Store) {
 		want(t, "Next", err, nil)
 		_, err = tx.Next("aaa")
 		wanted[2].Value++
-		equal(t, "with its own", sequencesOf(t, scanner(t, tx), 2), slices.Insert(slices.Clone(wanted), 3, storage.Sequence{Name: "aaa", Value: 1}))
+		equal(t, "with its own", sequencesOf(t, tx, 2), slices.Insert(slices.Clone(wanted), 3, storage.Sequence{Name: "aaa", Value: 1}))
 		wanted[2].Value--
 		return err
 	})
@@ -182,11 +171,7 @@ func scanSequences(t *testing.T, s storage.Store) {
 
 func setSequence(t *testing.T, s storage.Store) {
 	set := func(tx storage.Tx, name string, value int64) {
-		setter, ok := tx.(storage.SequenceSetter)
-		if !ok {
-			t.Skip("the store has no SetSequence")
-		}
-		want(t, "SetSequence", setter.SetSequence(name, value), nil)
+		want(t, "SetSequence", tx.SetSequence(name, value), nil)
 	}
 	next(t, s, "old")
 	update(t, s, func(tx storage.Tx) error {

@@ -35,15 +35,8 @@ type handle struct {
 // readTx and writeTx are the transactions of a memory store, so that a mutant can
 // replace one method.
 type (
-	readTx interface {
-		storage.ReadTx
-		storage.Scanner
-	}
-	writeTx interface {
-		readTx
-		storage.Tx
-		storage.SequenceSetter
-	}
+	readTx  = storage.ReadTx
+	writeTx = storage.Tx
 )
 
 func (h *handle) enter() error {
@@ -74,7 +67,7 @@ func (h *handle) View(ctx context.Context, fn func(storage.ReadTx) error) error 
 	defer h.running.Done()
 	return h.database.View(ctx, func(tx storage.ReadTx) error {
 		if h.reads != nil {
-			tx = h.reads(tx.(readTx))
+			tx = h.reads(tx)
 		}
 		return fn(tx)
 	})
@@ -87,7 +80,7 @@ func (h *handle) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	defer h.running.Done()
 	return h.database.Update(ctx, func(tx storage.Tx) error {
 		if h.writes != nil {
-			tx = h.writes(tx.(writeTx))
+			tx = h.writes(tx)
 		}
 		return fn(tx)
 	})
@@ -171,7 +164,7 @@ func (tx noKeys) Insert(k *storage.Kind, r storage.Record) error {
 
 func (tx committedScan) Scan(k *storage.Kind, after storage.Scope, id string, limit int) (all []storage.Record, err error) {
 	err = tx.database.View(context.Background(), func(before storage.ReadTx) error {
-		all, err = before.(storage.Scanner).Scan(k, after, id, limit)
+		all, err = before.Scan(k, after, id, limit)
 		return err
 	})
 	return all, err

@@ -77,7 +77,7 @@ const pessimisticBatches = 16
 // processes.
 func (w *writer) openBatch(c *call) (*batch, error) {
 	b := &batch{singleCall: c.singleCall, definesKinds: c.definesKinds, done: make(chan struct{})}
-	b.changes.disabled = !w.store.KeepsCommitLog
+	b.changes.disabled = !w.store.Remote
 	eager := c.singleCall || w.pessimistic > 0 || len(w.wanted) > 0
 	if f := w.committing; f != nil && (eager || f.failure != nil || f.keyConflictTable != "") {
 		select {

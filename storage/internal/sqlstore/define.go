@@ -66,34 +66,23 @@ func Define(s SchemaTx, k *storage.Kind, progress func(storage.Progress)) (chang
 			changed = true
 		}
 	}
-	for _, index := range Indexes(k) {
-		there, err := s.HasIndex(index.Name)
-		if err != nil {
-			return false, err
-		}
-		if there {
-			continue
-		}
-		if !changed {
-			tell(0)
-			changed = true
-		}
+	missing, obsolete, err := indexChanges(s, k)
+	if err != nil {
+		return false, err
+	}
+	if len(missing) > 0 && !changed {
+		tell(0)
+	}
+	changed = changed || len(missing)+len(obsolete) > 0
+	for _, index := range missing {
 		if err := s.CreateIndex(k, index); err != nil {
 			return false, err
 		}
 	}
-	for _, name := range ObsoleteIndexes(k) {
-		there, err := s.HasIndex(name)
-		if err != nil {
-			return false, err
-		}
-		if !there {
-			continue
-		}
+	for _, name := range obsolete {
 		if err := s.DropIndex(name); err != nil {
 			return false, err
 		}
-		changed = true
 	}
 	is, err := json.Marshal(wanted)
 	if err != nil || string(is) == text {
@@ -116,18 +105,32 @@ func NeedsDefine(s SchemaTx, k *storage.Kind) (bool, error) {
 	if err != nil || string(is) != text {
 		return true, err
 	}
+	missing, obsolete, err := indexChanges(s, k)
+	return len(missing)+len(obsolete) > 0, err
+}
+
+// indexChanges returns the indexes that a kind's table lacks, and the names of those that it should not
+// have.
+func indexChanges(s SchemaTx, k *storage.Kind) (missing []Index, obsolete []string, err error) {
 	for _, index := range Indexes(k) {
 		there, err := s.HasIndex(index.Name)
-		if !there || err != nil {
-			return true, err
+		if err != nil {
+			return nil, nil, err
+		}
+		if !there {
+			missing = append(missing, index)
 		}
 	}
 	for _, name := range ObsoleteIndexes(k) {
-		if there, err := s.HasIndex(name); there || err != nil {
-			return true, err
+		there, err := s.HasIndex(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if there {
+			obsolete = append(obsolete, name)
 		}
 	}
-	return false, nil
+	return missing, obsolete, nil
 }
 
 // CheckVersion returns [storage.ErrNewer] if the stored declarations contain more than

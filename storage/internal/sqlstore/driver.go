@@ -168,11 +168,10 @@ type Dialect struct {
 	// CursorText returns a valid text with the same position as s among valid texts; nil
 	// for s itself.
 	CursorText func(s string) string
-	// LocalCommit says that this process does the work of a commit itself. The next batch
-	// then runs after the commit. Otherwise it runs while a server commits.
-	LocalCommit bool
-	// KeepsCommitLog says that the driver stores the hashes of what each commit changes.
-	KeepsCommitLog bool
+	// Remote says that a server does the work of a commit, so that the next batch runs meanwhile, and
+	// that several processes are its clients, so that the driver stores the hashes of what each commit
+	// changes.
+	Remote bool
 }
 
 func (d *Dialect) validText(values ...any) bool {

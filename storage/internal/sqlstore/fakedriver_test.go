@@ -42,7 +42,7 @@ func newFakeStore(ids ...string) (*Store, *fakeDriver) {
 	}
 	s := New(d, &Dialect{
 		Name: "fake", Parameter: func(int) string { return "?" }, Limit: func(p string) string { return p },
-		OrderedJoin: "JOIN", KeepsCommitLog: true,
+		OrderedJoin: "JOIN", Remote: true,
 	}, 10)
 	s.Register([]*storage.Kind{tallies})
 	return s, d

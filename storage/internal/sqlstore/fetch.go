@@ -137,7 +137,7 @@ type wantedValues map[cacheRef]*Table
 // newFetch returns what the next lock fetches: the wanted values and the contended ones.
 func (w *writer) newFetch() *Fetch {
 	f := &Fetch{}
-	if !w.store.KeepsCommitLog {
+	if !w.store.Remote {
 		return f
 	}
 	add := func(v cacheRef, table *Table) {
@@ -168,7 +168,7 @@ func (w *writer) newFetch() *Fetch {
 
 // wantWrites wants the values that a batch has written, before it runs again.
 func (w *writer) wantWrites(b *batch) {
-	if !w.store.KeepsCommitLog || b.buffered == nil {
+	if !w.store.Remote || b.buffered == nil {
 		return
 	}
 	for i, key := range b.buffered.records.keys {

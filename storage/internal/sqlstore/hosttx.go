@@ -90,7 +90,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 		return h.wrapError("begin", err)
 	}
 	b := &batch{buffered: new(writeSet), commit: nextCommit(log.Newest)}
-	b.changes.disabled = !h.store.KeepsCommitLog
+	b.changes.disabled = !h.store.Remote
 
 	// An Update of a host's transaction cannot run again, so it checks before it inserts.
 	t := &tx{readTx: h.newReadTx(ctx), batch: b, cache: &cache{}, own: new(writeSet), savepoint: true, checkAllTables: true}

@@ -215,7 +215,7 @@ func (t *readTx) booked(query string, args ...any) ([]storage.Booked, error) {
 	return all, nil
 }
 
-// Sequences implements [storage.Scanner].
+// Sequences implements [storage.ReadTx].
 func (t *readTx) Sequences(after string, limit int) ([]storage.Sequence, error) {
 	if err := t.flushBefore(""); err != nil || limit < 1 {
 		return nil, err
@@ -433,7 +433,7 @@ func (t *tx) Next(name string) (int64, error) {
 	return t.updateSequence(name, func(current int64) int64 { return current + 1 })
 }
 
-// SetSequence implements [storage.SequenceSetter].
+// SetSequence implements [storage.Tx].
 func (t *tx) SetSequence(name string, value int64) error {
 	_, err := t.updateSequence(name, func(int64) int64 { return value })
 	return err

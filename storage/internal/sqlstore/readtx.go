@@ -146,7 +146,7 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 	return records, err
 }
 
-// Scan implements [storage.Scanner].
+// Scan implements [storage.ReadTx].
 func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
 	table, err := t.table(k)
 	if err == nil {

@@ -86,7 +86,7 @@ func (w *writer) passTurn() {
 		switch {
 		case !b.hasWaitingCalls(): // no call depends on the outcome
 			w.closeSession(b)
-		case w.store.LocalCommit:
+		case !w.store.Remote:
 			w.committing = b
 			w.commitBatch(b)
 		default:

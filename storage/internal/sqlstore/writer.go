@@ -177,7 +177,7 @@ func (w *writer) runInBatch(c *call) error {
 // runFirst runs a call's function and passes the turn on, even if the function panics.
 func (w *writer) runFirst(c *call) {
 	defer w.passTurn()
-	c.mayDefer = w.store.KeepsCommitLog && !c.singleCall && c.deferrals < maxDeferrals
+	c.mayDefer = w.store.Remote && !c.singleCall && c.deferrals < maxDeferrals
 	w.runCall(c)
 }
 
@@ -247,7 +247,7 @@ func (w *writer) newTx(c *call) *tx {
 		checkTables: c.checkTables, writeThrough: c.writeThrough,
 	}
 	t.flushBuffered, t.onFailure = t.flushKind, t.transactionFailed
-	if w.store.KeepsCommitLog {
+	if w.store.Remote {
 		t.require = func(values wantedValues) error { return w.require(t, c, values) }
 	}
 	return t

@@ -52,6 +52,8 @@ type Load struct {
 	// ReadIDs are ids of disbursements. If there are any, of four requests one creates a
 	// disbursement, two get one by id, and one lists those after an id.
 	ReadIDs []string
+	// GetOnly makes every request a get of one of the ReadIDs.
+	GetOnly bool
 
 	// Elapsed is the time for all requests, without opening the connections.
 	Elapsed time.Duration
@@ -161,6 +163,8 @@ func run(in io.Reader, out io.Writer) error {
 func (l *Load) request(b []byte, run string, n int) []byte {
 	method, path, body := "POST", "/v1/disbursements", ""
 	switch reading := len(l.ReadIDs) > 0; {
+	case l.GetOnly:
+		method, path = "GET", "/v1/disbursements/"+l.ReadIDs[n*7919%len(l.ReadIDs)]
 	case reading && n%4 == 0:
 		method, path = "GET", "/v1/disbursements?limit=20&starting_after="+l.ReadIDs[n*7919%len(l.ReadIDs)]
 	case reading && n%2 == 0, reading && n%4 == 1:

@@ -87,6 +87,15 @@ func TestMixedLoadReads(t *testing.T) {
 	}
 }
 
+func TestGetOnlyLoadGetsEachTime(t *testing.T) {
+	s, l := serve(t, http.StatusOK)
+	l.ReadIDs, l.GetOnly = []string{"po_1", "po_2"}, true
+	must.Get(Run(t.Context(), l))(t)
+	if s.seen["GET Bearer sk_1"] != 40 || len(s.seen) != 1 {
+		t.Errorf("sent %v", s.seen)
+	}
+}
+
 func TestConnectionsUseSeveralServersInTurn(t *testing.T) {
 	first, l := serve(t, http.StatusOK)
 	second, other := serve(t, http.StatusOK)

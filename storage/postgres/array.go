@@ -3,6 +3,7 @@ package postgres
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -21,7 +22,9 @@ type array struct {
 	n       int
 	nulls   bool
 	data    []byte // the elements, each after its length
-	err     error
+	// room is for how many bytes the plan makes room first: for those of the whole statement.
+	room int
+	err  error
 }
 
 var elementOID = map[storage.Type]uint32{
@@ -76,7 +79,7 @@ const maxKeptCapacity = 1 << 20
 
 // clear empties the array and keeps its memory.
 func (a *array) clear() {
-	a.n, a.nulls, a.err, a.data = 0, false, nil, a.data[:0]
+	a.n, a.nulls, a.room, a.err, a.data = 0, false, 0, nil, a.data[:0]
 	if cap(a.data) > maxKeptCapacity {
 		a.data = nil
 	}
@@ -97,6 +100,7 @@ func (arrayPlan) Encode(value any, to []byte) ([]byte, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
+	to = slices.Grow(to, a.room)
 	dimensions, nulls := uint32(1), uint32(0)
 	if a.nulls {
 		nulls = 1
@@ -168,11 +172,53 @@ func (r rows) clear() {
 	}
 }
 
-// args returns the arrays, followed by more.
+const (
+	arrayHeader = 5 * 4 // bytes before the elements of an array
+	maxNumber   = 8     // bytes of a number
+)
+
+// args returns the arrays, followed by numbers.
 func (r rows) args(more ...any) []any {
 	args := make([]any, 0, len(r)+len(more))
+	size := maxNumber * len(more)
 	for i := range r {
 		args = append(args, &r[i])
+		size += arrayHeader + len(r[i].data)
 	}
+	r[0].room = size
 	return append(args, more...)
+}
+
+// room is a message of no bytes, for which pgx's buffer makes room for so many that follow.
+type room int
+
+// Frontend implements [pgproto3.FrontendMessage].
+func (room) Frontend() {}
+
+// Decode implements [pgproto3.Message].
+func (room) Decode([]byte) error { return nil }
+
+// Encode implements [pgproto3.Message].
+func (n room) Encode(to []byte) ([]byte, error) { return slices.Grow(to, int(n)), nil }
+
+// roomOf returns enough room for a batch. Without it pgx's buffer, which begins small with each
+// batch, would grow a dozen times, and each time be copied.
+func roomOf(b *pgx.Batch) room {
+	const statement, argument = 200, 8 // bytes of the protocol
+	n := 0
+	for _, q := range b.QueuedQueries {
+		n += statement
+		for _, arg := range q.Arguments {
+			n += argument
+			switch arg := arg.(type) {
+			case *array:
+				n += arg.room // of the first one, for all
+			case []byte:
+				n += len(arg)
+			default:
+				n += maxNumber
+			}
+		}
+	}
+	return room(n)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgtype"
 	"pgregory.net/rapid"
 
@@ -74,5 +76,45 @@ func TestArrayRefusesOtherTypes(t *testing.T) {
 	a.add("x")
 	if _, err := arrayTypeMap().Encode(pgtype.TextArrayOID, pgtype.BinaryFormatCode, &a, nil); err != nil {
 		t.Errorf("after it was emptied: %v", err)
+	}
+}
+
+// pgx's buffers grow once for a batch, to what its statements need.
+func TestBatchIsEncodedWithoutGrowingTwice(t *testing.T) {
+	records, entries := newRows(pgtype.TextOID, pgtype.BoolOID, pgtype.ByteaOID), newRows(pgtype.TextOID, pgtype.Int8OID)
+	for i := range 300 {
+		records.add(strings.Repeat("x", i), true, nil)
+		entries.add("a", int64(i))
+	}
+	var b pgx.Batch
+	b.Queue("INSERT", records.args()...)
+	b.Queue("UPDATE", entries.args(300)...)
+	b.Queue("INSERT", int64(1), int64(2), make([]byte, 5000))
+	b.Queue("COMMIT")
+	m := arrayTypeMap()
+	out := must.Get(roomOf(&b).Encode(nil))(t)
+	room := cap(out)
+	for _, q := range b.QueuedQueries {
+		bind := pgproto3.Bind{PreparedStatement: "stmtcache_0123456789abcdef0123456789abcdef0123456789abcdef"}
+		var values []byte
+		for i, arg := range q.Arguments {
+			first, from := cap(values), len(values)
+			switch arg := arg.(type) {
+			case *array:
+				values = must.Get(arrayPlan{}.Encode(arg, values))(t)
+			case []byte:
+				values = append(values, arg...)
+			default:
+				values = must.Get(m.Encode(pgtype.Int8OID, pgtype.BinaryFormatCode, arg, values))(t)
+			}
+			if _, ofArrays := q.Arguments[0].(*array); ofArrays && i > 0 && cap(values) != first {
+				t.Errorf("%s: argument %d makes the values grow from %d to %d bytes", q.SQL, i, first, cap(values))
+			}
+			bind.Parameters = append(bind.Parameters, values[from:])
+		}
+		out = must.Get(bind.Encode(out))(t)
+	}
+	if cap(out) != room {
+		t.Errorf("the batch grows from %d to %d bytes", room, cap(out))
 	}
 }

@@ -52,8 +52,8 @@ func newStatements(schema string) statements {
 		newestCommit: commit + " ORDER BY number DESC LIMIT 1",
 		// The answer includes the newest commit, even if it is older than $1.
 		commitsSince: commit + " WHERE number >= LEAST($1, (SELECT max(number) FROM " + commits + ")) ORDER BY number DESC LIMIT 200",
-		expectCommit: "SELECT " + s + "storage_expect((SELECT count(*) FROM (SELECT token FROM " + commits +
-			" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1), 1)",
+		expectCommit: expect(schema, "1") + " FROM (SELECT count(*) FROM (SELECT token FROM " + commits +
+			" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1) AS met(n)",
 		insertCommit:  "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)",
 		deleteCommits: "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'",
 		findCommit:    "SELECT token FROM " + commits + " WHERE number = $1",

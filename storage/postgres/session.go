@@ -155,9 +155,9 @@ func (s *session) sendBatch(ctx context.Context, b *pgx.Batch) error {
 	defer cancel()
 	switch db := s.db.(type) {
 	case *pgx.Conn:
-		registerArrays(db)
+		prepareConn(db, b)
 	case pgx.Tx:
-		registerArrays(db.Conn())
+		prepareConn(db.Conn(), b)
 	}
 	results := s.db.SendBatch(ctx, b)
 	for range b.Len() {
@@ -167,6 +167,12 @@ func (s *session) sendBatch(ctx context.Context, b *pgx.Batch) error {
 		}
 	}
 	return results.Close()
+}
+
+// prepareConn makes a connection ready to send a batch.
+func prepareConn(c *pgx.Conn, b *pgx.Batch) {
+	registerArrays(c)
+	c.PgConn().Frontend().Send(roomOf(b))
 }
 
 func (s *session) flushQueued(b *pgx.Batch) int {

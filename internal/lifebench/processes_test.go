@@ -23,8 +23,10 @@ const (
 	processMerchants = 5000
 	warmKeys         = 32 // of processMerchants; the other keys are cold
 	processCallers   = 64
-	// processLimit ends each measurement of a turn, so that slow ones do not take minutes.
+	// processLimit ends each measurement of a turn, so that slow ones do not take minutes, and
+	// warmUpLimit what comes before, in which each process reads what it needs for the first time.
 	processLimit = 2 * time.Second
+	warmUpLimit  = 20 * time.Second
 )
 
 // BenchmarkProcesses disburses to wallets over HTTP with 64 callers, to one, two and four server
@@ -91,15 +93,19 @@ func ownRate(b *testing.B, own []*merchants, requests int) (total float64) {
 		p := startProcesses(b, m.processConfig, 1)[0]
 		defer p.stop(b)
 		loads[i] = httpload.Load{
-			Address: p.address, Connections: processCallers / len(own), Wallets: m.wallets, Keys: m.keys, Limit: processLimit,
+			Address: p.address, Connections: processCallers / len(own), Wallets: m.wallets, Keys: m.keys,
 		}
 	}
-	for _, n := range []int{4 * warmKeys, requests / len(own)} {
+	for _, measured := range []bool{false, true} {
+		n, limit := 16*warmKeys, warmUpLimit
+		if measured {
+			n, limit = requests/len(own), processLimit
+		}
 		rates := make([]float64, len(loads))
 		var all sync.WaitGroup
 		for i, load := range loads {
 			all.Go(func() {
-				load.Requests = n
+				load.Requests, load.Limit = n, limit
 				done, err := httpload.Run(b.Context(), load)
 				if err != nil {
 					b.Error(err)
@@ -134,7 +140,9 @@ func (m *merchants) rates(b *testing.B, processes, warmRequests, coldRequests in
 		done := run(b, load)
 		return float64(len(done.Durations)) / done.Elapsed.Seconds()
 	}
-	rate(4 * warmKeys * processes)
+	load.Limit = warmUpLimit
+	rate(16 * warmKeys * processes)
+	load.Limit = processLimit
 	warm = rate(warmRequests)
 	if coldRequests > 0 {
 		load.Keys = m.keys[warmKeys:]

@@ -15,8 +15,8 @@ import (
 // name identifies the call and begins with the host's own prefix, as in "acme.top_up". params are
 // the call's parameters without secrets. Equal params must marshal to equal JSON. T must survive a
 // round trip through encoding/json. Once stores the answer as JSON for 30 days, or for
-// Config.IdempotencyRetention. The erasure of a customer removes that person's data from the
-// answer.
+// Config.IdempotencyRetention. The erasure of a customer removes that person's data from an
+// answer that is an object of this library, such as a payment. Keep other personal data out of T.
 //
 // call may run more than once: the process may die before Once stores the answer, and two repeated
 // calls may run at once. Give each effect inside call its own idempotency key, derived from the

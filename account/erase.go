@@ -30,7 +30,8 @@ import (
 // to a record.
 //
 // When a merchant sends an issued invoice again, or is paid for it, the message still goes to the
-// address on it. The store drops such a message once it is sent, in test mode after 30 days.
+// address on it. The store drops such a message once it is sent, in test mode after
+// payments.Config.MessageRetention.
 //
 // The library cannot recognise the person in free text. It leaves descriptions, memos, footers
 // and the metadata of invoices as they are, and cannot recall messages that were sent. The host

@@ -73,8 +73,9 @@ func (p *PayParams) checkFor(r *record) error {
 //
 // From a phone, Pay starts a payment, and the session stays open until the payment is completed; see
 // [payment.Service.Create]. The payment holds the session, and a redemption of its coupon, until it
-// ends, or for payments.Config.PaymentDeadline. A payer who approves after the hold, when the session is no
-// longer open, gets the money back. If the session is still open, it is completed, and the redemption
+// ends, or for payments.Config.PaymentDeadline. A payer may approve after the hold, when the session is no
+// longer open. That payment is refunded if the Charger is a provider.RefundRail; otherwise Providers.List
+// shows it. If the session is still open, it is completed, and the redemption
 // counts even above the coupon's limit.
 //
 // If nothing is due, Pay redeems the coupon and completes the session without a payment.
@@ -83,8 +84,8 @@ func (p *PayParams) checkFor(r *record) error {
 // with its trial, in the same transaction. A session without a customer makes one.
 //
 // Refusals: resource_missing, checkout_not_open, payment_in_progress, coupon_not_redeemable,
-// parameter_invalid, and parameter_missing (phone_number, if neither a phone nor a wallet is named, and
-// in ModeSubscription).
+// parameter_invalid, and parameter_missing (phone_number in ModeSubscription, or if neither a phone nor
+// a wallet is named; pin with a wallet).
 //
 // Refusals from a wallet: account_not_found (an unknown account id), pin_invalid (also a phone number
 // or service id without an open wallet), pin_locked, wallet_not_active, insufficient_balance.

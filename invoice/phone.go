@@ -17,9 +17,9 @@ import (
 // StartPayment asks a phone to pay the amount due of an open invoice, and returns the pending
 // payment; see [payment.Service.Create]. The payment holds the invoice until it ends, or for
 // payments.Config.PaymentDeadline: meanwhile the invoice can be neither paid another way nor voided. The
-// invoice is paid when the payment is completed. A payer who approves after the hold, when the
-// invoice is no longer open or is being charged another way, gets the money back. If nothing is
-// due, StartPayment marks the invoice paid and returns nil. With an idempotency key it may be repeated safely.
+// invoice is paid when the payment is completed. A payer may approve after the hold, when the
+// invoice is no longer open or is being charged another way. That payment is refunded if the Charger is
+// a provider.RefundRail; otherwise Providers.List shows it. If nothing is due, StartPayment marks the invoice paid and returns nil. With an idempotency key it may be repeated safely.
 //
 // Refusals: parameter_missing, parameter_invalid, invalid_phone_number, resource_missing,
 // invoice_not_open, invoice_already_paid, invoice_payment_in_progress, payment_in_progress,

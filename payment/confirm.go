@@ -33,7 +33,8 @@ func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p C
 	return confirm(ctx, s, caller, op, payments.Kind(), id, p, s.beginConfirm, s.Get)
 }
 
-// ConfirmTopUp is Confirm for a top-up. Its caller is that of [Service.TopUp].
+// ConfirmTopUp is Confirm for a top-up. Call it as the caller that made the
+// top-up: to any other it is resource_missing.
 func (s *Service) ConfirmTopUp(ctx context.Context, caller api.Caller, id string, p ConfirmParams) (*TopUp, error) {
 	op := engine.Operation{Name: "payment.confirm_top_up", Params: id}
 	return confirm(ctx, s, caller, op, topUps.Kind(), id, p, topUpOrders{s}.beginConfirm, s.GetTopUp)

@@ -3,8 +3,8 @@
 //
 // It owns the record of a payment, its events and its fee. It owns the charge of a phone, the booking
 // of its outcome, and the limits on how often a phone is asked. It owns the holds, too: while a payment
-// from a phone is open, no other payment can use its invoice, its checkout session or its use of a QR
-// code. It also owns the top-ups of consumers' wallets, which are charges of phones without a merchant.
+// from a phone holds its invoice, its checkout session or its use of a QR code, no other payment can use
+// it. A hold ends with the payment, after payments.Config.PaymentDeadline, or with Leave. It also owns the top-ups of consumers' wallets, which are charges of phones without a merchant.
 // Packages qrcode, invoice and checkout own what is paid. They take money from wallets in their own
 // transactions, and call this package to start payments from a phone.
 package payment

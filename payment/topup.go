@@ -16,8 +16,9 @@ import (
 )
 
 // Returned is the status of a top-up that the payer has paid and the wallet could not take: its limits
-// were reached in the meantime, or it was closed. The library gives the money back. Payments are
-// never Returned.
+// were reached in the meantime, or it was closed. The library gives the money back if the
+// Charger is a provider.RefundRail; otherwise Providers.List shows the top-up. Payments are never
+// Returned.
 const Returned Status = "returned"
 
 // TopUp is money that a consumer moves from their own phone into their own wallet. It is no

@@ -77,7 +77,8 @@ type Result struct {
 	Reason Refusal
 	// PollAfter is how long to wait before the library asks again about an order in progress. Zero
 	// means the library's own schedule. With a refused charge of a phone it says that the provider
-	// may yet report the opposite: the library asks once more, and lists a contradiction.
+	// may yet report the opposite. The library then asks again after that time, and lists the charge if
+	// it was paid.
 	PollAfter time.Duration
 	// Prompt tells the payer of a charge in progress what to do, in at most 500 bytes; may be empty.
 	Prompt string

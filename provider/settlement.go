@@ -62,14 +62,14 @@ type Position struct {
 // does not have it, or has another amount, outcome or fee.
 //
 // Three differences are normal. An order in progress may be only in the statement. Each side may have
-// another day for an order that ended near midnight. It may also have another day for a transfer that
-// was taken back, if the statement has no row of that day for it.
+// another day for an order that ended near midnight. A transfer that was taken back may differ on
+// the day on which the library booked that, if the statement of that day has no row for it.
 type PositionLine struct {
 	Reference string
 	// Booked and Reported are what it has added to the money with the provider, in pesewas; negative for
 	// what has left.
 	Booked, Reported int64
 	// Unknown says that the row is no order of the library, and does not tell whether money came or
-	// left: Reported is its amount, which is not part of Unexplained.
+	// left. Reported is its amount. The line explains nothing: if the money moved, it is in Unexplained.
 	Unknown bool
 }

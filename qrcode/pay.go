@@ -73,8 +73,8 @@ type PayParams struct {
 //
 // From a phone, Pay returns a pending payment; see [payment.Service.Create]. The payment holds a use
 // of a code with a limit until it ends, or for payments.Config.PaymentDeadline. The use is counted when
-// the payment is completed. A payer who approves after the hold, when no use is left, gets the
-// money back.
+// the payment is completed. A payer may approve after the hold, when no use is left. That payment
+// is refunded if the Charger is a provider.RefundRail; otherwise Providers.List shows it.
 //
 // The caller stands for the code's merchant; see [Hosted].
 //

@@ -44,7 +44,8 @@ type PhoneChange struct {
 
 // StartPhoneChange sends a code by SMS to a new phone, for [Service.ConfirmPhone]. The new code
 // replaces an earlier one. At most 5 codes are sent in 10 minutes, and 20 in a day. These limits count
-// the codes of the subscription. In live mode they also count those to the number, over all merchants.
+// the codes of the subscription. In live mode they also count those to the number, over all merchants. It
+// ignores an idempotency key: each call sends a new code.
 //
 // Refusals: resource_missing, parameter_missing, invalid_phone_number, subscription_cancelled,
 // rate_limited, otp_attempts_exceeded after 10 wrong entries in a day (UTC), and service_unavailable in
@@ -97,7 +98,8 @@ func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id, p
 }
 
 // ConfirmPhone checks the code of StartPhoneChange. If it is right, later charges ask the new phone.
-// Each wrong code counts, also concurrent ones. It cannot be called in a host's transaction, whose
+// Each wrong code counts, also concurrent ones. It ignores an idempotency key: a call after a success is
+// otp_invalid. It cannot be called in a host's transaction, whose
 // rollback would lose the count.
 //
 // Refusals: resource_missing, parameter_invalid, otp_invalid, otp_expired, otp_attempts_exceeded,

@@ -45,7 +45,8 @@ type Subscription struct {
 	// CurrentPeriodStart and CurrentPeriodEnd are the period that was invoiced last, or the trial.
 	CurrentPeriodStart int64 `json:"current_period_start"`
 	CurrentPeriodEnd   int64 `json:"current_period_end"`
-	// BillingAnchor is the start of the first paid period, from which all others are counted.
+	// BillingAnchor is the time from which periods are counted: at first the start, or the end of the
+	// trial. Resume, a plan of another interval, and Pause in a trial set it anew.
 	BillingAnchor int64  `json:"billing_anchor"`
 	TrialEnd      *int64 `json:"trial_end"`
 	// CancelAtPeriodEnd says that the subscription ends with its current period.

@@ -58,9 +58,9 @@ type ListDeliveriesParams struct {
 	Endpoint, Event string
 }
 
-// ListDeliveries lists deliveries, newest first, with all attempts. It shows the first
-// delivery of an event to a healthy endpoint once the first attempt has ended. Until then
-// only pending_webhooks of the event counts it.
+// ListDeliveries lists deliveries, newest first, with all attempts. If the last attempt to
+// an endpoint succeeded, the first delivery of an event to it is listed once its first attempt has
+// ended. Until then only pending_webhooks of the event counts it.
 func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p ListDeliveriesParams) (*api.List[Delivery], error) {
 	scope := engine.Scope(caller)
 	listing := engine.Listing[Delivery, Delivery]{

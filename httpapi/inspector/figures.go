@@ -17,7 +17,7 @@ const chartDays, outcomeDays = 30, 14
 
 // paymentsToday counts the payments of the last day that have ended.
 func paymentsToday(days []api.DayTotals) fact {
-	f := fact{Name: "Payments today", Value: 0, Below: "none has ended yet"}
+	f := fact{Name: "Ended today", Value: 0, Below: "none has ended yet"}
 	if len(days) == 0 {
 		return f
 	}

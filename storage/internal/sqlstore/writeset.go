@@ -202,11 +202,11 @@ func (w *Writes) add(set *writeSet, changed *changedHashes) {
 	for _, i := range set.records.unwritten {
 		key, state := &set.records.keys[i], &set.records.values[i]
 		w.tableWrites(state.Table).add(key, state)
-		changed.add(key.hash)
+		changed.add(recordRef(*key))
 	}
 	for _, i := range set.accounts.unwritten {
 		w.Accounts = append(w.Accounts, &set.accounts.values[i])
-		changed.add(func() uint64 { return accountHash(set.accounts.keys[i]) })
+		changed.add(accountRef(set.accounts.keys[i]))
 	}
 	for _, i := range set.postings.unwritten {
 		w.Postings = append(w.Postings, set.postings.values[i])
@@ -214,7 +214,7 @@ func (w *Writes) add(set *writeSet, changed *changedHashes) {
 	w.Entries = append(w.Entries, set.entries...)
 	for _, i := range set.sequences.unwritten {
 		w.Sequences = append(w.Sequences, &set.sequences.values[i])
-		changed.add(func() uint64 { return sequenceHash(set.sequences.keys[i]) })
+		changed.add(sequenceRef(set.sequences.keys[i]))
 	}
 	w.Hashes = changed.bytes()
 }
@@ -288,7 +288,7 @@ type changedHashes struct {
 // maxChangedHashes bounds the hashes of one commit.
 const maxChangedHashes = 4096
 
-func (c *changedHashes) add(hash func() uint64) {
+func (c *changedHashes) add(v cacheRef) {
 	if c.everything || c.disabled {
 		return
 	}
@@ -296,7 +296,7 @@ func (c *changedHashes) add(hash func() uint64) {
 		c.everything, c.hashes = true, nil
 		return
 	}
-	putMap(&c.hashes, hash(), true)
+	putMap(&c.hashes, v.hash(), true)
 }
 
 func (c *changedHashes) bytes() []byte {
@@ -310,25 +310,42 @@ func (c *changedHashes) bytes() []byte {
 	return b
 }
 
-func (k *RecordKey) hash() uint64 {
-	h := fnv.New64a()
-	var text [256]byte
-	b := append(text[:0], k.Kind...)
-	b = append(b, 0)
-	b = append(b, k.Scope.Merchant...)
-	b = appendBool(append(b, 0), k.Scope.Live)
-	b = append(b, k.ID...)
-	_, _ = h.Write(b) // a hash takes everything
-	return h.Sum64()
+// cacheRef names a record, an account or a sequence.
+type cacheRef struct {
+	what   refKind
+	record RecordKey
+	name   string // of an account or a sequence
 }
 
-func accountHash(name string) uint64  { return nameHash("account/", name) }
-func sequenceHash(name string) uint64 { return nameHash("sequence/", name) }
+type refKind int8
 
-func nameHash(what, name string) uint64 {
+const (
+	aRecord refKind = iota
+	anAccount
+	aSequence
+)
+
+func recordRef(key RecordKey) cacheRef { return cacheRef{record: key} }
+func accountRef(name string) cacheRef  { return cacheRef{what: anAccount, name: name} }
+func sequenceRef(name string) cacheRef { return cacheRef{what: aSequence, name: name} }
+
+// hash returns the hash that the commit log holds. Programs of all versions compute the same one.
+func (v cacheRef) hash() uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(what)) // a hash takes everything
-	_, _ = h.Write([]byte(name))
+	var text [256]byte
+	b := text[:0]
+	switch v.what {
+	case anAccount:
+		b = append(append(b, "account/"...), v.name...)
+	case aSequence:
+		b = append(append(b, "sequence/"...), v.name...)
+	default:
+		k := &v.record
+		b = append(append(b, k.Kind...), 0)
+		b = append(append(b, k.Scope.Merchant...), 0)
+		b = append(appendBool(b, k.Scope.Live), k.ID...)
+	}
+	_, _ = h.Write(b) // a hash takes everything
 	return h.Sum64()
 }
 

@@ -19,8 +19,7 @@ type Store struct {
 	tables        atomic.Pointer[map[*storage.Kind]*Table]
 	counters      counters
 	ledger        ledgerSQL
-	spareWrites   atomic.Pointer[Writes] // for reuse; nil while in use
-	checkedSchema atomic.Pointer[int64]  // the last version that passed CheckVersion; nil for none
+	checkedSchema atomic.Pointer[int64] // the last version that passed CheckVersion; nil for none
 
 	mu      sync.Mutex
 	closed  bool

@@ -146,8 +146,7 @@ func (w *writeSet) markWritten() {
 	w.accounts.markWritten(Account.afterWrite)
 	w.sequences.markWritten(Sequence.afterWrite)
 	w.postings.markWritten(nil)
-	clear(w.entries)
-	w.entries, w.bytes = w.entries[:0], 0
+	w.entries, w.bytes = nil, 0
 }
 
 // putRecord sets the state of a record.
@@ -183,7 +182,6 @@ type TableWrites struct {
 	Table *Table
 	// Remove, Replace and Lease change the row that has StoredVersion.
 	Remove, Replace, Lease, Insert []RowWrite
-	used                           bool
 }
 
 // RowWrite is one row.
@@ -225,9 +223,6 @@ func (w *Writes) tableWrites(t *Table) *TableWrites {
 	if rows == nil {
 		rows = &TableWrites{Table: t}
 		putMap(&w.tables, t, rows)
-	}
-	if !rows.used {
-		rows.used = true
 		w.Tables = append(w.Tables, rows)
 	}
 	return rows
@@ -248,33 +243,11 @@ func (w *TableWrites) add(k *RecordKey, s *RecordState) {
 	}
 }
 
-// clear empties the writes and keeps their memory.
-func (w *Writes) clear() {
-	for _, t := range w.Tables {
-		t.used = false
-		t.Remove, t.Replace, t.Lease, t.Insert = truncate(t.Remove), truncate(t.Replace), truncate(t.Lease), truncate(t.Insert)
-	}
-	w.Tables, w.Accounts, w.Postings = truncate(w.Tables), truncate(w.Accounts), truncate(w.Postings)
-	w.Entries, w.Sequences, w.Hashes = truncate(w.Entries), truncate(w.Sequences), nil
-}
-
-func truncate[T any](s []T) []T {
-	clear(s)
-	return s[:0]
-}
-
-// withWrites calls use with the writes of a set. It reuses the memory of earlier calls.
-func (s *Store) withWrites(set *writeSet, changed *changedHashes, use func(*Writes) error) error {
-	w := s.spareWrites.Swap(nil)
-	if w == nil {
-		w = &Writes{}
-	}
-	defer func() {
-		w.clear()
-		s.spareWrites.Store(w)
-	}()
+// newWrites returns the writes of a set that the database lacks.
+func newWrites(set *writeSet, changed *changedHashes) *Writes {
+	w := &Writes{}
 	w.add(set, changed)
-	return use(w)
+	return w
 }
 
 // changedHashes are the hashes of what a transaction changes. Other processes evict from

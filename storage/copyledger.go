@@ -124,27 +124,3 @@ func (c *copier) compareBalances(wanted []Balance, after string) error {
 		return nil
 	})
 }
-
-// checkTotalIsZero adds up all balances of the target.
-func (c *copier) checkTotalIsZero() error {
-	return c.dst.View(c.ctx, func(to ReadTx) error {
-		var total int64
-		for after := ""; ; {
-			page, err := to.Balances(after, copyBatch)
-			if err != nil {
-				return err
-			}
-			if len(page) == 0 {
-				break
-			}
-			for _, b := range page {
-				total += b.Amount // may wrap, and then wraps back: the true sum is zero
-			}
-			after = page[len(page)-1].Account
-		}
-		if total != 0 {
-			return fmt.Errorf("all balances add up to %d, not to zero", total)
-		}
-		return nil
-	})
-}

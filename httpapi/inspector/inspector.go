@@ -358,4 +358,6 @@ func (v *visit) url(parts ...string) string {
 }
 
 // rootOf returns the relative address of the inspector's root.
-func rootOf(at string) string { return cmp.Or(strings.Repeat("../", max(0, strings.Count(at, "/")-1)), "./") }
+func rootOf(at string) string {
+	return cmp.Or(strings.Repeat("../", max(0, strings.Count(at, "/")-1)), "./")
+}

@@ -102,7 +102,9 @@ func (n *noun[T]) objectPage(v *visit) (*page, error) {
 		p.Title, p.Amount = v.named(n.path, v.id), r.Amount
 	}
 	n.page(v, o, p)
-	v.decide(n.flow, p)
+	if n.flow != "" {
+		v.decide(n.flow, p)
+	}
 	p.Side[len(p.Side)-1].JSON = indentJSON(o)
 	if more := p.Forms[len(p.Actions()):]; len(more) > 0 {
 		p.Side = append(p.Side, section{Title: "More actions", Forms: more})

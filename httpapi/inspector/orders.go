@@ -56,9 +56,6 @@ func contradiction(o *provider.OrderInfo) (booked, says string, missing int64) {
 
 // decide shows on the page of an object that its order needs a person, and what can be done.
 func (v *visit) decide(flow provider.Flow, p *page) {
-	if flow == "" {
-		return
-	}
 	listed := listOf(v, v.svc.Providers.List, provider.ListParams{Flow: flow, Contradicted: true, Page: api.Page{Limit: api.MaxLimit}})
 	at := slices.IndexFunc(listed, func(o provider.OrderInfo) bool { return o.Record == v.id })
 	if at < 0 {

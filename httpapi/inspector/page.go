@@ -27,8 +27,7 @@ type page struct {
 	// NavPath is the path of the page's entry in the menu; "." for the first.
 	NavPath string
 	Notice  string
-	// Problem is a text, or markup.
-	Problem any
+	Problem any // a text, or markup
 	// Redirect leads elsewhere in place of the page.
 	Redirect string
 	// Forms are what can be done here. The head shows a button for each.

@@ -22,7 +22,7 @@ func (v *visit) orderNeed(o *provider.OrderInfo) need {
 		Text: sentence("%s, without an outcome for %s. It waits for you.", money, look.Lasting(v.now.Sub(o.CreatedAt))),
 	}
 	if o.Contradiction != "" {
-		n.Badge, n.Title, n.Act = badge{"bad", "Contradiction"}, capital(o.Contradiction), "Decide"
+		n.Badge, n.Title, n.Act = badge{"bad", "Contradiction"}, capital(strings.ReplaceAll(o.Contradiction, "GHS ", "GH₵"+look.NoBreak)), "Decide"
 		n.Text = sentence("%s, %s ago. Nothing moves until you decide.", money, look.Lasting(v.now.Sub(o.CreatedAt)))
 		if booked, says, _ := contradiction(o); says != "" {
 			n.Title = v.providerOf(o) + " says " + says + ", the ledger says " + booked

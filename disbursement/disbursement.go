@@ -178,6 +178,11 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*payou
 	return s.payouts.Get(ctx, caller, transfer.Disbursement, id)
 }
 
+// RecipientNumber is [payout.Service.RecipientNumber] for a disbursement.
+func (s *Service) RecipientNumber(ctx context.Context, caller api.Caller, id string) (string, error) {
+	return s.payouts.RecipientNumber(ctx, caller, transfer.Disbursement, id)
+}
+
 // GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.payouts.GetJSON(ctx, caller, transfer.Disbursement, id, w)

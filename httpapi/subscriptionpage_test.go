@@ -78,7 +78,7 @@ func TestSubscriptionPage(t *testing.T) {
 	}
 
 	_, address = subscribe(t, s, charged+`,"trial_period_days":14`)
-	show("in a trial", ">Trial<", "The trial is free and ends on ", "First charge ", "024\u00a0••••\u00a0567", "Change", "The first invoice will stand here.")
+	show("in a trial", ">Trial<", "The trial is free and ends on ", "First charge ", "024\u00a0•••\u00a0•567", "Change", "The first invoice will stand here.")
 	for path, status := range map[string]int{"": 404, "/phone": 404, "/cancel": 404, "/logo": 404} {
 		response, page := browse(t, "GET", s.Server.URL+"/subscription/unknown"+path, nil)
 		expect.Equal(t, response.StatusCode, status, "unknown%s: status", path)
@@ -119,7 +119,7 @@ func TestChangeOfChargedPhone(t *testing.T) {
 	confirm := func(code string) url.Values { return url.Values{"action": {"confirm"}, "code": {code}} }
 
 	_, page := browse(t, "GET", address+"/phone", nil)
-	holds(t, "the form", page, "<h1>Change the charged phone</h1>", "024\u00a0••••\u00a0567", "New mobile money number", "Send the code")
+	holds(t, "the form", page, "<h1>Change the charged phone</h1>", "024\u00a0•••\u00a0•567", "New mobile money number", "Send the code")
 	for number, text := range map[string]string{
 		"": "Enter your mobile money number", "0241 23": "This number is too short.", "0301234567": "This number belongs to no mobile money network.",
 	} {
@@ -135,7 +135,7 @@ func TestChangeOfChargedPhone(t *testing.T) {
 	expect.Equal(t, response.StatusCode, http.StatusSeeOther, "status")
 	expect.Equal(t, response.Header.Get("Location"), "phone", "it leads to")
 	_, page = browse(t, "GET", address+"/phone", nil)
-	holds(t, "the code", page, "<h1>Enter the code</h1>", "020\u00a0••••\u00a0223", "Code from the SMS", "Accra time", "Charge this phone")
+	holds(t, "the code", page, "<h1>Enter the code</h1>", "020\u00a0•••\u00a0•223", "Code from the SMS", "Accra time", "Charge this phone")
 	_, page = browse(t, "GET", address+"/phone?another=1", nil)
 	holds(t, "another number", page, "New mobile money number")
 	code := codeSentTo(t, s, "0201112223")
@@ -159,7 +159,7 @@ func TestChangeOfChargedPhone(t *testing.T) {
 	response, _ = post(confirm(code))
 	must.True(t, response.StatusCode == http.StatusSeeOther, "status %d", response.StatusCode)
 	_, page = browse(t, "GET", s.Server.URL+"/subscription/"+strings.TrimPrefix(response.Header.Get("Location"), "../"), nil)
-	holds(t, "afterwards", page, `role="status">The phone was changed.`, "020\u00a0••••\u00a0223")
+	holds(t, "afterwards", page, `role="status">The phone was changed.`, "020\u00a0•••\u00a0•223")
 	_, data := s.Do("GET", "/v1/subscriptions/"+id, nil)
 	expect.Equal(t, field(t, data, "phone_number"), "020****223", "the subscription's phone")
 }

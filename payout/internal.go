@@ -349,6 +349,15 @@ func (in *Internal) Get(ctx context.Context, caller api.Caller, v *transfer.Vari
 	return listing(v).Get(ctx, in.engine, caller, id)
 }
 
+// RecipientNumber returns the whole number of a transfer's recipient.
+func (in *Internal) RecipientNumber(ctx context.Context, caller api.Caller, v *transfer.Variant, id string) (string, error) {
+	o, err := engine.Get(ctx, in.engine, caller, collection(v), id, v.Object)
+	if err != nil || o.Value.To == nil {
+		return "", err
+	}
+	return o.Value.To.Number, nil
+}
+
 // GetJSON writes to w the JSON of what Get returns.
 func (in *Internal) GetJSON(ctx context.Context, caller api.Caller, v *transfer.Variant, id string, w io.Writer) error {
 	return listing(v).GetJSON(ctx, in.engine, caller, id, w)

@@ -130,3 +130,16 @@ func TestFailedNameLookupsUseTheQuota(t *testing.T) {
 		testkit.WantCode(t, "a name", testkit.Err(s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241230905"})), want)
 	}
 }
+
+// The merchant, and no other, reads the whole number of a recipient.
+func TestRecipientNumberIsTheMerchants(t *testing.T) {
+	s := open(t, payments.Config{})
+	made := must.Get(s.disburse("5", momo("0241234567")))(t)
+	expect.Equal(t, must.Get(s.Disbursements.RecipientNumber(t.Context(), s.Caller, made.ID))(t), "+233241234567", "the number")
+	other := s.Caller
+	other.Merchant = "mer_other"
+	testkit.WantCode(t, "another merchant", testkit.Err(s.Disbursements.RecipientNumber(t.Context(), other, made.ID)), api.ResourceMissing)
+	testkit.WantCode(t, "as a payout", testkit.Err(s.Payouts.RecipientNumber(t.Context(), s.Caller, made.ID)), api.ResourceMissing)
+	wallet := must.Get(s.disburse("5", payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID}))(t)
+	expect.Equal(t, must.Get(s.Disbursements.RecipientNumber(t.Context(), s.Caller, wallet.ID))(t), "", "a wallet's number")
+}

@@ -115,6 +115,12 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Trans
 	return s.internal.Get(ctx, caller, transfer.Payout, id)
 }
 
+// RecipientNumber returns the whole number to which a payout goes: +233XXXXXXXXX, or the digits of a
+// bank account. It is "" for a wallet, and after payments.Config.NumberRetention or an erasure.
+func (s *Service) RecipientNumber(ctx context.Context, caller api.Caller, id string) (string, error) {
+	return s.internal.RecipientNumber(ctx, caller, transfer.Payout, id)
+}
+
 // GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.internal.GetJSON(ctx, caller, transfer.Payout, id, w)

@@ -248,6 +248,7 @@ func TestInvalidChangesAreRefused(t *testing.T) {
 		CollectionMethod: new(invoice.ChargeAutomatically), PhoneNumber: new("0551234987"), DaysUntilDue: new(int64(14)), Metadata: api.Metadata{"a": "b"},
 	})
 	expect.True(t, is.CollectionMethod == invoice.ChargeAutomatically && *is.PhoneNumber == "055****987" && is.DaysUntilDue == 14 && is.Metadata["a"] == "b", "changed %+v", is)
+	expect.Equal(t, must.Get(c.Subscriptions.Phone(t.Context(), c.Caller, made.ID))(t), "+233551234987", "the whole number")
 }
 
 // A voided invoice gives back what it has taken: credit, lines that were credit, and a coupon for one

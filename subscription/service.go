@@ -99,6 +99,15 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Subsc
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
+// Phone returns the whole number that a subscription charges, +233XXXXXXXXX; "" if none is known.
+func (s *Service) Phone(ctx context.Context, caller api.Caller, id string) (string, error) {
+	o, err := engine.Get(ctx, s.engine, caller, subscriptions, id, "subscription")
+	if err != nil {
+		return "", err
+	}
+	return o.Value.Phone, nil
+}
+
 // GetJSON writes the JSON of what Get returns, at less cost; see package payments.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.listing().GetJSON(ctx, s.engine, caller, id, w)

@@ -168,7 +168,7 @@ func TestStoryInABrowser(t *testing.T) {
 	s.Fill("Number", "0241234567")
 	s.Press("Pay out")
 	s.waits("Completed")
-	s.reads("payout", "GH₵150.50", "payout.created", "payout.pending", "payout.processing", "payout.completed", "024\u00a0••••\u00a0567")
+	s.reads("payout", "GH₵150.50", "payout.created", "payout.pending", "payout.processing", "payout.completed", "024\u00a0•••\u00a04567")
 
 	// An invoice is made, finalized, sent, paid on its page, and has a document.
 	s.turns("Invoices")

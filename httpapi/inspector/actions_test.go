@@ -48,7 +48,7 @@ func testQRCodeForms(t *testing.T, s *site) {
 	page := "qr-codes/" + path.Base(at)
 	s.Fund(s.Consumer.ID, 5000)
 	at, body = s.do(page, "pay", "wallet", "024 100 0001", "pin", "1234")
-	shows(t, body, "Paid.", "Payment of GH₵1,234.50", "payment.succeeded", "024****001")
+	shows(t, body, "Paid.", "GH₵1,234.50 from Ama Mensah", "payment.succeeded", "024****001")
 	shows(t, s.page(page), path.Base(at))
 	_, body = s.do(page, "deactivate")
 	shows(t, body, "Off", "Switch on", "qr_code.updated")
@@ -172,7 +172,7 @@ func testTransferForms(t *testing.T, s *site) {
 	shows(t, body, "one-time code")
 	s.do("payouts", "verify-otp", "code", code)
 	at, body := s.do("payouts", "create", "amount", "10", "type", "bank_transfer", "number", "1234560903", "bank_code", "300304", "otp_code", code)
-	shows(t, body, "Payout of GH₵10.00", "pending", "GH₵5.00", "Cancel")
+	shows(t, body, "GH₵10.00 to ", "pending", "GH₵5.00", "Cancel")
 	_, body = s.do("payouts/"+path.Base(at), "cancel")
 	shows(t, body, "Cancelled.", "payout.canceled")
 
@@ -189,7 +189,7 @@ func testTransferForms(t *testing.T, s *site) {
 		}
 	}
 	at, body = s.do("disbursements", "create", "amount", "1.5", "type", "service_wallet", "number", strings.ToLower(s.Consumer.ServiceID))
-	shows(t, body, "Disbursement of GH₵1.50", "completed", s.Consumer.ServiceID)
+	shows(t, body, "GH₵1.50 to Ama M.", "completed", s.Consumer.ServiceID)
 	shows(t, s.page("disbursements?status=completed"), path.Base(at))
 	if body := s.page("disbursements?status=cancelled"); rows(body) > 0 {
 		t.Error("the filter shows all")
@@ -205,7 +205,7 @@ func testTransferForms(t *testing.T, s *site) {
 		t.Errorf("picture: %s", answer.Status)
 	}
 	_, body = s.do("disbursements", "scan", "qr_payload", html.UnescapeString(payload[1]))
-	shows(t, body, "Disbursement of GH₵7.25", "completed")
+	shows(t, body, "GH₵7.25 to Ama M.", "completed")
 }
 
 func TestInvoiceForms(t *testing.T) { onEachStore(t, testInvoiceForms) }
@@ -306,7 +306,7 @@ func testSandboxForms(t *testing.T, s *site) {
 	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
 	s.check(err)
 	_, body = s.do("consumers", "scan", "code", code.Data, "wallet", "0209000009", "pin", "4321", "amount", "12.50")
-	shows(t, body, "Payment of GH₵12.50")
+	shows(t, body, "GH₵12.50 from Yaa Asantewaa")
 
 	before, err := s.Now(t.Context(), s.Caller)
 	s.check(err)

@@ -11,7 +11,7 @@ import (
 
 var batchNoun = &noun[disbursement.Batch]{
 	path: "batches", one: "Batch", many: "Batches", heads: [5]string{"Batch", "Amount", "Status", "For", "Time"},
-	tab: "status", tabs: states(disbursement.BatchCompleted, disbursement.BatchPending), dated: true, loud: true, empty: "Up to 1,000 disbursements from one CSV file make a batch.",
+	tab: "status", tabs: options(disbursement.BatchCompleted, disbursement.BatchPending), dated: true, loud: true, empty: "Up to 1,000 disbursements from one CSV file make a batch.",
 	forms: func(v *visit) []*form {
 		return []*form{{
 			Name: "create", Title: "Make a batch", Button: "Disburse all", Main: true, Will: v.transferWill(),
@@ -43,15 +43,11 @@ var batchNoun = &noun[disbursement.Batch]{
 }
 
 func (v *visit) batchPage(b *disbursement.Batch, p *page) {
-	rows, err := v.svc.Disbursements.ListRows(v.Context(), v.caller, b.ID, disbursement.ListRowsParams{
-		Page: v.page(), Status: disbursement.RowStatus(v.param("status")),
-	})
+	rows, err := v.svc.Disbursements.ListRows(v.Context(), v.caller, b.ID, disbursement.ListRowsParams{Page: v.page(), Status: disbursement.RowStatus(v.param("status"))})
 	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, look.Plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
 	lines := paged(v, "Rows", disbursementNoun.heads, rows, err, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }, "No row is as the tab says.")
-	lines.Tabs = v.tabs("status", states(disbursement.RowStatuses()...))
-	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{
-		{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "", "good"},
-	})}
+	lines.Tabs = v.tabs("status", options(disbursement.RowStatuses()...))
+	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "", "good"}})}
 	n := &b.Counts
 	p.Side = []section{
 		{Title: "Money", Money: facts("To the recipients", b.Amount, "Fees", b.Fee, "From the balance", cedis(-pesewas(b.Amount)-pesewas(b.Fee)))},
@@ -62,13 +58,15 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 
 // batchLine shows a row of a batch as the disbursement that it became, if it did.
 func (v *visit) batchLine(b *disbursement.Batch, r *disbursement.Row) row {
-	name, below := recipient(&r.Destination)
-	shown := row{Title: name, Below: look.Join(" · ", fmt.Sprintf("Row %d", r.Number), below), Amount: r.Amount, Badge: state(r.Status), For: r.Reference, At: b.CreatedAt}
+	number, shown := look.Phone(r.Destination.Number), row{Amount: r.Amount, Badge: state(r.Status), For: r.Reference, At: b.CreatedAt}
+	if d := r.Disbursement; d != nil {
+		number = v.phone(r.Destination.Number, v.svc.Disbursements.RecipientNumber, d.ID)
+		shown.Href, shown.Badge, shown.At = v.url("disbursements", d.ID), state(d.Status), d.CreatedAt
+	}
+	name, below := recipient(&r.Destination, number)
+	shown.Title, shown.Below = name, look.Join(" · ", fmt.Sprintf("Row %d", r.Number), below)
 	if r.Error != nil {
 		shown.Below = look.Join(" · ", shown.Below, r.Error.Message) // a row that is refused has no page of its own
-	}
-	if d := r.Disbursement; d != nil {
-		shown.Href, shown.Badge, shown.At = v.url("disbursements", d.ID), state(d.Status), d.CreatedAt
 	}
 	return shown
 }

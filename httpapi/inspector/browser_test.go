@@ -24,6 +24,9 @@ func TestPagesInABrowser(t *testing.T) {
 		b.Ask(`document.querySelectorAll("details").forEach((d) => { d.open = true }), 0`, new(int))
 		b.See()
 		b.Accessible(axe)
+		var small string // a row is the target of its link
+		b.Ask(`[...document.querySelectorAll("a,button,input,select,summary")].filter((e) => e.offsetHeight && e.offsetHeight < 24 && !e.closest(".rows,.skip")).map((e) => e.textContent).join()`, &small)
+		expect.Equal(t, small, "", "%s: targets below 24 px", path)
 		b.Ask(`document.querySelectorAll("details").forEach((d) => { d.open = false }), 0`, new(int))
 		name, _, one := strings.Cut(path, "/")
 		switch {

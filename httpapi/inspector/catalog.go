@@ -2,7 +2,6 @@ package inspector
 
 import (
 	"cmp"
-	"strconv"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
@@ -10,7 +9,7 @@ import (
 )
 
 // onOff are the tabs of what can be switched on and off.
-var onOff = states("active", "inactive")
+var onOff = options("active", "inactive")
 
 // taxText describes the tax of a product or a plan.
 func taxText(taxable *bool, percent *api.Number) string {
@@ -31,7 +30,7 @@ var productNoun = &noun[catalog.Product]{
 	},
 	reads: func(v *visit) reader[catalog.Product] { return reading(v.svc.Products.List, v.svc.Products.Get) },
 	row: func(v *visit, p *catalog.Product) row {
-		return row{Href: v.url("products", p.ID), Title: p.Name, Below: look.Text(p.Description), Amount: p.UnitAmount, Badge: activity(p.Active), At: unix(p.Created)}
+		return row{Href: v.url("products", p.ID), Title: p.Name, Below: look.Text(p.Description), Amount: p.UnitAmount, Badge: activity[p.Active], At: unix(p.Created)}
 	},
 	page: func(v *visit, o *catalog.Product, p *page) {
 		p.Live = []section{planNoun.related(v, "product", o.ID)}
@@ -54,7 +53,7 @@ var couponNoun = &noun[catalog.Coupon]{
 	},
 	reads: func(v *visit) reader[catalog.Coupon] { return reading(v.svc.Coupons.List, v.svc.Coupons.Get) },
 	row: func(v *visit, c *catalog.Coupon) row {
-		return row{Href: v.url("coupons", c.ID), Title: cmp.Or(look.Text(c.Name), "Coupon"), Below: "Redeemed " + strconv.FormatInt(c.TimesRedeemed, 10), Amount: termsText(c.Terms), Badge: activity(c.Active), At: unix(c.Created)}
+		return row{Href: v.url("coupons", c.ID), Title: cmp.Or(look.Text(c.Name), "Coupon"), Below: capital(used(c.TimesRedeemed, c.MaxRedemptions)), Amount: termsText(c.Terms), Badge: activity[c.Active], At: unix(c.Created)}
 	},
 	page: func(v *visit, c *catalog.Coupon, p *page) {
 		var by *api.Time
@@ -62,7 +61,7 @@ var couponNoun = &noun[catalog.Coupon]{
 			by = new(unix(*c.RedeemBy))
 		}
 		p.Sentence = value(p.row.Amount)
-		p.Live = []section{{Title: "Terms", Facts: facts("Takes", p.row.Amount, "Duration", words(c.Duration), "Redeemed", c.TimesRedeemed, "Limit", limitText(c.MaxRedemptions), "Redeem by", by)}}
+		p.Live = []section{{Title: "Terms", Facts: facts("Takes", p.row.Amount, "Duration", words(c.Duration), "Redemptions", p.row.Below, "Redeem by", by)}}
 		p.Side = []section{{Title: "Details", Facts: facts("Coupon", id(c.ID), "Created", unix(c.Created))}}
 		p.Forms = switchForms(c.Active, v.svc.Coupons.Update, "Invoices that have it keep it.", v.svc.Coupons.Delete)
 	},
@@ -91,7 +90,7 @@ var planNoun = &noun[catalog.Plan]{
 	},
 	reads: func(v *visit) reader[catalog.Plan] { return reading(v.svc.Plans.List, v.svc.Plans.Get) },
 	row: func(v *visit, p *catalog.Plan) row {
-		return row{Href: v.url("plans", p.ID), Title: p.Name, Amount: cedis(p.Amount), Badge: activity(p.Active), For: period(p), At: unix(p.Created)}
+		return row{Href: v.url("plans", p.ID), Title: p.Name, Amount: cedis(p.Amount), Badge: activity[p.Active], For: period(p), At: unix(p.Created)}
 	},
 	page: func(v *visit, o *catalog.Plan, p *page) {
 		trial := ""

@@ -48,7 +48,7 @@ func testCatalogForms(t *testing.T, s *site) {
 	expect.True(t, !strings.Contains(body, "Discount 10%"), "the coupon is still on the draft")
 	s.do(draft, "coupon", "coupon", coupon)
 	s.do(draft, "finalize")
-	shows(t, s.page("coupons/"+coupon), "<dd>1</dd>")
+	shows(t, s.page("coupons/"+coupon), "Used 1")
 
 	_, body = s.do("coupons/"+coupon, "deactivate")
 	shows(t, body, "It is switched off.")

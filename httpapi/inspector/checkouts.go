@@ -10,7 +10,7 @@ import (
 
 var checkoutNoun = &noun[checkout.Session]{
 	path: "checkouts", one: "Checkout", many: "Checkouts", heads: [5]string{"Customer", "Amount", "Status", "For", "Time"},
-	tab: "status", tabs: states(checkout.Open, checkout.Complete, checkout.Expired), dated: true, loud: true,
+	tab: "status", tabs: options(checkout.Open, checkout.Complete, checkout.Expired), dated: true, loud: true,
 	search: "Name, e-mail or phone", empty: "A checkout sells over a page, and then leads the payer back to your website.",
 	forms: func(v *visit) []*form {
 		return []*form{making("checkout", makes(v.svc.Checkout.Create), ask(line, "customer_email", field{Name: "success_url", Label: "Where the payer goes afterwards", Kind: "url", Value: v.svc.BaseURL() + "/?session={CHECKOUT_SESSION_ID}"}, "reference"))}
@@ -40,7 +40,7 @@ func (v *visit) checkoutPage(s *checkout.Session, p *page) {
 	p.Live = []section{{Title: "Lines", Table: linesTable(s.Lines.Data)}, happened}
 	p.Side = []section{
 		{Title: "Money", Money: facts("Subtotal", cedis(s.Subtotal), "Discount", unlessZero(-s.Discount), "Tax", unlessZero(s.Tax), "Total", p.Amount)},
-		{Title: "Payer", Facts: facts("Name", s.Name, "E-mail", s.Email, "Phone", look.Phone(look.Text(s.Phone)), "Customer", v.linked("customers", s.Customer))},
+		{Title: "Payer", Facts: facts("Name", cmp.Or(v.linked("customers", s.Customer), link{Text: look.Text(s.Name)}), "E-mail", s.Email, "Phone", look.Phone(look.Text(s.Phone)))},
 		{Title: "Details", Facts: facts("Page", address(look.Text(s.URL)), "Afterwards", address(s.SuccessURL), "Reference", s.Reference, "Payment", v.linked("payments", s.Payment), "Coupon", v.linked("coupons", s.Coupon),
 			"Subscription", v.linked("subscriptions", s.Subscription), "Checkout", id(s.ID), "Expires", unix(s.ExpiresAt))},
 	}

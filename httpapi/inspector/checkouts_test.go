@@ -34,7 +34,7 @@ func TestSubscriptionForms(t *testing.T) {
 	customer := must.Get(s.Accounts.CreateCustomer(ctx, s.Caller, account.CreateCustomerParams{Name: "Esi Owusu", Email: "esi@example.com"}))(t)
 	plan := must.Get(s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "Juice", Amount: 4500, Interval: catalog.Week}))(t)
 	at, body := s.do("subscriptions", "create", "customer", customer.ID, "plan", plan.ID, "quantity", "2", "collection_method", "send_invoice")
-	shows(t, body, "Created.", "GH₵90.00", "Esi Owusu to Juice", "subscription.created", "INV-")
+	shows(t, body, "Created.", "GH₵90.00 every week", "Esi Owusu subscribes to Juice, ", "next charge on ", "subscription.created", "INV-")
 	page := "subscriptions/" + path.Base(at)
 	shows(t, s.page("subscriptions?status=active"), "Esi Owusu", "Juice")
 	_, body = s.do(page, "pause")

@@ -1,8 +1,6 @@
 package inspector
 
 import (
-	"html/template"
-	"regexp"
 	"time"
 
 	"github.com/seed-7082ffec/payments"
@@ -13,7 +11,7 @@ import (
 // clockPage shows the clock of test mode, and all numbers to test with.
 func (v *visit) clockPage() (*page, error) {
 	return &page{
-		Title: "Test clock", NavPath: "clock", Sentence: sentence("It shows %s in Accra", v.now.UTC().Format("Monday 2 January 2006, 15:04:05")),
+		Title: "Test clock", NavPath: "clock", Sentence: sentence("It shows %s", v.now.UTC().Format("Monday 2 January 2006, 15:04:05")),
 		Forms: []*form{moveClock()}, Fixed: true,
 		Live: []section{
 			{ID: "payers", Half: true, Title: "Numbers that pay", Text: "A payment from a phone ends as the last digits of the payer's number say, unless the host has put a charger of its own into test mode.", Table: caseTable("Numbers that pay", provider.Simulated{}.ChargeCases())},
@@ -38,17 +36,9 @@ func moveClock() *form {
 func caseTable(caption string, cases []provider.SimulatedCase) *table {
 	t := &table{Caption: caption, Head: []string{"Last digits", "What happens"}}
 	for _, c := range cases {
-		t.Rows = append(t.Rows, []any{id(c.Digits), withCodes(c.Answer)})
+		t.Rows = append(t.Rows, []any{id(c.Digits), c.Answer})
 	}
 	return t
-}
-
-// codes are words of the API within a text.
-var codes = regexp.MustCompile(`[a-z]+(_[a-z]+)+`)
-
-// withCodes renders a text with its words of the API as such.
-func withCodes(text string) template.HTML {
-	return template.HTML(codes.ReplaceAllString(template.HTMLEscapeString(text), `<span class="id">$0</span>`))
 }
 
 func (v *visit) moveClock(in *input) (any, error) {

@@ -132,7 +132,5 @@ func (v *visit) createConsumer(in *input) (any, error) {
 	if err != nil || empty {
 		return nil, err
 	}
-	return nil, v.svc.Accounts.Deposit(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey + "-balance"}, account.DepositParams{
-		To: c.ID, Amount: *balance, Source: "test",
-	})
+	return nil, v.svc.Accounts.Deposit(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey + "-balance"}, account.DepositParams{To: c.ID, Amount: *balance, Source: "test"})
 }

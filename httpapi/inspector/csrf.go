@@ -14,10 +14,7 @@ import (
 // errInvalidForm refuses a form without a valid token.
 var errInvalidForm = errors.New("inspector: the form is not ours")
 
-const (
-	nonceChars = 22
-	macChars   = 32
-)
+const nonceChars, macChars = 22, 32
 
 // token returns the token of a page's forms: a nonce and a MAC over it and the merchant.
 // The nonce becomes the idempotency key, so a form that is posted twice acts once. Other
@@ -39,20 +36,13 @@ const maxForm = 64 << 10
 // checkForm parses a form and returns the nonce of its token. It refuses a form of another
 // website, by the browser's headers and by the token.
 func (v *visit) checkForm(w http.ResponseWriter) (nonce string, err error) {
-	if err := v.in.cross.Check(v.Request); err != nil {
-		return "", errInvalidForm
-	}
 	v.Body = http.MaxBytesReader(w, v.Body, maxForm)
-	if err := v.ParseForm(); err != nil {
+	if v.in.cross.Check(v.Request) != nil || v.ParseForm() != nil {
 		return "", errInvalidForm
 	}
 	token := v.PostForm.Get("token")
-	if len(token) != nonceChars+macChars {
+	if len(token) != nonceChars+macChars || !hmac.Equal([]byte(token[nonceChars:]), []byte(v.mac(token[:nonceChars]))) {
 		return "", errInvalidForm
 	}
-	nonce = token[:nonceChars]
-	if !hmac.Equal([]byte(token[nonceChars:]), []byte(v.mac(nonce))) {
-		return "", errInvalidForm
-	}
-	return nonce, nil
+	return token[:nonceChars], nil
 }

@@ -47,11 +47,7 @@ func customerFields(c *account.Customer) []field {
 }
 
 func (v *visit) customerPage(c *account.Customer, p *page) {
-	p.Live = []section{
-		invoiceNoun.related(v, "customer", c.ID),
-		paymentNoun.related(v, "customer", c.ID),
-		v.timeline("customer", c.ID, c.CreatedAt.Time, "", nil, v.messageTurns(c.ID, "")...),
-	}
+	p.Live = []section{invoiceNoun.related(v, "customer", c.ID), paymentNoun.related(v, "customer", c.ID), v.timeline("customer", c.ID, c.CreatedAt.Time, "", nil, v.messageTurns(c.ID, "")...)}
 	p.Side = []section{{Title: "Details", Facts: facts("Name", c.Name, "E-mail", c.Email, "Phone", phone.Spaced(c.Phone), "Address", c.Address, "Customer", id(c.ID), "Created", c.CreatedAt)}}
 	p.Forms = []*form{
 		{Name: "change", Title: "Change", Button: "Keep the change", Fields: customerFields(c), do: changes(v.svc.Accounts.UpdateCustomer)},

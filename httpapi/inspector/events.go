@@ -31,19 +31,12 @@ func eventTypes() (types []option) {
 }
 
 func (v *visit) eventRow(e *event.Event) row {
-	about, amount := aboutOf(e)
-	object := objectOf(e)
-	if way := map[string]string{"payments": "from ", "refunds": "to "}[pathOf("", object)]; way != "" {
-		if who := v.rowOf("", object).Title; who != "" {
-			about = way + who
-		}
-	}
+	about, amount := v.about(e)
 	is := badge{"neutral", "Not sent"}
 	if e.PendingWebhooks > 0 {
 		is = badges["pending"]
 	}
-	// The worst delivery is the event's state.
-	order := []string{"good", "wait", "bad"}
+	order := []string{"good", "wait", "bad"} // the worst delivery is the event's state
 	for i, d := range v.deliveriesOf(e.ID, shownDeliveries) {
 		if b := deliveryBadge(&d); i == 0 || slices.Index(order, b.Tone) > slices.Index(order, is.Tone) {
 			is = b
@@ -52,29 +45,22 @@ func (v *visit) eventRow(e *event.Event) row {
 	return row{Href: v.url("events", e.ID), Title: string(e.Type), Below: about, Amount: amount, Badge: is, At: e.CreatedAt}
 }
 
-// aboutOf says in a few words what the object of an event is, and its amount; nil for none.
-func aboutOf(e *event.Event) (about string, amount any) {
+// about says in a few words what the object of an event is, and its amount; nil for none.
+func (v *visit) about(e *event.Event) (about string, amount any) {
 	var o struct {
-		Object, Name, Description, Reference, Phone string
-		Number                                      string          `json:"invoice_number"`
-		CustomerName                                string          `json:"customer_name"`
-		Amount                                      decimal.Decimal `json:"amount"`
-		Total                                       int64           `json:"total"`
-		URL                                         string          `json:"url"`
-		Destination                                 struct{ Name, Number string }
+		Object, Name, Description, Reference string
+		Number                               string          `json:"invoice_number"`
+		CustomerName                         string          `json:"customer_name"`
+		Amount                               decimal.Decimal `json:"amount"`
+		Total                                int64           `json:"total"`
+		URL                                  string          `json:"url"`
 	}
 	_ = json.Unmarshal(e.Data.Object, &o) // fields of other types stay empty
 	switch {
-	case o.Destination.Number+o.Destination.Name != "":
-		about = "to " + cmp.Or(o.Destination.Name, look.Phone(o.Destination.Number))
 	case o.Number != "":
 		about = look.Join(" · ", o.Number, o.CustomerName)
-	case o.Name != "":
-		about = o.Name
-	case o.Phone != "":
-		about = "from " + look.Phone(o.Phone)
 	default:
-		about = cmp.Or(o.Description, o.Reference, hostOf(o.URL))
+		about = cmp.Or(v.party(string(e.Type), objectOf(e)), o.Name, o.Description, o.Reference, hostOf(o.URL), v.named(string(e.Type), objectOf(e)))
 	}
 	pesewas := o.Amount.IntPart()
 	switch o.Object {
@@ -91,7 +77,7 @@ func aboutOf(e *event.Event) (about string, amount any) {
 
 func (v *visit) eventPage(e *event.Event, p *page) {
 	object := objectOf(e)
-	about := link{object, v.source(string(e.Type), object)}
+	about := link{cmp.Or(v.named(string(e.Type), object), object), v.source(string(e.Type), object)}
 	if strings.HasSuffix(string(e.Type), ".deleted") { // the object is gone
 		about.Href = ""
 	}
@@ -112,7 +98,7 @@ func (v *visit) eventPage(e *event.Event, p *page) {
 func (v *visit) delivery(d *webhook.Delivery) section {
 	s := section{
 		Title: "Delivery to " + v.endpointHost(d.Endpoint),
-		Facts: facts("Status", deliveryBadge(d), "Endpoint", link{d.Endpoint, v.url("webhooks", d.Endpoint)}, "Told as", d.Type, "Next attempt", d.NextAttemptAt),
+		Facts: facts("Status", deliveryBadge(d), "Endpoint", v.linked("webhooks", &d.Endpoint), "Told as", d.Type, "Next attempt", d.NextAttemptAt),
 		Table: &table{Caption: "Attempts", Head: []string{"Time", "Outcome", "Answer"}},
 	}
 	for _, a := range d.Attempts {

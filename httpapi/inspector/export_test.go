@@ -2,6 +2,12 @@ package inspector
 
 import "time"
 
+// What pages are made of, for the package's tests.
+var (
+	Contradiction = contradiction
+	Count         = count
+)
+
 // PageTime sets how long a page may take, until the returned function is called.
 func PageTime(d time.Duration) (reset func()) {
 	was := pageTimeout

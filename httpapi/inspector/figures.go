@@ -18,9 +18,6 @@ const chartDays, outcomeDays = 30, 14
 // paymentsToday counts the payments of the last day that have ended.
 func paymentsToday(days []api.DayTotals) fact {
 	f := fact{Name: "Ended today", Value: 0, Below: "none has ended yet"}
-	if len(days) == 0 {
-		return f
-	}
 	today := &days[len(days)-1]
 	if all, _ := today.Sum("", ""); all > 0 {
 		completed, _ := today.Sum("", api.OutcomeCompleted)

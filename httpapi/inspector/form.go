@@ -91,6 +91,7 @@ var notices = map[string]string{
 	"fail": "The provider says that it failed.", "reverse": "The provider has taken it back.", "finalize": "The invoice is open.", "send": "The customer is told.",
 	"void": "The invoice is void.", "uncollectible": "The invoice is given up.", "add-line": "The line is added.", "resend": "The event is sent again.",
 	"move-clock": "The clock is moved, and what became due is done.", "consumer": "The consumer has a wallet now.", "scan": "Paid.",
+	"book": "The balance is corrected, and the report is off the list.", "keep": "It stays as it is booked, and the report is off the list.",
 	"refund": "The refund is made.", "pay-phone": "The phone is asked.", "confirm": "The code is passed on.", "change": "Changed.", "coupon": "The draft is changed.",
 	"expire": "It is expired.", "pause": "It is paused.", "resume": "It goes on.",
 }
@@ -149,7 +150,7 @@ func (p *page) find(name string) *form {
 
 // showError shows the form again with the error and the input, except passwords.
 func (p *page) showError(name string, refusal *api.Error, entered url.Values) {
-	message := refusal.Message
+	message := strings.ReplaceAll(refusal.Message, "GHS ", "GH₵"+look.NoBreak)
 	if refusal.Code == api.IdempotencyKeyReused {
 		message = "This form was sent before, with something else in it. Check what became of that, and send it again if you want it twice."
 	}
@@ -305,7 +306,7 @@ func (in *input) wallet(name string) account.WalletRef {
 func options[T ~string](values ...T) []option {
 	list := make([]option, len(values))
 	for i, value := range values {
-		list[i] = option{Value: string(value), Label: words(value)}
+		list[i] = option{Value: string(value), Label: state(value).Word}
 	}
 	return list
 }
@@ -339,10 +340,7 @@ var usual = map[string]field{
 
 // making is the form that makes an object with a method.
 func making(what string, do action, fields []field) *form {
-	article := "a "
-	if strings.HasPrefix(what, "i") {
-		article = "an "
-	}
+	article := map[bool]string{true: "an ", false: "a "}[strings.HasPrefix(what, "i")]
 	return &form{Name: "create", Title: "Make " + article + what, Button: "Make the " + what, Main: true, Fields: fields, do: do}
 }
 

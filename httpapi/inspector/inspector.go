@@ -16,6 +16,7 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -73,10 +74,7 @@ type Inspector struct {
 // New returns the inspector of a service. It answers every request with 404 unless
 // payments.Config.Sandbox is set.
 func New(svc *payments.Service, c Config) *Inspector {
-	in := &Inspector{
-		svc: svc, config: c, log: c.Logger, cross: http.NewCrossOriginProtection(),
-		hosts: map[string]bool{"localhost": true}, pollInterval: time.Second, closing: make(chan struct{}),
-	}
+	in := &Inspector{svc: svc, config: c, log: c.Logger, cross: http.NewCrossOriginProtection(), hosts: map[string]bool{"localhost": true}, pollInterval: time.Second, closing: make(chan struct{})}
 	in.close = sync.OnceFunc(func() { close(in.closing) })
 	if in.log == nil {
 		in.log = slog.Default()
@@ -121,7 +119,7 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), query: r.URL.Query(), limit: perPage, rows: map[string]row{}}
+	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), query: r.URL.Query(), limit: perPage}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {
@@ -184,7 +182,7 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 		if err != nil {
 			return nil, err
 		}
-		v.now, v.err = now.Time, nil
+		v.now, v.err, v.rows = now.Time, nil, map[string]row{}
 		p, err := read(v)
 		if err == nil && v.Method != http.MethodPost {
 			p.Notice = notices[v.query.Get("done")]
@@ -361,8 +359,5 @@ func (v *visit) url(parts ...string) string {
 
 // rootOf returns the relative address of the inspector's root.
 func rootOf(at string) string {
-	if n := strings.Count(at, "/") - 1; n > 0 {
-		return strings.Repeat("../", n)
-	}
-	return "./"
+	return cmp.Or(strings.Repeat("../", max(0, strings.Count(at, "/")-1)), "./")
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 var invoiceNoun = &noun[invoice.Invoice]{
 	path: "invoices", one: "Invoice", many: "Invoices", heads: [5]string{"Customer", "Amount", "Status", "Invoice", "Time"},
-	tab: "status", tabs: states(invoice.Open, invoice.Paid, invoice.Draft, invoice.Void, invoice.Uncollectible),
-	search: "Name, e-mail or phone", dated: true, loud: true, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
+	tab: "status", tabs: options(invoice.Open, invoice.Paid, invoice.Draft, invoice.Void, invoice.Uncollectible),
+	search: "Name, e-mail or phone", dated: true, loud: true, flow: provider.Charges, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
 	forms: func(v *visit) []*form {
 		return []*form{making("invoice", makes(v.svc.Invoices.Create), ask(
 			field{Name: "customer_name", Label: "Customer's name"}, "customer_email", field{Name: "customer_phone", Label: "Customer's phone"},
@@ -60,13 +61,13 @@ func (v *visit) invoicePage(i *invoice.Invoice, p *page) {
 	p.Live = append(p.Live, v.timeline("invoice", i.ID, unix(i.Created).Time, "", nil, also...))
 	hosted := address(i.HostedURL)
 	if i.Status == invoice.Draft {
-		hosted = nil
+		hosted = link{}
 	}
 	p.Side = []section{
 		{Title: "Money", Money: facts("Total", cedis(i.Total), "Paid", unlessZero(-i.AmountPaid), "Due", cedis(i.AmountDue))},
-		{Title: "Payer", Facts: facts("Name", i.Name, "E-mail", i.Email, "Phone", look.Phone(look.Text(i.Phone)), "Customer", v.linked("customers", i.Customer))},
+		{Title: "Payer", Facts: facts("Name", cmp.Or(v.linked("customers", i.Customer), link{Text: look.Text(i.Name)}), "E-mail", i.Email, "Phone", look.Phone(look.Text(i.Phone)))},
 		{Title: "Details", Facts: facts("Due on", i.DueDate, "Collection", words(i.CollectionMethod), "Attempts", i.AttemptCount, "Next attempt", i.NextPaymentAttempt, "Memo", i.Memo,
-			"Coupon", v.linked("coupons", i.Coupon), "Subscription", v.linked("subscriptions", i.Subscription), "Payment", v.linked("payments", i.Payment), "Document", &link{"Open the PDF", v.url("invoices", i.ID, "invoice.pdf")},
+			"Coupon", v.linked("coupons", i.Coupon), "Subscription", v.linked("subscriptions", i.Subscription), "Payment", v.linked("payments", i.Payment), "Document", link{"Open the PDF", v.url("invoices", i.ID, "invoice.pdf")},
 			"Customer's page", hosted, "Invoice", id(i.ID))},
 	}
 	p.Forms = v.invoiceForms(i, p.row.Title)

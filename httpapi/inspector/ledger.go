@@ -7,7 +7,7 @@ import (
 )
 
 var ledgerNoun = &noun[account.Entry]{
-	path: "ledger", one: "Entry", many: "Ledger", heads: [5]string{"Movement", "Amount", "Balance", "", "Time"},
+	path: "ledger", one: "Entry", many: "Ledger", heads: [5]string{"Movement", "Amount, balance", "", "", "Time"},
 	forms: func(*visit) []*form { return []*form{addMoney()} },
 	dated: true, empty: "Every change of the available balance stands here.",
 	reads: func(v *visit) reader[account.Entry] {
@@ -18,7 +18,7 @@ var ledgerNoun = &noun[account.Entry]{
 		if who := v.rowOf(e.Type, e.Source).Title; who != "" {
 			title, below = who, title
 		}
-		return row{Href: v.source(e.Type, e.Source), Title: title, Below: below, Amount: e.Amount, Badge: sentence("%s left", e.Balance), At: e.CreatedAt}
+		return row{Href: v.source(e.Type, e.Source), Title: title, Below: below, Amount: value(e.Amount) + "<small>" + sentence("%s left", e.Balance) + "</small>", At: e.CreatedAt}
 	},
 	also: func(v *visit, p *page) { p.Live = append([]section{{Figures: v.stocks()}}, p.Live...) },
 }

@@ -78,13 +78,14 @@ func testTimeline(t *testing.T, s *site) {
 	made := s.everything()
 	body := s.page("payments/" + made["payments"])
 	shows(t, body, "What happened", "Accra time", "Payment begun", "payment.created", "Paid with a wallet", "payment.succeeded",
-		"GH₵12.50 booked", "Entry txn_", "answered 200", "payment.succeeded, attempt 1, in ", "Receipt sent to the payer", "The merchant was told", "Refund told to the payer", ">Read it</a>")
+		"GH₵12.50 booked", "Entry txn_", "answered 200", "payment.succeeded, attempt 1, in ", "Receipt sent to the payer", "The merchant was told", "Refund of GH₵2.50 asked for", "GH₵2.50 is back with the payer", "−GH₵2.50 booked", "refund.succeeded, attempt 1, in ", "Refund told to the payer", ">Read it</a>")
 	for _, source := range []string{"Payer", "Wallet", "Ledger", "SMS", "Webhook"} {
 		shows(t, body, `<span class="src">`+source+`</span>`)
 	}
 	shows(t, s.page("payments/"+made["declined"]), "MTN asks the payer to approve", "The payer declined.", `class="t-bad"`)
-	shows(t, s.page("payouts/"+made["payouts"]), "Asked for; amount and fee reserved", "−GH₵151.50 booked")
-	shows(t, s.page("refunds/"+made["refunds"]), "The money is back", "−GH₵2.50 booked")
+	shows(t, s.page("payouts/"+made["payouts"]), "Asked for; amount and fee reserved", "−GH₵151.50 booked", "024 ••• 0903")
+	shows(t, s.page("subscriptions/"+made["subscriptions"]), "024 ••• 4568", "The first is made on ")
+	shows(t, s.page("refunds/"+made["refunds"]), "GH₵2.50 is back with the payer", "GH₵12.50 from Ama Mensah</a>")
 }
 
 // An endpoint that does not answer is on the first page, with what waits for it.
@@ -93,13 +94,16 @@ func TestEndpointsThatNeedAPerson(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
 	t.Cleanup(receiver.Close)
 	endpoint := must.Get(s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: receiver.URL, Events: []event.Type{event.QRCodeCreated}}))(t)
-	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
+	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"}))(t)
 	s.check(s.Drain(t.Context()))
 	host := must.Get(url.Parse(receiver.URL))(t).Host
 	body := s.page("")
 	shows(t, body, "Needs you", host+" answered 500", "1 event waits to be delivered. Next attempt in ", "webhooks/"+endpoint.ID, `<span class="count wait">1</span>`, "1 endpoint does not answer")
-	shows(t, s.page("webhooks/"+endpoint.ID), "Retrying", "Answered 500 in ")
+	shows(t, s.page("webhooks/"+endpoint.ID), "Retrying", "Till 1 · 1 attempt, answered 500 in ")
 	shows(t, s.page("events"), "Retrying")
+	for n, want := range map[int]string{1: "1 event waits", 24: "24 events wait", 25: "25+ events wait"} { // a full page may not be all
+		expect.Equal(t, inspector.Count(n, "event", "waits", "wait"), want, "%d", n)
+	}
 }
 
 // The overview counts what ended today by the merchant's clock, and draws the days before.

@@ -13,7 +13,7 @@ import (
 
 var messageNoun = &noun[message.Message]{
 	path: "messages", one: "Message", many: "Messages", heads: [5]string{"Message", "", "Kind", "", "Time"},
-	tab: "kind", tabs: states(message.KindSMS, message.KindEmail), search: "Phone or e-mail",
+	tab: "kind", tabs: options(message.KindSMS, message.KindEmail), search: "Phone or e-mail",
 	empty: "SMS and e-mails of test mode are kept here. No SMS goes out.",
 	reads: func(v *visit) reader[message.Message] {
 		return reading(v.svc.Messages.List, func(ctx context.Context, caller api.Caller, id string) (*message.Message, error) {
@@ -25,27 +25,13 @@ var messageNoun = &noun[message.Message]{
 		})
 	},
 	row: func(v *visit, m *message.Message) row {
-		return row{Href: v.url("messages", m.ID), Title: look.Phone(m.To), Below: shortened(m), Badge: state(m.Kind), At: m.CreatedAt}
+		return row{Href: v.url("messages", m.ID), Title: look.Phone(m.To), Below: cmp.Or(m.Subject, m.Text), Badge: `<span class="src">` + value(words(m.Kind)) + `</span>`, At: m.CreatedAt}
 	},
 	page: (*visit).messagePage,
 }
 
-// shortened is the subject of a message, or the beginning of its text.
-func shortened(m *message.Message) string {
-	const most = 120
-	said := []rune(cmp.Or(m.Subject, m.Text))
-	if len(said) > most {
-		return strings.TrimSpace(string(said[:most])) + "…"
-	}
-	return string(said)
-}
-
 func (v *visit) messagePage(short *message.Message, p *page) {
-	m, err := v.svc.Messages.Get(v.Context(), v.caller, short.ID)
-	if err != nil {
-		v.note(err)
-		return
-	}
+	m := get(v, v.svc.Messages.Get, short.ID)
 	p.Title, p.Badge, p.Sentence = "SMS", nil, sentence("To %s, %s", phone.Spaced(m.To), v.when(m.CreatedAt))
 	p.Live = []section{{Title: "Text", Verbatim: m.Text}}
 	if m.Kind == message.KindEmail {
@@ -54,9 +40,9 @@ func (v *visit) messagePage(short *message.Message, p *page) {
 			p.Live = []section{{Title: "As it looks", Frame: v.url("messages", m.ID, "mail.html")}, {Title: "As text", Verbatim: m.Text}}
 		}
 	}
-	var attached *link
+	var attached link
 	if strings.HasPrefix(m.Attached, "inv_") {
-		attached = &link{"Open the PDF of the invoice", v.url("invoices", m.Attached, "invoice.pdf")}
+		attached = link{"Open the PDF of the invoice", v.url("invoices", m.Attached, "invoice.pdf")}
 	}
 	p.Side = []section{{Title: "Details", Facts: facts("To", phone.Spaced(m.To), "From", m.FromName, "Subject", m.Subject, "Attached", attached, "Time", m.CreatedAt, "Message", id(m.ID))}}
 }
@@ -75,8 +61,5 @@ func (v *visit) mail() (*file, error) {
 	if m.HTML == "" {
 		return nil, errNoPage
 	}
-	return &file{
-		contentType: "text/html; charset=utf-8", policy: mailPolicy, framed: true,
-		data: []byte(`<!doctype html><base target="_blank">` + m.HTML),
-	}, nil
+	return &file{contentType: "text/html; charset=utf-8", policy: mailPolicy, framed: true, data: []byte(`<!doctype html><base target="_blank">` + m.HTML)}, nil
 }

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // noun describes the objects of one kind: how a list shows them, what the page of one holds, and
@@ -29,7 +31,9 @@ type noun[T any] struct {
 	// empty says what would stand in an empty list.
 	empty string
 	// loud says that the amount heads the page of an object.
-	loud  bool
+	loud bool
+	// flow is that of their orders at providers, which may need a person; empty for none.
+	flow  provider.Flow
 	forms func(v *visit) []*form
 
 	// reads are the service's methods that list the objects and get one.
@@ -49,10 +53,7 @@ type reader[T any] struct {
 
 // reading is a reader by two methods of a service.
 func reading[P, T any](list func(context.Context, api.Caller, P) (*api.List[T], error), get func(context.Context, api.Caller, string) (*T, error)) reader[T] {
-	return reader[T]{
-		func(v *visit) (*api.List[T], error) { return choose(v, list) },
-		func(v *visit, id string) (*T, error) { return get(v.Context(), v.caller, id) },
-	}
+	return reader[T]{func(v *visit) (*api.List[T], error) { return choose(v, list) }, func(v *visit, id string) (*T, error) { return get(v.Context(), v.caller, id) }}
 }
 
 const perPage = 25
@@ -75,7 +76,7 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 	if len(s.Rows) == 0 {
 		s.Empty = empty{Title: "No " + lower(n.many) + " yet", Text: n.empty}
 		if len(p.Forms) > 0 {
-			s.Empty.Action = &link{p.Forms[0].label(), v.here() + "?form=" + p.Forms[0].Name}
+			s.Empty.Action = &link{cmp.Or(p.Forms[0].Label, p.Forms[0].Title), v.here() + "?form=" + p.Forms[0].Name}
 		}
 		if len(p.Chips) > 0 || n.tab != "" && v.param(n.tab) != "" || v.param("after")+v.param("before") != "" {
 			s.Empty = empty{Title: "Nothing matches", Text: "No " + lower(n.one) + " is as the filter says.", Action: &link{"Show all", v.here()}}
@@ -95,11 +96,15 @@ func (n *noun[T]) objectPage(v *visit) (*page, error) {
 		return nil, err
 	}
 	r := n.row(v, o)
+	v.rows[v.id] = r
 	p := &page{Title: r.Title, row: r, Badge: r.Badge, NavPath: n.path, Back: link{n.many, v.url(n.path)}}
 	if n.loud {
-		p.Title, p.Amount = n.one+" of "+plainMoney(r.Amount), r.Amount
+		p.Title, p.Amount = v.named(n.path, v.id), r.Amount
 	}
 	n.page(v, o, p)
+	if n.flow != "" {
+		v.decide(n.flow, p)
+	}
 	p.Side[len(p.Side)-1].JSON = indentJSON(o)
 	if more := p.Forms[len(p.Actions()):]; len(more) > 0 {
 		p.Side = append(p.Side, section{Title: "More actions", Forms: more})
@@ -109,8 +114,7 @@ func (n *noun[T]) objectPage(v *visit) (*page, error) {
 
 // Actions are the forms that the head of the page shows. The page of an object has the others at its end.
 func (p *page) Actions() []*form {
-	const most = 3
-	return p.Forms[:min(len(p.Forms), most)]
+	return p.Forms[:min(len(p.Forms), 3)]
 }
 
 // paged is a section with a page of a list that belongs to an object. none is the text in place of an
@@ -152,13 +156,6 @@ func (n *noun[T]) related(v *visit, param, value string) section {
 		s.More.Href += "?" + w.query.Encode()
 	}
 	return s
-}
-
-func (f *form) label() string {
-	if f.Label != "" {
-		return f.Label
-	}
-	return f.Title
 }
 
 // lower is the name of a noun within a sentence; abbreviations stay.

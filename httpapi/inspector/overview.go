@@ -1,8 +1,9 @@
 package inspector
 
 import (
+	"context"
+	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -23,7 +24,7 @@ func (v *visit) overview() (*page, error) {
 	}
 	p := &page{
 		Title: "Overview", NavPath: ".", Forms: []*form{addMoney(), askPhone(v)},
-		Sentence: sentence("Test clock: %s in Accra. ", v.now.UTC().Format("Monday 2 January 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
+		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Monday 2 January 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
 	}
 	waits := fact{Name: "Events not delivered", Value: waiting, Below: "every endpoint answers"}
 	if silent > 0 {
@@ -58,16 +59,19 @@ func (v *visit) stocks() []fact {
 	return stocks
 }
 
-// count writes a count with its noun and verb.
+// count writes a count with its noun and verb. There may be more than a full page.
 func count(n int, noun, one, many string) string {
-	if n == 1 {
+	switch n {
+	case 1:
 		many = one
+	case perPage:
+		return fmt.Sprintf("%d+ %ss %s", n, noun, many)
 	}
 	return look.Plural(n, noun) + " " + many
 }
 
-// needs are what a person must look after: endpoints that do not answer, and orders at providers that
-// are stuck or contradicted. waiting counts the newest deliveries that have not arrived, and silent the
+// needs are what a person must look after: orders at providers that are contradicted or stuck, and
+// endpoints that do not answer. waiting counts the newest deliveries that have not arrived, and silent the
 // endpoints that do not answer.
 func (v *visit) needs() (needs []need, waiting string, silent int) {
 	deliveries := listOf(v, v.svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Page: api.Page{Limit: perPage}})
@@ -90,11 +94,11 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 	if pending == perPage {
 		waiting += "+"
 	}
-	for _, id := range endpoints {
-		needs = append(needs, v.endpointNeed(id, unanswered[id]))
-	}
 	for _, o := range listOf(v, v.svc.Providers.List, provider.ListParams{Page: api.Page{Limit: perPage}}) {
 		needs = append(needs, v.orderNeed(&o))
+	}
+	for _, id := range endpoints {
+		needs = append(needs, v.endpointNeed(id, unanswered[id]))
 	}
 	return needs, waiting, len(endpoints)
 }
@@ -112,33 +116,15 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	return n
 }
 
-func (v *visit) orderNeed(o *provider.OrderInfo) need {
-	n := need{
-		Badge: badge{"wait", "Stuck"}, Title: "A " + strings.ReplaceAll(o.Object, "_", " ") + " stays in processing", Act: "Settle", Href: v.source(o.Object, o.Record),
-		Text: sentence("%s, without an outcome for %s. It waits for you.", cedis(o.Amount), look.Lasting(v.now.Sub(o.CreatedAt))),
-	}
-	if o.Contradiction != "" {
-		n.Badge, n.Title, n.Act = badge{"bad", "Contradiction"}, "The provider contradicts itself", "Decide"
-		n.Text = sentence("%s: %s, %s ago. Nothing moves until you decide.", cedis(o.Amount), o.Contradiction, look.Lasting(v.now.Sub(o.CreatedAt)))
-	}
-	return n
-}
-
 func addMoney() *form {
 	return &form{
 		Name: "add-money", Title: "Add money", Button: "Add money",
 		Fields: ask(field{Name: "amount", Label: "Amount in cedis", Value: "1000.00"}),
 		Will:   facts("To", "The available balance", "From", "Nowhere: this is test mode"),
-		do:     (*visit).addMoney,
+		do: func(v *visit, in *input) (any, error) {
+			return create(v, in, func(ctx context.Context, caller api.Caller, p account.DepositParams) (*account.Balance, error) {
+				return nil, v.svc.Accounts.Deposit(ctx, api.Caller{IdempotencyKey: caller.IdempotencyKey}, p)
+			}, account.DepositParams{To: v.caller.Merchant, Source: "test"})
+		},
 	}
-}
-
-func (v *visit) addMoney(in *input) (any, error) {
-	amount := required(in, "amount", in.ghs("amount"))
-	if in.problem != nil {
-		return nil, in.problem
-	}
-	return nil, v.svc.Accounts.Deposit(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey}, account.DepositParams{
-		To: v.caller.Merchant, Amount: amount, Source: "test",
-	})
 }

@@ -25,8 +25,9 @@ type page struct {
 	Sentence template.HTML
 	Back     link
 	// NavPath is the path of the page's entry in the menu; "." for the first.
-	NavPath         string
-	Notice, Problem string
+	NavPath string
+	Notice  string
+	Problem any // a text, or markup
 	// Redirect leads elsewhere in place of the page.
 	Redirect string
 	// Forms are what can be done here. The head shows a button for each.
@@ -138,7 +139,7 @@ var (
 
 	// assets are the files that pages load. Their names contain a hash of the content, so
 	// browsers may cache them forever.
-	assets     = map[string]asset{}
+	assets     = map[string]*file{}
 	assetNames = map[string]string{
 		"style.css": keepAsset("style", "css", "text/css; charset=utf-8", []byte(look.Shared+look.Console)),
 		"live.js":   keepAsset("live", "js", "text/javascript; charset=utf-8", liveJS),
@@ -154,15 +155,10 @@ var (
 	}).Parse(pageHTML))
 )
 
-type asset struct {
-	contentType string
-	data        []byte
-}
-
 func keepAsset(stem, ending, kind string, data []byte) string {
 	sum := sha256.Sum256(data)
 	name := stem + "-" + hex.EncodeToString(sum[:6]) + "." + ending
-	assets[name] = asset{kind, data}
+	assets[name] = &file{contentType: kind, data: data}
 	return name
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -15,8 +14,8 @@ import (
 
 var paymentNoun = &noun[payment.Payment]{
 	path: "payments", one: "Payment", many: "Payments", heads: [5]string{"Payer", "Amount", "Status", "For", "Time"},
-	tab: "status", tabs: states(payment.Completed, payment.Pending, payment.Processing, payment.Failed, payment.Cancelled),
-	search: "Name, phone, amount, reference or id", dated: true, loud: true,
+	tab: "status", tabs: options(payment.Completed, payment.Pending, payment.Processing, payment.Failed, payment.Cancelled),
+	search: "Name, phone, amount, reference or id", dated: true, loud: true, flow: provider.Charges,
 	filters: []field{choice("network", "Network", append(networkOptions(), option{Value: payment.ServiceWallet, Label: "Wallet"}))},
 	empty:   "What payers send from phones and wallets stands here. Ask a phone for the first.",
 	forms:   func(v *visit) []*form { return []*form{askPhone(v)} },
@@ -30,7 +29,7 @@ var paymentNoun = &noun[payment.Payment]{
 	},
 	row: func(v *visit, p *payment.Payment) row {
 		by := v.payer(p)
-		r := row{Href: v.url("payments", p.ID), Title: by.title, Below: by.below, Amount: cedis(p.Amount), Badge: paymentBadge(p), For: paidFor(p), At: p.CreatedAt}
+		r := row{Href: v.url("payments", p.ID), Title: by.title, Below: by.below, Amount: cedis(p.Amount), Badge: paymentBadge(p), For: v.paidFor(p), At: p.CreatedAt}
 		if p.Status == payment.Failed {
 			r.ForBelow = look.Text(p.FailureReason)
 		} else if r.For != p.Reference {
@@ -63,14 +62,14 @@ func paymentBadge(p *payment.Payment) badge {
 }
 
 // paidFor says what a payment is for, in a list.
-func paidFor(p *payment.Payment) string {
+func (v *visit) paidFor(p *payment.Payment) string {
 	switch {
 	case p.Description+p.Reference != "":
 		return cmp.Or(p.Description, p.Reference)
 	case p.Invoice != nil:
-		return "Invoice"
+		return cmp.Or(v.named("", *p.Invoice), "Invoice")
 	case p.QRCode != nil:
-		return "QR code"
+		return cmp.Or(v.named("", *p.QRCode), "QR code")
 	case p.CheckoutSession != nil:
 		return "Checkout"
 	}
@@ -82,12 +81,7 @@ func paidFor(p *payment.Payment) string {
 type payer struct{ title, below, number, account, page string }
 
 func (v *visit) payer(p *payment.Payment) (is payer) {
-	known, err := v.svc.Payments.Payer(v.Context(), v.caller, p.ID)
-	if err != nil {
-		v.note(err)
-		known = &payment.Payer{}
-	}
-	with := paidWith(p)
+	known, with := get(v, v.svc.Payments.Payer, p.ID), paidWith(p)
 	is.account, is.number = known.Account, look.Phone(cmp.Or(known.Number, look.Text(p.Phone)))
 	if known.PageToken != "" {
 		is.page = v.svc.BaseURL() + "/payment/" + known.PageToken
@@ -134,6 +128,10 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
 		begun = step{"created", "Payment asked for", "API", ""}
 	}
+	var also []turn
+	for _, r := range listOf(v, v.svc.Refunds.List, refund.ListParams{Payment: p.ID, Page: api.Page{Limit: latest}}) {
+		also = append(also, v.turns("refund", r.ID, r.CreatedAt.Time, string(r.Status), refundSteps(&r))...)
+	}
 	page.Live = []section{v.timeline("payment", p.ID, p.CreatedAt.Time, string(p.Status), []step{
 		begun,
 		{"pending", "To be charged: " + by.number, paidWith(p), ""},
@@ -141,16 +139,13 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 		{"succeeded", "Paid with " + with, paidWith(p), "good"},
 		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad"},
 		{"canceled", "Cancelled before anything was taken", "API", "wait"},
-	}, v.messageTurns(about, p.ID)...)}
+	}, append(also, v.messageTurns(about, p.ID)...)...)}
 	page.found(refundNoun.related(v, "payment", p.ID))
 	money := facts("Amount", cedis(p.Amount))
 	if p.Net != nil {
 		money = facts("Paid", cedis(p.Amount), "Fee", unlessZero(-*p.Fee), "Refunded", unlessZero(-p.AmountRefunded), "To the merchant", cedis(*p.Net-p.AmountRefunded))
 	}
-	who := facts("Name", by.title, "Phone", by.number, "Network", network(p.Provider), "Method", words(p.PaymentMethod))
-	if p.Customer != nil {
-		who[0].Href = v.url("customers", *p.Customer)
-	}
+	who := facts("Name", cmp.Or(v.linked("customers", p.Customer), link{Text: by.title}), "Phone", by.number, "Network", network(p.Provider), "Method", words(p.PaymentMethod))
 	next := ""
 	if p.NextAction != nil {
 		next = p.NextAction.Message
@@ -159,7 +154,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 		{Title: "Money", Money: money},
 		{Title: "Payer", Facts: who},
 		{Title: "Details", Facts: facts("Asked for", next, "Failure", p.FailureReason, "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
-			"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Customer", v.linked("customers", p.Customer), "Payment", id(p.ID),
+			"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Payment", id(p.ID),
 			"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Created", p.CreatedAt, "Completed", p.CompletedAt, "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
 	}
 	page.Forms = v.paymentForms(p, by)
@@ -170,10 +165,13 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
 	if left := cedis(p.Amount - p.AmountRefunded); p.Status == payment.Completed && left > 0 {
 		return []*form{{
-			Name: "refund", Title: "Refund", Button: "Refund", Danger: true,
-			Fields: ask(amountField("Empty for all that is left: "+plainMoney(left)+"."), field{Name: "reason", Label: "Reason", Optional: true, Hint: "The customer reads it on the credit note of an invoice."}),
-			Will:   facts("To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "At most", left, "Fee that is kept", unlessZero(*p.Fee)),
+			Name: "refund", Title: "Refund", Button: "Refund up to " + plainMoney(left), Danger: true,
+			Fields: ask(amountField("Empty for all that is left."), field{Name: "reason", Label: "Reason", Optional: true, Hint: "The customer reads it on the credit note of an invoice."}),
+			Will:   facts("To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee, not given back", unlessZero(*p.Fee)),
 			do: func(v *visit, in *input) (any, error) {
+				if n := in.pesewas("amount"); n != nil && *n > int64(left) {
+					return nil, api.Invalid("amount", "At most %s can go back.", plainMoney(left))
+				}
 				return create(v, in, v.svc.Refunds.Create, refund.CreateParams{Payment: v.id})
 			},
 		}}
@@ -199,25 +197,4 @@ func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
 var phonePayer = []field{
 	{Name: "phone_number", Label: "Payer's phone number", Hint: "Such as 024 123 4567. Its last digits decide what the simulated network does: see the numbers to test with."},
 	{Name: "provider", Label: "Network", Kind: "select", Options: append([]option{{Label: "As the number says"}}, networkOptions()...)},
-}
-
-// outcomes play the provider of an order under way, in which who does well or badly.
-func outcomes(who, well, badly string, will []fact) []*form {
-	return []*form{
-		{Name: "succeed", Button: "Let " + who + " " + well, Main: true, do: settle(provider.Paid)},
-		{Name: "fail", Title: "Let " + who + " " + badly, Button: capital(badly), Danger: true, Fields: ask("failure_reason"), Will: will, do: settle(provider.Refused)},
-	}
-}
-
-// settle plays a provider that reports an outcome of the page's order.
-func settle(o provider.Outcome) action {
-	return func(v *visit, in *input) (any, error) {
-		reason := in.text("failure_reason")
-		if err := check.Text("failure_reason", reason, api.MaxText); err != nil {
-			return nil, err
-		}
-		return nil, v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{
-			Outcome: o, Reason: provider.Refusal{Message: reason, Verbatim: reason != ""},
-		})
-	}
 }

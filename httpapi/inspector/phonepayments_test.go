@@ -7,12 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -27,7 +31,7 @@ func testPaymentsFromPhones(t *testing.T, s *site) {
 		return "payments/" + path.Base(at), body
 	}
 	page, body := ask("024 123 0903")
-	shows(t, body, "Created.", "Payment of GH₵12.50", "pending", "mobile money", "mtn", "024****903", "Two smoothies", "order-7", ama.ID, "Cancel", s.BaseURL()+"/payment/pay_")
+	shows(t, body, "Created.", "GH₵12.50 from Ama Mensah", "pending", "mobile money", "mtn", "024****903", "Two smoothies", "order-7", ama.ID, "Cancel", s.BaseURL()+"/payment/pay_")
 	s.check(s.Drain(t.Context()))
 	body = s.page(page)
 	shows(t, body, "processing", "Approve the payment of GHS 12.50 on your phone.", "SIM-"+path.Base(page))
@@ -76,7 +80,7 @@ func testPhonesBesideWallets(t *testing.T, s *site) {
 	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Type: qrcode.Dynamic, Name: "Order 7"})
 	s.check(err)
 	at, body := s.do("qr-codes/"+code.ID, "pay-phone", "amount", "3.50", "phone_number", "0241230903", "provider", "telecel")
-	shows(t, body, "The phone is asked.", "Payment of GH₵3.50", "telecel", "Held until", code.ID)
+	shows(t, body, "The phone is asked.", "GH₵3.50 from 024 ••• 0903", "Order 7</a>", "telecel", "Held until", code.ID)
 	answer, body := s.post("qr-codes/"+code.ID, s.token(), "pay-phone", "amount", "3.50", "phone_number", "0241234567")
 	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "while it is held: %s", answer.Status)
 	shows(t, body, "Another payment of this QR code is under way")
@@ -92,7 +96,7 @@ func testPhonesBesideWallets(t *testing.T, s *site) {
 	}})
 	s.check(err)
 	at, body = s.do("invoices/"+i.ID, "pay-phone", "phone_number", "0241230901")
-	shows(t, body, "Payment of GH₵100.00", i.ID)
+	shows(t, body, "GH₵100.00 from 024 ••• 0901", i.ID)
 	s.check(s.Drain(t.Context()))
 	shows(t, s.page("invoices/"+i.ID), path.Base(at), "The payer declined.", "invoice.payment_failed")
 	s.do("invoices/"+i.ID, "pay-phone", "phone_number", "0241234567")
@@ -106,7 +110,7 @@ func TestChargesThatNeedAPerson(t *testing.T) {
 	s := open(t, inspector.Config{})
 	expect.True(t, !strings.Contains(s.page(""), "Needs you"), "nothing has happened")
 	var ids []string
-	for _, number := range []string{"0241230910", "0241230903"} {
+	for _, number := range []string{"0241230910", "0241230903", "0201230910"} {
 		p, err := s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: number}})
 		s.check(err)
 		ids = append(ids, p.ID)
@@ -115,5 +119,44 @@ func TestChargesThatNeedAPerson(t *testing.T) {
 	_, err := s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 2 * time.Hour})
 	s.check(err)
 	s.check(s.Drain(t.Context()))
-	shows(t, s.page(""), "Needs you", "payments/"+ids[0], "GH₵12.50: failed, and now paid", "Decide", "payments/"+ids[1], "without an outcome for 2 hours", "Settle")
+	shows(t, s.page(""), "Needs you", "payments/"+ids[0], "MTN says paid, the ledger says failed", "GH₵12.50 from 024 ••• 0910, 2 hours ago", "Decide", "payments/"+ids[1], "without an outcome for 2 hours", "Settle")
+
+	// A person reads on its page what happened, and books the money or leaves it.
+	before := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t).Available
+	page := "payments/" + ids[0]
+	shows(t, s.page(page), "Contradiction", "MTN says paid, the ledger says failed", "Nothing moves until you decide", "Book it as paid", "Keep it as failed")
+	shows(t, s.page(page+"?form=book"), "MTN says paid, the ledger says failed.", "Balance of Adom Juice Bar", "Book GH₵12.50", "The payment stays failed")
+	token := s.token()
+	_, body := s.do(page, "book")
+	shows(t, body, "The balance is corrected", "Failed")
+	expect.True(t, !strings.Contains(body, "Contradiction"), "what was decided is still to be decided")
+	answer, _ := s.post(page, token, "book")
+	expect.Equal(t, answer.StatusCode, http.StatusConflict, "booked twice: %s", answer.Status)
+	_, body = s.do("payments/"+ids[2], "keep")
+	shows(t, body, "It stays as it is booked")
+	after := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t).Available
+	expect.True(t, after.Sub(before.Decimal).Equal(decimal.New(1250, -2)), "the balance was %s, and is %s", before, after)
+	body = s.page("")
+	expect.True(t, !strings.Contains(body, "Decide") && strings.Contains(body, "Settle"), "the list of what needs a person")
+}
+
+// What the provider says instead is missing on the balance, or too much on it.
+func TestWhatContradictionsMove(t *testing.T) {
+	for _, c := range []struct {
+		flow        provider.Flow
+		how         string
+		booked, now string
+		missing     int64
+	}{
+		{provider.Charges, "failed, and now paid", "failed", "paid", 1250},
+		{provider.Charges, "completed, and now refused", "completed", "refused", -1250},
+		{provider.Charges, "completed, and now 1000 pesewas of 1250", "completed", "1000 pesewas of 1250", 0},
+		{provider.Transfers, "failed, and now paid", "failed", "paid", -1250},
+		{provider.Transfers, "completed, and now reversed", "completed", "reversed", 1250},
+		{provider.Refunds, "failed, and now paid", "failed", "paid", -1250},
+		{provider.Charges, "completed, paid twice, and its refund failed", "completed, paid twice, and its refund failed", "", 0},
+	} {
+		booked, now, missing := inspector.Contradiction(&provider.OrderInfo{Flow: c.flow, Amount: 1250, Contradiction: c.how})
+		expect.True(t, booked == c.booked && now == c.now && missing == c.missing, "%s %s: %q, %q, %d", c.flow, c.how, booked, now, missing)
+	}
 }

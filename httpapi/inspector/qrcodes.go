@@ -2,7 +2,7 @@ package inspector
 
 import (
 	"cmp"
-	"strconv"
+	"fmt"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -26,7 +26,7 @@ var qrCodeNoun = &noun[qrcode.QRCode]{
 	},
 	reads: func(v *visit) reader[qrcode.QRCode] { return reading(v.svc.QRCodes.List, v.svc.QRCodes.Get) },
 	row: func(v *visit, c *qrcode.QRCode) row {
-		r := row{Href: v.url("qr-codes", c.ID), Title: cmp.Or(c.Name, "QR code"), Below: look.Join(" · ", words(c.Type), usedText(c)), Amount: c.Amount, Badge: activity(c.Active), For: c.Description, ForBelow: c.Reference, At: unix(c.Created)}
+		r := row{Href: v.url("qr-codes", c.ID), Title: cmp.Or(c.Name, "QR code"), Below: look.Join(" · ", words(c.Type), used(c.UsageCount, c.UsageLimit)), Amount: c.Amount, Badge: activity[c.Active], For: c.Description, ForBelow: c.Reference, At: unix(c.Created)}
 		if c.Amount == nil {
 			r.Amount = "Any"
 		}
@@ -35,19 +35,12 @@ var qrCodeNoun = &noun[qrcode.QRCode]{
 	page: (*visit).qrCodePage,
 }
 
-func usedText(c *qrcode.QRCode) string {
-	used := "used " + strconv.FormatInt(c.UsageCount, 10)
-	if c.UsageLimit != nil {
-		used += " of " + limitText(c.UsageLimit)
+// used says how often something was used, and how often it may be.
+func used(count int64, limit *int64) string {
+	if limit == nil {
+		return fmt.Sprintf("used %d", count)
 	}
-	return used
-}
-
-func limitText(n *int64) string {
-	if n == nil {
-		return "None"
-	}
-	return strconv.FormatInt(*n, 10)
+	return fmt.Sprintf("used %d of %d", count, *limit)
 }
 
 func (v *visit) qrCodePage(c *qrcode.QRCode, p *page) {
@@ -55,15 +48,12 @@ func (v *visit) qrCodePage(c *qrcode.QRCode, p *page) {
 	if c.Amount != nil {
 		shown, amount = c.Amount, cedis(*c.Amount)
 	}
-	p.Sentence = sentence("%s, %s", words(c.Type), usedText(c))
-	p.Live = []section{
-		paymentNoun.related(v, "qr_code", c.ID),
-		v.timeline("qr_code", c.ID, unix(c.Created).Time, "", nil),
-	}
+	p.Sentence = sentence("%s, %s", words(c.Type), used(c.UsageCount, c.UsageLimit))
+	p.Live = []section{paymentNoun.related(v, "qr_code", c.ID), v.timeline("qr_code", c.ID, unix(c.Created).Time, "", nil)}
 	p.Side = []section{
 		{Title: "Code", Picture: &link{"QR code that leads to the payment page", v.url("qr-codes", c.ID, "picture.png")}},
 		{Title: "Details", Facts: facts("Amount", shown, "Payment page", address(c.Data), "For", c.Description, "Reference", c.Reference,
-			"Used", c.UsageCount, "Usage limit", limitText(c.UsageLimit), "QR code", id(c.ID), "Created", unix(c.Created), "Expires", c.ExpiresAt)},
+			"QR code", id(c.ID), "Created", unix(c.Created), "Expires", c.ExpiresAt)},
 	}
 	pay := changes(v.svc.QRCodes.Pay)
 	p.Forms = append(v.payForms("", amount, pay, func(v *visit, in *input) (any, error) {

@@ -4,12 +4,13 @@ import (
 	"cmp"
 
 	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 )
 
 var refundNoun = &noun[refund.Refund]{
 	path: "refunds", one: "Refund", many: "Refunds", heads: [5]string{"To", "Amount", "Status", "Reason", "Time"},
-	tab: "status", tabs: states(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true, loud: true,
+	tab: "status", tabs: options(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true, loud: true, flow: provider.Refunds,
 	search: "Payment or invoice", empty: "Money that goes back to payers stands here. The page of a payment makes the first.",
 	reads: func(v *visit) reader[refund.Refund] { return reading(v.svc.Refunds.List, v.svc.Refunds.Get) },
 	row: func(v *visit, r *refund.Refund) row {
@@ -20,16 +21,11 @@ var refundNoun = &noun[refund.Refund]{
 }
 
 func (v *visit) refundPage(r *refund.Refund, p *page) {
-	with := words(r.PaymentMethod)
 	p.Sentence = sentence("%s gives money back to %s, %s", v.merchant.Name, p.row.Title, v.when(r.CreatedAt))
-	p.Live = []section{v.timeline("refund", r.ID, r.CreatedAt.Time, string(r.Status), []step{
-		{"created", "Asked for; the amount is reserved", "API", ""},
-		{"succeeded", "The money is back", with, "good"},
-		{"failed", cmp.Or(p.row.ForBelow, "Failed"), with, "bad"},
-	})}
-	var document *link
+	p.Live = []section{v.timeline("refund", r.ID, r.CreatedAt.Time, string(r.Status), refundSteps(r))}
+	var document link
 	if r.CreditNote != nil {
-		document = &link{"Open credit note " + *r.CreditNote, v.url("refunds", r.ID, "credit-note.pdf")}
+		document = link{"Open credit note " + *r.CreditNote, v.url("refunds", r.ID, "credit-note.pdf")}
 	}
 	p.Side = []section{
 		{Title: "Money", Money: facts("To the payer", p.Amount)},
@@ -39,6 +35,16 @@ func (v *visit) refundPage(r *refund.Refund, p *page) {
 	}
 	if r.Status == refund.Pending || r.Status == refund.Processing {
 		p.Forms = outcomes("the provider", "succeed", "decline", facts("Back to the balance", p.Amount))
+	}
+}
+
+// refundSteps tell the life of a refund, also among what happened to its payment.
+func refundSteps(r *refund.Refund) []step {
+	with, amount := words(r.PaymentMethod), plainMoney(cedis(r.Amount))
+	return []step{
+		{"created", "Refund of " + amount + " asked for", "API", ""},
+		{"succeeded", amount + " is back with the payer", with, "good"},
+		{"failed", "Not refunded: " + cmp.Or(look.Text(r.FailureReason), "the provider refused"), with, "bad"},
 	}
 }
 

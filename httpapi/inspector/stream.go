@@ -12,10 +12,7 @@ import (
 )
 
 // The limits on concurrent live updates. Each rebuilds its page repeatedly.
-const (
-	maxStreams         = 64
-	maxMerchantStreams = 16
-)
+const maxStreams, maxMerchantStreams = 64, 16
 
 var errManyStreams = api.Errorf(api.RateLimited, "", "Too many pages are open with live updates. Close some; this one can be loaded again.")
 
@@ -27,27 +24,24 @@ type streamLimiter struct {
 
 // acquire counts a stream until the caller calls release.
 func (l *streamLimiter) acquire(merchant string) (release func(), err error) {
-	if !l.add(merchant, 1) {
-		return nil, errManyStreams
-	}
-	return func() { l.add(merchant, -1) }, nil
-}
-
-// add reports whether there is room for n more streams, and then counts them.
-func (l *streamLimiter) add(merchant string, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n > 0 && (l.open[""] >= maxStreams || l.open[merchant] >= maxMerchantStreams) {
-		return false
+	if l.open[""] >= maxStreams || l.open[merchant] >= maxMerchantStreams {
+		return nil, errManyStreams
 	}
 	if l.open == nil {
 		l.open = map[string]int{}
 	}
-	l.open[""] += n
-	if l.open[merchant] += n; l.open[merchant] == 0 {
-		delete(l.open, merchant)
-	}
-	return true
+	l.open[""]++
+	l.open[merchant]++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open[""]--
+		if l.open[merchant]--; l.open[merchant] == 0 {
+			delete(l.open, merchant)
+		}
+	}, nil
 }
 
 // A stream ends after streamLife; the browser opens the next. writeTimeout bounds one

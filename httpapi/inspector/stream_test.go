@@ -158,8 +158,8 @@ func TestStream(t *testing.T) {
 		expect.True(t, next.id != first.id && !strings.Contains(next.data, "<nav"), "after a payment:\n%s", next.data)
 		first = next
 	}
-	if !strings.Contains(first.data, "<dd>3</dd>") { // uses
-		first = readUntil(t, lines, "<dd>3</dd>")
+	if !strings.Contains(first.data, "used 3") { // uses
+		first = readUntil(t, lines, "used 3")
 	}
 
 	// Who has the newest version is told of the next one only.

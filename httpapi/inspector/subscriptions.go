@@ -11,7 +11,7 @@ import (
 
 var subscriptionNoun = &noun[subscription.Subscription]{
 	path: "subscriptions", one: "Subscription", many: "Subscriptions", heads: [5]string{"Customer", "Amount", "Status", "Plan", "Since"},
-	tab: "status", tabs: states(subscription.Active, subscription.Trialing, subscription.PastDue, subscription.Paused, subscription.Cancelled), dated: true, loud: true,
+	tab: "status", tabs: options(subscription.Active, subscription.Trialing, subscription.PastDue, subscription.Paused, subscription.Cancelled), dated: true, loud: true,
 	search: "Name, e-mail or phone", empty: "A customer who subscribes to a plan is invoiced for each period.",
 	forms: func(v *visit) []*form {
 		return []*form{{
@@ -30,7 +30,7 @@ var subscriptionNoun = &noun[subscription.Subscription]{
 		return reading(v.svc.Subscriptions.List, v.svc.Subscriptions.Get)
 	},
 	row: func(v *visit, s *subscription.Subscription) row {
-		r := row{Href: v.url("subscriptions", s.ID), Title: cmp.Or(v.rowOf("", s.Customer).Title, "A customer"), Below: look.Phone(look.Text(s.PhoneNumber)), Amount: cedis(s.Amount * s.Quantity), Badge: state(s.Status), For: v.rowOf("", s.Plan).Title, At: unix(s.Created)}
+		r := row{Href: v.url("subscriptions", s.ID), Title: cmp.Or(v.rowOf("", s.Customer).Title, "A customer"), Below: v.phone(look.Text(s.PhoneNumber), v.svc.Subscriptions.Phone, s.ID), Amount: cedis(s.Amount * s.Quantity), Badge: state(s.Status), For: v.rowOf("", s.Plan).Title, At: unix(s.Created)}
 		if s.CancelAtPeriodEnd {
 			r.ForBelow = "Ends " + unix(s.CurrentPeriodEnd).UTC().Format("2 January")
 		}
@@ -40,15 +40,21 @@ var subscriptionNoun = &noun[subscription.Subscription]{
 }
 
 func (v *visit) subscriptionPage(s *subscription.Subscription, p *page) {
-	plan, since := cmp.Or(p.row.For, "a plan"), unix(s.Created)
-	p.Title, p.Sentence = "Subscription to "+plan, sentence("%s to %s, since %s", p.row.Title, plan, since.UTC().Format("2 January 2006"))
-	p.Live = []section{
-		invoiceNoun.related(v, "subscription", s.ID),
-		v.timeline("subscription", s.ID, since.Time, "", nil),
+	plan, since, end := cmp.Or(p.row.For, "a plan"), unix(s.Created), unix(s.CurrentPeriodEnd).UTC().Format(look.LongDay)
+	invoices, next := invoiceNoun.related(v, "subscription", s.ID), "next charge on "+end
+	invoices.Empty.Text = "The first is made on " + end + "."
+	switch {
+	case s.Status == subscription.Cancelled, s.Status == subscription.Paused:
+		next, invoices.Empty.Text = "no charge is to come", "None was made."
+	case s.CancelAtPeriodEnd:
+		next, invoices.Empty.Text = "ends on "+end, "None is to come."
 	}
+	p.Title, p.Amount = "Subscription to "+plan, "<span>"+sentence("%s "+v.rowOf("", s.Plan).For, p.row.Amount)+"</span>"
+	p.Sentence = sentence("%s subscribes to %s, ", p.row.Title, plan) + "<b>" + value(next) + "</b>"
+	p.Live = []section{invoices, v.timeline("subscription", s.ID, since.Time, "", nil)}
 	p.Side = []section{
-		{Title: "Money", Money: facts("Credit", unlessZero(s.CreditBalance), "Each period", p.Amount)},
-		{Title: "Customer", Facts: facts("Name", p.row.Title, "Phone", p.row.Below, "Customer", v.linked("customers", &s.Customer), "Page", address(s.ManageURL))},
+		{Title: "Money", Money: facts("Credit", unlessZero(s.CreditBalance), "Each period", p.row.Amount)},
+		{Title: "Customer", Facts: facts("Name", v.linked("customers", &s.Customer), "Phone", p.row.Below, "Page", address(s.ManageURL))},
 		{Title: "Details", Facts: facts("Plan", v.linked("plans", &s.Plan), "Quantity", strconv.FormatInt(s.Quantity, 10), "Collection", words(s.CollectionMethod), "Period from", unix(s.CurrentPeriodStart),
 			"Period until", unix(s.CurrentPeriodEnd), "Latest invoice", v.linked("invoices", s.LatestInvoice), "Subscription", id(s.ID))},
 	}

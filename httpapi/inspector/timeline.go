@@ -86,9 +86,18 @@ var repeated = []string{"updated", "payment_failed", "payment_succeeded", "pause
 // shownDeliveries bounds the deliveries of an event, and shownAttempts those of a delivery.
 const shownDeliveries, shownAttempts = 10, 3
 
-// timeline tells what happened to an object, the oldest first: its events, with the entries of the
-// ledger and the deliveries that they led to. own are steps in the noun's words, and also further turns.
+// timeline tells what happened to an object, the oldest first. own are steps in the noun's words, and
+// also further turns.
 func (v *visit) timeline(object, id string, created time.Time, status string, own []step, also ...turn) section {
+	turns := append(v.turns(object, id, created, status, own), also...)
+	if len(turns) == 0 {
+		return section{Title: "What happened", Text: "Its events are no longer kept, or too many others lie between."}
+	}
+	return inOrder("What happened", turns)
+}
+
+// turns are the events of an object, with the entries of the ledger and the deliveries that they led to.
+func (v *visit) turns(object, id string, created time.Time, status string, own []step) []turn {
 	steps := stepsOf(object, status, own)
 	events := v.eventsOf(object, id, created, steps)
 	var turns, booked []turn
@@ -104,10 +113,7 @@ func (v *visit) timeline(object, id string, created time.Time, status string, ow
 			booked = append(booked, v.ledgerTurns(id, time.Unix(second, 0))...)
 		}
 	}
-	if turns = slices.Concat(turns, booked, also); len(turns) == 0 {
-		return section{Title: "What happened", Text: "Its events are no longer kept, or too many others lie between."}
-	}
-	return inOrder("What happened", turns)
+	return append(turns, booked...)
 }
 
 // inOrder is a timeline of some turns, the oldest first.
@@ -116,7 +122,7 @@ func inOrder(title string, turns []turn) section {
 	for i := range turns {
 		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
-	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January") + ", Accra time"}
+	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January")}
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.
@@ -168,10 +174,7 @@ func (v *visit) eventsAmong(p event.ListParams, id string, often bool) (found []
 func (v *visit) ledgerTurns(source string, second time.Time) (turns []turn) {
 	list := listOf(v, v.svc.Accounts.ListEntries, account.ListEntriesParams{Source: source, Created: api.Times{From: second, Until: second.Add(time.Second)}})
 	for _, e := range slices.Backward(list) {
-		turns = append(turns, turn{
-			At: e.CreatedAt, Source: "Ledger", Title: plainMoney(e.Amount) + " booked",
-			Text: sentence("%s. Balance %s. Entry %s.", words(e.Type), e.Balance, id(e.ID)),
-		})
+		turns = append(turns, turn{At: e.CreatedAt, Source: "Ledger", Title: plainMoney(e.Amount) + " booked", Text: sentence("%s. Balance %s. Entry %s.", words(e.Type), e.Balance, id(e.ID))})
 	}
 	return turns
 }
@@ -205,14 +208,19 @@ func (v *visit) deliveriesOf(event string, most int) []webhook.Delivery {
 	return listOf(v, v.svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Event: event, Page: api.Page{Limit: most}})
 }
 
-// listOf reads a list for a part of a page.
-func listOf[P, T any](v *visit, list func(context.Context, api.Caller, P) (*api.List[T], error), p P) []T {
-	found, err := list(v.Context(), v.caller, p)
+// get reads what a part of a page shows; it is empty after an error.
+func get[P, T any](v *visit, method func(context.Context, api.Caller, P) (*T, error), p P) *T {
+	is, err := method(v.Context(), v.caller, p)
 	if err != nil {
 		v.note(err)
-		return nil
+		return new(T)
 	}
-	return found.Data
+	return is
+}
+
+// listOf reads a list for a part of a page.
+func listOf[P, T any](v *visit, list func(context.Context, api.Caller, P) (*api.List[T], error), p P) []T {
+	return get(v, list, p).Data
 }
 
 // answered reports whether an attempt was a success.
@@ -234,9 +242,7 @@ func (v *visit) endpointHost(id string) string {
 func (v *visit) messageTurns(about, id string) (turns []turn) {
 	for _, m := range slices.Backward(listOf(v, v.svc.Messages.List, message.ListParams{About: about, Page: api.Page{Limit: perPage}})) {
 		if strings.Contains(m.Text, id) {
-			turns = append(turns, turn{
-				At: m.CreatedAt, Source: state(m.Kind).Word, Title: v.messageTitle(&m), More: &link{"Read it", v.url("messages", m.ID)},
-			})
+			turns = append(turns, turn{At: m.CreatedAt, Source: words(m.Kind), Title: v.messageTitle(&m), More: &link{"Read it", v.url("messages", m.ID)}})
 		}
 	}
 	return turns

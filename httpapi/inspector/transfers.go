@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -14,6 +15,7 @@ import (
 type transferService interface {
 	Get(context.Context, api.Caller, string) (*payout.Transfer, error)
 	List(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)
+	RecipientNumber(context.Context, api.Caller, string) (string, error)
 	Cancel(context.Context, api.Caller, string) (*payout.Transfer, error)
 }
 
@@ -28,10 +30,10 @@ var (
 func transferNoun(path, one, none string, service func(*visit) transferService, forms func(*visit) []*form) *noun[payout.Transfer] {
 	return &noun[payout.Transfer]{
 		path: path, one: one, many: one + "s", heads: [5]string{"To", "Amount", "Status", "For", "Time"},
-		tab: "status", tabs: states(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, loud: true, empty: none, forms: forms,
+		tab: "status", tabs: options(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, loud: true, flow: provider.Transfers, empty: none, forms: forms,
 		reads: func(v *visit) reader[payout.Transfer] { return reading(service(v).List, service(v).Get) },
 		row: func(v *visit, t *payout.Transfer) row {
-			name, below := recipient(&t.Destination)
+			name, below := recipient(&t.Destination, v.phone(t.Destination.Number, service(v).RecipientNumber, t.ID))
 			r := row{Href: v.url(path, t.ID), Title: name, Below: below, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: look.Text(t.Reference), At: t.CreatedAt}
 			if t.FailureReason != nil {
 				r.ForBelow = *t.FailureReason
@@ -46,8 +48,8 @@ func transferNoun(path, one, none string, service func(*visit) transferService, 
 }
 
 // recipient names who gets the money, and says beneath with what.
-func recipient(d *payout.Destination) (name, below string) {
-	with, number := cmp.Or(network(d.Provider), words(d.Type)), look.Phone(d.Number)
+func recipient(d *payout.Destination, number string) (name, below string) {
+	with := cmp.Or(network(d.Provider), words(d.Type))
 	if d.Type == payout.ServiceWallet {
 		number = d.ServiceID
 	}
@@ -55,6 +57,15 @@ func recipient(d *payout.Destination) (name, below string) {
 		return number, with
 	}
 	return d.Name, look.Join(" · ", number, with)
+}
+
+// phone is a phone number as pages show it: that of the object's record, or what is left of it.
+func (v *visit) phone(masked string, whole func(context.Context, api.Caller, string) (string, error), object string) string {
+	number, err := whole(v.Context(), v.caller, object)
+	if v.note(err); phone.Mask(number) != masked { // a bank account stays as the API masks it
+		number = masked
+	}
+	return look.Phone(number)
 }
 
 func (v *visit) payoutForms() []*form {
@@ -91,12 +102,7 @@ func (v *visit) disbursementForms() []*form {
 
 // transferWill says what a transfer does to the balance.
 func (v *visit) transferWill() []fact {
-	b, err := v.svc.Accounts.Balance(v.Context(), v.caller)
-	if err != nil {
-		v.note(err)
-		return nil
-	}
-	return facts("From", v.merchant.Name, "Available", b.Available, "Fee", "On top of the amount", "Until it ends", "Amount and fee are reserved")
+	return facts("From", v.merchant.Name, "Available", v.stocks()[0].Value, "Fee", "On top of the amount", "Until it ends", "Amount and fee are reserved")
 }
 
 // destination is where money is to go, in a form.
@@ -148,7 +154,7 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 	})}
 	p.Side = []section{
 		{Title: "Money", Money: facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))},
-		{Title: "Recipient", Facts: facts("Name", d.Name, "Way", words(d.Type), "Number", look.Phone(d.Number), "Network", network(d.Provider), "Service ID", id(d.ServiceID))},
+		{Title: "Recipient", Facts: facts("Name", p.row.Title, "With", p.row.Below, "Account", id(d.AccountID), "Service ID", id(d.ServiceID))},
 		{Title: "Details", Facts: facts("Failure", t.FailureReason, "For", t.Description, "Reference", t.Reference, one, id(t.ID),
 			"At the provider", id(look.Text(t.ProviderReference)), "Created", t.CreatedAt, "Completed", t.CompletedAt)},
 	}

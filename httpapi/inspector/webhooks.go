@@ -3,6 +3,7 @@ package inspector
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/event"
@@ -25,7 +26,7 @@ var webhookNoun = &noun[webhook.Endpoint]{
 	},
 	reads: func(v *visit) reader[webhook.Endpoint] { return reading(v.svc.Webhooks.List, v.svc.Webhooks.Get) },
 	row: func(v *visit, e *webhook.Endpoint) row {
-		return row{Href: v.url("webhooks", e.ID), Title: hostOf(e.URL), Below: e.URL, Badge: activity(e.Active), For: types(e), At: e.CreatedAt}
+		return row{Href: v.url("webhooks", e.ID), Title: hostOf(e.URL), Below: e.URL, Badge: activity[e.Active], For: types(e), At: e.CreatedAt}
 	},
 	page: (*visit).webhookPage,
 	also: func(v *visit, p *page) { p.Live = append(p.Live, v.latency()...) },
@@ -39,14 +40,10 @@ func hostOf(address string) string {
 }
 
 func types(e *webhook.Endpoint) string {
-	names := make([]string, len(e.Events))
-	for i, t := range e.Events {
-		names[i] = string(t)
-	}
-	if len(names) == 1 && names[0] == string(event.AllTypes) {
+	if slices.Equal(e.Events, []event.Type{event.AllTypes}) {
 		return "All events"
 	}
-	return strings.Join(names, " ")
+	return strings.Trim(fmt.Sprint(e.Events), "[]")
 }
 
 // secret is an action that shows what no later page can.
@@ -60,7 +57,7 @@ func secret(do action) action {
 		s := &section{Panel: true, Title: "The secret", Text: "It was shown when this form was sent first, and cannot be shown again."}
 		if e.Secret != "" {
 			s.Text = "Deliveries are signed with it. It is shown this once."
-			s.Facts = facts("Secret", id(e.Secret), "Endpoint", &link{e.URL, v.url("webhooks", e.ID)})
+			s.Facts = facts("Secret", id(e.Secret), "Endpoint", link{e.URL, v.url("webhooks", e.ID)})
 		}
 		return s, nil
 	}
@@ -69,7 +66,7 @@ func secret(do action) action {
 func (v *visit) webhookPage(e *webhook.Endpoint, p *page) {
 	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Endpoint: e.ID, Page: v.page()})
 	p.Sentence = sentence("%s", e.URL)
-	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "", "Status", "Attempts", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
+	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "Amount", "Status", "", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
 	p.Side = []section{{Title: "Details", Facts: facts("Address", e.URL, "Events", p.row.For, "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
 	p.Forms = append([]*form{
 		{Name: "ping", Button: "Ping", do: (*visit).ping},
@@ -90,9 +87,10 @@ func deliveryBadge(d *webhook.Delivery) badge {
 
 func (v *visit) deliveryRow(d *webhook.Delivery) row {
 	r := row{Href: v.url("events", d.Event), Title: string(d.Type), Badge: deliveryBadge(d), At: d.CreatedAt}
+	r.Below, r.Amount = v.about(get(v, v.svc.Events.Get, d.Event))
 	if n := len(d.Attempts); n > 0 {
 		last := &d.Attempts[n-1]
-		r.For, r.ForBelow = look.Plural(n, "attempt"), capital(answerText(last))+fmt.Sprintf(" in %d ms", last.Duration)
+		r.Below = look.Join(" · ", r.Below, fmt.Sprintf("%s, %s in %d ms", look.Plural(n, "attempt"), answerText(last), last.Duration))
 	}
 	return r
 }

@@ -2,6 +2,7 @@ package inspector
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -29,8 +30,10 @@ var badges = map[string]badge{
 	"pending": {"wait", "Waiting"}, "queued": {"wait", "Queued"}, "retrying": {"wait", "Retrying"}, "open": {"info", "Open"}, "processing": {"info", "Processing"},
 	"failed": {"bad", "Failed"}, "refused": {"bad", "Refused"}, "overdue": {"bad", "Overdue"}, "past_due": {"bad", "Past due"}, "complete": {"good", "Complete"}, "trialing": {"info", "On trial"}, "frozen": {"bad", "Frozen"},
 	"inactive": {"neutral", "Off"}, "cancelled": {"neutral", "Cancelled"}, "uncollectible": {"neutral", "Given up"},
-	"sms": {"neutral", "SMS"}, "email": {"neutral", "E-mail"},
 }
+
+// activity is the badge of what can be switched on and off.
+var activity = map[bool]badge{true: badges["active"], false: badges["inactive"]}
 
 // state is the badge of a state, as the API names it.
 func state[T ~string](s T) badge {
@@ -38,14 +41,6 @@ func state[T ~string](s T) badge {
 		return b
 	}
 	return badge{"neutral", words(s)}
-}
-
-// activity is the badge of what can be switched on and off.
-func activity(active bool) badge {
-	if active {
-		return badges["active"]
-	}
-	return badges["inactive"]
 }
 
 var lineBreaks = strings.NewReplacer("\r\n", "<br>", "\n", "<br>", "\r", "<br>")
@@ -86,10 +81,8 @@ func value(v any) template.HTML {
 	case *string:
 		return value(look.Text(v))
 	case link:
-		return value(id(v.Text))
-	case *link:
-		if v == nil {
-			return ""
+		if pathOf("", v.Text) != "" { // it has no name
+			return value(id(v.Text))
 		}
 		return value(v.Text)
 	}
@@ -118,9 +111,6 @@ func sentence(format string, values ...any) template.HTML {
 
 // clock renders a time by the merchant's clock: "14:02" today.
 func (v *visit) clock(t api.Time) template.HTML {
-	if t.IsZero() {
-		return ""
-	}
 	return look.TimeHTML(t.Time, look.Clock(t.Time, v.now))
 }
 
@@ -142,7 +132,7 @@ func unlessZero(pesewas int64) any {
 
 // typeWords are the words of the API for ways of payment and types, as people say them.
 var typeWords = strings.NewReplacer(
-	"service_wallet", "Wallet", "mobile_money", "Mobile money", "bank_transfer", "Bank transfer", "_", " ",
+	"service_wallet", "Wallet", "mobile_money", "Mobile money", "bank_transfer", "Bank transfer", "sms", "SMS", "email", "E-mail", "_", " ",
 )
 
 // words writes a word of the API as people say it.
@@ -160,10 +150,7 @@ func network(code *string) string { return look.NetworkName(look.Text(code)) }
 
 // indentJSON returns an object's JSON as the API returns it, indented.
 func indentJSON(v any) string {
-	data, err := plainjson.Marshal(v)
-	if err != nil {
-		return ""
-	}
+	data, _ := plainjson.Marshal(v)
 	return indented(data)
 }
 
@@ -181,13 +168,8 @@ func facts(pairs ...any) []fact {
 	var kept []fact
 	for i := 0; i < len(pairs); i += 2 {
 		f := fact{Name: pairs[i], Value: value(pairs[i+1])}
-		switch l := pairs[i+1].(type) {
-		case link:
+		if l, is := pairs[i+1].(link); is {
 			f.Href = l.Href
-		case *link:
-			if l != nil {
-				f.Href = l.Href
-			}
 		}
 		if f.Value != template.HTML("") {
 			kept = append(kept, f)
@@ -196,29 +178,45 @@ func facts(pairs ...any) []fact {
 	return kept
 }
 
-// linked is the id of another object with its page, for facts.
+// linked is the name of another object with its page, for facts.
 func (v *visit) linked(path string, object *string) link {
 	if object == nil {
 		return link{}
 	}
-	return link{*object, v.url(path, *object)}
+	return link{cmp.Or(v.named(path, *object), *object), v.url(path, *object)}
 }
 
-// address is the link to a page of the service's, for facts; nil for none.
-func address(url string) *link {
-	if url == "" {
-		return nil
+// ways are from or to whom the money of an object goes, by the path of its list.
+var ways = map[string]string{"payments": "from ", "checkouts": "from ", "invoices": "from ", "refunds": "to ", "payouts": "to ", "disbursements": "to "}
+
+// party says from or to whom the money of an object goes; "" where that is not known. kind is as for
+// [visit.source].
+func (v *visit) party(kind, id string) string {
+	who, way := v.rowOf(kind, id).Title, ways[pathOf(kind, id)]
+	if who == "" || way == "" {
+		return ""
 	}
-	return &link{"Open the page", url}
+	return way + who
 }
 
-// states are the tabs of states, as the API names them.
-func states[T ~string](states ...T) []option {
-	tabs := make([]option, len(states))
-	for i, s := range states {
-		tabs[i] = option{Value: string(s), Label: state(s).Word}
+// named is what a link to an object says; "" if there is none.
+func (v *visit) named(kind, id string) string {
+	r, path := v.rowOf(kind, id), pathOf(kind, id)
+	if path == "invoices" || path == "subscriptions" {
+		return r.For
 	}
-	return tabs
+	if party := v.party(kind, id); party != "" {
+		return plainMoney(r.Amount) + " " + party
+	}
+	return r.Title
+}
+
+// address is the link to a page of the service's, for facts.
+func address(url string) (to link) {
+	if url != "" {
+		to = link{"Open the page", url}
+	}
+	return to
 }
 
 // unix is the time of a count of seconds.

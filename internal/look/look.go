@@ -73,11 +73,7 @@ func Phone(number string) string {
 	if n := phone.National(number); n != number && len(n) == 10 {
 		return n[:3] + NoBreak + "•••" + NoBreak + n[6:]
 	}
-	head, tail, found := strings.Cut(number, "****")
-	if !found {
-		return number
-	}
-	return strings.TrimSpace(head + NoBreak + "••••" + NoBreak + tail)
+	return strings.TrimSpace(strings.Replace(number, "****", NoBreak+"•••"+NoBreak+"•", 1))
 }
 
 // Wallet tells a service id from a phone number.

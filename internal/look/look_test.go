@@ -35,7 +35,7 @@ func TestTimes(t *testing.T) {
 }
 
 func TestNumbersAndAmounts(t *testing.T) {
-	for number, want := range map[string]string{"+233241234567": "024\u00a0•••\u00a04567", "024****567": "024\u00a0••••\u00a0567", "****": "••••", "024****": "024\u00a0••••", "x": "x"} {
+	for number, want := range map[string]string{"+233241234567": "024\u00a0•••\u00a04567", "024****567": "024\u00a0•••\u00a0•567", "****": "•••\u00a0•", "024****": "024\u00a0•••\u00a0•", "x": "x"} {
 		expect.Equal(t, look.Phone(number), want, "%s", number)
 	}
 	expect.Equal(t, look.Figures(-352), "−3.52", "a negative amount")

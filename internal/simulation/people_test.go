@@ -32,11 +32,7 @@ func (g *game) meet(s *side) {
 	g.named++
 	p := &person{name: fmt.Sprintf("zenobia%dq", g.named)}
 	id, err := g.call("create customer", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Accounts.CreateCustomer(g.t.Context(), c, account.CreateCustomerParams{Name: p.name, Email: p.email()})
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+		return idOf(g.svc.Accounts.CreateCustomer(g.t.Context(), c, account.CreateCustomerParams{Name: p.name, Email: p.email()}))
 	})
 	if err == nil {
 		p.id = id
@@ -91,9 +87,7 @@ func (g *game) auditPeople(s *side, ended bool) {
 			want = append(want, p.id)
 		}
 	}
-	for _, c := range testkit.All(func(p api.Page) (*api.List[account.Customer], error) {
-		return g.svc.Accounts.ListCustomers(g.t.Context(), s.caller, account.ListCustomersParams{Page: p})
-	}, func(c *account.Customer) string { return c.ID }) {
+	for _, c := range testkit.All(api.All(g.t.Context(), s.caller, account.ListCustomersParams{}, g.svc.Accounts.ListCustomers)) {
 		found = append(found, c.ID)
 	}
 	g.sameIDs("customers", want, found)

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -387,11 +388,7 @@ func (g *game) step() {
 				if g.payouts[id] {
 					cancel = g.svc.Payouts.Cancel
 				}
-				made, err := cancel(ctx, c, id)
-				if err != nil {
-					return "", err
-				}
-				return made.ID, nil
+				return idOf(cancel(ctx, c, id))
 			})
 		}
 	case 9, 10:
@@ -515,3 +512,21 @@ func (g *game) seal() {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// keep is call, and adds the id to ids if the call succeeds.
+func (g *game) keep(ids *[]string, name string, s *side, do func(api.Caller) (string, error)) string {
+	g.t.Helper()
+	id, err := g.call(name, s, do)
+	if err == nil {
+		*ids = append(*ids, id)
+	}
+	return id
+}
+
+// idOf returns the id of what a call has made, if it has made something.
+func idOf[T any](made *T, err error) (string, error) {
+	if err != nil || made == nil {
+		return "", err
+	}
+	return reflect.ValueOf(made).Elem().FieldByName("ID").String(), nil
+}

@@ -288,25 +288,6 @@ func TestEnterACodeOnThePage(t *testing.T) {
 	holds(t, "the sixth", page, "Too many codes were tried.", `aria-invalid="true"`, "Use another number or a wallet")
 }
 
-func TestPayAnInvoiceFromAPhone(t *testing.T) {
-	s := paymentstest.New(t)
-	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	_, page := browse(t, "GET", address, nil)
-	holds(t, "the invoice", page, `href="#pay"`, `value="mobile" checked`, `id="pay"`)
-	follow := startPayment(t, address, "0551234567")
-	_, page = browse(t, "GET", follow, nil)
-	holds(t, "waiting", page, "Invoice INV-")
-	s.Work()
-	_, page = browse(t, "GET", follow, nil)
-	holds(t, "the receipt", page, "<h1>Paid</h1>", "Invoice INV-", "../invoice/"+address[strings.LastIndex(address, "/")+1:], "See the invoice")
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "the invoice, paid", page, ">Paid</span>")
-	lacks(t, "the invoice, paid", page, "<form")
-	is := must.Get(s.Invoices.Get(t.Context(), s.Caller, id))(t)
-	expect.Equal(t, is.Status, invoice.Paid, "the invoice")
-	verified(t, s)
-}
-
 // The address of a payment's page cannot be guessed from the payment, and guesses are slowed.
 func TestPaymentPagesAreSecret(t *testing.T) {
 	s := paymentstest.New(t)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -146,19 +145,4 @@ func TestPayPage(t *testing.T) {
 		t.Errorf("a form of 1 MiB: %d", response.StatusCode)
 	}
 	verified(t, s)
-}
-
-func TestPayPageOfAClosedCode(t *testing.T) {
-	s := paymentstest.New(t)
-	off := newCode(t, s, `{"amount":100}`)
-	s.Do("POST", "/v1/qr_codes/"+off, `{"active":false}`)
-	once := newCode(t, s, `{"type":"dynamic","amount":100}`)
-	s.Pay(once, 0)
-	soon := newCode(t, s, fmt.Sprintf(`{"amount":100,"expires_at":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)))
-	s.Do("POST", "/v1/test_helpers/clock", `{"advance":3601}`)
-	for code, text := range map[string]string{off: "was withdrawn", once: "has been used", soon: "has expired"} {
-		_, page := browse(t, "GET", s.Server.URL+"/pay/"+code, nil)
-		holds(t, code, page, text, `role="status"`, "ask Adom Juice Bar for ")
-		expect.True(t, !strings.Contains(page, "<form"), "%s can be filled in", code)
-	}
 }

@@ -189,39 +189,6 @@ func TestInvoicePageOfCredit(t *testing.T) {
 	holds(t, "the subscription", page, "<h1>Platinum</h1>", "GH₵</span>400.00", "every year")
 }
 
-// The codes are limited: five wrong entries of each, five sends in ten minutes.
-func TestCodesOfChargedPhoneAreLimited(t *testing.T) {
-	s := paymentstest.New(t)
-	_, address := subscribe(t, s, charged)
-	post := func(form url.Values) (*http.Response, string) {
-		t.Helper()
-		return browse(t, "POST", address+"/phone", form)
-	}
-	send := url.Values{"action": {"send"}, "phone": {"0201112223"}}
-	post(send)
-	code := codeSentTo(t, s, "0201112223")
-	wrong := url.Values{"action": {"confirm"}, "code": {"000000"}}
-	if code == "000000" {
-		wrong.Set("code", "111111")
-	}
-	for range 5 {
-		response, _ := post(wrong)
-		expect.Equal(t, response.StatusCode, 400, "status of a wrong code")
-	}
-	response, page := post(url.Values{"action": {"confirm"}, "code": {code}})
-	expect.Equal(t, response.StatusCode, 429, "status of the right code after too many wrong ones")
-	holds(t, "too many wrong codes", page, "Too many wrong codes were entered.", `role="alert"`)
-	expect.True(t, response.Header.Get("Retry-After") != "", "no Retry-After")
-	for range 4 {
-		response, _ := post(send)
-		expect.Equal(t, response.StatusCode, http.StatusSeeOther, "status of a send")
-	}
-	response, page = post(send)
-	expect.Equal(t, response.StatusCode, 429, "status of one send too many")
-	holds(t, "too many codes", page, "Too many codes were sent.", `role="alert"`, `value="0201112223"`)
-	expect.True(t, response.Header.Get("Retry-After") != "", "no Retry-After")
-}
-
 func TestCancelFromPage(t *testing.T) {
 	s := paymentstest.New(t)
 	for name, test := range map[string]struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/effort"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -54,32 +55,20 @@ func TestCluster(t *testing.T) {
 
 // The audit finds what was lost, what was done twice, and money beside the disbursements.
 func TestAudit(t *testing.T) {
-	svc, err := payments.New(t.Context(), memory.New(), payments.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := fund(t.Context(), svc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{}))(t)
+	s := must.Get(fund(t.Context(), svc))(t)
 	made := func(key, reference string) ack {
 		caller := s.caller
 		caller.IdempotencyKey = key
-		d, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+		d := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
 			Amount: decimal.New(1, -2), Reference: reference,
 			Destination: payout.DestinationParams{Type: "service_wallet", ServiceID: s.wallets[0]},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return ack{key: key, id: d.ID}
 	}
 	check := func(acks []ack, lost, doubled []string, problems int) {
 		t.Helper()
-		b, err := s.audit(t.Context(), svc, acks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(s.audit(t.Context(), svc, acks))(t)
 		var keys []string
 		for _, a := range b.lost {
 			keys = append(keys, a.key)
@@ -96,10 +85,7 @@ func TestAudit(t *testing.T) {
 	check(append(acks, ack{key: "3", id: "po_3"}), []string{"3"}, nil, 0)
 	acks = append(acks, made("4", "2"))
 	check(acks, nil, []string{"2"}, 0)
-	err = svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: s.ids[0], Amount: decimal.New(1, -2), Source: "bank"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: s.ids[0], Amount: decimal.New(1, -2), Source: "bank"}))
 	check(acks, nil, []string{"2"}, 1)
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -49,10 +50,7 @@ func start(t *testing.T) string {
 // do sends a request, and reads the answer into a map where it is JSON.
 func do(t *testing.T, method, address, token, body string, headers ...string) (*http.Response, map[string]any, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body)))(t)
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -60,15 +58,9 @@ func do(t *testing.T, method, address, token, body string, headers ...string) (*
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(io.ReadAll(response.Body))(t)
 	var fields map[string]any
 	_ = json.Unmarshal(data, &fields)
 	if response.Header.Get("Strict-Transport-Security") == "" {
@@ -140,22 +132,14 @@ func TestMounted(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	store := memory.New()
-	svc, err := payments.New(t.Context(), store, payments.Config{Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	company, err := newCompany(t.Context(), svc, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := must.Get(payments.New(t.Context(), store, payments.Config{Logger: log}))(t)
+	company := must.Get(newCompany(t.Context(), svc, log))(t)
 	for _, want := range []int{200, 503} {
 		w := httptest.NewRecorder()
 		company.handler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
 		if w.Code != want {
 			t.Errorf("answered %d, want %d", w.Code, want)
 		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, store.Close())
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 var (
@@ -23,10 +25,7 @@ var (
 // TestArchitecture checks that every file, folder and function that the page of the
 // architecture names exists, and that its picture has every package of the library.
 func TestArchitecture(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "architecture.md")))(t)
 	found := steps.FindAllStringSubmatch(string(page), -1)
 	if len(found) < 12 {
 		t.Errorf("found %d steps only", len(found))
@@ -81,10 +80,7 @@ func libraryImports(t *testing.T) map[string][]string {
 	command := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{join .Imports \" \"}}",
 		".", "./httpapi/inspector", "./httpapi/reference", "./provider/arkesel", "./provider/hubtel", "./provider/mtnmomo", "./provider/paystack", "./provider/smtp", "./storage/memory", "./storage/postgres", "./storage/sqlite")
 	command.Dir = root
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.Output())(t)
 	all := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
 		var own []string

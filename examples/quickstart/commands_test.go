@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 var (
@@ -24,10 +26,7 @@ func TestCommands(t *testing.T) {
 		if filepath.Base(page) == "CHANGELOG.md" {
 			continue // its commands are those of their time
 		}
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		for _, command := range goCommand.FindAllString(string(text), -1) {
 			n++
 			if err := runnable(command); err != nil {

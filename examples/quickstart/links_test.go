@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // root is the root of the repository.
@@ -16,19 +18,13 @@ var root = filepath.Join("..", "..")
 // pages returns the Markdown pages of the repository: those of the root, of docs and of examples.
 func pages(t *testing.T) []string {
 	t.Helper()
-	all, err := filepath.Glob(filepath.Join(root, "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
+	all := must.Get(filepath.Glob(filepath.Join(root, "*.md")))(t)
+	must.Do(t, filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".md") {
 			all = append(all, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return append(all, filepath.Join(root, "examples", "README.md"))
 }
 
@@ -43,10 +39,7 @@ var (
 func TestLinks(t *testing.T) {
 	n := 0
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		for _, m := range links.FindAllStringSubmatch(anyFence.ReplaceAllString(string(text), ""), -1) {
 			target := m[1] + m[2]
 			if strings.Contains(target, "://") {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // cells are the names in the first column of a row.
@@ -18,10 +20,7 @@ var cells = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|")
 // TestSettingsAreDocumented checks that the tables of the guide have each field of both
 // configurations, and no other.
 func TestSettingsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "guide", "mount.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "guide", "mount.md")))(t)
 	for heading, file := range map[string]string{"payments.Config": "config.go", "httpapi.Config": "httpapi/config.go"} {
 		_, table, ok := strings.Cut(string(page), "\n### "+heading+"\n")
 		if !ok {
@@ -51,10 +50,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 // configFields returns the exported fields of the type Config in a file.
 func configFields(t *testing.T, path string) (names []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(path)), nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(path)), nil, parser.SkipObjectResolution))(t)
 	ast.Inspect(file, func(n ast.Node) bool {
 		declared, ok := n.(*ast.TypeSpec)
 		if !ok || declared.Name.Name != "Config" {

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 const library = "github.com/seed-7082ffec/payments"
@@ -59,10 +61,7 @@ var fences = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
 func TestSnippets(t *testing.T) {
 	exports, n := exportData(t, root), 0
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		for _, at := range fences.FindAllSubmatchIndex(text, -1) {
 			n++
 			line := 1 + strings.Count(string(text[:at[2]]), "\n")
@@ -85,10 +84,7 @@ func exportData(t *testing.T, dir string) map[string]string {
 	args := slices.Collect(maps.Values(imports))
 	command := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Export"}, args...)...)
 	command.Dir = dir
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.Output())(t)
 	exports := map[string]string{}
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p struct{ ImportPath, Export string }

@@ -35,7 +35,7 @@ type call struct {
 	prepare func() string
 	// do makes the call. n is another one for each effect that is wanted, for what
 	// must be new.
-	do func(ctx context.Context, c api.Caller, n int, id string) (any, error)
+	do doing
 	// once says that the call heeds the caller's idempotency key.
 	once bool
 	// quiet: a failure may be kept from the caller, who has the answer anyway.
@@ -48,6 +48,30 @@ type call struct {
 	stepwise bool
 	// pin says that the call compares the consumer's PIN.
 	pin bool
+}
+
+// doing is what a call does; see call.do.
+type doing = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
+
+// with calls a method with these parameters, or with the id of an object that stays.
+func with[P, R any](method func(context.Context, api.Caller, P) (R, error), p P) doing {
+	return func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) { return method(ctx, c, p) }
+}
+
+// byID calls a method with the id of what was prepared, and byIDWith with parameters, too.
+func byID[R any](method func(context.Context, api.Caller, string) (R, error)) doing {
+	return func(ctx context.Context, c api.Caller, _ int, id string) (any, error) { return method(ctx, c, id) }
+}
+
+func byIDWith[P, R any](method func(context.Context, api.Caller, string, P) (R, error), p P) doing {
+	return func(ctx context.Context, c api.Caller, _ int, id string) (any, error) { return method(ctx, c, id, p) }
+}
+
+// operator makes a call of the operator's, without a key.
+func operator(do doing) doing {
+	return func(ctx context.Context, _ api.Caller, n int, id string) (any, error) {
+		return do(ctx, api.Caller{}, n, id)
+	}
 }
 
 // subject is a service over a store that fails, and all its methods.
@@ -142,11 +166,10 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 	// methods are the calls as one service, or one process, makes them.
 	methods := func(svc *payments.Service) (all []call) {
 		accounts, codes := svc.Accounts, svc.QRCodes
-		type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
-		plain := func(name string, do do) { all = append(all, call{name: name, do: do}) }
-		quiet := func(name string, do do) { all = append(all, call{name: name, do: do, quiet: true}) }
-		once := func(name string, do do) { all = append(all, call{name: name, do: do, once: true}) }
-		onceOn := func(name string, prepare func() string, do do) {
+		plain := func(name string, do doing) { all = append(all, call{name: name, do: do}) }
+		quiet := func(name string, do doing) { all = append(all, call{name: name, do: do, quiet: true}) }
+		once := func(name string, do doing) { all = append(all, call{name: name, do: do, once: true}) }
+		onceOn := func(name string, prepare func() string, do doing) {
 			all = append(all, call{name: name, prepare: prepare, do: do, once: true})
 		}
 
@@ -154,30 +177,20 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		all = append(all, call{name: "resend since", stepwise: true, do: func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return svc.Webhooks.ResendSince(ctx, c, hook.ID, api.Times{})
 		}})
-		plain("create merchant", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M", Logo: logo})
-		})
+		plain("create merchant", operator(with(accounts.CreateMerchant, account.CreateMerchantParams{Name: "M", Logo: logo})))
 		plain("update merchant", func(ctx context.Context, _ api.Caller, n int, _ string) (any, error) {
 			return accounts.UpdateMerchant(ctx, api.Caller{}, m.ID, account.UpdateMerchantParams{Name: new(fmt.Sprint("M", n)), Phone: new("0301000000"), Logo: logo})
 		})
-		plain("merchant", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.GetMerchant(ctx, api.Caller{}, m.ID)
-		})
-		plain("merchants", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.ListMerchants(ctx, api.Caller{}, api.Page{StartingAfter: m.ID})
-		})
-		plain("logo", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.GetLogo(ctx, api.Caller{}, m.ID)
-		})
+		plain("merchant", operator(with(accounts.GetMerchant, m.ID)))
+		plain("merchants", operator(with(accounts.ListMerchants, api.Page{StartingAfter: m.ID})))
+		plain("logo", operator(with(accounts.GetLogo, m.ID)))
 		once("create consumer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return accounts.CreateConsumer(ctx, api.Caller{IdempotencyKey: c.IdempotencyKey}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("0242%06d", n), PIN: "1234"})
 		})
 		once("create agent", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return accounts.CreateAgent(ctx, api.Caller{IdempotencyKey: c.IdempotencyKey}, account.CreateHolderParams{Name: "A", Phone: fmt.Sprintf("0242%06d", n)})
 		})
-		plain("consumer", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.GetConsumer(ctx, api.Caller{}, ama.ID)
-		})
+		plain("consumer", operator(with(accounts.GetConsumer, ama.ID)))
 		plain("status of a consumer", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return accounts.UpdateConsumer(ctx, api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Active)})
 		})
@@ -190,15 +203,9 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		once("create customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return accounts.CreateCustomer(ctx, c, account.CreateCustomerParams{Name: fmt.Sprint(n)})
 		})
-		plain("customer", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.GetCustomer(ctx, c, customer.ID)
-		})
-		plain("create key", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.CreateKey(ctx, c, account.CreateKeyParams{})
-		})
-		plain("keys", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.ListKeys(ctx, c, api.Page{})
-		})
+		plain("customer", with(accounts.GetCustomer, customer.ID))
+		plain("create key", with(accounts.CreateKey, account.CreateKeyParams{}))
+		plain("keys", with(accounts.ListKeys, api.Page{}))
 		quiet("authenticate", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return accounts.Authenticate(ctx, key.Secret)
 		})
@@ -212,39 +219,25 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			return nil, accounts.Deposit(ctx, api.Caller{IdempotencyKey: c.IdempotencyKey}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1), Source: "test"})
 		})
 		plain("balance", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) { return accounts.Balance(ctx, c) })
-		plain("wallet", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.WalletBalance(ctx, api.Caller{}, ama.ID)
-		})
-		plain("float", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.FloatBalance(ctx, api.Caller{}, agent.ID)
-		})
-		plain("statement", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.ListEntries(ctx, c, account.ListEntriesParams{})
-		})
-		plain("newer entries", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.ListEntries(ctx, c, account.ListEntriesParams{Page: api.Page{EndingBefore: entry, Limit: 1}})
-		})
+		plain("wallet", operator(with(accounts.WalletBalance, ama.ID)))
+		plain("float", operator(with(accounts.FloatBalance, agent.ID)))
+		plain("statement", with(accounts.ListEntries, account.ListEntriesParams{}))
+		plain("newer entries", with(accounts.ListEntries, account.ListEntriesParams{Page: api.Page{EndingBefore: entry, Limit: 1}}))
 		all = append(all, call{name: "seal", stepwise: true, do: func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return accounts.Seal(ctx)
 		}})
 		plain("verify", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) { return accounts.Verify(ctx) })
-		plain("look up service id of a merchant", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.LookUpServiceID(ctx, c, m.ServiceID)
-		})
+		plain("look up service id of a merchant", with(accounts.LookUpServiceID, m.ServiceID))
 		quiet("forget customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return nil, accounts.ForgetCustomer(ctx, c, fmt.Sprint("cus_host", n))
 		})
-		plain("look up service id", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.LookUpServiceID(ctx, c, ama.ServiceID)
-		})
+		plain("look up service id", with(accounts.LookUpServiceID, ama.ServiceID))
 
 		once("create code", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return codes.Create(ctx, c, qrcode.CreateParams{Name: fmt.Sprint(n)})
 		})
-		plain("code", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) { return codes.Get(ctx, c, code) })
-		plain("codes", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return codes.List(ctx, c, qrcode.ListParams{Type: qrcode.Static, Active: &off})
-		})
+		plain("code", with(codes.Get, code))
+		plain("codes", with(codes.List, qrcode.ListParams{Type: qrcode.Static, Active: &off}))
 		once("update code", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			name := fmt.Sprint(n)
 			return codes.Update(ctx, c, code, qrcode.UpdateParams{Name: &name, Metadata: api.Metadata{"n": name}})
@@ -262,47 +255,29 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		onceOn("pay a code of one use", func() string {
 			made := must.Get(codes.Create(t.Context(), caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &amount}))(t)
 			return made.ID
-		}, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return codes.Pay(ctx, c, id, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
-		})
+		}, byIDWith(codes.Pay, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"}))
 		plain("payments of a code", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return codes.ListPayments(ctx, c, code, payment.ListParams{})
 		})
-		plain("payments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Payments.List(ctx, c, payment.ListParams{})
-		})
+		plain("payments", with(svc.Payments.List, payment.ListParams{}))
 		plain("export payments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return nil, svc.Payments.Export(ctx, c, payment.ExportParams{Writer: io.Discard})
 		})
-		once("issue", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return codes.IssueConsumerCode(ctx, c, qrcode.IssueConsumerCodeParams{Account: ama.ID, Type: qrcode.Dynamic, UsageLimit: &limit})
-		})
-		plain("resolve", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return codes.Resolve(ctx, c, shown.Payload)
-		})
-		onceOn("delete code", newCode, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return codes.Delete(ctx, c, id)
-		})
+		once("issue", with(codes.IssueConsumerCode, qrcode.IssueConsumerCodeParams{Account: ama.ID, Type: qrcode.Dynamic, UsageLimit: &limit}))
+		plain("resolve", with(codes.Resolve, shown.Payload))
+		onceOn("delete code", newCode, byID(codes.Delete))
 
 		once("record", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return svc.Events.Record(ctx, c, event.RecordParams{Type: "plan.updated", Object: map[string]int{"n": n}})
 		})
-		plain("event", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Events.Get(ctx, c, happened.ID)
-		})
-		plain("events", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Events.List(ctx, c, event.ListParams{Page: api.Page{EndingBefore: happened.ID}})
-		})
-		plain("messages", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Messages.List(ctx, c, message.ListParams{To: "0241000001", Kind: message.KindSMS})
-		})
+		plain("event", with(svc.Events.Get, happened.ID))
+		plain("events", with(svc.Events.List, event.ListParams{Page: api.Page{EndingBefore: happened.ID}}))
+		plain("messages", with(svc.Messages.List, message.ListParams{To: "0241000001", Kind: message.KindSMS}))
 
 		onceOn("request code", func() string {
 			s.now = s.now.Add(11 * time.Minute)
 			return ""
-		}, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Payouts.RequestOTP(ctx, c, payout.ForPayout)
-		})
+		}, with(svc.Payouts.RequestOTP, payout.ForPayout))
 		onceOn("verify code", requestOTP, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return svc.Payouts.VerifyOTP(ctx, c, payout.OTPParams{Purpose: payout.ForPayout, Code: id})
 		})
@@ -313,29 +288,21 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			to := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: agent.ID}
 			return svc.Payouts.Create(ctx, c, payout.CreateParams{Amount: decimal.NewFromInt(1), Destination: to, OTPCode: id})
 		})
-		onceOn("cancel payout", newPayout, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Payouts.Cancel(ctx, c, id)
-		})
+		onceOn("cancel payout", newPayout, byID(svc.Payouts.Cancel))
 		onceOn("settle payout", newPayout, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: provider.Paid, Reference: "x"})
 		})
 		all = append(all, call{name: "callback", prepare: newPayout, do: func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: provider.Refused})
 		}})
-		plain("payouts", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Payouts.List(ctx, c, payout.ListParams{})
-		})
-		plain("stuck", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return svc.Providers.List(ctx, api.Caller{}, provider.ListParams{})
-		})
+		plain("payouts", with(svc.Payouts.List, payout.ListParams{}))
+		plain("stuck", operator(with(svc.Providers.List, provider.ListParams{})))
 		plain("reconcile", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return svc.Providers.Reconcile(ctx, api.Caller{}, provider.ReconcileParams{
 				Rows: &noRows{row: provider.Row{Reference: "po_x", Amount: decimal.NewFromInt(1), Status: "paid"}},
 			})
 		})
-		once("disbursement", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Disbursements.Create(ctx, c, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: mobile})
-		})
+		once("disbursement", with(svc.Disbursements.Create, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: mobile}))
 		once("disbursement to a wallet", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			to := payout.DestinationParams{Type: payout.ServiceWallet, ServiceID: ama.ServiceID}
 			return svc.Disbursements.Create(ctx, c, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to})
@@ -344,19 +311,13 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			one := decimal.NewFromInt(1)
 			return svc.Disbursements.CreateQR(ctx, c, disbursement.CreateQRParams{Payload: shown.Payload, Amount: &one})
 		})
-		onceOn("cancel disbursement", newDisbursement, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Disbursements.Cancel(ctx, c, id)
-		})
+		onceOn("cancel disbursement", newDisbursement, byID(svc.Disbursements.Cancel))
 		onceOn("settle disbursement", newDisbursement, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: provider.Refused})
 		})
-		plain("disbursements", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Disbursements.List(ctx, c, payout.ListParams{})
-		})
+		plain("disbursements", with(svc.Disbursements.List, payout.ListParams{}))
 
-		once("create invoice", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Invoices.Create(ctx, c, invoice.CreateParams{Fields: invoice.Fields{Customer: &customer.ID, Lines: lines}, AutoFinalize: true})
-		})
+		once("create invoice", with(svc.Invoices.Create, invoice.CreateParams{Fields: invoice.Fields{Customer: &customer.ID, Lines: lines}, AutoFinalize: true}))
 		once("update invoice", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			memo := fmt.Sprint(n)
 			return svc.Invoices.Update(ctx, c, draft, invoice.Fields{Memo: &memo, Customer: &customer.ID})
@@ -364,42 +325,22 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		once("add line", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return svc.Invoices.AddLine(ctx, c, draft, lines[0])
 		})
-		onceOn("delete invoice", newDraft, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Delete(ctx, c, id)
-		})
-		onceOn("finalize", newDraft, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Finalize(ctx, c, id)
-		})
-		onceOn("send", newOpen, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Send(ctx, c, id)
-		})
-		onceOn("void", newOpen, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Void(ctx, c, id)
-		})
-		onceOn("mark uncollectible", newOpen, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.MarkUncollectible(ctx, c, id)
-		})
-		onceOn("pay from a wallet", newOpen, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.PayFromWallet(ctx, c, id, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
-		})
-		all = append(all, call{name: "charge", prepare: newOpen, once: true, outside: true, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Pay(ctx, c, id, invoice.PayParams{})
-		}})
-		plain("invoice", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Invoices.Get(ctx, c, draft)
-		})
-		plain("invoices", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Invoices.List(ctx, c, invoice.ListParams{Customer: customer.ID})
-		})
+		onceOn("delete invoice", newDraft, byID(svc.Invoices.Delete))
+		onceOn("finalize", newDraft, byID(svc.Invoices.Finalize))
+		onceOn("send", newOpen, byID(svc.Invoices.Send))
+		onceOn("void", newOpen, byID(svc.Invoices.Void))
+		onceOn("mark uncollectible", newOpen, byID(svc.Invoices.MarkUncollectible))
+		onceOn("pay from a wallet", newOpen, byIDWith(svc.Invoices.PayFromWallet, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"}))
+		all = append(all, call{name: "charge", prepare: newOpen, once: true, outside: true, do: byIDWith(svc.Invoices.Pay, invoice.PayParams{})})
+		plain("invoice", with(svc.Invoices.Get, draft))
+		plain("invoices", with(svc.Invoices.List, invoice.ListParams{Customer: customer.ID}))
 		plain("lines", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return svc.Invoices.ListLines(ctx, c, draft, api.Page{})
 		})
 		plain("hosted invoice", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return svc.Invoices.Hosted(ctx, token)
 		})
-		all = append(all, call{name: "document", prepare: newOpen, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.PDFURL(ctx, c, id)
-		}})
+		all = append(all, call{name: "document", prepare: newOpen, do: byID(svc.Invoices.PDFURL)})
 		quiet("hosted document", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			_, name, err := svc.Invoices.HostedPDF(ctx, token)
 			return name, err
@@ -415,27 +356,15 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			address := fmt.Sprint("http://127.0.0.1:9/h", n)
 			return svc.Webhooks.Update(ctx, c, hook.ID, webhook.UpdateParams{URL: &address})
 		})
-		once("rotate secret", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.RotateSecret(ctx, c, hook.ID)
-		})
+		once("rotate secret", with(svc.Webhooks.RotateSecret, hook.ID))
 		onceOn("delete endpoint", func() string {
 			made := must.Get(svc.Webhooks.Create(ctx, caller, webhook.CreateParams{URL: "http://127.0.0.1:9/gone", Events: []event.Type{"plan.deleted"}}))(t)
 			return made.ID
-		}, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Webhooks.Delete(ctx, c, id)
-		})
-		plain("endpoint", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.Get(ctx, c, hook.ID)
-		})
-		plain("endpoints", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.List(ctx, c, webhook.ListParams{})
-		})
-		plain("deliveries", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.ListDeliveries(ctx, c, webhook.ListDeliveriesParams{Endpoint: hook.ID})
-		})
-		once("resend", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.Resend(ctx, c, happened.ID)
-		})
+		}, byID(svc.Webhooks.Delete))
+		plain("endpoint", with(svc.Webhooks.Get, hook.ID))
+		plain("endpoints", with(svc.Webhooks.List, webhook.ListParams{}))
+		plain("deliveries", with(svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Endpoint: hook.ID}))
+		once("resend", with(svc.Webhooks.Resend, happened.ID))
 		plain("another service", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return payments.New(ctx, s.store, payments.Config{})
 		})

@@ -29,10 +29,9 @@ type agents struct {
 // everyday are the calls of refunds, customers, batches and statements, as one
 // service, or one process, makes them.
 func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
-	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
-	plain := func(name string, do do) { all = append(all, call{name: name, do: do}) }
-	once := func(name string, do do) { all = append(all, call{name: name, do: do, once: true}) }
-	onceOn := func(name string, prepare func() string, do do) {
+	plain := func(name string, do doing) { all = append(all, call{name: name, do: do}) }
+	once := func(name string, do doing) { all = append(all, call{name: name, do: do, once: true}) }
+	onceOn := func(name string, prepare func() string, do doing) {
 		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
 	}
 	ctx, amount := context.Background(), int64(5)
@@ -74,9 +73,7 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 	onceOn("settle refund", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: provider.Paid})
 	})
-	plain("refunds", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Refunds.List(ctx, c, refund.ListParams{})
-	})
+	plain("refunds", with(svc.Refunds.List, refund.ListParams{}))
 	page := func(ctx context.Context, id string) (token string, err error) {
 		r, err := svc.Refunds.Get(ctx, s.caller, id)
 		if err != nil {
@@ -108,34 +105,22 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		_, name, err := svc.Invoices.CreditNotePDF(ctx, c, id)
 		return name, err
 	}})
-	onceOn("duplicate invoice", charged("pm_1"), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Invoices.Duplicate(ctx, c, id)
-	})
-	onceOn("paid outside", on.open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Invoices.Pay(ctx, c, id, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"})
-	})
+	onceOn("duplicate invoice", charged("pm_1"), byID(svc.Invoices.Duplicate))
+	onceOn("paid outside", on.open, byIDWith(svc.Invoices.Pay, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"}))
 
 	once("update customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 		name := fmt.Sprint("Akua ", n)
 		return svc.Accounts.UpdateCustomer(ctx, c, on.customer, account.UpdateCustomerParams{Name: &name})
 	})
-	plain("customers", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Accounts.ListCustomers(ctx, c, account.ListCustomersParams{Email: "akua@example.com"})
-	})
+	plain("customers", with(svc.Accounts.ListCustomers, account.ListCustomersParams{Email: "akua@example.com"}))
 	// The subscriptions of the customer are cancelled after the deletion; a worker repeats what fails.
 	all = append(all, call{name: "delete customer", once: true, quiet: true, prepare: func() string {
 		made, err := s.svc.Accounts.CreateCustomer(ctx, s.caller, account.CreateCustomerParams{Email: "kwesi@example.com"})
 		check(err)
 		return made.ID
-	}, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Accounts.DeleteCustomer(ctx, c, id)
-	}})
-	once("adjust", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Accounts.Adjust(ctx, c, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"})
-	})
-	plain("adjustments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Accounts.ListAdjustments(ctx, c, api.Page{})
-	})
+	}, do: byID(svc.Accounts.DeleteCustomer)})
+	once("adjust", with(svc.Accounts.Adjust, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"}))
+	plain("adjustments", with(svc.Accounts.ListAdjustments, api.Page{}))
 	plain("statement", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 		st, err := svc.Accounts.Statement(ctx, c, api.Times{From: s.now.Add(-time.Hour), Until: s.now.Add(time.Hour)})
 		if err == nil {
@@ -147,15 +132,9 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		return nil, err
 	})
 	today := api.Times{From: s.now.Add(-time.Hour), Until: s.now.Add(time.Hour)}
-	plain("daily totals of payments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Payments.DailyTotals(ctx, c, today)
-	})
-	plain("daily totals of payouts", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Payouts.DailyTotals(ctx, c, today)
-	})
-	plain("daily latencies", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Webhooks.DailyLatencies(ctx, c, today)
-	})
+	plain("daily totals of payments", with(svc.Payments.DailyTotals, today))
+	plain("daily totals of payouts", with(svc.Payouts.DailyTotals, today))
+	plain("daily latencies", with(svc.Webhooks.DailyLatencies, today))
 	plain("money flow", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 		return svc.Accounts.MoneyFlow(ctx, api.Caller{})
 	})
@@ -172,11 +151,7 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		check(err)
 		check(s.svc.Drain(ctx)) // rows that are made have disbursements
 		return b.ID
-	}, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Disbursements.ListRows(ctx, c, id, disbursement.ListRowsParams{})
-	}})
-	plain("batches", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Disbursements.ListBatches(ctx, c, disbursement.ListBatchesParams{})
-	})
+	}, do: byIDWith(svc.Disbursements.ListRows, disbursement.ListRowsParams{})})
+	plain("batches", with(svc.Disbursements.ListBatches, disbursement.ListBatchesParams{}))
 	return all
 }

@@ -13,11 +13,10 @@ import (
 
 // fromPhones are the calls of payments from phones, as one service, or one process, makes them.
 func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
-	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
-	onceOn := func(name string, prepare func() string, do do) {
+	onceOn := func(name string, prepare func() string, do doing) {
 		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
 	}
-	plainOn := func(name string, prepare func() string, do do) {
+	plainOn := func(name string, prepare func() string, do doing) {
 		all = append(all, call{name: name, prepare: prepare, do: do})
 	}
 	ctx, never := context.Background(), payment.MobileMoney{PhoneNumber: "0241230903"} // stays processing
@@ -67,21 +66,11 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
 		})()
 	}
 
-	all = append(all, call{name: "mobile money: create", once: true, do: func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Payments.Create(ctx, c, payment.CreateParams{Amount: 500, MobileMoney: never, Customer: on.customer})
-	}})
-	onceOn("mobile money: pay a code", newCode, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.QRCodes.Pay(ctx, c, id, qrcode.PayParams{MobileMoney: never})
-	})
-	onceOn("mobile money: pay an invoice", on.open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Invoices.Pay(ctx, c, id, invoice.PayParams{MobileMoney: never})
-	})
-	onceOn("mobile money: start a payment", on.open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Invoices.StartPayment(ctx, c, id, never)
-	})
-	onceOn("mobile money: cancel", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Payments.Cancel(ctx, c, id)
-	})
+	all = append(all, call{name: "mobile money: create", once: true, do: with(svc.Payments.Create, payment.CreateParams{Amount: 500, MobileMoney: never, Customer: on.customer})})
+	onceOn("mobile money: pay a code", newCode, byIDWith(svc.QRCodes.Pay, qrcode.PayParams{MobileMoney: never}))
+	onceOn("mobile money: pay an invoice", on.open, byIDWith(svc.Invoices.Pay, invoice.PayParams{MobileMoney: never}))
+	onceOn("mobile money: start a payment", on.open, byIDWith(svc.Invoices.StartPayment, never))
+	onceOn("mobile money: cancel", pending, byID(svc.Payments.Cancel))
 	plainOn("mobile money: leave a pending payment", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Payments.Leave(ctx, c, id)
 	})
@@ -93,9 +82,7 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
 		check(err)
 		report(p.ID, provider.Result{Outcome: provider.InProgress, NeedsCode: true})
 		return p.ID
-	}, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Payments.Confirm(ctx, c, id, payment.ConfirmParams{Code: "123456"})
-	}})
+	}, do: byIDWith(svc.Payments.Confirm, payment.ConfirmParams{Code: "123456"})})
 	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
 		onceOn("mobile money: settle "+string(outcome), pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: outcome})
@@ -111,9 +98,7 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
 			})
 		}
 	}
-	plainOn("mobile money: payment", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Payments.Get(ctx, c, id)
-	})
+	plainOn("mobile money: payment", pending, byID(svc.Payments.Get))
 	plainOn("mobile money: page", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		token, err := svc.Payments.PageToken(ctx, c, id)
 		if err != nil {

@@ -84,8 +84,7 @@ func TestInvoicePage(t *testing.T) {
 	evil := `<script>alert(1)</script>`
 	id, address := newInvoice(t, s, fmt.Sprintf(`{"customer_name":%q,"memo":"SECRET MEMO","footer":%q,"description":%q,"auto_finalize":true,
 		"line_items":[{"description":%q,"unit_amount":2500}]}`, evil, evil, evil, evil))
-	response, page := browse(t, "GET", address, nil)
-	holds(t, "open", page, "GH₵</span>25.00", "Pay GH₵&nbsp;25.00", "&lt;script&gt;")
+	response, page := shows(t, "open", "GET", address, nil, 200, "GH₵</span>25.00", "Pay GH₵&nbsp;25.00", "&lt;script&gt;")
 	if strings.Contains(page, "<script") || strings.Contains(page, "SECRET") || !strings.Contains(response.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") ||
 		response.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("headers %v, page %s", response.Header, page)
@@ -104,8 +103,7 @@ func TestInvoicePage(t *testing.T) {
 			t.Errorf("pay: %d %s", r.StatusCode, text)
 		}
 	}
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "paid", page, ">Paid</span>", "Thank you.", "pay_")
+	shows(t, "paid", "GET", address, nil, 200, ">Paid</span>", "Thank you.", "pay_")
 	_, data := s.Do("GET", "/v1/payments?invoice="+id, nil)
 	expect.True(t, field(t, data, "data.0.amount") == "2500" && field(t, data, "data.1") == "", "payments: %s", data)
 	redirect, _ := browse(t, "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil)

@@ -45,6 +45,15 @@ func holds(t *testing.T, what, page string, texts ...string) {
 	}
 }
 
+// shows sends a request as a browser would, and checks the status and what the page holds.
+func shows(t *testing.T, what, method, address string, form url.Values, status int, texts ...string) (*http.Response, string) {
+	t.Helper()
+	response, page := browse(t, method, address, form)
+	expect.Equal(t, response.StatusCode, status, "%s: status", what)
+	holds(t, what, page, texts...)
+	return response, page
+}
+
 var tokenInput = regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`)
 
 var styleBlock = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
@@ -134,9 +143,7 @@ func TestPayPage(t *testing.T) {
 
 	other := newCode(t, s, `{}`)
 	for _, path := range []string{"/pay/" + other + "/receipt/" + paid, "/pay/qr_unknown", "/pay/qr_unknown.png", "/pay/" + code + "/receipt/pay_unknown"} {
-		response, page := browse(t, "GET", s.Server.URL+path, nil)
-		expect.Equal(t, response.StatusCode, 404, "%s: status", path)
-		holds(t, path, page, "There is nothing to pay here.")
+		shows(t, path, "GET", s.Server.URL+path, nil, 404, "There is nothing to pay here.")
 	}
 	if response, _ := browse(t, "PUT", address, nil); response.StatusCode != 405 {
 		t.Errorf("PUT: %d", response.StatusCode)

@@ -43,9 +43,7 @@ func TestSubscriptionPage(t *testing.T) {
 	now := time.Now().UTC()
 	show := func(what string, texts ...string) string {
 		t.Helper()
-		response, page := browse(t, "GET", address, nil)
-		expect.Equal(t, response.StatusCode, 200, "%s: status", what)
-		holds(t, what, page, texts...)
+		_, page := shows(t, what, "GET", address, nil, 200, texts...)
 		lacks(t, what, page, "<script", id)
 		return page
 	}
@@ -80,9 +78,7 @@ func TestSubscriptionPage(t *testing.T) {
 	_, address = subscribe(t, s, charged+`,"trial_period_days":14`)
 	show("in a trial", ">Trial<", "The trial is free and ends on ", "First charge ", "024\u00a0••••\u00a0567", "Change", "The first invoice will stand here.")
 	for path, status := range map[string]int{"": 404, "/phone": 404, "/cancel": 404, "/logo": 404} {
-		response, page := browse(t, "GET", s.Server.URL+"/subscription/unknown"+path, nil)
-		expect.Equal(t, response.StatusCode, status, "unknown%s: status", path)
-		holds(t, "unknown", page, "There is no subscription here.")
+		shows(t, "unknown", "GET", s.Server.URL+"/subscription/unknown"+path, nil, status, "There is no subscription here.")
 	}
 	verified(t, s)
 }
@@ -118,8 +114,7 @@ func TestChangeOfChargedPhone(t *testing.T) {
 	send := func(number string) url.Values { return url.Values{"action": {"send"}, "phone": {number}} }
 	confirm := func(code string) url.Values { return url.Values{"action": {"confirm"}, "code": {code}} }
 
-	_, page := browse(t, "GET", address+"/phone", nil)
-	holds(t, "the form", page, "<h1>Change the charged phone</h1>", "024\u00a0••••\u00a0567", "New mobile money number", "Send the code")
+	shows(t, "the form", "GET", address+"/phone", nil, 200, "<h1>Change the charged phone</h1>", "024\u00a0••••\u00a0567", "New mobile money number", "Send the code")
 	for number, text := range map[string]string{
 		"": "Enter your mobile money number", "0241 23": "This number is too short.", "0301234567": "This number belongs to no mobile money network.",
 	} {
@@ -134,10 +129,8 @@ func TestChangeOfChargedPhone(t *testing.T) {
 	response, _ = post(send("020 111 2223"))
 	expect.Equal(t, response.StatusCode, http.StatusSeeOther, "status")
 	expect.Equal(t, response.Header.Get("Location"), "phone", "it leads to")
-	_, page = browse(t, "GET", address+"/phone", nil)
-	holds(t, "the code", page, "<h1>Enter the code</h1>", "020\u00a0••••\u00a0223", "Code from the SMS", "Accra time", "Charge this phone")
-	_, page = browse(t, "GET", address+"/phone?another=1", nil)
-	holds(t, "another number", page, "New mobile money number")
+	shows(t, "the code", "GET", address+"/phone", nil, 200, "<h1>Enter the code</h1>", "020\u00a0••••\u00a0223", "Code from the SMS", "Accra time", "Charge this phone")
+	shows(t, "another number", "GET", address+"/phone?another=1", nil, 200, "New mobile money number")
 	code := codeSentTo(t, s, "0201112223")
 	wrong := "000000"
 	if code == wrong {
@@ -158,8 +151,7 @@ func TestChangeOfChargedPhone(t *testing.T) {
 
 	response, _ = post(confirm(code))
 	must.True(t, response.StatusCode == http.StatusSeeOther, "status %d", response.StatusCode)
-	_, page = browse(t, "GET", s.Server.URL+"/subscription/"+strings.TrimPrefix(response.Header.Get("Location"), "../"), nil)
-	holds(t, "afterwards", page, `role="status">The phone was changed.`, "020\u00a0••••\u00a0223")
+	shows(t, "afterwards", "GET", s.Server.URL+"/subscription/"+strings.TrimPrefix(response.Header.Get("Location"), "../"), nil, 200, `role="status">The phone was changed.`, "020\u00a0••••\u00a0223")
 	_, data := s.Do("GET", "/v1/subscriptions/"+id, nil)
 	expect.Equal(t, field(t, data, "phone_number"), "020****223", "the subscription's phone")
 }
@@ -181,12 +173,10 @@ func TestInvoicePageOfCredit(t *testing.T) {
 	fmt.Sscan(credit, &left)
 	fmt.Sscan(total, &sum)
 	expect.Equal(t, sum, 400_00+left, "total")
-	_, page := browse(t, "GET", field(t, data, "hosted_invoice_url"), nil)
-	holds(t, "the invoice", page, "Unused time on Gold", fmt.Sprintf("<td>−%d.%02d</td>", -left/100, -left%100), "Platinum", "400.00")
+	shows(t, "the invoice", "GET", field(t, data, "hosted_invoice_url"), nil, 200, "Unused time on Gold", fmt.Sprintf("<td>−%d.%02d</td>", -left/100, -left%100), "Platinum", "400.00")
 	response, pdf := browse(t, "GET", field(t, data, "invoice_pdf"), nil)
 	expect.True(t, response.StatusCode == 200 && strings.HasPrefix(pdf, "%PDF-"), "the document has status %d", response.StatusCode)
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "the subscription", page, "<h1>Platinum</h1>", "GH₵</span>400.00", "every year")
+	shows(t, "the subscription", "GET", address, nil, 200, "<h1>Platinum</h1>", "GH₵</span>400.00", "every year")
 }
 
 func TestCancelFromPage(t *testing.T) {
@@ -203,14 +193,12 @@ func TestCancelFromPage(t *testing.T) {
 		if test.path != "" {
 			s.Do("POST", "/v1/subscriptions/"+id+test.path, nil)
 		}
-		_, page := browse(t, "GET", address+"/cancel", nil)
-		holds(t, name, page, "<h1>Cancel Gold?</h1>", test.says, "Keep the subscription")
+		shows(t, name, "GET", address+"/cancel", nil, 200, "<h1>Cancel Gold?</h1>", test.says, "Keep the subscription")
 		for range 2 { // sent twice, it cancels once
 			response, _ := browse(t, "POST", address+"/cancel", url.Values{})
 			expect.Equal(t, response.StatusCode, http.StatusSeeOther, "%s: status", name)
 		}
-		_, page = browse(t, "GET", address+"?done=cancel", nil)
-		holds(t, name, page, test.state, `role="status">The subscription w`)
+		_, page := shows(t, name, "GET", address+"?done=cancel", nil, 200, test.state, `role="status">The subscription w`)
 		lacks(t, name, page, "Cancel the subscription")
 		_, data := s.Do("GET", "/v1/events?limit=100&type=subscription."+test.event, nil)
 		expect.Equal(t, strings.Count(string(data), `"id":"`+id+`"`), 1, "%s: events subscription.%s", name, test.event)

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -40,7 +38,7 @@ func walletForm(t *testing.T, address, pin string) url.Values {
 
 func TestCheckoutPageFromAWallet(t *testing.T) {
 	s := paymentstest.New(t)
-	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+	giveLogo(t, s)
 	evil := `<script>alert(1)</script>`
 	id, address := newSession(t, s, `{"success_url":"https://Shop.example:8443/thanks?id={CHECKOUT_SESSION_ID}&a=1","cancel_url":"https://shop.example/cart?a=1&b=2",
 		"reference":"Order 2041 `+evil+`","customer_email":"ama@example.com","customer_phone":"0201112223",
@@ -50,9 +48,7 @@ func TestCheckoutPageFromAWallet(t *testing.T) {
 	lacks(t, "open", page, "<script")
 	policy := response.Header.Get("Content-Security-Policy")
 	expect.True(t, strings.Contains(policy, "; form-action 'self' https://shop.example:8443; frame-ancestors 'none'"), "the policy is %s", policy)
-	if response, logo := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
-		t.Errorf("logo: %v", response.Header)
-	}
+	showsLogo(t, address)
 
 	wrong := walletForm(t, address, "0000")
 	wrong.Set("email", "esi@example.com")

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
@@ -56,7 +55,7 @@ func lacks(t *testing.T, what, page string, texts ...string) {
 
 func TestPayFromAPhone(t *testing.T) {
 	s := paymentstest.New(t)
-	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+	giveLogo(t, s)
 	address := s.Server.URL + "/pay/" + newCode(t, s, `{"name":"Table 4"}`)
 	form := byPhone(t, address, "024 123 4567", "amount", "12.50")
 	_, page := shows(t, "the form", "GET", address, nil, 200, `value="mobile" checked`, `<label for="phone">Mobile money number</label>`, "AirtelTigo", "not of your mobile money")
@@ -86,9 +85,7 @@ func TestPayFromAPhone(t *testing.T) {
 	expect.Equal(t, strings.Count(page, "Accra time"), 1, "mentions of Accra time")
 	lacks(t, "waiting", page, "<script", "Pay GH₵")
 	holds(t, "waiting", page, `src="`+follow[strings.LastIndex(follow, "/")+1:]+`/logo"`)
-	if response, logo := browse(t, "GET", follow+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
-		t.Errorf("logo: %v", response.Header)
-	}
+	showsLogo(t, follow)
 	s.Work()
 	response, page = browse(t, "GET", follow, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of a receipt")

@@ -54,6 +54,18 @@ func shows(t *testing.T, what, method, address string, form url.Values, status i
 	return response, page
 }
 
+// giveLogo gives the shop a logo, and showsLogo checks that a page has it.
+func giveLogo(t *testing.T, s *paymentstest.Shop) {
+	t.Helper()
+	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+}
+
+func showsLogo(t *testing.T, address string) {
+	t.Helper()
+	response, logo := browse(t, "GET", address+"/logo", nil)
+	expect.True(t, response.Header.Get("Content-Type") == "image/png" && strings.HasSuffix(logo, "logo"), "logo: %v", response.Header)
+}
+
 var tokenInput = regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`)
 
 var styleBlock = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
@@ -87,9 +99,7 @@ func TestPayPage(t *testing.T) {
 	}
 	holds(t, "the page", page, `<html lang="en">`, `<a href="tel:&#43;233301000000">`, `<label for="amount">`, `<label for="wallet">`, `<label for="pin">`,
 		`type="password"`, `src="`+code+`/logo"`, "Adom &lt;script&gt;", "Test mode")
-	if response, logo := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
-		t.Errorf("logo: %v", response.Header)
-	}
+	showsLogo(t, address)
 
 	form := func(amount, wallet, pin string) url.Values {
 		return url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}, "amount": {amount}, "wallet": {wallet}, "pin": {pin}}

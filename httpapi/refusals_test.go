@@ -288,16 +288,12 @@ func TestRefusalsOfOthers(t *testing.T) {
 
 func TestLogoAndPDFOfAnInvoice(t *testing.T) {
 	s := paymentstest.New(t)
-	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Name: new("Adom Juice Bar"), Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+	giveLogo(t, s)
 	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	if response, _ := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" {
-		t.Errorf("the logo is %s", response.Header.Get("Content-Type"))
-	}
-	request, err := http.NewRequestWithContext(t.Context(), "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil)
-	must.Do(t, err)
+	showsLogo(t, address)
+	request := must.Get(http.NewRequestWithContext(t.Context(), "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil))(t)
 	request.Header.Set("Authorization", "Bearer "+s.Key)
-	response, err := http.DefaultTransport.RoundTrip(request) // follows nothing
-	must.Do(t, err)
+	response := must.Get(http.DefaultTransport.RoundTrip(request))(t) // follows nothing
 	response.Body.Close()
 	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode, response.Header.Get("Location"))
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -38,7 +36,7 @@ func codeSentTo(t *testing.T, s *paymentstest.Shop, number string) string {
 
 func TestSubscriptionPage(t *testing.T) {
 	s := paymentstest.New(t)
-	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+	giveLogo(t, s)
 	id, address := subscribe(t, s, `,"quantity":2`)
 	now := time.Now().UTC()
 	show := func(what string, texts ...string) string {
@@ -50,9 +48,7 @@ func TestSubscriptionPage(t *testing.T) {
 	page := show("a new one", "<h1>Gold × 2</h1>", "GH₵</span>100.00", "every month", ">Active<", "Next invoice ", "Since", now.Format("2 January 2006"),
 		">To pay<", "Pay GH₵&nbsp;100.00", `href="../invoice/`, "INV-", "Cancel the subscription", "Test mode")
 	lacks(t, "one whose invoices are sent", page, "Charged phone")
-	if response, logo := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
-		t.Errorf("logo: %v", response.Header)
-	}
+	showsLogo(t, address)
 	// The link to the invoice leads to its page.
 	_, link, _ := strings.Cut(page, `href="../invoice/`)
 	_, bill := browse(t, "GET", s.Server.URL+"/invoice/"+link[:32], nil)
@@ -141,14 +137,6 @@ func TestChangeOfChargedPhone(t *testing.T) {
 		expect.Equal(t, response.StatusCode, 400, "%q: status", entered)
 		holds(t, entered, page, text, `role="alert"`, `aria-invalid="true" aria-describedby="problem"`)
 	}
-	// A browser that a foreign page sends changes nothing.
-	foreign := must.Get(http.NewRequestWithContext(t.Context(), "POST", address+"/phone", strings.NewReader(confirm(code).Encode())))(t)
-	foreign.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	foreign.Header.Set("Sec-Fetch-Site", "cross-site")
-	refused := must.Get(http.DefaultTransport.RoundTrip(foreign))(t)
-	must.Do(t, refused.Body.Close())
-	expect.Equal(t, refused.StatusCode, 403, "status of a foreign page's form")
-
 	response, _ = post(confirm(code))
 	must.True(t, response.StatusCode == http.StatusSeeOther, "status %d", response.StatusCode)
 	shows(t, "afterwards", "GET", s.Server.URL+"/subscription/"+strings.TrimPrefix(response.Header.Get("Location"), "../"), nil, 200, `role="status">The phone was changed.`, "020\u00a0••••\u00a0223")

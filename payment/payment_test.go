@@ -130,7 +130,8 @@ func TestListPayments(t *testing.T) {
 	qr, invoice, customer, session, subscription := "qr_1", "inv_1", "cus_1", "cs_1", "sub_1"
 	var ids []string
 	for n, p := range []payment.Payment{
-		{QRCode: &qr, PaymentMethod: payment.ServiceWallet}, {Invoice: &invoice, Customer: &customer, Subscription: &subscription, PaymentMethod: payment.FromPhone},
+		{QRCode: &qr, PaymentMethod: payment.ServiceWallet},
+		{Invoice: &invoice, Customer: &customer, Subscription: &subscription, PaymentMethod: payment.FromPhone},
 		{QRCode: &qr, CheckoutSession: &session, PaymentMethod: payment.ServiceWallet},
 	} {
 		s.now = start.Add(time.Duration(n) * time.Hour)

@@ -10,7 +10,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/checkout"
-	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -57,16 +56,6 @@ func TestSettleAPayout(t *testing.T) {
 	}
 	if told := paymentstest.Object[payout.Transfer](inbox, "payout.completed"); told.ID != sent.ID || *told.ProviderReference != "theirs" {
 		t.Errorf("told of %+v", told)
-	}
-}
-
-func TestRefuseADisbursement(t *testing.T) {
-	shop := paymentstest.New(t)
-	sent := must.Get(shop.Disbursements.Create(t.Context(), shop.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(100), Destination: waits}))(t)
-	shop.Work()
-	done := shop.Settle(sent.ID, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The wallet is full.", Verbatim: true}})
-	if done.Status != payout.Failed || *done.FailureReason != "The wallet is full." || balance(t, shop) != "1000" {
-		t.Errorf("got %+v, available %s", done, balance(t, shop))
 	}
 }
 

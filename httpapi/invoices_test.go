@@ -110,9 +110,7 @@ func TestInvoicePage(t *testing.T) {
 	expect.Equal(t, redirect.StatusCode, 401, "the PDF without a key")
 	r, pdf := browse(t, "GET", address+"/pdf", nil)
 	_, again := browse(t, "GET", address+"/pdf", nil)
-	if r.Header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(pdf, "%PDF") || pdf != again {
-		t.Errorf("the PDF: %v, %d bytes, then %d", r.Header, len(pdf), len(again))
-	}
+	expect.True(t, r.Header.Get("Content-Type") == "application/pdf" && strings.HasPrefix(pdf, "%PDF") && pdf == again, "the PDF: %v, %d bytes, then %d", r.Header, len(pdf), len(again))
 	if r, _ := browse(t, "GET", s.Server.URL+"/invoice/unknown/pdf", nil); r.StatusCode != 404 {
 		t.Errorf("an unknown PDF: %d", r.StatusCode)
 	}

@@ -33,15 +33,11 @@ func TestPagesDoNotRevealWallets(t *testing.T) {
 		want := answer("0241000001", "0000")
 		expect.True(t, strings.HasPrefix(want, "403"), "%s: a wrong PIN is answered %s", name, want)
 		for what, wallet := range map[string]string{"no wallet": "0249999999", "no service id": "SVC999", "the merchant": "SVC1000001"} {
-			if got := answer(wallet, "0000"); got != want {
-				t.Errorf("%s: %s is answered\n%s\na wrong PIN\n%s", name, what, got, want)
-			}
+			expect.Equal(t, answer(wallet, "0000"), want, "%s: %s is answered", name, what)
 		}
 		must.Do(t, s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID))
 		lockPIN(t, s)
-		if got := answer("0241000001", "1234"); got != want {
-			t.Errorf("%s: a locked PIN is answered\n%s\na wrong PIN\n%s", name, got, want)
-		}
+		expect.Equal(t, answer("0241000001", "1234"), want, "%s: a locked PIN is answered", name)
 	}
 }
 
@@ -99,9 +95,7 @@ func TestFailedPINsLimitOnePage(t *testing.T) {
 	}
 	for what, form := range map[string]url.Values{"as before": entry(30, "500000", "0241000001", "1234"), "one that could be paid": entry(31, "1", "0241000001", "1234")} {
 		response, _ := browse(t, "POST", address, form)
-		if response.StatusCode != 429 || response.Header.Get("Retry-After") == "" {
-			t.Errorf("%s: status %d, Retry-After %q", what, response.StatusCode, response.Header.Get("Retry-After"))
-		}
+		expect.True(t, response.StatusCode == 429 && response.Header.Get("Retry-After") != "", "%s: status %d, Retry-After %q", what, response.StatusCode, response.Header.Get("Retry-After"))
 	}
 	if response, _ := browse(t, "POST", s.Server.URL+"/pay/"+newCode(t, s, `{}`), entry(32, "1", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
 		t.Errorf("another page: status %d", response.StatusCode)

@@ -39,9 +39,7 @@ func byPhone(t *testing.T, address, phone string, more ...string) url.Values {
 func startPayment(t *testing.T, address, phone string, more ...string) string {
 	t.Helper()
 	response, page := browse(t, "POST", address, byPhone(t, address, phone, more...))
-	if response.StatusCode != http.StatusSeeOther {
-		t.Fatalf("%s from %s: status %d\n%s", address, phone, response.StatusCode, page)
-	}
+	must.True(t, response.StatusCode == http.StatusSeeOther, "%s from %s: status %d\n%s", address, phone, response.StatusCode, page)
 	return must.Get(must.Get(url.Parse(address))(t).Parse(response.Header.Get("Location")))(t).String()
 }
 

@@ -20,9 +20,7 @@ func TestPictures(t *testing.T) {
 	for address, size := range map[string]int{path: qrcode.DefaultSize, path + "?format=png&size=777": 777, "/pay/" + id + ".png": qrcode.DefaultSize} {
 		response, data := s.Do("GET", address, nil)
 		is, kind, err := image.DecodeConfig(bytes.NewReader(data))
-		if err != nil || kind != "png" || is.Width != size || is.Height != size || response.Header.Get("Content-Type") != "image/png" {
-			t.Errorf("%s: %s of %dx%d, %v, %v", address, kind, is.Width, is.Height, err, response.Header)
-		}
+		expect.True(t, err == nil && kind == "png" && is.Width == size && is.Height == size && response.Header.Get("Content-Type") == "image/png", "%s: %s of %dx%d, %v, %v", address, kind, is.Width, is.Height, err, response.Header)
 	}
 	response, data := s.Do("GET", path+"?format=svg&size=300", nil)
 	expect.True(t, response.Header.Get("Content-Type") == "image/svg+xml" && bytes.Contains(data, []byte(`width="300"`)), "SVG: %v %.80s", response.Header, data)

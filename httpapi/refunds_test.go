@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestRefundBodies(t *testing.T) {
@@ -63,9 +64,7 @@ func TestHostedPageShowsRefunds(t *testing.T) {
 	}
 	// The address of the API leads to the same document.
 	response, _ := s.Do("GET", "/v1/refunds/"+refund+"/credit_note", nil)
-	if response.Request.URL.String() != address+"/credit_notes/"+refund || response.StatusCode != 200 {
-		t.Errorf("led to %s: %d", response.Request.URL, response.StatusCode)
-	}
+	expect.True(t, response.Request.URL.String() == address+"/credit_notes/"+refund && response.StatusCode == 200, "led to %s: %d", response.Request.URL, response.StatusCode)
 	for _, url := range []string{address + "/credit_notes/re_1", s.Server.URL + "/invoice/none/credit_notes/" + refund} {
 		shows(t, url, "GET", url, nil, 404, "There is no invoice here.")
 	}

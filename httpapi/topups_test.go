@@ -19,9 +19,7 @@ func TestTopUpOfConsumer(t *testing.T) {
 	s := paymentstest.New(t)
 	id, _ := holder(t, s, "consumers", `{"name":"Ama","phone_number":"0241230904","balance":2.5}`)
 	response, data := s.Do("POST", "/v1/test_helpers/consumers/"+id+"/top_up", `{"amount":1250}`)
-	if response.StatusCode != http.StatusOK || field(t, data, "account_id") != id || field(t, data, "balance") != "2.5" || field(t, data, "phone_number") != "+233241230904" {
-		t.Errorf("the answer is %s", data)
-	}
+	expect.True(t, response.StatusCode == http.StatusOK && field(t, data, "account_id") == id && field(t, data, "balance") == "2.5" && field(t, data, "phone_number") == "+233241230904", "the answer is %s", data)
 	advance(t, s, 25*time.Second)
 	_, data = s.Do("GET", "/v1/test_helpers/consumers/"+id, nil)
 	expect.Equal(t, field(t, data, "balance"), "15", "balance after 25 seconds")

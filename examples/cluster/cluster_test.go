@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/effort"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -43,13 +44,9 @@ func TestCluster(t *testing.T) {
 	var out strings.Builder
 	err = run(t.Context(), options{callers: 8, duration: time.Second}, &out)
 	t.Log(out.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, want := range []string{"\nprimary killed\n", "\nprimary frozen\n", ", lost 0, doubled 0, unanswered 0, refused 0\n", " 0 problems\n"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the report lacks %q", want)
-		}
+		expect.True(t, strings.Contains(out.String(), want), "the report lacks %q", want)
 	}
 }
 
@@ -73,9 +70,7 @@ func TestAudit(t *testing.T) {
 		for _, a := range b.lost {
 			keys = append(keys, a.key)
 		}
-		if !slices.Equal(keys, lost) || !slices.Equal(b.doubled, doubled) || len(b.Problems) != problems {
-			t.Errorf("got %+v, want lost %v, doubled %v, %d problems", b, lost, doubled, problems)
-		}
+		expect.True(t, slices.Equal(keys, lost) && slices.Equal(b.doubled, doubled) && len(b.Problems) == problems, "got %+v, want lost %v, doubled %v, %d problems", b, lost, doubled, problems)
 		if bad := len(lost)+len(doubled)+problems > 0; bad != (b.verdict() != nil) {
 			t.Errorf("the verdict is %v", b.verdict())
 		}
@@ -108,8 +103,6 @@ func TestVerdict(t *testing.T) {
 	for want, got := range map[string]string{
 		"none": label(0, 0), "200": label(200, 0), "bare 500": label(500, 0), "503": label(503, time.Second), "503 without Retry-After": label(503, 0),
 	} {
-		if got != want {
-			t.Errorf("label %q, want %q", got, want)
-		}
+		expect.True(t, got == want, "label %q, want %q", got, want)
 	}
 }

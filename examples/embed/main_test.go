@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -63,9 +64,7 @@ func do(t *testing.T, method, address, token, body string, headers ...string) (*
 	data := must.Get(io.ReadAll(response.Body))(t)
 	var fields map[string]any
 	_ = json.Unmarshal(data, &fields)
-	if response.Header.Get("Strict-Transport-Security") == "" {
-		t.Errorf("%s %s did not pass the company's middleware", method, address)
-	}
+	expect.True(t, response.Header.Get("Strict-Transport-Security") != "", "%s %s did not pass the company's middleware", method, address)
 	return response, fields, string(data)
 }
 
@@ -85,9 +84,7 @@ func TestMounted(t *testing.T) {
 
 	// The company's tokens open /v1; nothing else does.
 	r, made, text := do(t, "POST", base+"/payments/v1/qr_codes", "token-of-esi", `{"amount":1250}`)
-	if r.StatusCode != 200 {
-		t.Fatalf("a QR code: %d %s", r.StatusCode, text)
-	}
+	must.True(t, r.StatusCode == 200, "a QR code: %d %s", r.StatusCode, text)
 	for _, token := range []string{"", "token-of-nobody", "sk_test_x"} {
 		if r, e, _ := do(t, "GET", base+"/payments/v1/balance", token, ""); r.StatusCode != 401 || e["error"] == nil {
 			t.Errorf("with the token %q: %d %v", token, r.StatusCode, e)
@@ -112,9 +109,7 @@ func TestMounted(t *testing.T) {
 
 	// What a QR code encodes leads to the page under the prefix.
 	page := made["qr_code_data"].(string)
-	if !strings.HasPrefix(page, base+"/payments/pay/") {
-		t.Errorf("the page is at %s", page)
-	}
+	expect.True(t, strings.HasPrefix(page, base+"/payments/pay/"), "the page is at %s", page)
 	if r, _, text := do(t, "GET", page, "", ""); r.StatusCode != 200 || !strings.Contains(text, "Esi&#39;s Kitchen") {
 		t.Errorf("the page: %d %s", r.StatusCode, text)
 	}
@@ -137,9 +132,7 @@ func TestNotReady(t *testing.T) {
 	for _, want := range []int{200, 503} {
 		w := httptest.NewRecorder()
 		company.handler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
-		if w.Code != want {
-			t.Errorf("answered %d, want %d", w.Code, want)
-		}
+		expect.True(t, w.Code == want, "answered %d, want %d", w.Code, want)
 		must.Do(t, store.Close())
 	}
 }

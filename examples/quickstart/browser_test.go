@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/browsertest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -128,7 +129,5 @@ func TestStoryInABrowser(t *testing.T) {
 	s.reads("ledger", "GH₵12.50", "GH₵1,012.50")
 	origins := s.Origins()
 	delete(origins, k.BaseURL)
-	if len(origins) > 0 {
-		t.Errorf("the pages asked others: %v", origins)
-	}
+	expect.True(t, len(origins) == 0, "the pages asked others: %v", origins)
 }

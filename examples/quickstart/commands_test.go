@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -29,18 +30,12 @@ func TestCommands(t *testing.T) {
 		text := must.Get(os.ReadFile(page))(t)
 		for _, command := range goCommand.FindAllString(string(text), -1) {
 			n++
-			if err := runnable(command); err != nil {
-				t.Errorf("%s: %s: %v", page, command, err)
-			}
+			expect.NoError(t, runnable(command), "%s: %s", page, command)
 		}
 	}
-	if n < 20 {
-		t.Errorf("found %d commands only", n)
-	}
+	expect.True(t, n >= 20, "found %d commands only", n)
 	for _, wrong := range []string{"`go run ./vanished`", "`go test ./account -run TestVanished`", "`go test ./account -bench Vanished`"} {
-		if runnable(wrong) == nil {
-			t.Errorf("%s passes", wrong)
-		}
+		expect.True(t, runnable(wrong) != nil, "%s passes", wrong)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/reference"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // Pages stand under their prefixes, and the API gets every other path as it came.
@@ -18,8 +19,6 @@ func TestWithPages(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-		if w.Code != want || want == 200 && !strings.Contains(w.Body.String(), "https://pay.example.com") {
-			t.Errorf("%s: %d", path, w.Code)
-		}
+		expect.True(t, w.Code == want && (want != 200 || strings.Contains(w.Body.String(), "https://pay.example.com")), "%s: %d", path, w.Code)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -46,19 +47,13 @@ func TestLinks(t *testing.T) {
 				continue
 			}
 			n++
-			if err := follow(page, target); err != nil {
-				t.Errorf("%s: %v", page, err)
-			}
+			expect.NoError(t, follow(page, target), "%s", page)
 		}
 	}
-	if n < 50 {
-		t.Errorf("found %d links only", n)
-	}
+	expect.True(t, n >= 50, "found %d links only", n)
 	readme := filepath.Join(root, "README.md")
 	for _, broken := range []string{"docs/vanished.md", "docs/proof.md#vanished", "#vanished"} {
-		if follow(readme, broken) == nil {
-			t.Errorf("the link %s passes", broken)
-		}
+		expect.True(t, follow(readme, broken) != nil, "the link %s passes", broken)
 	}
 }
 

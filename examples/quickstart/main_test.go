@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
@@ -74,18 +75,12 @@ func TestTwoStarts(t *testing.T) {
 			t.Fatalf("%q: %v", line, err)
 		}
 		for name, key := range map[string]string{"test": first.TestKey, "live": first.LiveKey, "new test": k.TestKey, "new live": k.LiveKey} {
-			if got := status(t, k.BaseURL+"/v1/balance", key); got != 200 {
-				t.Errorf("%s key: %d", name, got)
-			}
+			expect.Equal(t, status(t, k.BaseURL+"/v1/balance", key), 200, "%s key", name)
 		}
 		stop()
 	}
-	if first.MerchantID != second.MerchantID || first.TestKey == second.TestKey {
-		t.Errorf("first %+v, second %+v", first, second)
-	}
-	if !strings.HasPrefix(first.TestKey, "sk_test_") || !strings.HasPrefix(first.LiveKey, "sk_live_") {
-		t.Errorf("keys %+v", first)
-	}
+	expect.True(t, first.MerchantID == second.MerchantID && first.TestKey != second.TestKey, "first %+v, second %+v", first, second)
+	expect.True(t, strings.HasPrefix(first.TestKey, "sk_test_") && strings.HasPrefix(first.LiveKey, "sk_live_"), "keys %+v", first)
 }
 
 // Two processes on one PostgreSQL serve the same merchant.
@@ -109,27 +104,21 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	for _, at := range both {
 		for _, of := range both {
-			if got := status(t, at.BaseURL+"/v1/balance", of.TestKey); got != 200 {
-				t.Errorf("%s with a key of %s: %d", at.BaseURL, of.BaseURL, got)
-			}
+			expect.Equal(t, status(t, at.BaseURL+"/v1/balance", of.TestKey), 200, "%s with a key of %s", at.BaseURL, of.BaseURL)
 		}
 	}
 }
 
 func TestWelcome(t *testing.T) {
 	line, stop := start(t, options{addr: "127.0.0.1:0", db: ":memory:", baseURL: "https://pay.example.com"})
-	if line != "Serving https://pay.example.com\n" {
-		t.Errorf("first line %q", line)
-	}
+	expect.True(t, line == "Serving https://pay.example.com\n", "first line %q", line)
 	stop()
 
 	var out bytes.Buffer
 	s := &shop{keys: keys{BaseURL: "http://x", MerchantID: "mer_1", TestKey: "sk_test_1", LiveKey: "sk_live_1"}}
 	must.Do(t, welcome(&out, s))
 	for _, want := range []string{"export KEY=sk_test_1", "curl -s http://x/v1/payments -H", "curl -s http://x/v1/qr_codes", "mer_1", "http://x/inspector/"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing in\n%s", want, out.String())
-		}
+		expect.True(t, strings.Contains(out.String(), want), "%q is missing in\n%s", want, out.String())
 	}
 }
 
@@ -159,9 +148,7 @@ func TestPathsBesideTheInspector(t *testing.T) {
 	var k keys
 	must.Do(t, json.Unmarshal([]byte(line), &k))
 	for path, want := range map[string]int{"//v1/balance": 404, "/v1//balance": 404, "/v1/balance": 200, "/inspectors": 404, "/inspector": 200, "/inspector/none/": 404} {
-		if got := status(t, k.BaseURL+path, k.TestKey); got != want {
-			t.Errorf("%s: %d, want %d", path, got, want)
-		}
+		expect.Equal(t, status(t, k.BaseURL+path, k.TestKey), want, "%s", path)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -65,17 +66,11 @@ func TestSnippets(t *testing.T) {
 		for _, at := range fences.FindAllSubmatchIndex(text, -1) {
 			n++
 			line := 1 + strings.Count(string(text[:at[2]]), "\n")
-			if err := check(string(text[at[2]:at[3]]), exports); err != nil {
-				t.Errorf("%s, line %d: %v", page, line, err)
-			}
+			expect.NoError(t, check(string(text[at[2]:at[3]]), exports), "%s, line %d", page, line)
 		}
 	}
-	if n < 40 {
-		t.Errorf("found %d snippets only", n)
-	}
-	if check("svc.Payments.Vanish(ctx)\n", exports) == nil {
-		t.Error("a call that does not exist passes")
-	}
+	expect.True(t, n >= 40, "found %d snippets only", n)
+	expect.True(t, check("svc.Payments.Vanish(ctx)\n", exports) != nil, "a call that does not exist passes")
 }
 
 // exportData returns where the export data of each package lies.

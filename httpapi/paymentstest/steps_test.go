@@ -51,9 +51,7 @@ func TestSettleAPayout(t *testing.T) {
 	for _, e := range inbox.Events() {
 		types = append(types, string(e.Type))
 	}
-	if got := strings.Join(types, " "); got != "payout.created payout.processing payout.completed" {
-		t.Errorf("told of %s", got)
-	}
+	expect.Equal(t, strings.Join(types, " "), "payout.created payout.processing payout.completed", "told of")
 	if told := paymentstest.Object[payout.Transfer](inbox, "payout.completed"); told.ID != sent.ID || *told.ProviderReference != "theirs" {
 		t.Errorf("told of %+v", told)
 	}

@@ -102,9 +102,7 @@ func (g *game) auditRefunds(s *side, paid []payment.Payment) (to refundedTo) {
 		if r.Status != refund.Failed {
 			counted[r.Payment] += r.Amount
 		}
-		if (r.CreditNote != nil) != (ofInvoice[r.Payment] && r.Status == refund.Succeeded) {
-			g.t.Errorf("%s is %s, of the invoice %v, and has the credit note %v", r.ID, r.Status, r.Invoice, r.CreditNote)
-		}
+		expect.True(g.t, (r.CreditNote != nil) == (ofInvoice[r.Payment] && r.Status == refund.Succeeded), "%s is %s, of the invoice %v, and has the credit note %v", r.ID, r.Status, r.Invoice, r.CreditNote)
 		if r.CreditNote != nil {
 			notes[*r.CreditNote]++
 		}
@@ -224,9 +222,7 @@ func (g *game) auditBatches(s *side) (made []string) {
 				}
 			}
 		}
-		if counts != b.Counts || (counts.Queued == 0) != (b.Status == disbursement.BatchCompleted) {
-			g.t.Errorf("%s is %s and counts %+v, its rows are %+v", b.ID, b.Status, b.Counts, counts)
-		}
+		expect.True(g.t, counts == b.Counts && (counts.Queued == 0) == (b.Status == disbursement.BatchCompleted), "%s is %s and counts %+v, its rows are %+v", b.ID, b.Status, b.Counts, counts)
 	}
 	g.sameIDs("batches", s.batches, ids)
 	for key, twice := range ofKey {

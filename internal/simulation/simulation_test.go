@@ -68,9 +68,7 @@ func TestSimulation(t *testing.T) {
 					played[what] += n
 				}
 				steps, faults, calls = steps+g.steps, faults+g.faults, calls+g.key
-				if t.Failed() {
-					t.Fatalf("seed %d; its history:\n%s", seed, strings.Join(g.history, "\n"))
-				}
+				must.True(t, !t.Failed(), "seed %d; its history:\n%s", seed, strings.Join(g.history, "\n"))
 			}
 			t.Logf("%d seeds, %d steps, %d calls, %d faults of the store: %v", n, steps, calls, faults, played)
 			expect.True(t, faults != 0 && calls != 0, "nothing was played")
@@ -226,9 +224,7 @@ func (w workers) BeginWork(ctx context.Context, _ payments.Work) context.Context
 
 func (w workers) EndWork(_ context.Context, done payments.Work) {
 	// Time-outs are of the real time, and the machine may have stood still.
-	if done.Outcome == "error" && !errors.Is(done.Err, faultstore.Err) && !errors.Is(done.Err, context.DeadlineExceeded) {
-		w.g.t.Errorf("work on %s %s: %v", done.Queue, done.ID, done.Err)
-	}
+	expect.True(w.g.t, done.Outcome != "error" || errors.Is(done.Err, faultstore.Err) || errors.Is(done.Err, context.DeadlineExceeded), "work on %s %s: %v", done.Queue, done.ID, done.Err)
 }
 
 // settle makes the merchants and consumers.

@@ -68,8 +68,7 @@ func TestCheckoutPageFromAWallet(t *testing.T) {
 	_, data := s.Do("GET", "/v1/payments?checkout_session="+id, nil)
 	expect.True(t, field(t, data, "data.0.amount") == "28800" && field(t, data, "data.1") == "", "payments: %s", data)
 	expect.Equal(t, sessionField(t, s, id, "customer_email"), "esi@example.com", "e-mail")
-	_, data = s.Do("GET", "/v1/test_helpers/messages?kind=email", nil)
-	expect.Equal(t, field(t, data, "data.0.to"), "esi@example.com", "the receipt goes to")
+	expect.Equal(t, read(t, s, "/v1/test_helpers/messages?kind=email", "data.0.to"), "esi@example.com", "the receipt goes to")
 
 	response, page = browse(t, "GET", address, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "5; url=https://Shop.example:8443/thanks?id="+id+"&a=1", "Refresh")
@@ -84,9 +83,7 @@ func TestCheckoutPageFromAWallet(t *testing.T) {
 	response, page = browse(t, "GET", address, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh later on")
 	lacks(t, "later on", page, "by itself")
-	if response, page := browse(t, "GET", s.Server.URL+"/checkout/unknown", nil); response.StatusCode != 404 || !strings.Contains(page, "nothing to pay here") {
-		t.Errorf("unknown: %d %s", response.StatusCode, page)
-	}
+	shows(t, "unknown", "GET", s.Server.URL+"/checkout/unknown", nil, 404, "nothing to pay here")
 	verified(t, s)
 }
 
@@ -154,8 +151,7 @@ func TestCheckoutPageOfALatePayment(t *testing.T) {
 	s.Work()
 	response, _ := browse(t, "POST", late, url.Values{"action": {"another"}})
 	expect.True(t, strings.HasSuffix(address, strings.TrimPrefix(response.Header.Get("Location"), "..")), "another way leads to %s", response.Header.Get("Location"))
-	response, _ = browse(t, "POST", address, walletForm(t, address, "1234"))
-	expect.Equal(t, response.StatusCode, 303, "pay another way")
+	shows(t, "pay another way", "POST", address, walletForm(t, address, "1234"), 303)
 	_, data := s.Do("GET", "/v1/payments?status=processing&checkout_session="+id, nil)
 	settled, data := s.Do("POST", "/v1/test_helpers/payments/"+field(t, data, "data.0.id")+"/settle", `{"outcome":"succeeded"}`)
 	must.True(t, settled.StatusCode == 200, "%s", data)
@@ -194,8 +190,7 @@ func TestPagesOfAnUndecidedPayment(t *testing.T) {
 
 func TestCheckoutPageThatCannotBePaid(t *testing.T) {
 	s := paymentstest.New(t)
-	_, data := s.Do("POST", "/v1/coupons", `{"percent_off":100,"max_redemptions":1}`)
-	coupon := field(t, data, "id")
+	coupon := made(t, s, "/v1/coupons", `{"percent_off":100,"max_redemptions":1}`)
 	free, address := newSession(t, s, order(`,"coupon":"`+coupon+`"`))
 	_, second := newSession(t, s, order(`,"coupon":"`+coupon+`","cancel_url":"https://shop.example/cart"`))
 	_, page := shows(t, "nothing to pay", "GET", address, nil, 200, "There is nothing to pay.", "Complete the order", "Discount 100%")

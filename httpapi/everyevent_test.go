@@ -145,7 +145,6 @@ func provoke(t *testing.T, names, steps []string) {
 		events := inboxes[i].Events()
 		must.True(t, len(events) > 0, "%s was not delivered", name)
 		expect.Equal(t, events[len(events)-1].Type, event.Type(name), "delivered type")
-		_, data := s.Do("GET", "/v1/events?type="+name, nil)
-		expect.Equal(t, field(t, data, "data.0.type"), name, "listed type")
+		expect.Equal(t, read(t, s, "/v1/events?type="+name, "data.0.type"), name, "listed type")
 	}
 }

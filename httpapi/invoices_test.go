@@ -26,10 +26,8 @@ func newInvoice(t *testing.T, s *paymentstest.Shop, body string) (id, address st
 func TestInvoiceBodies(t *testing.T) {
 	s := paymentstest.New(t)
 	step := steps(t, s)
-	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com","phone_number":"0201112223"}`)
-	customer := field(t, data, "id")
-	_, data = s.Do("POST", "/v1/products", `{"name":"Juice"}`)
-	juice := field(t, data, "id")
+	customer := made(t, s, "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com","phone_number":"0201112223"}`)
+	juice := made(t, s, "/v1/products", `{"name":"Juice"}`)
 
 	step("invoice_create_empty", "POST", "/v1/invoices", `{}`)
 	id := field(t, step("invoice_create", "POST", "/v1/invoices", `{"customer":"`+customer+`","customer_name":"Akua's <Shop>",
@@ -74,8 +72,7 @@ func TestInvoiceListFilters(t *testing.T) {
 		"status=draft&due_date=2030-02-01":   late,
 		"limit=1&starting_after=" + late:     early,
 	} {
-		_, data := s.Do("GET", "/v1/invoices?"+query, nil)
-		expect.Equal(t, field(t, data, "data.0.id"), want, "%s", query)
+		expect.Equal(t, read(t, s, "/v1/invoices?"+query, "data.0.id"), want, "%s", query)
 	}
 }
 
@@ -92,12 +89,8 @@ func TestInvoicePage(t *testing.T) {
 	form := func(pin string) url.Values {
 		return url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}, "wallet": {"024 100 0001"}, "pin": {pin}}
 	}
-	if r, text := browse(t, "POST", address, form("0000")); r.StatusCode != 403 || !strings.Contains(text, "The PIN is wrong") {
-		t.Errorf("wrong PIN: %d %s", r.StatusCode, text)
-	}
-	if r, text := browse(t, "POST", address, url.Values{}); r.StatusCode != 400 || !strings.Contains(text, "Enter your wallet number") {
-		t.Errorf("empty: %d %s", r.StatusCode, text)
-	}
+	shows(t, "wrong PIN", "POST", address, form("0000"), 403, "The PIN is wrong")
+	shows(t, "empty", "POST", address, url.Values{}, 400, "Enter your wallet number")
 	for range 2 { // posted twice, it is paid once
 		if r, text := browse(t, "POST", address, form("1234")); r.StatusCode != 303 || !strings.HasSuffix(address, "/"+r.Header.Get("Location")) {
 			t.Errorf("pay: %d %s", r.StatusCode, text)
@@ -111,9 +104,7 @@ func TestInvoicePage(t *testing.T) {
 	r, pdf := browse(t, "GET", address+"/pdf", nil)
 	_, again := browse(t, "GET", address+"/pdf", nil)
 	expect.True(t, r.Header.Get("Content-Type") == "application/pdf" && strings.HasPrefix(pdf, "%PDF") && pdf == again, "the PDF: %v, %d bytes, then %d", r.Header, len(pdf), len(again))
-	if r, _ := browse(t, "GET", s.Server.URL+"/invoice/unknown/pdf", nil); r.StatusCode != 404 {
-		t.Errorf("an unknown PDF: %d", r.StatusCode)
-	}
+	shows(t, "an unknown PDF", "GET", s.Server.URL+"/invoice/unknown/pdf", nil, 404)
 	verified(t, s)
 }
 
@@ -137,9 +128,7 @@ func TestInvoicePageOfZero(t *testing.T) {
 	_, page := browse(t, "GET", address, nil)
 	expect.True(t, !strings.Contains(page, `name="wallet"`), "the page asks for a wallet: %s", page)
 	form := url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}}
-	if r, text := browse(t, "POST", address, form); r.StatusCode != 303 {
-		t.Errorf("pay: %d %s", r.StatusCode, text)
-	}
+	shows(t, "pay", "POST", address, form, 303)
 	_, data := s.Do("GET", "/v1/invoices/"+id, nil)
 	expect.True(t, field(t, data, "status") == "paid" && strings.Contains(string(data), `"payment":null`), "paid: %s", data)
 }

@@ -153,11 +153,7 @@ func TestPayPage(t *testing.T) {
 	for _, path := range []string{"/pay/" + other + "/receipt/" + paid, "/pay/qr_unknown", "/pay/qr_unknown.png", "/pay/" + code + "/receipt/pay_unknown"} {
 		shows(t, path, "GET", s.Server.URL+path, nil, 404, "There is nothing to pay here.")
 	}
-	if response, _ := browse(t, "PUT", address, nil); response.StatusCode != 405 {
-		t.Errorf("PUT: %d", response.StatusCode)
-	}
-	if response, _ := browse(t, "POST", address, url.Values{"wallet": {strings.Repeat("x", 1<<20)}}); response.StatusCode != 413 {
-		t.Errorf("a form of 1 MiB: %d", response.StatusCode)
-	}
+	shows(t, "PUT", "PUT", address, nil, 405)
+	shows(t, "a form of 1 MiB", "POST", address, url.Values{"wallet": {strings.Repeat("x", 1<<20)}}, 413)
 	verified(t, s)
 }

@@ -212,9 +212,7 @@ func TestRefusalsOfInvoices(t *testing.T) {
 	response, data := s.Do("DELETE", open, nil)
 	refused(t, "delete what is open", response, data, 409, "invoice_not_draft", "")
 	_, page := newInvoice(t, s, `{}`)
-	if r, _ := browse(t, "GET", page, nil); r.StatusCode != 404 {
-		t.Errorf("the page of a draft: %d", r.StatusCode)
-	}
+	shows(t, "the page of a draft", "GET", page, nil, 404)
 }
 
 // hesitant is a charger that loses its answer for one payment method.

@@ -12,22 +12,19 @@ import (
 // newMember makes a customer with a phone, and newPlan a plan that costs GHS 50 a month.
 func newMember(t *testing.T, s *paymentstest.Shop) string {
 	t.Helper()
-	_, data := s.Do("POST", "/v1/customers", `{"name":"Ama Serwaa","email":"ama@example.com","phone_number":"0241234567"}`)
-	return field(t, data, "id")
+	return made(t, s, "/v1/customers", `{"name":"Ama Serwaa","email":"ama@example.com","phone_number":"0241234567"}`)
 }
 
 func newPlan(t *testing.T, s *paymentstest.Shop, more string) string {
 	t.Helper()
-	_, data := s.Do("POST", "/v1/plans", `{"name":"Gold","amount":5000,"interval":"month"`+more+`}`)
-	return field(t, data, "id")
+	return made(t, s, "/v1/plans", `{"name":"Gold","amount":5000,"interval":"month"`+more+`}`)
 }
 
 func TestSubscriptionBodies(t *testing.T) {
 	s := paymentstest.New(t)
 	step := steps(t, s)
 	member, gold := newMember(t, s), newPlan(t, s, "")
-	_, data := s.Do("POST", "/v1/coupons", `{"percent_off":20,"duration":"repeating","duration_in_months":3}`)
-	coupon := field(t, data, "id")
+	coupon := made(t, s, "/v1/coupons", `{"percent_off":20,"duration":"repeating","duration_in_months":3}`)
 
 	is := field(t, step("subscriptions_create", "POST", "/v1/subscriptions",
 		fmt.Sprintf(`{"customer":%q,"plan":%q,"quantity":2,"coupon":%q,"days_until_due":3,"metadata":{"locker":7}}`, member, gold, coupon)), "id")

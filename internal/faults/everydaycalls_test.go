@@ -28,12 +28,7 @@ type agents struct {
 
 // everyday are the calls of refunds, customers, batches and statements, as one
 // service, or one process, makes them.
-func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
-	plain := func(name string, do doing) { all = append(all, call{name: name, do: do}) }
-	once := func(name string, do doing) { all = append(all, call{name: name, do: do, once: true}) }
-	onceOn := func(name string, prepare func() string, do doing) {
-		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
-	}
+func (s *subject) everyday(svc *payments.Service, on agents) (all calls) {
 	ctx, amount := context.Background(), int64(5)
 	// What is made beforehand is made by the first service, which nothing fails.
 	charged := func(method string) func() string {
@@ -59,10 +54,10 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		return id
 	}
 
-	onceOn("refund to a wallet", paid, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.once("refund to a wallet", paid, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return svc.Refunds.Create(ctx, c, refund.CreateParams{Payment: id})
 	})
-	onceOn("refund through the charger", charged("pm_1"), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.once("refund through the charger", charged("pm_1"), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return svc.Refunds.Create(ctx, c, refund.CreateParams{Invoice: id, Amount: &amount})
 	})
 	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
@@ -70,10 +65,10 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 			return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: outcome})
 		}})
 	}
-	onceOn("settle refund", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.once("settle refund", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: provider.Paid})
 	})
-	plain("refunds", with(svc.Refunds.List, refund.ListParams{}))
+	all.plain("refunds", nil, with(svc.Refunds.List, refund.ListParams{}))
 	page := func(ctx context.Context, id string) (token string, err error) {
 		r, err := svc.Refunds.Get(ctx, s.caller, id)
 		if err != nil {
@@ -105,23 +100,23 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		_, name, err := svc.Invoices.CreditNotePDF(ctx, c, id)
 		return name, err
 	}})
-	onceOn("duplicate invoice", charged("pm_1"), byID(svc.Invoices.Duplicate))
-	onceOn("paid outside", on.open, byIDWith(svc.Invoices.Pay, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"}))
+	all.once("duplicate invoice", charged("pm_1"), byID(svc.Invoices.Duplicate))
+	all.once("paid outside", on.open, byIDWith(svc.Invoices.Pay, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"}))
 
-	once("update customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+	all.once("update customer", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 		name := fmt.Sprint("Akua ", n)
 		return svc.Accounts.UpdateCustomer(ctx, c, on.customer, account.UpdateCustomerParams{Name: &name})
 	})
-	plain("customers", with(svc.Accounts.ListCustomers, account.ListCustomersParams{Email: "akua@example.com"}))
+	all.plain("customers", nil, with(svc.Accounts.ListCustomers, account.ListCustomersParams{Email: "akua@example.com"}))
 	// The subscriptions of the customer are cancelled after the deletion; a worker repeats what fails.
 	all = append(all, call{name: "delete customer", once: true, quiet: true, prepare: func() string {
 		made, err := s.svc.Accounts.CreateCustomer(ctx, s.caller, account.CreateCustomerParams{Email: "kwesi@example.com"})
 		check(err)
 		return made.ID
 	}, do: byID(svc.Accounts.DeleteCustomer)})
-	once("adjust", with(svc.Accounts.Adjust, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"}))
-	plain("adjustments", with(svc.Accounts.ListAdjustments, api.Page{}))
-	plain("statement", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+	all.once("adjust", nil, with(svc.Accounts.Adjust, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"}))
+	all.plain("adjustments", nil, with(svc.Accounts.ListAdjustments, api.Page{}))
+	all.plain("statement", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 		st, err := svc.Accounts.Statement(ctx, c, api.Times{From: s.now.Add(-time.Hour), Until: s.now.Add(time.Hour)})
 		if err == nil {
 			_, err = st.PDF(ctx)
@@ -132,10 +127,10 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		return nil, err
 	})
 	today := api.Times{From: s.now.Add(-time.Hour), Until: s.now.Add(time.Hour)}
-	plain("daily totals of payments", with(svc.Payments.DailyTotals, today))
-	plain("daily totals of payouts", with(svc.Payouts.DailyTotals, today))
-	plain("daily latencies", with(svc.Webhooks.DailyLatencies, today))
-	plain("money flow", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+	all.plain("daily totals of payments", nil, with(svc.Payments.DailyTotals, today))
+	all.plain("daily totals of payouts", nil, with(svc.Payouts.DailyTotals, today))
+	all.plain("daily latencies", nil, with(svc.Webhooks.DailyLatencies, today))
+	all.plain("money flow", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 		return svc.Accounts.MoneyFlow(ctx, api.Caller{})
 	})
 
@@ -143,7 +138,7 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}}},
 		{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: on.consumer}}},
 	}
-	once("create batch", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+	all.once("create batch", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 		return svc.Disbursements.CreateBatch(ctx, c, disbursement.CreateBatchParams{Reference: fmt.Sprint(n), Rows: rows})
 	})
 	all = append(all, call{name: "rows of a batch", prepare: func() string {
@@ -152,6 +147,6 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		check(s.svc.Drain(ctx)) // rows that are made have disbursements
 		return b.ID
 	}, do: byIDWith(svc.Disbursements.ListRows, disbursement.ListRowsParams{})})
-	plain("batches", with(svc.Disbursements.ListBatches, disbursement.ListBatchesParams{}))
+	all.plain("batches", nil, with(svc.Disbursements.ListBatches, disbursement.ListBatchesParams{}))
 	return all
 }

@@ -12,13 +12,7 @@ import (
 )
 
 // fromPhones are the calls of payments from phones, as one service, or one process, makes them.
-func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
-	onceOn := func(name string, prepare func() string, do doing) {
-		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
-	}
-	plainOn := func(name string, prepare func() string, do doing) {
-		all = append(all, call{name: name, prepare: prepare, do: do})
-	}
+func (s *subject) fromPhones(svc *payments.Service, on agents) (all calls) {
 	ctx, never := context.Background(), payment.MobileMoney{PhoneNumber: "0241230903"} // stays processing
 	pending := func() string {
 		p, err := s.svc.Payments.Create(ctx, s.caller, payment.CreateParams{Amount: 500, MobileMoney: never})
@@ -67,14 +61,14 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
 	}
 
 	all = append(all, call{name: "mobile money: create", once: true, do: with(svc.Payments.Create, payment.CreateParams{Amount: 500, MobileMoney: never, Customer: on.customer})})
-	onceOn("mobile money: pay a code", newCode, byIDWith(svc.QRCodes.Pay, qrcode.PayParams{MobileMoney: never}))
-	onceOn("mobile money: pay an invoice", on.open, byIDWith(svc.Invoices.Pay, invoice.PayParams{MobileMoney: never}))
-	onceOn("mobile money: start a payment", on.open, byIDWith(svc.Invoices.StartPayment, never))
-	onceOn("mobile money: cancel", pending, byID(svc.Payments.Cancel))
-	plainOn("mobile money: leave a pending payment", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.once("mobile money: pay a code", newCode, byIDWith(svc.QRCodes.Pay, qrcode.PayParams{MobileMoney: never}))
+	all.once("mobile money: pay an invoice", on.open, byIDWith(svc.Invoices.Pay, invoice.PayParams{MobileMoney: never}))
+	all.once("mobile money: start a payment", on.open, byIDWith(svc.Invoices.StartPayment, never))
+	all.once("mobile money: cancel", pending, byID(svc.Payments.Cancel))
+	all.plain("mobile money: leave a pending payment", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Payments.Leave(ctx, c, id)
 	})
-	plainOn("mobile money: leave", underWay, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.plain("mobile money: leave", underWay, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Payments.Leave(ctx, c, id)
 	})
 	all = append(all, call{name: "mobile money: confirm", once: true, outside: true, prepare: func() string {
@@ -84,7 +78,7 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
 		return p.ID
 	}, do: byIDWith(svc.Payments.Confirm, payment.ConfirmParams{Code: "123456"})})
 	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
-		onceOn("mobile money: settle "+string(outcome), pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		all.once("mobile money: settle "+string(outcome), pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: outcome})
 		})
 	}
@@ -93,13 +87,13 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
 			what    string
 			prepare func() string
 		}{{"a payment", underWay}, {"a late payment of a code", lateOfCode}, {"a late payment of an invoice", lateOfInvoice}} {
-			plainOn("mobile money: callback of "+late.what+": "+string(outcome), late.prepare, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
+			all.plain("mobile money: callback of "+late.what+": "+string(outcome), late.prepare, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
 				return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: outcome, Reference: "r"})
 			})
 		}
 	}
-	plainOn("mobile money: payment", pending, byID(svc.Payments.Get))
-	plainOn("mobile money: page", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.plain("mobile money: payment", pending, byID(svc.Payments.Get))
+	all.plain("mobile money: page", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		token, err := svc.Payments.PageToken(ctx, c, id)
 		if err != nil {
 			return nil, err

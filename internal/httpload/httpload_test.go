@@ -73,20 +73,24 @@ func TestRunSendsFromChildProcess(t *testing.T) {
 	expect.True(t, s.seen["POST Bearer sk_1"] == 40 && len(s.seen) == 1 && len(s.keys) == 40, "sent %v with %d idempotency keys", s.seen, len(s.keys))
 }
 
-func TestMixedLoadReads(t *testing.T) {
-	s, l := serve(t, http.StatusOK)
-	l.ReadIDs = []string{"po_1", "po_2"}
-	must.Get(Run(t.Context(), l))(t)
-	for what, want := range map[string]int{"POST": 10, "GET": 20, "list": 10} {
-		expect.Equal(t, s.seen[what+" Bearer sk_1"], want, "%s", what)
+func TestKindsOfLoad(t *testing.T) {
+	ids, phones := []string{"po_1", "po_2"}, []string{"0241234567"}
+	for name, tt := range map[string]struct {
+		change func(*Load)
+		want   map[string]int
+	}{
+		"a mix":    {func(l *Load) { l.ReadIDs = ids }, map[string]int{"POST": 10, "GET": 20, "list": 10}},
+		"get only": {func(l *Load) { l.ReadIDs, l.GetOnly = ids, true }, map[string]int{"GET": 40}},
+		"ask":      {func(l *Load) { l.Phones, l.Ask = phones, true }, map[string]int{"POST that asks a phone": 40}},
+	} {
+		s, l := serve(t, http.StatusOK)
+		tt.change(&l)
+		must.Get(Run(t.Context(), l))(t)
+		for what, want := range tt.want {
+			expect.Equal(t, s.seen[what+" Bearer sk_1"], want, "%s: %s", name, what)
+		}
+		expect.Equal(t, len(s.seen), len(tt.want), "%s: sent %v", name, s.seen)
 	}
-}
-
-func TestGetOnlyLoadGetsEachTime(t *testing.T) {
-	s, l := serve(t, http.StatusOK)
-	l.ReadIDs, l.GetOnly = []string{"po_1", "po_2"}, true
-	must.Get(Run(t.Context(), l))(t)
-	expect.True(t, s.seen["GET Bearer sk_1"] == 40 && len(s.seen) == 1, "sent %v", s.seen)
 }
 
 func TestConnectionsUseSeveralServersInTurn(t *testing.T) {
@@ -97,15 +101,6 @@ func TestConnectionsUseSeveralServersInTurn(t *testing.T) {
 	must.Get(Run(t.Context(), l))(t)
 	a, b := first.seen["POST to a phone Bearer sk_1"], second.seen["POST to a phone Bearer sk_1"]
 	expect.True(t, a != 0 && b != 0 && a+b == 40, "sent %v and %v", first.seen, second.seen)
-}
-
-func TestLoadAsksPhones(t *testing.T) {
-	s, l := serve(t, http.StatusOK)
-	l.Phones, l.Ask = []string{"0241234567"}, true
-	must.Get(Run(t.Context(), l))(t)
-	if got := s.seen["POST that asks a phone Bearer sk_1"]; got != 40 {
-		t.Errorf("sent %v", s.seen)
-	}
 }
 
 func TestLimitEndsLoad(t *testing.T) {

@@ -54,6 +54,24 @@ func shows(t *testing.T, what, method, address string, form url.Values, status i
 	return response, page
 }
 
+// postAtOnce posts a form many times at once, and returns where all answers lead.
+func postAtOnce(t *testing.T, address string, form url.Values) string {
+	t.Helper()
+	leads := make([]string, 6)
+	var all sync.WaitGroup
+	for i := range leads {
+		all.Go(func() {
+			response, _ := shows(t, "the form", "POST", address, form, http.StatusSeeOther)
+			leads[i] = response.Header.Get("Location")
+		})
+	}
+	all.Wait()
+	for _, to := range leads {
+		expect.Equal(t, to, leads[0], "the form leads to %v", leads)
+	}
+	return leads[0]
+}
+
 // giveLogo gives the shop a logo, and showsLogo checks that a page has it.
 func giveLogo(t *testing.T, s *paymentstest.Shop) {
 	t.Helper()
@@ -130,23 +148,11 @@ func TestPayPage(t *testing.T) {
 
 	// Posted many times at once, the form pays once, and all see the receipt.
 	good := form("12.50", "SVC1000002", "1234")
-	receipts := make([]string, 6)
-	var all sync.WaitGroup
-	for i := range receipts {
-		all.Go(func() {
-			response, _ := browse(t, "POST", address, good)
-			expect.Equal(t, response.StatusCode, 303, "status")
-			receipts[i] = response.Header.Get("Location")
-		})
-	}
-	all.Wait()
-	for _, r := range receipts {
-		expect.Equal(t, r, receipts[0], "receipts %v", receipts)
-	}
+	receiptAt := postAtOnce(t, address, good)
 	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 	expect.Equal(t, balance.Available.String(), "1012.5", "the merchant has")
-	paid := receipts[0][strings.LastIndex(receipts[0], "/")+1:]
-	_, receipt := browse(t, "GET", s.Server.URL+"/pay/"+receipts[0], nil)
+	paid := receiptAt[strings.LastIndex(receiptAt, "/")+1:]
+	_, receipt := browse(t, "GET", s.Server.URL+"/pay/"+receiptAt, nil)
 	holds(t, "the receipt", receipt, paid, "<h1>Paid</h1>", "GH₵</span>12.50", "024\u00a0••••\u00a0001", `role="status"`, `src="../logo"`)
 
 	other := newCode(t, s, `{}`)

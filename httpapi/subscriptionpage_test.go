@@ -166,6 +166,21 @@ func TestInvoicePageOfCredit(t *testing.T) {
 	shows(t, "the subscription", "GET", address, nil, 200, "<h1>Platinum</h1>", "GH₵</span>400.00", "every year")
 }
 
+// Five wrong entries of a code are refused alike, and then the right one, too.
+func TestWrongCodesOfChargedPhoneRunOut(t *testing.T) {
+	s := paymentstest.New(t)
+	_, address := subscribe(t, s, charged)
+	browse(t, "POST", address+"/phone", url.Values{"action": {"send"}, "phone": {"0201112223"}})
+	code, wrong := codeSentTo(t, s, "0201112223"), "000000"
+	if code == wrong {
+		wrong = "111111"
+	}
+	for range 5 {
+		shows(t, "a wrong code", "POST", address+"/phone", url.Values{"action": {"confirm"}, "code": {wrong}}, 400)
+	}
+	shows(t, "too many", "POST", address+"/phone", url.Values{"action": {"confirm"}, "code": {code}}, 429, "Too many wrong codes were entered.", `role="alert"`)
+}
+
 func TestCancelFromPage(t *testing.T) {
 	s := paymentstest.New(t)
 	for name, test := range map[string]struct {

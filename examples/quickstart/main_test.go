@@ -147,7 +147,7 @@ func TestPathsBesideTheInspector(t *testing.T) {
 	defer stop()
 	var k keys
 	must.Do(t, json.Unmarshal([]byte(line), &k))
-	for path, want := range map[string]int{"//v1/balance": 404, "/v1//balance": 404, "/v1/balance": 200, "/inspectors": 404, "/inspector": 200, "/inspector/none/": 404} {
+	for path, want := range map[string]int{"//v1/balance": 404, "/v1//balance": 404, "/v1/balance": 200, "/inspectors": 404, "/inspector": 200, "/docs": 200, "/docs/openapi.json": 200, "/docsx": 404, "/inspector/none/": 404} {
 		expect.Equal(t, status(t, k.BaseURL+path, k.TestKey), want, "%s", path)
 	}
 }

@@ -134,7 +134,11 @@ func TestRouting(t *testing.T) {
 		{"GET", "/v1/nothing", 404, "not_found", ""},
 		{"OPTIONS", "/v1/nothing", 404, "not_found", ""},
 		{"GET", "/v2/payouts", 404, "not_found", ""},
+		{"GET", "/v1/payouts/", 404, "not_found", ""},
 		{"GET", "/v1/payouts/po_1/", 404, "not_found", ""},
+		{"GET", "/v1//payouts", 404, "not_found", ""},
+		{"GET", "/v1/./payouts", 404, "not_found", ""},
+		{"GET", "/docs/../v1/payouts", 404, "not_found", ""},
 		{"POST", "/v1/payouts//", 404, "not_found", ""},
 
 		{"GET", "/v1/payouts/" + strings.Repeat("a", 513), 404, "resource_missing", ""},

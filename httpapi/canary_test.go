@@ -59,7 +59,8 @@ func TestCanaries(t *testing.T) {
 		canaries = append(canaries, number)
 		for _, path := range []string{"/v1/payouts", "/v1/disbursements"} {
 			for _, amount := range []string{"5", "0", "9999", "90000"} {
-				id := made(t, s, path, `{"amount":`+amount+`,"otp_code":"`+otp+`","destination":`+destination+`}`)
+				_, data := s.Do("POST", path, `{"amount":`+amount+`,"otp_code":"`+otp+`","destination":`+destination+`}`)
+				id := field(t, data, "id")
 				if id == "" {
 					id = "po_0"
 				}

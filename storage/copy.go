@@ -21,10 +21,6 @@ type Progress struct {
 // copyBatch is the number of records that a transaction of a copy reads or writes.
 const copyBatch = 500
 
-// maxCopyAccounts bounds the accounts that a copy keeps in memory, some 150 MB. A copy of a
-// larger ledger reads accounts again.
-var maxCopyAccounts = 1 << 20
-
 // Copy copies one store into another, for example SQLite to PostgreSQL or back. kinds are the kinds
 // of src: payments.Kinds() for the library. Copy defines them in dst, which must be empty; so call
 // payments.New afterwards. progress, if not nil, is called after each transaction.
@@ -46,7 +42,7 @@ func Copy(ctx context.Context, dst, src Store, kinds []*Kind, progress func(Prog
 	if err := dst.Define(ctx, kinds...); err != nil {
 		return fmt.Errorf("storage: copy: %w", err)
 	}
-	c := &copier{ctx: ctx, dst: dst, src: src, progress: progress, accounts: map[string]Balance{}}
+	c := &copier{ctx: ctx, dst: dst, src: src, progress: progress}
 	if err := c.run(kinds); err != nil {
 		return fmt.Errorf("storage: copy: %w", err)
 	}
@@ -57,14 +53,11 @@ type copier struct {
 	ctx      context.Context
 	dst, src Store
 	progress func(Progress)
-
-	// accounts are the accounts of dst as they will be after the next batch. Guarded is as in
-	// src.
-	accounts map[string]Balance
-	batch    []Booked
-	done     int64  // booked postings
-	compared string // balances were compared up to this account
 }
+
+// part reads a part of the source and returns the digest of it. In the first read it also copies the
+// part; in the second one it compares balances.
+type part func(first bool) ([]byte, error)
 
 // run copies everything, and then reads the source once more. Versions and numbers of
 // entries only rise. So what is equal in both reads did not change in between, and the
@@ -73,56 +66,33 @@ func (c *copier) run(kinds []*Kind) error {
 	if err := c.checkTargetEmpty(kinds); err != nil {
 		return err
 	}
-	var first [][]byte
-	note := func(sum []byte) error {
-		first = append(first, sum)
-		return nil
-	}
+	var parts []part
 	for _, k := range kinds {
-		if err := c.copyRecords(k, true, note); err != nil {
+		parts = append(parts, c.records(k))
+	}
+	var differs error
+	parts = append(parts, c.sequences(), c.balances(&differs))
+	var sums [][]byte
+	for _, read := range parts {
+		sum, err := read(true)
+		if err != nil {
 			return err
 		}
-	}
-	if err := c.copySequences(true, note); err != nil {
-		return err
-	}
-	if err := c.eachBalance(c.rememberAccounts, note); err != nil {
-		return err
+		sums = append(sums, sum)
 	}
 	if err := c.copyPostings(); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-
-	same := func(sum []byte) error {
-		was := first[0]
-		if first = first[1:]; !bytes.Equal(was, sum) {
-			return fmt.Errorf("%w: the source was written to while it was copied; stop everything that writes there and begin again with an empty target", ErrConflict)
+	for i, read := range parts {
+		sum, err := read(false)
+		if err == nil && !bytes.Equal(sum, sums[i]) {
+			err = fmt.Errorf("%w: the source was written to while it was copied; stop everything that writes there and begin again with an empty target", ErrConflict)
 		}
-		return nil
-	}
-	for _, k := range kinds {
-		if err := c.copyRecords(k, false, same); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if err := c.copySequences(false, same); err != nil {
-		return err
-	}
-	var differs error
-	compare := func(page []Balance) error {
-		if differs == nil {
-			differs = c.compareBalances(page)
-		}
-		c.compared = page[len(page)-1].Account
-		return nil
-	}
-	// If the source was written to, report that rather than the difference it made.
-	if err := c.eachBalance(compare, same); err != nil {
-		return err
-	}
-	if differs == nil {
-		differs = c.checkTotalIsZero()
-	}
+	// If the source was written to, that was reported rather than the difference it made.
 	if differs != nil {
 		return fmt.Errorf("ledger: %w", differs)
 	}
@@ -170,9 +140,9 @@ func eachPage[T any](c *copier, read func(tx ReadTx, last T) ([]T, error), use f
 	}
 }
 
-// pass reads a part of the source page by page, passes the pages to use, and the digest of them all to
-// check.
-func pass[T any](c *copier, what string, read func(tx ReadTx, last T) ([]T, error), digest func(hash.Hash, T), use func(page []T) error, check func(sum []byte) error) error {
+// readPart reads a part of the source page by page, passes the pages to use, and returns the digest of
+// them all.
+func readPart[T any](c *copier, what string, read func(tx ReadTx, last T) ([]T, error), digest func(hash.Hash, T), use func(page []T) error) ([]byte, error) {
 	d := sha256.New()
 	err := eachPage(c, read, func(page []T) error {
 		for _, v := range page {
@@ -180,13 +150,10 @@ func pass[T any](c *copier, what string, read func(tx ReadTx, last T) ([]T, erro
 		}
 		return use(page)
 	})
-	if err == nil {
-		err = check(d.Sum(nil))
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return nil
+	return d.Sum(nil), nil
 }
 
 // writer returns a function that writes the pages of a part of the copy, each in an Update, and
@@ -213,37 +180,48 @@ func writer[T any](c *copier, what string, write bool, one func(tx Tx, v T) erro
 	}
 }
 
-// copyRecords reads the records of a kind, writes them if write is set, and passes their
-// digest to check.
-func (c *copier) copyRecords(k *Kind, write bool, check func(sum []byte) error) error {
-	return pass(c, k.Name, func(tx ReadTx, last Record) ([]Record, error) {
-		return tx.Scan(k, last.Scope, last.ID, copyBatch)
-	}, func(d hash.Hash, r Record) {
-		live := int64(0)
-		if r.Scope.Live {
-			live = 1
-		}
-		addToDigest(d, []int64{r.Version, live}, []byte(r.Scope.Merchant), []byte(r.ID), r.Data)
-	}, writer(c, k.Name, write, func(tx Tx, r Record) error { return tx.Insert(k, r) }), check)
+func (c *copier) records(k *Kind) part {
+	return func(first bool) ([]byte, error) {
+		return readPart(c, k.Name, func(tx ReadTx, last Record) ([]Record, error) {
+			return tx.Scan(k, last.Scope, last.ID, copyBatch)
+		}, func(d hash.Hash, r Record) {
+			live := int64(0)
+			if r.Scope.Live {
+				live = 1
+			}
+			addToDigest(d, []int64{r.Version, live}, []byte(r.Scope.Merchant), []byte(r.ID), r.Data)
+		}, writer(c, k.Name, first, func(tx Tx, r Record) error { return tx.Insert(k, r) }))
+	}
 }
 
-// copySequences is copyRecords for the sequences.
-func (c *copier) copySequences(write bool, check func(sum []byte) error) error {
+func (c *copier) sequences() part {
 	const what = "sequences"
-	return pass(c, what, func(tx ReadTx, last Sequence) ([]Sequence, error) {
-		return tx.Sequences(last.Name, copyBatch)
-	}, func(d hash.Hash, s Sequence) {
-		addToDigest(d, []int64{s.Value}, []byte(s.Name))
-	}, writer(c, what, write, func(tx Tx, s Sequence) error { return tx.SetSequence(s.Name, s.Value) }), check)
+	return func(first bool) ([]byte, error) {
+		return readPart(c, what, func(tx ReadTx, last Sequence) ([]Sequence, error) {
+			return tx.Sequences(last.Name, copyBatch)
+		}, func(d hash.Hash, s Sequence) {
+			addToDigest(d, []int64{s.Value}, []byte(s.Name))
+		}, writer(c, what, first, func(tx Tx, s Sequence) error { return tx.SetSequence(s.Name, s.Value) }))
+	}
 }
 
-// eachBalance passes the balances of the source to use, and their digest to check.
-func (c *copier) eachBalance(use func([]Balance) error, check func(sum []byte) error) error {
-	return pass(c, "ledger", func(tx ReadTx, last Balance) ([]Balance, error) {
-		return tx.Balances(last.Account, copyBatch)
-	}, func(d hash.Hash, b Balance) {
-		addToDigest(d, []int64{b.Amount, b.Entries}, []byte(b.Account))
-	}, use, check)
+// balances copies none, since postings make them. The second read sets differs if the target has other
+// balances.
+func (c *copier) balances(differs *error) part {
+	return func(first bool) ([]byte, error) {
+		compared := "" // up to this account
+		return readPart(c, "ledger", func(tx ReadTx, last Balance) ([]Balance, error) {
+			return tx.Balances(last.Account, copyBatch)
+		}, func(d hash.Hash, b Balance) {
+			addToDigest(d, []int64{b.Amount, b.Entries}, []byte(b.Account))
+		}, func(page []Balance) error {
+			if !first && *differs == nil {
+				*differs = c.compareBalances(page, compared)
+				compared = page[len(page)-1].Account
+			}
+			return nil
+		})
+	}
 }
 
 // addToDigest adds numbers and texts to a digest. Each text follows its length, so that

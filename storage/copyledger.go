@@ -3,59 +3,15 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
-// rememberAccounts remembers accounts, which the target does not have yet.
-func (c *copier) rememberAccounts(page []Balance) error {
-	for _, b := range page {
-		if len(c.accounts) < maxCopyAccounts {
-			c.accounts[b.Account] = Balance{Account: b.Account, Guarded: b.Guarded}
-		}
-	}
-	return nil
-}
-
-// loadAccounts makes sure that the accounts of postings are in memory.
-func (c *copier) loadAccounts(batch ...Booked) error {
-	all, unknown := map[string]bool{}, 0
-	for _, p := range batch {
-		for _, e := range p.Entries {
-			if _, ok := c.accounts[e.Account]; !ok && !all[e.Account] {
-				unknown++
-			}
-			all[e.Account] = true
-		}
-	}
-	if unknown == 0 {
-		return nil
-	}
-	if err := c.writeBatch(); err != nil { // so that the target has the current balances
-		return err
-	}
-	if len(c.accounts)+unknown > maxCopyAccounts {
-		clear(c.accounts)
-	}
-	return c.src.View(c.ctx, func(from ReadTx) error {
-		return c.dst.View(c.ctx, func(to ReadTx) error {
-			for name := range all {
-				if _, ok := c.accounts[name]; ok {
-					continue
-				}
-				is, err := from.Balance(name)
-				if err != nil {
-					return err
-				}
-				b, err := to.Balance(name)
-				if err != nil {
-					return err
-				}
-				b.Account, b.Guarded = name, is.Guarded
-				c.accounts[name] = b
-			}
-			return nil
-		})
-	})
+// copiedPosting is a posting of the source.
+type copiedPosting struct {
+	Booked
+	// guarded are the guarded accounts that come into being with the posting.
+	guarded []string
 }
 
 // entryPosition identifies an entry.
@@ -68,128 +24,102 @@ type entryPosition struct {
 // that order. A posting that comes too early waits. As many wait as were made within the
 // difference between the clocks of processes.
 func (c *copier) copyPostings() error {
-	waiting := map[entryPosition]Booked{}
-	err := eachPage(c, func(tx ReadTx, last Booked) ([]Booked, error) {
-		return tx.Postings(last.ID, copyBatch)
-	}, func(page []Booked) error {
-		if err := c.loadAccounts(page...); err != nil {
-			return err
-		}
-		for len(page) > 0 {
-			p := page[0]
-			page = page[1:]
-			if err := c.loadAccounts(p); err != nil { // p may have waited
-				return err
-			}
-			i := slices.IndexFunc(p.Entries, func(e Entry) bool { return e.Number > c.accounts[e.Account].Entries+1 })
-			if i >= 0 {
-				waiting[entryPosition{p.Entries[i].Account, p.Entries[i].Number}] = p
-				continue
-			}
-			if err := c.checkEntries(p); err != nil {
-				return err
-			}
-			c.batch = append(c.batch, p)
-			for _, e := range p.Entries {
-				next := entryPosition{e.Account, e.Number + 1}
-				if w, ok := waiting[next]; ok {
-					delete(waiting, next)
-					page = append([]Booked{w}, page...)
-				}
-			}
-			if len(c.batch) == copyBatch {
-				if err := c.writeBatch(); err != nil {
+	waiting, done := map[entryPosition]copiedPosting{}, int64(0)
+	err := eachPage(c, readPostings, func(page []copiedPosting) error {
+		var left map[entryPosition]copiedPosting
+		var booked int64
+		err := c.dst.Update(c.ctx, func(tx Tx) error {
+			left, booked = maps.Clone(waiting), 0
+			for next := page; len(next) > 0; {
+				p := next[0]
+				next = next[1:]
+				missing, err := p.book(tx)
+				if err != nil {
 					return err
 				}
+				if missing != (entryPosition{}) {
+					left[missing] = p
+					continue
+				}
+				booked++
+				for _, e := range p.Entries {
+					if w, ok := left[entryPosition{e.Account, e.Number}]; ok {
+						delete(left, entryPosition{e.Account, e.Number})
+						next = append([]copiedPosting{w}, next...)
+					}
+				}
 			}
+			return nil
+		})
+		if err == nil {
+			waiting, done = left, done+booked
+			c.progress(Progress{"ledger", done})
 		}
-		return nil
-	})
-	if err != nil {
 		return err
+	})
+	if err == nil && len(waiting) > 0 {
+		err = fmt.Errorf("%d postings wait for entries that are missing", len(waiting))
 	}
-	if len(waiting) > 0 {
-		return fmt.Errorf("%d postings wait for entries that are missing", len(waiting))
-	}
-	return c.writeBatch()
+	return err
 }
 
-// checkEntries checks that a posting's entries follow from the entries before them.
-func (c *copier) checkEntries(p Booked) error {
+// readPostings reads the next page of postings.
+func readPostings(tx ReadTx, last copiedPosting) (page []copiedPosting, err error) {
+	postings, err := tx.Postings(last.ID, copyBatch)
+	for _, p := range postings {
+		copied := copiedPosting{Booked: p}
+		for _, e := range p.Entries {
+			if e.Number > 1 {
+				continue
+			}
+			b, err := tx.Balance(e.Account)
+			if err != nil {
+				return nil, err
+			}
+			if b.Guarded {
+				copied.guarded = append(copied.guarded, e.Account)
+			}
+		}
+		page = append(page, copied)
+	}
+	return page, err
+}
+
+// book books the posting if its entries follow from those that the target has. If one of the entries
+// before them is not there yet, book returns its position.
+func (p *copiedPosting) book(tx Tx) (missing entryPosition, err error) {
+	posting := Posting{ID: p.ID, Type: p.Type, Ref: p.Ref, At: p.At}
 	for _, e := range p.Entries {
-		b := c.accounts[e.Account]
-		now, err := Apply(b, Move{Account: e.Account, Guarded: b.Guarded, Amount: e.Amount})
+		b, err := tx.Balance(e.Account)
 		if err != nil {
-			return fmt.Errorf("posting %s: %w", p.ID, err)
+			return missing, err
+		}
+		if e.Number > b.Entries+1 {
+			return entryPosition{e.Account, e.Number - 1}, nil
+		}
+		m := Move{Account: e.Account, Guarded: b.Guarded || e.Number == 1 && slices.Contains(p.guarded, e.Account), Amount: e.Amount}
+		now, err := Apply(b, m)
+		if err != nil {
+			return missing, fmt.Errorf("posting %s: %w", p.ID, err)
 		}
 		if now.Amount != e.Balance || now.Entries != e.Number {
-			return fmt.Errorf("posting %s: entry %d of %s leaves %d, and the entries before it say number %d and %d",
+			return missing, fmt.Errorf("posting %s: entry %d of %s leaves %d, and the entries before it say number %d and %d",
 				p.ID, e.Number, e.Account, e.Balance, now.Entries, now.Amount)
 		}
-		c.accounts[e.Account] = now
+		posting.Moves = append(posting.Moves, m)
 	}
-	return nil
+	return missing, tx.Post(posting)
 }
 
-// writeBatch books the postings of the batch.
-func (c *copier) writeBatch() error {
-	if len(c.batch) == 0 {
-		return nil
-	}
-	err := c.dst.Update(c.ctx, func(tx Tx) error {
-		for _, b := range c.batch {
-			p := Posting{ID: b.ID, Type: b.Type, Ref: b.Ref, At: b.At}
-			for _, e := range b.Entries {
-				p.Moves = append(p.Moves, Move{Account: e.Account, Guarded: c.accounts[e.Account].Guarded, Amount: e.Amount})
-			}
-			if err := tx.Post(p); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	c.done += int64(len(c.batch))
-	c.batch = c.batch[:0]
-	c.progress(Progress{"ledger", c.done})
-	return nil
-}
-
-// compareBalances compares the next page of balances of the source with the target's.
-func (c *copier) compareBalances(wanted []Balance) error {
+// compareBalances compares the page of balances of the source after an account with the target's.
+func (c *copier) compareBalances(wanted []Balance, after string) error {
 	return c.dst.View(c.ctx, func(to ReadTx) error {
-		got, err := to.Balances(c.compared, copyBatch)
+		got, err := to.Balances(after, copyBatch)
 		if err != nil {
 			return err
 		}
 		if !slices.Equal(wanted, got) {
 			return errors.New("the balances of the copy are not those of the source")
-		}
-		return nil
-	})
-}
-
-// checkTotalIsZero adds up all balances of the target.
-func (c *copier) checkTotalIsZero() error {
-	return c.dst.View(c.ctx, func(to ReadTx) error {
-		var total int64
-		for after := ""; ; {
-			page, err := to.Balances(after, copyBatch)
-			if err != nil {
-				return err
-			}
-			if len(page) == 0 {
-				break
-			}
-			for _, b := range page {
-				total += b.Amount // may wrap, and then wraps back: the true sum is zero
-			}
-			after = page[len(page)-1].Account
-		}
-		if total != 0 {
-			return fmt.Errorf("all balances add up to %d, not to zero", total)
 		}
 		return nil
 	})

@@ -72,51 +72,30 @@ func (s *jsonShape) merge(stored, known, value []byte) ([]byte, error) {
 }
 
 func (s *jsonShape) mergeObjects(stored, known, value []byte) ([]byte, error) {
-	old, err := parseMembers(stored)
-	if err != nil {
-		return nil, err
+	var old, was, all map[string]json.RawMessage
+	for into, from := range map[*map[string]json.RawMessage][]byte{&old: stored, &was: known, &all: value} {
+		if err := json.Unmarshal(from, into); err != nil {
+			return nil, err
+		}
 	}
-	was, err := parseMembers(known)
-	if err != nil {
-		return nil, err
-	}
-	all, err := parseMembers(value)
-	if err != nil {
-		return nil, err
-	}
-	for i, m := range all {
+	var err error
+	for name, member := range all {
 		below := s.element
 		if s.fields != nil {
-			below, _ = s.field([]byte(m.name))
+			below, _ = s.field([]byte(name))
 		}
-		if all[i].value, err = below.merge(findMember(old, m.name), findMember(was, m.name), m.value); err != nil {
+		if all[name], err = below.merge(old[name], was[name], member); err != nil {
 			return nil, err
 		}
 	}
-	for _, m := range old {
-		if s.fields == nil {
-			break // the members of a map are data
-		}
-		if _, ok := s.field([]byte(m.name)); !ok {
-			all = append(all, m)
+	if s.fields != nil { // the members of a map are data
+		for name, member := range old {
+			if _, ok := s.field([]byte(name)); !ok {
+				all[name] = member
+			}
 		}
 	}
-	var b bytes.Buffer
-	for i, m := range all {
-		name, err := plainjson.Marshal(m.name)
-		if err != nil {
-			return nil, err
-		}
-		b.WriteByte("{,"[min(i, 1)])
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(m.value)
-	}
-	if len(all) == 0 {
-		b.WriteByte('{')
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return plainjson.Marshal(all)
 }
 
 func (s *jsonShape) mergeLists(stored, known, value []byte) ([]byte, error) {
@@ -150,40 +129,4 @@ func objectID(object []byte) string {
 	var named struct{ ID string }
 	_ = json.Unmarshal(object, &named) // only an object has an id
 	return named.ID
-}
-
-// member is a member of an object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// parseMembers returns the members of an object in their order.
-func parseMembers(object []byte) ([]member, error) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	var all []member
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: fmt.Sprint(name)}
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		all = append(all, m)
-	}
-	return all, nil
-}
-
-func findMember(all []member, name string) json.RawMessage {
-	for _, m := range all {
-		if m.name == name {
-			return m.value
-		}
-	}
-	return nil
 }

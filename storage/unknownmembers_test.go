@@ -77,38 +77,38 @@ func TestReplaceKeepsUnknownMembers(t *testing.T) {
 		change       func(*box)
 		want         string
 	}{
-		{"nothing unknown", `{"title":"a","inner":{}}`, func(p *box) { p.Title = "b" }, `{"title":"b","inner":{}}`},
-		{"a member", `{"title":"a","new":{"x":[1,2.50]},"inner":{}}`, func(p *box) { p.Title = "b" }, `{"title":"b","inner":{},"new":{"x":[1,2.50]}}`},
+		{"nothing unknown", `{"inner":{},"title":"a"}`, func(p *box) { p.Title = "b" }, `{"title":"b","inner":{}}`},
+		{"a member", `{"title":"a","new":{"x":[1,2.50]},"inner":{}}`, func(p *box) { p.Title = "b" }, `{"inner":{},"new":{"x":[1,2.50]},"title":"b"}`},
 		{"nothing changed", `{"new":1,"title":"a","inner":{"new":2}}`, func(*box) {}, `{"new":1,"title":"a","inner":{"new":2}}`},
-		{"a member removed", `{"title":"a","state":"x","inner":{},"new":1}`, func(p *box) { p.State = "" }, `{"title":"a","inner":{},"new":1}`},
-		{"below", `{"title":"a","inner":{"id":"1","new":1}}`, func(p *box) { p.Inner.ID = "2" }, `{"title":"a","inner":{"id":"2","new":1}}`},
-		{"below a pointer", `{"title":"a","inner":{},"maybe":{"id":"1","new":1}}`, func(p *box) { p.Maybe.ID = "2" }, `{"title":"a","inner":{},"maybe":{"id":"2","new":1}}`},
-		{"with what was below a pointer", `{"title":"a","inner":{},"maybe":{"id":"1","new":1}}`, func(p *box) { p.Maybe = nil }, `{"title":"a","inner":{}}`},
-		{"deep", `{"title":"a","inner":{},"next":{"title":"b","inner":{"new":1}}}`, func(p *box) { p.Next.Title = "c" }, `{"title":"a","inner":{},"next":{"title":"c","inner":{"new":1}}}`},
+		{"a member removed", `{"title":"a","state":"x","inner":{},"new":1}`, func(p *box) { p.State = "" }, `{"inner":{},"new":1,"title":"a"}`},
+		{"below", `{"title":"a","inner":{"id":"1","new":1}}`, func(p *box) { p.Inner.ID = "2" }, `{"inner":{"id":"2","new":1},"title":"a"}`},
+		{"below a pointer", `{"title":"a","inner":{},"maybe":{"id":"1","new":1}}`, func(p *box) { p.Maybe.ID = "2" }, `{"inner":{},"maybe":{"id":"2","new":1},"title":"a"}`},
+		{"with what was below a pointer", `{"title":"a","inner":{},"maybe":{"id":"1","new":1}}`, func(p *box) { p.Maybe = nil }, `{"inner":{},"title":"a"}`},
+		{"deep", `{"title":"a","inner":{},"next":{"title":"b","inner":{"new":1}}}`, func(p *box) { p.Next.Title = "c" }, `{"inner":{},"next":{"inner":{"new":1},"title":"c"},"title":"a"}`},
 		{
 			"in a list that grows", `{"title":"a","inner":{},"parts":[{"count":1,"new":1},{"count":2,"new":2}]}`,
 			func(p *box) { p.Parts = append([]part{{Count: 9}}, p.Parts...) },
-			`{"title":"a","inner":{},"parts":[{"count":9},{"count":1,"new":1},{"count":2,"new":2}]}`,
+			`{"inner":{},"parts":[{"count":9},{"count":1,"new":1},{"count":2,"new":2}],"title":"a"}`,
 		},
 		{
 			"in a list, by id", `{"title":"a","inner":{},"parts":[{"id":"1","new":1},{"id":"2","new":2}]}`,
 			func(p *box) { p.Parts = []part{{ID: "2", Count: 5}, {ID: "3"}} },
-			`{"title":"a","inner":{},"parts":[{"id":"2","count":5,"new":2},{"id":"3"}]}`,
+			`{"inner":{},"parts":[{"count":5,"id":"2","new":2},{"id":"3"}],"title":"a"}`,
 		},
 		{
 			"in a map", `{"title":"a","inner":{},"by_name":{"x":{"new":1},"y":{"new":2}}}`,
 			func(p *box) { p.ByName["x"] = part{Count: 1}; delete(p.ByName, "y") },
-			`{"title":"a","inner":{},"by_name":{"x":{"count":1,"new":1}}}`,
+			`{"by_name":{"x":{"count":1,"new":1}},"inner":{},"title":"a"}`,
 		},
 		{
 			"beside data that goes", `{"title":"a","inner":{},"texts":{"x":"1"},"any":{"a":1},"new":1}`,
 			func(p *box) { p.Texts = map[string]string{"y": "2"}; p.Any = json.RawMessage(`{"b":2}`) },
-			`{"title":"a","inner":{},"texts":{"y":"2"},"any":{"b":2},"new":1}`,
+			`{"any":{"b":2},"inner":{},"new":1,"texts":{"y":"2"},"title":"a"}`,
 		},
-		{"letters of another case", `{"Title":"a","STATE":"x","inner":{},"new":1}`, func(p *box) { p.State = "" }, `{"title":"a","inner":{},"new":1}`},
-		{"escaped names", `{"title":"a","inner":{},"\u006eew\"":1,"st\u0061te":"x"}`, func(p *box) { p.State = "" }, `{"title":"a","inner":{},"new\"":1}`},
-		{"a name that is no member", `{"title":"a","inner":{},"secret":"s","base":1}`, func(p *box) { p.Title, p.secret = "b", "t" }, `{"title":"b","inner":{},"secret":"s","base":1}`},
-		{"with spaces", "{ \"title\" : \"a\\\\\" ,\n \"inner\" : { } , \"new\" : [ ] }", func(p *box) { p.Title = "b" }, `{"title":"b","inner":{ },"new":[ ]}`},
+		{"letters of another case", `{"Title":"a","STATE":"x","inner":{},"new":1}`, func(p *box) { p.State = "" }, `{"inner":{},"new":1,"title":"a"}`},
+		{"escaped names", `{"title":"a","inner":{},"\u006eew\"":1,"st\u0061te":"x"}`, func(p *box) { p.State = "" }, `{"inner":{},"new\"":1,"title":"a"}`},
+		{"a name that is no member", `{"title":"a","inner":{},"secret":"s","base":1}`, func(p *box) { p.Title, p.secret = "b", "t" }, `{"base":1,"inner":{},"secret":"s","title":"b"}`},
+		{"with spaces", "{ \"title\" : \"a\\\\\" ,\n \"inner\" : { } , \"new\" : [ ] }", func(p *box) { p.Title = "b" }, `{"inner":{},"new":[],"title":"b"}`},
 	} {
 		if got := replaceAndRead(t, store, test.name, []byte(test.stored), test.change); string(got) != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)

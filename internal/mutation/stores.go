@@ -64,7 +64,7 @@ var storeGuards = []guard{
 	},
 	{
 		"store: memory leaves what is leased", "storage/memory/due.go",
-		"if limit > 0 && !r.lease.After(c.Now) {", "if limit > 0 {", "./storage/memory", "TestContract",
+		"limit > 0 && !r.lease.After(c.Now) &&", "limit > 0 &&", "./storage/memory", "TestContract",
 	},
 	{
 		"store: SQL refuses an old version", "storage/internal/sqlstore/tx.go",

@@ -2,17 +2,19 @@ package memory
 
 import (
 	"cmp"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// eachDue calls yield with the records under a prefix of an index that are due by now,
-// until yield returns false.
-func (t *table) eachDue(in *dueIndex, prefix string, now time.Time, yield func(*row) bool) {
-	until := prefix + dueKey(now.Add(time.Millisecond)) // due times are whole milliseconds
-	in.Ascend(prefix, func(key, at string) bool {
+// eachDue calls yield with the records of a mode that are due by a time, those due longest first, until
+// yield returns false.
+func (t *table) eachDue(live bool, by time.Time, yield func(*row) bool) {
+	until := modeKey(live) + timeKey(by.Add(time.Millisecond)) // due times are whole milliseconds
+	t.due.Ascend(modeKey(live), func(key, at string) bool {
 		if key >= until {
 			return false
 		}
@@ -32,7 +34,7 @@ func (t *tx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog
 	var b storage.Backlog
 	for _, live := range []bool{false, true} {
 		n := 0
-		table.eachDue(&table.dueByMode, modeKey(live), due, func(r *row) bool {
+		table.eachDue(live, due, func(r *row) bool {
 			if at := r.Columns[k.Column(k.Due)].(time.Time); n == 0 && (b.Count == 0 || at.Before(b.Oldest)) {
 				b.Oldest = at
 			}
@@ -53,21 +55,16 @@ func (t *tx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.
 		return nil, err
 	}
 	var next []storage.Due
-	for key := dueScope(from); len(next) < limit; {
-		var first *row
-		table.dueByScope.Ascend(key, func(key, at string) bool {
-			if strings.HasPrefix(key, modeKey(from.Live)) {
-				first, _ = table.records.Get(at)
-			}
-			return false
-		})
-		if first == nil {
-			break
+	seen := map[string]bool{}
+	table.eachDue(from.Live, time.UnixMilli(math.MaxInt64-1), func(r *row) bool {
+		if r.Scope.Merchant >= from.Merchant && !seen[r.Scope.Merchant] {
+			seen[r.Scope.Merchant] = true
+			next = append(next, storage.Due{Scope: r.Scope, At: r.Columns[k.Column(k.Due)].(time.Time)})
 		}
-		next = append(next, storage.Due{Scope: first.Scope, At: first.Columns[k.Column(k.Due)].(time.Time)})
-		key = prefixEnd(dueScope(first.Scope))
-	}
-	return next, nil
+		return true
+	})
+	slices.SortFunc(next, func(a, b storage.Due) int { return strings.Compare(a.Scope.Merchant, b.Scope.Merchant) })
+	return next[:min(limit, len(next))], nil
 }
 
 func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
@@ -79,10 +76,10 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 		return nil, err
 	}
 	var found []*row
-	find := func(in *dueIndex, prefix string, now time.Time, limit int) {
+	find := func(scope *storage.Scope, by time.Time, limit int) {
 		limit = min(limit, c.Limit-len(found))
-		table.eachDue(in, prefix, now, func(r *row) bool {
-			if limit > 0 && !r.lease.After(c.Now) {
+		table.eachDue(c.Live, by, func(r *row) bool {
+			if limit > 0 && !r.lease.After(c.Now) && (scope == nil || r.Scope == *scope) {
 				found = append(found, r)
 				limit--
 			}
@@ -90,10 +87,10 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 		})
 	}
 	if len(c.Clocks) == 0 {
-		find(&table.dueByMode, modeKey(c.Live), c.Due, c.Limit)
+		find(nil, c.Due, c.Limit)
 	}
 	for _, clock := range c.Clocks {
-		find(&table.dueByScope, dueScope(clock.Scope), clock.Now, cmp.Or(clock.Limit, c.Limit))
+		find(&clock.Scope, clock.Now, cmp.Or(clock.Limit, c.Limit))
 	}
 	claimed := make([]storage.Record, len(found))
 	for i, r := range found {

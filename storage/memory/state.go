@@ -23,15 +23,11 @@ type state struct {
 
 // table holds the records of one kind.
 type table struct {
-	kind       *storage.Kind
-	records    btree.Map[string, *row] // by scope and id
-	unique     []btree.Map[string, string]
-	dueByMode  dueIndex // by mode, due time and record key
-	dueByScope dueIndex // by mode, merchant, due time and id
+	kind    *storage.Kind
+	records btree.Map[string, *row] // by scope and id
+	unique  []btree.Map[string, string]
+	due     btree.Map[string, string] // record keys, by mode, due time and record key
 }
-
-// dueIndex maps the due time of records, after a prefix, to record keys.
-type dueIndex = btree.Map[string, string]
 
 // row is a stored record. It is never changed, only replaced.
 type row struct {
@@ -56,7 +52,7 @@ func (s *state) clone() *state {
 }
 
 func (t *table) clone() *table {
-	c := &table{kind: t.kind, records: *t.records.Copy(), dueByMode: *t.dueByMode.Copy(), dueByScope: *t.dueByScope.Copy()}
+	c := &table{kind: t.kind, records: *t.records.Copy(), due: *t.due.Copy()}
 	c.unique = make([]btree.Map[string, string], len(t.unique))
 	for i := range t.unique {
 		c.unique[i] = *t.unique[i].Copy()
@@ -119,9 +115,8 @@ func (t *table) put(r *row) {
 			t.unique[i].Set(key, at)
 		}
 	}
-	if due, next, ok := t.dueKeys(&r.Record); ok {
-		t.dueByMode.Set(due, at)
-		t.dueByScope.Set(next, at)
+	if due, ok := t.dueKey(&r.Record); ok {
+		t.due.Set(due, at)
 	}
 }
 
@@ -133,9 +128,8 @@ func (t *table) remove(r *row) {
 			t.unique[i].Delete(key)
 		}
 	}
-	if due, next, ok := t.dueKeys(&r.Record); ok {
-		t.dueByMode.Delete(due)
-		t.dueByScope.Delete(next)
+	if due, ok := t.dueKey(&r.Record); ok {
+		t.due.Delete(due)
 	}
 }
 
@@ -170,21 +164,17 @@ func (t *table) uniqueKey(k *storage.Key, r *storage.Record) (string, bool) {
 	return keyOf(k, r.Scope, values), true
 }
 
-// dueKeys returns the record's keys in dueByMode and dueByScope, or false if it has no
-// due time.
-func (t *table) dueKeys(r *storage.Record) (due, next string, ok bool) {
+// dueKey returns the record's key in due, or false if it has no due time.
+func (t *table) dueKey(r *storage.Record) (string, bool) {
 	if t.kind.Due == "" {
-		return "", "", false
+		return "", false
 	}
 	at, ok := r.Columns[t.kind.Column(t.kind.Due)].(time.Time)
 	if !ok {
-		return "", "", false
+		return "", false
 	}
-	return modeKey(r.Scope.Live) + dueKey(at) + recordKey(r.Scope, r.ID), dueScope(r.Scope) + dueKey(at) + r.ID, true
+	return modeKey(r.Scope.Live) + timeKey(at) + recordKey(r.Scope, r.ID), true
 }
-
-// dueScope is the prefix of a scope in dueByScope.
-func dueScope(s storage.Scope) string { return modeKey(s.Live) + escape(s.Merchant) }
 
 func modeKey(live bool) string {
 	if live {
@@ -230,7 +220,7 @@ func keyOf(k *storage.Key, s storage.Scope, values []any) string {
 
 func entryKey(account string, number int64) string { return escape(account) + sortableInt(number) }
 
-func dueKey(t time.Time) string { return sortableInt(t.UnixMilli()) }
+func timeKey(t time.Time) string { return sortableInt(t.UnixMilli()) }
 
 // sortableInt encodes a number as a text that sorts as the numbers do.
 func sortableInt(n int64) string {

@@ -29,10 +29,7 @@ func batchesAheadOfCommits(t *testing.T, processes int) {
 	schema := pgtest.Schema(t)
 	var stores []*postgres.Store
 	for range processes {
-		s := must.Get(postgres.Open(t.Context(), pgtest.Pool(t, 6), postgres.Config{Schema: schema, MaxBatchSize: 5}))(t)
-		defer s.Close()
-		must.Do(t, s.Define(t.Context(), notes))
-		stores = append(stores, s)
+		stores = append(stores, openNotes(t, pgtest.Pool(t, 6), postgres.Config{Schema: schema, MaxBatchSize: 5}))
 	}
 	err := stores[0].Update(t.Context(), func(tx storage.Tx) error {
 		counter := note("counter")
@@ -131,10 +128,7 @@ func updateAndCheck(ctx context.Context, s *postgres.Store, c, n int) error {
 
 // Reads of single records share a round trip. A cancelled read does not affect the others.
 func TestPointReadsShareRoundTrips(t *testing.T) {
-	pool := pgtest.Pool(t, 8)
-	store := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: pgtest.Schema(t)}))(t)
-	defer store.Close()
-	must.Do(t, store.Define(t.Context(), notes))
+	store := openNotes(t, pgtest.Pool(t, 8), postgres.Config{Schema: pgtest.Schema(t)})
 	const known = 20
 	must.Do(t, store.Update(t.Context(), func(tx storage.Tx) error {
 		for i := range known {

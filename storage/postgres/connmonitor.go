@@ -30,8 +30,6 @@ type connMonitor struct {
 	primary   string    // identity of the server that takes writes; "" until known
 	lastReset time.Time // of the pool
 	probing   bool
-	newlySlow bool          // a further connection has become slow
-	wake      chan struct{} // wakes the probing goroutine
 }
 
 // connUse is an acquired connection.
@@ -51,9 +49,8 @@ const (
 	slowAfter = time.Second
 	// probeTotalTimeout bounds a probe, and probeConnectTimeout its connection to one host.
 	probeTotalTimeout, probeConnectTimeout = 4 * time.Second, time.Second
-	// probeRetryInterval is the pause after a failed probe, and maxProbeInterval the
-	// longest pause after a successful one.
-	probeRetryInterval, maxProbeInterval = 250 * time.Millisecond, 30 * time.Second
+	// probeRetryInterval is the pause after a failed probe, and probeInterval after a successful one.
+	probeRetryInterval, probeInterval = 250 * time.Millisecond, 2 * time.Second
 	// poolResetInterval is the shortest time between resets of the pool. For
 	// poolResetGrace after a reset, the pool does not wait for closed connections.
 	poolResetInterval, poolResetGrace = 250 * time.Millisecond, 15 * time.Second
@@ -88,7 +85,7 @@ func stateOf(conn *pgx.Conn) *connState {
 }
 
 func newConnMonitor(s *Store) *connMonitor {
-	w := &connMonitor{store: s, inUse: map[*pgxpool.Conn]*connUse{}, wake: make(chan struct{}, 1)}
+	w := &connMonitor{store: s, inUse: map[*pgxpool.Conn]*connUse{}}
 	w.stop, w.close = context.WithCancel(context.Background())
 	return w
 }
@@ -181,9 +178,6 @@ func (w *connMonitor) release(conn *pgxpool.Conn) {
 	u := w.inUse[conn]
 	delete(w.inUse, conn)
 	u.timer.Stop()
-	if time.Since(u.since) >= slowAfter {
-		w.notify()
-	}
 	troubled := u.killed || time.Since(w.lastReset) < poolResetGrace
 	w.mu.Unlock()
 
@@ -248,8 +242,6 @@ func (w *connMonitor) setPrimary(server string) {
 func (w *connMonitor) connIsSlow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.newlySlow = true
-	w.notify()
 	if w.probing || w.store.store.Enter() != nil {
 		return
 	}
@@ -257,58 +249,30 @@ func (w *connMonitor) connIsSlow() {
 	go w.probeUntilQuiet()
 }
 
-// notify wakes the probing goroutine. The caller holds w.mu.
-func (w *connMonitor) notify() {
-	select {
-	case w.wake <- struct{}{}:
-	default: // it will wake already
-	}
-}
-
 // probeUntilQuiet probes until no connection is in use for long.
 func (w *connMonitor) probeUntilQuiet() {
 	defer w.store.store.Leave()
-	for rest := slowAfter; ; {
-		if err := w.probe(); err != nil {
-			rest = probeRetryInterval
-		} else {
-			rest = min(max(2*rest, slowAfter), maxProbeInterval)
+	for w.stillSlow() {
+		pause := probeInterval
+		if w.probe() != nil {
+			pause = probeRetryInterval
 		}
-		if !w.wait(rest) {
-			return
+		select {
+		case <-time.After(pause):
+		case <-w.stop.Done():
 		}
 	}
 }
 
-// wait pauses before the next probe, shorter when another connection has become slow. It
-// returns false when no connection is slow any more.
-func (w *connMonitor) wait(until time.Duration) bool {
-	timer := time.NewTimer(until)
-	defer timer.Stop()
-	for {
-		w.mu.Lock()
-		slowest := time.Duration(0)
-		for _, u := range w.inUse {
-			slowest = max(slowest, time.Since(u.since))
-		}
-		if slowest < slowAfter || w.stop.Err() != nil {
-			w.probing = false
-			w.mu.Unlock()
-			return false
-		}
-		if w.newlySlow && until > slowAfter {
-			until = slowAfter
-			timer.Reset(slowAfter)
-		}
-		w.newlySlow = false
-		w.mu.Unlock()
-		select {
-		case <-timer.C:
-			return true
-		case <-w.wake:
-		case <-w.stop.Done():
-		}
+// stillSlow reports whether the probing goes on.
+func (w *connMonitor) stillSlow() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.probing = false
+	for _, u := range w.inUse {
+		w.probing = w.probing || time.Since(u.since) >= slowAfter && w.stop.Err() == nil
 	}
+	return w.probing
 }
 
 // probe identifies the server of new connections, on a connection of its own. It also

@@ -16,8 +16,7 @@ import (
 // the store has reported that it did not happen, it cannot happen any more.
 func TestLateCommitFailsAfterResolve(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
-	s := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
-	must.Do(t, s.Define(t.Context(), notes))
+	s := openNotes(t, pool, postgres.Config{Schema: schema})
 	insert := func(id string) error {
 		return s.Update(t.Context(), func(tx storage.Tx) error {
 			return tx.Insert(notes, storage.Record{Scope: scope, ID: id, Columns: []any{int64(0), nil}})

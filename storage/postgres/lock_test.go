@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -22,9 +21,9 @@ import (
 )
 
 // openNotes opens a store with the kind of the tests.
-func openNotes(t *testing.T, pool *pgxpool.Pool, schema string) *postgres.Store {
+func openNotes(t *testing.T, pool *pgxpool.Pool, config postgres.Config) *postgres.Store {
 	t.Helper()
-	store := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
+	store := must.Get(postgres.Open(t.Context(), pool, config))(t)
 	t.Cleanup(func() {
 		expect.NoError(t, store.Close(), "Close")
 	})
@@ -41,7 +40,7 @@ func insertNote(t *testing.T, store *postgres.Store, id string) error {
 func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
 	t.Parallel() // it mostly waits
 	schema := pgtest.Schema(t)
-	store := openNotes(t, pgtest.Pool(t, 4), schema)
+	store := openNotes(t, pgtest.Pool(t, 4), postgres.Config{Schema: schema})
 	silent := must.Get(pgconn.Connect(t.Context(), pgtest.URL(t)))(t)
 	defer silent.Close(t.Context())
 	f := silent.Frontend()
@@ -72,28 +71,24 @@ func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
 // comparing writes still prevent a lost, doubled or falsely acknowledged write.
 func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	schema := pgtest.Schema(t)
-	config := must.Get(pgxpool.ParseConfig(pgtest.URL(t)))(t)
-	address := newTCPProxy(t, fmt.Sprintf("%s:%d", config.ConnConfig.Host, config.ConnConfig.Port))
+	address := newTCPProxy(t, serverAddress(t))
 	var ignored atomic.Bool
 	var unlocked atomic.Int64
 	lock := fmt.Appendf(nil, `LOCK TABLE "%s".storage_writer IN EXCLUSIVE MODE`, schema)
-	nothing := bytes.Repeat([]byte{' '}, len(lock))
-	copy(nothing, "SELECT 1 --")
-	address.change = func(sent []byte) {
+	instead := bytes.Repeat([]byte{' '}, len(lock))
+	copy(instead, "SELECT 1 --")
+	address.lose = func(sent []byte) loss {
 		for i := bytes.Index(sent, lock); i >= 0 && ignored.Load(); i = bytes.Index(sent, lock) {
-			copy(sent[i:], nothing)
+			copy(sent[i:], instead)
 			unlocked.Add(1)
 		}
+		return nothing
 	}
-	to := address.listener.Addr().String()
 	var pools []*pgxpool.Pool
 	var stores []*postgres.Store
 	for range 2 {
-		config := must.Get(pgxpool.ParseConfig("postgres://postgres@" + to + "/postgres?sslmode=disable&default_query_exec_mode=cache_describe"))(t)
-		config.ConnConfig.User, config.ConnConfig.Password, config.ConnConfig.Database = userOf(t)
-		pool := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
-		t.Cleanup(pool.Close)
-		pools, stores = append(pools, pool), append(stores, openNotes(t, pool, schema))
+		pool := address.pool(t, 4)
+		pools, stores = append(pools, pool), append(stores, openNotes(t, pool, postgres.Config{Schema: schema}))
 	}
 	ignored.Store(true)
 	if _, err := postgres.Open(t.Context(), pools[0], postgres.Config{Schema: schema}); !errors.Is(err, storage.ErrInvalid) {
@@ -135,7 +130,7 @@ func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	all.Wait()
 	t.Logf("%d updates done, %d refused, %d locks not taken", done.Load(), refused.Load(), unlocked.Load())
 	expect.True(t, unlocked.Load() >= 10 && done.Load() >= 10, "too little to show anything")
-	direct := openNotes(t, pgtest.Pool(t, 2), schema)
+	direct := openNotes(t, pgtest.Pool(t, 2), postgres.Config{Schema: schema})
 	must.Do(t, direct.Update(t.Context(), func(tx storage.Tx) error {
 		counter, err := tx.Get(notes, scope, "counter")
 		if err != nil {
@@ -157,12 +152,6 @@ func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	}))
 }
 
-// userOf returns the user, password and database of the test server.
-func userOf(t *testing.T) (user, password, database string) {
-	config := must.Get(pgx.ParseConfig(pgtest.URL(t)))(t)
-	return config.User, config.Password, config.Database
-}
-
 // After the host's limits on waiting, the store waits again, and a host's transaction must begin
 // again.
 func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
@@ -174,11 +163,11 @@ func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
 			config.MaxConns = 4
 			pool := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 			t.Cleanup(pool.Close)
-			store := openNotes(t, pool, schema)
+			store := openNotes(t, pool, postgres.Config{Schema: schema})
 			config.ConnConfig.RuntimeParams[setting] = "500"
 			hasty := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 			t.Cleanup(hasty.Close)
-			impatient := openNotes(t, hasty, schema)
+			impatient := openNotes(t, hasty, postgres.Config{Schema: schema})
 
 			tx := must.Get(pool.Begin(t.Context()))(t)
 			release := sync.OnceFunc(func() { _ = tx.Rollback(t.Context()) }) // it has written nothing

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -120,87 +119,6 @@ func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 	defer tx.Rollback(t.Context())
 	expect.ErrorIs(t, postgres.MigrateTx(t.Context(), tx, schema), storage.ErrInvalid, "in a serializable transaction")
 }
-
-// Every list and claim of the library uses an index. None reads a whole table, whatever size the
-// planner assumes.
-func TestQueriesUseTheirIndexes(t *testing.T) {
-	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
-	must.Do(t, postgres.Migrate(t.Context(), pool, schema, payments.Kinds()...))
-	tracer := &explainer{t: t}
-	config := pool.Config()
-	config.ConnConfig.Tracer = tracer
-	traced := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
-	defer traced.Close()
-	s := must.Get(postgres.Open(t.Context(), traced, postgres.Config{Schema: schema, ReadOnlySchema: true}))(t)
-	must.Do(t, s.Define(t.Context(), payments.Kinds()...))
-	tracer.on = true
-	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
-		for _, k := range payments.Kinds() {
-			queries := []storage.Query{{Scope: scope, Limit: 10}, {Scope: scope, Limit: 10, After: "x"}, {Scope: scope, Limit: 10, Before: "x"}}
-			for _, c := range k.Columns {
-				if c.Indexed && c.Type == storage.Text {
-					queries = append(queries, storage.Query{Scope: scope, Limit: 10, Where: []storage.Equal{{Column: c.Name, Value: "x"}}})
-				}
-			}
-			for _, q := range queries {
-				if _, err := tx.List(k, q); err != nil {
-					return err
-				}
-			}
-			if _, err := tx.Get(k, scope, "x"); err != nil && !errors.Is(err, storage.ErrNotFound) {
-				return err
-			}
-		}
-		for _, read := range []func() error{
-			func() error { _, err := tx.Balances("x", 9); return err },
-			func() error { _, err := tx.Entries("x", 0, 9); return err },
-			func() error { _, err := tx.Postings("x", 9); return err },
-			func() error { _, err := tx.Balance("x"); return err },
-		} {
-			if err := read(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-	tracer.on = false
-	must.True(t, len(tracer.seen) >= 50, "%d statements were seen", len(tracer.seen))
-	conn := must.Get(pool.Acquire(t.Context()))(t)
-	defer conn.Release()
-	for _, set := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_bitmapscan"} {
-		must.Get(conn.Exec(t.Context(), "SET "+set+" = off"))(t)
-	}
-	must.Get(conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"))(t)
-	for text, args := range tracer.seen {
-		rows := must.Get(conn.Query(t.Context(), "EXPLAIN "+text, args...))(t)
-		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if plan := strings.Join(lines, "\n"); strings.Contains(plan, "Seq Scan") {
-			t.Errorf("%s:\n%s", text, plan)
-		}
-	}
-}
-
-// explainer keeps the selects of a connection.
-type explainer struct {
-	t    *testing.T
-	on   bool
-	seen map[string][]any
-}
-
-func (e *explainer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if e.on && strings.HasPrefix(data.SQL, "SELECT") && !strings.Contains(data.SQL, "set_config") {
-		if e.seen == nil {
-			e.seen = map[string][]any{}
-		}
-		e.seen[data.SQL] = data.Args
-	}
-	return ctx
-}
-
-func (e *explainer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // A migration reports its progress. One that changes nothing reports nothing.
 func TestMigrationReportsProgress(t *testing.T) {

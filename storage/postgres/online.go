@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +35,8 @@ type onlineMigration struct {
 
 // kindChange is a kind whose table exists and must change.
 type kindChange struct {
-	kind          *storage.Kind
-	keptColumns   int  // number of stored columns
-	needsValidate bool // whether constraints are, or will be, NOT VALID
+	kind        *storage.Kind
+	keptColumns int // number of stored columns
 }
 
 // run brings the tables of kinds up to date. change is step 4.
@@ -68,9 +66,6 @@ func (o *onlineMigration) run(ctx context.Context, kinds []*storage.Kind, change
 		return err
 	}
 	for _, g := range grown {
-		if !g.needsValidate {
-			continue
-		}
 		if err := o.validate(m, g.kind); err != nil {
 			return fmt.Errorf("postgres: define %s: %w", g.kind.Name, err)
 		}
@@ -240,21 +235,9 @@ func (m *migration) changedKinds(kinds []*storage.Kind) (all []kindChange, err e
 		if err != nil {
 			return nil, fmt.Errorf("postgres: define %s: %w", k.Name, err)
 		}
-		if !missing {
-			continue
+		if missing {
+			all = append(all, kindChange{k, len(kept.Columns)})
 		}
-		g := kindChange{kind: k, keptColumns: len(kept.Columns), needsValidate: true}
-		names, err := m.notValidated(k)
-		if err != nil {
-			return nil, fmt.Errorf("postgres: define %s: %w", k.Name, err)
-		}
-		if len(names) == 0 {
-			g.needsValidate = slices.ContainsFunc(k.Columns[g.keptColumns:], func(c storage.Column) bool { return !c.Null || len(c.OneOf) > 0 })
-			for i, was := range kept.Columns {
-				g.needsValidate = g.needsValidate || len(was.OneOf) < len(k.Columns[i].OneOf)
-			}
-		}
-		all = append(all, g)
 	}
 	return all, nil
 }

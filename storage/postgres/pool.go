@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,10 +28,9 @@ const (
 	pingTimeout = time.Second
 	// ackTimeout is how long the kernel waits for the acknowledgement of sent data.
 	ackTimeout = 10 * time.Second
-	// silentAfter is how long a host must have sent nothing to count as silent.
-	silentAfter = 500 * time.Millisecond
-	// skipSilentFor is how long a silent host is skipped, if there are others.
-	skipSilentFor = 3 * time.Second
+	// silentAfter is how long a host must have sent nothing to count as silent. It is skipped until
+	// skipSilentUntil, if there are others.
+	silentAfter, skipSilentUntil = 500 * time.Millisecond, 3500 * time.Millisecond
 )
 
 // Connect opens a pool with the settings of [PoolConfig]. It makes no connection yet. The
@@ -69,17 +68,16 @@ func PoolConfig(url string) (*pgxpool.Config, error) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout
 	}
-	hosts := map[string]bool{hostPort(c.Host, c.Port): true}
-	for _, f := range c.Fallbacks {
-		hosts[hostPort(f.Host, f.Port)] = true
+	d := &dialer{unanswered: map[string]time.Time{}}
+	d.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: 4 * time.Second, Interval: 2 * time.Second, Count: 3}
+	d.Control = setUserTimeout
+	c.DialFunc = d.DialContext
+	if slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port }) {
+		c.DialFunc = d.dial
+		if c.ValidateConnect == nil {
+			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+		}
 	}
-	if len(hosts) > 1 && c.ValidateConnect == nil {
-		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	}
-	d := &dialer{hasAlternatives: len(hosts) > 1, skipUntil: map[string]time.Time{}}
-	d.net.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: 4 * time.Second, Interval: 2 * time.Second, Count: 3}
-	d.net.Control = setUserTimeout
-	c.DialFunc = d.dial
 	if config.PingTimeout == 0 {
 		config.PingTimeout = pingTimeout
 	}
@@ -116,73 +114,61 @@ func checkProxy(ctx context.Context, pool *pgxpool.Pool) error {
 // skipPing marks the context of an acquire that checks the connection itself.
 type skipPing struct{}
 
-func hostPort(host string, port uint16) string { return net.JoinHostPort(host, fmt.Sprint(port)) }
-
-// dialer connects to servers, and remembers silent hosts: they accept connections and do
-// not answer.
+// dialer connects to one of several hosts. It skips a silent one, which accepts connections and does not
+// answer.
 type dialer struct {
-	net             net.Dialer
-	hasAlternatives bool // there are several hosts
+	net.Dialer
 
-	mu        sync.Mutex
-	skipUntil map[string]time.Time // by address
+	mu         sync.Mutex
+	unanswered map[string]time.Time // by address, when the dialer connected to it
 }
 
 var errSilent = errors.New("the server accepted a connection a moment ago and did not answer")
 
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if d.isSkipped(address) {
+	d.mu.Lock()
+	silent := time.Since(d.unanswered[address])
+	d.mu.Unlock()
+	if silent >= silentAfter && silent < skipSilentUntil {
 		return nil, errSilent
 	}
-	conn, err := d.net.DialContext(ctx, network, address)
+	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &trackedConn{Conn: conn, dialer: d, address: address, since: time.Now()}, nil
-}
-
-func (d *dialer) isSkipped(address string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	until, ok := d.skipUntil[address]
-	return ok && time.Now().Before(until)
-}
-
-// recordAnswer notes whether an address has answered.
-func (d *dialer) recordAnswer(address string, answered bool) {
-	if !d.hasAlternatives {
-		return
+	c := &awaitedConn{Conn: conn, since: time.Now()}
+	c.forget = sync.OnceFunc(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.unanswered, address)
+	})
+	if silent >= skipSilentUntil {
+		d.mu.Lock()
+		d.unanswered[address] = c.since
+		d.mu.Unlock()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if answered {
-		delete(d.skipUntil, address)
-	} else {
-		d.skipUntil[address] = time.Now().Add(skipSilentFor)
-	}
+	return c, nil
 }
 
-// trackedConn is a connection that reports to its dialer whether the server has answered.
-type trackedConn struct {
+// awaitedConn is a connection that makes its dialer forget the address when the server answers, or when it
+// had too little time for that.
+type awaitedConn struct {
 	net.Conn
-	dialer   *dialer
-	address  string
-	since    time.Time
-	answered atomic.Bool
-	closed   atomic.Bool
+	since  time.Time
+	forget func()
 }
 
-func (c *trackedConn) Read(b []byte) (int, error) {
+func (c *awaitedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if (n > 0 || err == io.EOF) && !c.answered.Load() && !c.answered.Swap(true) {
-		c.dialer.recordAnswer(c.address, true)
+	if n > 0 || err == io.EOF {
+		c.forget()
 	}
 	return n, err
 }
 
-func (c *trackedConn) Close() error {
-	if !c.closed.Swap(true) && !c.answered.Load() && time.Since(c.since) >= silentAfter {
-		c.dialer.recordAnswer(c.address, false)
+func (c *awaitedConn) Close() error {
+	if time.Since(c.since) < silentAfter {
+		c.forget()
 	}
 	return c.Conn.Close()
 }

@@ -65,8 +65,7 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 
 func severalProcesses(t *testing.T, processes int) {
 	url, schema := pgtest.URL(t), pgtest.Schema(t)
-	store := must.Get(postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{Schema: schema}))(t)
-	must.Do(t, store.Define(t.Context(), notes))
+	store := openNotes(t, pgtest.Pool(t, 4), postgres.Config{Schema: schema})
 	must.Do(t, store.Update(t.Context(), func(tx storage.Tx) error {
 		for i := range accounts {
 			p := transfer(fmt.Sprint("begin", i))

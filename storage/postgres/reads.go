@@ -42,19 +42,19 @@ type batchedRead struct {
 
 // GetOne implements [storage.Reader].
 func (s *Store) GetOne(ctx context.Context, k *storage.Kind, scope storage.Scope, id string) (storage.Record, error) {
-	return s.pointRead(ctx, func() (sqlstore.RowQuery, error) { return s.store.GetQuery(k, scope, id) },
-		func(tx storage.ReadTx) (storage.Record, error) { return tx.Get(k, scope, id) })
+	q, err := s.store.GetQuery(k, scope, id)
+	return s.pointRead(ctx, q, err)
 }
 
 // FindOne implements [storage.Reader].
 func (s *Store) FindOne(ctx context.Context, k *storage.Kind, key string, scope storage.Scope, values ...any) (storage.Record, error) {
-	return s.pointRead(ctx, func() (sqlstore.RowQuery, error) { return s.store.FindQuery(k, key, scope, values) },
-		func(tx storage.ReadTx) (storage.Record, error) { return tx.Find(k, key, scope, values...) })
+	q, err := s.store.FindQuery(k, key, scope, values)
+	return s.pointRead(ctx, q, err)
 }
 
-// pointRead runs a query together with others. After an error it repeats the read alone
-// in a View.
-func (s *Store) pointRead(ctx context.Context, ask func() (sqlstore.RowQuery, error), fallback func(storage.ReadTx) (storage.Record, error)) (storage.Record, error) {
+// pointRead runs a query together with others, unless answer is the answer. After an error it repeats
+// the read alone in a View.
+func (s *Store) pointRead(ctx context.Context, q sqlstore.RowQuery, answer error) (storage.Record, error) {
 	if err := s.store.Enter(); err != nil {
 		return storage.Record{}, err
 	}
@@ -62,9 +62,8 @@ func (s *Store) pointRead(ctx context.Context, ask func() (sqlstore.RowQuery, er
 	if err := ctx.Err(); err != nil {
 		return storage.Record{}, err
 	}
-	q, err := ask()
-	if err != nil {
-		return storage.Record{}, err
+	if answer != nil {
+		return storage.Record{}, answer
 	}
 	r := &batchedRead{RowQuery: q, done: make(chan struct{})}
 	if err := s.pointReads.wait(ctx, r); err != nil {
@@ -72,13 +71,7 @@ func (s *Store) pointRead(ctx context.Context, ask func() (sqlstore.RowQuery, er
 	}
 	if r.err != nil {
 		// Another read of the batch, or the connection, may have caused the error.
-		var record storage.Record
-		err := s.store.ViewEntered(ctx, func(tx storage.ReadTx) error {
-			var err error
-			record, err = fallback(tx)
-			return err
-		})
-		return record, err
+		return s.store.ReadRow(ctx, &q)
 	}
 	if !r.found {
 		return storage.Record{}, s.store.ErrNotFound(q.Table)

@@ -33,15 +33,9 @@ func (m *migration) addCommit() error {
 	return err
 }
 
-// CheckVersion implements [sqlstore.Driver].
-func (d driver) CheckVersion(ctx context.Context, s sqlstore.Session, kinds []*storage.Kind) error {
-	m := &migration{ctx: ctx, schema: d.config.Schema}
-	switch s := s.(type) {
-	case *session:
-		m.db = s.db
-	case *hostSession:
-		m.db = s.db
-	}
+// CheckVersion implements [sqlstore.Session].
+func (s *session) CheckVersion(ctx context.Context, kinds []*storage.Kind) error {
+	m := &migration{ctx: ctx, db: s.db, schema: s.store.config.Schema}
 	applied, err := m.applied()
 	if err == nil {
 		err = migrations.Check(applied)

@@ -33,17 +33,14 @@ type conn struct {
 	tx         *sql.Tx   // of the host; nil otherwise
 	statements map[string]*sql.Stmt
 
-	accountIDs map[string]int64 // ids of ledger accounts by name
-
 	// Reused between calls to avoid allocations.
-	args    []any
-	values  []any
-	dests   []any
-	entries []entryRow
+	args   []any
+	values []any
+	dests  []any
 }
 
 func newConn() *conn {
-	return &conn{statements: map[string]*sql.Stmt{}, accountIDs: map[string]int64{}}
+	return &conn{statements: map[string]*sql.Stmt{}}
 }
 
 // connRole is the purpose of a connection.
@@ -234,7 +231,6 @@ func (c *conn) script(text string) error {
 // rollback ends the transaction, if there is one. After an error the state of the
 // connection is unknown.
 func (c *conn) rollback() error {
-	clear(c.accountIDs) // the rollback may have removed some
 	_, err := c.exec("ROLLBACK")
 	if e, ok := errors.AsType[*sqlite.Error](err); ok &&
 		e.Code() == code.SQLITE_ERROR && strings.Contains(e.Error(), "no transaction is active") {

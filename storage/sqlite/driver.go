@@ -79,7 +79,6 @@ func (w *writer) detectCommits() error {
 			return err
 		}
 		w.version, w.schema = version, schema
-		clear(w.conn.accountIDs) // a backup may have been restored into the file
 		w.newest = sqlstore.Commit{Number: w.newest.Number + 1, Token: rand.Int64()}
 	}
 	return nil

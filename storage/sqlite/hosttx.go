@@ -49,7 +49,6 @@ func (h *hostSession) Finish(_ context.Context, _ sqlstore.Commit, w *sqlstore.W
 
 // Rollback implements [sqlstore.HostSession].
 func (h *hostSession) Rollback() {
-	clear(h.conn.accountIDs)
 	if h.exec("ROLLBACK TO payments") == nil {
 		_ = h.exec("RELEASE payments") // a leftover savepoint does no harm
 	}

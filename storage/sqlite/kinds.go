@@ -23,23 +23,16 @@ func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage
 	return changed, nil
 }
 
-// CheckVersion implements [sqlstore.Driver].
-func (driver) CheckVersion(_ context.Context, s sqlstore.Session, kinds []*storage.Kind) error {
-	var c *conn
-	switch s := s.(type) {
-	case *session:
-		c = s.conn
-	case *hostSession:
-		c = s.conn
-	}
-	applied, err := pragma(c, "user_version")
+// CheckVersion implements [sqlstore.Session].
+func (s *session) CheckVersion(_ context.Context, kinds []*storage.Kind) error {
+	applied, err := pragma(s.conn, "user_version")
 	if err == nil {
 		err = migrations.Check(int(applied))
 	}
 	if err != nil {
 		return err
 	}
-	return sqlstore.CheckVersion(&migration{conn: c}, kinds)
+	return sqlstore.CheckVersion(&migration{conn: s.conn}, kinds)
 }
 
 // schemaNumber returns the schema version, which changes with each change of tables and

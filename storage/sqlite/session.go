@@ -83,7 +83,6 @@ func (s *session) Release() error { return s.exec("RELEASE batch") }
 
 // RollbackToSavepoint implements [sqlstore.Session].
 func (s *session) RollbackToSavepoint(bool) error {
-	clear(s.conn.accountIDs) // the rollback may have removed some
 	if err := s.exec("ROLLBACK TO batch"); err != nil {
 		return err
 	}

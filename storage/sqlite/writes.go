@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,15 +11,15 @@ import (
 
 const (
 	insertAccountSQL  = `INSERT INTO ledger_accounts (name, guarded, balance, entries) VALUES (?, ?, ?, ?)`
-	updateAccountSQL  = `UPDATE ledger_accounts SET balance = ?, entries = ? WHERE id = ? AND entries = ?`
-	findAccountSQL    = `SELECT id FROM ledger_accounts WHERE name = ?`
+	updateAccountSQL  = `UPDATE ledger_accounts SET balance = ?, entries = ? WHERE name = ? AND entries = ?`
+	accountIDSQL      = `(SELECT id FROM ledger_accounts WHERE name = ?)`
 	insertSequenceSQL = `INSERT INTO storage_sequences (name, value) VALUES (?, ?)`
 	updateSequenceSQL = `UPDATE storage_sequences SET value = ? WHERE name = ? AND value = ?`
 )
 
 var (
-	insertPostingsSQL = newMultiInsert("ledger_postings (id, type, ref, at)", 4)
-	insertEntriesSQL  = newMultiInsert("ledger_entries (account, number, posting, amount, balance)", 5)
+	insertPostingsSQL = newMultiInsert("ledger_postings (id, type, ref, at)", "?", 4)
+	insertEntriesSQL  = newMultiInsert("ledger_entries (account, number, posting, amount, balance)", accountIDSQL, 5)
 )
 
 // tableSQL holds the statements that write one kind.
@@ -44,7 +43,7 @@ func (driver) PrepareTable(t *sqlstore.Table) {
 	}
 	const row = " WHERE merchant = ? AND live = ? AND id = ? AND version = ?"
 	t.DriverSQL = &tableSQL{
-		insert:  newMultiInsert(t.Name+" (merchant, live, id, version, "+names.String()+"data)", columns),
+		insert:  newMultiInsert(t.Name+" (merchant, live, id, version, "+names.String()+"data)", "?", columns),
 		replace: "UPDATE " + t.Name + " SET version = ?, " + sets.String() + "data = ?" + row,
 		remove:  "DELETE FROM " + t.Name + row,
 		lease:   "UPDATE " + t.Name + " SET version = ?, lease = ?" + row,
@@ -137,72 +136,23 @@ func (c *conn) writeLedger(w *sqlstore.Writes) error {
 	if err != nil || len(w.Entries) == 0 {
 		return err
 	}
-	entries := c.entries[:0]
-	for i := range w.Entries {
-		id, err := c.accountID(w.Entries[i].Account)
-		if err != nil {
-			return err
-		}
-		entries = append(entries, entryRow{id, &w.Entries[i]})
-	}
 	// The entries of an account go together.
-	slices.SortFunc(entries, func(a, b entryRow) int {
-		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.Number, b.Number))
+	slices.SortFunc(w.Entries, func(a, b storage.Entry) int {
+		return cmp.Or(strings.Compare(a.Account, b.Account), cmp.Compare(a.Number, b.Number))
 	})
-	err = c.insert(&insertEntriesSQL, len(entries), func(i int) {
-		e := &entries[i]
-		c.args = append(c.args, e.account, e.Number, e.Posting, e.Amount, e.Balance)
+	return c.insert(&insertEntriesSQL, len(w.Entries), func(i int) {
+		e := &w.Entries[i]
+		c.args = append(c.args, e.Account, e.Number, e.Posting, e.Amount, e.Balance)
 	})
-	clear(entries)
-	c.entries = entries
-	return err
-}
-
-// entryRow is a row of ledger_entries.
-type entryRow struct {
-	account int64
-	*storage.Entry
 }
 
 func (c *conn) writeAccount(a *sqlstore.Account) error {
 	if a.StoredEntries == 0 {
-		result, err := c.exec(insertAccountSQL, a.Account, a.Guarded, a.Amount, a.Entries)
-		if err != nil {
-			return err
-		}
-		id, err := result.LastInsertId()
-		c.accountIDs[a.Account] = id
+		_, err := c.exec(insertAccountSQL, a.Account, a.Guarded, a.Amount, a.Entries)
 		return err
 	}
-	id, err := c.accountID(a.Account)
-	if err != nil {
-		return err
-	}
-	c.args = append(c.args[:0], a.Amount, a.Entries, id, a.StoredEntries)
+	c.args = append(c.args[:0], a.Amount, a.Entries, a.Account, a.StoredEntries)
 	return c.updateOne(updateAccountSQL)
-}
-
-// maxAccountIDs bounds the account ids that a connection caches.
-const maxAccountIDs = 16384
-
-// accountID returns the id of an account's row.
-func (c *conn) accountID(name string) (int64, error) {
-	id, ok := c.accountIDs[name]
-	if ok {
-		return id, nil
-	}
-	found, err := c.queryRow(findAccountSQL, []any{name}, &id)
-	if err == nil && !found {
-		err = fmt.Errorf("account: %w", errRowChanged)
-	}
-	if err != nil {
-		return 0, err
-	}
-	if len(c.accountIDs) >= maxAccountIDs {
-		clear(c.accountIDs)
-	}
-	c.accountIDs[name] = id
-	return id, nil
 }
 
 // updateOne runs a statement with the arguments c.args. It must change one row.
@@ -224,8 +174,9 @@ const insertSizes = 6
 // the rows before it.
 type multiInsert [insertSizes]string
 
-func newMultiInsert(into string, columns int) (all multiInsert) {
-	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
+// newMultiInsert takes the expression of the first column.
+func newMultiInsert(into, first string, columns int) (all multiInsert) {
+	row := "(" + first + strings.Repeat(", ?", columns-1) + ")"
 	for i := range all {
 		all[i] = "INSERT OR FAIL INTO " + into + " VALUES " + row + strings.Repeat(", "+row, 1<<i-1)
 	}

@@ -139,7 +139,8 @@ func growDue(t *testing.T, s storage.Store) {
 }
 
 func growKey(t *testing.T, s storage.Store) {
-	before, after := cards(4), cards(4, storage.Unique("owner", "owner"), storage.UniqueGlobally("label", "label"))
+	label := storage.UniqueGlobally("label", "label")
+	before, after := cards(4, label), cards(4, label, storage.Unique("owner", "owner"))
 	define(t, s, before)
 	insert(t, s, before, cardOf(t, before, "c1", card{Label: "a", Owner: "same"}), cardOf(t, before, "c2", card{Label: "b", Owner: "same"}))
 	want(t, "Define of a key that is shared", s.Define(t.Context(), after), storage.ErrExists)
@@ -155,8 +156,10 @@ func growKey(t *testing.T, s storage.Store) {
 		return nil
 	})
 	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
-		r := storage.Record{Scope: test1, ID: "c3", Columns: []any{"c", "new", nil, "same"}, Data: []byte("{}")}
-		want(t, "Insert of a taken key", tx.Insert(after, r), storage.ErrExists)
+		for key, columns := range map[string][]any{"the new key": {"c", "new", nil, "same"}, "the old key": {"a", "new", nil, "other"}} {
+			r := storage.Record{Scope: test1, ID: "c3", Columns: columns, Data: []byte("{}")}
+			want(t, "Insert that takes "+key, tx.Insert(after, r), storage.ErrExists)
+		}
 		return nil
 	})
 }
@@ -195,6 +198,8 @@ func growAll(t *testing.T, s storage.Store) {
 	all := list(t, s, after, storage.Query{Scope: test1, Limit: 2 * many})
 	slices.Reverse(all)
 	equal(t, "records", all, ids(put))
+	seventh := storage.Query{Scope: test1, Limit: 9, Where: []storage.Equal{{Column: "owner", Value: "o7"}}}
+	equal(t, "by the new column", list(t, s, after, seventh), []string{"c0007"})
 	view(t, s, func(tx storage.ReadTx) error {
 		for n, p := range put {
 			r, err := tx.Find(after, "owner", test1, fmt.Sprint("o", n))
@@ -251,6 +256,9 @@ func growInvalid(t *testing.T, s storage.Store) {
 		"the scope of a key":   func(k *storage.Kind) { k.Keys[0].Global = true },
 		"the columns of a key": func(k *storage.Kind) { k.Keys[0].Columns = []string{"label"} },
 		"another due column":   func(k *storage.Kind) { k.Due = "other_at" },
+		"what comes first": func(k *storage.Kind) {
+			k.Columns = slices.Insert(k.Columns, 0, storage.Column{Name: "first", Type: storage.Text, Null: true})
+		},
 	} {
 		k := declared()
 		change(k)

@@ -22,46 +22,24 @@ func ledgerPages(t *testing.T, s storage.Store) {
 	view(t, s, func(tx storage.ReadTx) error {
 		var accounts, postings []string
 		var numbers []int64
-		for after, n := "", 0; n < manyPages; n++ {
-			page, err := tx.Balances(after, 3)
-			if err != nil {
-				return err
-			}
+		after, before := "", int64(0)
+		eachPage(t, func() ([]storage.Balance, error) { return tx.Balances(after, 3) }, func(page []storage.Balance) {
 			for _, b := range page {
-				accounts = append(accounts, b.Account)
-				after = b.Account
+				accounts, after = append(accounts, b.Account), b.Account
 			}
-			if len(page) < 3 {
-				break
-			}
-		}
-		for after, n := "", 0; n < manyPages; n++ {
-			page, err := tx.Postings(after, 3)
-			if err != nil {
-				return err
-			}
+		})
+		after = ""
+		eachPage(t, func() ([]storage.Booked, error) { return tx.Postings(after, 3) }, func(page []storage.Booked) {
 			for _, p := range page {
 				equal(t, "entries of "+p.ID, len(p.Entries), 2)
-				postings = append(postings, p.ID)
-				after = p.ID
+				postings, after = append(postings, p.ID), p.ID
 			}
-			if len(page) < 3 {
-				break
-			}
-		}
-		for before, n := int64(0), 0; n < manyPages; n++ {
-			page, err := tx.Entries("open/a", before, 3)
-			if err != nil {
-				return err
-			}
+		})
+		eachPage(t, func() ([]storage.Entry, error) { return tx.Entries("open/a", before, 3) }, func(page []storage.Entry) {
 			for _, e := range page {
-				numbers = append(numbers, e.Number)
-				before = e.Number
+				numbers, before = append(numbers, e.Number), e.Number
 			}
-			if len(page) < 3 {
-				break
-			}
-		}
+		})
 		equal(t, "Balances", accounts, []string{"open/a", "open/b0", "open/b1", "open/b2", "open/b3", "open/b4", "open/b5", "open/b6"})
 		equal(t, "Postings", postings, []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6"})
 		equal(t, "Entries", numbers, []int64{7, 6, 5, 4, 3, 2, 1})

@@ -1,7 +1,6 @@
 package storagetest
 
 import (
-	"encoding/json"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -11,15 +10,13 @@ import (
 )
 
 var lifecycle = tests{
-	"defining again changes nothing":            defineAgain,
-	"concurrent defines of a kind succeed":      defineAtOnce,
-	"a lease outlives a new column":             defineBesideLease,
-	"records must fit a new column or key":      defineUnfitRecords,
-	"a column can be added":                     defineColumn,
-	"an unknown column is from a newer program": defineNewer,
-	"a wrong kind is refused":                   defineWrong,
-	"calls after Close fail":                    callsAfterClose,
-	"Close waits for running transactions":      closeWaits,
+	"defining again changes nothing":       defineAgain,
+	"concurrent defines of a kind succeed": defineAtOnce,
+	"a lease outlives a new column":        defineBesideLease,
+	"records must fit a new column or key": defineUnfitRecords,
+	"a wrong kind is refused":              defineWrong,
+	"calls after Close fail":               callsAfterClose,
+	"Close waits for running transactions": closeWaits,
 }
 
 func defineAgain(t *testing.T, s storage.Store) {
@@ -115,52 +112,10 @@ func grownKind(columns int) *storage.Kind {
 	return storage.NewCollection("test_grown", fields[:columns], options...).Kind()
 }
 
-func defineColumn(t *testing.T, s storage.Store) {
-	small, large := grownKind(1), grownKind(2)
-	if err := s.Define(t.Context(), small); err != nil {
-		t.Fatalf("Define: %v", err)
-	}
-	for i, name := range []string{"a", "b"} {
-		data, err := json.Marshal(grown{Name: name, Size: int64(i + 7)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		insert(t, s, small, storage.Record{Scope: test1, ID: name, Columns: []any{name}, Data: data})
-	}
-	if err := s.Define(t.Context(), large); err != nil {
-		t.Fatalf("Define with one more: %v", err)
-	}
-	equal(t, "columns", get(t, s, large, test1, "b").Columns, []any{"b", int64(8)})
-	equal(t, "filter", list(t, s, large, storage.Query{Scope: test1, Limit: 9, Where: []storage.Equal{{Column: "size", Value: int64(7)}}}), []string{"a"})
-	view(t, s, func(tx storage.ReadTx) error {
-		r, err := tx.Find(large, "name_size", test1, "a", int64(7))
-		equal(t, "Find", r.ID, "a")
-		return err
-	})
-	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
-		want(t, "the old key", tx.Insert(large, storage.Record{Scope: test1, ID: "c", Columns: []any{"a", int64(1)}, Data: []byte("{}")}), storage.ErrExists)
-		return nil
-	})
-}
-
-func defineNewer(t *testing.T, s storage.Store) {
-	want(t, "Define", s.Define(t.Context(), grownKind(2)), nil)
-	want(t, "Define with fewer columns", s.Define(t.Context(), grownKind(1)), storage.ErrNewer)
-}
-
 func defineWrong(t *testing.T, s storage.Store) {
 	want(t, "a name of two words", s.Define(t.Context(), &storage.Kind{Name: "two words"}), storage.ErrInvalid)
 	key := &storage.Kind{Name: "test_wrong", Keys: []storage.Key{{Name: "key", Columns: []string{"nothing"}}}}
 	want(t, "a key over no column", s.Define(t.Context(), key), storage.ErrInvalid)
-	for what, columns := range map[string][]storage.Column{
-		"another name": {{Name: "later", Type: storage.Time, Null: true}},
-		"another type": {{Name: "due", Type: storage.Text, Null: true}},
-		"not null":     {{Name: "due", Type: storage.Time}},
-		"in front":     {{Name: "first", Type: storage.Text, Null: true}, jobs.Columns[0]},
-	} {
-		k := &storage.Kind{Name: jobs.Name, Columns: columns, Backfill: func([]byte) ([]any, error) { return []any{nil, nil}, nil }}
-		want(t, "a column with "+what, s.Define(t.Context(), k), storage.ErrInvalid)
-	}
 	insert(t, s, jobs, job(test1, "a", noon)) // nothing has changed
 	want(t, "a column of another type", s.Define(t.Context(), &storage.Kind{
 		Name: jobs.Name, Columns: []storage.Column{{Name: "due", Type: storage.Int, Null: true}},

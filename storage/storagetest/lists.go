@@ -182,14 +182,8 @@ func pagingBesideWriters(t *testing.T, s storage.Store) {
 	slices.Reverse(stays)
 	var seen []string
 	q := storage.Query{Scope: test1, Limit: 4}
-	for n := 0; ; n++ {
-		page := list(t, s, items, q)
-		if len(page) == 0 {
-			break
-		}
-		if n == manyPages {
-			t.Fatal("the pages have no end")
-		}
+	n := 0
+	eachPage(t, func() ([]string, error) { return list(t, s, items, q), nil }, func(page []string) {
 		seen = append(seen, page...)
 		q.After = page[len(page)-1]
 		insert(t, s, items, item(test1, fmt.Sprintf("new_%02d", n)))
@@ -205,7 +199,8 @@ func pagingBesideWriters(t *testing.T, s storage.Store) {
 			}
 			return tx.Replace(items, with(r, "size", int64(n)))
 		})
-	}
+		n++
+	})
 	slices.Sort(seen)
 	slices.Reverse(seen)
 	if !slices.Equal(slices.Compact(slices.Clone(seen)), seen) {
@@ -223,21 +218,16 @@ func pagingBackwards(t *testing.T, s storage.Store) {
 	}
 	var seen []string
 	q := storage.Query{Scope: test1, Limit: 3, Before: "it_"}
-	for n := 10; ; n++ {
-		page := list(t, s, items, q)
-		if len(page) == 0 {
-			break
-		}
-		if n == manyPages {
-			t.Fatal("the pages have no end")
-		}
+	n := 10
+	eachPage(t, func() ([]string, error) { return list(t, s, items, q), nil }, func(page []string) {
 		slices.Reverse(page)
 		seen = append(seen, page...)
 		q.Before = seen[len(seen)-1]
 		if n < 15 {
 			insert(t, s, items, item(test1, fmt.Sprintf("it_%02d", n)))
 		}
-	}
+		n++
+	})
 	var wanted []string
 	for i := range 15 {
 		wanted = append(wanted, fmt.Sprintf("it_%02d", i))
@@ -269,18 +259,10 @@ func pagingBesideConcurrentWriters(t *testing.T, s storage.Store) {
 	for range 5 {
 		var seen []string
 		q := storage.Query{Scope: test1, Limit: 7}
-		for n := 0; ; n++ {
-			page := list(t, s, items, q)
-			if len(page) == 0 {
-				break
-			}
-			if n == manyPages {
-				t.Error("the pages have no end")
-				break
-			}
+		eachPage(t, func() ([]string, error) { return list(t, s, items, q), nil }, func(page []string) {
 			seen = append(seen, page...)
 			q.After = page[len(page)-1]
-		}
+		})
 		for i := 1; i < len(seen); i++ {
 			if seen[i] >= seen[i-1] {
 				t.Errorf("%s came after %s", seen[i], seen[i-1])

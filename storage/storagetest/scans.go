@@ -24,22 +24,13 @@ var scans = tests{
 func scanAll(t tester, s storage.ReadTx, k *storage.Kind, limit int) (all []storage.Record) {
 	t.Helper()
 	var last storage.Record
-	for range manyPages {
-		page, err := s.Scan(k, last.Scope, last.ID, limit)
-		if err != nil {
-			t.Errorf("Scan: %v", err)
-			return all
-		}
+	eachPage(t, func() ([]storage.Record, error) { return s.Scan(k, last.Scope, last.ID, limit) }, func(page []storage.Record) {
 		if len(page) > limit {
 			t.Errorf("Scan of at most %d returns %d", limit, len(page))
 		}
-		if len(page) == 0 {
-			return all
-		}
 		all = append(all, page...)
 		last = page[len(page)-1]
-	}
-	t.Errorf("Scan does not end")
+	})
 	return all
 }
 
@@ -125,15 +116,10 @@ func scanSeesWrites(t *testing.T, s storage.Store) {
 // sequencesOf reads all sequences in pages.
 func sequencesOf(t tester, s storage.ReadTx, limit int) (all []storage.Sequence) {
 	t.Helper()
-	for after := ""; len(all) < manyPages; after = all[len(all)-1].Name {
-		page, err := s.Sequences(after, limit)
-		want(t, "Sequences", err, nil)
-		if len(page) == 0 {
-			return all
-		}
-		all = append(all, page...)
-	}
-	t.Errorf("Sequences does not end")
+	after := ""
+	eachPage(t, func() ([]storage.Sequence, error) { return s.Sequences(after, limit) }, func(page []storage.Sequence) {
+		all, after = append(all, page...), page[len(page)-1].Name
+	})
 	return all
 }
 

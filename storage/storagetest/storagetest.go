@@ -276,8 +276,19 @@ func single[T any](t *testing.T, what string, all []T) T {
 	return all[0]
 }
 
-// manyPages is more than any test reads. A listing that never ends fails there.
-const manyPages = 100
+// eachPage reads pages until one is empty, and passes them to use.
+func eachPage[T any](t tester, read func() ([]T, error), use func(page []T)) {
+	t.Helper()
+	for range 100 { // more than any test reads
+		page, err := read()
+		want(t, "page", err, nil)
+		if len(page) == 0 {
+			return
+		}
+		use(page)
+	}
+	t.Errorf("the pages have no end")
+}
 
 func ids(records []storage.Record) []string {
 	list := make([]string, len(records))

@@ -333,12 +333,12 @@ func (w *writer) writeAndCommit(b *batch) (err error) {
 	case !b.hasWrites():
 		return nil
 	}
-	err = w.store.withWrites(b.buffered, &b.changes, func(rows *Writes) error {
-		if b.session == nil {
-			return w.store.driver.CommitIfNewest(b.base, b.commit, rows)
-		}
-		return b.session.Commit(b.commit, rows)
-	})
+	rows := newWrites(b.buffered, &b.changes)
+	if b.session == nil {
+		err = w.store.driver.CommitIfNewest(b.base, b.commit, rows)
+	} else {
+		err = b.session.Commit(b.commit, rows)
+	}
 	if err != nil {
 		return err
 	}

@@ -27,18 +27,15 @@ type cache struct {
 }
 
 type generation struct {
-	records   map[RecordKey]RecordState
-	keyOwners map[string]RecordKey // by unique key, as of the time of the read
-	accounts  map[string]Account
-	sequences map[string]int64
+	values    map[uint64]cachedValue // by the hash of its ref; of two with one hash, the later one
+	keyOwners map[string]RecordKey   // by unique key, as of the time of the read
 	bytes     int
-	byHash    map[uint64]cacheRef
 }
 
-// cacheRef names the cached value that has a hash.
-type cacheRef struct {
-	record            RecordKey
-	account, sequence string
+// cachedValue is a RecordState, an Account, or the int64 of a sequence.
+type cachedValue struct {
+	ref   cacheRef
+	value any
 }
 
 // clear drops all values. It keeps the commit, so that advance can find it missing in the
@@ -66,7 +63,7 @@ func (c *cache) advance(log CommitLog) {
 
 // makeRoom makes sure that n more values fit into the young generation.
 func (c *cache) makeRoom(n int) {
-	if len(c.young.byHash)+n > maxCached || c.young.bytes > maxCachedBytes || len(c.young.keyOwners) > maxCached {
+	if len(c.young.values)+n > maxCached || c.young.bytes > maxCachedBytes || len(c.young.keyOwners) > maxCached {
 		c.old, c.young = c.young, generation{}
 	}
 }
@@ -80,68 +77,53 @@ func (c *cache) evict(hash uint64) {
 // evictChanged removes the value that has a hash, because another process changed it.
 func (c *cache) evictChanged(hash uint64) {
 	for _, g := range []*generation{&c.young, &c.old} {
-		if v, ok := g.byHash[hash]; ok {
-			c.contention.noteEvicted(v)
+		if v, ok := g.values[hash]; ok {
+			c.contention.noteEvicted(v.ref)
 			g.evict(hash)
 		}
 	}
 }
 
 func (g *generation) evict(hash uint64) {
-	f, ok := g.byHash[hash]
-	if !ok {
-		return
+	if s, ok := g.values[hash].value.(RecordState); ok {
+		g.bytes -= len(s.Record.Data)
 	}
-	delete(g.byHash, hash)
-	switch {
-	case f.account != "":
-		delete(g.accounts, f.account)
-	case f.sequence != "":
-		delete(g.sequences, f.sequence)
-	default:
-		g.bytes -= len(g.records[f.record].Record.Data)
-		delete(g.records, f.record)
-	}
+	delete(g.values, hash)
 }
 
-// setHash notes which value a hash stands for, and evicts the one before.
-func (c *cache) setHash(hash uint64, f cacheRef) {
-	c.evict(hash)
-	putMap(&c.young.byHash, hash, f)
-}
-
-// promote finds a value in either generation and moves it to the young one.
-func promote[K comparable, V any](young, old map[K]V, key K, keep func(K, V)) (V, bool) {
-	v, ok := young[key]
-	if ok {
-		return v, true
+// cached finds a value in either generation and moves it to the young one.
+func cached[V any](c *cache, ref cacheRef) (value V, ok bool) {
+	c.contention.noteRead(ref)
+	hash := ref.hash()
+	v, young := c.young.values[hash]
+	if !young {
+		v = c.old.values[hash]
 	}
-	if v, ok = old[key]; ok {
-		keep(key, v)
+	if v.ref != ref {
+		return value, false
 	}
-	return v, ok
+	if value, ok = v.value.(V); ok && !young {
+		c.store(ref, v.value)
+	}
+	return value, ok
 }
 
 func (c *cache) record(key RecordKey) (RecordState, bool) {
-	c.contention.noteRead(cacheRef{record: key})
-	return promote(c.young.records, c.old.records, key, c.storeRecord)
+	return cached[RecordState](c, recordRef(key))
 }
 
-func (c *cache) account(name string) (Account, bool) {
-	c.contention.noteRead(cacheRef{account: name})
-	return promote(c.young.accounts, c.old.accounts, name, c.storeAccount)
-}
+func (c *cache) account(name string) (Account, bool) { return cached[Account](c, accountRef(name)) }
 
-func (c *cache) sequence(name string) (int64, bool) {
-	c.contention.noteRead(cacheRef{sequence: name})
-	return promote(c.young.sequences, c.old.sequences, name, c.storeSequence)
-}
+func (c *cache) sequence(name string) (int64, bool) { return cached[int64](c, sequenceRef(name)) }
 
 // keyOwner returns the record that has a unique key, if both are cached and agree.
 func (c *cache) keyOwner(t *Table, i int, key string) (RecordKey, bool) {
-	owner, ok := promote(c.young.keyOwners, c.old.keyOwners, key, c.storeKeyOwner)
+	owner, ok := c.young.keyOwners[key]
 	if !ok {
-		return owner, false
+		if owner, ok = c.old.keyOwners[key]; !ok {
+			return owner, false
+		}
+		c.storeKeyOwner(key, owner)
 	}
 	s, ok := c.record(owner)
 	if !ok || s.Record.Version == 0 {
@@ -154,15 +136,17 @@ func (c *cache) keyOwner(t *Table, i int, key string) (RecordKey, bool) {
 // putRecord caches a committed record.
 func (c *cache) putRecord(key RecordKey, s RecordState) {
 	c.makeRoom(1)
-	c.storeRecord(key, s)
+	c.store(recordRef(key), s)
 }
 
-// The following methods cache a value after makeRoom.
-
-func (c *cache) storeRecord(key RecordKey, s RecordState) {
-	c.setHash(key.hash(), cacheRef{record: key})
-	putMap(&c.young.records, key, s)
-	c.young.bytes += len(s.Record.Data)
+// store caches a value after makeRoom.
+func (c *cache) store(ref cacheRef, value any) {
+	hash := ref.hash()
+	c.evict(hash)
+	putMap(&c.young.values, hash, cachedValue{ref, value})
+	if s, ok := value.(RecordState); ok {
+		c.young.bytes += len(s.Record.Data)
+	}
 }
 
 // done reports whether a record of a kind with due work waits for no worker. Records of one
@@ -174,16 +158,6 @@ func (s *RecordState) done() bool {
 
 func (c *cache) storeKeyOwner(key string, owner RecordKey) { putMap(&c.young.keyOwners, key, owner) }
 
-func (c *cache) storeAccount(name string, a Account) {
-	c.setHash(accountHash(name), cacheRef{account: name})
-	putMap(&c.young.accounts, name, a)
-}
-
-func (c *cache) storeSequence(name string, n int64) {
-	c.setHash(sequenceHash(name), cacheRef{sequence: name})
-	putMap(&c.young.sequences, name, n)
-}
-
 // merge caches the writes of a committed batch, except new records that are done: most of
 // those are events and idempotency answers, which are never written again.
 func (c *cache) merge(w *writeSet) {
@@ -191,15 +165,15 @@ func (c *cache) merge(w *writeSet) {
 	for i := range w.records.keys {
 		key, s := w.records.keys[i], w.records.values[i]
 		if s.Record.Version == 1 && s.done() {
-			c.evict(key.hash()) // the cache may hold it as absent
+			c.evict(recordRef(key).hash()) // the cache may hold it as absent
 			continue
 		}
-		c.storeRecord(key, s)
+		c.store(recordRef(key), s)
 	}
 	for i, name := range w.accounts.keys {
-		c.storeAccount(name, w.accounts.values[i])
+		c.store(accountRef(name), w.accounts.values[i])
 	}
 	for i, name := range w.sequences.keys {
-		c.storeSequence(name, w.sequences.values[i].Value)
+		c.store(sequenceRef(name), w.sequences.values[i].Value)
 	}
 }

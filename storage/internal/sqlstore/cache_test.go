@@ -17,11 +17,11 @@ func TestCacheIsBounded(t *testing.T) {
 		name := fmt.Sprint(i)
 		c.putRecord(RecordKey{ID: name}, RecordState{Record: storage.Record{Data: []byte("x")}})
 		c.makeRoom(1)
-		c.storeAccount(name, Account{Balance: storage.Balance{Account: name}})
+		c.store(accountRef(name), Account{Balance: storage.Balance{Account: name}})
 	}
 	for what, g := range map[string]*generation{"young": &c.young, "old": &c.old} {
-		if n := len(g.byHash); n > maxCached || n != len(g.records)+len(g.accounts) {
-			t.Errorf("%s: %d hashes, %d records, %d accounts", what, n, len(g.records), len(g.accounts))
+		if n := len(g.values); n > maxCached {
+			t.Errorf("%s: %d values", what, n)
 		}
 	}
 	big := bytes.Repeat([]byte("x"), maxCachedBytes/4)
@@ -29,8 +29,10 @@ func TestCacheIsBounded(t *testing.T) {
 		c.putRecord(RecordKey{ID: fmt.Sprint("big", i)}, RecordState{Record: storage.Record{Data: big}})
 		for what, g := range map[string]*generation{"young": &c.young, "old": &c.old} {
 			sum := 0
-			for _, s := range g.records {
-				sum += len(s.Record.Data)
+			for _, v := range g.values {
+				if s, ok := v.value.(RecordState); ok {
+					sum += len(s.Record.Data)
+				}
 			}
 			must.True(t, sum == g.bytes && sum <= 2*maxCachedBytes, "%s: counts %d bytes, has %d", what, g.bytes, sum)
 		}
@@ -43,7 +45,7 @@ func TestCacheFollowsTheLog(t *testing.T) {
 	first, second := Commit{1, 11}, Commit{2, 22}
 	changed := RecordKey{Kind: "notes", ID: "changed"}
 	var hashes changedHashes
-	hashes.add(changed.hash)
+	hashes.add(recordRef(changed))
 	for name, test := range map[string]struct {
 		log  CommitLog
 		kept int
@@ -58,9 +60,9 @@ func TestCacheFollowsTheLog(t *testing.T) {
 			c.advance(CommitLog{Newest: first})
 			c.putRecord(changed, RecordState{})
 			c.putRecord(RecordKey{Kind: "notes", ID: "same"}, RecordState{})
-			c.storeSequence("same", 1)
+			c.store(sequenceRef("same"), int64(1))
 			c.advance(test.log)
-			expect.Equal(t, len(c.young.byHash), test.kept, "values are kept, want %d", test.kept)
+			expect.Equal(t, len(c.young.values), test.kept, "values are kept, want %d", test.kept)
 			expect.Equal(t, c.commit, test.log.Newest, "at")
 		})
 	}

@@ -148,7 +148,7 @@ func TestContendedValueIsFetchedWithTheLock(t *testing.T) {
 func TestFetchLeavesOutReplacedTables(t *testing.T) {
 	s, _ := newFakeStore()
 	table := must.Get(s.Table(tallies))(t)
-	key := cacheRef{record: RecordKey{tallies.Name, tallyScope, "n"}}
+	key := recordRef(RecordKey{tallies.Name, tallyScope, "n"})
 	s.writer.want(key, table)
 	if f := s.writer.newFetch(); len(f.Records[table]) != 1 {
 		t.Errorf("fetches %v", f.Records)

@@ -37,11 +37,6 @@ type Driver interface {
 	// [UniqueViolation], table is the table of the key, if the database names it.
 	Classify(err error) (class ErrorClass, table string)
 
-	// CheckVersion returns [storage.ErrNewer] if a newer program has changed the
-	// database: it has a migration, or a part of a kind's declaration, that this program
-	// does not know.
-	CheckVersion(ctx context.Context, s Session, kinds []*storage.Kind) error
-
 	// PrepareTable sets t.DriverSQL to the driver's own statements.
 	PrepareTable(t *Table)
 
@@ -69,6 +64,10 @@ type Session interface {
 	// RollbackToSavepoint undoes the writes since Savepoint. failed says that a statement
 	// has failed since.
 	RollbackToSavepoint(failed bool) error
+	// CheckVersion returns [storage.ErrNewer] if a newer program has changed the
+	// database: it has a migration, or a part of a kind's declaration, that this program
+	// does not know.
+	CheckVersion(ctx context.Context, kinds []*storage.Kind) error
 	// Commit writes and commits. The caller calls Close afterwards, also when it fails.
 	Commit(next Commit, w *Writes) error
 	// Close releases the connection. It rolls back a session that has not ended.

@@ -94,8 +94,6 @@ func (d *fakeDriver) NewestCommit() (Commit, error) {
 
 func (d *fakeDriver) Classify(error) (ErrorClass, string) { return Transient, "" }
 
-func (d *fakeDriver) CheckVersion(context.Context, Session, []*storage.Kind) error { return nil }
-
 func (d *fakeDriver) PrepareTable(*Table) {}
 
 func (d *fakeDriver) Define(context.Context, Session, []*storage.Kind) (bool, error) {
@@ -125,6 +123,8 @@ func (s fakeSession) Savepoint() error                     { return errors.ErrUn
 func (s fakeSession) Release() error                       { return errors.ErrUnsupported }
 func (s fakeSession) RollbackToSavepoint(bool) error       { return errors.ErrUnsupported }
 func (s fakeSession) Close()                               {}
+
+func (s fakeSession) CheckVersion(context.Context, []*storage.Kind) error { return nil }
 
 func (s fakeSession) Commit(next Commit, w *Writes) error {
 	s.mu.Lock()

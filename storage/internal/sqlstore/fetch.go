@@ -9,10 +9,8 @@ type Fetch struct {
 	Accounts  []string
 	Sequences []string
 
-	n              int
-	foundRecords   map[RecordKey]storage.Record
-	foundAccounts  map[string]storage.Balance
-	foundSequences map[string]int64
+	// values are the named ones, as absent until their rows are added.
+	values map[cacheRef]any
 }
 
 // maxFetched bounds the values that one round trip fetches.
@@ -20,24 +18,29 @@ const maxFetched = 1024
 
 // add names a value. table is nil unless it is a record.
 func (f *Fetch) add(v cacheRef, table *Table) {
-	if f.n++; f.n > maxFetched {
+	if _, twice := f.values[v]; twice || len(f.values) == maxFetched {
 		return
 	}
-	switch {
-	case v.account != "":
-		f.Accounts = append(f.Accounts, v.account)
-	case v.sequence != "":
-		f.Sequences = append(f.Sequences, v.sequence)
+	var absent any
+	switch v.what {
+	case anAccount:
+		f.Accounts = append(f.Accounts, v.name)
+		absent = Account{Balance: storage.Balance{Account: v.name}}
+	case aSequence:
+		f.Sequences = append(f.Sequences, v.name)
+		absent = int64(0)
 	default:
 		putMap(&f.Records, table, append(f.Records[table], v.record))
+		absent = RecordState{Table: table}
 	}
+	putMap(&f.values, v, absent)
 }
 
 // AddRecord adds a row of [Table.Columns].
 func (f *Fetch) AddRecord(t *Table, row Row) error {
 	r, err := DecodeRow(row, t.Kind.Columns, nil)
 	if err == nil {
-		putMap(&f.foundRecords, RecordKey{t.Kind.Name, r.Scope, r.ID}, r)
+		f.values[recordRef(RecordKey{t.Kind.Name, r.Scope, r.ID})] = RecordState{Table: t, Record: r, StoredVersion: r.Version}
 	}
 	return err
 }
@@ -47,7 +50,7 @@ func (f *Fetch) AddRecord(t *Table, row Row) error {
 func (f *Fetch) AddAccount(row Row) error {
 	var b storage.Balance
 	err := row.Scan(&b.Account, &b.Guarded, &b.Amount, &b.Entries)
-	putMap(&f.foundAccounts, b.Account, b)
+	f.values[accountRef(b.Account)] = Account{Balance: b, StoredEntries: b.Entries}
 	return err
 }
 
@@ -55,29 +58,15 @@ func (f *Fetch) AddAccount(row Row) error {
 func (f *Fetch) AddSequence(row Row) error {
 	var s storage.Sequence
 	err := row.Scan(&s.Name, &s.Value)
-	putMap(&f.foundSequences, s.Name, s.Value)
+	f.values[sequenceRef(s.Name)] = s.Value
 	return err
 }
 
-// storeFetched caches the values that were fetched as of the cache's commit. A value that
-// has no row is cached as absent.
+// storeFetched caches the values that were fetched as of the cache's commit.
 func (c *cache) storeFetched(f *Fetch) {
-	c.makeRoom(min(f.n, maxFetched))
-	for table, keys := range f.Records {
-		for _, key := range keys {
-			r := f.foundRecords[key]
-			c.storeRecord(key, RecordState{Table: table, Record: r, StoredVersion: r.Version})
-		}
-	}
-	for _, name := range f.Accounts {
-		b, ok := f.foundAccounts[name]
-		if !ok {
-			b.Account = name
-		}
-		c.storeAccount(name, Account{Balance: b, StoredEntries: b.Entries})
-	}
-	for _, name := range f.Sequences {
-		c.storeSequence(name, f.foundSequences[name])
+	c.makeRoom(len(f.values))
+	for v, value := range f.values {
+		c.store(v, value)
 	}
 }
 
@@ -159,9 +148,7 @@ func (w *writer) newFetch() *Fetch {
 			delete(c.contended, v)
 			continue
 		}
-		if _, twice := w.wanted[v]; !twice {
-			add(v, known.table)
-		}
+		add(v, known.table)
 	}
 	return f
 }
@@ -173,14 +160,14 @@ func (w *writer) wantWrites(b *batch) {
 	}
 	for i, key := range b.buffered.records.keys {
 		if s := &b.buffered.records.values[i]; s.StoredVersion > 0 {
-			w.want(cacheRef{record: key}, s.Table)
+			w.want(recordRef(key), s.Table)
 		}
 	}
 	for _, name := range b.buffered.accounts.keys {
-		w.want(cacheRef{account: name}, nil)
+		w.want(accountRef(name), nil)
 	}
 	for _, name := range b.buffered.sequences.keys {
-		w.want(cacheRef{sequence: name}, nil)
+		w.want(sequenceRef(name), nil)
 	}
 }
 

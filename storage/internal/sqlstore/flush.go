@@ -78,7 +78,7 @@ func (t *tx) flushKind(what string) error {
 func (t *tx) writeBuffered(w *writeSet) error {
 	s, err := t.session()
 	if err == nil {
-		err = t.store.withWrites(w, &t.batch.changes, func(rows *Writes) error { return s.Write(t.ioCtx, rows) })
+		err = s.Write(t.ioCtx, newWrites(w, &t.batch.changes))
 	}
 	if err == nil {
 		w.markWritten()

@@ -112,10 +112,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 	if err != nil {
 		return err
 	}
-	err = h.store.withWrites(t.own, &b.changes, func(rows *Writes) error {
-		return h.session.Finish(ctx, b.commit, rows, b.wroteToDatabase)
-	})
-	if err != nil {
+	if err := h.session.Finish(ctx, b.commit, newWrites(t.own, &b.changes), b.wroteToDatabase); err != nil {
 		return h.wrapError("write", err)
 	}
 	kept = true

@@ -263,7 +263,7 @@ func (t *tx) loadAccounts(names []string) error {
 	if len(unknown) > 0 && t.require != nil && t.store.validText(anyValues(unknown)...) {
 		wanted := wantedValues{}
 		for _, name := range unknown {
-			wanted[cacheRef{account: name}] = nil
+			wanted[accountRef(name)] = nil
 		}
 		if err := t.require(wanted); err != nil {
 			return err
@@ -278,10 +278,10 @@ func (t *tx) loadAccounts(names []string) error {
 		return err
 	}
 	for _, name := range unknown {
-		t.cache.storeAccount(name, Account{Balance: storage.Balance{Account: name}})
+		t.cache.store(accountRef(name), Account{Balance: storage.Balance{Account: name}})
 	}
 	for _, b := range all {
-		t.cache.storeAccount(b.Account, Account{Balance: b, StoredEntries: b.Entries})
+		t.cache.store(accountRef(b.Account), Account{Balance: b, StoredEntries: b.Entries})
 	}
 	return nil
 }
@@ -410,7 +410,7 @@ func (t *tx) updateSequence(name string, next func(current int64) int64) (int64,
 	}
 	s, ok := t.sequence(name)
 	if !ok && t.require != nil {
-		if err := t.require(wantedValues{{sequence: name}: nil}); err != nil {
+		if err := t.require(wantedValues{sequenceRef(name): nil}); err != nil {
 			return 0, err
 		}
 		s, ok = t.sequence(name)

@@ -19,8 +19,7 @@ type Store struct {
 	tables        atomic.Pointer[map[*storage.Kind]*Table]
 	counters      counters
 	ledger        ledgerSQL
-	spareWrites   atomic.Pointer[Writes] // for reuse; nil while in use
-	checkedSchema atomic.Pointer[int64]  // the last version that passed CheckVersion; nil for none
+	checkedSchema atomic.Pointer[int64] // the last version that passed CheckVersion; nil for none
 
 	mu      sync.Mutex
 	closed  bool
@@ -60,11 +59,19 @@ func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 		return err
 	}
 	defer s.Leave()
-	return s.ViewEntered(ctx, fn)
+	return s.view(ctx, func(t *readTx) error { return fn(t) })
 }
 
-// ViewEntered is View for a caller that has called Enter.
-func (s *Store) ViewEntered(ctx context.Context, fn func(storage.ReadTx) error) error {
+// ReadRow reads one record in a View. The caller has called Enter.
+func (s *Store) ReadRow(ctx context.Context, q *RowQuery) (r storage.Record, err error) {
+	err = s.view(ctx, func(t *readTx) (err error) {
+		r, err = t.queryRecord(q)
+		return err
+	})
+	return r, err
+}
+
+func (s *Store) view(ctx context.Context, fn func(*readTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -127,7 +134,7 @@ func (s *Store) checkVersion(ctx context.Context, session Session, schema int64)
 		return nil
 	}
 	kinds := slices.Collect(maps.Keys(*s.tables.Load()))
-	if err := s.driver.CheckVersion(ctx, session, kinds); err != nil {
+	if err := session.CheckVersion(ctx, kinds); err != nil {
 		return err
 	}
 	s.checkedSchema.Store(&schema)

@@ -78,7 +78,7 @@ func (t *tx) state(table *Table, key RecordKey) (RecordState, error) {
 		return s, nil
 	}
 	if t.require != nil && t.store.validText(key.Scope.Merchant, key.ID) {
-		if err := t.require(wantedValues{{record: key}: table}); err != nil {
+		if err := t.require(wantedValues{recordRef(key): table}); err != nil {
 			return RecordState{}, err
 		}
 		if s, ok := t.lookup(key); ok {

@@ -146,8 +146,7 @@ func (w *writeSet) markWritten() {
 	w.accounts.markWritten(Account.afterWrite)
 	w.sequences.markWritten(Sequence.afterWrite)
 	w.postings.markWritten(nil)
-	clear(w.entries)
-	w.entries, w.bytes = w.entries[:0], 0
+	w.entries, w.bytes = nil, 0
 }
 
 // putRecord sets the state of a record.
@@ -183,7 +182,6 @@ type TableWrites struct {
 	Table *Table
 	// Remove, Replace and Lease change the row that has StoredVersion.
 	Remove, Replace, Lease, Insert []RowWrite
-	used                           bool
 }
 
 // RowWrite is one row.
@@ -202,11 +200,11 @@ func (w *Writes) add(set *writeSet, changed *changedHashes) {
 	for _, i := range set.records.unwritten {
 		key, state := &set.records.keys[i], &set.records.values[i]
 		w.tableWrites(state.Table).add(key, state)
-		changed.add(key.hash)
+		changed.add(recordRef(*key))
 	}
 	for _, i := range set.accounts.unwritten {
 		w.Accounts = append(w.Accounts, &set.accounts.values[i])
-		changed.add(func() uint64 { return accountHash(set.accounts.keys[i]) })
+		changed.add(accountRef(set.accounts.keys[i]))
 	}
 	for _, i := range set.postings.unwritten {
 		w.Postings = append(w.Postings, set.postings.values[i])
@@ -214,7 +212,7 @@ func (w *Writes) add(set *writeSet, changed *changedHashes) {
 	w.Entries = append(w.Entries, set.entries...)
 	for _, i := range set.sequences.unwritten {
 		w.Sequences = append(w.Sequences, &set.sequences.values[i])
-		changed.add(func() uint64 { return sequenceHash(set.sequences.keys[i]) })
+		changed.add(sequenceRef(set.sequences.keys[i]))
 	}
 	w.Hashes = changed.bytes()
 }
@@ -225,9 +223,6 @@ func (w *Writes) tableWrites(t *Table) *TableWrites {
 	if rows == nil {
 		rows = &TableWrites{Table: t}
 		putMap(&w.tables, t, rows)
-	}
-	if !rows.used {
-		rows.used = true
 		w.Tables = append(w.Tables, rows)
 	}
 	return rows
@@ -248,33 +243,11 @@ func (w *TableWrites) add(k *RecordKey, s *RecordState) {
 	}
 }
 
-// clear empties the writes and keeps their memory.
-func (w *Writes) clear() {
-	for _, t := range w.Tables {
-		t.used = false
-		t.Remove, t.Replace, t.Lease, t.Insert = truncate(t.Remove), truncate(t.Replace), truncate(t.Lease), truncate(t.Insert)
-	}
-	w.Tables, w.Accounts, w.Postings = truncate(w.Tables), truncate(w.Accounts), truncate(w.Postings)
-	w.Entries, w.Sequences, w.Hashes = truncate(w.Entries), truncate(w.Sequences), nil
-}
-
-func truncate[T any](s []T) []T {
-	clear(s)
-	return s[:0]
-}
-
-// withWrites calls use with the writes of a set. It reuses the memory of earlier calls.
-func (s *Store) withWrites(set *writeSet, changed *changedHashes, use func(*Writes) error) error {
-	w := s.spareWrites.Swap(nil)
-	if w == nil {
-		w = &Writes{}
-	}
-	defer func() {
-		w.clear()
-		s.spareWrites.Store(w)
-	}()
+// newWrites returns the writes of a set that the database lacks.
+func newWrites(set *writeSet, changed *changedHashes) *Writes {
+	w := &Writes{}
 	w.add(set, changed)
-	return use(w)
+	return w
 }
 
 // changedHashes are the hashes of what a transaction changes. Other processes evict from
@@ -288,7 +261,7 @@ type changedHashes struct {
 // maxChangedHashes bounds the hashes of one commit.
 const maxChangedHashes = 4096
 
-func (c *changedHashes) add(hash func() uint64) {
+func (c *changedHashes) add(v cacheRef) {
 	if c.everything || c.disabled {
 		return
 	}
@@ -296,7 +269,7 @@ func (c *changedHashes) add(hash func() uint64) {
 		c.everything, c.hashes = true, nil
 		return
 	}
-	putMap(&c.hashes, hash(), true)
+	putMap(&c.hashes, v.hash(), true)
 }
 
 func (c *changedHashes) bytes() []byte {
@@ -310,25 +283,42 @@ func (c *changedHashes) bytes() []byte {
 	return b
 }
 
-func (k *RecordKey) hash() uint64 {
-	h := fnv.New64a()
-	var text [256]byte
-	b := append(text[:0], k.Kind...)
-	b = append(b, 0)
-	b = append(b, k.Scope.Merchant...)
-	b = appendBool(append(b, 0), k.Scope.Live)
-	b = append(b, k.ID...)
-	_, _ = h.Write(b) // a hash takes everything
-	return h.Sum64()
+// cacheRef names a record, an account or a sequence.
+type cacheRef struct {
+	what   refKind
+	record RecordKey
+	name   string // of an account or a sequence
 }
 
-func accountHash(name string) uint64  { return nameHash("account/", name) }
-func sequenceHash(name string) uint64 { return nameHash("sequence/", name) }
+type refKind int8
 
-func nameHash(what, name string) uint64 {
+const (
+	aRecord refKind = iota
+	anAccount
+	aSequence
+)
+
+func recordRef(key RecordKey) cacheRef { return cacheRef{record: key} }
+func accountRef(name string) cacheRef  { return cacheRef{what: anAccount, name: name} }
+func sequenceRef(name string) cacheRef { return cacheRef{what: aSequence, name: name} }
+
+// hash returns the hash that the commit log holds. Programs of all versions compute the same one.
+func (v cacheRef) hash() uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(what)) // a hash takes everything
-	_, _ = h.Write([]byte(name))
+	var text [256]byte
+	b := text[:0]
+	switch v.what {
+	case anAccount:
+		b = append(append(b, "account/"...), v.name...)
+	case aSequence:
+		b = append(append(b, "sequence/"...), v.name...)
+	default:
+		k := &v.record
+		b = append(append(b, k.Kind...), 0)
+		b = append(append(b, k.Scope.Merchant...), 0)
+		b = append(appendBool(b, k.Scope.Live), k.ID...)
+	}
+	_, _ = h.Write(b) // a hash takes everything
 	return h.Sum64()
 }
 

@@ -131,9 +131,7 @@ func testHealth(t *testing.T, store storage.Store) {
 	}
 	now = begin.Add(time.Hour)
 	stuck := func(live bool) []provider.OrderInfo {
-		return testkit.All(func(p api.Page) (*api.List[provider.OrderInfo], error) {
-			return svc.Providers.List(t.Context(), api.Caller{Live: live}, provider.ListParams{Page: p})
-		}, func(o *provider.OrderInfo) string { return o.ID })
+		return testkit.All(api.All(t.Context(), api.Caller{Live: live}, provider.ListParams{}, svc.Providers.List))
 	}
 	list, inTest := stuck(true), stuck(false)
 	if h = health(); h.StuckLive != 205 || h.StuckTest != 3 || len(list) != 205 || len(inTest) != 3 {

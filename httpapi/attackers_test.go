@@ -125,9 +125,7 @@ func TestInjection(t *testing.T) {
 			nobody := *s
 			nobody.Key = ""
 			response, body := nobody.Do("GET", strings.TrimPrefix(address, s.Server.URL), nil)
-			if response.StatusCode != 200 || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
-				t.Errorf("%s: %d, %q", address, response.StatusCode, response.Header)
-			}
+			expect.True(t, response.StatusCode == 200 && strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'"), "%s: %d, %q", address, response.StatusCode, response.Header)
 			return string(body)
 		}
 		whole := func(what, text string) {
@@ -193,9 +191,7 @@ func TestInjection(t *testing.T) {
 			var b strings.Builder
 			must.Do(t, export(&b))
 			rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(b.String(), "\ufeff"))).ReadAll()
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			must.True(t, err == nil, "%s: %v", name, err)
 			for _, row := range rows {
 				for _, cell := range row {
 					expect.True(t, strings.IndexAny(cell, "=+-@\t\r＝＋－＠") != 0, "%s: the cell %q is a formula", name, cell)

@@ -61,9 +61,7 @@ func golden(t *testing.T, name string, response *http.Response, body []byte) {
 		must.Do(t, os.WriteFile(file, pretty.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; run go test ./httpapi -update once", err)
-	}
+	must.True(t, err == nil, "%v; run go test ./httpapi -update once", err)
 	expect.Same(t, pretty.String(), string(want), "%s", name)
 }
 

@@ -60,45 +60,12 @@ func TestCatalogBodies(t *testing.T) {
 	meet(
 		t, s, refusal{"/v1/invoices", body, 400, "coupon_not_redeemable", "coupon"},
 		refusal{second, fmt.Sprintf(`{"coupon":%q}`, once), 400, "coupon_not_redeemable", "coupon"},
-		refusal{second, `{"coupon":"cpn_1"}`, 400, "resource_missing", "coupon"},
-		refusal{second, `{"coupon":5}`, 400, "parameter_invalid", "coupon"},
-		refusal{second + "/lines", `{"product":"prod_1"}`, 400, "resource_missing", "product"},
-		refusal{second + "/lines", `{"product":"` + plain + `"}`, 400, "parameter_invalid", "product"},
-		refusal{second + "/lines", `{"description":"x","unit_amount":null}`, 400, "parameter_missing", "unit_amount"},
-		refusal{"/v1/invoices", `{"line_items":[{"product":"` + product + `"}]}`, 400, "resource_missing", "line_items[0].product"},
 	)
 
-	meet(
-		t, s, refusal{"/v1/products", `{"unit_amount":1}`, 400, "parameter_missing", "name"},
+	meet(t, s,
 		refusal{"/v1/products", `{"name":"x","unit_amount":1,"currency":"USD"}`, 400, "currency_not_supported", "currency"},
 		refusal{"/v1/products/" + plain, `{"unit_amount":1,"currency":"USD"}`, 400, "currency_not_supported", "currency"},
 		refusal{"/v1/coupons", `{"amount_off":1,"currency":"USD"}`, 400, "currency_not_supported", "currency"},
 		refusal{"/v1/plans", `{"name":"x","amount":1,"interval":"day","currency":"USD"}`, 400, "currency_not_supported", "currency"},
-		refusal{"/v1/plans", `{"amount":1,"interval":"day"}`, 400, "parameter_missing", "name"},
-		refusal{"/v1/plans", `{"name":"x","interval":"day"}`, 400, "parameter_missing", "amount"},
-		refusal{"/v1/plans", `{"name":"x","amount":1}`, 400, "parameter_missing", "interval"},
-		refusal{"/v1/plans", `{"name":"x","amount":1,"interval":"day","product":"` + product + `"}`, 400, "resource_missing", "product"},
-		refusal{"/v1/plans", `{"name":"x","amount":1,"interval":"day","product":"` + plain + `"}`, 400, "parameter_invalid", "product"},
 	)
-	// What is no whole number of pesewas, or of seconds, gets no further than the decoder.
-	for _, amount := range []string{`0`, `-1`, `1.5`, `"5"`, `100000000`, `true`} {
-		meet(
-			t, s, refusal{"/v1/products", `{"name":"x","unit_amount":` + amount + `}`, 400, "parameter_invalid", "unit_amount"},
-			refusal{"/v1/products/" + plain, `{"unit_amount":` + amount + `}`, 400, "parameter_invalid", "unit_amount"},
-			refusal{"/v1/coupons", `{"amount_off":` + amount + `}`, 400, "parameter_invalid", "amount_off"},
-			refusal{"/v1/plans", `{"name":"x","interval":"day","amount":` + amount + `}`, 400, "parameter_invalid", "amount"},
-		)
-	}
-	for _, at := range []string{`0`, `-5`, `1.5`, `"2099-01-01"`, `1000000000`, `999999999999999`} {
-		meet(t, s, refusal{"/v1/coupons", `{"amount_off":1,"redeem_by":` + at + `}`, 400, "parameter_invalid", "redeem_by"})
-	}
-	for query, want := range map[string][2]string{
-		"products?active=yes":                {"parameter_invalid", "active"},
-		"products?starting_after=" + product: {"resource_missing", "starting_after"}, // which is deleted
-		"coupons?ending_before=" + coupon:    {"resource_missing", "ending_before"},
-		"plans?product=":                     {"parameter_invalid", "product"},
-	} {
-		response, data := s.Do("GET", "/v1/"+query, nil)
-		wants(t, query, response, data, 400, want[0], want[1])
-	}
 }

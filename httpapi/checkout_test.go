@@ -60,38 +60,15 @@ func TestCheckoutBodies(t *testing.T) {
 	step("checkout_pay_never", "POST", pay+held+"/pay", `{"phone_number":"0241230903"}`)
 	step("checkout_held", "POST", sessions+"/"+held+"/expire", nil)
 
-	meet(
-		t, s, refusal{sessions, `{"success_url":"https://shop.example/"}`, 400, "parameter_missing", "line_items"},
-		refusal{sessions, `{"line_items":[{"description":"x","unit_amount":1}]}`, 400, "parameter_missing", "success_url"},
-		refusal{sessions, `{"mode":"subscription","success_url":"https://shop.example/"}`, 400, "parameter_missing", "plan"},
-		refusal{sessions, `{"mode":"subscription","success_url":"https://shop.example/","plan":"plan_1"}`, 400, "resource_missing", "plan"},
-		refusal{sessions, order(`,"mode":"subscription","plan":"plan_1"`), 400, "parameter_invalid", "line_items"},
-		refusal{sessions, order(`,"plan":"plan_1"`), 400, "parameter_invalid", "plan"},
-		refusal{sessions, order(`,"mode":"setup"`), 400, "parameter_invalid", "mode"},
+	meet(t, s,
 		refusal{sessions, order(`,"currency":"USD"`), 400, "currency_not_supported", "currency"},
-		refusal{sessions, order(`,"cancel_url":"/cart"`), 400, "parameter_invalid", "cancel_url"},
-		refusal{sessions, order(`,"customer":"cus_1"`), 400, "resource_missing", "customer"},
-		refusal{sessions, order(`,"coupon":"cpn_1"`), 400, "resource_missing", "coupon"},
-		refusal{sessions, order(`,"customer":"` + customer + `","customer_email":"a@example.com"`), 400, "parameter_invalid", "customer_email"},
 		refusal{sessions, order(`,"customer_phone":"12"`), 400, "invalid_phone_number", "customer_phone"},
-		refusal{sessions, order(`,"expires_at":"2099-01-01"`), 400, "parameter_invalid", "expires_at"},
-		refusal{sessions, order(`,"expires_at":4102444800`), 400, "parameter_invalid", "expires_at"},
-		refusal{sessions, `{"success_url":"https://shop.example/","line_items":[{"product":"prod_1"}]}`, 400, "resource_missing", "line_items[0].product"},
-		refusal{sessions, `{"success_url":"https://shop.example/","line_items":[{"description":"x","unit_amount":1.5}]}`, 400, "parameter_invalid", "line_items[0].unit_amount"},
 		refusal{pay + held + "/pay", `{}`, 409, "payment_in_progress", ""},
 		refusal{pay + wallet + "/pay", `{}`, 409, "checkout_not_open", ""},
-		refusal{pay + "cs_1/pay", `{}`, 404, "resource_missing", ""},
-		refusal{sessions + "/cs_1/expire", `{}`, 404, "resource_missing", ""},
 	)
 	another := field(t, step("checkout_create_another", "POST", sessions, order("")), "id")
-	meet(
-		t, s, refusal{pay + another + "/pay", `{}`, 400, "parameter_missing", "phone_number"},
-		refusal{pay + another + "/pay", `{"phone_number":"0241234567","account_id":"acc_1"}`, 400, "parameter_invalid", "phone_number"},
-		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `"}`, 400, "parameter_missing", "pin"},
-		refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `","pin":"0000"}`, 403, "pin_invalid", "pin"},
-	)
-	_, data := s.Do("POST", "/v1/coupons", `{"percent_off":1,"max_redemptions":1}`)
-	last := field(t, data, "id")
+	meet(t, s, refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `","pin":"0000"}`, 403, "pin_invalid", "pin"})
+	last := made(t, s, "/v1/coupons", `{"percent_off":1,"max_redemptions":1}`)
 	one, two := field(t, step("checkout_create_last", "POST", sessions, order(`,"coupon":"`+last+`"`)), "id"), field(t, step("checkout_create_late", "POST", sessions, order(`,"coupon":"`+last+`"`)), "id")
 	s.PaySession(one, "0201234567")
 	must.Do(t, s.Drain(t.Context()))
@@ -110,12 +87,4 @@ func TestCheckoutBodies(t *testing.T) {
 		s.Do("POST", pay+another+"/pay", `{"account_id":"`+s.Consumer.ID+`","pin":"0000"}`)
 	}
 	meet(t, s, refusal{pay + another + "/pay", `{"account_id":"` + s.Consumer.ID + `","pin":"1234"}`, 403, "pin_locked", "pin"})
-	for query, want := range map[string][2]string{
-		"status=paid":         {"parameter_invalid", "status"},
-		"customer=":           {"parameter_invalid", "customer"},
-		"starting_after=cs_1": {"resource_missing", "starting_after"},
-	} {
-		response, data := s.Do("GET", sessions+"?"+query, nil)
-		wants(t, query, response, data, 400, want[0], want[1])
-	}
 }

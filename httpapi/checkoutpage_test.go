@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -40,31 +38,24 @@ func walletForm(t *testing.T, address, pin string) url.Values {
 
 func TestCheckoutPageFromAWallet(t *testing.T) {
 	s := paymentstest.New(t)
-	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+	giveLogo(t, s)
 	evil := `<script>alert(1)</script>`
 	id, address := newSession(t, s, `{"success_url":"https://Shop.example:8443/thanks?id={CHECKOUT_SESSION_ID}&a=1","cancel_url":"https://shop.example/cart?a=1&b=2",
 		"reference":"Order 2041 `+evil+`","customer_email":"ama@example.com","customer_phone":"0201112223",
 		"line_items":[{"description":"`+evil+`","unit_amount":24000,"taxable":true,"tax_percent":20}]}`)
-	response, page := browse(t, "GET", address, nil)
-	holds(t, "open", page, "To pay", "GH₵</span>288.00", "Tax 20%", `value="ama@example.com"`, `value="0201112223"`, `value="mobile" checked`, "Pay GH₵&nbsp;288.00",
+	response, page := shows(t, "open", "GET", address, nil, 200, "To pay", "GH₵</span>288.00", "Tax 20%", `value="ama@example.com"`, `value="0201112223"`, `value="mobile" checked`, "Pay GH₵&nbsp;288.00",
 		`href="https://shop.example/cart?a=1&amp;b=2">Go back to Adom Juice Bar`, "&lt;script&gt;", `src="`+address[strings.LastIndex(address, "/")+1:]+`/logo"`, "Test mode")
 	lacks(t, "open", page, "<script")
 	policy := response.Header.Get("Content-Security-Policy")
 	expect.True(t, strings.Contains(policy, "; form-action 'self' https://shop.example:8443; frame-ancestors 'none'"), "the policy is %s", policy)
-	if response, logo := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
-		t.Errorf("logo: %v", response.Header)
-	}
+	showsLogo(t, address)
 
 	wrong := walletForm(t, address, "0000")
 	wrong.Set("email", "esi@example.com")
-	response, page = browse(t, "POST", address, wrong)
-	expect.Equal(t, response.StatusCode, 403, "status with a wrong PIN")
-	holds(t, "a wrong PIN", page, "The PIN is wrong", `role="alert"`, `value="esi@example.com"`, `value="wallet" checked`)
+	shows(t, "a wrong PIN", "POST", address, wrong, 403, "The PIN is wrong", `role="alert"`, `value="esi@example.com"`, `value="wallet" checked`)
 	unfit := walletForm(t, address, "1234")
 	unfit.Set("email", "esi")
-	response, page = browse(t, "POST", address, unfit)
-	expect.Equal(t, response.StatusCode, 400, "status with a wrong e-mail")
-	holds(t, "a wrong e-mail", page, "This is not an e-mail address.", `id="email" name="email" type="email" autocomplete="email" maxlength="255" value="esi" aria-invalid="true" aria-describedby="problem"`)
+	shows(t, "a wrong e-mail", "POST", address, unfit, 400, "This is not an e-mail address.", `id="email" name="email" type="email" autocomplete="email" maxlength="255" value="esi" aria-invalid="true" aria-describedby="problem"`)
 	expect.Equal(t, sessionField(t, s, id, "status"), "open", "status")
 
 	form := walletForm(t, address, "1234")
@@ -77,16 +68,13 @@ func TestCheckoutPageFromAWallet(t *testing.T) {
 	_, data := s.Do("GET", "/v1/payments?checkout_session="+id, nil)
 	expect.True(t, field(t, data, "data.0.amount") == "28800" && field(t, data, "data.1") == "", "payments: %s", data)
 	expect.Equal(t, sessionField(t, s, id, "customer_email"), "esi@example.com", "e-mail")
-	_, data = s.Do("GET", "/v1/test_helpers/messages?kind=email", nil)
-	expect.Equal(t, field(t, data, "data.0.to"), "esi@example.com", "the receipt goes to")
+	expect.Equal(t, read(t, s, "/v1/test_helpers/messages?kind=email", "data.0.to"), "esi@example.com", "the receipt goes to")
 
 	response, page = browse(t, "GET", address, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "5; url=https://Shop.example:8443/thanks?id="+id+"&a=1", "Refresh")
 	holds(t, "complete", page, "<h1>Paid</h1>", "GH₵</span>288.00", "takes you back", `href="https://Shop.example:8443/thanks?id=`+id+`&amp;a=1">Continue to Adom Juice Bar`, "pay_")
 	lacks(t, "complete", page, "<form")
-	response, page = browse(t, "POST", address, walletForm2(form))
-	expect.Equal(t, response.StatusCode, 409, "status of another form")
-	holds(t, "another form", page, "<h1>Paid</h1>")
+	shows(t, "another form", "POST", address, walletForm2(form), 409, "<h1>Paid</h1>")
 	// A payer whose browser has refused the way on presses again.
 	s.Advance(10 * time.Second)
 	response, _ = browse(t, "POST", address, form)
@@ -95,9 +83,7 @@ func TestCheckoutPageFromAWallet(t *testing.T) {
 	response, page = browse(t, "GET", address, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh later on")
 	lacks(t, "later on", page, "by itself")
-	if response, page := browse(t, "GET", s.Server.URL+"/checkout/unknown", nil); response.StatusCode != 404 || !strings.Contains(page, "nothing to pay here") {
-		t.Errorf("unknown: %d %s", response.StatusCode, page)
-	}
+	shows(t, "unknown", "GET", s.Server.URL+"/checkout/unknown", nil, 404, "nothing to pay here")
 	verified(t, s)
 }
 
@@ -122,9 +108,7 @@ func TestCheckoutPageFromAPhone(t *testing.T) {
 		"0241 23":    {400, "This number is too short."},
 		"0241230908": {429, "asked to approve payments too often"},
 	} {
-		response, page := browse(t, "POST", address, byPhone(t, address, phone))
-		expect.Equal(t, response.StatusCode, want.status, "%q: status", phone)
-		holds(t, phone, page, want.text, `role="alert"`, `value="`+phone+`"`)
+		shows(t, phone, "POST", address, byPhone(t, address, phone), want.status, want.text, `role="alert"`, `value="`+phone+`"`)
 	}
 	// One that is declined may be tried again, and the held page leads to the payment.
 	declined := startPayment(t, address, "0241230901", "email", "ama@example.com")
@@ -132,16 +116,14 @@ func TestCheckoutPageFromAPhone(t *testing.T) {
 	_, page := browse(t, "GET", declined, nil)
 	token := address[strings.LastIndex(address, "/")+1:]
 	holds(t, "declined", page, "<h1>Not paid</h1>", `href="../checkout/`+token+`">Try again`, `href="../checkout/`+token+`?method=wallet">Pay from a wallet`)
-	_, page = browse(t, "GET", address+"?method=wallet", nil)
-	holds(t, "another way", page, `value="wallet" checked`, `value="ama@example.com"`)
+	shows(t, "another way", "GET", address+"?method=wallet", nil, 200, `value="wallet" checked`, `value="ama@example.com"`)
 
 	waiting := startPayment(t, address, "0241230904")
 	s.Work()
 	response, page := browse(t, "GET", waiting, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "5", "Refresh while it waits")
 	holds(t, "waiting", page, "Order 2041", "Use another number or a wallet")
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "held", page, "A payment is waiting", `href="../payment/`+waiting[strings.LastIndex(waiting, "/")+1:]+`">Go to the payment`, "Accra time", "Go back to Adom Juice Bar")
+	_, page = shows(t, "held", "GET", address, nil, 200, "A payment is waiting", `href="../payment/`+waiting[strings.LastIndex(waiting, "/")+1:]+`">Go to the payment`, "Accra time", "Go back to Adom Juice Bar")
 	lacks(t, "held", page, "Pay with", "Nothing is taken")
 	refused, page := browse(t, "POST", address, url.Values{"method": {"mobile"}, "phone": {"0271234567"}})
 	expect.Equal(t, refused.StatusCode, 409, "status while held")
@@ -169,8 +151,7 @@ func TestCheckoutPageOfALatePayment(t *testing.T) {
 	s.Work()
 	response, _ := browse(t, "POST", late, url.Values{"action": {"another"}})
 	expect.True(t, strings.HasSuffix(address, strings.TrimPrefix(response.Header.Get("Location"), "..")), "another way leads to %s", response.Header.Get("Location"))
-	response, _ = browse(t, "POST", address, walletForm(t, address, "1234"))
-	expect.Equal(t, response.StatusCode, 303, "pay another way")
+	shows(t, "pay another way", "POST", address, walletForm(t, address, "1234"), 303)
 	_, data := s.Do("GET", "/v1/payments?status=processing&checkout_session="+id, nil)
 	settled, data := s.Do("POST", "/v1/test_helpers/payments/"+field(t, data, "data.0.id")+"/settle", `{"outcome":"succeeded"}`)
 	must.True(t, settled.StatusCode == 200, "%s", data)
@@ -192,15 +173,10 @@ func TestPagesOfAnUndecidedPayment(t *testing.T) {
 		follow := startPayment(t, address, number)
 		s.Work()
 		s.Advance(11 * time.Minute)
-		response, page := browse(t, "GET", address, nil)
-		expect.Equal(t, response.StatusCode, 200, "status")
-		holds(t, "undecided", page, "has not answered yet", "Do not pay again.", `href="../payment/`+follow[strings.LastIndex(follow, "/")+1:]+`">Check the payment`, `?again=1">I did not approve it`)
+		_, page := shows(t, "undecided", "GET", address, nil, 200, "has not answered yet", "Do not pay again.", `href="../payment/`+follow[strings.LastIndex(follow, "/")+1:]+`">Check the payment`, `?again=1">I did not approve it`)
 		lacks(t, "undecided", page, "<form", "<button")
-		_, page = browse(t, "GET", address+"?again=1", nil)
-		holds(t, "again", page, "Pay with", "<button")
-		response, page = browse(t, "POST", address, byPhone(t, address+"?again=1", "0241 23"))
-		expect.Equal(t, response.StatusCode, 400, "status of a wrong number")
-		holds(t, "a wrong number", page, "This number is too short.", "Pay with")
+		shows(t, "again", "GET", address+"?again=1", nil, 200, "Pay with", "<button")
+		shows(t, "a wrong number", "POST", address, byPhone(t, address+"?again=1", "0241 23"), 400, "This number is too short.", "Pay with")
 	}
 	// A form without the field keeps the merchant's e-mail.
 	form := byPhone(t, session+"?again=1", "0271234567")
@@ -214,34 +190,28 @@ func TestPagesOfAnUndecidedPayment(t *testing.T) {
 
 func TestCheckoutPageThatCannotBePaid(t *testing.T) {
 	s := paymentstest.New(t)
-	_, data := s.Do("POST", "/v1/coupons", `{"percent_off":100,"max_redemptions":1}`)
-	coupon := field(t, data, "id")
+	coupon := made(t, s, "/v1/coupons", `{"percent_off":100,"max_redemptions":1}`)
 	free, address := newSession(t, s, order(`,"coupon":"`+coupon+`"`))
 	_, second := newSession(t, s, order(`,"coupon":"`+coupon+`","cancel_url":"https://shop.example/cart"`))
-	_, page := browse(t, "GET", address, nil)
-	holds(t, "nothing to pay", page, "There is nothing to pay.", "Complete the order", "Discount 100%")
+	_, page := shows(t, "nothing to pay", "GET", address, nil, 200, "There is nothing to pay.", "Complete the order", "Discount 100%")
 	lacks(t, "nothing to pay", page, "Pay with", "Wallet PIN")
 	form := byPhone(t, second, "") // before the coupon is gone
 	response, _ := browse(t, "POST", address, byPhone(t, address, ""))
 	expect.Equal(t, response.Header.Get("Location"), "https://shop.example/thanks?id="+free, "leads to")
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "complete", page, "<h1>Order complete</h1>", "There was nothing to pay.")
+	shows(t, "complete", "GET", address, nil, 200, "<h1>Order complete</h1>", "There was nothing to pay.")
 
 	for what, status := range map[string]int{"GET": 200, "POST": 400} {
 		sent := form
 		if what == "GET" {
 			sent = nil
 		}
-		response, page := browse(t, what, second, sent)
-		expect.Equal(t, response.StatusCode, status, "%s: status", what)
-		holds(t, "a used up coupon", page, "<h1>The coupon cannot be used now</h1>", "Nothing was taken.", `href="https://shop.example/cart">Go back to Adom Juice Bar`, ">Try again</a>")
+		_, page := shows(t, "a used up coupon", what, second, sent, status, "<h1>The coupon cannot be used now</h1>", "Nothing was taken.", `href="https://shop.example/cart">Go back to Adom Juice Bar`, ">Try again</a>")
 		expect.Equal(t, strings.Contains(page, `role="alert"`), what == "POST", "%s: an alert", what)
 	}
 
 	expired, address := newSession(t, s, order(""))
 	s.Do("POST", "/v1/checkout/sessions/"+expired+"/expire", nil)
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "expired", page, "<h1>This checkout has expired</h1>", "go back to Adom Juice Bar and order again")
+	_, page = shows(t, "expired", "GET", address, nil, 200, "<h1>This checkout has expired</h1>", "go back to Adom Juice Bar and order again")
 	lacks(t, "expired", page, "<form", "class=\"button")
 }
 
@@ -253,14 +223,11 @@ func TestCheckoutPageOfASubscription(t *testing.T) {
 		return `"mode":"subscription","success_url":"https://shop.example/","plan":"` + field(t, data, "id") + `"`
 	}
 	id, address := newSession(t, s, `{`+plan(`,"taxable":true,"tax_percent":20`)+`}`)
-	_, page := browse(t, "GET", address, nil)
-	holds(t, "a plan", page, "To pay now", "GH₵</span>54.00", "GH₵\u00a045.00 every 2 weeks, and tax. This is the first payment.", `name="name"`, `name="phone"`, "Pay GH₵&nbsp;54.00")
+	_, page := shows(t, "a plan", "GET", address, nil, 200, "To pay now", "GH₵</span>54.00", "GH₵\u00a045.00 every 2 weeks, and tax. This is the first payment.", `name="name"`, `name="phone"`, "Pay GH₵&nbsp;54.00")
 	lacks(t, "a plan", page, "Wallet PIN", `value="wallet"`)
-	response, page := browse(t, "POST", address, byPhone(t, address, "", "name", "Ama Mensah"))
-	expect.Equal(t, response.StatusCode, 400, "status without a phone")
-	holds(t, "without a phone", page, "Enter your mobile money number", `value="Ama Mensah"`)
+	shows(t, "without a phone", "POST", address, byPhone(t, address, "", "name", "Ama Mensah"), 400, "Enter your mobile money number", `value="Ama Mensah"`)
 	form := byPhone(t, address, "0241234567", "name", "Ama Mensah", "email", "ama@example.com")
-	response, _ = browse(t, "POST", address, form)
+	response, _ := browse(t, "POST", address, form)
 	follow := must.Get(response.Location())(t).String()
 	s.Work()
 	response, text := browse(t, "POST", address, form) // posted twice, it is paid once
@@ -272,8 +239,7 @@ func TestCheckoutPageOfASubscription(t *testing.T) {
 
 	_, data = s.Do("POST", "/v1/customers", `{"name":"Akua","phone_number":"0201112223"}`)
 	id, address = newSession(t, s, `{`+plan(`,"trial_period_days":14`)+`,"customer":"`+field(t, data, "id")+`"}`)
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "a trial", page, "GH₵</span>0.00", "Free for 14 days, then GH₵\u00a045.00 every 2 weeks.", `value="0201112223"`, "Start the free trial")
+	_, page = shows(t, "a trial", "GET", address, nil, 200, "GH₵</span>0.00", "Free for 14 days, then GH₵\u00a045.00 every 2 weeks.", `value="0201112223"`, "Start the free trial")
 	lacks(t, "a trial", page, `name="name"`)
 	form = byPhone(t, address, "0201112223")
 	for range 2 {
@@ -281,8 +247,7 @@ func TestCheckoutPageOfASubscription(t *testing.T) {
 		expect.Equal(t, response.Header.Get("Location"), "https://shop.example/", "leads to")
 	}
 	expect.Equal(t, sessionField(t, s, id, "payment_status"), "no_payment_required", "payment status")
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "subscribed", page, "<h1>Subscribed</h1>", "Nothing was taken now.")
+	shows(t, "subscribed", "GET", address, nil, 200, "<h1>Subscribed</h1>", "Nothing was taken now.")
 	verified(t, s)
 }
 

@@ -69,8 +69,6 @@ func TestUnknownProxyLogsOneWarning(t *testing.T) {
 		for range 3 {
 			serve(rt, newRequest("GET", "/v1/payouts", "", tt.header, "for=198.51.100.1"))
 		}
-		if got := strings.Count(log.String(), "TrustedProxies"); got != tt.want {
-			t.Errorf("%s: %d warnings, want %d", name, got, tt.want)
-		}
+		expect.Equal(t, strings.Count(log.String(), "TrustedProxies"), tt.want, "%s", name)
 	}
 }

@@ -30,11 +30,6 @@ func TestCustomerBodies(t *testing.T) {
 	for _, verb := range []string{"created", "updated", "deleted"} {
 		step("event_customer."+verb, "GET", "/v1/events?limit=1&type=customer."+verb, nil)
 	}
-	for query, want := range map[string][2]string{
-		"phone=12": {"invalid_phone_number", "phone"}, "email=akua": {"parameter_invalid", "email"},
-		"starting_after=" + akua: {"resource_missing", "starting_after"}, // which is deleted
-	} {
-		response, data := s.Do("GET", "/v1/customers?"+query, nil)
-		wants(t, query, response, data, 400, want[0], want[1])
-	}
+	response, data := s.Do("GET", "/v1/customers?phone=12", nil)
+	wants(t, "no number", response, data, 400, "invalid_phone_number", "phone")
 }

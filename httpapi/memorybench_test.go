@@ -61,10 +61,7 @@ type past struct {
 
 func history(b *testing.B, rows int) past {
 	d := openDesk(b, sqlite.Config{})
-	merchants, err := d.svc.Accounts.ListMerchants(b.Context(), api.Caller{}, api.Page{})
-	must.Do(b, err)
-	made, err := d.svc.Disbursements.List(b.Context(), api.Caller{Merchant: merchants.Data[0].ID}, payout.ListParams{Page: api.Page{Limit: 1}})
-	must.Do(b, err)
+	made := must.Get(d.svc.Disbursements.List(b.Context(), d.caller, payout.ListParams{Page: api.Page{Limit: 1}}))(b)
 	must.Do(b, d.close())
 	benchbase.Call{Path: d.path, Insert: left, Moves: true}.Fill(b, rows)
 	p := past{desk: d}
@@ -82,18 +79,15 @@ func (p past) serveMix(b *testing.B, n int) (m memoryUse) {
 	cmd := exec.CommandContext(b.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), serveVariable+"="+p.path)
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	must.Do(b, err)
-	out, err := cmd.StdoutPipe()
-	must.Do(b, err)
+	in := must.Get(cmd.StdinPipe())(b)
+	out := must.Get(cmd.StdoutPipe())(b)
 	must.Do(b, cmd.Start())
 	said := json.NewDecoder(out)
 	var address string
 	must.Do(b, said.Decode(&address))
-	_, err = httpload.Run(b.Context(), httpload.Load{
+	must.Get(httpload.Run(b.Context(), httpload.Load{
 		Address: address, Connections: 16, Requests: n, Keys: []string{p.key}, Wallets: p.wallets, ReadIDs: p.ids,
-	})
-	must.Do(b, err)
+	}))(b)
 	must.Do(b, in.Close())
 	must.Do(b, said.Decode(&m))
 	must.Do(b, cmd.Wait())

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 )
@@ -66,9 +64,7 @@ func TestRequestsAreObserved(t *testing.T) {
 		}
 		w.told[i].Duration, w.told[i].RequestID = 0, ""
 	}
-	if diff := cmp.Diff(want, w.told); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	expect.Same(t, w.told, want, "told")
 }
 
 // An observer that panics keeps no request from being answered.
@@ -90,8 +86,6 @@ func TestObservingAllocatesNothing(t *testing.T) {
 	for _, observer := range []Observer{nil, blind{}} {
 		rt := newRouter(Config{Logger: slog.New(slog.DiscardHandler), Observer: observer}, func() string { return "req_1" }, nil)
 		r := &request{Request: httptest.NewRequest("GET", "/v1/payouts", nil), code: api.NotFound}
-		if got := testing.AllocsPerRun(100, func() { rt.observe(t.Context(), r, 404, time.Millisecond) }); got != 0 {
-			t.Errorf("with observer %v, telling takes %v allocations", observer, got)
-		}
+		expect.Equal(t, testing.AllocsPerRun(100, func() { rt.observe(t.Context(), r, 404, time.Millisecond) }), 0, "with observer %v, telling takes", observer)
 	}
 }

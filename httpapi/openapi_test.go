@@ -15,9 +15,7 @@ import (
 func TestOpenAPIOverHTTP(t *testing.T) {
 	s := paymentstest.New(t)
 	response, data := s.Do("GET", "/v1/openapi.json", nil)
-	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/json" || !json.Valid(data) {
-		t.Fatalf("got %d %v %.100s", response.StatusCode, response.Header, data)
-	}
+	must.True(t, response.StatusCode == 200 && response.Header.Get("Content-Type") == "application/json" && json.Valid(data), "got %d %v %.100s", response.StatusCode, response.Header, data)
 	expect.True(t, bytes.HasPrefix(data, []byte(`{"openapi":"3.1.0","info":{"title":`)), "the order is lost: %.60s", data)
 	expect.Equal(t, field(t, data, "servers.0.variables.base_url.default"), s.Server.URL, "the server")
 	if _, again := s.Do("GET", "/v1/openapi.json", nil); !bytes.Equal(data, again) {

@@ -33,15 +33,11 @@ func TestPagesDoNotRevealWallets(t *testing.T) {
 		want := answer("0241000001", "0000")
 		expect.True(t, strings.HasPrefix(want, "403"), "%s: a wrong PIN is answered %s", name, want)
 		for what, wallet := range map[string]string{"no wallet": "0249999999", "no service id": "SVC999", "the merchant": "SVC1000001"} {
-			if got := answer(wallet, "0000"); got != want {
-				t.Errorf("%s: %s is answered\n%s\na wrong PIN\n%s", name, what, got, want)
-			}
+			expect.Equal(t, answer(wallet, "0000"), want, "%s: %s is answered", name, what)
 		}
 		must.Do(t, s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID))
 		lockPIN(t, s)
-		if got := answer("0241000001", "1234"); got != want {
-			t.Errorf("%s: a locked PIN is answered\n%s\na wrong PIN\n%s", name, got, want)
-		}
+		expect.Equal(t, answer("0241000001", "1234"), want, "%s: a locked PIN is answered", name)
 	}
 }
 
@@ -69,15 +65,11 @@ func TestAStrangerOnPagesLocksNoWallet(t *testing.T) {
 	} {
 		s := paymentstest.New(t)
 		for n, pin := range []string{"0000", "0001", "0002", "0003", "1234"} {
-			if response, _ := browse(t, "POST", page(s), entry(n, "", "0241000001", pin)); response.StatusCode != 403 {
-				t.Errorf("%s: PIN %s: status %d", name, pin, response.StatusCode)
-			}
+			shows(t, name+" with PIN "+pin, "POST", page(s), entry(n, "", "0241000001", pin), 403)
 		}
 		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
 		wants(t, "the holder, elsewhere", response, data, 200, "", "")
-		if response, _ = browse(t, "POST", page(s), entry(5, "", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
-			t.Errorf("%s: after a right entry: status %d", name, response.StatusCode)
-		}
+		shows(t, name+" after a right entry", "POST", page(s), entry(5, "", "0241000001", "1234"), http.StatusSeeOther)
 	}
 }
 
@@ -88,24 +80,16 @@ func TestFailedPINsLimitOnePage(t *testing.T) {
 	open := newCode(t, s, `{}`)
 	address := s.Server.URL + "/pay/" + open
 	for n := range 3 { // what succeeds does not count
-		if response, _ := browse(t, "POST", address, entry(n, "1", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
-			t.Fatalf("a payment: status %d", response.StatusCode)
-		}
+		shows(t, "a payment", "POST", address, entry(n, "1", "0241000001", "1234"), http.StatusSeeOther)
 	}
 	for n := range 10 {
-		if response, _ := browse(t, "POST", address, entry(10+n, "500000", "0241000001", "1234")); response.StatusCode != 402 {
-			t.Errorf("entry %d without money: status %d", n+1, response.StatusCode)
-		}
+		shows(t, "an entry without money", "POST", address, entry(10+n, "500000", "0241000001", "1234"), 402)
 	}
 	for what, form := range map[string]url.Values{"as before": entry(30, "500000", "0241000001", "1234"), "one that could be paid": entry(31, "1", "0241000001", "1234")} {
 		response, _ := browse(t, "POST", address, form)
-		if response.StatusCode != 429 || response.Header.Get("Retry-After") == "" {
-			t.Errorf("%s: status %d, Retry-After %q", what, response.StatusCode, response.Header.Get("Retry-After"))
-		}
+		expect.True(t, response.StatusCode == 429 && response.Header.Get("Retry-After") != "", "%s: status %d, Retry-After %q", what, response.StatusCode, response.Header.Get("Retry-After"))
 	}
-	if response, _ := browse(t, "POST", s.Server.URL+"/pay/"+newCode(t, s, `{}`), entry(32, "1", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
-		t.Errorf("another page: status %d", response.StatusCode)
-	}
+	shows(t, "another page", "POST", s.Server.URL+"/pay/"+newCode(t, s, `{}`), entry(32, "1", "0241000001", "1234"), http.StatusSeeOther)
 	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
 	wants(t, "the wallet", response, data, 200, "", "")
 }
@@ -121,7 +105,5 @@ func TestAmountsAreCheckedBeforeThePIN(t *testing.T) {
 			holds(t, amount, page, "Enter the amount in cedis")
 		}
 	}
-	if response, _ := browse(t, "POST", address, entry(99, "1", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
-		t.Errorf("a right entry afterwards: status %d", response.StatusCode)
-	}
+	shows(t, "a right entry afterwards", "POST", address, entry(99, "1", "0241000001", "1234"), http.StatusSeeOther)
 }

@@ -7,12 +7,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
@@ -40,9 +38,7 @@ func byPhone(t *testing.T, address, phone string, more ...string) url.Values {
 func startPayment(t *testing.T, address, phone string, more ...string) string {
 	t.Helper()
 	response, page := browse(t, "POST", address, byPhone(t, address, phone, more...))
-	if response.StatusCode != http.StatusSeeOther {
-		t.Fatalf("%s from %s: status %d\n%s", address, phone, response.StatusCode, page)
-	}
+	must.True(t, response.StatusCode == http.StatusSeeOther, "%s from %s: status %d\n%s", address, phone, response.StatusCode, page)
 	return must.Get(must.Get(url.Parse(address))(t).Parse(response.Header.Get("Location")))(t).String()
 }
 
@@ -56,29 +52,16 @@ func lacks(t *testing.T, what, page string, texts ...string) {
 
 func TestPayFromAPhone(t *testing.T) {
 	s := paymentstest.New(t)
-	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+	giveLogo(t, s)
 	address := s.Server.URL + "/pay/" + newCode(t, s, `{"name":"Table 4"}`)
 	form := byPhone(t, address, "024 123 4567", "amount", "12.50")
-	_, page := browse(t, "GET", address, nil)
-	holds(t, "the form", page, `value="mobile" checked`, `<label for="phone">Mobile money number</label>`, "AirtelTigo", "not of your mobile money")
+	_, page := shows(t, "the form", "GET", address, nil, 200, `value="mobile" checked`, `<label for="phone">Mobile money number</label>`, "AirtelTigo", "not of your mobile money")
 	lacks(t, "the form", page, `name="network" value="mtn" checked`)
 
 	// Posted many times at once, the form pays once, and leads to one page.
-	pages := make([]string, 6)
-	var all sync.WaitGroup
-	for i := range pages {
-		all.Go(func() {
-			response, _ := browse(t, "POST", address, form)
-			expect.Equal(t, response.StatusCode, http.StatusSeeOther, "status")
-			pages[i] = response.Header.Get("Location")
-		})
-	}
-	all.Wait()
-	for _, p := range pages {
-		expect.Equal(t, p, pages[0], "pages %v", pages)
-	}
-	expect.True(t, strings.HasPrefix(pages[0], "../payment/"), "the page is at %s", pages[0])
-	follow := s.Server.URL + strings.TrimPrefix(pages[0], "..")
+	at := postAtOnce(t, address, form)
+	expect.True(t, strings.HasPrefix(at, "../payment/"), "the page is at %s", at)
+	follow := s.Server.URL + strings.TrimPrefix(at, "..")
 
 	response, page := browse(t, "GET", follow, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "5", "Refresh")
@@ -87,9 +70,7 @@ func TestPayFromAPhone(t *testing.T) {
 	expect.Equal(t, strings.Count(page, "Accra time"), 1, "mentions of Accra time")
 	lacks(t, "waiting", page, "<script", "Pay GH₵")
 	holds(t, "waiting", page, `src="`+follow[strings.LastIndex(follow, "/")+1:]+`/logo"`)
-	if response, logo := browse(t, "GET", follow+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
-		t.Errorf("logo: %v", response.Header)
-	}
+	showsLogo(t, follow)
 	s.Work()
 	response, page = browse(t, "GET", follow, nil)
 	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of a receipt")
@@ -116,18 +97,14 @@ func TestRefusedPhones(t *testing.T) {
 			"0241230908": {429, "asked to approve payments too often"},
 		} {
 			form.Set("phone", phone)
-			response, page := browse(t, "POST", address, form)
-			expect.Equal(t, response.StatusCode, want.status, "%s, %q: status", name, phone)
-			holds(t, name+" "+phone, page, want.text, `role="alert"`, `value="`+phone+`"`, `value="mobile" checked`, `aria-invalid="true" aria-describedby="problem"`)
+			response, page := shows(t, name+" "+phone, "POST", address, form, want.status, want.text, `role="alert"`, `value="`+phone+`"`, `value="mobile" checked`, `aria-invalid="true" aria-describedby="problem"`)
 			expect.Equal(t, response.Header.Get("Retry-After") != "", want.status == 429, "%s, %q: Retry-After", name, phone)
 			expect.Equal(t, strings.Contains(page, `value="mtn" checked`), phone == "0241230908", "%s, %q: the network of the number is chosen", name, phone)
 			expect.Equal(t, tokenInput.FindStringSubmatch(page)[1], form.Get("token"), "%s, %q: the token", name, phone)
 		}
 		form.Set("network", "vodafone")
 		form.Set("phone", "0241234567")
-		response, page := browse(t, "POST", address, form)
-		expect.Equal(t, response.StatusCode, 400, "%s: an unknown network", name)
-		holds(t, name, page, "Choose one of these networks.")
+		shows(t, name, "POST", address, form, 400, "Choose one of these networks.")
 	}
 	verified(t, s)
 }
@@ -136,8 +113,7 @@ func TestRefusedPhones(t *testing.T) {
 func TestThePayersNetworkWins(t *testing.T) {
 	s := paymentstest.New(t)
 	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0241230903", "network", "telecel")
-	_, page := browse(t, "GET", follow, nil)
-	holds(t, "waiting", page, "· Telecel", "A request from Telecel appears.")
+	shows(t, "waiting", "GET", follow, nil, 200, "· Telecel", "A request from Telecel appears.")
 }
 
 func TestFollowAPayment(t *testing.T) {
@@ -202,19 +178,15 @@ func TestCancelAPaymentOnItsPage(t *testing.T) {
 	s := paymentstest.New(t)
 	code := newCode(t, s, `{"type":"dynamic","amount":100}`)
 	follow := startPayment(t, s.Server.URL+"/pay/"+code, "0241230906")
-	_, page := browse(t, "GET", follow, nil)
-	holds(t, "pending", page, `value="cancel">Cancel the payment`)
+	_, page := shows(t, "pending", "GET", follow, nil, 200, `value="cancel">Cancel the payment`)
 	lacks(t, "pending", page, "Use another number")
 	response, _ := browse(t, "POST", follow, url.Values{"action": {"cancel"}})
 	expect.Equal(t, response.StatusCode, 303, "cancel")
-	_, page = browse(t, "GET", follow, nil)
-	holds(t, "cancelled", page, "<h1>Cancelled</h1>", "<b>Nothing was taken.</b>", "../pay/"+code)
+	shows(t, "cancelled", "GET", follow, nil, 200, "<h1>Cancelled</h1>", "<b>Nothing was taken.</b>", "../pay/"+code)
 
 	follow = startPayment(t, s.Server.URL+"/pay/"+code, "0241230903")
 	s.Work()
-	response, page = browse(t, "POST", follow, url.Values{"action": {"cancel"}})
-	expect.Equal(t, response.StatusCode, 409, "cancel a request that is out")
-	holds(t, "the request is out", page, `role="alert"`, "The request is on the phone already.", "<h1>Approve on your phone</h1>")
+	response, _ = shows(t, "the request is out", "POST", follow, url.Values{"action": {"cancel"}}, 409, `role="alert"`, "The request is on the phone already.", "<h1>Approve on your phone</h1>")
 	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of a refusal, which a reload would repeat")
 }
 
@@ -227,21 +199,16 @@ func TestAnotherWayEndsTheHold(t *testing.T) {
 		follow := startPayment(t, address, "0241230904")
 		s.Work()
 		for _, form := range []url.Values{byPhone(t, address, "0241234567"), entry(len(name), "", "0241000001", "1234")} {
-			response, page := browse(t, "POST", address, form)
-			expect.Equal(t, response.StatusCode, 409, "%s: another payment meanwhile", name)
-			holds(t, name, page, "waiting for its approval", `role="alert"`)
+			shows(t, name, "POST", address, form, 409, "waiting for its approval", `role="alert"`)
 		}
 		response, _ := browse(t, "POST", follow, url.Values{"action": {"another"}})
 		expect.Equal(t, response.StatusCode, 303, "%s: another way", name)
 		back := must.Get(must.Get(url.Parse(follow))(t).Parse(response.Header.Get("Location")))(t).String()
 		expect.Equal(t, back, address, "%s: leads to", name)
-		if response, page := browse(t, "POST", address, entry(100+len(name), "", "0241000001", "1234")); response.StatusCode != 303 {
-			t.Errorf("%s: from a wallet: %d %s", name, response.StatusCode, page)
-		}
+		shows(t, name+" from a wallet", "POST", address, entry(100+len(name), "", "0241000001", "1234"), 303)
 		// The payer approves after all: the money goes back.
 		s.Advance(30 * time.Second)
-		_, page := browse(t, "GET", follow, nil)
-		holds(t, name, page, "<h1>Paid, and given back</h1>")
+		shows(t, name, "GET", follow, nil, 200, "<h1>Paid, and given back</h1>")
 	}
 	is := must.Get(s.Invoices.Get(t.Context(), s.Caller, id))(t)
 	expect.Equal(t, is.Status, invoice.Paid, "the invoice")
@@ -263,14 +230,12 @@ func TestEnterACodeOnThePage(t *testing.T) {
 	holds(t, "no code", page, "Enter the code that you got.", `aria-invalid="true"`)
 	response, _ = send("000000")
 	expect.True(t, response.StatusCode == 303 && strings.HasSuffix(response.Header.Get("Location"), "?code=wrong"), "a wrong code: %d to %s", response.StatusCode, response.Header.Get("Location"))
-	_, page = browse(t, "GET", follow+"?code=wrong", nil)
-	holds(t, "a wrong code", page, "This code was not accepted.", `role="alert"`)
+	_, page = shows(t, "a wrong code", "GET", follow+"?code=wrong", nil, 200, "This code was not accepted.", `role="alert"`)
 	lacks(t, "a wrong code", page, "000000")
 	response, _ = send("123456")
 	expect.True(t, response.StatusCode == 303 && strings.HasSuffix(follow, "/"+response.Header.Get("Location")), "the right code: %d to %s", response.StatusCode, response.Header.Get("Location"))
 	s.Work()
-	_, page = browse(t, "GET", follow, nil)
-	holds(t, "paid", page, "<h1>Paid</h1>", "Telecel mobile money")
+	shows(t, "paid", "GET", follow, nil, 200, "<h1>Paid</h1>", "Telecel mobile money")
 	response, page = send("123456")
 	expect.Equal(t, response.StatusCode, 409, "a code after the end")
 	holds(t, "a code after the end", page, "<h1>Paid</h1>")
@@ -288,25 +253,6 @@ func TestEnterACodeOnThePage(t *testing.T) {
 	holds(t, "the sixth", page, "Too many codes were tried.", `aria-invalid="true"`, "Use another number or a wallet")
 }
 
-func TestPayAnInvoiceFromAPhone(t *testing.T) {
-	s := paymentstest.New(t)
-	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	_, page := browse(t, "GET", address, nil)
-	holds(t, "the invoice", page, `href="#pay"`, `value="mobile" checked`, `id="pay"`)
-	follow := startPayment(t, address, "0551234567")
-	_, page = browse(t, "GET", follow, nil)
-	holds(t, "waiting", page, "Invoice INV-")
-	s.Work()
-	_, page = browse(t, "GET", follow, nil)
-	holds(t, "the receipt", page, "<h1>Paid</h1>", "Invoice INV-", "../invoice/"+address[strings.LastIndex(address, "/")+1:], "See the invoice")
-	_, page = browse(t, "GET", address, nil)
-	holds(t, "the invoice, paid", page, ">Paid</span>")
-	lacks(t, "the invoice, paid", page, "<form")
-	is := must.Get(s.Invoices.Get(t.Context(), s.Caller, id))(t)
-	expect.Equal(t, is.Status, invoice.Paid, "the invoice")
-	verified(t, s)
-}
-
 // The address of a payment's page cannot be guessed from the payment, and guesses are slowed.
 func TestPaymentPagesAreSecret(t *testing.T) {
 	s := paymentstest.New(t)
@@ -315,9 +261,7 @@ func TestPaymentPagesAreSecret(t *testing.T) {
 	paid := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{}))(t).Data[0].ID
 	for _, token := range []string{paid, paid + "-", paid + "-" + strings.Repeat("a", 32), "pay_1-x", "-", "x"} {
 		for _, path := range []string{"", "/logo"} {
-			response, page := browse(t, "GET", s.Server.URL+"/payment/"+token+path, nil)
-			expect.Equal(t, response.StatusCode, 404, "%s%s: status", token, path)
-			holds(t, token, page, "There is no payment here.")
+			shows(t, token, "GET", s.Server.URL+"/payment/"+token+path, nil, 404, "There is no payment here.")
 		}
 	}
 	response, _ := browse(t, "GET", s.Server.URL+"/pay/"+code+"/receipt/"+paid, nil)
@@ -337,8 +281,7 @@ func TestPaymentPagesAreSecret(t *testing.T) {
 	response = slowed(follow)
 	expect.Equal(t, response.Header.Get("Refresh"), "15", "Refresh, so that the page follows on")
 	other := startPayment(t, s.Server.URL+"/pay/"+code, "0241230903")
-	response, _ = browse(t, "GET", other, nil)
-	expect.Equal(t, response.StatusCode, 200, "the page of another payer")
+	shows(t, "the page of another payer", "GET", other, nil, 200)
 }
 
 // One address does not ask many phones on one page.
@@ -367,13 +310,10 @@ func TestPagesWithoutACharger(t *testing.T) {
 	live := s.Caller
 	live.Live = true
 	code := must.Get(s.QRCodes.Create(t.Context(), live, liveCode()))(t)
-	_, page := browse(t, "GET", s.Server.URL+"/pay/"+code.ID, nil)
-	holds(t, "the page", page, "Pay with your wallet", `name="method" value="wallet"`, `<label for="pin">`)
+	_, page := shows(t, "the page", "GET", s.Server.URL+"/pay/"+code.ID, nil, 200, "Pay with your wallet", `name="method" value="wallet"`, `<label for="pin">`)
 	lacks(t, "the page", page, "Mobile money number", "Test mode", `type="radio"`)
 	form := url.Values{"method": {"mobile"}, "phone": {"0241234567"}}
-	response, page := browse(t, "POST", s.Server.URL+"/pay/"+code.ID, form)
-	expect.Equal(t, response.StatusCode, 503, "a phone all the same")
-	holds(t, "a phone all the same", page, `role="alert"`)
+	shows(t, "a phone all the same", "POST", s.Server.URL+"/pay/"+code.ID, form, 503, `role="alert"`)
 	list := must.Get(s.Payments.List(t.Context(), live, payment.ListParams{Page: api.Page{Limit: 1}}))(t)
 	expect.Equal(t, len(list.Data), 0, "payments")
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -46,6 +45,45 @@ func holds(t *testing.T, what, page string, texts ...string) {
 	}
 }
 
+// shows sends a request as a browser would, and checks the status and what the page holds.
+func shows(t *testing.T, what, method, address string, form url.Values, status int, texts ...string) (*http.Response, string) {
+	t.Helper()
+	response, page := browse(t, method, address, form)
+	expect.Equal(t, response.StatusCode, status, "%s: status", what)
+	holds(t, what, page, texts...)
+	return response, page
+}
+
+// postAtOnce posts a form many times at once, and returns where all answers lead.
+func postAtOnce(t *testing.T, address string, form url.Values) string {
+	t.Helper()
+	leads := make([]string, 6)
+	var all sync.WaitGroup
+	for i := range leads {
+		all.Go(func() {
+			response, _ := shows(t, "the form", "POST", address, form, http.StatusSeeOther)
+			leads[i] = response.Header.Get("Location")
+		})
+	}
+	all.Wait()
+	for _, to := range leads {
+		expect.Equal(t, to, leads[0], "the form leads to %v", leads)
+	}
+	return leads[0]
+}
+
+// giveLogo gives the shop a logo, and showsLogo checks that a page has it.
+func giveLogo(t *testing.T, s *paymentstest.Shop) {
+	t.Helper()
+	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+}
+
+func showsLogo(t *testing.T, address string) {
+	t.Helper()
+	response, logo := browse(t, "GET", address+"/logo", nil)
+	expect.True(t, response.Header.Get("Content-Type") == "image/png" && strings.HasSuffix(logo, "logo"), "logo: %v", response.Header)
+}
+
 var tokenInput = regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`)
 
 var styleBlock = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
@@ -74,14 +112,10 @@ func TestPayPage(t *testing.T) {
 	must.True(t, len(style) == 1, "%d style blocks", len(style))
 	sum := sha256.Sum256([]byte(style[0][1]))
 	expect.True(t, strings.Contains(policy, "style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'"), "the policy %q does not allow the page's own styles", policy)
-	if response.StatusCode != 200 || strings.Contains(page, "<script") || strings.Contains(page, "://") {
-		t.Errorf("status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
-	}
+	expect.True(t, response.StatusCode == 200 && !strings.Contains(page, "<script") && !strings.Contains(page, "://"), "status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
 	holds(t, "the page", page, `<html lang="en">`, `<a href="tel:&#43;233301000000">`, `<label for="amount">`, `<label for="wallet">`, `<label for="pin">`,
 		`type="password"`, `src="`+code+`/logo"`, "Adom &lt;script&gt;", "Test mode")
-	if response, logo := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
-		t.Errorf("logo: %v", response.Header)
-	}
+	showsLogo(t, address)
 
 	form := func(amount, wallet, pin string) url.Values {
 		return url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}, "amount": {amount}, "wallet": {wallet}, "pin": {pin}}
@@ -114,51 +148,18 @@ func TestPayPage(t *testing.T) {
 
 	// Posted many times at once, the form pays once, and all see the receipt.
 	good := form("12.50", "SVC1000002", "1234")
-	receipts := make([]string, 6)
-	var all sync.WaitGroup
-	for i := range receipts {
-		all.Go(func() {
-			response, _ := browse(t, "POST", address, good)
-			expect.Equal(t, response.StatusCode, 303, "status")
-			receipts[i] = response.Header.Get("Location")
-		})
-	}
-	all.Wait()
-	for _, r := range receipts {
-		expect.Equal(t, r, receipts[0], "receipts %v", receipts)
-	}
+	receiptAt := postAtOnce(t, address, good)
 	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 	expect.Equal(t, balance.Available.String(), "1012.5", "the merchant has")
-	paid := receipts[0][strings.LastIndex(receipts[0], "/")+1:]
-	_, receipt := browse(t, "GET", s.Server.URL+"/pay/"+receipts[0], nil)
+	paid := receiptAt[strings.LastIndex(receiptAt, "/")+1:]
+	_, receipt := browse(t, "GET", s.Server.URL+"/pay/"+receiptAt, nil)
 	holds(t, "the receipt", receipt, paid, "<h1>Paid</h1>", "GH₵</span>12.50", "024\u00a0•••\u00a0•001", `role="status"`, `src="../logo"`)
 
 	other := newCode(t, s, `{}`)
 	for _, path := range []string{"/pay/" + other + "/receipt/" + paid, "/pay/qr_unknown", "/pay/qr_unknown.png", "/pay/" + code + "/receipt/pay_unknown"} {
-		response, page := browse(t, "GET", s.Server.URL+path, nil)
-		expect.Equal(t, response.StatusCode, 404, "%s: status", path)
-		holds(t, path, page, "There is nothing to pay here.")
+		shows(t, path, "GET", s.Server.URL+path, nil, 404, "There is nothing to pay here.")
 	}
-	if response, _ := browse(t, "PUT", address, nil); response.StatusCode != 405 {
-		t.Errorf("PUT: %d", response.StatusCode)
-	}
-	if response, _ := browse(t, "POST", address, url.Values{"wallet": {strings.Repeat("x", 1<<20)}}); response.StatusCode != 413 {
-		t.Errorf("a form of 1 MiB: %d", response.StatusCode)
-	}
+	shows(t, "PUT", "PUT", address, nil, 405)
+	shows(t, "a form of 1 MiB", "POST", address, url.Values{"wallet": {strings.Repeat("x", 1<<20)}}, 413)
 	verified(t, s)
-}
-
-func TestPayPageOfAClosedCode(t *testing.T) {
-	s := paymentstest.New(t)
-	off := newCode(t, s, `{"amount":100}`)
-	s.Do("POST", "/v1/qr_codes/"+off, `{"active":false}`)
-	once := newCode(t, s, `{"type":"dynamic","amount":100}`)
-	s.Pay(once, 0)
-	soon := newCode(t, s, fmt.Sprintf(`{"amount":100,"expires_at":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)))
-	s.Do("POST", "/v1/test_helpers/clock", `{"advance":3601}`)
-	for code, text := range map[string]string{off: "was withdrawn", once: "has been used", soon: "has expired"} {
-		_, page := browse(t, "GET", s.Server.URL+"/pay/"+code, nil)
-		holds(t, code, page, text, `role="status"`, "ask Adom Juice Bar for ")
-		expect.True(t, !strings.Contains(page, "<form"), "%s can be filled in", code)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestPage(t *testing.T) {
@@ -129,7 +130,5 @@ func TestFirstErrorOfQuery(t *testing.T) {
 	q.boolean("active")
 	q.page()
 	q.times("created")
-	if got := refused(q.err()); got != "parameter_invalid active" {
-		t.Errorf("got %s, want that of active", got)
-	}
+	expect.Equal(t, refused(q.err()), "parameter_invalid active", "got")
 }

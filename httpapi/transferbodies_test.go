@@ -91,19 +91,10 @@ func TestAccountNameBodies(t *testing.T) {
 		response, data := s.Do("POST", path, body)
 		golden(t, name, response, data)
 	}
-	for body, want := range map[string][2]string{
-		`{}`:                                          {"parameter_missing", "phone_number"},
-		`{"bank_code":"300304"}`:                      {"parameter_missing", "account_number"},
-		`{"account_number":"12345678"}`:               {"parameter_missing", "bank_code"},
-		`{"phone_number":"12"}`:                       {"invalid_phone_number", "phone_number"},
-		`{"phone_number":5}`:                          {"parameter_invalid", "phone_number"},
-		`{"type":"cheque"}`:                           {"parameter_invalid", "type"},
-		`{"type":"service_wallet"}`:                   {"parameter_invalid", "type"},
-		`{"account_number":"1","bank_code":"300304"}`: {"invalid_destination", "account_number"},
-	} {
-		response, data := s.Do("POST", path, body)
-		wants(t, body, response, data, 400, want[0], want[1])
-	}
+	meet(t, s,
+		refusal{path, `{"phone_number":"12"}`, 400, "invalid_phone_number", "phone_number"},
+		refusal{path, `{"account_number":"1","bank_code":"300304"}`, 400, "invalid_destination", "account_number"},
+	)
 	response, data := s.Do("POST", "/v1/disbursements",
 		`{"amount":5,"destination":{"type":"mobile_money","phone_number":"0241234560","account_name":"Ama Owusu","match_account_name":true}}`)
 	golden(t, "account_name_mismatch", response, data)

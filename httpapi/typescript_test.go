@@ -32,9 +32,7 @@ func npm(t *testing.T, script string, env ...string) string {
 	command.Env = append(os.Environ(), env...)
 	command.WaitDelay = 5 * time.Second
 	output, err := command.CombinedOutput()
-	if err != nil {
-		t.Errorf("npm run %s: %v\n%s", script, err, output)
-	}
+	expect.True(t, err == nil, "npm run %s: %v\n%s", script, err, output)
 	return string(output)
 }
 

@@ -127,9 +127,13 @@ func TestPaymentRollsBackWithItsTransaction(t *testing.T) {
 func TestListPayments(t *testing.T) {
 	s := newTill(t)
 	caller := api.Caller{Merchant: "mer_1"}
-	qr, invoice := "qr_1", "inv_1"
+	qr, invoice, customer, session, subscription := "qr_1", "inv_1", "cus_1", "cs_1", "sub_1"
 	var ids []string
-	for n, p := range []payment.Payment{{QRCode: &qr}, {Invoice: &invoice}, {QRCode: &qr}} {
+	for n, p := range []payment.Payment{
+		{QRCode: &qr, PaymentMethod: payment.ServiceWallet},
+		{Invoice: &invoice, Customer: &customer, Subscription: &subscription, PaymentMethod: payment.FromPhone},
+		{QRCode: &qr, CheckoutSession: &session, PaymentMethod: payment.ServiceWallet},
+	} {
 		s.now = start.Add(time.Duration(n) * time.Hour)
 		p.Amount = int64(n + 1)
 		ids = append(ids, s.take(t, caller, p, nil).ID)
@@ -148,6 +152,10 @@ func TestListPayments(t *testing.T) {
 		{"the next page", payment.ListParams{Page: api.Page{Limit: 2, StartingAfter: ids[1]}}, []string{ids[0]}, false},
 		{"a code's", payment.ListParams{QRCode: qr}, []string{ids[2], ids[0]}, false},
 		{"an invoice's", payment.ListParams{Invoice: invoice}, []string{ids[1]}, false},
+		{"a customer's", payment.ListParams{Customer: customer}, []string{ids[1]}, false},
+		{"a session's", payment.ListParams{CheckoutSession: session}, []string{ids[2]}, false},
+		{"a subscription's", payment.ListParams{Subscription: subscription}, []string{ids[1]}, false},
+		{"from phones", payment.ListParams{PaymentMethod: payment.FromPhone}, []string{ids[1]}, false},
 		{"both", payment.ListParams{QRCode: qr, Invoice: invoice}, nil, false},
 		{"completed", payment.ListParams{Status: payment.Completed, QRCode: qr}, []string{ids[2], ids[0]}, false},
 		{"failed", payment.ListParams{Status: payment.Failed}, nil, false},

@@ -83,6 +83,8 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 	}
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	testkit.WantCode(t, "live, without a rail", testkit.Err(s.Disbursements.Create(t.Context(), live, params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567")})), api.Unavailable)
+	batch := disbursement.CreateBatchParams{Rows: []disbursement.RowParams{{CreateParams: params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567")}}}}
+	testkit.WantCode(t, "a live batch, without a rail", testkit.Err(s.Disbursements.CreateBatch(t.Context(), live, batch)), api.Unavailable)
 	err = s.Providers.Settle(t.Context(), live, "po_1", provider.Result{Outcome: provider.Paid})
 	testkit.WantCode(t, "settled by hand in live mode", err, api.PermissionDenied)
 	balance, err := s.Accounts.Balance(t.Context(), s.Caller)

@@ -110,9 +110,7 @@ func (c *club) update(id string, p subscription.UpdateParams) *subscription.Subs
 // invoices are those of a subscription, the oldest first.
 func (c *club) invoices(id string) []invoice.Invoice {
 	c.t.Helper()
-	all := testkit.All(func(p api.Page) (*api.List[invoice.Invoice], error) {
-		return c.Invoices.List(c.t.Context(), c.Caller, invoice.ListParams{Page: p, Subscription: id})
-	}, func(v *invoice.Invoice) string { return v.ID })
+	all := testkit.All(api.All(c.t.Context(), c.Caller, invoice.ListParams{Subscription: id}, c.Invoices.List))
 	slices.Reverse(all)
 	return all
 }
@@ -132,9 +130,7 @@ func (c *club) pay(id string) {
 // told returns the events of subscriptions since the last call, as "created active".
 func (c *club) told() []string {
 	c.t.Helper()
-	all := testkit.All(func(p api.Page) (*api.List[event.Event], error) {
-		return c.Events.List(c.t.Context(), c.Caller, event.ListParams{Page: p})
-	}, func(e *event.Event) string { return e.ID })
+	all := testkit.All(api.All(c.t.Context(), c.Caller, event.ListParams{}, c.Events.List))
 	slices.Reverse(all)
 	told := []string{}
 	for _, e := range all {

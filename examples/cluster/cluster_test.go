@@ -18,6 +18,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/effort"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -42,51 +44,33 @@ func TestCluster(t *testing.T) {
 	var out strings.Builder
 	err = run(t.Context(), options{callers: 8, duration: time.Second}, &out)
 	t.Log(out.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, want := range []string{"\nprimary killed\n", "\nprimary frozen\n", ", lost 0, doubled 0, unanswered 0, refused 0\n", " 0 problems\n"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the report lacks %q", want)
-		}
+		expect.True(t, strings.Contains(out.String(), want), "the report lacks %q", want)
 	}
 }
 
 // The audit finds what was lost, what was done twice, and money beside the disbursements.
 func TestAudit(t *testing.T) {
-	svc, err := payments.New(t.Context(), memory.New(), payments.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := fund(t.Context(), svc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{}))(t)
+	s := must.Get(fund(t.Context(), svc))(t)
 	made := func(key, reference string) ack {
 		caller := s.caller
 		caller.IdempotencyKey = key
-		d, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+		d := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
 			Amount: decimal.New(1, -2), Reference: reference,
 			Destination: payout.DestinationParams{Type: "service_wallet", ServiceID: s.wallets[0]},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return ack{key: key, id: d.ID}
 	}
 	check := func(acks []ack, lost, doubled []string, problems int) {
 		t.Helper()
-		b, err := s.audit(t.Context(), svc, acks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(s.audit(t.Context(), svc, acks))(t)
 		var keys []string
 		for _, a := range b.lost {
 			keys = append(keys, a.key)
 		}
-		if !slices.Equal(keys, lost) || !slices.Equal(b.doubled, doubled) || len(b.Problems) != problems {
-			t.Errorf("got %+v, want lost %v, doubled %v, %d problems", b, lost, doubled, problems)
-		}
+		expect.True(t, slices.Equal(keys, lost) && slices.Equal(b.doubled, doubled) && len(b.Problems) == problems, "got %+v, want lost %v, doubled %v, %d problems", b, lost, doubled, problems)
 		if bad := len(lost)+len(doubled)+problems > 0; bad != (b.verdict() != nil) {
 			t.Errorf("the verdict is %v", b.verdict())
 		}
@@ -96,10 +80,7 @@ func TestAudit(t *testing.T) {
 	check(append(acks, ack{key: "3", id: "po_3"}), []string{"3"}, nil, 0)
 	acks = append(acks, made("4", "2"))
 	check(acks, nil, []string{"2"}, 0)
-	err = svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: s.ids[0], Amount: decimal.New(1, -2), Source: "bank"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: s.ids[0], Amount: decimal.New(1, -2), Source: "bank"}))
 	check(acks, nil, []string{"2"}, 1)
 }
 
@@ -122,8 +103,6 @@ func TestVerdict(t *testing.T) {
 	for want, got := range map[string]string{
 		"none": label(0, 0), "200": label(200, 0), "bare 500": label(500, 0), "503": label(503, time.Second), "503 without Retry-After": label(503, 0),
 	} {
-		if got != want {
-			t.Errorf("label %q, want %q", got, want)
-		}
+		expect.True(t, got == want, "label %q, want %q", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,9 +20,7 @@ func TestWork(t *testing.T) {
 		t.Run(work, func(t *testing.T) {
 			var out strings.Builder
 			o := options{baseURL: s.Server.URL, keys: s.Key, work: work, connections: 4, duration: time.Hour, requests: 20}
-			if err := run(t.Context(), o, &out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, run(t.Context(), o, &out))
 			if text := out.String(); !strings.Contains(text, " a second; half within ") {
 				t.Error(text)
 			}

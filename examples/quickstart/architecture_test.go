@@ -10,6 +10,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 var (
@@ -23,31 +26,22 @@ var (
 // TestArchitecture checks that every file, folder and function that the page of the
 // architecture names exists, and that its picture has every package of the library.
 func TestArchitecture(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "architecture.md")))(t)
 	found := steps.FindAllStringSubmatch(string(page), -1)
-	if len(found) < 12 {
-		t.Errorf("found %d steps only", len(found))
-	}
+	expect.True(t, len(found) >= 12, "found %d steps only", len(found))
 	for _, m := range found {
 		if !declares(t, m[1], m[2]) {
 			t.Errorf("%s has no function %s", m[1], m[2])
 		}
 	}
-	if declares(t, "disbursement/disbursement.go", "Service.Vanish") {
-		t.Error("a function that does not exist passes")
-	}
+	expect.True(t, !declares(t, "disbursement/disbursement.go", "Service.Vanish"), "a function that does not exist passes")
 	for _, m := range paths.FindAllStringSubmatch(string(page), -1) {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
 			t.Error(err)
 		}
 	}
 	picture := drawing.FindStringSubmatch(string(page))
-	if picture == nil {
-		t.Fatal("there is no picture of the packages")
-	}
+	must.True(t, picture != nil, "there is no picture of the packages")
 	row := map[string]int{} // of each package, counted from the top
 	for n, line := range strings.Split(picture[1], "\n") {
 		for cell := range strings.SplitSeq(line, "   ") {
@@ -67,9 +61,7 @@ func TestArchitecture(t *testing.T) {
 			continue
 		}
 		for _, to := range imports {
-			if row[to] < row[from] {
-				t.Errorf("the picture has %s above %s, which imports it", to, from)
-			}
+			expect.True(t, row[to] >= row[from], "the picture has %s above %s, which imports it", to, from)
 		}
 	}
 }
@@ -81,10 +73,7 @@ func libraryImports(t *testing.T) map[string][]string {
 	command := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{join .Imports \" \"}}",
 		".", "./httpapi/inspector", "./httpapi/reference", "./provider/arkesel", "./provider/hubtel", "./provider/mtnmomo", "./provider/paystack", "./provider/smtp", "./storage/memory", "./storage/postgres", "./storage/sqlite")
 	command.Dir = root
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.Output())(t)
 	all := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
 		var own []string
@@ -102,9 +91,7 @@ func libraryImports(t *testing.T) map[string][]string {
 			all[own[0]] = own[1:]
 		}
 	}
-	if len(all) < 30 {
-		t.Errorf("found %d packages only", len(all))
-	}
+	expect.True(t, len(all) >= 30, "found %d packages only", len(all))
 	return all
 }
 

@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 var (
@@ -24,24 +27,15 @@ func TestCommands(t *testing.T) {
 		if filepath.Base(page) == "CHANGELOG.md" {
 			continue // its commands are those of their time
 		}
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		for _, command := range goCommand.FindAllString(string(text), -1) {
 			n++
-			if err := runnable(command); err != nil {
-				t.Errorf("%s: %s: %v", page, command, err)
-			}
+			expect.NoError(t, runnable(command), "%s: %s", page, command)
 		}
 	}
-	if n < 20 {
-		t.Errorf("found %d commands only", n)
-	}
+	expect.True(t, n >= 20, "found %d commands only", n)
 	for _, wrong := range []string{"`go run ./vanished`", "`go test ./account -run TestVanished`", "`go test ./account -bench Vanished`"} {
-		if runnable(wrong) == nil {
-			t.Errorf("%s passes", wrong)
-		}
+		expect.True(t, runnable(wrong) != nil, "%s passes", wrong)
 	}
 }
 

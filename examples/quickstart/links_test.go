@@ -8,6 +8,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // root is the root of the repository.
@@ -16,19 +19,13 @@ var root = filepath.Join("..", "..")
 // pages returns the Markdown pages of the repository: those of the root, of docs and of examples.
 func pages(t *testing.T) []string {
 	t.Helper()
-	all, err := filepath.Glob(filepath.Join(root, "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
+	all := must.Get(filepath.Glob(filepath.Join(root, "*.md")))(t)
+	must.Do(t, filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".md") {
 			all = append(all, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return append(all, filepath.Join(root, "examples", "README.md"))
 }
 
@@ -43,29 +40,20 @@ var (
 func TestLinks(t *testing.T) {
 	n := 0
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		for _, m := range links.FindAllStringSubmatch(anyFence.ReplaceAllString(string(text), ""), -1) {
 			target := m[1] + m[2]
 			if strings.Contains(target, "://") {
 				continue
 			}
 			n++
-			if err := follow(page, target); err != nil {
-				t.Errorf("%s: %v", page, err)
-			}
+			expect.NoError(t, follow(page, target), "%s", page)
 		}
 	}
-	if n < 50 {
-		t.Errorf("found %d links only", n)
-	}
+	expect.True(t, n >= 50, "found %d links only", n)
 	readme := filepath.Join(root, "README.md")
 	for _, broken := range []string{"docs/vanished.md", "docs/proof.md#vanished", "#vanished"} {
-		if follow(readme, broken) == nil {
-			t.Errorf("the link %s passes", broken)
-		}
+		expect.True(t, follow(readme, broken) != nil, "the link %s passes", broken)
 	}
 }
 

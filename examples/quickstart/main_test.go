@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
@@ -53,15 +55,9 @@ func start(t *testing.T, o options) (first string, stop func()) {
 
 func status(t *testing.T, address, key string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
 	r.Header.Set("Authorization", "Bearer "+key)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
 	return response.StatusCode
 }
@@ -79,18 +75,12 @@ func TestTwoStarts(t *testing.T) {
 			t.Fatalf("%q: %v", line, err)
 		}
 		for name, key := range map[string]string{"test": first.TestKey, "live": first.LiveKey, "new test": k.TestKey, "new live": k.LiveKey} {
-			if got := status(t, k.BaseURL+"/v1/balance", key); got != 200 {
-				t.Errorf("%s key: %d", name, got)
-			}
+			expect.Equal(t, status(t, k.BaseURL+"/v1/balance", key), 200, "%s key", name)
 		}
 		stop()
 	}
-	if first.MerchantID != second.MerchantID || first.TestKey == second.TestKey {
-		t.Errorf("first %+v, second %+v", first, second)
-	}
-	if !strings.HasPrefix(first.TestKey, "sk_test_") || !strings.HasPrefix(first.LiveKey, "sk_live_") {
-		t.Errorf("keys %+v", first)
-	}
+	expect.True(t, first.MerchantID == second.MerchantID && first.TestKey != second.TestKey, "first %+v, second %+v", first, second)
+	expect.True(t, strings.HasPrefix(first.TestKey, "sk_test_") && strings.HasPrefix(first.LiveKey, "sk_live_"), "keys %+v", first)
 }
 
 // Two processes on one PostgreSQL serve the same merchant.
@@ -114,29 +104,21 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	for _, at := range both {
 		for _, of := range both {
-			if got := status(t, at.BaseURL+"/v1/balance", of.TestKey); got != 200 {
-				t.Errorf("%s with a key of %s: %d", at.BaseURL, of.BaseURL, got)
-			}
+			expect.Equal(t, status(t, at.BaseURL+"/v1/balance", of.TestKey), 200, "%s with a key of %s", at.BaseURL, of.BaseURL)
 		}
 	}
 }
 
 func TestWelcome(t *testing.T) {
 	line, stop := start(t, options{addr: "127.0.0.1:0", db: ":memory:", baseURL: "https://pay.example.com"})
-	if line != "Serving https://pay.example.com\n" {
-		t.Errorf("first line %q", line)
-	}
+	expect.True(t, line == "Serving https://pay.example.com\n", "first line %q", line)
 	stop()
 
 	var out bytes.Buffer
 	s := &shop{keys: keys{BaseURL: "http://x", MerchantID: "mer_1", TestKey: "sk_test_1", LiveKey: "sk_live_1"}}
-	if err := welcome(&out, s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, welcome(&out, s))
 	for _, want := range []string{"export KEY=sk_test_1", "curl -s http://x/v1/payments -H", "curl -s http://x/v1/qr_codes", "mer_1", "http://x/inspector/"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing in\n%s", want, out.String())
-		}
+		expect.True(t, strings.Contains(out.String(), want), "%q is missing in\n%s", want, out.String())
 	}
 }
 
@@ -144,24 +126,14 @@ func TestWelcome(t *testing.T) {
 func TestStopWithAnOpenPage(t *testing.T) {
 	line, stop := start(t, options{addr: "127.0.0.1:0", db: ":memory:", json: true})
 	var k keys
-	if err := json.Unmarshal([]byte(line), &k); err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, k.BaseURL+"/inspector/"+k.MerchantID+"/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(line), &k))
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, k.BaseURL+"/inspector/"+k.MerchantID+"/", nil))(t)
 	r.Header.Set("Accept", "text/event-stream")
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
 	open := bufio.NewReader(response.Body)
 	for line := ""; !strings.HasPrefix(line, "id: "); {
-		if line, err = open.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
+		line = must.Get(open.ReadString('\n'))(t)
 	}
 	stop()
 	if _, err := io.ReadAll(open); err != nil {
@@ -174,13 +146,9 @@ func TestPathsBesideTheInspector(t *testing.T) {
 	line, stop := start(t, options{addr: "127.0.0.1:0", db: ":memory:", json: true})
 	defer stop()
 	var k keys
-	if err := json.Unmarshal([]byte(line), &k); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]int{"//v1/balance": 404, "/v1//balance": 404, "/v1/balance": 200, "/inspectors": 404, "/inspector": 200, "/inspector/none/": 404} {
-		if got := status(t, k.BaseURL+path, k.TestKey); got != want {
-			t.Errorf("%s: %d, want %d", path, got, want)
-		}
+	must.Do(t, json.Unmarshal([]byte(line), &k))
+	for path, want := range map[string]int{"//v1/balance": 404, "/v1//balance": 404, "/v1/balance": 200, "/inspectors": 404, "/inspector": 200, "/docs": 200, "/docs/openapi.json": 200, "/docsx": 404, "/inspector/none/": 404} {
+		expect.Equal(t, status(t, k.BaseURL+path, k.TestKey), want, "%s", path)
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // cells are the names in the first column of a row.
@@ -18,15 +21,10 @@ var cells = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|")
 // TestSettingsAreDocumented checks that the tables of the guide have each field of both
 // configurations, and no other.
 func TestSettingsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "guide", "mount.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "guide", "mount.md")))(t)
 	for heading, file := range map[string]string{"payments.Config": "config.go", "httpapi.Config": "httpapi/config.go"} {
 		_, table, ok := strings.Cut(string(page), "\n### "+heading+"\n")
-		if !ok {
-			t.Fatalf("no section %s", heading)
-		}
+		must.True(t, ok, "no section %s", heading)
 		table, _, _ = strings.Cut(table, "\n#")
 		var told []string
 		for _, m := range cells.FindAllStringSubmatch(table, -1) {
@@ -36,14 +34,10 @@ func TestSettingsAreDocumented(t *testing.T) {
 		}
 		fields := configFields(t, file)
 		for _, name := range fields {
-			if !slices.Contains(told, name) {
-				t.Errorf("the table of %s lacks %s", heading, name)
-			}
+			expect.True(t, slices.Contains(told, name), "the table of %s lacks %s", heading, name)
 		}
 		for _, name := range told {
-			if !slices.Contains(fields, name) {
-				t.Errorf("the table of %s has %s, which is no field", heading, name)
-			}
+			expect.True(t, slices.Contains(fields, name), "the table of %s has %s, which is no field", heading, name)
 		}
 	}
 }
@@ -51,10 +45,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 // configFields returns the exported fields of the type Config in a file.
 func configFields(t *testing.T, path string) (names []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(path)), nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(path)), nil, parser.SkipObjectResolution))(t)
 	ast.Inspect(file, func(n ast.Node) bool {
 		declared, ok := n.(*ast.TypeSpec)
 		if !ok || declared.Name.Name != "Config" {
@@ -69,8 +60,6 @@ func configFields(t *testing.T, path string) (names []string) {
 		}
 		return false
 	})
-	if len(names) < 5 {
-		t.Fatalf("%s: found %d fields only", path, len(names))
-	}
+	must.True(t, len(names) >= 5, "%s: found %d fields only", path, len(names))
 	return names
 }

@@ -17,6 +17,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 const library = "github.com/seed-7082ffec/payments"
@@ -59,24 +62,15 @@ var fences = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
 func TestSnippets(t *testing.T) {
 	exports, n := exportData(t, root), 0
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		for _, at := range fences.FindAllSubmatchIndex(text, -1) {
 			n++
 			line := 1 + strings.Count(string(text[:at[2]]), "\n")
-			if err := check(string(text[at[2]:at[3]]), exports); err != nil {
-				t.Errorf("%s, line %d: %v", page, line, err)
-			}
+			expect.NoError(t, check(string(text[at[2]:at[3]]), exports), "%s, line %d", page, line)
 		}
 	}
-	if n < 40 {
-		t.Errorf("found %d snippets only", n)
-	}
-	if check("svc.Payments.Vanish(ctx)\n", exports) == nil {
-		t.Error("a call that does not exist passes")
-	}
+	expect.True(t, n >= 40, "found %d snippets only", n)
+	expect.True(t, check("svc.Payments.Vanish(ctx)\n", exports) != nil, "a call that does not exist passes")
 }
 
 // exportData returns where the export data of each package lies.
@@ -85,10 +79,7 @@ func exportData(t *testing.T, dir string) map[string]string {
 	args := slices.Collect(maps.Values(imports))
 	command := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Export"}, args...)...)
 	command.Dir = dir
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.Output())(t)
 	exports := map[string]string{}
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p struct{ ImportPath, Export string }

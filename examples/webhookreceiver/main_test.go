@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -25,20 +26,12 @@ func TestReceive(t *testing.T) {
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	defer server.Close()
-	endpoint, err := s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: server.URL + "/webhooks", Events: []event.Type{"payment.succeeded"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	endpoint := must.Get(s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: server.URL + "/webhooks", Events: []event.Type{"payment.succeeded"}}))(t)
 	var out bytes.Buffer
 	handler = receive(endpoint.Secret, &out)
-	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
 	paid := s.Pay(code.ID, 1250)
-	if err := s.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Drain(t.Context()))
 	if text := out.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "payment.succeeded") || !strings.Contains(text, paid.ID) {
 		t.Errorf("printed %q", text)
 	}

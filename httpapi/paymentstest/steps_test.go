@@ -10,7 +10,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/checkout"
-	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -52,21 +51,9 @@ func TestSettleAPayout(t *testing.T) {
 	for _, e := range inbox.Events() {
 		types = append(types, string(e.Type))
 	}
-	if got := strings.Join(types, " "); got != "payout.created payout.processing payout.completed" {
-		t.Errorf("told of %s", got)
-	}
+	expect.Equal(t, strings.Join(types, " "), "payout.created payout.processing payout.completed", "told of")
 	if told := paymentstest.Object[payout.Transfer](inbox, "payout.completed"); told.ID != sent.ID || *told.ProviderReference != "theirs" {
 		t.Errorf("told of %+v", told)
-	}
-}
-
-func TestRefuseADisbursement(t *testing.T) {
-	shop := paymentstest.New(t)
-	sent := must.Get(shop.Disbursements.Create(t.Context(), shop.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(100), Destination: waits}))(t)
-	shop.Work()
-	done := shop.Settle(sent.ID, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The wallet is full.", Verbatim: true}})
-	if done.Status != payout.Failed || *done.FailureReason != "The wallet is full." || balance(t, shop) != "1000" {
-		t.Errorf("got %+v, available %s", done, balance(t, shop))
 	}
 }
 

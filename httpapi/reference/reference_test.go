@@ -129,9 +129,7 @@ func TestHeaders(t *testing.T) {
 	for _, path := range []string{"/", "/openapi.json", "/openapi.yaml", "/style.css", "/search?q=payout"} {
 		w := get(t, path)
 		policy := w.Header().Get("Content-Security-Policy")
-		if !strings.HasPrefix(policy, "default-src 'none'; style-src 'self'; form-action 'self'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "script") {
-			t.Errorf("%s: the policy is %q", path, policy)
-		}
+		expect.True(t, strings.HasPrefix(policy, "default-src 'none'; style-src 'self'; form-action 'self'") && !strings.Contains(policy, "unsafe") && !strings.Contains(policy, "script"), "%s: the policy is %q", path, policy)
 		expect.True(t, w.Header().Get("X-Frame-Options") == "DENY" && w.Header().Get("X-Content-Type-Options") == "nosniff", "%s: %v", path, w.Header())
 		if strings.HasPrefix(path, "/search") {
 			continue // made for the request
@@ -167,9 +165,7 @@ func TestGoExamples(t *testing.T) {
 	for _, match := range examples {
 		code := html.UnescapeString(match[1])
 		formatted, err := format.Source([]byte(code))
-		if err != nil || string(formatted) != code {
-			t.Errorf("%v:\n%s\nformatted:\n%s", err, code, formatted)
-		}
+		expect.True(t, err == nil && string(formatted) == code, "%v:\n%s\nformatted:\n%s", err, code, formatted)
 	}
 }
 

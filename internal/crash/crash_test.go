@@ -397,17 +397,13 @@ func (l *crashLoop) inspect(end bool) {
 		references[kind+reference] = true
 	}
 	sent := decimal.Zero
-	for _, d := range testkit.All(func(p api.Page) (*api.List[payout.Transfer], error) {
-		return svc.Disbursements.List(ctx, caller, payout.ListParams{Page: p})
-	}, func(d *payout.Transfer) string { return d.ID }) {
+	for _, d := range testkit.All(api.All(ctx, caller, payout.ListParams{}, svc.Disbursements.List)) {
 		note("disbursements", d.ID, *d.Reference)
 		if sent = sent.Add(d.Amount.Decimal).Add(d.Fee.Decimal); end && d.Status != payout.Completed {
 			t.Errorf("%s is %s", d.ID, d.Status)
 		}
 	}
-	for _, q := range testkit.All(func(p api.Page) (*api.List[qrcode.QRCode], error) {
-		return svc.QRCodes.List(ctx, caller, qrcode.ListParams{Page: p})
-	}, func(q *qrcode.QRCode) string { return q.ID }) {
+	for _, q := range testkit.All(api.All(ctx, caller, qrcode.ListParams{}, svc.QRCodes.List)) {
 		note("qr_codes", q.ID, q.Reference)
 	}
 	if !end {
@@ -415,9 +411,7 @@ func (l *crashLoop) inspect(end bool) {
 	}
 	got, back := decimal.Zero, l.givenBack(svc, caller)
 	kept := map[string]int{} // payments of a code
-	for _, p := range testkit.All(func(p api.Page) (*api.List[payment.Payment], error) {
-		return svc.Payments.List(ctx, caller, payment.ListParams{Page: p})
-	}, func(p *payment.Payment) string { return p.ID }) {
+	for _, p := range testkit.All(api.All(ctx, caller, payment.ListParams{}, svc.Payments.List)) {
 		direct := ""
 		if p.QRCode == nil {
 			direct = p.Reference

@@ -35,7 +35,7 @@ type call struct {
 	prepare func() string
 	// do makes the call. n is another one for each effect that is wanted, for what
 	// must be new.
-	do func(ctx context.Context, c api.Caller, n int, id string) (any, error)
+	do doing
 	// once says that the call heeds the caller's idempotency key.
 	once bool
 	// quiet: a failure may be kept from the caller, who has the answer anyway.
@@ -48,6 +48,41 @@ type call struct {
 	stepwise bool
 	// pin says that the call compares the consumer's PIN.
 	pin bool
+}
+
+// calls are the methods that are driven.
+type calls []call
+
+func (all *calls) plain(name string, prepare func() string, do doing) {
+	*all = append(*all, call{name: name, prepare: prepare, do: do})
+}
+
+func (all *calls) once(name string, prepare func() string, do doing) {
+	*all = append(*all, call{name: name, prepare: prepare, do: do, once: true})
+}
+
+// doing is what a call does; see call.do.
+type doing = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
+
+// with calls a method with these parameters, or with the id of an object that stays.
+func with[P, R any](method func(context.Context, api.Caller, P) (R, error), p P) doing {
+	return func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) { return method(ctx, c, p) }
+}
+
+// byID calls a method with the id of what was prepared, and byIDWith with parameters, too.
+func byID[R any](method func(context.Context, api.Caller, string) (R, error)) doing {
+	return func(ctx context.Context, c api.Caller, _ int, id string) (any, error) { return method(ctx, c, id) }
+}
+
+func byIDWith[P, R any](method func(context.Context, api.Caller, string, P) (R, error), p P) doing {
+	return func(ctx context.Context, c api.Caller, _ int, id string) (any, error) { return method(ctx, c, id, p) }
+}
+
+// operator makes a call of the operator's, without a key.
+func operator(do doing) doing {
+	return func(ctx context.Context, _ api.Caller, n int, id string) (any, error) {
+		return do(ctx, api.Caller{}, n, id)
+	}
 }
 
 // subject is a service over a store that fails, and all its methods.
@@ -140,303 +175,203 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 	token := opened.HostedURL[strings.LastIndex(opened.HostedURL, "/")+1:]
 
 	// methods are the calls as one service, or one process, makes them.
-	methods := func(svc *payments.Service) (all []call) {
+	methods := func(svc *payments.Service) (all calls) {
 		accounts, codes := svc.Accounts, svc.QRCodes
-		type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
-		plain := func(name string, do do) { all = append(all, call{name: name, do: do}) }
-		quiet := func(name string, do do) { all = append(all, call{name: name, do: do, quiet: true}) }
-		once := func(name string, do do) { all = append(all, call{name: name, do: do, once: true}) }
-		onceOn := func(name string, prepare func() string, do do) {
-			all = append(all, call{name: name, prepare: prepare, do: do, once: true})
-		}
+		quiet := func(name string, do doing) { all = append(all, call{name: name, do: do, quiet: true}) }
 
 		// The first of all, while there are few events.
 		all = append(all, call{name: "resend since", stepwise: true, do: func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return svc.Webhooks.ResendSince(ctx, c, hook.ID, api.Times{})
 		}})
-		plain("create merchant", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M", Logo: logo})
-		})
-		plain("update merchant", func(ctx context.Context, _ api.Caller, n int, _ string) (any, error) {
+		all.plain("create merchant", nil, operator(with(accounts.CreateMerchant, account.CreateMerchantParams{Name: "M", Logo: logo})))
+		all.plain("update merchant", nil, func(ctx context.Context, _ api.Caller, n int, _ string) (any, error) {
 			return accounts.UpdateMerchant(ctx, api.Caller{}, m.ID, account.UpdateMerchantParams{Name: new(fmt.Sprint("M", n)), Phone: new("0301000000"), Logo: logo})
 		})
-		plain("merchant", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.GetMerchant(ctx, api.Caller{}, m.ID)
-		})
-		plain("merchants", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.ListMerchants(ctx, api.Caller{}, api.Page{StartingAfter: m.ID})
-		})
-		plain("logo", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.GetLogo(ctx, api.Caller{}, m.ID)
-		})
-		once("create consumer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		all.plain("merchant", nil, operator(with(accounts.GetMerchant, m.ID)))
+		all.plain("merchants", nil, operator(with(accounts.ListMerchants, api.Page{StartingAfter: m.ID})))
+		all.plain("logo", nil, operator(with(accounts.GetLogo, m.ID)))
+		all.once("create consumer", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return accounts.CreateConsumer(ctx, api.Caller{IdempotencyKey: c.IdempotencyKey}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("0242%06d", n), PIN: "1234"})
 		})
-		once("create agent", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		all.once("create agent", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return accounts.CreateAgent(ctx, api.Caller{IdempotencyKey: c.IdempotencyKey}, account.CreateHolderParams{Name: "A", Phone: fmt.Sprintf("0242%06d", n)})
 		})
-		plain("consumer", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.GetConsumer(ctx, api.Caller{}, ama.ID)
-		})
-		plain("status of a consumer", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+		all.plain("consumer", nil, operator(with(accounts.GetConsumer, ama.ID)))
+		all.plain("status of a consumer", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return accounts.UpdateConsumer(ctx, api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Active)})
 		})
-		plain("status of an agent", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+		all.plain("status of an agent", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return accounts.UpdateAgent(ctx, api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
 		})
-		plain("set PIN", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+		all.plain("set PIN", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return nil, accounts.SetPIN(ctx, api.Caller{}, ama.ID, account.SetPINParams{PIN: "1234"})
 		})
-		once("create customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		all.once("create customer", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return accounts.CreateCustomer(ctx, c, account.CreateCustomerParams{Name: fmt.Sprint(n)})
 		})
-		plain("customer", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.GetCustomer(ctx, c, customer.ID)
-		})
-		plain("create key", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.CreateKey(ctx, c, account.CreateKeyParams{})
-		})
-		plain("keys", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.ListKeys(ctx, c, api.Page{})
-		})
+		all.plain("customer", nil, with(accounts.GetCustomer, customer.ID))
+		all.plain("create key", nil, with(accounts.CreateKey, account.CreateKeyParams{}))
+		all.plain("keys", nil, with(accounts.ListKeys, api.Page{}))
 		quiet("authenticate", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return accounts.Authenticate(ctx, key.Secret)
 		})
-		plain("roll key", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.plain("roll key", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return accounts.RollKey(ctx, c, key.ID, account.RollKeyParams{Overlap: time.Hour})
 		})
-		plain("revoke key", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.plain("revoke key", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return nil, accounts.RevokeKey(ctx, c, key.ID)
 		})
-		once("deposit", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.once("deposit", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return nil, accounts.Deposit(ctx, api.Caller{IdempotencyKey: c.IdempotencyKey}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1), Source: "test"})
 		})
-		plain("balance", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) { return accounts.Balance(ctx, c) })
-		plain("wallet", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.WalletBalance(ctx, api.Caller{}, ama.ID)
-		})
-		plain("float", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return accounts.FloatBalance(ctx, api.Caller{}, agent.ID)
-		})
-		plain("statement", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.ListEntries(ctx, c, account.ListEntriesParams{})
-		})
-		plain("newer entries", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.ListEntries(ctx, c, account.ListEntriesParams{Page: api.Page{EndingBefore: entry, Limit: 1}})
-		})
+		all.plain("balance", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) { return accounts.Balance(ctx, c) })
+		all.plain("wallet", nil, operator(with(accounts.WalletBalance, ama.ID)))
+		all.plain("float", nil, operator(with(accounts.FloatBalance, agent.ID)))
+		all.plain("statement", nil, with(accounts.ListEntries, account.ListEntriesParams{}))
+		all.plain("newer entries", nil, with(accounts.ListEntries, account.ListEntriesParams{Page: api.Page{EndingBefore: entry, Limit: 1}}))
 		all = append(all, call{name: "seal", stepwise: true, do: func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return accounts.Seal(ctx)
 		}})
-		plain("verify", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) { return accounts.Verify(ctx) })
-		plain("look up service id of a merchant", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.LookUpServiceID(ctx, c, m.ServiceID)
-		})
+		all.plain("verify", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) { return accounts.Verify(ctx) })
+		all.plain("look up service id of a merchant", nil, with(accounts.LookUpServiceID, m.ServiceID))
 		quiet("forget customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return nil, accounts.ForgetCustomer(ctx, c, fmt.Sprint("cus_host", n))
 		})
-		plain("look up service id", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return accounts.LookUpServiceID(ctx, c, ama.ServiceID)
-		})
+		all.plain("look up service id", nil, with(accounts.LookUpServiceID, ama.ServiceID))
 
-		once("create code", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		all.once("create code", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return codes.Create(ctx, c, qrcode.CreateParams{Name: fmt.Sprint(n)})
 		})
-		plain("code", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) { return codes.Get(ctx, c, code) })
-		plain("codes", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return codes.List(ctx, c, qrcode.ListParams{Type: qrcode.Static, Active: &off})
-		})
-		once("update code", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		all.plain("code", nil, with(codes.Get, code))
+		all.plain("codes", nil, with(codes.List, qrcode.ListParams{Type: qrcode.Static, Active: &off}))
+		all.once("update code", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			name := fmt.Sprint(n)
 			return codes.Update(ctx, c, code, qrcode.UpdateParams{Name: &name, Metadata: api.Metadata{"n": name}})
 		})
-		plain("open code", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) { return codes.Hosted(ctx, code) })
-		plain("picture", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.plain("open code", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) { return codes.Hosted(ctx, code) })
+		all.plain("picture", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return codes.Image(ctx, c, code, qrcode.ImageParams{Format: qrcode.SVG})
 		})
-		once("pay", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.once("pay", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return codes.Pay(ctx, c, code, qrcode.PayParams{Wallet: account.WalletRef{ServiceID: ama.ServiceID}, PIN: "1234", Amount: &amount})
 		})
-		once("pay by phone", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.once("pay by phone", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return codes.Pay(ctx, c, code, qrcode.PayParams{Wallet: account.WalletRef{Phone: "0241000001"}, PIN: "1234", Amount: &amount})
 		})
-		onceOn("pay a code of one use", func() string {
+		all.once("pay a code of one use", func() string {
 			made := must.Get(codes.Create(t.Context(), caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &amount}))(t)
 			return made.ID
-		}, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return codes.Pay(ctx, c, id, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
-		})
-		plain("payments of a code", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		}, byIDWith(codes.Pay, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"}))
+		all.plain("payments of a code", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return codes.ListPayments(ctx, c, code, payment.ListParams{})
 		})
-		plain("payments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Payments.List(ctx, c, payment.ListParams{})
-		})
-		plain("export payments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.plain("payments", nil, with(svc.Payments.List, payment.ListParams{}))
+		all.plain("export payments", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return nil, svc.Payments.Export(ctx, c, payment.ExportParams{Writer: io.Discard})
 		})
-		once("issue", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return codes.IssueConsumerCode(ctx, c, qrcode.IssueConsumerCodeParams{Account: ama.ID, Type: qrcode.Dynamic, UsageLimit: &limit})
-		})
-		plain("resolve", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return codes.Resolve(ctx, c, shown.Payload)
-		})
-		onceOn("delete code", newCode, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return codes.Delete(ctx, c, id)
-		})
+		all.once("issue", nil, with(codes.IssueConsumerCode, qrcode.IssueConsumerCodeParams{Account: ama.ID, Type: qrcode.Dynamic, UsageLimit: &limit}))
+		all.plain("resolve", nil, with(codes.Resolve, shown.Payload))
+		all.once("delete code", newCode, byID(codes.Delete))
 
-		once("record", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		all.once("record", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return svc.Events.Record(ctx, c, event.RecordParams{Type: "plan.updated", Object: map[string]int{"n": n}})
 		})
-		plain("event", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Events.Get(ctx, c, happened.ID)
-		})
-		plain("events", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Events.List(ctx, c, event.ListParams{Page: api.Page{EndingBefore: happened.ID}})
-		})
-		plain("messages", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Messages.List(ctx, c, message.ListParams{To: "0241000001", Kind: message.KindSMS})
-		})
+		all.plain("event", nil, with(svc.Events.Get, happened.ID))
+		all.plain("events", nil, with(svc.Events.List, event.ListParams{Page: api.Page{EndingBefore: happened.ID}}))
+		all.plain("messages", nil, with(svc.Messages.List, message.ListParams{To: "0241000001", Kind: message.KindSMS}))
 
-		onceOn("request code", func() string {
+		all.once("request code", func() string {
 			s.now = s.now.Add(11 * time.Minute)
 			return ""
-		}, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Payouts.RequestOTP(ctx, c, payout.ForPayout)
-		})
-		onceOn("verify code", requestOTP, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		}, with(svc.Payouts.RequestOTP, payout.ForPayout))
+		all.once("verify code", requestOTP, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return svc.Payouts.VerifyOTP(ctx, c, payout.OTPParams{Purpose: payout.ForPayout, Code: id})
 		})
-		onceOn("payout", verifyOTP, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		all.once("payout", verifyOTP, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return svc.Payouts.Create(ctx, c, payout.CreateParams{Amount: decimal.NewFromInt(1), Destination: mobile, OTPCode: id})
 		})
-		onceOn("payout to a wallet", verifyOTP, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		all.once("payout to a wallet", verifyOTP, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			to := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: agent.ID}
 			return svc.Payouts.Create(ctx, c, payout.CreateParams{Amount: decimal.NewFromInt(1), Destination: to, OTPCode: id})
 		})
-		onceOn("cancel payout", newPayout, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Payouts.Cancel(ctx, c, id)
-		})
-		onceOn("settle payout", newPayout, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		all.once("cancel payout", newPayout, byID(svc.Payouts.Cancel))
+		all.once("settle payout", newPayout, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: provider.Paid, Reference: "x"})
 		})
 		all = append(all, call{name: "callback", prepare: newPayout, do: func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: provider.Refused})
 		}})
-		plain("payouts", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Payouts.List(ctx, c, payout.ListParams{})
-		})
-		plain("stuck", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
-			return svc.Providers.List(ctx, api.Caller{}, provider.ListParams{})
-		})
-		plain("reconcile", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+		all.plain("payouts", nil, with(svc.Payouts.List, payout.ListParams{}))
+		all.plain("stuck", nil, operator(with(svc.Providers.List, provider.ListParams{})))
+		all.plain("reconcile", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return svc.Providers.Reconcile(ctx, api.Caller{}, provider.ReconcileParams{
 				Rows: &noRows{row: provider.Row{Reference: "po_x", Amount: decimal.NewFromInt(1), Status: "paid"}},
 			})
 		})
-		once("disbursement", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Disbursements.Create(ctx, c, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: mobile})
-		})
-		once("disbursement to a wallet", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.once("disbursement", nil, with(svc.Disbursements.Create, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: mobile}))
+		all.once("disbursement to a wallet", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			to := payout.DestinationParams{Type: payout.ServiceWallet, ServiceID: ama.ServiceID}
 			return svc.Disbursements.Create(ctx, c, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to})
 		})
-		once("disbursement by code", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.once("disbursement by code", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			one := decimal.NewFromInt(1)
 			return svc.Disbursements.CreateQR(ctx, c, disbursement.CreateQRParams{Payload: shown.Payload, Amount: &one})
 		})
-		onceOn("cancel disbursement", newDisbursement, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Disbursements.Cancel(ctx, c, id)
-		})
-		onceOn("settle disbursement", newDisbursement, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		all.once("cancel disbursement", newDisbursement, byID(svc.Disbursements.Cancel))
+		all.once("settle disbursement", newDisbursement, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: provider.Refused})
 		})
-		plain("disbursements", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Disbursements.List(ctx, c, payout.ListParams{})
-		})
+		all.plain("disbursements", nil, with(svc.Disbursements.List, payout.ListParams{}))
 
-		once("create invoice", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Invoices.Create(ctx, c, invoice.CreateParams{Fields: invoice.Fields{Customer: &customer.ID, Lines: lines}, AutoFinalize: true})
-		})
-		once("update invoice", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		all.once("create invoice", nil, with(svc.Invoices.Create, invoice.CreateParams{Fields: invoice.Fields{Customer: &customer.ID, Lines: lines}, AutoFinalize: true}))
+		all.once("update invoice", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			memo := fmt.Sprint(n)
 			return svc.Invoices.Update(ctx, c, draft, invoice.Fields{Memo: &memo, Customer: &customer.ID})
 		})
-		once("add line", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.once("add line", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return svc.Invoices.AddLine(ctx, c, draft, lines[0])
 		})
-		onceOn("delete invoice", newDraft, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Delete(ctx, c, id)
-		})
-		onceOn("finalize", newDraft, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Finalize(ctx, c, id)
-		})
-		onceOn("send", newOpen, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Send(ctx, c, id)
-		})
-		onceOn("void", newOpen, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Void(ctx, c, id)
-		})
-		onceOn("mark uncollectible", newOpen, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.MarkUncollectible(ctx, c, id)
-		})
-		onceOn("pay from a wallet", newOpen, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.PayFromWallet(ctx, c, id, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
-		})
-		all = append(all, call{name: "charge", prepare: newOpen, once: true, outside: true, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.Pay(ctx, c, id, invoice.PayParams{})
-		}})
-		plain("invoice", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Invoices.Get(ctx, c, draft)
-		})
-		plain("invoices", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Invoices.List(ctx, c, invoice.ListParams{Customer: customer.ID})
-		})
-		plain("lines", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.once("delete invoice", newDraft, byID(svc.Invoices.Delete))
+		all.once("finalize", newDraft, byID(svc.Invoices.Finalize))
+		all.once("send", newOpen, byID(svc.Invoices.Send))
+		all.once("void", newOpen, byID(svc.Invoices.Void))
+		all.once("mark uncollectible", newOpen, byID(svc.Invoices.MarkUncollectible))
+		all.once("pay from a wallet", newOpen, byIDWith(svc.Invoices.PayFromWallet, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"}))
+		all = append(all, call{name: "charge", prepare: newOpen, once: true, outside: true, do: byIDWith(svc.Invoices.Pay, invoice.PayParams{})})
+		all.plain("invoice", nil, with(svc.Invoices.Get, draft))
+		all.plain("invoices", nil, with(svc.Invoices.List, invoice.ListParams{Customer: customer.ID}))
+		all.plain("lines", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return svc.Invoices.ListLines(ctx, c, draft, api.Page{})
 		})
-		plain("hosted invoice", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+		all.plain("hosted invoice", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return svc.Invoices.Hosted(ctx, token)
 		})
-		all = append(all, call{name: "document", prepare: newOpen, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.PDFURL(ctx, c, id)
-		}})
+		all.plain("document", newOpen, byID(svc.Invoices.PDFURL))
 		quiet("hosted document", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			_, name, err := svc.Invoices.HostedPDF(ctx, token)
 			return name, err
 		})
-		plain("export invoices", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		all.plain("export invoices", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return nil, svc.Invoices.Export(ctx, c, invoice.ExportParams{Writer: io.Discard})
 		})
 
-		once("create endpoint", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		all.once("create endpoint", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			return svc.Webhooks.Create(ctx, c, webhook.CreateParams{URL: fmt.Sprint("http://127.0.0.1:9/", n), Events: []event.Type{"plan.deleted"}})
 		})
-		once("update endpoint", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		all.once("update endpoint", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 			address := fmt.Sprint("http://127.0.0.1:9/h", n)
 			return svc.Webhooks.Update(ctx, c, hook.ID, webhook.UpdateParams{URL: &address})
 		})
-		once("rotate secret", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.RotateSecret(ctx, c, hook.ID)
-		})
-		onceOn("delete endpoint", func() string {
+		all.once("rotate secret", nil, with(svc.Webhooks.RotateSecret, hook.ID))
+		all.once("delete endpoint", func() string {
 			made := must.Get(svc.Webhooks.Create(ctx, caller, webhook.CreateParams{URL: "http://127.0.0.1:9/gone", Events: []event.Type{"plan.deleted"}}))(t)
 			return made.ID
-		}, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Webhooks.Delete(ctx, c, id)
-		})
-		plain("endpoint", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.Get(ctx, c, hook.ID)
-		})
-		plain("endpoints", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.List(ctx, c, webhook.ListParams{})
-		})
-		plain("deliveries", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.ListDeliveries(ctx, c, webhook.ListDeliveriesParams{Endpoint: hook.ID})
-		})
-		once("resend", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-			return svc.Webhooks.Resend(ctx, c, happened.ID)
-		})
-		plain("another service", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+		}, byID(svc.Webhooks.Delete))
+		all.plain("endpoint", nil, with(svc.Webhooks.Get, hook.ID))
+		all.plain("endpoints", nil, with(svc.Webhooks.List, webhook.ListParams{}))
+		all.plain("deliveries", nil, with(svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Endpoint: hook.ID}))
+		all.once("resend", nil, with(svc.Webhooks.Resend, happened.ID))
+		all.plain("another service", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return payments.New(ctx, s.store, payments.Config{})
 		})
 		all = append(all, call{name: "clock", quiet: true, stepwise: true, do: func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) { // what became due is done later

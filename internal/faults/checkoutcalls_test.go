@@ -14,14 +14,7 @@ import (
 )
 
 // sold are the calls of checkout sessions, as one service, or one process, makes them.
-func (s *subject) sold(svc *payments.Service, on agents) (all []call) {
-	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
-	onceOn := func(name string, prepare func() string, do do) {
-		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
-	}
-	plainOn := func(name string, prepare func() string, do do) {
-		all = append(all, call{name: name, prepare: prepare, do: do})
-	}
+func (s *subject) sold(svc *payments.Service, on agents) (all calls) {
 	ctx, five, never := context.Background(), int64(5), payment.MobileMoney{PhoneNumber: "0241230903"} // stays processing
 	order := func(pesewas int64) checkout.CreateParams {
 		return checkout.CreateParams{
@@ -79,58 +72,40 @@ func (s *subject) sold(svc *payments.Service, on agents) (all []call) {
 		check(err)
 		return list.Data[0].ID
 	}
-	onceOn("checkout: begin a trial", member(7), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Checkout.Pay(ctx, c, id, checkout.PayParams{MobileMoney: never})
-	})
-	plainOn("checkout: begin a subscription", joining, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
+	all.once("checkout: begin a trial", member(7), byIDWith(svc.Checkout.Pay, checkout.PayParams{MobileMoney: never}))
+	all.plain("checkout: begin a subscription", joining, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: provider.Paid, Reference: "r"})
 	})
 
-	all = append(all, call{name: "checkout: create", once: true, do: func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Checkout.Create(ctx, c, order(500))
-	}})
-	onceOn("checkout: expire", open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Checkout.Expire(ctx, c, id)
-	})
-	onceOn("pay session from a wallet", open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Checkout.Pay(ctx, c, id, checkout.PayParams{Wallet: account.WalletRef{AccountID: on.consumer}, PIN: "1234"})
-	})
-	onceOn("checkout: from a phone", open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Checkout.Pay(ctx, c, id, checkout.PayParams{MobileMoney: never})
-	})
-	onceOn("checkout: from a phone on the page", open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all = append(all, call{name: "checkout: create", once: true, do: with(svc.Checkout.Create, order(500))})
+	all.once("checkout: expire", open, byID(svc.Checkout.Expire))
+	all.once("pay session from a wallet", open, byIDWith(svc.Checkout.Pay, checkout.PayParams{Wallet: account.WalletRef{AccountID: on.consumer}, PIN: "1234"}))
+	all.once("checkout: from a phone", open, byIDWith(svc.Checkout.Pay, checkout.PayParams{MobileMoney: never}))
+	all.once("checkout: from a phone on the page", open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Checkout.PayHosted(ctx, c, id, checkout.PayParams{MobileMoney: never, Email: new("ama@example.com")})
 	})
-	onceOn("checkout: nothing", func() string {
+	all.once("checkout: nothing", func() string {
 		v, err := s.svc.Checkout.Create(ctx, s.caller, order(0))
 		check(err)
 		return v.ID
-	}, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Checkout.Pay(ctx, c, id, checkout.PayParams{})
-	})
+	}, byIDWith(svc.Checkout.Pay, checkout.PayParams{}))
 	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
 		for _, of := range []struct {
 			what    string
 			prepare func() string
 		}{{"a payment", underWay}, {"a late payment", late}} {
-			plainOn("checkout: callback of "+of.what+": "+string(outcome), of.prepare, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
+			all.plain("checkout: callback of "+of.what+": "+string(outcome), of.prepare, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
 				return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: outcome, Reference: "r"})
 			})
 		}
 	}
-	plainOn("checkout: leave", underWay, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.plain("checkout: leave", underWay, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Payments.Leave(ctx, c, id)
 	})
-	plainOn("checkout: session", open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Checkout.Get(ctx, c, id)
-	})
-	plainOn("checkout: sessions", open, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Checkout.List(ctx, c, checkout.ListParams{Status: checkout.Complete})
-	})
-	plainOn("checkout: lines", open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Checkout.ListLines(ctx, c, id, api.Page{})
-	})
-	plainOn("checkout: page", func() string {
+	all.plain("checkout: session", open, byID(svc.Checkout.Get))
+	all.plain("checkout: sessions", open, with(svc.Checkout.List, checkout.ListParams{Status: checkout.Complete}))
+	all.plain("checkout: lines", open, byIDWith(svc.Checkout.ListLines, api.Page{}))
+	all.plain("checkout: page", func() string {
 		id, _ := held()
 		return id
 	}, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {

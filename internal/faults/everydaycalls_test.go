@@ -28,13 +28,7 @@ type agents struct {
 
 // everyday are the calls of refunds, customers, batches and statements, as one
 // service, or one process, makes them.
-func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
-	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
-	plain := func(name string, do do) { all = append(all, call{name: name, do: do}) }
-	once := func(name string, do do) { all = append(all, call{name: name, do: do, once: true}) }
-	onceOn := func(name string, prepare func() string, do do) {
-		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
-	}
+func (s *subject) everyday(svc *payments.Service, on agents) (all calls) {
 	ctx, amount := context.Background(), int64(5)
 	// What is made beforehand is made by the first service, which nothing fails.
 	charged := func(method string) func() string {
@@ -60,10 +54,10 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		return id
 	}
 
-	onceOn("refund to a wallet", paid, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.once("refund to a wallet", paid, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return svc.Refunds.Create(ctx, c, refund.CreateParams{Payment: id})
 	})
-	onceOn("refund through the charger", charged("pm_1"), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.once("refund through the charger", charged("pm_1"), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return svc.Refunds.Create(ctx, c, refund.CreateParams{Invoice: id, Amount: &amount})
 	})
 	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
@@ -71,12 +65,10 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 			return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: outcome})
 		}})
 	}
-	onceOn("settle refund", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.once("settle refund", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: provider.Paid})
 	})
-	plain("refunds", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Refunds.List(ctx, c, refund.ListParams{})
-	})
+	all.plain("refunds", nil, with(svc.Refunds.List, refund.ListParams{}))
 	page := func(ctx context.Context, id string) (token string, err error) {
 		r, err := svc.Refunds.Get(ctx, s.caller, id)
 		if err != nil {
@@ -108,35 +100,23 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		_, name, err := svc.Invoices.CreditNotePDF(ctx, c, id)
 		return name, err
 	}})
-	onceOn("duplicate invoice", charged("pm_1"), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Invoices.Duplicate(ctx, c, id)
-	})
-	onceOn("paid outside", on.open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Invoices.Pay(ctx, c, id, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"})
-	})
+	all.once("duplicate invoice", charged("pm_1"), byID(svc.Invoices.Duplicate))
+	all.once("paid outside", on.open, byIDWith(svc.Invoices.Pay, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"}))
 
-	once("update customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+	all.once("update customer", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 		name := fmt.Sprint("Akua ", n)
 		return svc.Accounts.UpdateCustomer(ctx, c, on.customer, account.UpdateCustomerParams{Name: &name})
 	})
-	plain("customers", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Accounts.ListCustomers(ctx, c, account.ListCustomersParams{Email: "akua@example.com"})
-	})
+	all.plain("customers", nil, with(svc.Accounts.ListCustomers, account.ListCustomersParams{Email: "akua@example.com"}))
 	// The subscriptions of the customer are cancelled after the deletion; a worker repeats what fails.
 	all = append(all, call{name: "delete customer", once: true, quiet: true, prepare: func() string {
 		made, err := s.svc.Accounts.CreateCustomer(ctx, s.caller, account.CreateCustomerParams{Email: "kwesi@example.com"})
 		check(err)
 		return made.ID
-	}, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Accounts.DeleteCustomer(ctx, c, id)
-	}})
-	once("adjust", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Accounts.Adjust(ctx, c, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"})
-	})
-	plain("adjustments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Accounts.ListAdjustments(ctx, c, api.Page{})
-	})
-	plain("statement", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+	}, do: byID(svc.Accounts.DeleteCustomer)})
+	all.once("adjust", nil, with(svc.Accounts.Adjust, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"}))
+	all.plain("adjustments", nil, with(svc.Accounts.ListAdjustments, api.Page{}))
+	all.plain("statement", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 		st, err := svc.Accounts.Statement(ctx, c, api.Times{From: s.now.Add(-time.Hour), Until: s.now.Add(time.Hour)})
 		if err == nil {
 			_, err = st.PDF(ctx)
@@ -147,16 +127,10 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		return nil, err
 	})
 	today := api.Times{From: s.now.Add(-time.Hour), Until: s.now.Add(time.Hour)}
-	plain("daily totals of payments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Payments.DailyTotals(ctx, c, today)
-	})
-	plain("daily totals of payouts", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Payouts.DailyTotals(ctx, c, today)
-	})
-	plain("daily latencies", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Webhooks.DailyLatencies(ctx, c, today)
-	})
-	plain("money flow", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+	all.plain("daily totals of payments", nil, with(svc.Payments.DailyTotals, today))
+	all.plain("daily totals of payouts", nil, with(svc.Payouts.DailyTotals, today))
+	all.plain("daily latencies", nil, with(svc.Webhooks.DailyLatencies, today))
+	all.plain("money flow", nil, func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 		return svc.Accounts.MoneyFlow(ctx, api.Caller{})
 	})
 
@@ -164,7 +138,7 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}}},
 		{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: on.consumer}}},
 	}
-	once("create batch", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+	all.once("create batch", nil, func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
 		return svc.Disbursements.CreateBatch(ctx, c, disbursement.CreateBatchParams{Reference: fmt.Sprint(n), Rows: rows})
 	})
 	all = append(all, call{name: "rows of a batch", prepare: func() string {
@@ -172,11 +146,7 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 		check(err)
 		check(s.svc.Drain(ctx)) // rows that are made have disbursements
 		return b.ID
-	}, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Disbursements.ListRows(ctx, c, id, disbursement.ListRowsParams{})
-	}})
-	plain("batches", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Disbursements.ListBatches(ctx, c, disbursement.ListBatchesParams{})
-	})
+	}, do: byIDWith(svc.Disbursements.ListRows, disbursement.ListRowsParams{})})
+	all.plain("batches", nil, with(svc.Disbursements.ListBatches, disbursement.ListBatchesParams{}))
 	return all
 }

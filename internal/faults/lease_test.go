@@ -118,8 +118,6 @@ func TestSlowRailIsAskedByOneWorker(t *testing.T) {
 		svc, caller, id := sent(t, &cutOff{Store: memory.New()}, rail, called)
 		time.Sleep(40 * time.Second)
 		is := must.Get(svc.Disbursements.Get(t.Context(), caller, id))(t)
-		if is.Status != payout.Completed || rail.submitted.Load() != 1 || rail.asked.Load() != 0 {
-			t.Errorf("%s, submitted %d times, asked about %d times", is.Status, rail.submitted.Load(), rail.asked.Load())
-		}
+		expect.True(t, is.Status == payout.Completed && rail.submitted.Load() == 1 && rail.asked.Load() == 0, "%s, submitted %d times, asked about %d times", is.Status, rail.submitted.Load(), rail.asked.Load())
 	})
 }

@@ -12,14 +12,7 @@ import (
 )
 
 // fromPhones are the calls of payments from phones, as one service, or one process, makes them.
-func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
-	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
-	onceOn := func(name string, prepare func() string, do do) {
-		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
-	}
-	plainOn := func(name string, prepare func() string, do do) {
-		all = append(all, call{name: name, prepare: prepare, do: do})
-	}
+func (s *subject) fromPhones(svc *payments.Service, on agents) (all calls) {
 	ctx, never := context.Background(), payment.MobileMoney{PhoneNumber: "0241230903"} // stays processing
 	pending := func() string {
 		p, err := s.svc.Payments.Create(ctx, s.caller, payment.CreateParams{Amount: 500, MobileMoney: never})
@@ -67,25 +60,15 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
 		})()
 	}
 
-	all = append(all, call{name: "mobile money: create", once: true, do: func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Payments.Create(ctx, c, payment.CreateParams{Amount: 500, MobileMoney: never, Customer: on.customer})
-	}})
-	onceOn("mobile money: pay a code", newCode, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.QRCodes.Pay(ctx, c, id, qrcode.PayParams{MobileMoney: never})
-	})
-	onceOn("mobile money: pay an invoice", on.open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Invoices.Pay(ctx, c, id, invoice.PayParams{MobileMoney: never})
-	})
-	onceOn("mobile money: start a payment", on.open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Invoices.StartPayment(ctx, c, id, never)
-	})
-	onceOn("mobile money: cancel", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Payments.Cancel(ctx, c, id)
-	})
-	plainOn("mobile money: leave a pending payment", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all = append(all, call{name: "mobile money: create", once: true, do: with(svc.Payments.Create, payment.CreateParams{Amount: 500, MobileMoney: never, Customer: on.customer})})
+	all.once("mobile money: pay a code", newCode, byIDWith(svc.QRCodes.Pay, qrcode.PayParams{MobileMoney: never}))
+	all.once("mobile money: pay an invoice", on.open, byIDWith(svc.Invoices.Pay, invoice.PayParams{MobileMoney: never}))
+	all.once("mobile money: start a payment", on.open, byIDWith(svc.Invoices.StartPayment, never))
+	all.once("mobile money: cancel", pending, byID(svc.Payments.Cancel))
+	all.plain("mobile money: leave a pending payment", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Payments.Leave(ctx, c, id)
 	})
-	plainOn("mobile money: leave", underWay, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.plain("mobile money: leave", underWay, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return nil, svc.Payments.Leave(ctx, c, id)
 	})
 	all = append(all, call{name: "mobile money: confirm", once: true, outside: true, prepare: func() string {
@@ -93,11 +76,9 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
 		check(err)
 		report(p.ID, provider.Result{Outcome: provider.InProgress, NeedsCode: true})
 		return p.ID
-	}, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Payments.Confirm(ctx, c, id, payment.ConfirmParams{Code: "123456"})
-	}})
+	}, do: byIDWith(svc.Payments.Confirm, payment.ConfirmParams{Code: "123456"})})
 	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
-		onceOn("mobile money: settle "+string(outcome), pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		all.once("mobile money: settle "+string(outcome), pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: outcome})
 		})
 	}
@@ -106,15 +87,13 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all []call) {
 			what    string
 			prepare func() string
 		}{{"a payment", underWay}, {"a late payment of a code", lateOfCode}, {"a late payment of an invoice", lateOfInvoice}} {
-			plainOn("mobile money: callback of "+late.what+": "+string(outcome), late.prepare, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
+			all.plain("mobile money: callback of "+late.what+": "+string(outcome), late.prepare, func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
 				return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: outcome, Reference: "r"})
 			})
 		}
 	}
-	plainOn("mobile money: payment", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Payments.Get(ctx, c, id)
-	})
-	plainOn("mobile money: page", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	all.plain("mobile money: payment", pending, byID(svc.Payments.Get))
+	all.plain("mobile money: page", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		token, err := svc.Payments.PageToken(ctx, c, id)
 		if err != nil {
 			return nil, err

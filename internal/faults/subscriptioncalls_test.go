@@ -34,12 +34,7 @@ func (s *subject) newClub() *club {
 
 // subscriptions are the calls of subscriptions. What is due of one is the work of
 // TestPeriodsAreBilledOnceWhileTheStoreFails.
-func (s *subject) subscriptions(svc *payments.Service) (all []call) {
-	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
-	once := func(name string, prepare func() string, do do) {
-		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
-	}
-	plain := func(name string, do do) { all = append(all, call{name: name, do: do}) }
+func (s *subject) subscriptions(svc *payments.Service) (all calls) {
 	ctx := context.Background()
 	if s.club == nil { // the twins are about the same
 		s.club = s.newClub()
@@ -61,28 +56,16 @@ func (s *subject) subscriptions(svc *payments.Service) (all []call) {
 		check(err)
 		return id
 	}
-	once("subscribe", nil, func(_ context.Context, c api.Caller, _ int, _ string) (any, error) { return create(svc, c) })
-	once("change quantity", running, func(ctx context.Context, c api.Caller, n int, id string) (any, error) {
+	all.once("subscribe", nil, func(_ context.Context, c api.Caller, _ int, _ string) (any, error) { return create(svc, c) })
+	all.once("change quantity", running, func(ctx context.Context, c api.Caller, n int, id string) (any, error) {
 		return svc.Subscriptions.Update(ctx, c, id, subscription.UpdateParams{Quantity: new(int64(2 + n)), Coupon: &on.coupon, PhoneNumber: new("0241000007")})
 	})
-	once("change interval", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Subscriptions.Update(ctx, c, id, subscription.UpdateParams{Plan: &on.yearly})
-	})
-	once("pause", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Subscriptions.Pause(ctx, c, id)
-	})
-	once("resume", paused, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Subscriptions.Resume(ctx, c, id)
-	})
-	once("cancel subscription", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Subscriptions.Cancel(ctx, c, id, subscription.CancelParams{})
-	})
-	once("cancel subscription later", running, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-		return svc.Subscriptions.Cancel(ctx, c, id, subscription.CancelParams{AtPeriodEnd: true})
-	})
-	plain("subscriptions", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
-		return svc.Subscriptions.List(ctx, c, subscription.ListParams{Status: subscription.Active})
-	})
+	all.once("change interval", running, byIDWith(svc.Subscriptions.Update, subscription.UpdateParams{Plan: &on.yearly}))
+	all.once("pause", running, byID(svc.Subscriptions.Pause))
+	all.once("resume", paused, byID(svc.Subscriptions.Resume))
+	all.once("cancel subscription", running, byIDWith(svc.Subscriptions.Cancel, subscription.CancelParams{}))
+	all.once("cancel subscription later", running, byIDWith(svc.Subscriptions.Cancel, subscription.CancelParams{AtPeriodEnd: true}))
+	all.plain("subscriptions", nil, with(svc.Subscriptions.List, subscription.ListParams{Status: subscription.Active}))
 	all = append(all, call{name: "subscription's page", prepare: running, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		v, err := svc.Subscriptions.Get(ctx, c, id)
 		if err != nil {

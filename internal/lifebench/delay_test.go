@@ -162,8 +162,6 @@ func TestDelayProxyIsALine(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	for i, got := range answer {
-		if got != byte(i) {
-			t.Fatalf("got %v", answer)
-		}
+		must.True(t, got == byte(i), "got %v", answer)
 	}
 }

@@ -2,9 +2,7 @@ package lifebench
 
 import (
 	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/internal/httpload"
@@ -51,44 +49,9 @@ func BenchmarkPayment(b *testing.B) {
 			limit := newBarePayments(b, backend.open(b))
 			for _, connections := range []int{16, 64} {
 				b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {
-					benchmarkPayment(b, ours, limit, connections)
+					benchmarkLives(b, ours, limit, nil, ours.ask, connections, 0)
 				})
 			}
 		})
 	}
-}
-
-func benchmarkPayment(b *testing.B, ours *server, limit *bareLoop, connections int) {
-	const turns = 4
-	share, open := max(b.N/turns, connections), maxOpen(connections, 0)
-	ours.live(b, ours.ask(connections, max(share/4, connections)), open)
-	var each, ofBare []float64
-	var took []time.Duration
-	var cpu, bareCPU time.Duration
-	peak := 0
-	commits := ours.commits()
-	for turn := range turns {
-		var bare float64
-		loop := func() {
-			begun := httpload.CPUTime()
-			bare = limit.run(b, share)
-			bareCPU += httpload.CPUTime() - begun
-		}
-		if turn%2 == 1 { // so that neither is always the one after the other
-			loop()
-		}
-		done := ours.live(b, ours.ask(connections, share), open)
-		if turn%2 == 0 {
-			loop()
-		}
-		each, ofBare = append(each, done.each()), append(ofBare, bare/done.each())
-		cpu, peak, took = cpu+done.cpu, max(peak, done.peak), slices.Concat(took, done.took)
-	}
-	commits = ours.commits() - commits
-	total := float64(turns * share)
-	b.ReportMetric(httpload.Median(each), "ns/op")
-	b.ReportMetric(httpload.Median(ofBare), "of-bare")
-	b.ReportMetric(float64(peak), "backlog")
-	reportRequests(b, took, float64(commits)/total, float64(cpu.Microseconds())/total)
-	b.ReportMetric(float64(bareCPU.Microseconds())/total, "bare-cpu-us/op")
 }

@@ -65,7 +65,7 @@ func BenchmarkTransfer(b *testing.B) {
 					}
 					b.Run(fmt.Sprintf("connections=%d/rail=%s", connections, rail), func(b *testing.B) {
 						ours.rail.after.Store(int64(rail))
-						benchmarkTransfer(b, ours, limit, thin, connections, rail)
+						benchmarkLives(b, ours, limit, thin, ours.load, connections, rail)
 					})
 				}
 			}
@@ -73,13 +73,17 @@ func BenchmarkTransfer(b *testing.B) {
 	}
 }
 
-func benchmarkTransfer(b *testing.B, ours *server, limit *bareLoop, thin *thinServer, connections int, rail time.Duration) {
+// benchmarkLives measures the lives that a load begins, beside those of the bare loop and, if it is not nil, of the
+// thin server.
+func benchmarkLives(
+	b *testing.B, ours *server, limit *bareLoop, thin *thinServer, load func(connections, n int) httpload.Load, connections int, rail time.Duration,
+) {
 	turns, open := 4, maxOpen(connections, rail)
 	if open > 1024 { // a turn must be much longer than its beginning and its end
 		turns = 2
 	}
 	share := max(b.N/turns, connections)
-	ours.live(b, ours.load(connections, max(share/4, connections)), open)
+	ours.live(b, load(connections, max(share/4, connections)), open)
 	var each, ofBare, ofThin, posts []float64
 	var took []time.Duration
 	var cpu, bareCPU time.Duration
@@ -91,14 +95,17 @@ func benchmarkTransfer(b *testing.B, ours *server, limit *bareLoop, thin *thinSe
 			begun := httpload.CPUTime()
 			bare = limit.run(b, share)
 			bareCPU += httpload.CPUTime() - begun
-			l := ours.load(connections, share)
+			if thin == nil {
+				return
+			}
+			l := load(connections, share)
 			l.Address, l.Keys = thin.address, []string{thin.key}
 			theirs = float64(run(b, l).Elapsed) / float64(share)
 		}
 		if turn%2 == 1 { // so that neither is always the one after the other
 			limits()
 		}
-		done := ours.live(b, ours.load(connections, share), open)
+		done := ours.live(b, load(connections, share), open)
 		if turn%2 == 0 {
 			limits()
 		}
@@ -112,7 +119,9 @@ func benchmarkTransfer(b *testing.B, ours *server, limit *bareLoop, thin *thinSe
 	total := float64(turns * share)
 	b.ReportMetric(httpload.Median(each), "ns/op")
 	b.ReportMetric(httpload.Median(ofBare), "of-bare")
-	b.ReportMetric(httpload.Median(ofThin), "of-thin")
+	if thin != nil {
+		b.ReportMetric(httpload.Median(ofThin), "of-thin")
+	}
 	b.ReportMetric(httpload.Median(posts), "posts/s")
 	b.ReportMetric(float64(peak), "backlog")
 	reportRequests(b, took, float64(commits)/total, float64(cpu.Microseconds())/total)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -80,9 +81,7 @@ func testBareLoop(
 		wanted["SELECT sum(balance) FROM ledger_accounts"] = 0
 		wanted["SELECT sum(entries) - (SELECT count(*) FROM ledger_entries) FROM ledger_accounts"] = 0
 		for query, want := range wanted {
-			if got := s.count(t, query); got != want {
-				t.Errorf("%s: got %d, want %d", query, got, want)
-			}
+			expect.Equal(t, s.count(t, query), want, "%s", query)
 		}
 	})
 }
@@ -109,18 +108,14 @@ func TestThinServerWritesEachRequestOnce(t *testing.T) {
 			{"key-1", s.key, http.StatusConflict},
 			{"key-2", s.key, http.StatusOK},
 		} {
-			if got := post(step.key, step.token); got != step.want {
-				t.Errorf("%+v: answered %d", step, got)
-			}
+			expect.Equal(t, post(step.key, step.token), step.want, "%+v: answered", step)
 		}
 		for query, want := range map[string]int64{
 			"SELECT count(*) FROM thin_keys": 2, "SELECT count(*) FROM thin_objects": 2, "SELECT count(*) FROM thin_events": 2,
 			"SELECT count(*) FROM thin_postings": 2, "SELECT count(*) FROM thin_entries": 4,
 			"SELECT sum(entries) FROM thin_accounts": 4, "SELECT max(balance) FROM thin_accounts WHERE id > 0": 2,
 		} {
-			if got := s.count(t, query); got != want {
-				t.Errorf("%s: got %d, want %d", query, got, want)
-			}
+			expect.Equal(t, s.count(t, query), want, "%s", query)
 		}
 	})
 }

@@ -37,6 +37,6 @@ var issuedGuards = []guard{
 	},
 	{
 		"subscription: a form of a foreign page changes no phone", "httpapi/pages.go",
-		"if r.Header.Get(\"Sec-Fetch-Site\") == \"cross-site\" {", "if false {", "./httpapi", "TestChangeOfChargedPhone",
+		"if r.Header.Get(\"Sec-Fetch-Site\") == \"cross-site\" {", "if false {", "./httpapi", "TestForeignPagesCannotPost",
 	},
 }

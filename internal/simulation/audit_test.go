@@ -1,7 +1,6 @@
 package simulation_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,36 +23,24 @@ import (
 )
 
 func (g *game) paymentsOf(c api.Caller) []payment.Payment {
-	return testkit.All(func(p api.Page) (*api.List[payment.Payment], error) {
-		return g.svc.Payments.List(g.t.Context(), c, payment.ListParams{Page: p})
-	}, func(p *payment.Payment) string { return p.ID })
+	return testkit.All(api.All(g.t.Context(), c, payment.ListParams{}, g.svc.Payments.List))
 }
 
 func (g *game) transfersOf(c api.Caller) []payout.Transfer {
-	read := func(list func(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)) []payout.Transfer {
-		return testkit.All(func(p api.Page) (*api.List[payout.Transfer], error) {
-			return list(g.t.Context(), c, payout.ListParams{Page: p})
-		}, func(t *payout.Transfer) string { return t.ID })
-	}
-	return append(read(g.svc.Payouts.List), read(g.svc.Disbursements.List)...)
+	ctx, all := g.t.Context(), payout.ListParams{}
+	return append(testkit.All(api.All(ctx, c, all, g.svc.Payouts.List)), testkit.All(api.All(ctx, c, all, g.svc.Disbursements.List))...)
 }
 
 func (g *game) invoicesOf(c api.Caller) []invoice.Invoice {
-	return testkit.All(func(p api.Page) (*api.List[invoice.Invoice], error) {
-		return g.svc.Invoices.List(g.t.Context(), c, invoice.ListParams{Page: p})
-	}, func(i *invoice.Invoice) string { return i.ID })
+	return testkit.All(api.All(g.t.Context(), c, invoice.ListParams{}, g.svc.Invoices.List))
 }
 
 func (g *game) codesOf(c api.Caller) []qrcode.QRCode {
-	return testkit.All(func(p api.Page) (*api.List[qrcode.QRCode], error) {
-		return g.svc.QRCodes.List(g.t.Context(), c, qrcode.ListParams{Page: p})
-	}, func(q *qrcode.QRCode) string { return q.ID })
+	return testkit.All(api.All(g.t.Context(), c, qrcode.ListParams{}, g.svc.QRCodes.List))
 }
 
 func (g *game) eventsOf(c api.Caller) []event.Event {
-	return testkit.All(func(p api.Page) (*api.List[event.Event], error) {
-		return g.svc.Events.List(g.t.Context(), c, event.ListParams{Page: p})
-	}, func(e *event.Event) string { return e.ID })
+	return testkit.All(api.All(g.t.Context(), c, event.ListParams{}, g.svc.Events.List))
 }
 
 func pesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
@@ -212,9 +199,7 @@ func (g *game) auditSide(s *side) {
 		if i.Total == 0 && paid == 0 { // one of which nothing is due is paid without a payment
 			continue
 		}
-		if (i.Status == invoice.Paid) != (paid > 0) || paid > 0 && (paid != i.Total+1 || i.AmountPaid != i.Total) {
-			g.t.Errorf("%s is %s, of %d, and %d were paid", i.ID, i.Status, i.Total, paid-1)
-		}
+		expect.True(g.t, (i.Status == invoice.Paid) == (paid > 0) && (paid <= 0 || paid == i.Total+1 && i.AmountPaid == i.Total), "%s is %s, of %d, and %d were paid", i.ID, i.Status, i.Total, paid-1)
 	}
 	g.sameIDs("invoices", s.invoices, invoices)
 	g.numbered("invoices", numbers)

@@ -17,11 +17,7 @@ func (g *game) discount(s *side, p *invoice.CreateParams) {
 	if len(s.coupons) == 0 || g.dice.IntN(6) == 0 {
 		off, most := 1+g.dice.Int64N(80_00), 1+g.dice.Int64N(3)
 		id, err := g.call("create coupon", s, func(c api.Caller) (string, error) {
-			made, err := g.svc.Coupons.Create(g.t.Context(), c, catalog.CreateCouponParams{AmountOff: &off, MaxRedemptions: &most})
-			if err != nil {
-				return "", err
-			}
-			return made.ID, nil
+			return idOf(g.svc.Coupons.Create(g.t.Context(), c, catalog.CreateCouponParams{AmountOff: &off, MaxRedemptions: &most}))
 		})
 		if err != nil {
 			return
@@ -56,9 +52,7 @@ func (g *game) auditCoupons(s *side, ofSessions map[string]*redemptions) {
 		expect.Equal(g.t, v.Discount, min(*c.AmountOff, v.Subtotal), "the discount of %s", v.ID)
 	}
 	var coupons []string
-	for _, c := range testkit.All(func(p api.Page) (*api.List[catalog.Coupon], error) {
-		return g.svc.Coupons.List(g.t.Context(), s.caller, catalog.ListCouponsParams{Page: p})
-	}, func(c *catalog.Coupon) string { return c.ID }) {
+	for _, c := range testkit.All(api.All(g.t.Context(), s.caller, catalog.ListCouponsParams{}, g.svc.Coupons.List)) {
 		coupons = append(coupons, c.ID)
 		least, most, limit := redeemed[c.ID], redeemed[c.ID], *c.MaxRedemptions
 		if r := ofSessions[c.ID]; r != nil {

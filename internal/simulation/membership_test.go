@@ -25,13 +25,9 @@ func (g *game) membership(s *side) {
 		trial = 1 + g.dice.Int64N(9)
 	}
 	plan, err := g.call("create plan", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Plans.Create(g.t.Context(), c, catalog.CreatePlanParams{
+		return idOf(g.svc.Plans.Create(g.t.Context(), c, catalog.CreatePlanParams{
 			Name: "M", Amount: price, Interval: catalog.Day, IntervalCount: new(int64(12)), TrialPeriodDays: &trial,
-		})
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+		}))
 	})
 	if err != nil {
 		return

@@ -32,11 +32,7 @@ func (g *game) meet(s *side) {
 	g.named++
 	p := &person{name: fmt.Sprintf("zenobia%dq", g.named)}
 	id, err := g.call("create customer", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Accounts.CreateCustomer(g.t.Context(), c, account.CreateCustomerParams{Name: p.name, Email: p.email()})
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+		return idOf(g.svc.Accounts.CreateCustomer(g.t.Context(), c, account.CreateCustomerParams{Name: p.name, Email: p.email()}))
 	})
 	if err == nil {
 		p.id = id
@@ -91,9 +87,7 @@ func (g *game) auditPeople(s *side, ended bool) {
 			want = append(want, p.id)
 		}
 	}
-	for _, c := range testkit.All(func(p api.Page) (*api.List[account.Customer], error) {
-		return g.svc.Accounts.ListCustomers(g.t.Context(), s.caller, account.ListCustomersParams{Page: p})
-	}, func(c *account.Customer) string { return c.ID }) {
+	for _, c := range testkit.All(api.All(g.t.Context(), s.caller, account.ListCustomersParams{}, g.svc.Accounts.ListCustomers)) {
 		found = append(found, c.ID)
 	}
 	g.sameIDs("customers", want, found)
@@ -189,8 +183,6 @@ func (g *game) auditReminders(i *invoice.Invoice, told []event.Event, ended bool
 	}
 	for _, d := range reminders {
 		due := at(d).Add(-ahead)
-		if due.After(g.calmSince) && due.Before(g.now.Add(-24*time.Hour)) && i.FinalizedAt.Before(at(d)) && !sent[d] {
-			g.t.Errorf("%s, due %s, was never sent on day %d", i.ID, i.DueDate, d)
-		}
+		expect.True(g.t, !due.After(g.calmSince) || !due.Before(g.now.Add(-24*time.Hour)) || !i.FinalizedAt.Before(at(d)) || sent[d], "%s, due %s, was never sent on day %d", i.ID, i.DueDate, d)
 	}
 }

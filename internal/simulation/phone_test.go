@@ -101,31 +101,16 @@ func (g *game) payFromPhone(s *side) {
 	if who := g.customer(s); who != nil && g.dice.IntN(2) == 0 {
 		p.Customer = who.id
 	}
-	id, err := g.call("pay from phone", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Payments.Create(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+	g.keep(&s.phoned, "pay from phone", s, func(c api.Caller) (string, error) {
+		return idOf(g.svc.Payments.Create(g.t.Context(), c, p))
 	})
-	if err == nil {
-		s.phoned = append(s.phoned, id)
-	}
 }
 
 func (g *game) payCodeFromPhone(s *side, code string) string {
 	p := qrcode.PayParams{MobileMoney: g.mobileMoney(s), Amount: g.amountOf(s, code)}
-	id, err := g.call("pay code from phone", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.QRCodes.Pay(g.t.Context(), c, code, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+	return g.keep(&s.payments, "pay code from phone", s, func(c api.Caller) (string, error) {
+		return idOf(g.svc.QRCodes.Pay(g.t.Context(), c, code, p))
 	})
-	if err == nil {
-		s.payments = append(s.payments, id)
-	}
-	return id
 }
 
 // rush lets several payers pay one code, invoice or session.
@@ -224,11 +209,7 @@ func (g *game) payInvoiceFromPhone(s *side, id string) string {
 		return ""
 	}
 	started, _ := g.call("start payment", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Invoices.StartPayment(ctx, c, id, from)
-		if err != nil || made == nil {
-			return "", err
-		}
-		return made.ID, nil
+		return idOf(g.svc.Invoices.StartPayment(ctx, c, id, from))
 	})
 	return started
 }

@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,16 +37,9 @@ func (g *game) refund(s *side) {
 		amount := 1 + g.dice.Int64N(max(paid.Amount, 1))
 		p.Amount = &amount
 	}
-	id, err := g.call("refund", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Refunds.Create(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+	g.keep(&s.refunds, "refund", s, func(c api.Caller) (string, error) {
+		return idOf(g.svc.Refunds.Create(g.t.Context(), c, p))
 	})
-	if err == nil {
-		s.refunds = append(s.refunds, id)
-	}
 }
 
 // refundedTo is where the money of refunds has gone, in pesewas.
@@ -54,9 +48,7 @@ type refundedTo struct {
 }
 
 func (g *game) refundsOf(c api.Caller) []refund.Refund {
-	return testkit.All(func(p api.Page) (*api.List[refund.Refund], error) {
-		return g.svc.Refunds.List(g.t.Context(), c, refund.ListParams{Page: p})
-	}, func(r *refund.Refund) string { return r.ID })
+	return testkit.All(api.All(g.t.Context(), c, refund.ListParams{}, g.svc.Refunds.List))
 }
 
 // auditRefunds compares refunds with their payments, with the world and, by the
@@ -110,9 +102,7 @@ func (g *game) auditRefunds(s *side, paid []payment.Payment) (to refundedTo) {
 		if r.Status != refund.Failed {
 			counted[r.Payment] += r.Amount
 		}
-		if (r.CreditNote != nil) != (ofInvoice[r.Payment] && r.Status == refund.Succeeded) {
-			g.t.Errorf("%s is %s, of the invoice %v, and has the credit note %v", r.ID, r.Status, r.Invoice, r.CreditNote)
-		}
+		expect.True(g.t, (r.CreditNote != nil) == (ofInvoice[r.Payment] && r.Status == refund.Succeeded), "%s is %s, of the invoice %v, and has the credit note %v", r.ID, r.Status, r.Invoice, r.CreditNote)
 		if r.CreditNote != nil {
 			notes[*r.CreditNote]++
 		}
@@ -175,11 +165,7 @@ func (g *game) batch(s *side) {
 		p.Rows = append(p.Rows, r)
 	}
 	id, err := g.call("batch", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Disbursements.CreateBatch(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+		return idOf(g.svc.Disbursements.CreateBatch(g.t.Context(), c, p))
 	})
 	if err != nil {
 		return
@@ -193,9 +179,7 @@ func (g *game) batch(s *side) {
 }
 
 func (g *game) batchesOf(c api.Caller) []disbursement.Batch {
-	return testkit.All(func(p api.Page) (*api.List[disbursement.Batch], error) {
-		return g.svc.Disbursements.ListBatches(g.t.Context(), c, disbursement.ListBatchesParams{Page: p})
-	}, func(b *disbursement.Batch) string { return b.ID })
+	return testkit.All(api.All(g.t.Context(), c, disbursement.ListBatchesParams{}, g.svc.Disbursements.ListBatches))
 }
 
 // auditBatches compares batches with their rows, and returns the disbursements that
@@ -207,9 +191,9 @@ func (g *game) auditBatches(s *side) (made []string) {
 	for _, b := range g.batchesOf(s.caller) {
 		ids = append(ids, b.ID)
 		var counts disbursement.Counts
-		rows := testkit.All(func(p api.Page) (*api.List[disbursement.Row], error) {
-			return g.svc.Disbursements.ListRows(g.t.Context(), s.caller, b.ID, disbursement.ListRowsParams{Page: p})
-		}, func(r *disbursement.Row) string { return r.ID })
+		rows := testkit.All(api.All(g.t.Context(), s.caller, disbursement.ListRowsParams{}, func(ctx context.Context, c api.Caller, p disbursement.ListRowsParams) (*api.List[disbursement.Row], error) {
+			return g.svc.Disbursements.ListRows(ctx, c, b.ID, p)
+		}))
 		for i, r := range rows {
 			expect.Equal(g.t, r.Number, i+1, "row %d of %s has the number", i+1, b.ID)
 			counts.Total++
@@ -238,9 +222,7 @@ func (g *game) auditBatches(s *side) (made []string) {
 				}
 			}
 		}
-		if counts != b.Counts || (counts.Queued == 0) != (b.Status == disbursement.BatchCompleted) {
-			g.t.Errorf("%s is %s and counts %+v, its rows are %+v", b.ID, b.Status, b.Counts, counts)
-		}
+		expect.True(g.t, counts == b.Counts && (counts.Queued == 0) == (b.Status == disbursement.BatchCompleted), "%s is %s and counts %+v, its rows are %+v", b.ID, b.Status, b.Counts, counts)
 	}
 	g.sameIDs("batches", s.batches, ids)
 	for key, twice := range ofKey {

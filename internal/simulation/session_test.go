@@ -18,9 +18,7 @@ import (
 // The checkout sessions of a simulation.
 
 func (g *game) sessionsOf(c api.Caller) []checkout.Session {
-	return testkit.All(func(p api.Page) (*api.List[checkout.Session], error) {
-		return g.svc.Checkout.List(g.t.Context(), c, checkout.ListParams{Page: p})
-	}, func(v *checkout.Session) string { return v.ID })
+	return testkit.All(api.All(g.t.Context(), c, checkout.ListParams{}, g.svc.Checkout.List))
 }
 
 // stepOfSessions does something with a session.
@@ -57,17 +55,9 @@ func (g *game) create(s *side, p checkout.CreateParams) string {
 	if g.discount(s, &discount); discount.Coupon != nil {
 		p.Coupon = *discount.Coupon
 	}
-	id, err := g.call("create session", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Checkout.Create(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+	return g.keep(&s.sessions, "create session", s, func(c api.Caller) (string, error) {
+		return idOf(g.svc.Checkout.Create(g.t.Context(), c, p))
 	})
-	if err == nil {
-		s.sessions = append(s.sessions, id)
-	}
-	return id
 }
 
 // paySession pays from a phone or a wallet. Now and then it gives an e-mail address, and for a

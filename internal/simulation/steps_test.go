@@ -30,16 +30,9 @@ func (g *game) newCode(s *side) {
 		amount := 1 + g.dice.Int64N(90_00)
 		p.Amount = &amount
 	}
-	id, err := g.call("create code", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.QRCodes.Create(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+	g.keep(&s.codes, "create code", s, func(c api.Caller) (string, error) {
+		return idOf(g.svc.QRCodes.Create(g.t.Context(), c, p))
 	})
-	if err == nil {
-		s.codes = append(s.codes, id)
-	}
 }
 
 func (g *game) pin() string {
@@ -65,16 +58,9 @@ func (g *game) amountOf(s *side, code string) *int64 {
 
 func (g *game) payCodeFromWallet(s *side, code string) {
 	p := qrcode.PayParams{Wallet: account.WalletRef{AccountID: pick(g, s.consumers)}, PIN: g.pin(), Amount: g.amountOf(s, code)}
-	id, err := g.call("pay code", s, func(c api.Caller) (string, error) {
-		paid, err := g.svc.QRCodes.Pay(g.t.Context(), c, code, p)
-		if err != nil {
-			return "", err
-		}
-		return paid.ID, nil
+	g.keep(&s.payments, "pay code", s, func(c api.Caller) (string, error) {
+		return idOf(g.svc.QRCodes.Pay(g.t.Context(), c, code, p))
 	})
-	if err == nil {
-		s.payments = append(s.payments, id)
-	}
 }
 
 func (g *game) destination(s *side) payout.DestinationParams {
@@ -93,16 +79,9 @@ func (g *game) disburse(s *side) {
 
 func (g *game) disburseTo(s *side, pesewas int64, to payout.DestinationParams) {
 	p := disbursement.CreateParams{Amount: decimal.New(pesewas, -2), Destination: to}
-	id, err := g.call("disburse", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Disbursements.Create(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+	g.keep(&s.transfers, "disburse", s, func(c api.Caller) (string, error) {
+		return idOf(g.svc.Disbursements.Create(g.t.Context(), c, p))
 	})
-	if err == nil {
-		s.transfers = append(s.transfers, id)
-	}
 }
 
 // payOut asks for a code, verifies it and uses it. The code is read in test mode.
@@ -133,11 +112,7 @@ func (g *game) payOut(*side) {
 	}
 	p := payout.CreateParams{Amount: decimal.New(100+g.dice.Int64N(90_00), -2), Destination: g.destination(s), OTPCode: code}
 	id, err := g.call("pay out", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Payouts.Create(ctx, c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+		return idOf(g.svc.Payouts.Create(ctx, c, p))
 	})
 	if err == nil {
 		s.transfers = append(s.transfers, id)
@@ -168,16 +143,9 @@ func (g *game) bill(s *side) {
 		p.Customer, p.AutoFinalize = &who.id, g.dice.IntN(3) > 0
 	}
 	g.discount(s, &p)
-	id, err := g.call("bill", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Invoices.Create(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+	g.keep(&s.invoices, "bill", s, func(c api.Caller) (string, error) {
+		return idOf(g.svc.Invoices.Create(g.t.Context(), c, p))
 	})
-	if err == nil {
-		s.invoices = append(s.invoices, id)
-	}
 }
 
 // collect does something to an invoice.

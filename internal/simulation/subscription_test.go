@@ -68,11 +68,7 @@ func (g *game) newSubscription(s *side) {
 	for len(s.subscribers.plans) < 2 { // two prices of the same interval
 		price := 1 + g.dice.Int64N(40_00)
 		id, err := g.call("create plan", s, func(c api.Caller) (string, error) {
-			made, err := g.svc.Plans.Create(ctx, c, catalog.CreatePlanParams{Name: "P", Amount: price, Interval: catalog.Day, IntervalCount: new(int64(12))})
-			if err != nil {
-				return "", err
-			}
-			return made.ID, nil
+			return idOf(g.svc.Plans.Create(ctx, c, catalog.CreatePlanParams{Name: "P", Amount: price, Interval: catalog.Day, IntervalCount: new(int64(12))}))
 		})
 		if err != nil {
 			return
@@ -87,11 +83,7 @@ func (g *game) newSubscription(s *side) {
 		p.TrialPeriodDays = new(1 + g.dice.Int64N(9))
 	}
 	id, err := g.call("subscribe", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Subscriptions.Create(ctx, c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
+		return idOf(g.svc.Subscriptions.Create(ctx, c, p))
 	})
 	if err == nil {
 		s.subscribers.ids = append(s.subscribers.ids, id)
@@ -100,9 +92,7 @@ func (g *game) newSubscription(s *side) {
 }
 
 func (g *game) subscriptionsOf(c api.Caller) []subscription.Subscription {
-	return testkit.All(func(p api.Page) (*api.List[subscription.Subscription], error) {
-		return g.svc.Subscriptions.List(g.t.Context(), c, subscription.ListParams{Page: p})
-	}, func(v *subscription.Subscription) string { return v.ID })
+	return testkit.All(api.All(g.t.Context(), c, subscription.ListParams{}, g.svc.Subscriptions.List))
 }
 
 // auditSubscriptions checks that each period has one invoice, and that no credit is lost or made up.

@@ -20,6 +20,7 @@ package testkit
 
 import (
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -28,7 +29,6 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pin"
@@ -152,19 +152,13 @@ func Without(contents map[string]string, kinds ...string) map[string]string {
 	return contents
 }
 
-// All reads a list to its end. It panics where the list cannot be read.
-func All[T any](list func(api.Page) (*api.List[T], error), id func(*T) string) []T {
-	var whole []T
-	page := api.Page{Limit: api.MaxLimit}
-	for {
-		l, err := list(page)
+// All reads what [api.All] yields to its end. It panics where the list cannot be read.
+func All[T any](list iter.Seq2[*T, error]) (whole []T) {
+	for v, err := range list {
 		if err != nil {
 			panic(err)
 		}
-		whole = append(whole, l.Data...)
-		if !l.HasMore {
-			return whole
-		}
-		page.StartingAfter = id(&l.Data[len(l.Data)-1])
+		whole = append(whole, *v)
 	}
+	return whole
 }

@@ -18,9 +18,7 @@ func CheckTotals(t *testing.T, svc *payments.Service, caller api.Caller) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	received := newCounted()
-	for _, p := range All(func(page api.Page) (*api.List[payment.Payment], error) {
-		return svc.Payments.List(ctx, caller, payment.ListParams{Page: page})
-	}, func(p *payment.Payment) string { return p.ID }) {
+	for _, p := range All(api.All(ctx, caller, payment.ListParams{}, svc.Payments.List)) {
 		network := api.OtherNetwork
 		switch {
 		case p.PaymentMethod == payment.ServiceWallet:
@@ -37,9 +35,7 @@ func CheckTotals(t *testing.T, svc *payments.Service, caller api.Caller) {
 		days func(context.Context, api.Caller, api.Times) ([]api.DayTotals, error),
 	) {
 		sent := newCounted()
-		for _, p := range All(func(page api.Page) (*api.List[payout.Transfer], error) {
-			return list(ctx, caller, payout.ListParams{Page: page})
-		}, func(p *payout.Transfer) string { return p.ID }) {
+		for _, p := range All(api.All(ctx, caller, payout.ListParams{}, list)) {
 			network := api.OtherNetwork
 			switch p.Destination.Type {
 			case payout.ServiceWallet:

@@ -44,13 +44,13 @@ type Work struct {
 	Duration time.Duration
 	// Outcome is one word for the result. Transfers, refunds and charges have "paid", "refused",
 	// "reversed", "in_progress", "not_found" and "no_answer". "contradicted" means that the provider
-	// reports the opposite of an earlier report, and "ended_before" that it had its
-	// outcome already. "postponed" means that a limit of prompts or the hours of charges put it off.
-	// "no_rail" and "no_charger" mean that there is no provider for it, which needs a person.
-	// Deliveries have "delivered", "again" (a retry follows), "failed", "put_off" (others of the
-	// endpoint go first) and "not_wanted". Messages have "sent", "again" and "given_up". Subscribers
-	// have "told" and "again". "error" is a fault of the store or of this library. Other work has
-	// "done" or a word of its own. Later versions may add words.
+	// reports the opposite of an earlier report, and "ended_before" that it had its outcome already.
+	// "postponed" means that a limit of prompts or the hours of charges put it off. "no_rail" and
+	// "no_charger" mean that there is no provider for it, which needs a person. Deliveries have
+	// "delivered", "again" (a retry follows), "failed", "put_off" (others of the endpoint go first) and
+	// "not_wanted" (the endpoint or the event is gone). Messages have "sent", "again" and "given_up".
+	// Subscribers have "told" and "again". "error" is a fault of the store or of this library. Other
+	// work has "done" or a word of its own. Later versions may add words.
 	Outcome string
 	// Attempt is the number of attempts so far; 0 if the library does not count them.
 	Attempt int

@@ -33,8 +33,8 @@ type Entry struct {
 	ID     string `json:"id"`     // txn_…
 	Object string `json:"object"` // always "balance_entry"
 	// Type is the kind of movement: payment, refund, payout, disbursement, deposit, adjustment or
-	// debt_netted. With _released after it, reserved money has come back. With _reversed, the provider
-	// took money back.
+	// debt_netted. debt_netted paid what the merchant owed; see [Balance]. With _released after it,
+	// reserved money has come back. With _reversed, the provider took money back.
 	Type string `json:"type"`
 	// Source is the id of the object that caused the entry. For a deposit it is DepositParams.Ref.
 	Source string `json:"source"`

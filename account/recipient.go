@@ -173,8 +173,8 @@ type ServiceIDLookup struct {
 
 // LookUpServiceID returns the owner of a service id in the caller's mode.
 //
-// Call it without an idempotency key before a payout that has one. With a key it stores its answer under
-// that key, as a call that changes something does.
+// Do not give it the idempotency key of the payout that follows: it stores its answer under the key, so
+// the payout would be refused with idempotency_key_reused.
 //
 // Refusals: parameter_missing, invalid_service_id, service_id_not_found, account_not_found (the account
 // was closed).

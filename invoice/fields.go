@@ -18,9 +18,9 @@ import (
 type Fields struct {
 	// Customer is the id of a customer. The customer's e-mail, name, phone and address fill the
 	// fields that are not set here. An API key without permission to read customers is refused with
-	// permission_denied. If an update clears Customer, the draft keeps the four fields. The
-	// deletion of the customer later clears them, unless one update has changed or cleared all
-	// four.
+	// permission_denied. If an update clears Customer, the draft keeps the four fields. If the
+	// customer is deleted later, they are cleared too, unless a single update has replaced or cleared
+	// all four.
 	Customer         *string           `json:"customer,omitempty" param:",clear"`
 	Email            *string           `json:"customer_email,omitempty" param:",clear"`   // an address alone, without a name
 	Name             *string           `json:"customer_name,omitempty" param:",clear"`    // at most 255 characters

@@ -17,7 +17,7 @@ import (
 // The library asks more than once, before and in transactions. So RouteTransfer must depend on its
 // argument alone, and must not block. A name has 1 to 40 lower-case letters, digits and underscores. ok
 // is false if no provider carries the transfer. The library also passes a zero Transfer, to learn the
-// name of a rail that has a fixed one. Such a rail returns its name also with ok false.
+// name of a rail that has a fixed one. Such a rail then returns its name; ok does not matter.
 type TransferRouter interface {
 	RouteTransfer(t Transfer) (route string, ok bool)
 }
@@ -40,11 +40,11 @@ type Router struct {
 	Rails    map[string]Rail
 	Chargers map[string]Charger
 	// Rail returns the name in Rails for a new transfer, or for an account whose name the library looks
-	// up. Charger returns the name in Chargers for a new charge. A name without an entry, such as "",
-	// means that no provider carries it: the library then refuses the transfer or the payment with
-	// service_unavailable.
+	// up. Charger returns the name in Chargers for a new charge. If the name has no
+	// entry, the library refuses the transfer or the payment with service_unavailable. Do not return ""
+	// while "" has an entry.
 	//
-	// If Rail or Charger is nil, the only entry carries all.
+	// If Rail or Charger is nil, the only entry with a name carries all.
 	Rail    func(Transfer) string
 	Charger func(Charge) string
 }

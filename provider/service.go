@@ -22,9 +22,9 @@ type Service interface {
 	//
 	// Notify fails with resource_missing for an unknown id, and with parameter_invalid for an outcome
 	// other than InProgress, Paid, Refused and Reversed. It fails with ErrContradicted when the
-	// opposite was booked before, and for the reversal of a refund or a top-up that was paid. These
-	// three errors are final: answer the provider that its callback has arrived. After any other error,
-	// let the provider repeat it.
+	// opposite, or a payment of another amount, was booked before, and for the reversal of a refund or a
+	// top-up that was paid. These three errors are final: answer the provider that its callback has
+	// arrived. After any other error, let the provider repeat it.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's.
 	//
@@ -96,8 +96,8 @@ type OrderInfo struct {
 	Route string
 	// Amount is in pesewas, without the library's fee.
 	Amount int64
-	// Outcome is what is booked: Paid, Refused or Reversed; InProgress from the first submission on, though
-	// the provider may not have got it; NotFound if the order was never submitted.
+	// Outcome is what is booked: Paid, Refused or Reversed; InProgress from the first submission on,
+	// though the provider may not have got it; NotFound if the order was never submitted.
 	Outcome Outcome
 	// Contradiction says what is booked and what the provider reported later, such as "failed, and
 	// now paid". It is empty for a stuck order.

@@ -118,8 +118,8 @@ type Resolved struct {
 
 // Resolve returns the consumer behind a code. It moves no money.
 //
-// Call it without an idempotency key before a payout that has one. With a key it stores its answer under
-// that key, as a call that changes something does.
+// Do not give it the idempotency key of the payout that follows: it stores its answer under the key, so
+// the payout would be refused with idempotency_key_reused.
 //
 // Refusals: invalid_qr, invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired (the last
 // three for dynamic codes), account_not_found.

@@ -90,7 +90,7 @@ func New(tb testing.TB) *Shop {
 
 // NewWithStore is New with an empty store and a configuration. It closes the store when the test ends.
 // It sets Sandbox and BaseURL. If config has no Logger, it sets one that discards all lines. Set
-// WebhookAllow to Loopback to call Receive. It weakens the hashes of PINs as New does.
+// WebhookAllow to Loopback() to call Receive or Inbox. It weakens the hashes of PINs as New does.
 func NewWithStore(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	tb.Helper()
 	pin.Weaken()

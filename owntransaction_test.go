@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
@@ -18,7 +15,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -119,9 +118,8 @@ func TestOwnTransaction(t *testing.T) {
 		check := func(what string, rows int, paid int64) {
 			t.Helper()
 			b := must.Get(s.Accounts.WalletBalance(ctx, api.Caller{}, wallet.ID))(t)
-			if n := db.count(); n != rows || !b.Equal(decimal.NewFromInt(paid)) {
-				t.Errorf("%s: %d rows and %s paid, want %d and %d", what, n, b, rows, paid)
-			}
+			n := db.count()
+			expect.True(t, n == rows && b.Equal(decimal.NewFromInt(paid)), "%s: %d rows and %s paid, want %d and %d", what, n, b, rows, paid)
 		}
 		in := func(end func(hostTx) error, do func(*payments.Tx)) {
 			t.Helper()

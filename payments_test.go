@@ -124,9 +124,7 @@ func TestStartAndStop(t *testing.T) {
 
 func TestTheZeroConfig(t *testing.T) {
 	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{}))(t)
-	if svc.BaseURL() != payments.DefaultBaseURL || svc.Sandbox() {
-		t.Errorf("base %s, sandbox %t", svc.BaseURL(), svc.Sandbox())
-	}
+	expect.True(t, svc.BaseURL() == payments.DefaultBaseURL && !svc.Sandbox(), "base %s, sandbox %t", svc.BaseURL(), svc.Sandbox())
 	if a, b := svc.NewID("req_"), svc.NewID("req_"); !strings.HasPrefix(a, "req_") || a >= b {
 		t.Errorf("ids %s, %s", a, b)
 	}

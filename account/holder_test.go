@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -50,9 +49,7 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 		}
 	}
 	// A refused account frees its number.
-	if _, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "A", Phone: "0240000000"}); err == nil {
-		t.Error("a phone number was given twice")
-	}
+	expect.True(t, testkit.Err(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "A", Phone: "0240000000"})) != nil, "a phone number was given twice")
 	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	expect.True(t, err == nil && m.ServiceID == "SVC1000061", "got %s, %v", m.ServiceID, err)
 }
@@ -87,12 +84,8 @@ func TestDepositsToHolders(t *testing.T) {
 		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.RequireFromString(amount), Source: "bank"})
 		expect.NoError(t, err, "%s", to)
 	}
-	if got, err := b.WalletBalance(t.Context(), api.Caller{}, consumer.ID); err != nil || got.String() != "12.34" {
-		t.Errorf("wallet %s, %v", got, err)
-	}
-	if got, err := b.FloatBalance(t.Context(), api.Caller{}, agent.ID); err != nil || got.String() != "999999.99" {
-		t.Errorf("float %s, %v", got, err)
-	}
+	expect.Equal(t, must.Get(b.WalletBalance(t.Context(), api.Caller{}, consumer.ID))(t).String(), "12.34", "wallet")
+	expect.Equal(t, must.Get(b.FloatBalance(t.Context(), api.Caller{}, agent.ID))(t).String(), "999999.99", "float")
 	_, err := b.WalletBalance(t.Context(), api.Caller{Live: true}, consumer.ID)
 	testkit.WantCode(t, "the wallet of the other mode", err, api.ResourceMissing)
 	_, err = b.FloatBalance(t.Context(), api.Caller{}, consumer.ID)

@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -23,9 +22,8 @@ func again(t *testing.T, caller api.Caller, key string, call func(api.Caller) er
 	for _, replay := range []bool{false, true} {
 		var replayed bool
 		caller.Replayed = &replayed
-		if err := call(caller); err != nil || replayed != replay {
-			t.Errorf("%s: replayed is %t, want %t, %v", key, replayed, replay, err)
-		}
+		err := call(caller)
+		expect.True(t, err == nil && replayed == replay, "%s: replayed is %t, want %t, %v", key, replayed, replay, err)
 	}
 }
 

@@ -45,9 +45,7 @@ func TestErrors(t *testing.T) {
 	e := api.Invalid("limit", "limit is %d", 5)
 	expect.True(t, e.Type == api.InvalidRequest && e.Error() == "parameter_invalid: limit is 5 (limit)" && e.Unwrap() == nil, "got %+v", e)
 	caused := e.WithCause(io.EOF)
-	if !errors.Is(caused, io.EOF) || e.Unwrap() != nil || strings.Contains(caused.Error(), "EOF") {
-		t.Errorf("cause: %v of %v", caused.Unwrap(), caused)
-	}
+	expect.True(t, errors.Is(caused, io.EOF) && e.Unwrap() == nil && !strings.Contains(caused.Error(), "EOF"), "cause: %v of %v", caused.Unwrap(), caused)
 	expect.Equal(t, api.CodeOf(fmt.Errorf("x: %w", e)), api.ParameterInvalid, "code")
 	expect.Equal(t, api.CodeOf(io.EOF), "", "code of another error")
 	for code, want := range map[api.Code]api.ErrorType{
@@ -57,9 +55,8 @@ func TestErrors(t *testing.T) {
 	} {
 		expect.Equal(t, code.Type(), want, "%s", code)
 	}
-	if missing := api.Missing("amount"); missing.Code != api.ParameterMissing || missing.Param != "amount" {
-		t.Errorf("missing: %+v", missing)
-	}
+	missing := api.Missing("amount")
+	expect.True(t, missing.Code == api.ParameterMissing && missing.Param == "amount", "missing: %+v", missing)
 }
 
 func TestTimesInJSON(t *testing.T) {
@@ -71,9 +68,7 @@ func TestTimesInJSON(t *testing.T) {
 		t.Errorf("back %s, %v", back, err)
 	}
 	for _, wrong := range []string{`1`, `"yesterday"`, `"2026-13-01T00:00:00Z"`} {
-		if err := json.Unmarshal([]byte(wrong), &back); err == nil {
-			t.Errorf("%s passes", wrong)
-		}
+		expect.True(t, json.Unmarshal([]byte(wrong), &back) != nil, "%s passes", wrong)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(-62_135_596_800, 300_000_000_000).Draw(t, "second"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanosecond"))
@@ -89,15 +84,11 @@ func TestAmountsInJSON(t *testing.T) {
 	for text, want := range map[string]string{"1.15": "1.15", "150.50": "150.5", "0": "0", "-2": "-2"} {
 		var a api.GHS
 		expect.NoError(t, json.Unmarshal([]byte(text), &a), "%s", text)
-		if got, err := json.Marshal(a); err != nil || string(got) != want {
-			t.Errorf("%s: got %s, %v", text, got, err)
-		}
+		expect.Equal(t, string(must.Get(json.Marshal(a))(t)), want, "%s", text)
 	}
 	for _, wrong := range []string{`"5"`, `1e3`, `true`, `{}`, strings.Repeat("9", 33)} {
 		var a api.GHS
-		if err := json.Unmarshal([]byte(wrong), &a); err == nil {
-			t.Errorf("%s passes", wrong)
-		}
+		expect.True(t, json.Unmarshal([]byte(wrong), &a) != nil, "%s passes", wrong)
 	}
 	if got := api.FromPesewas(math.MaxInt64).Decimal; !got.Equal(decimal.RequireFromString("92233720368547758.07")) {
 		t.Errorf("got %s", got)
@@ -108,18 +99,11 @@ func TestMetadata(t *testing.T) {
 	var m api.Metadata
 	const text = `{"a":1.10,"b":true,"c":"<x> & ɛ","d":12345678901234567890}`
 	must.Do(t, json.Unmarshal([]byte(text), &m))
-	if got, err := m.MarshalJSON(); err != nil || string(got) != text {
-		t.Errorf("got %s, %v", got, err)
-	}
-	if got, err := json.Marshal(api.Metadata(nil)); err != nil || string(got) != "{}" {
-		t.Errorf("none: %s, %v", got, err)
-	}
-	if err := json.Unmarshal([]byte(`[]`), &m); err == nil {
-		t.Error("a list passes")
-	}
+	expect.Equal(t, string(must.Get(m.MarshalJSON())(t)), text, "MarshalJSON")
+	expect.Equal(t, string(must.Get(json.Marshal(api.Metadata(nil)))(t)), "{}", "none")
+	expect.True(t, json.Unmarshal([]byte(`[]`), &m) != nil, "a list passes")
 	before := api.Metadata{"a": "1"}
 	merged := before.Merge(api.Metadata{"b": "2"})
-	if diff := cmp.Diff(api.Metadata{"a": "1"}, before); diff != "" || len(merged) != 2 {
-		t.Errorf("merged to %v, changed %s", merged, diff)
-	}
+	diff := cmp.Diff(api.Metadata{"a": "1"}, before)
+	expect.True(t, diff == "" && len(merged) == 2, "merged to %v, changed %s", merged, diff)
 }

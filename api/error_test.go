@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestUnder(t *testing.T) {
@@ -20,8 +21,6 @@ func TestUnder(t *testing.T) {
 		if under.Param != test.param || under.Message != test.message || under.Code != before.Code || under.Type != before.Type {
 			t.Errorf("%v under to is %v", before.Param, under)
 		}
-		if *test.given != before {
-			t.Errorf("%v has changed to %v", before, *test.given)
-		}
+		expect.True(t, *test.given == before, "%v has changed to %v", before, *test.given)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestPages(t *testing.T) {
@@ -43,9 +44,7 @@ func TestEnvelopes(t *testing.T) {
 		`{"object":"list","data":[2,1],"has_more":true,"url":"/v1/x"}`: api.NewList("/v1/x", []int{2, 1}, true),
 		`{"id":"qr_1","object":"qr_code","deleted":true}`:              api.Deleted{ID: "qr_1", Object: "qr_code", Deleted: true},
 	} {
-		if got, err := json.Marshal(value); err != nil || string(got) != want {
-			t.Errorf("got %s, %v; want %s", got, err, want)
-		}
+		expect.Equal(t, string(must.Get(json.Marshal(value))(t)), want, "Marshal")
 	}
 }
 
@@ -65,7 +64,5 @@ func TestRefusalsOfMissingObjects(t *testing.T) {
 	if e := api.NoSuchCursor("starting_after", "payment"); e.Code != api.ResourceMissing || e.Param != "starting_after" {
 		t.Errorf("got %+v", e)
 	}
-	if got := api.At(time.Date(2026, 1, 31, 8, 15, 0, 999, time.FixedZone("", -3600))).String(); got != "2026-01-31T09:15:00.000Z" {
-		t.Errorf("got %s", got)
-	}
+	expect.Equal(t, api.At(time.Date(2026, 1, 31, 8, 15, 0, 999, time.FixedZone("", -3600))).String(), "2026-01-31T09:15:00.000Z", "String")
 }

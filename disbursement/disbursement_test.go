@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/shopspring/decimal"
@@ -18,7 +15,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -64,9 +63,8 @@ func TestCreateQRRules(t *testing.T) {
 		t.Errorf("made %+v", made)
 	}
 	got, err := svc.Disbursements.Get(ctx, caller, made.ID)
-	if diff := cmp.Diff(made, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
-	}
+	diff := cmp.Diff(made, got, cmpopts.EquateEmpty())
+	expect.True(t, err == nil && diff == "", "%v\n%s", err, diff)
 	if _, err = pay(fixed, "2.50"); err != nil { // overrides the code's amount
 		t.Error(err)
 	}
@@ -126,9 +124,7 @@ func TestCancelAndSettle(t *testing.T) {
 		return b.Available.StringFixed(2)
 	}
 	first := create()
-	if first.Status != payout.Pending || available() != "899.00" {
-		t.Errorf("created %+v, and %s are left", first, available())
-	}
+	expect.True(t, first.Status == payout.Pending && available() == "899.00", "created %+v, and %s are left", first, available())
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
 		_, err := svc.Disbursements.Cancel(ctx, stranger, first.ID)
 		testkit.WantParam(t, name, err, api.ResourceMissing, "")
@@ -138,22 +134,16 @@ func TestCancelAndSettle(t *testing.T) {
 	_, err := svc.Payouts.Cancel(ctx, caller, first.ID)
 	testkit.WantParam(t, "as a payout", err, api.ResourceMissing, "")
 	cancelled := must.Get(svc.Disbursements.Cancel(ctx, caller, first.ID))(t)
-	if cancelled.Status != payout.Cancelled || available() != "1000.00" {
-		t.Errorf("cancelled %+v, and %s are left", cancelled, available())
-	}
-	if _, err = svc.Disbursements.Cancel(ctx, caller, first.ID); api.CodeOf(err) == "" {
-		t.Errorf("cancelled twice: %v", err)
-	}
+	expect.True(t, cancelled.Status == payout.Cancelled && available() == "1000.00", "cancelled %+v, and %s are left", cancelled, available())
+	_, err = svc.Disbursements.Cancel(ctx, caller, first.ID)
+	expect.True(t, api.CodeOf(err) != "", "cancelled twice: %v", err)
 	second := create()
 	must.Do(t, svc.Drain(ctx))
-	if _, err = svc.Disbursements.Cancel(ctx, caller, second.ID); api.CodeOf(err) == "" || available() != "899.00" {
-		t.Errorf("cancelled with the rail: %v, and %s are left", err, available())
-	}
+	_, err = svc.Disbursements.Cancel(ctx, caller, second.ID)
+	expect.True(t, api.CodeOf(err) != "" && available() == "899.00", "cancelled with the rail: %v, and %s are left", err, available())
 	must.Do(t, svc.Providers.Settle(ctx, caller, second.ID, provider.Result{Outcome: provider.Paid}))
 	settled := must.Get(svc.Disbursements.Get(ctx, caller, second.ID))(t)
-	if settled.Status != payout.Completed || settled.CompletedAt == nil || available() != "899.00" {
-		t.Errorf("settled %+v, and %s are left", settled, available())
-	}
+	expect.True(t, settled.Status == payout.Completed && settled.CompletedAt != nil && available() == "899.00", "settled %+v, and %s are left", settled, available())
 	statuses := disbursement.Statuses()
 	expect.True(t, !slices.Contains(statuses, payout.Succeeded) && slices.Contains(statuses, payout.Completed), "a filter may be %v", statuses)
 	list, err := svc.Disbursements.List(ctx, caller, payout.ListParams{Status: payout.Cancelled})

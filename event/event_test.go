@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -99,13 +100,9 @@ func TestHostRecordsItsOwnEvent(t *testing.T) {
 		"no object": nil, "a list": []int{1}, "a text": "sub_1", "what cannot be JSON": make(chan int),
 		"too much": map[string]string{"a": strings.Repeat("a", 64<<10)},
 	} {
-		if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: object}); api.CodeOf(err) != api.ParameterInvalid {
-			t.Errorf("%s: got %v", name, err)
-		}
+		testkit.WantCode(t, name, testkit.Err(s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: object})), api.ParameterInvalid)
 	}
-	if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.burnt", Object: plan}); api.CodeOf(err) != api.EventTypeUnknown {
-		t.Errorf("an unknown type: %v", err)
-	}
+	testkit.WantCode(t, "an unknown type", testkit.Err(s.Record(t.Context(), caller, event.RecordParams{Type: "plan.burnt", Object: plan})), api.EventTypeUnknown)
 }
 
 // narrow are permissions to read some resources.
@@ -119,9 +116,7 @@ func (n *narrow) Allows(resource string, write bool) bool {
 // object. Each type has a resource.
 func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 	for _, typ := range event.Types() {
-		if !api.IsResource(typ.Resource()) {
-			t.Errorf("%s has the resource %q", typ, typ.Resource())
-		}
+		expect.True(t, api.IsResource(typ.Resource()), "%s has the resource %q", typ, typ.Resource())
 	}
 	expect.Equal(t, event.Type("payment").Resource(), "", "what is no type has the resource")
 

@@ -2,7 +2,6 @@ package event_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -42,9 +42,7 @@ func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 	pending := func(when string, want int) {
 		t.Helper()
 		got, err := d.Get(t.Context(), caller, e.ID)
-		if err != nil || got.PendingWebhooks != want {
-			t.Errorf("%s: %+v, %v; want %d pending", when, got, err, want)
-		}
+		expect.True(t, err == nil && got.PendingWebhooks == want, "%s: %+v, %v; want %d pending", when, got, err, want)
 	}
 	pending("before the fan-out", 2)
 	d.pass(t, 0)
@@ -53,9 +51,7 @@ func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 	}))
 	pending("leased, with one delivery written", 1)
 	d.pass(t, work.LeaseDuration-time.Millisecond)
-	if len(repeated) != 1 {
-		t.Errorf("fanned out %d times while it was leased", len(repeated))
-	}
+	expect.True(t, len(repeated) == 1, "fanned out %d times while it was leased", len(repeated))
 	d.pass(t, time.Millisecond)
 	finished := func(f *event.Fanout) error {
 		return d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.internal.FinishRest(tx, f) })
@@ -63,15 +59,9 @@ func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 	if diff := cmp.Diff([]bool{false, true}, repeated); diff != "" {
 		t.Fatalf("fanned out again (-want +got)\n%s", diff)
 	}
-	if err := finished(fanouts[0]); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("the lease was over, and it was finished: %v", err)
-	}
-	if err := finished(fanouts[1]); err != nil {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, finished(fanouts[0]), storage.ErrConflict, "the lease was over, and it was finished")
+	expect.NoError(t, finished(fanouts[1]), "finished")
 	d.pass(t, time.Hour)
-	if len(repeated) != 2 || heard != 1 {
-		t.Errorf("fanned out %d times, and told %d times", len(repeated), heard)
-	}
+	expect.True(t, len(repeated) == 2 && heard == 1, "fanned out %d times, and told %d times", len(repeated), heard)
 	pending("finished", 0)
 }

@@ -201,9 +201,8 @@ func TestAllMerchantsShareOneHead(t *testing.T) {
 		e := must.Get(p.Record(t.Context(), caller, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
 		must.Do(t, p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			all, err := tx.Scan(event.Kinds()[2], storage.Scope{}, "", 9)
-			if want := fmt.Sprintf(`{"event":%q,"whole":true}`, e.ID); err == nil && (len(all) != 1 || string(all[0].Data) != want) {
-				t.Errorf("there are the heads %+v, want %s", all, want)
-			}
+			want := fmt.Sprintf(`{"event":%q,"whole":true}`, e.ID)
+			expect.True(t, err != nil || len(all) == 1 && string(all[0].Data) == want, "there are the heads %+v, want %s", all, want)
 			return err
 		}))
 	}

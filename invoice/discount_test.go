@@ -139,12 +139,9 @@ func TestDiscountIsShared(t *testing.T) {
 			cost := l.Amount - l.Discount
 			shared += l.DiscountShare
 			own += l.Discount
-			if l.DiscountShare < 0 || l.DiscountShare > cost {
-				rt.Errorf("the share %d of a line of %d", l.DiscountShare, cost)
-			}
-			if far := l.DiscountShare*left - off*cost; left > 0 && (far >= left || far <= -left) {
-				rt.Errorf("the share %d of a line of %d, when %d of %d are shared", l.DiscountShare, cost, off, left)
-			}
+			expect.True(rt, l.DiscountShare >= 0 && l.DiscountShare <= cost, "the share %d of a line of %d", l.DiscountShare, cost)
+			far := l.DiscountShare*left - off*cost
+			expect.True(rt, left <= 0 || far < left && far > -left, "the share %d of a line of %d, when %d of %d are shared", l.DiscountShare, cost, off, left)
 			taxes += decimal.NewFromInt(cost - l.DiscountShare).Mul(l.TaxPercent.Decimal).Div(decimal.NewFromInt(100)).Add(decimal.New(5, -1)).Floor().IntPart()
 		}
 		for _, row := range v.TaxRows() {

@@ -44,9 +44,8 @@ func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 			for range 3 {
 				s.pass(24 * time.Hour)
 			}
-			if is := s.get(draft.ID); is.Status != invoice.Paid {
-				t.Fatalf("it is %s after %d questions", is.Status, asked)
-			}
+			is := s.get(draft.ID)
+			must.True(t, is.Status == invoice.Paid, "it is %s after %d questions", is.Status, asked)
 			want := map[event.Type]event.Request{}
 			got := map[event.Type]event.Request{}
 			for e, err := range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
@@ -57,9 +56,8 @@ func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 				got[e.Type] = e.Request
 				want[e.Type] = event.Request{ID: new("req_finalize"), IdempotencyKey: new("key")}
 			}
-			if diff := cmp.Diff(want, got); diff != "" || len(got) < 4 {
-				t.Errorf("requests (-want +got):\n%s", diff)
-			}
+			diff := cmp.Diff(want, got)
+			expect.True(t, diff == "" && len(got) >= 4, "requests (-want +got):\n%s", diff)
 			expect.Same(t, finalize(), first, "the key stands for another answer")
 			s.Verified()
 		})

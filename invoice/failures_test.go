@@ -59,12 +59,9 @@ func TestWorkersChargeAndRemindOnceWhileTheStoreFails(t *testing.T) {
 		sent[object.ID]++
 	}
 	for _, p := range made {
-		if v := s.get(p.charged); v.Status != invoice.Paid || v.AmountPaid != 100 {
-			t.Errorf("charged: %s is %s, with %d paid", v.ID, v.Status, v.AmountPaid)
-		}
-		if sent[p.reminded] != 1 {
-			t.Errorf("%s was sent %d times", p.reminded, sent[p.reminded])
-		}
+		v := s.get(p.charged)
+		expect.True(t, v.Status == invoice.Paid && v.AmountPaid == 100, "charged: %s is %s, with %d paid", v.ID, v.Status, v.AmountPaid)
+		expect.True(t, sent[p.reminded] == 1, "%s was sent %d times", p.reminded, sent[p.reminded])
 	}
 	for id, n := range charger.charged {
 		expect.Equal(t, n, 100, "of %s %d were taken", id, n)

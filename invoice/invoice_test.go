@@ -116,9 +116,7 @@ func TestTotalsEqualExactFractions(t *testing.T) {
 		for _, row := range v.TaxRows() {
 			rows += row.Amount
 		}
-		if rows != v.Tax {
-			rt.Errorf("the rows of taxes add up to %d, not %d", rows, v.Tax)
-		}
+		expect.True(rt, rows == v.Tax, "the rows of taxes add up to %d, not %d", rows, v.Tax)
 	})
 }
 
@@ -242,9 +240,8 @@ func TestInvoiceNumbers(t *testing.T) {
 			seen[number] = true
 		}
 		for i := range n {
-			if want := fmt.Sprintf("INV-2026-%06d", i+1); !seen[want] {
-				t.Fatalf("%s is missing; %d are different", want, len(seen))
-			}
+			want := fmt.Sprintf("INV-2026-%06d", i+1)
+			must.True(t, seen[want], "%s is missing; %d are different", want, len(seen))
 		}
 		s.pass(365 * 24 * time.Hour)
 		if v := s.draft(invoice.Fields{}); v.Number != "INV-2027-000001" {

@@ -218,9 +218,7 @@ func TestSubscriptionPricesAddUp(t *testing.T) {
 			p.Lines = append(p.Lines, l)
 		}
 		got, err := s.PriceSubscription(p)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, err)
 		var subtotal, shares, tax int64
 		for i := range got.Lines {
 			l := &got.Lines[i]

@@ -94,9 +94,8 @@ func TestLateResultLeavesTheOpenChargeAlone(t *testing.T) {
 	must.Do(t, notify(first, provider.Refused)) // repeated
 	testkit.WantCode(t, "the second charge is open", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.InvoicePaymentInProgress)
 	expect.ErrorIs(t, notify(first, provider.Paid), provider.ErrContradicted, "paid after all")
-	if got := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t); got.Status != invoice.Open || got.AttemptCount != 2 {
-		t.Errorf("the invoice is %s after %d charges", got.Status, got.AttemptCount)
-	}
+	got := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t)
+	expect.True(t, got.Status == invoice.Open && got.AttemptCount == 2, "the invoice is %s after %d charges", got.Status, got.AttemptCount)
 	s.Verified()
 }
 
@@ -114,9 +113,7 @@ func TestSettleBooksACharge(t *testing.T) {
 	must.Do(t, settle(s.Caller, provider.Paid))
 	must.Do(t, settle(s.Caller, provider.Paid))
 	testkit.WantCode(t, "the opposite", settle(s.Caller, provider.Refused), api.TransferSettled)
-	if got, err := s.Invoices.Get(t.Context(), s.Caller, v.ID); err != nil || got.Status != invoice.Paid {
-		t.Errorf("the invoice is %+v, %v", got, err)
-	}
+	expect.Equal(t, must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t).Status, invoice.Paid, "the invoice")
 	list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
 	expect.True(t, err == nil && len(list.Data) == 0, "listed %+v, %v", list, err)
 	s.Verified()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -96,9 +97,8 @@ func TestTransactionRerunStartsTheAutomaticCharge(t *testing.T) {
 	s.pass(2 * time.Minute) // the worker looks at what takes so long
 	s.pass(48 * time.Hour)
 	must.True(t, store.between == nil, "no run was dropped")
-	if is := s.get(draft.ID); is.Status != invoice.Paid {
-		t.Errorf("it is %s", is.Status)
-	}
+	is := s.get(draft.ID)
+	expect.True(t, is.Status == invoice.Paid, "it is %s", is.Status)
 	testkit.WantCode(t, "the payer's key, under which nothing was paid", testkit.Err(s.Invoices.Pay(t.Context(), paying, draft.ID, invoice.PayParams{})), api.InvoiceAlreadyPaid)
 	s.Verified()
 }

@@ -53,9 +53,7 @@ func TestStuckChargeIsListed(t *testing.T) {
 			}
 			s.pass(time.Hour)
 			s.pass(2 * time.Hour)
-			if n := strings.Count(log.String(), "a charge is stuck"); n != 1 {
-				t.Errorf("the log tells %d times: %s", n, log.String())
-			}
+			expect.Equal(t, strings.Count(log.String(), "a charge is stuck"), 1, "how often the log tells of it")
 			says(outcome)
 			s.pass(2 * time.Hour)
 			if list := stuck(); len(list) != 0 {

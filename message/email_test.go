@@ -85,9 +85,8 @@ func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	must.True(t, len(mailer.sent) == 1 && p.kept(t, true) == 0, "sent %+v", mailer.sent)
 	got, want := mailer.sent[0], receipt
 	want.ID, want.Attachments = got.ID, []message.Attachment{{Name: "inv_1.pdf", Type: "application/pdf", Data: []byte("%PDF")}}
-	if diff := cmp.Diff(want, got); diff != "" || got.ID == "" {
-		t.Errorf("sent (-want +got)\n%s", diff)
-	}
+	diff := cmp.Diff(want, got)
+	expect.True(t, diff == "" && got.ID != "", "sent (-want +got)\n%s", diff)
 	expect.Same(t, asked, []string{"inv_1", "inv_1", "inv_1"}, "asked")
 }
 
@@ -108,9 +107,8 @@ func TestTestEmailIsKeptAndSentOnlyByTestMailer(t *testing.T) {
 	list, err := p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail, To: receipt.To})
 	expect.True(t, err == nil && len(list.Data) == 2 && list.Data[0].Subject == "Receipt" && list.Data[0].ID == mailer.sent[0].ID, "listed %+v, %v", list, err)
 	p.pass(t, 31*24*time.Hour)
-	if n := p.kept(t, false); n != 0 || len(mailer.sent) != 1 {
-		t.Errorf("%d are kept after a month, %d were sent", n, len(mailer.sent))
-	}
+	n := p.kept(t, false)
+	expect.True(t, n == 0 && len(mailer.sent) == 1, "%d are kept after a month, %d were sent", n, len(mailer.sent))
 }
 
 // Erase deletes all messages to and about the person in that merchant's mode, however many,

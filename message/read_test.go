@@ -7,6 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 )
 
@@ -30,8 +31,6 @@ func TestGetShowsWholeMessage(t *testing.T) {
 		"live mode":        {api.Caller{Merchant: "mer_1", Live: true}, read.ID, api.PermissionDenied},
 		"no such":          {caller, "msg_none", api.ResourceMissing},
 	} {
-		if _, err := p.Get(t.Context(), c.caller, c.id); api.CodeOf(err) != c.code {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.WantCode(t, name, testkit.Err(p.Get(t.Context(), c.caller, c.id)), c.code)
 	}
 }

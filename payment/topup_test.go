@@ -84,18 +84,14 @@ func TestPhonesToTopUpWith(t *testing.T) {
 			expect.Equal(t, s.wallet(t, c), test.later, "the balance later")
 			texts := must.Get(s.Messages.List(t.Context(), s.caller, message.ListParams{To: c.Phone}))(t).Data
 			if test.later == "12.50" {
-				if len(texts) != 1 || texts[0].Text != "You topped up your wallet with GHS 12.50. Top-up "+got.ID+"." {
-					t.Errorf("the SMS are %+v", texts)
-				}
+				expect.True(t, len(texts) == 1 && texts[0].Text == "You topped up your wallet with GHS 12.50. Top-up "+got.ID+".", "the SMS are %+v", texts)
 			} else {
 				expect.Equal(t, len(texts), 0, "SMS")
 			}
 			stuck := must.Get(s.Providers.List(t.Context(), s.caller, provider.ListParams{}))(t).Data
 			switch test.digits {
 			case "0910":
-				if len(stuck) != 1 || stuck[0].Contradiction != "failed, and now paid" || stuck[0].Object != "top_up" {
-					t.Errorf("the contradictions are %+v", stuck)
-				}
+				expect.True(t, len(stuck) == 1 && stuck[0].Contradiction == "failed, and now paid" && stuck[0].Object == "top_up", "the contradictions are %+v", stuck)
 			case "0903", "0907":
 				expect.Equal(t, len(stuck), 1, "stuck")
 			default:
@@ -257,13 +253,9 @@ func TestTopUpSurvivesFailures(t *testing.T) {
 			now = now.Add(15 * time.Minute)
 			must.Do(t, svc.Drain(t.Context()))
 		}
-		if err := topUp(); err != nil {
-			t.Errorf("operation %d failed: the repeated call: %v", n, err)
-		}
+		expect.NoError(t, topUp(), "operation %d failed: the repeated call", n)
 		balance := must.Get(svc.Accounts.WalletBalance(t.Context(), api.Caller{Live: true}, c.ID))(t)
-		if len(charged) != 1 || balance.StringFixed(2) != "5.00" {
-			t.Errorf("operation %d failed: %d charges, balance %s", n, len(charged), balance)
-		}
+		expect.True(t, len(charged) == 1 && balance.StringFixed(2) == "5.00", "operation %d failed: %d charges, balance %s", n, len(charged), balance)
 		if !hit {
 			expect.True(t, n >= 20, "only %d operations; the test wants more", n)
 			return

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -77,19 +78,15 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 	for what, purpose := range map[string]payout.Purpose{"no purpose": "", "another purpose": "LOGIN"} {
 		_, err := s.Payouts.RequestOTP(t.Context(), s.Caller, purpose)
 		expect.True(t, api.CodeOf(err) != "", "%s: %v", what, err)
-		if _, err = s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: purpose, Code: "123456"}); api.CodeOf(err) == "" {
-			t.Errorf("%s: %v", what, err)
-		}
+		_, err = s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: purpose, Code: "123456"})
+		expect.True(t, api.CodeOf(err) != "", "%s: %v", what, err)
 	}
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	testkit.WantCode(t, "live, without a rail", testkit.Err(s.Disbursements.Create(t.Context(), live, params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567")})), api.Unavailable)
 	err = s.Providers.Settle(t.Context(), live, "po_1", provider.Result{Outcome: provider.Paid})
 	testkit.WantCode(t, "settled by hand in live mode", err, api.PermissionDenied)
 	balance, err := s.Accounts.Balance(t.Context(), s.Caller)
-	if err != nil || !balance.Available.Equal(decimal.NewFromInt(paymentstest.InitialBalance)) || !balance.Reserved.IsZero() {
-		t.Errorf("the balance is %+v, %v", balance, err)
-	}
-	if banks, err := s.Payouts.ListBanks(t.Context(), s.Caller); err != nil || len(banks.Data) == 0 || banks.URL != "/v1/lookup/banks" {
-		t.Errorf("banks %+v", banks)
-	}
+	expect.True(t, err == nil && balance.Available.Equal(decimal.NewFromInt(paymentstest.InitialBalance)) && balance.Reserved.IsZero(), "the balance is %+v, %v", balance, err)
+	banks := must.Get(s.Payouts.ListBanks(t.Context(), s.Caller))(t)
+	expect.True(t, len(banks.Data) != 0 && banks.URL == "/v1/lookup/banks", "banks %+v", banks)
 }

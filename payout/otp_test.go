@@ -170,9 +170,8 @@ func TestCodeOfOneMerchant(t *testing.T) {
 	for range 7 { // more than may be sent
 		s.request()
 	}
-	if list := must.Get(s.Messages.List(t.Context(), mine, message.ListParams{To: "0301000000"}))(t); len(list.Data) != 2 {
-		t.Errorf("%d codes were sent, want one to verify and one for seven requests", len(list.Data))
-	}
+	list := must.Get(s.Messages.List(t.Context(), mine, message.ListParams{To: "0301000000"}))(t)
+	expect.True(t, len(list.Data) == 2, "%d codes were sent, want one to verify and one for seven requests", len(list.Data))
 }
 
 func TestSingleUse(t *testing.T) {

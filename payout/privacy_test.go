@@ -52,9 +52,8 @@ func TestRecipientIsHiddenWithoutCode(t *testing.T) {
 	} {
 		err := pay("", c.to)
 		testkit.WantCode(t, name, err, c.want)
-		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Param != c.param {
-			t.Errorf("%s: %v", name, err)
-		}
+		e := (*api.Error)(nil)
+		expect.True(t, errors.As(err, &e) && e.Param == c.param, "%s: %v", name, err)
 	}
 }
 
@@ -79,9 +78,8 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 		t.Helper()
 		err := look(s.Caller)
 		testkit.WantCode(t, what, err, api.RateLimited)
-		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != wait {
-			t.Errorf("%s: %v", what, err)
-		}
+		e := (*api.Error)(nil)
+		expect.True(t, errors.As(err, &e) && e.RetryAfter == wait, "%s: %v", what, err)
 	}
 	s.Pass(20 * time.Minute)
 	keyed := s.Caller

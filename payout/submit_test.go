@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
@@ -41,12 +42,8 @@ func TestFreeSlotSubmitsAfterCommit(t *testing.T) {
 			s := open(t, payments.Config{Test: payments.Providers{Rail: rail}})
 			s.Service.Start(t.Context())
 			made := must.Get(s.disburse("10", momo("0241234567")))(t)
-			if made.Status != payout.Pending {
-				t.Errorf("the answer is %s, want pending", made.Status)
-			}
-			if asked := <-rail.asked; asked != "submit" {
-				t.Errorf("the rail got %s, want submit", asked)
-			}
+			expect.True(t, made.Status == payout.Pending, "the answer is %s, want pending", made.Status)
+			expect.Equal(t, <-rail.asked, "submit", "the question to the rail")
 			if now := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t); now.Status != payout.Processing {
 				t.Errorf("with the rail it is %s, want processing", now.Status)
 			}
@@ -57,9 +54,7 @@ func TestFreeSlotSubmitsAfterCommit(t *testing.T) {
 			if lost != nil {
 				s.Pass(time.Minute)
 				must.Do(t, s.Service.Drain(t.Context()))
-				if asked := <-rail.asked; asked != "status" {
-					t.Errorf("after a lost answer the rail got %s, want status", asked)
-				}
+				expect.Equal(t, <-rail.asked, "status", "the question to the rail after a lost answer")
 			}
 			if now := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t); now.Status != payout.Completed {
 				t.Errorf("in the end it is %s, want completed", now.Status)
@@ -70,9 +65,7 @@ func TestFreeSlotSubmitsAfterCommit(t *testing.T) {
 			}
 			slices.Reverse(got)
 			want := []event.Type{"disbursement.created", "disbursement.pending", "disbursement.processing", "disbursement.completed"}
-			if !slices.Equal(got, want) {
-				t.Errorf("events %v, want %v", got, want)
-			}
+			expect.True(t, slices.Equal(got, want), "events %v, want %v", got, want)
 			s.Verified()
 		})
 	}

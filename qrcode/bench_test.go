@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
-
 	qr "github.com/skip2/go-qrcode"
 
 	"github.com/seed-7082ffec/payments/account"

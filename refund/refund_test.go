@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
@@ -17,7 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -66,9 +65,7 @@ func TestRefundToWallet(t *testing.T) {
 		for what, p := range map[string]refund.ListParams{
 			"another payment": {Payment: "pay_1"}, "an invoice": {Invoice: "inv_1"}, "failed": {Status: refund.Failed},
 		} {
-			if list, err := s.Refunds.List(t.Context(), s.Caller, p); err != nil || len(list.Data) != 0 {
-				t.Errorf("%s: %+v, %v", what, list, err)
-			}
+			expect.Equal(t, len(must.Get(s.Refunds.List(t.Context(), s.Caller, p))(t).Data), 0, "%s", what)
 		}
 		s.Verified()
 	})
@@ -161,9 +158,7 @@ func TestConcurrentRefundsNeverExceedPayment(t *testing.T) {
 			expect.Equal(t, won, 10, "%s: %d of 50 were made", what, won)
 			must.Do(t, s.Drain(t.Context()))
 			list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Page: api.Page{Limit: 1}}))(t)
-			if got := s.refunded(list.Data[0].Payment); got != 10_00 {
-				t.Errorf("%s: %d pesewas are refunded", what, got)
-			}
+			expect.Equal(t, s.refunded(list.Data[0].Payment), 10_00, "%s: pesewas that are refunded", what)
 		}
 		s.holds("afterwards", "1000.1", "0", "999.95")
 		s.Verified()
@@ -247,9 +242,7 @@ func TestRefundThroughCharger(t *testing.T) {
 				t.Errorf("%s: made %+v", method, r)
 			}
 			s.holds(method+", pending", "1015", "10", "1000")
-			if got := s.refunded(r.Payment); got != 10_00 {
-				t.Errorf("%s: %d pesewas count while it is pending", method, got)
-			}
+			expect.Equal(t, s.refunded(r.Payment), 10_00, "%s: pesewas that count while it is pending", method)
 			s.pass(0)
 			if c.asked > 0 {
 				if is := s.get(r.ID); is.Status != refund.Processing {
@@ -337,7 +330,5 @@ func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 	expect.True(t, r.Status == refund.Succeeded && r.CreditNote != nil && *r.CreditNote == "CN-2026-000001" && r.PaymentMethod == payment.ServiceWallet, "got %+v", r)
 	s.holds("refunded", "1020", "0", "980")
 	sms := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}}))(t)
-	if !strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number) {
-		t.Errorf("told %s", sms.Data[0].Text)
-	}
+	expect.True(t, strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number), "told %s", sms.Data[0].Text)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // plainPeriod is the calendar once more, written by hand: it counts days and months one by one, and
@@ -97,9 +98,7 @@ func TestProrationIsTheNearestPesewa(t *testing.T) {
 // A server's time zone, here with a night of 23 hours, moves no period.
 func TestPeriodsIgnoreTimeZone(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	anchor := time.Date(2026, 3, 25, 9, 0, 0, 0, time.UTC)
 	for _, interval := range []catalog.Interval{catalog.Day, catalog.Week, catalog.Month, catalog.Year} {
 		every := recurrence{interval, 1}

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -38,9 +39,7 @@ func TestDeliveriesOfOneEventAreListed(t *testing.T) {
 		live := s.Caller
 		live.Live = true
 		for name, c := range map[string]api.Caller{"another mode": live, "another merchant": {Merchant: "mer_other"}} {
-			if _, err := s.Webhooks.ListDeliveries(t.Context(), c, webhook.ListDeliveriesParams{Event: events.Data[0].ID}); api.CodeOf(err) != api.ResourceMissing {
-				t.Errorf("%s: %v", name, err)
-			}
+			testkit.WantCode(t, name, testkit.Err(s.Webhooks.ListDeliveries(t.Context(), c, webhook.ListDeliveriesParams{Event: events.Data[0].ID})), api.ResourceMissing)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -66,9 +67,7 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 		},
 		"Resend": func() error { _, err := s.Webhooks.Resend(t.Context(), s.Caller, "evt_1"); return err },
 	} {
-		if err := do(); api.CodeOf(err) != api.ResourceMissing {
-			t.Errorf("%s in the other mode: %v", name, err)
-		}
+		testkit.WantCode(t, name+" in the other mode", do(), api.ResourceMissing)
 	}
 }
 
@@ -126,9 +125,7 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	before := r.count()
 	store.Each(t, "Resend", func() error { _, err := w.Resend(ctx, named("again"), last.ID); return err })
 	s.pass(0)
-	if n := r.count(); n != before+1 {
-		t.Errorf("sent again %d times", n-before)
-	}
+	expect.Equal(t, r.count(), before+1, "deliveries after sending again")
 	store.Each(t, "Delete", func() error { _, err := w.Delete(ctx, named("delete"), e.ID); return err })
 	s.happen()
 	s.pass(time.Hour)
@@ -144,14 +141,10 @@ func TestNewEndpointMissesEarlierEvents(t *testing.T) {
 	s.happen() // at the same moment, and no worker runs meanwhile
 	s.endpoint(late.URL, "*")
 	s.pass(0)
-	if old.count() != 1 || late.count() != 0 {
-		t.Errorf("%d and %d deliveries of an event before the second endpoint", old.count(), late.count())
-	}
+	expect.True(t, old.count() == 1 && late.count() == 0, "%d and %d deliveries of an event before the second endpoint", old.count(), late.count())
 	s.happen()
 	s.pass(0)
-	if old.count() != 2 || late.count() != 1 {
-		t.Errorf("%d and %d deliveries in the end", old.count(), late.count())
-	}
+	expect.True(t, old.count() == 2 && late.count() == 1, "%d and %d deliveries in the end", old.count(), late.count())
 }
 
 // An endpoint does not get events that happen while it is inactive, even if it is switched on
@@ -176,12 +169,9 @@ func TestDisabledEndpointMissesEvents(t *testing.T) {
 		expect.Equal(t, newest.PendingWebhooks, 2, "%d are to be told of what happened afterwards", newest.PendingWebhooks)
 		s.pass(0)
 		s.pass(time.Hour)
-		if other.count() != 3 || r.count() != 2 {
-			t.Errorf("%d and %d deliveries", other.count(), r.count())
-		}
-		if list := s.deliveries(e.ID); len(list) != 2 || list[0].Event != newest.ID {
-			t.Errorf("delivered %+v", list)
-		}
+		expect.True(t, other.count() == 3 && r.count() == 2, "%d and %d deliveries", other.count(), r.count())
+		list := s.deliveries(e.ID)
+		expect.True(t, len(list) == 2 && list[0].Event == newest.ID, "delivered %+v", list)
 	})
 }
 

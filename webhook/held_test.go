@@ -10,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -49,9 +48,7 @@ func TestLeasedDeliveryIsMadeOnce(t *testing.T) {
 	must.Get(first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 	<-begun
 	must.Do(t, second.Drain(t.Context()))
-	if n := r.count(); n != 1 {
-		t.Errorf("another process made it meanwhile: %d attempts", n)
-	}
+	expect.Equal(t, r.count(), 1, "attempts while another process works")
 	close(release)
 	must.Do(t, first.Stop(t.Context())) // which waits for what is under way
 	must.Do(t, second.Drain(t.Context()))
@@ -141,9 +138,7 @@ func TestPartlyStoredEventStaysPendingUntilDelivered(t *testing.T) {
 	mu.Unlock()
 	must.Do(t, second.Drain(t.Context()))
 	_, by := state()
-	if awake.count() != 2 || r.count() != 3 {
-		t.Errorf("taken over: %d and %d posts", awake.count(), r.count())
-	}
+	expect.True(t, awake.count() == 2 && r.count() == 3, "taken over: %d and %d posts", awake.count(), r.count())
 	close(release)
 	drained.Wait()
 	pending, made := state()
@@ -151,18 +146,10 @@ func TestPartlyStoredEventStaysPendingUntilDelivered(t *testing.T) {
 		t.Errorf("in the end: %d pending, %d and %d posts, %+v", pending, awake.count(), r.count(), made)
 	}
 	for _, d := range made {
-		if d.Status != webhook.Delivered || len(d.Attempts) != 1 || d.Endpoint != quick && d.Endpoint != slow {
-			t.Errorf("made %+v", d)
-		}
+		expect.True(t, d.Status == webhook.Delivered && len(d.Attempts) == 1 && (d.Endpoint == quick || d.Endpoint == slow), "made %+v", d)
 	}
-	if diff := cmp.Diff(by, made); diff != "" {
-		t.Errorf("who came too late has changed it\n%s", diff)
-	}
-	if strings.Contains(log.String(), "level=ERROR") {
-		t.Errorf("who came too late complains: %s", log.String())
-	}
+	expect.Same(t, made, by, "who came too late has changed it")
+	expect.True(t, !strings.Contains(log.String(), "level=ERROR"), "who came too late complains: %s", log.String())
 	list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Endpoint: slow})
-	if err != nil || len(list.Data) != 2 {
-		t.Errorf("%d deliveries to the endpoint, %v", len(list.Data), err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 2, "%d deliveries to the endpoint, %v", len(list.Data), err)
 }

@@ -91,9 +91,8 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 		tell() // now the endpoint is known to answer well
 		down.Store(true)
 		e := tell()
-		if n := posts.Load(); n != 2 || !store.on.Load() {
-			t.Fatalf("%d posts", n)
-		}
+		n := posts.Load()
+		must.True(t, n == 2 && store.on.Load(), "%d posts", n)
 		store.on.Store(false)
 		time.Sleep(time.Minute)
 		must.Do(t, svc.Stop(t.Context()))

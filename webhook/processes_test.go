@@ -57,9 +57,7 @@ func TestEventsAndDeliveriesAreRemovedTogether(t *testing.T) {
 			t.Errorf("after %s: %d events and %d deliveries, want %d and %d", c.pass, events, deliveries, c.events, c.deliveries)
 		}
 	}
-	if r.count() != 1 {
-		t.Errorf("%d were told", r.count())
-	}
+	expect.True(t, r.count() == 1, "%d were told", r.count())
 }
 
 // Two processes over one store share the work, and no delivery is made twice.

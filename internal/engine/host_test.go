@@ -39,16 +39,10 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	must.Do(t, call("th_1", nil))
-	if err := call("th_2", refused); !errors.Is(err, refused) {
-		t.Errorf("got %v", err)
-	}
-	if len(wakes()) != before || done != 0 {
-		t.Errorf("before the host has committed: woken %v, told %d times", wakes(), done)
-	}
+	expect.ErrorIs(t, call("th_2", refused), refused, "call")
+	expect.True(t, len(wakes()) == before && done == 0, "before the host has committed: woken %v, told %d times", wakes(), done)
 	for range 2 {
 		in.HostCommitted()
-		if len(wakes()) != before+1 || done != 1 {
-			t.Errorf("after: woken %v, told %d times", wakes(), done)
-		}
+		expect.True(t, len(wakes()) == before+1 && done == 1, "after: woken %v, told %d times", wakes(), done)
 	}
 }

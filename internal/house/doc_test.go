@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // longest is how many lines go doc may print of a package.
@@ -27,9 +29,7 @@ func TestDocFitsAScreen(t *testing.T) {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			out, err := exec.Command("go", "doc", p.ImportPath).CombinedOutput()
-			if err != nil {
-				t.Errorf("go doc %s: %v\n%s", p.ImportPath, err, out)
-			}
+			expect.True(t, err == nil, "go doc %s: %v\n%s", p.ImportPath, err, out)
 			if n := bytes.Count(out, []byte("\n")); n > longest {
 				mu.Lock()
 				defer mu.Unlock()

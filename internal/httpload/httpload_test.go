@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -71,9 +72,7 @@ func TestRunSendsFromChildProcess(t *testing.T) {
 	if len(done.Durations) != 40 || !slices.IsSorted(done.Durations) || done.Durations[0] <= 0 || done.Elapsed < done.Durations[39] {
 		t.Errorf("it took %v, each %v", done.Elapsed, done.Durations)
 	}
-	if s.seen["POST Bearer sk_1"] != 40 || len(s.seen) != 1 || len(s.keys) != 40 {
-		t.Errorf("sent %v with %d idempotency keys", s.seen, len(s.keys))
-	}
+	expect.True(t, s.seen["POST Bearer sk_1"] == 40 && len(s.seen) == 1 && len(s.keys) == 40, "sent %v with %d idempotency keys", s.seen, len(s.keys))
 }
 
 func TestMixedLoadReads(t *testing.T) {
@@ -81,9 +80,7 @@ func TestMixedLoadReads(t *testing.T) {
 	l.ReadIDs = []string{"po_1", "po_2"}
 	must.Get(Run(t.Context(), l))(t)
 	for what, want := range map[string]int{"POST": 10, "GET": 20, "list": 10} {
-		if got := s.seen[what+" Bearer sk_1"]; got != want {
-			t.Errorf("%s: %d, want %d", what, got, want)
-		}
+		expect.Equal(t, s.seen[what+" Bearer sk_1"], want, "%s", what)
 	}
 }
 
@@ -91,9 +88,7 @@ func TestGetOnlyLoadGetsEachTime(t *testing.T) {
 	s, l := serve(t, http.StatusOK)
 	l.ReadIDs, l.GetOnly = []string{"po_1", "po_2"}, true
 	must.Get(Run(t.Context(), l))(t)
-	if s.seen["GET Bearer sk_1"] != 40 || len(s.seen) != 1 {
-		t.Errorf("sent %v", s.seen)
-	}
+	expect.True(t, s.seen["GET Bearer sk_1"] == 40 && len(s.seen) == 1, "sent %v", s.seen)
 }
 
 func TestConnectionsUseSeveralServersInTurn(t *testing.T) {
@@ -103,27 +98,21 @@ func TestConnectionsUseSeveralServersInTurn(t *testing.T) {
 	l.Phones = []string{"0241234567"}
 	must.Get(Run(t.Context(), l))(t)
 	a, b := first.seen["POST to a phone Bearer sk_1"], second.seen["POST to a phone Bearer sk_1"]
-	if a == 0 || b == 0 || a+b != 40 {
-		t.Errorf("sent %v and %v", first.seen, second.seen)
-	}
+	expect.True(t, a != 0 && b != 0 && a+b == 40, "sent %v and %v", first.seen, second.seen)
 }
 
 func TestLoadAsksPhones(t *testing.T) {
 	s, l := serve(t, http.StatusOK)
 	l.Phones, l.Ask = []string{"0241234567"}, true
 	must.Get(Run(t.Context(), l))(t)
-	if got := s.seen["POST that asks a phone Bearer sk_1"]; got != 40 {
-		t.Errorf("sent %v", s.seen)
-	}
+	expect.Equal(t, s.seen["POST that asks a phone Bearer sk_1"], 40, "sent %v", s.seen)
 }
 
 func TestLimitEndsLoad(t *testing.T) {
 	_, l := serve(t, http.StatusOK)
 	l.Requests, l.Limit = 1<<30, 50*time.Millisecond
 	done := must.Get(Run(t.Context(), l))(t)
-	if len(done.Durations) == 0 || done.Elapsed < l.Limit {
-		t.Errorf("%d requests in %v", len(done.Durations), done.Elapsed)
-	}
+	expect.True(t, len(done.Durations) != 0 && done.Elapsed >= l.Limit, "%d requests in %v", len(done.Durations), done.Elapsed)
 }
 
 func TestRefusedRequestIsAnError(t *testing.T) {

@@ -103,9 +103,7 @@ func TestIDsAscendOverGoroutines(t *testing.T) {
 func TestLayout(t *testing.T) {
 	s := New(func() time.Time { return time.UnixMilli(62) }, bytes.NewReader(make([]byte, 1024)))
 	for _, want := range []string{"qr_" + "00000010" + "000" + "00000000000", "qr_" + "00000010" + "001" + "00000000000"} {
-		if got := s.Make("qr_"); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		expect.Equal(t, s.Make("qr_"), want, "Make")
 	}
 	if got := s.Make(""); len(got) != Length {
 		t.Errorf("without prefix: %s", got)
@@ -121,14 +119,10 @@ func TestRandomCharactersAreEquallyLikely(t *testing.T) {
 	}
 	text := Secret(bytes.NewReader(every), 248)
 	for _, c := range alphabet {
-		if n := strings.Count(text, string(c)); n != 4 {
-			t.Errorf("%c stands %d times, want 4", c, n)
-		}
+		expect.Equal(t, strings.Count(text, string(c)), 4, "how often %c stands there", c)
 	}
 	only := bytes.Repeat([]byte{255}, 32) // all of the first read is drawn again
-	if got := Secret(bytes.NewReader(append(only, every[:32]...)), 3); got != "012" {
-		t.Errorf("got %s", got)
-	}
+	expect.Equal(t, Secret(bytes.NewReader(append(only, every[:32]...)), 3), "012", "Secret")
 }
 
 func TestBase62(t *testing.T) {

@@ -53,9 +53,7 @@ var (
 func tokens(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	split := darkStart.FindStringIndex(look.Shared)
-	if split == nil {
-		t.Fatal("the sheet has no dark scheme for screens")
-	}
+	must.True(t, split != nil, "the sheet has no dark scheme for screens")
 	end := split[0] + strings.IndexByte(look.Shared[split[0]:], '\n')
 	schemes := map[string]map[string]string{}
 	for name, part := range map[string]string{"light": look.Shared[:split[0]], "dark": look.Shared[split[0]:end]} {
@@ -117,9 +115,7 @@ func TestColoursStandOut(t *testing.T) {
 			lowest := 21.0
 			for _, front := range c.colours {
 				for _, back := range c.on {
-					if colours[front] == "" || colours[back] == "" {
-						t.Fatalf("%s: no token %s or %s", scheme, front, back)
-					}
+					must.True(t, colours[front] != "" && colours[back] != "", "%s: no token %s or %s", scheme, front, back)
 					is := contrast(t, colours[front], colours[back])
 					lowest = min(lowest, is)
 					expect.True(t, is >= c.least, "%s: %s on %s has %.2f, and needs %.1f", scheme, front, back, is, c.least)

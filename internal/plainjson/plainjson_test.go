@@ -40,9 +40,7 @@ func TestTextSurvives(t *testing.T) {
 		want := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "texts")
 		data := must.Get(plainjson.Marshal(want))(t)
 		var got map[string]string
-		if err := json.Unmarshal(data, &got); err != nil {
-			t.Fatalf("%s: %v", data, err)
-		}
+		must.Do(t, json.Unmarshal(data, &got))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
 		}

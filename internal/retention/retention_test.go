@@ -142,9 +142,8 @@ func TestOldRecordsGoInSmallTransactions(t *testing.T) {
 	d = newDesk(t, time.Hour)
 	d.put(t, 1, 100, note{Text: string(make([]byte, 10_000))})
 	d.pass(t, 3*time.Hour)
-	if n := d.left(t); n != 0 || d.most > 20 {
-		t.Errorf("%d are left, an Update removes %d", n, d.most)
-	}
+	n := d.left(t)
+	expect.True(t, n == 0 && d.most <= 20, "%d are left, an Update removes %d", n, d.most)
 }
 
 // A pass continues and ends after a failure of any call of the store.
@@ -153,9 +152,7 @@ func TestPassContinuesAfterFailures(t *testing.T) {
 	d.put(t, 6, 250, note{})
 	d.now = d.now.Add(2 * time.Hour)
 	for k := 1; d.left(t) > 0; k++ {
-		if k > 2000 {
-			t.Fatalf("%d are left", d.left(t))
-		}
+		must.True(t, k <= 2000, "%d are left", d.left(t))
 		d.FailAt(1 + k*37%900)
 		_ = d.runner.Drain(t.Context()) // it fails, or has nothing to do
 		d.Heal()
@@ -195,9 +192,7 @@ func TestStayingRecordsAreVisitedOnce(t *testing.T) {
 	d.put(t, 3, 250, note{Text: "secret"})
 	d.put(t, 3, 1, note{Text: "kept", Open: true})
 	d.pass(t, 2*time.Hour)
-	if changed != 750 || d.left(t) != 753 {
-		t.Errorf("changed %d of %d, want 750 of 753", changed, d.left(t))
-	}
+	expect.True(t, changed == 750 && d.left(t) == 753, "changed %d of %d, want 750 of 753", changed, d.left(t))
 	looked = 0
 	d.pass(t, 2*time.Hour)
 	expect.Equal(t, looked, 0, "looked at %d again", looked)

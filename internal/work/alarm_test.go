@@ -21,9 +21,7 @@ func TestEveryAlarmRings(t *testing.T) {
 		}
 		// 299 is near enough to 300 to ring with it.
 		for _, want := range []time.Duration{97, 100, 300, 500} {
-			if got := <-rang; got != want*time.Millisecond {
-				t.Errorf("rang after %s, want %d ms", got, want)
-			}
+			expect.Equal(t, <-rang, want*time.Millisecond, "rang after")
 		}
 		synctest.Wait()
 		expect.True(t, len(rang) == 0 && len(a.times) == 0, "%d rang once more, %d are left", len(rang), len(a.times))

@@ -39,23 +39,16 @@ func TestNewRecordsWaitBehindBacklog(t *testing.T) {
 	q := r.queue(kind, false)
 	scope := storage.Scope{Merchant: "mer_1"}
 	running := r.AcquireSlot(kind, scope)
-	if running == nil || r.AcquireSlot(kind, scope) != nil {
-		t.Fatal("a merchant that is alone has one of two slots")
-	}
+	must.True(t, running != nil && r.AcquireSlot(kind, scope) == nil, "a merchant that is alone has one of two slots")
 	r.Wake(kind, scope, time.Time{}) // the second record is due, and finds no slot
 	running.Free()
-	if r.AcquireSlot(kind, scope) != nil {
-		t.Error("a third record has passed the second")
-	}
+	expect.True(t, r.AcquireSlot(kind, scope) == nil, "a third record has passed the second")
 	q.assign(q.slots.acquireAny(1), []storage.Record{{Scope: scope}}) // a claim that found as much as it asked for
 	q.freeSlot(scope.Merchant)
-	if r.AcquireSlot(kind, scope) != nil {
-		t.Error("a record has passed what the claim may have left")
-	}
+	expect.True(t, r.AcquireSlot(kind, scope) == nil, "a record has passed what the claim may have left")
 	q.assign(q.slots.acquireAny(1), nil)
 	q.slots.noBacklog()
-	if running = r.AcquireSlot(kind, scope); running == nil {
-		t.Fatal("no record runs, and none waits")
-	}
+	running = r.AcquireSlot(kind, scope)
+	must.True(t, running != nil, "no record runs, and none waits")
 	running.Free()
 }

@@ -115,6 +115,7 @@ func TestStoredKeyWorksAsFallback(t *testing.T) {
 	store := memory.New()
 	expect.Equal(t, len(must.Get(payments.StoredKey(t.Context(), store))(t)), 0, "bytes before the first start")
 	m := makeUnder(t, testkit.New(t, store, payments.Config{}), 1)
+	must.Get(testkit.New(t, store, payments.Config{}).QRCodes.Resolve(t.Context(), m.caller, m.payload))(t) // after a restart
 	key := must.Get(payments.StoredKey(t.Context(), store))(t)
 	expect.Same(t, accepts(t, testkit.New(t, store, payments.Config{Key: make([]byte, 32), FallbackKeys: [][]byte{key}}), m), []string(nil), "what is refused")
 }

@@ -91,9 +91,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 		here, _, store, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret) // stores the use
 		time.Sleep(time.Second)
-		store.found = func() {
-			expect.NoError(t, here.RevokeKey(t.Context(), caller, key.ID), "RevokeKey")
-		}
+		store.found = func() { expect.NoError(t, here.RevokeKey(t.Context(), caller, key.ID), "RevokeKey") }
 		mustAuthenticate(t, here, key.Secret) // the cache knows the key
 		refused(t, "revoked while it was being read", here, key.Secret)
 	})

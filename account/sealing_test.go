@@ -435,7 +435,7 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 	}
 	traffic := w.store.between
 	v, err := w.VerifyWithProgress(t.Context(), func(account.Verification) { w.store.between = traffic })
-	expect.True(t, err == nil && len(v.Problems) <= 0 && v.Accounts >= 3002 && v.Sealed >= 6000, "%+v, %v", v, err)
+	expect.True(t, err == nil && len(v.Problems) == 0 && v.Accounts >= 3002 && v.Sealed >= 6000, "%+v, %v", v, err)
 	expect.True(t, w.store.longest <= 250, "a View has %d calls", w.store.longest)
 }
 

@@ -271,9 +271,7 @@ func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 	second := must.Get(services[1].Disbursements.CreateBatch(t.Context(), caller, some(n)))(t)
 	var both sync.WaitGroup
 	for _, svc := range services {
-		both.Go(func() {
-			expect.NoError(t, svc.Drain(t.Context()), "Drain")
-		})
+		both.Go(func() { expect.NoError(t, svc.Drain(t.Context()), "Drain") })
 	}
 	both.Wait()
 	must.Do(t, services[0].Drain(t.Context()))

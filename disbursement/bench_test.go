@@ -187,9 +187,7 @@ func BenchmarkGrown(b *testing.B) {
 		})
 	})
 	for name, read := range map[string]func(p *payer, i int){
-		"get": func(p *payer, i int) {
-			must.Get(p.Disbursements.Get(b.Context(), p.caller, p.ids[i%len(p.ids)]))(b)
-		},
+		"get":  func(p *payer, i int) { must.Get(p.Disbursements.Get(b.Context(), p.caller, p.ids[i%len(p.ids)]))(b) },
 		"list": func(p *payer, _ int) { p.list(b, payout.ListParams{Page: api.Page{Limit: 20}}) },
 		"list-deep": func(p *payer, i int) {
 			p.list(b, payout.ListParams{Page: api.Page{Limit: 20, StartingAfter: p.ids[1+i%50]}})

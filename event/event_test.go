@@ -79,8 +79,7 @@ func TestHostRecordsItsOwnEvent(t *testing.T) {
 	})
 	caller := api.Caller{Merchant: "mer_1", RequestID: "req_1", IdempotencyKey: "sub-1"}
 	plan := map[string]any{"id": "sub_1", "object": "subscription", "note": "<3"}
-	first, err := s.Record(t.Context(), caller, event.RecordParams{Type: "subscription.trial_ending", Object: plan})
-	must.Do(t, err)
+	first := must.Get(s.Record(t.Context(), caller, event.RecordParams{Type: "subscription.trial_ending", Object: plan}))(t)
 	if string(first.Data.Object) != `{"id":"sub_1","note":"<3","object":"subscription"}` || *first.Request.ID != "req_1" {
 		t.Errorf("event %+v, %s", first, first.Data.Object)
 	}

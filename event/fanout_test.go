@@ -46,9 +46,7 @@ func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 	}
 	pending("before the fan-out", 2)
 	d.pass(t, 0)
-	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		return d.deliver(tx, e.ID, "we_1", event.DeliveryDelivered)
-	}))
+	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.deliver(tx, e.ID, "we_1", event.DeliveryDelivered) }))
 	pending("leased, with one delivery written", 1)
 	d.pass(t, work.LeaseDuration-time.Millisecond)
 	expect.True(t, len(repeated) == 1, "fanned out %d times while it was leased", len(repeated))

@@ -60,9 +60,7 @@ type process struct {
 func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *process {
 	t.Helper()
 	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...))
-	t.Cleanup(func() {
-		expect.NoError(t, store.Close(), "Close")
-	})
+	t.Cleanup(func() { expect.NoError(t, store.Close(), "Close") })
 	e := &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),

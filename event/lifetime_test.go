@@ -152,9 +152,7 @@ func TestEventIsKeptForItsRetention(t *testing.T) {
 	d.pass(t, 24*time.Hour-time.Millisecond)
 	expect.Same(t, d.fanned, []string{wanted.ID + " mer_1 req_1 k-1"}, "fanned out")
 	// From then on a read counts them.
-	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		return d.deliver(tx, wanted.ID, "we_1", event.DeliveryDelivered)
-	})
+	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.deliver(tx, wanted.ID, "we_1", event.DeliveryDelivered) })
 	must.Do(t, err)
 	got, err := d.Get(t.Context(), caller, wanted.ID)
 	expect.True(t, err == nil && got.PendingWebhooks == 1, "got %+v, %v", got, err)
@@ -301,9 +299,7 @@ func TestNotificationWaitsForItsSubscriber(t *testing.T) {
 	expect.Same(t, heard, []string{first.ID}, "heard")
 
 	// Subscribe panics inside the host's transaction.
-	defer func() {
-		expect.True(t, recover() != nil, "a subscription inside the host's transaction is taken")
-	}()
+	defer func() { expect.True(t, recover() != nil, "a subscription inside the host's transaction is taken") }()
 	d.engine.Host = &engine.Host{}
 	d.Subscribe("mail", nothing)
 }

@@ -84,8 +84,7 @@ func TestRecordIsIdempotent(t *testing.T) {
 	record := func(typ event.Type, n int) (*event.Event, error) {
 		return s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: map[string]int{"n": n}})
 	}
-	first, err := record("plan.created", 1)
-	must.Do(t, err)
+	first := must.Get(record("plan.created", 1))(t)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {

@@ -64,9 +64,7 @@ func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 	expect.True(t, len(told["ledger"]) == 3 && len(told["mail"]) == 3, "told %v", told)
 	for _, name := range []string{"", "ledger", "Ledger", "a-b"} {
 		func() {
-			defer func() {
-				expect.True(t, recover() != nil, "%q is taken", name)
-			}()
+			defer func() { expect.True(t, recover() != nil, "%q is taken", name) }()
 			s.Events.Subscribe(name, func(context.Context, api.Caller, event.Event) error { return nil })
 		}()
 	}

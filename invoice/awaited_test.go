@@ -7,6 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -31,10 +32,7 @@ func TestAwaitsOutcome(t *testing.T) {
 	end := last.Add(time.Second)
 	awaits("a charge that is due", end, start, start.Add(time.Hour))
 	awaits("charges that end with the period", last, start, time.Time{})
-	s.update(func(tx *engine.Tx) error {
-		_, err := s.Begin(t.Context(), tx, "invoice", made.ID)
-		return err
-	})
+	s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, "invoice", made.ID)) })
 	asked := payment.Ended{Payment: s.paymentsOf(made.ID)[0]}
 	s.now = start.Add(time.Hour - time.Second)
 	awaits("a payment under way", end, start, start.Add(time.Hour))

@@ -37,9 +37,7 @@ func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 			draft := s.draft(invoice.Fields{CollectionMethod: &method})
 			caller := s.Caller
 			caller.RequestID, caller.IdempotencyKey = "req_finalize", "key"
-			finalize := func() *invoice.Invoice {
-				return must.Get(s.Invoices.Finalize(t.Context(), caller, draft.ID))(t)
-			}
+			finalize := func() *invoice.Invoice { return must.Get(s.Invoices.Finalize(t.Context(), caller, draft.ID))(t) }
 			first := finalize()
 			for range 3 {
 				s.pass(24 * time.Hour)

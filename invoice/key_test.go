@@ -218,7 +218,7 @@ func TestWorkerReportsContradiction(t *testing.T) {
 	g.status.answer <- provider.Paid
 	worker.Wait()
 	got := <-ended
-	expect.True(t, got == "contradicted" && len(ended) <= 0, "the observer is told %s, and %d times more", got, len(ended))
+	expect.True(t, got == "contradicted" && len(ended) == 0, "the observer is told %s, and %d times more", got, len(ended))
 	s.contradicted(&logged, v.ID, "refused, and now paid")
 	s.Verified()
 }
@@ -228,8 +228,7 @@ func TestPayFromWalletRefusesUnusableWallets(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v := s.openInvoice(invoice.Fields{})
 	pay := func(pin string) error {
-		_, err := s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin})
-		return err
+		return testkit.Err(s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin}))
 	}
 	testkit.WantCode(t, "no PIN", pay(""), api.ParameterMissing)
 	testkit.WantCode(t, "a wrong PIN", pay("4321"), api.PINInvalid)

@@ -139,16 +139,15 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 	}
 	do := map[string]func(id string) error{
 		"update": func(id string) error {
-			_, err := s.Invoices.Update(ctx, s.Caller, id, invoice.Fields{Memo: new("m")})
-			return err
+			return testkit.Err(s.Invoices.Update(ctx, s.Caller, id, invoice.Fields{Memo: new("m")}))
 		},
-		"add":      func(id string) error { _, err := s.Invoices.AddLine(ctx, s.Caller, id, line(1)); return err },
-		"delete":   func(id string) error { _, err := s.Invoices.Delete(ctx, s.Caller, id); return err },
-		"finalize": func(id string) error { _, err := s.Invoices.Finalize(ctx, s.Caller, id); return err },
-		"send":     func(id string) error { _, err := s.Invoices.Send(ctx, s.Caller, id); return err },
-		"pay":      func(id string) error { _, err := s.Invoices.Pay(ctx, s.Caller, id, invoice.PayParams{}); return err },
-		"void":     func(id string) error { _, err := s.Invoices.Void(ctx, s.Caller, id); return err },
-		"mark":     func(id string) error { _, err := s.Invoices.MarkUncollectible(ctx, s.Caller, id); return err },
+		"add":      func(id string) error { return testkit.Err(s.Invoices.AddLine(ctx, s.Caller, id, line(1))) },
+		"delete":   func(id string) error { return testkit.Err(s.Invoices.Delete(ctx, s.Caller, id)) },
+		"finalize": func(id string) error { return testkit.Err(s.Invoices.Finalize(ctx, s.Caller, id)) },
+		"send":     func(id string) error { return testkit.Err(s.Invoices.Send(ctx, s.Caller, id)) },
+		"pay":      func(id string) error { return testkit.Err(s.Invoices.Pay(ctx, s.Caller, id, invoice.PayParams{})) },
+		"void":     func(id string) error { return testkit.Err(s.Invoices.Void(ctx, s.Caller, id)) },
+		"mark":     func(id string) error { return testkit.Err(s.Invoices.MarkUncollectible(ctx, s.Caller, id)) },
 	}
 	draftOnly := map[invoice.Status]api.Code{
 		invoice.Open: api.InvoiceNotDraft, invoice.Paid: api.InvoiceNotDraft, invoice.Void: api.InvoiceNotDraft, invoice.Uncollectible: api.InvoiceNotDraft,

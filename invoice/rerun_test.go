@@ -62,9 +62,7 @@ func (w *watched) Replace(k *storage.Kind, r storage.Record) error {
 // makes that charge under a key of its own, and books it.
 func TestTransactionRerunStartsTheAutomaticCharge(t *testing.T) {
 	outcome := provider.Refused
-	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
-		return provider.Result{Outcome: outcome}, nil
-	}}
+	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) { return provider.Result{Outcome: outcome}, nil }}
 	slow := &slowCharger{
 		moody: m, begun: make(chan struct{}), decided: make(chan struct{}), ends: provider.Result{Outcome: provider.Refused},
 	}

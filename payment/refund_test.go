@@ -30,10 +30,7 @@ func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) 
 
 func (s *till) refundFailed(t *testing.T, caller api.Caller, id string, amount int64) error {
 	t.Helper()
-	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		_, err := s.inside.RefundFailed(tx, id, amount)
-		return err
-	})
+	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return testkit.Err(s.inside.RefundFailed(tx, id, amount)) })
 }
 
 func (s *till) refunded(t *testing.T, caller api.Caller, id string) int64 {
@@ -73,10 +70,7 @@ func TestRefundsAreCounted(t *testing.T) {
 	}
 	testkit.WantCode(t, "of a payment of nothing", testkit.Err(s.refund(t, caller, free.ID, 0)), api.PaymentNotRefundable)
 	zero := int64(0)
-	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		_, err := s.inside.Refund(tx, paid.ID, &zero)
-		return err
-	})
+	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return testkit.Err(s.inside.Refund(tx, paid.ID, &zero)) })
 	expect.Equal(t, api.CodeOf(err), api.ParameterInvalid, "refund of 0: %v", err)
 
 	// A failed refund frees its amount, and never more than it counted.

@@ -52,7 +52,6 @@ func TestOperatorHasTooLittleAtProvider(t *testing.T) {
 	logged(made.ID)
 
 	s = open(t, payments.Config{Test: payments.Providers{Rail: foresighted{}}, Logger: logger})
-	_, err := s.disburse("5.43", momo("0241234567"))
-	testkit.WantParam(t, "refused beforehand", err, api.ProviderBalanceInsufficient, "")
+	testkit.WantParam(t, "refused beforehand", testkit.Err(s.disburse("5.43", momo("0241234567"))), api.ProviderBalanceInsufficient, "")
 	logged("")
 }

@@ -84,8 +84,7 @@ func (w *world) refund() {
 	}
 	ctx := w.t.Context()
 	paid := w.payments[w.dice.IntN(len(w.payments))]
-	is, err := w.svc.Payments.Get(ctx, w.caller, paid.ID)
-	must.Do(w.t, err)
+	is := must.Get(w.svc.Payments.Get(ctx, w.caller, paid.ID))(w.t)
 	left := is.Amount - is.AmountRefunded // compare has checked this
 	p := refund.CreateParams{Payment: paid.ID}
 	asked := left

@@ -45,8 +45,7 @@ func (s *shop) request() string {
 }
 
 func (s *shop) verify(code string) error {
-	_, err := s.Payouts.VerifyOTP(s.t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: code})
-	return err
+	return testkit.Err(s.Payouts.VerifyOTP(s.t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: code}))
 }
 
 // verified returns a code that can be used.
@@ -127,8 +126,7 @@ func TestOTPLimits(t *testing.T) {
 		t.Errorf("retry after %s", refusal.RetryAfter)
 	}
 	for range 6 { // what is refused for another reason is no guess
-		_, err := s.pay(wrong(code), 50, "0241234567")
-		testkit.WantCode(t, "too small", err, api.AmountTooSmall)
+		testkit.WantCode(t, "too small", testkit.Err(s.pay(wrong(code), 50, "0241234567")), api.AmountTooSmall)
 	}
 	for range 2 {
 		testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
@@ -159,11 +157,9 @@ func TestCodeOfOneMerchant(t *testing.T) {
 	mine := s.Caller
 	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
 	s.Caller = api.Caller{Merchant: other.ID}
-	_, err := s.pay(code, 1_00, "0241234567")
-	testkit.WantCode(t, "another's code", err, api.OTPVerificationRequired)
+	testkit.WantCode(t, "another's code", testkit.Err(s.pay(code, 1_00, "0241234567")), api.OTPVerificationRequired)
 	testkit.WantCode(t, "another's code", s.verify(code), api.OTPInvalid)
-	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
-	testkit.WantCode(t, "no phone", err, api.InvalidPhoneNumber)
+	testkit.WantCode(t, "no phone", testkit.Err(s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)), api.InvalidPhoneNumber)
 
 	s.Caller = mine
 	s.Caller.IdempotencyKey = "send"
@@ -202,7 +198,7 @@ func TestParallelGuesses(t *testing.T) {
 			if i%2 == 0 {
 				err = s.verify(guess)
 			} else {
-				_, err = s.pay(guess, 1_00, "0241234567")
+				err = testkit.Err(s.pay(guess, 1_00, "0241234567"))
 				testkit.WantCode(t, "pay", err, api.OTPVerificationRequired)
 				err = errors.Unwrap(err)
 			}

@@ -38,24 +38,21 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 	request()
 	first := newest()
 	between("verify", api.OTPExpired, func() error {
-		_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: first})
-		return err
+		return testkit.Err(s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: first}))
 	})
 	second := newest()
 	must.Get(s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: second}))(t)
 	between("pay", api.OTPVerificationRequired, func() error {
-		_, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+		return testkit.Err(s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 			Amount: decimal.NewFromInt(1), OTPCode: second,
 			Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
-		})
-		return err
+		}))
 	})
 	// What was sent last is still to be verified.
-	_, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+	testkit.WantCode(t, "pay with a code that is not verified", testkit.Err(s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 		Amount: decimal.NewFromInt(1), OTPCode: newest(),
 		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
-	})
-	testkit.WantCode(t, "pay with a code that is not verified", err, api.OTPVerificationRequired)
+	})), api.OTPVerificationRequired)
 }
 
 // A used idempotency key does not reveal whether a code is right without counting the guess.

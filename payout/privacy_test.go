@@ -71,8 +71,7 @@ func TestWalletNamesAreShortened(t *testing.T) {
 func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 3, Day: 7}, Live: payments.Providers{Rail: provider.Simulated{}}})
 	look := func(caller api.Caller) error {
-		_, err := s.Payouts.LookUpAccountName(t.Context(), caller, payout.DestinationParams{PhoneNumber: "0241234567"})
-		return err
+		return testkit.Err(s.Payouts.LookUpAccountName(t.Context(), caller, payout.DestinationParams{PhoneNumber: "0241234567"}))
 	}
 	refused := func(what string, wait time.Duration) {
 		t.Helper()
@@ -109,8 +108,7 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 
 func TestANegativeNameQuotaIsNoLimit(t *testing.T) {
 	look := func(s *shop) error {
-		_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241234567"})
-		return err
+		return testkit.Err(s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241234567"}))
 	}
 	hourly, daily := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1, Day: -1}}), open(t, payments.Config{NameQuota: payout.NameQuota{Hour: -1, Day: 2}})
 	for range 2 {

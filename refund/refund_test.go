@@ -50,14 +50,11 @@ func TestRefundToWallet(t *testing.T) {
 		if want := "Adom Juice Bar refunded you GHS 5.00 of payment " + paid.ID + ". Refund " + r.ID + "."; sms.Data[0].Text != want {
 			t.Errorf("told by SMS: %s", sms.Data[0].Text)
 		}
-		_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(7_51))})
-		testkit.WantParam(t, "more than is left", err, api.AmountTooLarge, "amount")
+		testkit.WantParam(t, "more than is left", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(7_51))})), api.AmountTooLarge, "amount")
 		rest := s.refund(refund.CreateParams{Payment: paid.ID})
 		expect.True(t, rest.Amount == 7_50 && rest.Reason == nil, "the rest is %+v", rest)
-		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
-		testkit.WantParam(t, "once more", err, api.PaymentRefunded, "")
-		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
-		testkit.WantParam(t, "one pesewa more", err, api.PaymentRefunded, "")
+		testkit.WantParam(t, "once more", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})), api.PaymentRefunded, "")
+		testkit.WantParam(t, "one pesewa more", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})), api.PaymentRefunded, "")
 		s.holds("refunded", "1000", "0", "1000")
 
 		list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: paid.ID}))(t)
@@ -96,20 +93,17 @@ func TestRefusedRefunds(t *testing.T) {
 		"a reason that bells": {refund.CreateParams{Payment: paid.ID, Reason: "\a"}, api.ParameterInvalid, "reason"},
 		"nested metadata":     {refund.CreateParams{Payment: paid.ID, Metadata: api.Metadata{"a": []int{1}}}, api.ParameterInvalid, "metadata.a"},
 	} {
-		_, err := s.Refunds.Create(t.Context(), s.Caller, c.p)
-		testkit.WantParam(t, what, err, c.code, c.param)
+		testkit.WantParam(t, what, testkit.Err(s.Refunds.Create(t.Context(), s.Caller, c.p)), c.code, c.param)
 	}
 	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
 	for what, caller := range map[string]api.Caller{"another merchant": {Merchant: other.ID}, "live mode": {Merchant: s.Caller.Merchant, Live: true}} {
-		_, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
-		testkit.WantParam(t, what, err, api.ResourceMissing, "payment")
+		testkit.WantParam(t, what, testkit.Err(s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})), api.ResourceMissing, "payment")
 	}
 	status := func(is account.Status) {
 		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(is)}))(t)
 	}
 	status(account.Frozen)
-	_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
-	testkit.WantParam(t, "a frozen wallet", err, api.WalletNotActive, "")
+	testkit.WantParam(t, "a frozen wallet", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})), api.WalletNotActive, "")
 	status(account.Active)
 	gone := s.NewConsumer("Esi", "0241000009", 10)
 	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
@@ -117,8 +111,7 @@ func TestRefusedRefunds(t *testing.T) {
 		Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(10_00)),
 	}))(t)
 	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, gone.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
-	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})
-	testkit.WantParam(t, "a closed wallet", err, api.AccountNotFound, "")
+	testkit.WantParam(t, "a closed wallet", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})), api.AccountNotFound, "")
 
 	// A refused refund counts for nothing.
 	expect.Equal(t, s.refunded(paid.ID), 0, "pesewas are refunded")
@@ -127,8 +120,7 @@ func TestRefusedRefunds(t *testing.T) {
 		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
 	}))(t)
 	for what, p := range map[string]refund.CreateParams{"wallet": {Payment: paid.ID}, "charger": {Invoice: v.ID}} {
-		_, err := s.Refunds.Create(t.Context(), s.Caller, p)
-		testkit.WantParam(t, "nothing left, "+what, err, api.InsufficientBalance, "")
+		testkit.WantParam(t, "nothing left, "+what, testkit.Err(s.Refunds.Create(t.Context(), s.Caller, p)), api.InsufficientBalance, "")
 	}
 	s.Verified()
 }
@@ -217,8 +209,7 @@ func TestReplayedRefunds(t *testing.T) {
 	caller.Replayed = &replayed
 	again, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
 	expect.True(t, err == nil && again.ID == first.ID && replayed, "got %+v, %v, replayed %t", again, err, replayed)
-	_, err = s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
-	testkit.WantParam(t, "another request", err, api.IdempotencyKeyReused, "")
+	testkit.WantParam(t, "another request", testkit.Err(s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})), api.IdempotencyKeyReused, "")
 	s.holds("afterwards", "1000", "0", "1000")
 }
 
@@ -302,8 +293,7 @@ func TestInvoicesShowRefunds(t *testing.T) {
 	_, _, err = s.Invoices.HostedCreditNote(t.Context(), elsewhere, first.ID)
 	testkit.WantParam(t, "on another invoice's page", err, api.ResourceMissing, "")
 	qr := s.refund(refund.CreateParams{Payment: s.paidQR(1_00).ID})
-	_, err = s.Refunds.CreditNoteURL(t.Context(), s.Caller, qr.ID)
-	testkit.WantParam(t, "of no invoice", err, api.ResourceMissing, "")
+	testkit.WantParam(t, "of no invoice", testkit.Err(s.Refunds.CreditNoteURL(t.Context(), s.Caller, qr.ID)), api.ResourceMissing, "")
 
 	mails := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"}))(t)
 	texts := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "0245556666"}))(t)

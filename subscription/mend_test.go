@@ -62,9 +62,7 @@ func TestUnconfirmedPhoneIsForgotten(t *testing.T) {
 	made := c.automatic(c.plan(5000, catalog.CreatePlanParams{}), "0241234567")
 	must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987"))(t)
 	code := c.code("0551234987")
-	confirm := func() error {
-		return testkit.Err(c.Subscriptions.ConfirmPhone(t.Context(), c.Caller, made.ID, code))
-	}
+	confirm := func() error { return testkit.Err(c.Subscriptions.ConfirmPhone(t.Context(), c.Caller, made.ID, code)) }
 	c.pass(10 * time.Minute)
 	h := must.Get(c.Subscriptions.Hosted(t.Context(), made.ManageURL[strings.LastIndex(made.ManageURL, "/")+1:]))(t)
 	expect.True(t, h.PhoneChange == nil, "the page still waits for a code: %+v", h.PhoneChange)

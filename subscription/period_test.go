@@ -65,8 +65,7 @@ func TestShortMonthsMoveTheirOwnPeriodAlone(t *testing.T) {
 		{"2027-12-30", catalog.Month, []string{"2027-12-30", "2028-01-30", "2028-02-29", "2028-03-30"}},
 		{"2028-02-29", catalog.Year, []string{"2028-02-29", "2029-02-28", "2030-02-28", "2031-02-28", "2032-02-29"}},
 	} {
-		anchor, err := time.Parse(time.DateOnly, test.anchor)
-		expect.NoError(t, err, "anchor")
+		anchor := must.Get(time.Parse(time.DateOnly, test.anchor))(t)
 		for k, want := range test.want {
 			got := recurrence{test.interval, 1}.start(anchor.Add(13*time.Hour+37*time.Second), int64(k))
 			expect.Equal(t, got.Format(time.DateTime), want+" 13:00:37", "period %d of %s", k, test.anchor)
@@ -97,8 +96,7 @@ func TestProrationIsTheNearestPesewa(t *testing.T) {
 
 // A server's time zone, here with a night of 23 hours, moves no period.
 func TestPeriodsIgnoreTimeZone(t *testing.T) {
-	zone, err := time.LoadLocation("Europe/Berlin")
-	must.Do(t, err)
+	zone := must.Get(time.LoadLocation("Europe/Berlin"))(t)
 	anchor := time.Date(2026, 3, 25, 9, 0, 0, 0, time.UTC)
 	for _, interval := range []catalog.Interval{catalog.Day, catalog.Week, catalog.Month, catalog.Year} {
 		every := recurrence{interval, 1}

@@ -90,8 +90,7 @@ func TestPartlyStoredEventStaysPendingUntilDelivered(t *testing.T) {
 	}
 	first := process(payments.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Observer: ended})
 	second := process(payments.Config{Logger: slog.New(slog.DiscardHandler)})
-	m, err := first.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	must.Do(t, err)
+	m := must.Get(first.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID}
 	awake, r := listen(t), listen(t)
 	endpoint := func(url string) string {

@@ -51,8 +51,7 @@ func TestDeliveriesCountByHowLongTheyTook(t *testing.T) {
 		live.Live = true
 		expect.Equal(t, must.Get(s.Webhooks.DailyLatencies(t.Context(), live, days))(t)[1].Delivered, [5]int64{}, "the other mode")
 		for _, period := range []api.Times{{}, {From: noon, Until: noon.AddDate(0, 0, -1)}, {From: noon, Until: noon.AddDate(2, 0, 0)}} {
-			_, err := s.Webhooks.DailyLatencies(t.Context(), s.Caller, period)
-			testkit.WantParam(t, "a wrong period", err, api.ParameterInvalid, "period")
+			testkit.WantParam(t, "a wrong period", testkit.Err(s.Webhooks.DailyLatencies(t.Context(), s.Caller, period)), api.ParameterInvalid, "period")
 		}
 	})
 }

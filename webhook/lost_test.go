@@ -65,8 +65,7 @@ func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
 func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &failing{Store: memory.New()}
-		svc, err := payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
-		must.Do(t, err)
+		svc := must.Get(payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)}))(t)
 		listener := pipes{make(chan net.Conn), make(chan struct{})}
 		svc.Webhooks.DialTest(listener.dial)
 		var posts atomic.Int64

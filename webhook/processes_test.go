@@ -83,9 +83,7 @@ func TestTwoProcessesDeliverOnce(t *testing.T) {
 	for r.count() < 3*events {
 		var both sync.WaitGroup
 		for _, svc := range shops {
-			both.Go(func() {
-				expect.NoError(t, svc.Drain(t.Context()), "Drain")
-			})
+			both.Go(func() { expect.NoError(t, svc.Drain(t.Context()), "Drain") })
 		}
 		both.Wait()
 	}

@@ -389,9 +389,7 @@ func TestHandlerPassesVerifiedEventOnce(t *testing.T) {
 	var got []event.Type
 	fail := true
 	var secret string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w, r)
-	}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	defer server.Close()
 	e := s.endpoint(server.URL, "*")
 	secret = e.Secret
@@ -451,8 +449,7 @@ func TestActiveEndpointsAreLimited(t *testing.T) {
 		}
 	}
 	move := func(url string) error {
-		_, err := s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{URL: &url})
-		return err
+		return testkit.Err(s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{URL: &url}))
 	}
 	must.Do(t, move("http://127.0.0.1:1/0?moved"))
 	testkit.WantCode(t, "an eleventh that was moved there", move("http://127.0.0.1:1/3?moved"), api.ParameterInvalid)
@@ -460,8 +457,7 @@ func TestActiveEndpointsAreLimited(t *testing.T) {
 		create()
 	}
 	set := func(active bool) error {
-		_, err := s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{Active: &active})
-		return err
+		return testkit.Err(s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{Active: &active}))
 	}
 	must.Do(t, set(true)) // as it is
 	must.Do(t, set(false))

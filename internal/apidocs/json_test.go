@@ -17,8 +17,7 @@ line: |
   one
   two "quoted" <b> ɛ
 `
-	root, err := parse([]byte(text))
-	must.Do(t, err)
+	root := must.Get(parse([]byte(text)))(t)
 	const want = `{"zebra":1,"apple":[1.50,true,null,null,"true","no","no","2026-01-31","2026-01-31T08:15:00Z"],` +
 		`"200":{"a":{},"b":[]},"line":"one\ntwo \"quoted\" \u003cb\u003e ɛ\n"}`
 	got, err := marshalJSON(root)

@@ -175,9 +175,7 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 	}
 	runner := &work.Runner{Store: b.Store, Clock: b.Clock, Log: b.Log, Poll: time.Second}
 	runner.Add(job)
-	drain := func() {
-		must.Do(t, runner.Drain(t.Context()))
-	}
+	drain := func() { must.Do(t, runner.Drain(t.Context())) }
 	b.advance(30*24*time.Hour - time.Second)
 	if drain(); len(kept()) != 3 {
 		t.Errorf("a second too early %v are kept", kept())

@@ -214,9 +214,7 @@ func TestInvalidKeysAreRefused(t *testing.T) {
 
 func TestInsufficientBecomesARefusal(t *testing.T) {
 	b := newBench(t)
-	err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
-		return fmt.Errorf("wrapped: %w", storage.ErrInsufficient)
-	})
+	err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return fmt.Errorf("wrapped: %w", storage.ErrInsufficient) })
 	expect.True(t, api.CodeOf(err) == api.InsufficientBalance && errors.Is(err, storage.ErrInsufficient), "got %v", err)
 }
 
@@ -325,7 +323,7 @@ func TestDispatchBeginsAfterCommit(t *testing.T) {
 	must.True(t, hand(nil), "there is no room")
 	<-began
 	must.Do(t, workers.Stop(t.Context()))
-	expect.True(t, len(began) <= 0, "work of a run that was undone began")
+	expect.True(t, len(began) == 0, "work of a run that was undone began")
 	expect.True(t, !hand(nil), "a stopped runner takes work")
 }
 

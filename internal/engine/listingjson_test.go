@@ -53,9 +53,7 @@ func TestListingJSONEqualsEncodedValues(t *testing.T) {
 		caller := api.Caller{Merchant: fmt.Sprintf("mer_%d", run)}
 		scope := engine.Scope(caller)
 		listing.URL = rapid.SampledFrom([]string{"", "/v1/things", "/v1/things/<\"ɛ>/parts"}).Draw(t, "url")
-		write := func(fn func(tx storage.Tx) error) {
-			must.Do(t, b.Store.Update(t.Context(), fn))
-		}
+		write := func(fn func(tx storage.Tx) error) { must.Do(t, b.Store.Update(t.Context(), fn)) }
 		ids := rapid.IntRange(0, 4)
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {

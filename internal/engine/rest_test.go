@@ -161,10 +161,7 @@ func TestKeysAreForgottenByTheRealClock(t *testing.T) {
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
 	advance(t, b, caller.Merchant, 10*life)
 	var made atomic.Int64
-	use := func(name string) error {
-		_, err := b.make(t, caller, name, &made, nil)
-		return err
-	}
+	use := func(name string) error { return testkit.Err(b.make(t, caller, name, &made, nil)) }
 	kept := func(want int) {
 		t.Helper()
 		look()

@@ -32,8 +32,7 @@ func TestProvider(t *testing.T) {
 		"": {"023", "028", "030", "051", "052", "058", "021"},
 	} {
 		for _, prefix := range prefixes {
-			number, err := Parse(prefix + "1234567")
-			expect.NoError(t, err, "%s", prefix)
+			number := must.Get(Parse(prefix + "1234567"))(t)
 			expect.Equal(t, Provider(number), provider, "%s", prefix)
 		}
 	}

@@ -13,8 +13,7 @@ import (
 
 func TestHashMatchesItsPINOnly(t *testing.T) {
 	h := NewHasher()
-	hash, err := h.Hash(t.Context(), "1234")
-	must.Do(t, err)
+	hash := must.Get(h.Hash(t.Context(), "1234"))(t)
 	expect.True(t, strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$"), "hash %q", hash)
 	other, err := h.Hash(t.Context(), "1234")
 	expect.True(t, err == nil && other != hash, "two hashes of one PIN are the same, or %v", err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -94,10 +95,7 @@ func (w *works) runner() *work.Runner {
 
 func (w *works) add(t *testing.T, scope storage.Scope, id string, at time.Time) {
 	t.Helper()
-	must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error {
-		_, err := tasks.Insert(tx, scope, id, task{Due: at})
-		return err
-	}))
+	must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error { return testkit.Err(tasks.Insert(tx, scope, id, task{Due: at})) }))
 }
 
 func (w *works) count() int {
@@ -236,9 +234,7 @@ func TestTwoRunnersShareTheWork(t *testing.T) {
 	}
 	var both sync.WaitGroup
 	for _, r := range []*work.Runner{w.Runner, w.runner()} {
-		both.Go(func() {
-			expect.NoError(t, r.Drain(t.Context()), "Drain")
-		})
+		both.Go(func() { expect.NoError(t, r.Drain(t.Context()), "Drain") })
 	}
 	both.Wait()
 	seen := map[string]bool{}

@@ -185,8 +185,7 @@ func chaos(t *testing.T, seed uint64) error {
 	})
 	deliver := func() error {
 		for _, e := range fake.Callbacks() {
-			r, err := e.Request(t.Context(), "/webhooks/paystack")
-			must.Do(t, err)
+			r := must.Get(e.Request(t.Context(), "/webhooks/paystack"))(t)
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
 			text, _ := io.ReadAll(w.Body)

@@ -103,8 +103,7 @@ func parts(t *testing.T, header mail.Header, body io.Reader, into map[string]str
 
 func TestSend(t *testing.T) {
 	box, address := serve(t)
-	m, err := New(Config{Server: address, From: "invoices@example.com", Insecure: true})
-	must.Do(t, err)
+	m := must.Get(New(Config{Server: address, From: "invoices@example.com", Insecure: true}))(t)
 	must.Do(t, m.SendEmail(t.Context(), message.Email{
 		ID: "msg_1", To: "ama@example.com", FromName: "Adom\r\nBcc: eve@example.com", Subject: "Invoice ₵\r\nX-Evil: 1",
 		Text: "Please pay ₵ 5.", HTML: "<p>Please pay</p>",

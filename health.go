@@ -22,15 +22,16 @@ type Health struct {
 	Queues []Queue `json:"queues"`
 	// OldestDue is the earliest due time over all queues; nil if nothing is due.
 	OldestDue *api.Time `json:"oldest_due"`
-	// StuckLive and StuckTest count the transfers, refunds and charges that need a person; a charge is
-	// of a phone, a top-up or an invoice. They have been under way for longer than Config.StuckAfter,
+	// StuckLive and StuckTest count the transfers, refunds and charges that need a person. Charges are
+	// payments from phones, top-ups, and charges of invoices. They have been under way for longer than Config.StuckAfter,
 	// or the provider contradicted itself. [provider.Service].List lists them.
 	StuckLive int `json:"stuck_live"`
 	StuckTest int `json:"stuck_test"`
 	// OldestUnsealed is a time before which every ledger entry has a seal. It is the start of the
 	// last complete sealing pass. So it may stand still for some minutes, even in an idle ledger.
-	// Before the first complete pass it is the time of the first posting. If sealing has refused an
-	// entry, it is that entry's time, if older. It is nil if the ledger is empty.
+	// Before the first complete pass it is the time of the first posting. Sealing stops at an entry that
+	// disagrees with earlier seals. OldestUnsealed is then at most the time of that entry. It is nil if
+	// the ledger is empty.
 	OldestUnsealed *api.Time `json:"oldest_unsealed"`
 	// ProviderBalances are the operator's accounts at those providers of live mode that are a
 	// [provider.Balancer].

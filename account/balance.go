@@ -32,8 +32,11 @@ type Balance struct {
 type Entry struct {
 	ID     string `json:"id"`     // txn_…
 	Object string `json:"object"` // always "balance_entry"
-	// Type is the kind of movement. Source is the id of the object that caused it.
-	Type   string `json:"type"`
+	// Type is the kind of movement: payment, refund, payout, disbursement, deposit, adjustment or
+	// debt_netted. With _released after it, reserved money has come back. With _reversed, the provider
+	// took money back.
+	Type string `json:"type"`
+	// Source is the id of the object that caused the entry. For a deposit it is DepositParams.Ref.
 	Source string `json:"source"`
 	// Amount is in GHS, positive when money came in. Balance is the available balance after the
 	// entry.
@@ -105,8 +108,8 @@ type DepositParams struct {
 	// Source names the origin of the money, such as "bank". It is required: at most 40 lower-case
 	// letters and underscores. The ledger debits the clearing account with this name.
 	Source string
-	// Ref is the operator's own reference, at most 100 characters. The ledger stores it with the
-	// posting.
+	// Ref is the operator's own reference, at most 100 characters. A merchant sees it as the Source of
+	// the [Entry].
 	Ref string
 }
 

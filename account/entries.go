@@ -19,9 +19,8 @@ type ListEntriesParams struct {
 	// Created limits the list to a period. Each entry is in exactly one of several adjoining
 	// periods. See [Service.Statement].
 	Created api.Times `param:"created"`
-	// Type is the kind of movement, such as "payment". Source is the id of the object that caused
-	// it. The service compares entry by entry, so a period makes the search for rare entries
-	// faster.
+	// Type and Source select the entries that have them; see [Entry]. The service compares entry by
+	// entry, so a period makes the search for rare entries faster.
 	Type   string `param:"type"`
 	Source string `param:"source"`
 }

@@ -60,7 +60,7 @@ func (p *CreateHolderParams) check(live bool) error {
 // Holder is the common part of consumers and cash agents.
 type Holder struct {
 	ID        string   `json:"id"`
-	ServiceID string   `json:"service_id"`
+	ServiceID string   `json:"service_id"` // see [WalletRef]
 	Name      string   `json:"name"`
 	Phone     string   `json:"phone_number"` // +233XXXXXXXXX
 	Status    Status   `json:"status"`
@@ -277,6 +277,8 @@ func (h *Holder) setStatus(status Status) error {
 // WalletRef names a consumer, or the recipient of a payout, in one of three ways. The library uses the
 // first one given.
 type WalletRef struct {
+	// ServiceID is a short number that people can read out, such as SVC1000042. Each merchant, consumer
+	// and agent has one, and payouts take it as their recipient.
 	ServiceID string
 	AccountID string
 	// Phone is a Ghanaian number in any common form.

@@ -20,7 +20,7 @@ type Merchant struct {
 	Phone     string `json:"phone"`
 	Email     string `json:"email"`
 	Address   string `json:"address"`
-	ServiceID string `json:"service_id"`
+	ServiceID string `json:"service_id"` // see [WalletRef]
 	// HasLogo says that [Service.GetLogo] returns a picture.
 	HasLogo   bool     `json:"has_logo"`
 	CreatedAt api.Time `json:"created_at"`

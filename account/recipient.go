@@ -173,7 +173,11 @@ type ServiceIDLookup struct {
 
 // LookUpServiceID returns the owner of a service id in the caller's mode.
 //
-// Refusals: invalid_service_id, service_id_not_found, account_not_found (the account was closed).
+// Call it without an idempotency key before a payout that has one. With a key it stores its answer under
+// that key, as a call that changes something does.
+//
+// Refusals: parameter_missing, invalid_service_id, service_id_not_found, account_not_found (the account
+// was closed).
 func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id string) (*ServiceIDLookup, error) {
 	if id == "" {
 		return nil, api.Missing("service_id")

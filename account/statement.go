@@ -48,9 +48,9 @@ type Statement struct {
 // Statement returns the statement of a period of the caller's available balance.
 //
 // An entry belongs to the period that contains its time. Entries are in the order of their times,
-// except that the clocks of processes sharing a store may differ by up to a minute. Each cut falls
-// between two entries. A period that ends at a time and one that begins at it are cut at the same
-// place. So the closing balance of one statement is the opening balance of the next. A statement never
+// except that the clocks of processes sharing a store may differ by up to a minute. Two
+// periods that meet at a time share no entry and miss none. So the closing balance of the first is the
+// opening balance of the second. A statement never
 // changes once its period has been over for a minute.
 func (s *Service) Statement(ctx context.Context, caller api.Caller, period api.Times) (*Statement, error) {
 	st := &Statement{

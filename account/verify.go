@@ -73,8 +73,9 @@ const (
 )
 
 // Verify replays every entry of every account and compares the result with all balances. Entries
-// must be numbered without holes, and each balance must be the one before plus the amount. No
-// guarded account may ever be below zero. Every posting must add up to zero, and so must all
+// must be numbered without holes, and each balance must be the one before plus the amount. A
+// merchant's available and reserved money, a wallet, a float and the excess of top-ups may never be
+// below zero. Every posting must add up to zero, and so must all
 // balances together. Verify also compares sealed entries with their seals. So it names an entry
 // that was changed, removed or moved in the database. It reports entries that should have a seal
 // by now and have none.
@@ -83,9 +84,8 @@ const (
 // reads in many short Views, so that no database has to keep an old state for it. It verifies each
 // account as of one View: the entries up to the number that the balance counts never change. Entries
 // booked later are left to the next verification. One View adds up all balances and does nothing else;
-// it takes a few seconds for a million accounts. Postings go on while Verify runs. So it checks that
-// the entries of all postings number no fewer than those of all accounts at its start, and no more than
-// those at its end.
+// it takes a few seconds for a million accounts. Verify also counts the entries of all postings, which
+// go on meanwhile. This count must lie between the accounts' entries at its start and at its end.
 //
 // An error says that the ledger could not be read. The problems of the ledger itself are in the
 // Verification.

@@ -21,9 +21,12 @@ type Caller struct {
 	// RequestID (req_…) is stored with the events that the call causes. Optional.
 	RequestID string
 	// IdempotencyKey makes a mutating call safe to repeat: a call with the same key and parameters
-	// does nothing and returns the first call's result. This holds for 30 days or longer; see
-	// payments.Config. It holds for every method that changes something, unless the method says
-	// otherwise. The key has 1 to 255 printable ASCII characters; empty means none.
+	// does nothing and returns the result of the first call that succeeded. This holds for 30 days or
+	// longer; see payments.Config. It holds for every method that changes something, unless the method
+	// says otherwise. The key has 1 to 255 printable ASCII characters; empty means none.
+	//
+	// A call that returned an error has left no result, so a repeated call runs again. For example,
+	// Invoices.Pay then makes another charge.
 	IdempotencyKey string
 	// If Replayed is not nil, the library sets it to true when it returns an earlier call's result.
 	Replayed *bool

@@ -25,10 +25,11 @@ type Subscriber func(ctx context.Context, caller api.Caller, e Event) error
 // ctx of a call ends after 30 seconds. After an error or a panic the worker calls fn again until it
 // succeeds, at most an hour apart. The errors of fn go to the Observer of payments.Config, and not to
 // the log. A name stands for the same subscriber in every process and after every restart. A name has 1
-// to 40 lower-case letters and underscores. Before you remove a subscriber, let fn return nil for more
-// than an hour, so that the calls that wait for it end. Health counts those of all subscribers together,
-// without the ones that wait to be tried again. Calls for a name that no process has are tried each hour,
-// for ever.
+// to 40 lower-case letters and underscores. Health counts the due calls of all subscribers together,
+// without those that wait to be tried again.
+//
+// Before you remove a subscriber, let fn return nil for more than an hour, so that the calls that wait
+// for it end. Calls for a name that no process has are tried each hour, for ever.
 //
 // Call Subscribe before any other method, and not concurrently, in every process that works on the
 // store: a subscriber misses the events of a process that does not know it. Subscribe panics on a name

@@ -29,6 +29,9 @@ type AccountName struct {
 // account. An empty Type follows from the number that is given. For a service wallet call
 // [account.Service.LookUpServiceID].
 //
+// Call it without an idempotency key before a payout that has one. With a key it stores its answer under
+// that key, as a call that changes something does.
+//
 // Refusals: parameter_missing, parameter_invalid, invalid_phone_number, invalid_destination,
 // recipient_unavailable, rate_limited (beyond the [NameQuota] of the merchant and mode), and
 // service_unavailable. The last means that there is no rail, or that the rail does not tell names or

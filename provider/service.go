@@ -26,10 +26,10 @@ type Service interface {
 	// three errors are final: answer the provider that its callback has arrived. After any other error,
 	// let the provider repeat it.
 	Notify(ctx context.Context, id string, r Result) error
-	// Settle plays the provider in test mode: it books the result for an order of the caller's. An
-	// order that has ended with another outcome is refused with transfer_settled, and a payment that
-	// has ended with payment_not_settleable. Live mode is
-	// refused with permission_denied.
+	// Settle plays the provider in test mode: it books the result for an order of the caller's.
+	//
+	// Refusals: payment_not_settleable (a payment that has ended), transfer_settled (another order that
+	// has ended with another outcome), permission_denied (live mode).
 	Settle(ctx context.Context, caller api.Caller, id string, r Result) error
 	// List lists the orders of the caller's mode that need a person: first those that the provider
 	// contradicted, then those that are stuck. Among either come transfers, then refunds, then

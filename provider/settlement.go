@@ -69,7 +69,7 @@ type PositionLine struct {
 	// Booked and Reported are what it has added to the money with the provider, in pesewas; negative for
 	// what has left.
 	Booked, Reported int64
-	// Unknown says that the row is no order of the library, and does not tell whether money came or
-	// left. Reported is its amount. The line explains nothing: if the money moved, it is in Unexplained.
+	// Unknown says that the row is no order of the library and has no Flow. Reported is the amount of the
+	// row. If that money moved, Unexplained still contains it.
 	Unknown bool
 }

@@ -118,6 +118,9 @@ type Resolved struct {
 
 // Resolve returns the consumer behind a code. It moves no money.
 //
+// Call it without an idempotency key before a payout that has one. With a key it stores its answer under
+// that key, as a call that changes something does.
+//
 // Refusals: invalid_qr, invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired (the last
 // three for dynamic codes), account_not_found.
 func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (*Resolved, error) {

@@ -58,9 +58,9 @@ type ListDeliveriesParams struct {
 	Endpoint, Event string
 }
 
-// ListDeliveries lists deliveries, newest first, with all attempts. If the last attempt to
-// an endpoint succeeded, the first delivery of an event to it is listed once its first attempt has
-// ended. Until then only pending_webhooks of the event counts it.
+// ListDeliveries lists deliveries, newest first, with all attempts. A new delivery to an endpoint whose
+// last attempt succeeded is not listed until its own first attempt has ended. Until then the event counts
+// it in pending_webhooks.
 func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p ListDeliveriesParams) (*api.List[Delivery], error) {
 	scope := engine.Scope(caller)
 	listing := engine.Listing[Delivery, Delivery]{

@@ -20,8 +20,10 @@ var ErrInProgress = errors.New("webhook: the event is being handled")
 var errPanicked = errors.New("webhook: the function panicked")
 
 // Seen remembers which events were handled, by their ids. It must be safe for
-// concurrent use. A receiver with a database stores the id in the transaction of its own
-// change.
+// concurrent use.
+//
+// A receiver with a database lets its function store the event's id in the transaction of its own
+// change. Begin then looks the id up there, and End has nothing to do.
 type Seen interface {
 	// Begin reports whether the event is new. An event that was handled without an error is
 	// not. While another delivery of the event is being handled, Begin returns [ErrInProgress].

@@ -82,8 +82,9 @@ func (e ended) write(tx storage.Tx) error {
 	return nil
 }
 
-// DailyLatencies returns, for each day of a period, how long the caller's deliveries of that day took.
-// It reads one record a day. Deliveries made by a release without this method are not counted.
+// DailyLatencies returns, for each day of a period, how long the caller's deliveries took that were
+// created on that day and have ended. A delivery may take three days, so the figures of a day may change
+// for as long. It reads one record a day. Deliveries made by a release without this method are not counted.
 //
 // Both ends of the period are required, and it has at most 366 days. It is rounded outwards to days in
 // UTC.

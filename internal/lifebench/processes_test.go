@@ -86,7 +86,7 @@ func benchmarkProcesses(b *testing.B, m *merchants, own []*merchants) {
 
 // ownRate starts a process for each schema, and returns the transfers per second that they answer
 // together, with as many callers as one process has.
-func ownRate(b *testing.B, own []*merchants, requests int) (total float64) {
+func ownRate(b *testing.B, own []*merchants, requests int) float64 {
 	b.Helper()
 	loads := make([]httpload.Load, len(own))
 	for i, m := range own {
@@ -96,59 +96,53 @@ func ownRate(b *testing.B, own []*merchants, requests int) (total float64) {
 			Address: p.address, Connections: processCallers / len(own), Wallets: m.wallets, Keys: m.keys,
 		}
 	}
-	for _, measured := range []bool{false, true} {
-		n, limit := 16*warmKeys, warmUpLimit
-		if measured {
-			n, limit = requests/len(own), processLimit
-		}
-		rates := make([]float64, len(loads))
-		var all sync.WaitGroup
-		for i, load := range loads {
-			all.Go(func() {
-				load.Requests, load.Limit = n, limit
-				done, err := httpload.Run(b.Context(), load)
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				rates[i] = float64(len(done.Durations)) / done.Elapsed.Seconds()
-			})
-		}
-		all.Wait()
-		if b.Failed() {
-			b.FailNow()
-		}
-		total = 0
-		for _, r := range rates {
-			total += r
-		}
-	}
-	return total
+	measure(b, 16*warmKeys, warmUpLimit, loads...)
+	return measure(b, requests/len(own), processLimit, loads...)
 }
 
 // rates starts so many processes, and returns the transfers per second that they answer together:
 // warmRequests with warm keys, and then coldRequests with a cold key each.
 func (m *merchants) rates(b *testing.B, processes, warmRequests, coldRequests int) (warm, cold float64) {
 	b.Helper()
-	load := httpload.Load{Connections: processCallers, Wallets: m.wallets, Keys: m.keys[:warmKeys], Limit: processLimit}
+	load := httpload.Load{Connections: processCallers, Wallets: m.wallets, Keys: m.keys[:warmKeys]}
 	for _, p := range startProcesses(b, m.processConfig, processes) {
 		defer p.stop(b)
 		load.Addresses = append(load.Addresses, p.address)
 	}
-	rate := func(n int) float64 {
-		load.Requests = n
-		done := run(b, load)
-		return float64(len(done.Durations)) / done.Elapsed.Seconds()
-	}
-	load.Limit = warmUpLimit
-	rate(16 * warmKeys * processes)
-	load.Limit = processLimit
-	warm = rate(warmRequests)
+	measure(b, 16*warmKeys*processes, warmUpLimit, load)
+	warm = measure(b, warmRequests, processLimit, load)
 	if coldRequests > 0 {
 		load.Keys = m.keys[warmKeys:]
-		cold = rate(coldRequests)
+		cold = measure(b, coldRequests, processLimit, load)
 	}
 	return warm, cold
+}
+
+// measure runs the loads beside each other, each with so many requests, and returns the transfers per
+// second that are answered together.
+func measure(b *testing.B, requests int, limit time.Duration, loads ...httpload.Load) (total float64) {
+	b.Helper()
+	rates := make([]float64, len(loads))
+	var all sync.WaitGroup
+	for i, load := range loads {
+		all.Go(func() {
+			load.Requests, load.Limit = requests, limit
+			done, err := httpload.Run(b.Context(), load)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			rates[i] = float64(len(done.Durations)) / done.Elapsed.Seconds()
+		})
+	}
+	all.Wait()
+	if b.Failed() {
+		b.FailNow()
+	}
+	for _, r := range rates {
+		total += r
+	}
+	return total
 }
 
 // merchants are many merchants with money and a key, in a schema of PostgreSQL.

@@ -86,9 +86,9 @@ func (c *Client) Charge(ctx context.Context, o provider.Charge) (provider.Result
 }
 
 // ChargeStatus implements [provider.Charger]. The outcome is that of Paystack's verify call. For a
-// charge in progress a second call says what the payer has to do. A charge that Paystack does not know
-// ends at its deadline. So ChargeStatus then answers InProgress until a lost request can no longer
-// arrive, and only then NotFound.
+// charge in progress a second call says what the payer has to do. For a charge that Paystack does not
+// know it answers NotFound. In the ten minutes after the deadline it answers InProgress, because a lost
+// request may still arrive.
 func (c *Client) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
 	x, found, err := c.verify(ctx, o.Order)
 	if err != nil {

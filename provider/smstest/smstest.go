@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// BadNumber ends the numbers that a Fake finds invalid.
+// BadNumber is the end of a number that a Fake finds invalid.
 const BadNumber = "06"
 
 // Message is one SMS that a Fake took. To has the form 233XXXXXXXXX.

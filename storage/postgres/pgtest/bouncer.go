@@ -58,7 +58,8 @@ server_login_retry = 1
 	return b
 }
 
-// URL returns the address of the proxy, without the mode that it needs.
+// URL returns the address of the proxy. Add &default_query_exec_mode=cache_describe to it; see
+// [github.com/seed-7082ffec/payments/storage/postgres.PoolConfig].
 func (b *Bouncer) URL() string {
 	return "postgres://postgres@127.0.0.1:" + strconv.Itoa(b.port) + "/postgres?sslmode=disable"
 }

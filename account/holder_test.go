@@ -244,3 +244,45 @@ func TestRightsOfKeys(t *testing.T) {
 	_, err := b.RollKey(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, key.ID, account.RollKeyParams{Overlap: 0})
 	testkit.WantCode(t, "rolling a key of the other mode", err, api.ResourceMissing)
 }
+
+func TestConsumersAreListed(t *testing.T) {
+	b := newBench(t, nil)
+	first, second := b.consumer(t, "0241000001"), b.consumer(t, "0241000002")
+	must.Get(b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Live", Phone: "0241000001"}))(t)
+	list, err := b.ListConsumers(t.Context(), api.Caller{}, api.Page{Limit: 1})
+	must.True(t, err == nil && len(list.Data) == 1 && list.Data[0] == *second && list.HasMore, "%+v, %v", list, err)
+	list, err = b.ListConsumers(t.Context(), api.Caller{}, api.Page{StartingAfter: second.ID})
+	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0] == *first && !list.HasMore, "%+v, %v", list, err)
+}
+
+func TestAgentsAreRead(t *testing.T) {
+	b := newBench(t, nil)
+	made := must.Get(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kofi Boateng", Phone: "0241000001"}))(t)
+	b.consumer(t, "0241000002")
+	expect.Same(t, must.Get(b.GetAgent(t.Context(), api.Caller{}, made.ID))(t), made, "by id")
+	list := must.Get(b.ListAgents(t.Context(), api.Caller{}, api.Page{}))(t)
+	expect.Same(t, list.Data, []account.Agent{*made}, "the list")
+	testkit.WantCode(t, "the other mode", testkit.Err(b.GetAgent(t.Context(), api.Caller{Live: true}, made.ID)), api.ResourceMissing)
+	merchant := api.Caller{Merchant: "mer_1"}
+	testkit.WantCode(t, "a merchant", testkit.Err(b.GetAgent(t.Context(), merchant, made.ID)), api.PermissionDenied)
+	testkit.WantCode(t, "a merchant's list", testkit.Err(b.ListAgents(t.Context(), merchant, api.Page{})), api.PermissionDenied)
+}
+
+// Strangers and merchants see the first name and the last initial of the holder of a wallet or
+// float. They see a merchant's whole name.
+func TestNamesAreShortened(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ama Serwaa Mensah": "Ama M.", "Ama": "Ama", "  Kofi   Boateng ": "Kofi B.", "": "", "Ɛsi Ɔwusu": "Ɛsi Ɔ.",
+	} {
+		expect.Equal(t, (&account.Holder{Name: name}).DisplayName(), want, "%q", name)
+	}
+	b := newBench(t, nil)
+	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kofi Atta Boateng", Phone: "0241000002"}))(t)
+	m := must.Get(b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"}))(t)
+	for id, want := range map[string]string{
+		b.consumer(t, "0241000001").ServiceID: "Ama M.", agent.ServiceID: "Kofi B.", m.ServiceID: "Adom Juice Bar",
+	} {
+		found, err := b.LookUpServiceID(t.Context(), api.Caller{Merchant: m.ID}, id)
+		expect.True(t, err == nil && found.Name == want, "got %+v, %v, want %s", found, err, want)
+	}
+}

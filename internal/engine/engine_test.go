@@ -378,3 +378,56 @@ func TestPanicRollsBack(t *testing.T) {
 		t.Errorf("committed: undone %d times, done %d times, %v", undone-before, done, err)
 	}
 }
+
+// Commit hooks wait for the host's commit. They run once, and never for a refused call. Before
+// the commit they take no slot of the workers.
+func TestCommitHooksWaitForTheHost(t *testing.T) { synctest.Test(t, testCommitHooksWaitForTheHost) }
+
+func testCommitHooksWaitForTheHost(t *testing.T) {
+	b := newBench(t)
+	wakes := b.startWorker(t)
+	caller, done := api.Caller{Merchant: "mer_1"}, 0
+	must.Do(t, b.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		expect.True(t, tx.RunAfterCommit(things.Kind(), "th_0", func(context.Context) error { return nil }), "no place is free; the test wants one")
+		return nil
+	}))
+	before := len(wakes()) // and the slot is free again
+	in := b.In(b.Store)
+	call := func(id string, fails error) error {
+		return in.Update(t.Context(), caller, func(tx *engine.Tx) error {
+			if _, err := things.Insert(tx, engine.Scope(caller), id, thing{ID: id}); err != nil {
+				return err
+			}
+			tx.WakeAfterCommit(things.Kind())
+			tx.OnCommit(func() { done++ })
+			expect.True(t, !tx.RunAfterCommit(things.Kind(), id, func(context.Context) error { return nil }), "work was handed over")
+			return fails
+		})
+	}
+	refused := errors.New("refused")
+	must.Do(t, call("th_1", nil))
+	expect.ErrorIs(t, call("th_2", refused), refused, "call")
+	expect.True(t, len(wakes()) == before && done == 0, "before the host has committed: woken %v, told %d times", wakes(), done)
+	for range 2 {
+		in.HostCommitted()
+		expect.True(t, len(wakes()) == before+1 && done == 1, "after: woken %v, told %d times", wakes(), done)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	from := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	var where []storage.Equal
+	where = engine.Where(where, "type", "")
+	where = engine.Where(where, "status", "open")
+	expect.Same(t, where, []storage.Equal{{Column: "status", Value: "open"}}, "the filter")
+	var ranges []storage.Range
+	ranges = engine.InTimes(ranges, "due", api.Times{})
+	ranges = engine.InTimes(ranges, "created", api.Times{From: from})
+	ranges = engine.InTimes(ranges, "paid", api.Times{Until: from})
+	want := []storage.Range{{Column: "created", From: from}, {Column: "paid", Until: from}}
+	expect.Same(t, ranges, want, "the ranges")
+	c := api.Caller{Merchant: "mer_1", Live: true}
+	if got, want := engine.Scope(c), (storage.Scope{Merchant: "mer_1", Live: true}); got != want {
+		t.Errorf("scope %+v", got)
+	}
+}

@@ -271,8 +271,8 @@ func (s *Service) Sandbox() bool { return s.engine.Sandbox }
 // NewID makes an id with the given prefix, such as "req_".
 func (s *Service) NewID(prefix string) string { return s.engine.NewID(prefix) }
 
-// Start runs the background work until Stop, or until ctx ends. Several
-// processes may run it over one database. Starting twice is fine.
+// Start begins the background work in goroutines, and returns at once. The work goes on until Stop, or
+// until ctx ends. Several processes may run it over one database. Starting twice is fine.
 func (s *Service) Start(ctx context.Context) { s.runner.Start(ctx) }
 
 // Stop ends the background work, and waits for running work until ctx ends. If ctx ends first, it

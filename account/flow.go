@@ -23,10 +23,10 @@ var (
 // MoneyFlow returns where the money of the caller's mode lies, and whose it is, over all merchants, as
 // of one moment. Only the operator may call it: any other caller is permission_denied.
 //
-// Held names where the money lies: each provider by its route, clearing, bank, and owed (with
-// merchants who owe it). Clearing has the sources of deposits, adjustments, and providers without a name.
-// Bank has the settlements that RecordSettlement has booked. OwedTo names whose it is: merchants,
-// reserved (their transfers under way), wallets, agents, fees (the operator's, less those of
+// Held names where the money lies: clearing, bank, owed (by merchants), and each provider, under its
+// name as in provider.Order.Route. Clearing has the sources of deposits, adjustments, and providers
+// without a name. Bank has the settlements that RecordSettlement has booked. OwedTo names whose it is:
+// merchants, reserved (their transfers under way), wallets, agents, fees (the operator's, less those of
 // providers), and excess. Excess belongs to payers of top-ups that wallets could not take.
 //
 // It reads at most 5,000 accounts. For a larger mode it returns a flow that is not Complete, because

@@ -94,7 +94,8 @@ const (
 
 	PayoutNotCancellable       Code = "payout_not_cancellable"
 	DisbursementNotCancellable Code = "disbursement_not_cancellable"
-	// TransferSettled: the order that the test helper should settle has ended with another outcome.
+	// TransferSettled: the payout, disbursement or refund that the test helper should settle has ended
+	// with another outcome.
 	TransferSettled Code = "transfer_settled"
 )
 

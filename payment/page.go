@@ -75,8 +75,9 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 }
 
 // Undecided returns the newest of the selected payments whose payer was asked on the phone, has not
-// answered in time, and has not chosen another way to pay. It may still be approved. It returns nil for
-// none. It ignores the status and the page of the parameters.
+// answered in time, and has not chosen another way to pay. It may still be approved. It considers only
+// payments that held an invoice, a checkout session or a use of a QR code, and only the 100 newest in
+// processing. It returns nil for none. It ignores the status and the page of the parameters.
 func (s *Service) Undecided(ctx context.Context, caller api.Caller, p ListParams) (found *Payment, err error) {
 	p.Status = Processing
 	q := p.query(engine.Scope(caller))

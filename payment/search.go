@@ -26,10 +26,11 @@ type SearchParams struct {
 const searchedPeople = 10
 
 // Search returns the payments that have the text as their id, reference, amount, number or name, newest
-// first. It reads by indexes alone. For a name it looks at the payments of the 10 newest customers and the 10
-// newest consumers with it. Text matches a payer's number as a whole or by its last four digits. Where
-// only the masked number is left, in a payment from a wallet or after payments.Config.NumberRetention, its
-// last three digits find the payment.
+// first. It reads by indexes alone. For a name it looks at the payments of the 10 newest customers and
+// the 10 newest consumers with it. A whole number finds payments whose payer's number has the same
+// first three and last four digits, so those of another payer may be among them. Where only the masked
+// number is left, in a payment from a wallet or after payments.Config.NumberRetention, its last three
+// digits find the payment.
 func (s *Service) Search(ctx context.Context, caller api.Caller, p SearchParams) (list *api.List[Payment], err error) {
 	q := p.query(engine.Scope(caller))
 	q.Where = engine.Where(q.Where, "provider", p.Network)

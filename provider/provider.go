@@ -16,16 +16,16 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// ErrContradicted means that the provider reports the opposite of an earlier report, or another amount. The
-// booking stays. The library logs it, tells the Observer ("contradicted"), and lists the order until the
-// host calls Resolve.
+// ErrContradicted means that the provider reports the opposite of an earlier report, or another amount.
+// The booking stays. The library logs it, tells the Observer ("contradicted"), and lists the order
+// until the host calls Resolve.
 var ErrContradicted = errors.New("payments: the provider contradicts what it reported before")
 
 // Order is what transfers, charges and refunds have in common.
 type Order struct {
-	// ID is the library's id of the order: po_… (payout or disbursement), pay_… (charge of a
-	// phone), tu_… (the same, for a top-up), att_… (other charge) or re_… (refund). Submit it to the provider as the order's unique
-	// reference. It is empty in Check.
+	// ID is the library's id of the order: po_… (payout or disbursement), pay_… (charge of a phone),
+	// tu_… (the same, for a top-up), att_… (other charge) or re_… (refund). Submit it to the provider as
+	// the order's unique reference. It is empty in Check.
 	ID string
 	// Route is the name of the provider that the order was first submitted to; see [TransferRouter]. It
 	// is empty before, and if the host has given its providers no names.
@@ -85,9 +85,9 @@ type Result struct {
 	// NeedsCode says that a charge in progress waits for a code that the payer got; see
 	// [ChargeConfirmer].
 	NeedsCode bool
-	// Amount is what the provider reports that has moved, in pesewas; 0 if it does not say. The library
-	// books no charge that is paid with another amount than the order's, and lists the order for a
-	// person.
+	// Amount is what the provider reports that has moved, in pesewas and without its fee; 0 if it does
+	// not say. If a paid order has another amount than the order's, the library books nothing, leaves
+	// the order in progress, and lists it for a person.
 	Amount int64
 	// ProviderFee is the provider's own fee for an order that is paid, in pesewas; 0 if unknown. The
 	// provider takes it out of the money that it holds for the operator. The library books it as the

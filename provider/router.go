@@ -16,8 +16,8 @@ import (
 //
 // The library asks more than once, before and in transactions. So RouteTransfer must depend on its
 // argument alone, and must not block. A name has 1 to 40 lower-case letters, digits and underscores. ok
-// is false if no provider carries the transfer. A rail with a fixed name returns that name also with ok
-// false.
+// is false if no provider carries the transfer. The library also passes a zero Transfer, to learn the
+// name of a rail that has a fixed one. Such a rail returns its name also with ok false.
 type TransferRouter interface {
 	RouteTransfer(t Transfer) (route string, ok bool)
 }
@@ -64,8 +64,9 @@ var (
 // refunded, or takes a code.
 func (r *Router) ChargerOf(route string) Charger { return r.Chargers[route] }
 
-// Validate returns an error if a name has another form, or a provider is nil. It also returns one if
-// there are several providers and no function that chooses among them. payments.New calls it.
+// Validate returns an error if a provider is nil, or if a name is neither empty nor 1 to 40 lower-case
+// letters, digits and underscores. It also returns one if there are several providers and no function
+// that chooses among them. payments.New calls it.
 func (r *Router) Validate() error {
 	for name, rail := range r.Rails {
 		if err := checkName("Rails", name, rail == nil); err != nil {

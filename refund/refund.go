@@ -53,7 +53,7 @@ type Refund struct {
 	Payment string  `json:"payment"`
 	QRCode  *string `json:"qr_code"`
 	Invoice *string `json:"invoice"`
-	// PaymentMethod is the payment's, and the destination of the money.
+	// PaymentMethod is the payment's. The money goes back the same way.
 	PaymentMethod string  `json:"payment_method"`
 	Reason        *string `json:"reason"` // the merchant's, or "Paid twice" or "Reversed by the provider"; the credit note shows it
 	// CreditNote is the number of the credit note. It is set once the refund of an invoice has

@@ -226,10 +226,10 @@ type Query struct {
 	After, Before string
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
-	// Bytes, if above 0, ends the list after the record that brings the documents above that many
-	// bytes. The list has at least two records if so many exist. [Collection.List] drops that last
-	// record again, and reports that there is more. A page with Before keeps the records nearest to the
-	// cursor, as with Limit.
+	// Bytes, if above 0, ends the list after the record that brings the documents above that many bytes.
+	// Within Limit, the list has at least two records if so many exist. [Collection.List] drops that
+	// last record again, and reports that there is more. A page with Before keeps the records nearest to
+	// the cursor, as with Limit.
 	Bytes int
 	// Bare says that the caller does not use the Columns of the records. A store may then
 	// leave them out.

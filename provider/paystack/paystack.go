@@ -50,8 +50,9 @@ type Config struct {
 	SecretKey string `json:"-"`
 	// BaseURL is DefaultBaseURL if empty.
 	BaseURL string
-	// Email stands for payers whose address is unknown, since Paystack demands one. Paystack sends
-	// receipts to it, so take a mailbox of your own.
+	// Email stands for payers whose address is unknown, since Paystack demands one. Without any address
+	// a charge is never sent, and fails after its deadline. So leave Email empty only if each payment has
+	// a customer with an e-mail address. Paystack sends receipts to it: take a mailbox of your own.
 	Email string
 	// HTTPClient makes the calls. By default it is a client with a time-out of 25 seconds. The
 	// Client never follows a redirect.

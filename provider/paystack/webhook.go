@@ -55,7 +55,8 @@ func (e *event) order() (kind, reference string) {
 //
 //	mux.Handle("POST /webhooks/paystack", client.WebhookHandler(svc.Providers.Notify))
 //
-// An event is a hint: the handler asks Paystack about the order and passes on what Paystack answers.
+// The handler verifies the signature with Config.SecretKey, and answers 401 if it does not match. An
+// event is a hint: the handler asks Paystack about the order and passes on what Paystack answers.
 // Paystack repeats an event until it gets a 200, for up to 72 hours. So the handler answers 200 for
 // events of other orders and other kinds, and 503 when Paystack or notify fails.
 func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r provider.Result) error) http.Handler {
@@ -156,9 +157,9 @@ func kindFits(kind, id string) bool {
 	return false
 }
 
-// refundsOf returns the results of a charge's refunds that the library made: an event names the
-// charge alone. If money went back otherwise, because the operator gave it back in Paystack's dashboard or lost
-// a dispute, it returns the result of the charge, too. disputed says that there is a dispute.
+// refundsOf returns the results of a charge's refunds that the library made: an event names the charge
+// alone. If money went back otherwise, because the operator gave it back in Paystack's dashboard or
+// lost a dispute, it returns the result of the charge, too. disputed says that there is a dispute.
 func (c *Client) refundsOf(ctx context.Context, charge string, disputed bool) (map[string]provider.Result, error) {
 	order := provider.Order{ID: charge, Live: c.live()}
 	x, found, err := c.verify(ctx, order)

@@ -5,9 +5,10 @@
 // business rules. Package storage defines the rules of records and postings; constraints of the
 // database check them once more. The connections are those of the host's pool.
 //
-// Updates run one after another, over all processes, and share commits. If several processes write at the same time, functions run again more
-// often. Reads of single records share round trips. Views read a snapshot and wait for no writer.
-// The pool must allow at least two connections, one to write and one to read.
+// Updates run one after another, over all processes, and share commits. If several processes write at
+// the same time, functions run again more often. Reads of single records share round trips. Views read
+// a snapshot and wait for no writer. The pool must allow at least two connections, one to write and one
+// to read.
 //
 // A pool made by [Connect], or from [PoolConfig], detects a server that is dead, frozen or read-only,
 // and finds its successor, within seconds. A pool of pgxpool.New may wait two minutes for a frozen
@@ -17,11 +18,11 @@
 //
 // The store closes a connection when it fails, when its server takes no writes, and when
 // new connections lead to another server. Calls that cannot be served meanwhile fail with
-// [storage.ErrUnavailable]. The store gives up a round trip after 10 seconds, and a
-// commit without an answer after 15 more ([ErrUnknown]).
+// [storage.ErrUnavailable]. The store gives up a round trip of an Update after 10
+// seconds, one of a View after 20, and a commit without an answer after 15 more ([ErrUnknown]).
 //
-// The package needs PostgreSQL 13 or later, self-hosted or managed. Behind a proxy that pools by transaction, the
-// pool's DefaultQueryExecMode must be CacheDescribe: set the URL's parameter
+// The package needs PostgreSQL 13 or later, self-hosted or managed. Behind a proxy that pools by
+// transaction, the pool's DefaultQueryExecMode must be CacheDescribe: set the URL's parameter
 // default_query_exec_mode=cache_describe. Open refuses every other mode behind a proxy.
 package postgres
 

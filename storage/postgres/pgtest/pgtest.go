@@ -63,7 +63,7 @@ func Pool(t testing.TB, size int) *pgxpool.Pool {
 	return pool
 }
 
-// Store returns an empty store, which the caller or its test closes.
+// Store returns an empty store. The caller closes it before the test ends.
 func Store(t testing.TB) *postgres.Store {
 	t.Helper()
 	store, err := postgres.Open(context.Background(), Pool(t, 16), postgres.Config{Schema: Schema(t)})

@@ -32,9 +32,7 @@ func TestNow(t *testing.T) {
 		caller api.Caller
 		ahead  time.Duration
 	}{"the merchant": {caller, time.Hour}, "live mode": {api.Caller{Merchant: m.ID, Live: true}, 0}, "another": {api.Caller{Merchant: "mer_other"}, 0}} {
-		if now, err := svc.Now(t.Context(), c.caller); err != nil || now.Sub(real) != c.ahead {
-			t.Errorf("%s: %s, %v", name, now, err)
-		}
+		expect.Equal(t, must.Get(svc.Now(t.Context(), c.caller))(t).Sub(real), c.ahead, "%s", name)
 	}
 }
 
@@ -52,9 +50,7 @@ func TestMoveClock(t *testing.T) {
 		to   time.Time
 		want time.Duration
 	}{{0, time.Time{}, 0}, {time.Hour, time.Time{}, time.Hour}, {0, now.Add(2 * time.Hour), 2 * time.Hour}, {time.Minute, time.Time{}, 2*time.Hour + time.Minute}} {
-		if got, err := move(step.by, step.to); err != nil || got != step.want {
-			t.Errorf("%+v: got %s, %v", step, got, err)
-		}
+		expect.Equal(t, must.Get(move(step.by, step.to))(t), step.want, "%+v", step)
 	}
 	testkit.WantCode(t, "back", testkit.Err(move(0, now)), api.ParameterInvalid)
 	testkit.WantCode(t, "by less than nothing", testkit.Err(move(-time.Second, time.Time{})), api.ParameterInvalid)

@@ -114,21 +114,17 @@ func testHealth(t *testing.T, store storage.Store) {
 		t.Errorf("payouts: %+v", q)
 	}
 	must.Do(t, svc.Drain(t.Context()))
-	if h.SealLag() != 10*time.Minute {
-		t.Errorf("before a worker has sealed anything: %s", h.SealLag())
-	}
-	if h = health(); queue(h, "disbursements").Due != 0 || h.Lag() != 0 || !h.OldestUnsealed.Equal(now) {
-		t.Errorf("when it was worked on: %+v", h)
-	}
+	expect.True(t, h.SealLag() == 10*time.Minute, "before a worker has sealed anything: %s", h.SealLag())
+	h = health()
+	expect.True(t, queue(h, "disbursements").Due == 0 && h.Lag() == 0 && h.OldestUnsealed.Equal(now), "when it was worked on: %+v", h)
 
 	now = begin.Add(30 * time.Minute)
 	send(true, 2) // younger than what is stuck
 	send(false, 1)
 	must.Do(t, svc.Drain(t.Context()))
 	now = begin.Add(time.Hour - time.Millisecond)
-	if h = health(); h.StuckLive != 0 || h.StuckTest != 0 {
-		t.Errorf("just before: %d live, %d test", h.StuckLive, h.StuckTest)
-	}
+	h = health()
+	expect.True(t, h.StuckLive == 0 && h.StuckTest == 0, "just before: %d live, %d test", h.StuckLive, h.StuckTest)
 	now = begin.Add(time.Hour)
 	stuck := func(live bool) []provider.OrderInfo {
 		return testkit.All(api.All(t.Context(), api.Caller{Live: live}, provider.ListParams{}, svc.Providers.List))
@@ -139,13 +135,11 @@ func testHealth(t *testing.T, store storage.Store) {
 	}
 	// The test clock makes those of its merchant older.
 	must.Get(svc.MoveClock(t.Context(), api.Caller{Merchant: merchant.ID}, payments.ClockParams{By: 30 * time.Minute}))(t)
-	if h = health(); h.StuckLive != 205 || h.StuckTest != 4 {
-		t.Errorf("by the test clock: %d live, %d test", h.StuckLive, h.StuckTest)
-	}
+	h = health()
+	expect.True(t, h.StuckLive == 205 && h.StuckTest == 4, "by the test clock: %d live, %d test", h.StuckLive, h.StuckTest)
 	must.Do(t, svc.Providers.Notify(t.Context(), list[0].ID, provider.Result{Outcome: provider.Paid}))
-	if h = health(); h.StuckLive != 204 {
-		t.Errorf("when one was paid: %d live", h.StuckLive)
-	}
+	h = health()
+	expect.True(t, h.StuckLive == 204, "when one was paid: %d live", h.StuckLive)
 
 	svc.Start(t.Context())
 	expect.True(t, health().Running, "it does not run when it was started")

@@ -153,9 +153,7 @@ func TestObserver(t *testing.T) {
 	}
 	got := l.told()
 	for outcome, n := range want {
-		if got[outcome] != n {
-			t.Errorf("%q is told %d times, want %d", outcome, got[outcome], n)
-		}
+		expect.True(t, got[outcome] == n, "%q is told %d times, want %d", outcome, got[outcome], n)
 	}
 	w := l.ids["disbursements"]
 	if w.ID != sent.ID || w.Merchant != shop.Caller.Merchant || w.Live || w.RequestID != "req_1" || !errors.Is(w.Err, errFickle) {
@@ -174,9 +172,7 @@ func TestObserver(t *testing.T) {
 		"disbursements paid 2 INFO", "webhook_deliveries delivered 2 INFO", "event_tellings told 2 INFO",
 		"messages sent 2 INFO", "invoices paid 2 INFO",
 	} {
-		if got[outcome] != 1 {
-			t.Errorf("%q is told %d times, want once; all: %v", outcome, got[outcome], got)
-		}
+		expect.True(t, got[outcome] == 1, "%q is told %d times, want once; all: %v", outcome, got[outcome], got)
 	}
 	for outcome := range got {
 		expect.True(t, !strings.Contains(outcome, "failed") && !strings.Contains(outcome, "error"), "told of %s", outcome)

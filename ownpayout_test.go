@@ -56,20 +56,16 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 		s.OTP()
 		var made *payout.Transfer
 		pay := func(own *payments.Tx) {
-			var err error
 			made = must.Get(own.Payouts.Create(ctx, s.Caller, outside("0241234567")))(t)
 			expect.Equal(t, made.Status, payout.Pending, "it is made")
-			_, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
-			expect.Equal(t, api.CodeOf(err), api.OTPVerificationRequired, "a second one for the same code: %v", err)
+			testkit.WantCode(t, "a second one for the same code", testkit.Err(own.Payouts.Create(ctx, s.Caller, outside("0241234567"))), api.OTPVerificationRequired)
 		}
 		inHost(t, s, db, rollback, pay)
 		testkit.WantCode(t, "rolled back", testkit.Err(s.Payouts.Get(ctx, s.Caller, made.ID)), api.ResourceMissing)
 		inHost(t, s, db, commit, pay).Wake()
 		s.Work()
 		is := must.Get(s.Payouts.Get(ctx, s.Caller, made.ID))(t)
-		if is.Status != payout.Succeeded || db.count() != 1 {
-			t.Errorf("the payout is %s, beside %d rows", is.Status, db.count())
-		}
+		expect.True(t, is.Status == payout.Succeeded && db.count() == 1, "the payout is %s, beside %d rows", is.Status, db.count())
 		inHost(t, s, db, rollback, func(own *payments.Tx) {
 			testkit.WantCode(t, "a code that is used up", testkit.Err(own.Payouts.Create(ctx, s.Caller, outside("0241234567"))), api.OTPVerificationRequired)
 		})
@@ -100,20 +96,16 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 		inHost(t, s, db, rollback, do)
 		s.Work()
 		expect.Same(t, testkit.Contents(t, db.all, s.Caller.Merchant), before, "it left")
-		if told.Load() != heard || db.count() != 0 {
-			t.Errorf("%d events were told, and there are %d rows", told.Load()-heard, db.count())
-		}
+		expect.True(t, told.Load() == heard && db.count() == 0, "%d events were told, and there are %d rows", told.Load()-heard, db.count())
 
 		received := len(inbox.Events())
 		inHost(t, s, db, commit, do).Wake()
 		s.Work()
 		// The observer of the service is told of this, too.
-		if n := int64(len(inbox.Events()) - received); n < 6 || told.Load()-heard != n {
-			t.Errorf("a subscriber was told of %d events, an endpoint of %d", told.Load()-heard, n)
-		}
-		if list, err := s.Invoices.List(ctx, s.Caller, invoice.ListParams{}); err != nil || len(list.Data) != 1 || list.Data[0].Status != invoice.Paid {
-			t.Errorf("the invoice: %+v, %v", list, err)
-		}
+		n := int64(len(inbox.Events()) - received)
+		expect.True(t, n >= 6 && told.Load()-heard == n, "a subscriber was told of %d events, an endpoint of %d", told.Load()-heard, n)
+		list := must.Get(s.Invoices.List(ctx, s.Caller, invoice.ListParams{}))(t)
+		expect.True(t, len(list.Data) == 1 && list.Data[0].Status == invoice.Paid, "the invoice: %+v", list)
 	})
 }
 
@@ -167,13 +159,9 @@ func TestOwnTransactionBeginsAgain(t *testing.T) {
 		}
 		must.Do(t, tx.rollback())
 		free()
-		inHost(t, s, db, commit, func(own *payments.Tx) {
-			must.Get(own.Disbursements.Create(ctx, caller, params))(t)
-		})
+		inHost(t, s, db, commit, func(own *payments.Tx) { must.Get(own.Disbursements.Create(ctx, caller, params))(t) })
 		list, err := s.Disbursements.List(ctx, s.Caller, payout.ListParams{})
-		if err != nil || len(list.Data) != 1 || db.count() != 1 {
-			t.Errorf("%+v, %v, beside %d rows", list, err, db.count())
-		}
+		expect.True(t, err == nil && len(list.Data) == 1 && db.count() == 1, "%+v, %v, beside %d rows", list, err, db.count())
 	})
 }
 
@@ -231,22 +219,14 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 		matched := outside("0241234567")
 		matched.Destination.MatchName = true
 		inHost(t, s, db, commit, func(own *payments.Tx) {
-			for what, call := range map[string]func() error{
-				"pay": func() error {
-					return second(own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{}))
-				},
-				"ping": func() error { return second(own.Webhooks.Ping(ctx, s.Caller, endpoints.Data[0].ID)) },
-				"look up a name": func() error {
-					return second(own.Payouts.LookUpAccountName(ctx, s.Caller, payout.DestinationParams{PhoneNumber: "0241234567"}))
-				},
-				"pay out to a name": func() error { return second(own.Payouts.Create(ctx, s.Caller, matched)) },
-				"disburse to a name": func() error {
-					return second(own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: matched.Amount, Destination: matched.Destination}))
-				},
+			for what, err := range map[string]error{
+				"pay":                testkit.Err(own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{})),
+				"ping":               testkit.Err(own.Webhooks.Ping(ctx, s.Caller, endpoints.Data[0].ID)),
+				"look up a name":     testkit.Err(own.Payouts.LookUpAccountName(ctx, s.Caller, payout.DestinationParams{PhoneNumber: "0241234567"})),
+				"pay out to a name":  testkit.Err(own.Payouts.Create(ctx, s.Caller, matched)),
+				"disburse to a name": testkit.Err(own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: matched.Amount, Destination: matched.Destination})),
 			} {
-				if err := call(); err == nil || api.CodeOf(err) != "" {
-					t.Errorf("%s: %v", what, err)
-				}
+				expect.ErrorIs(t, err, api.ErrNetworkInTx, "%s", what)
 			}
 		})
 		expect.Same(t, testkit.Contents(t, db.all, s.Caller.Merchant), before, "what was refused left")
@@ -258,9 +238,7 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 		}).Wake()
 		expect.Equal(t, asked.Load(), 0, "questions were asked")
 		s.Work()
-		if len(inbox.Events()) != 1 || asked.Load() != 1 {
-			t.Errorf("%d events, and %d orders to the rail", len(inbox.Events()), asked.Load())
-		}
+		expect.True(t, len(inbox.Events()) == 1 && asked.Load() == 1, "%d events, and %d orders to the rail", len(inbox.Events()), asked.Load())
 	})
 }
 
@@ -268,14 +246,9 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 func TestOwnTransactionSeals(t *testing.T) {
 	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		inHost(t, s, db, commit, func(own *payments.Tx) {
-			if n, err := own.Accounts.Seal(t.Context()); n == 0 || err != nil {
-				t.Errorf("%d entries were sealed, %v", n, err)
-			}
+			expect.True(t, must.Get(own.Accounts.Seal(t.Context()))(t) > 0, "no entry was sealed")
 		})
-		if v, err := s.Accounts.Verify(t.Context()); err != nil || len(v.Problems) > 0 {
-			t.Errorf("Verify: %+v, %v", v, err)
-		}
+		v := must.Get(s.Accounts.Verify(t.Context()))(t)
+		expect.True(t, len(v.Problems) == 0, "Verify: %+v", v)
 	})
 }
-
-func second[T any](_ T, err error) error { return err }

@@ -3,12 +3,8 @@ package payments_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"path/filepath"
 	"testing"
-
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
@@ -18,8 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -119,20 +116,10 @@ func TestOwnTransaction(t *testing.T) {
 		check := func(what string, rows int, paid int64) {
 			t.Helper()
 			b := must.Get(s.Accounts.WalletBalance(ctx, api.Caller{}, wallet.ID))(t)
-			if n := db.count(); n != rows || !b.Equal(decimal.NewFromInt(paid)) {
-				t.Errorf("%s: %d rows and %s paid, want %d and %d", what, n, b, rows, paid)
-			}
+			n := db.count()
+			expect.True(t, n == rows && b.Equal(decimal.NewFromInt(paid)), "%s: %d rows and %s paid, want %d and %d", what, n, b, rows, paid)
 		}
-		in := func(end func(hostTx) error, do func(*payments.Tx)) {
-			t.Helper()
-			tx, store := db.begin()
-			own := must.Get(s.InTx(ctx, store))(t)
-			must.Do(t, tx.insert())
-			do(own)
-			must.Do(t, end(tx))
-			own.Wake()
-		}
-		commit, rollback := func(tx hostTx) error { return tx.commit() }, func(tx hostTx) error { return tx.rollback() }
+		in := func(end func(hostTx) error, do func(*payments.Tx)) { inHost(t, s, db, end, do).Wake() }
 
 		in(rollback, func(own *payments.Tx) { must.Do(t, pay(own, "a", 10)) })
 		check("rolled back", 0, 0)
@@ -174,32 +161,5 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 		code := must.Get(own.QRCodes.Create(ctx, s.Caller, qrcode.CreateParams{Amount: &amount}))(t)
 		pay := qrcode.PayParams{Wallet: account.WalletRef{Phone: "0241234567"}, PIN: "1234"}
 		expect.ErrorIs(t, testkit.Err(own.QRCodes.Pay(ctx, s.Caller, code.ID, pay)), api.ErrSecretInTx, "a PIN")
-	})
-}
-
-// Nothing goes outside while the host's transaction is open. A customer who was
-// charged in one that is rolled back would have paid, and no record would show it; and a
-// name that must be that of the account is not taken unseen.
-func TestOwnTransactionGoesNowhere(t *testing.T) {
-	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
-		ctx := t.Context()
-		s.Fund(s.Caller.Merchant, 100)
-		price := int64(25_00)
-		v := must.Get(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{
-			Fields:       invoice.Fields{Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: &price}}},
-			AutoFinalize: true,
-		}))(t)
-		tx, store := db.begin()
-		defer tx.rollback()
-		own := must.Get(s.InTx(ctx, store))(t)
-		expect.ErrorIs(t, testkit.Err(own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{})), api.ErrNetworkInTx, "a charge")
-		expect.NoError(t, testkit.Err(own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{PaidOutOfBand: true})), "paid outside")
-		to := payout.DestinationParams{
-			Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Nobody At All", MatchName: true,
-		}
-		_, err := own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: to})
-		expect.True(t, errors.Is(err, api.ErrNetworkInTx), "a name that was not compared: %v", err)
-		expect.ErrorIs(t, testkit.Err(own.Payouts.LookUpAccountName(ctx, s.Caller, to)), api.ErrNetworkInTx, "a look-up of a name")
-		expect.ErrorIs(t, testkit.Err(own.Webhooks.Ping(ctx, s.Caller, "we_1")), api.ErrNetworkInTx, "a ping")
 	})
 }

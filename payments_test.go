@@ -3,7 +3,6 @@ package payments_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +22,6 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
-	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,28 +85,6 @@ func TestNewRefusesWrongConfigurations(t *testing.T) {
 	expect.ErrorIs(t, testkit.Err(payments.New(t.Context(), closed, payments.Config{})), storage.ErrClosed, "a closed store")
 }
 
-// What a consumer's code was signed with outlives the process.
-func TestTheServerKeyIsKept(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "payments.db")
-	var text string
-	var caller api.Caller
-	for start := range 2 {
-		store := must.Get(sqlite.Open(t.Context(), path, sqlite.Config{}))(t)
-		svc := testkit.New(t, store, payments.Config{})
-		if start == 0 {
-			m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
-			c := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"}))(t)
-			caller = api.Caller{Merchant: m.ID}
-			code := must.Get(svc.QRCodes.IssueConsumerCode(t.Context(), caller, qrcode.IssueConsumerCodeParams{Account: c.ID}))(t)
-			text = code.Payload
-		}
-		expect.NoError(t, testkit.Err(svc.QRCodes.Resolve(t.Context(), caller, text)), "start %d", start)
-		other := testkit.New(t, store, payments.Config{Key: []byte(strings.Repeat("k", 32))})
-		testkit.WantCode(t, "with another key", testkit.Err(other.QRCodes.Resolve(t.Context(), caller, text)), api.InvalidConsumerQR)
-		must.Do(t, store.Close())
-	}
-}
-
 func TestStartAndStop(t *testing.T) {
 	svc := testkit.New(t, memory.New(), payments.Config{})
 	expect.NoError(t, svc.Stop(t.Context()), "Stop before Start")
@@ -124,9 +100,7 @@ func TestStartAndStop(t *testing.T) {
 
 func TestTheZeroConfig(t *testing.T) {
 	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{}))(t)
-	if svc.BaseURL() != payments.DefaultBaseURL || svc.Sandbox() {
-		t.Errorf("base %s, sandbox %t", svc.BaseURL(), svc.Sandbox())
-	}
+	expect.True(t, svc.BaseURL() == payments.DefaultBaseURL && !svc.Sandbox(), "base %s, sandbox %t", svc.BaseURL(), svc.Sandbox())
 	if a, b := svc.NewID("req_"), svc.NewID("req_"); !strings.HasPrefix(a, "req_") || a >= b {
 		t.Errorf("ids %s, %s", a, b)
 	}
@@ -189,12 +163,8 @@ func TestWorkUnderWayIsWaitedFor(t *testing.T) {
 		defer cancel()
 		expect.ErrorIs(t, svc.Stop(gone), context.DeadlineExceeded, "Stop")
 		var both sync.WaitGroup
-		both.Go(func() {
-			expect.NoError(t, svc.Stop(t.Context()), "Stop")
-		})
-		both.Go(func() {
-			expect.NoError(t, svc.Drain(t.Context()), "Drain")
-		})
+		both.Go(func() { expect.NoError(t, svc.Stop(t.Context()), "Stop") })
+		both.Go(func() { expect.NoError(t, svc.Drain(t.Context()), "Drain") })
 		ended := make(chan struct{})
 		go func() {
 			both.Wait()

@@ -11,18 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pin"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -83,19 +82,15 @@ func TestMerchants(t *testing.T) {
 	expect.True(t, m.Phone == "+233301000000" && m.HasLogo && strings.HasPrefix(m.ServiceID, "SVC"), "merchant %+v", m)
 	logo, err := b.GetLogo(t.Context(), api.Caller{}, m.ID)
 	expect.True(t, err == nil && logo.Type == "image/png" && string(logo.Data) == string(png), "logo %v, %v", logo, err)
-	if m, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Name: new("Adom Juice")}); err != nil || !m.HasLogo || m.Name != "Adom Juice" || m.Phone != "+233301000000" {
-		t.Errorf("a new name: %+v, %v", m, err)
-	}
-	if m, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Phone: new(""), Logo: []byte{}}); err != nil || m.HasLogo || m.Phone != "" || m.Name != "Adom Juice" {
-		t.Errorf("cleared: %+v, %v", m, err)
-	}
+	m, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Name: new("Adom Juice")})
+	expect.True(t, err == nil && m.HasLogo && m.Name == "Adom Juice" && m.Phone == "+233301000000", "a new name: %+v, %v", m, err)
+	m, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Phone: new(""), Logo: []byte{}})
+	expect.True(t, err == nil && !m.HasLogo && m.Phone == "" && m.Name == "Adom Juice", "cleared: %+v, %v", m, err)
 	testkit.WantCode(t, "a logo that was removed", testkit.Err(b.GetLogo(t.Context(), api.Caller{}, m.ID)), api.ResourceMissing)
 	got := must.Get(b.GetMerchant(t.Context(), api.Caller{}, m.ID))(t)
 	must.Get(b.GetMerchant(t.Context(), api.Caller{Merchant: m.ID}, m.ID))(t)
 	testkit.WantCode(t, "another merchant reads it", testkit.Err(b.GetMerchant(t.Context(), api.Caller{Merchant: "mer_other"}, m.ID)), api.ResourceMissing)
-	if diff := cmp.Diff(m, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Same(t, got, m, "got")
 	second := b.merchant(t)
 	list, err := b.ListMerchants(t.Context(), api.Caller{}, api.Page{Limit: 1})
 	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].ID == second && list.HasMore, "list %+v, %v", list, err)
@@ -130,14 +125,11 @@ func TestHolders(t *testing.T) {
 	// Closing an account frees its number for good.
 	must.Get(b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
 	again := b.consumer(t, "0241000001")
-	_, err = b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Active)})
-	testkit.WantCode(t, "opening a closed account", err, api.ParameterInvalid)
+	testkit.WantCode(t, "opening a closed account", testkit.Err(b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Active)})), api.ParameterInvalid)
 	testkit.WantCode(t, "nobody", testkit.Err(b.UpdateConsumer(t.Context(), api.Caller{}, "acc_1", account.UpdateHolderParams{Status: new(account.Frozen)})), api.ResourceMissing)
 	_, err = b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Status("gone"))})
 	testkit.WantCode(t, "an unknown status", err, api.ParameterInvalid)
-	if a, err := b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Frozen)}); err != nil || a.Status != account.Frozen {
-		t.Errorf("agent %+v, %v", a, err)
-	}
+	expect.Equal(t, must.Get(b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Frozen)}))(t).Status, account.Frozen, "agent")
 
 	view := func(live bool, ref account.WalletRef) (c *account.Consumer, err error) {
 		err = b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
@@ -150,9 +142,7 @@ func TestHolders(t *testing.T) {
 		"phone": {Phone: "024-100-0001"}, "account": {AccountID: again.ID}, "service id": {ServiceID: again.ServiceID},
 		"service id before all others": {ServiceID: again.ServiceID, AccountID: "acc_1", Phone: "1"},
 	} {
-		if c, err := view(false, ref); err != nil || c.ID != again.ID {
-			t.Errorf("%s: found %v, %v", name, c, err)
-		}
+		expect.Equal(t, must.Get(view(false, ref))(t).ID, again.ID, "%s: found", name)
 	}
 	for name, ref := range map[string]account.WalletRef{
 		"closed": {AccountID: ama.ID}, "unknown": {Phone: "0249999999"}, "an agent's service id": {ServiceID: agent.ServiceID}, "no service id": {ServiceID: "SVC1"},
@@ -230,8 +220,7 @@ func TestKeysOfMerchants(t *testing.T) {
 func TestUnknownKeyIsRefused(t *testing.T) {
 	here, there := newBench(t, nil), newBench(t, nil)
 	for _, live := range []bool{false, true} {
-		key, err := there.CreateKey(t.Context(), api.Caller{Merchant: there.merchant(t), Live: live}, account.CreateKeyParams{})
-		testkit.WantCode(t, "create", err, "")
+		key := must.Get(there.CreateKey(t.Context(), api.Caller{Merchant: there.merchant(t), Live: live}, account.CreateKeyParams{}))(t)
 		mustAuthenticate(t, there, key.Secret)
 		testkit.WantCode(t, "elsewhere", testkit.Err(here.Authenticate(t.Context(), key.Secret)), api.APIKeyInvalid)
 	}
@@ -341,9 +330,7 @@ func TestDepositsAndStatement(t *testing.T) {
 	expect.True(t, err == nil && balance.Available.String() == "0.28" && balance.Reserved.String() == "0", "balance %+v, %v", balance, err)
 	read := func(p api.Page) (refs []string, first, last string, more bool) {
 		list, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: p})
-		if err != nil {
-			t.Fatalf("%+v: %v", p, err)
-		}
+		must.True(t, err == nil, "%+v: %v", p, err)
 		for _, e := range list.Data {
 			refs = append(refs, e.Source)
 		}
@@ -353,27 +340,21 @@ func TestDepositsAndStatement(t *testing.T) {
 		return refs, first, last, list.HasMore
 	}
 	all, newest, oldest, more := read(api.Page{})
-	if diff := cmp.Diff([]string{"r6", "r5", "r4", "r3", "r2", "r1", "r0"}, all); diff != "" || more {
-		t.Errorf("all: %v, more %t", all, more)
-	}
+	diff := cmp.Diff([]string{"r6", "r5", "r4", "r3", "r2", "r1", "r0"}, all)
+	expect.True(t, diff == "" && !more, "all: %v, more %t", all, more)
 	refs, _, last, more := read(api.Page{Limit: 3})
 	expect.True(t, fmt.Sprint(refs) == "[r6 r5 r4]" && more, "first page: %v, %t", refs, more)
 	refs, _, last, more = read(api.Page{Limit: 3, StartingAfter: last})
 	expect.True(t, fmt.Sprint(refs) == "[r3 r2 r1]" && more, "second page: %v, %t", refs, more)
-	if refs, _, _, more = read(api.Page{Limit: 3, StartingAfter: last}); fmt.Sprint(refs) != "[r0]" || more {
-		t.Errorf("last page: %v, %t", refs, more)
-	}
-	if refs, _, _, more = read(api.Page{StartingAfter: oldest}); len(refs) != 0 || more {
-		t.Errorf("after the oldest: %v, %t", refs, more)
-	}
-	if refs, _, _, more = read(api.Page{EndingBefore: newest}); len(refs) != 0 || more {
-		t.Errorf("before the newest: %v, %t", refs, more)
-	}
-	if refs, _, _, more = read(api.Page{Limit: 2, EndingBefore: oldest}); fmt.Sprint(refs) != "[r2 r1]" || !more {
-		t.Errorf("before the oldest: %v, %t", refs, more)
-	}
-	_, err = b.ListEntries(t.Context(), api.Caller{Merchant: "mer_1"}, account.ListEntriesParams{Page: api.Page{StartingAfter: newest}})
-	testkit.WantCode(t, "another's cursor", err, api.ResourceMissing)
+	refs, _, _, more = read(api.Page{Limit: 3, StartingAfter: last})
+	expect.True(t, fmt.Sprint(refs) == "[r0]" && !more, "last page: %v, %t", refs, more)
+	refs, _, _, more = read(api.Page{StartingAfter: oldest})
+	expect.True(t, len(refs) == 0 && !more, "after the oldest: %v, %t", refs, more)
+	refs, _, _, more = read(api.Page{EndingBefore: newest})
+	expect.True(t, len(refs) == 0 && !more, "before the newest: %v, %t", refs, more)
+	refs, _, _, more = read(api.Page{Limit: 2, EndingBefore: oldest})
+	expect.True(t, fmt.Sprint(refs) == "[r2 r1]" && more, "before the oldest: %v, %t", refs, more)
+	testkit.WantCode(t, "another's cursor", testkit.Err(b.ListEntries(t.Context(), api.Caller{Merchant: "mer_1"}, account.ListEntriesParams{Page: api.Page{StartingAfter: newest}})), api.ResourceMissing)
 
 	for name, d := range map[string]account.DepositParams{
 		"nothing": {To: merchant, Source: "bank"}, "a half pesewa": {To: merchant, Source: "bank", Amount: decimal.New(5, -3)},
@@ -457,8 +438,7 @@ func TestCustomers(t *testing.T) {
 	expect.True(t, err == nil && again.ID == c.ID, "again: %+v, %v", again, err)
 	testkit.WantCode(t, "the key for another", testkit.Err(b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Esi"})), api.IdempotencyKeyReused)
 	got, err := b.GetCustomer(t.Context(), caller, c.ID)
-	if diff := cmp.Diff(c, got); diff != "" || err != nil {
-		t.Errorf("%v %s", err, diff)
-	}
+	diff := cmp.Diff(c, got)
+	expect.True(t, diff == "" && err == nil, "%v %s", err, diff)
 	testkit.WantCode(t, "the other mode", testkit.Err(b.GetCustomer(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, c.ID)), api.ResourceMissing)
 }

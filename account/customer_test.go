@@ -6,16 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -24,14 +23,12 @@ func ptr(text string) *string { return &text }
 func TestUpdateCustomer(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
-	made, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{
+	made := must.Get(b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{
 		Name: "Akua", Email: "Akua@example.com", Phone: "024 100 0001", Address: "Accra", Metadata: api.Metadata{"a": "1", "b": "2"},
-	})
-	testkit.WantCode(t, "create", err, "")
-	got, err := b.UpdateCustomer(t.Context(), caller, made.ID, account.UpdateCustomerParams{
+	}))(t)
+	got := must.Get(b.UpdateCustomer(t.Context(), caller, made.ID, account.UpdateCustomerParams{
 		Name: ptr("Akua Boateng"), Phone: ptr(""), Address: ptr("Tema"), Metadata: api.Metadata{"a": nil, "c": "3"},
-	})
-	testkit.WantCode(t, "update", err, "")
+	}))(t)
 	want := *made
 	want.Name, want.Phone, want.Address, want.Metadata = "Akua Boateng", "", "Tema", api.Metadata{"b": "2", "c": "3"}
 	expect.Same(t, got, &want, "updated")
@@ -50,9 +47,8 @@ func TestUpdateCustomer(t *testing.T) {
 		"nested metadata": {account.UpdateCustomerParams{Name: ptr("N"), Metadata: api.Metadata{"m": map[string]any{}}}, api.ParameterInvalid, "metadata.m"},
 	} {
 		_, err := b.UpdateCustomer(t.Context(), caller, made.ID, test.u)
-		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
-			t.Errorf("%s: got %v", name, err)
-		}
+		e := (*api.Error)(nil)
+		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "%s: got %v", name, err)
 		p := account.CreateCustomerParams{Metadata: test.u.Metadata}
 		for to, from := range map[*string]*string{&p.Name: test.u.Name, &p.Email: test.u.Email, &p.Phone: test.u.Phone, &p.Address: test.u.Address} {
 			if from != nil {
@@ -61,9 +57,8 @@ func TestUpdateCustomer(t *testing.T) {
 		}
 		testkit.WantCode(t, "create with "+name, testkit.Err(b.CreateCustomer(t.Context(), caller, p)), test.code)
 	}
-	if now, err := b.GetCustomer(t.Context(), caller, made.ID); err != nil || !cmp.Equal(now, got) {
-		t.Errorf("afterwards %+v, %v", now, err)
-	}
+	now := must.Get(b.GetCustomer(t.Context(), caller, made.ID))(t)
+	expect.True(t, cmp.Equal(now, got), "afterwards %+v", now)
 	for name, stranger := range map[string]api.Caller{"the other mode": {Merchant: caller.Merchant, Live: true}, "another merchant": {Merchant: b.merchant(t)}} {
 		testkit.WantCode(t, "update by "+name, testkit.Err(b.UpdateCustomer(t.Context(), stranger, made.ID, account.UpdateCustomerParams{Name: ptr("N")})), api.ResourceMissing)
 		testkit.WantCode(t, "delete by "+name, testkit.Err(b.DeleteCustomer(t.Context(), stranger, made.ID)), api.ResourceMissing)
@@ -78,8 +73,7 @@ func TestListCustomers(t *testing.T) {
 		{Email: "Akua@example.com", Phone: "0241000001"}, {Email: "akua@EXAMPLE.com"}, {Phone: "+233 24 100 0001"}, {},
 	} {
 		b.advance(time.Hour)
-		c, err := b.CreateCustomer(t.Context(), caller, p)
-		testkit.WantCode(t, "create", err, "")
+		c := must.Get(b.CreateCustomer(t.Context(), caller, p))(t)
 		ids = append(ids, c.ID)
 	}
 	now := *b.now.Load()
@@ -94,8 +88,7 @@ func TestListCustomers(t *testing.T) {
 		"of the last hour": {account.ListCustomersParams{Created: api.Times{From: now}}, []string{ids[3]}},
 		"a page":           {account.ListCustomersParams{Page: api.Page{Limit: 1, StartingAfter: ids[3]}}, []string{ids[2]}},
 	} {
-		list, err := b.ListCustomers(t.Context(), caller, test.p)
-		testkit.WantCode(t, name, err, "")
+		list := must.Get(b.ListCustomers(t.Context(), caller, test.p))(t)
 		var got []string
 		for _, c := range list.Data {
 			got = append(got, c.ID)
@@ -130,9 +123,7 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	first := claim()
 	must.True(t, len(first) == 1 && first[0].ID == c.ID, "claimed %+v", first)
 	o, err := pii.Erasures.Decode(first[0])
-	if err != nil || o.Value.Request != "req_1" || o.Value.IdempotencyKey != "k" {
-		t.Errorf("queued %+v, %v", o, err)
-	}
+	expect.True(t, err == nil && o.Value.Request == "req_1" && o.Value.IdempotencyKey == "k", "queued %+v, %v", o, err)
 	// The worker finishes the erasure.
 	must.Do(t, b.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		o.Value = pii.Erasure{}
@@ -140,13 +131,11 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	}))
 
 	testkit.WantCode(t, "forget nobody", b.ForgetCustomer(t.Context(), caller, ""), api.ParameterMissing)
-	own, err := b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CreateCustomerParams{})
-	testkit.WantCode(t, "create", err, "")
+	own := must.Get(b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CreateCustomerParams{}))(t)
 	testkit.WantCode(t, "forget one of the library's own", b.ForgetCustomer(t.Context(), caller, own.ID), api.ParameterInvalid)
 	for range 2 { // again, while the first is queued
 		testkit.WantCode(t, "forget one of the host's", b.ForgetCustomer(t.Context(), caller, "cus_host"), "")
 	}
-	if queued := claim(); len(queued) != 1 || queued[0].ID != "cus_host" {
-		t.Errorf("queued %+v", queued)
-	}
+	queued := claim()
+	expect.True(t, len(queued) == 1 && queued[0].ID == "cus_host", "queued %+v", queued)
 }

@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -50,9 +49,7 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 		}
 	}
 	// A refused account frees its number.
-	if _, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "A", Phone: "0240000000"}); err == nil {
-		t.Error("a phone number was given twice")
-	}
+	expect.True(t, testkit.Err(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "A", Phone: "0240000000"})) != nil, "a phone number was given twice")
 	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	expect.True(t, err == nil && m.ServiceID == "SVC1000061", "got %s, %v", m.ServiceID, err)
 }
@@ -65,15 +62,12 @@ func TestAgents(t *testing.T) {
 		got, err := b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(status)})
 		expect.True(t, err == nil && got.Status == status && got.Name == "Kojo", "%s: got %+v, %v", status, got, err)
 	}
-	_, err := b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
-	testkit.WantCode(t, "opening a closed float", err, api.ParameterInvalid)
-	_, err = b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Status("odd"))})
-	testkit.WantCode(t, "no status", err, api.ParameterInvalid)
+	testkit.WantCode(t, "opening a closed float", testkit.Err(b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})), api.ParameterInvalid)
+	testkit.WantCode(t, "no status", testkit.Err(b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Status("odd"))})), api.ParameterInvalid)
 	testkit.WantCode(t, "the other mode", testkit.Err(b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})), api.ResourceMissing)
-	_, err = b.UpdateConsumer(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
+	_, err := b.UpdateConsumer(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	testkit.WantCode(t, "an agent is no consumer", err, api.ResourceMissing)
-	_, err = b.UpdateConsumer(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Status(""))})
-	testkit.WantCode(t, "no status at all", err, api.ParameterInvalid)
+	testkit.WantCode(t, "no status at all", testkit.Err(b.UpdateConsumer(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Status(""))})), api.ParameterInvalid)
 	if _, err := b.CreateAgent(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Next", Phone: "0201112222"}); err != nil {
 		t.Errorf("the number of a closed float: %v", err)
 	}
@@ -87,17 +81,11 @@ func TestDepositsToHolders(t *testing.T) {
 		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.RequireFromString(amount), Source: "bank"})
 		expect.NoError(t, err, "%s", to)
 	}
-	if got, err := b.WalletBalance(t.Context(), api.Caller{}, consumer.ID); err != nil || got.String() != "12.34" {
-		t.Errorf("wallet %s, %v", got, err)
-	}
-	if got, err := b.FloatBalance(t.Context(), api.Caller{}, agent.ID); err != nil || got.String() != "999999.99" {
-		t.Errorf("float %s, %v", got, err)
-	}
-	_, err := b.WalletBalance(t.Context(), api.Caller{Live: true}, consumer.ID)
-	testkit.WantCode(t, "the wallet of the other mode", err, api.ResourceMissing)
-	_, err = b.FloatBalance(t.Context(), api.Caller{}, consumer.ID)
-	testkit.WantCode(t, "the float of a consumer", err, api.ResourceMissing)
-	err = b.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: agent.ID, Amount: decimal.NewFromInt(1), Source: "bank"})
+	expect.Equal(t, must.Get(b.WalletBalance(t.Context(), api.Caller{}, consumer.ID))(t).String(), "12.34", "wallet")
+	expect.Equal(t, must.Get(b.FloatBalance(t.Context(), api.Caller{}, agent.ID))(t).String(), "999999.99", "float")
+	testkit.WantCode(t, "the wallet of the other mode", testkit.Err(b.WalletBalance(t.Context(), api.Caller{Live: true}, consumer.ID)), api.ResourceMissing)
+	testkit.WantCode(t, "the float of a consumer", testkit.Err(b.FloatBalance(t.Context(), api.Caller{}, consumer.ID)), api.ResourceMissing)
+	err := b.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: agent.ID, Amount: decimal.NewFromInt(1), Source: "bank"})
 	testkit.WantCode(t, "an agent of the other mode", err, api.ResourceMissing)
 	for name, d := range map[string]account.DepositParams{
 		"a long source":        {To: agent.ID, Source: strings.Repeat("a", 41)},
@@ -162,9 +150,7 @@ func TestAttemptSurvivesCancelledCall(t *testing.T) {
 	died := errors.New("died")
 	for range 5 {
 		func() {
-			defer func() {
-				expect.True(t, recover() != nil, "the effect did not die")
-			}()
+			defer func() { expect.True(t, recover() != nil, "the effect did not die") }()
 			_ = b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { panic(died) })
 		}()
 	}
@@ -257,4 +243,46 @@ func TestRightsOfKeys(t *testing.T) {
 	testkit.WantCode(t, "a key that was rolled twice", testkit.Err(b.Authenticate(t.Context(), key.Secret)), api.APIKeyInvalid)
 	_, err := b.RollKey(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, key.ID, account.RollKeyParams{Overlap: 0})
 	testkit.WantCode(t, "rolling a key of the other mode", err, api.ResourceMissing)
+}
+
+func TestConsumersAreListed(t *testing.T) {
+	b := newBench(t, nil)
+	first, second := b.consumer(t, "0241000001"), b.consumer(t, "0241000002")
+	must.Get(b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Live", Phone: "0241000001"}))(t)
+	list, err := b.ListConsumers(t.Context(), api.Caller{}, api.Page{Limit: 1})
+	must.True(t, err == nil && len(list.Data) == 1 && list.Data[0] == *second && list.HasMore, "%+v, %v", list, err)
+	list, err = b.ListConsumers(t.Context(), api.Caller{}, api.Page{StartingAfter: second.ID})
+	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0] == *first && !list.HasMore, "%+v, %v", list, err)
+}
+
+func TestAgentsAreRead(t *testing.T) {
+	b := newBench(t, nil)
+	made := must.Get(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kofi Boateng", Phone: "0241000001"}))(t)
+	b.consumer(t, "0241000002")
+	expect.Same(t, must.Get(b.GetAgent(t.Context(), api.Caller{}, made.ID))(t), made, "by id")
+	list := must.Get(b.ListAgents(t.Context(), api.Caller{}, api.Page{}))(t)
+	expect.Same(t, list.Data, []account.Agent{*made}, "the list")
+	testkit.WantCode(t, "the other mode", testkit.Err(b.GetAgent(t.Context(), api.Caller{Live: true}, made.ID)), api.ResourceMissing)
+	merchant := api.Caller{Merchant: "mer_1"}
+	testkit.WantCode(t, "a merchant", testkit.Err(b.GetAgent(t.Context(), merchant, made.ID)), api.PermissionDenied)
+	testkit.WantCode(t, "a merchant's list", testkit.Err(b.ListAgents(t.Context(), merchant, api.Page{})), api.PermissionDenied)
+}
+
+// Strangers and merchants see the first name and the last initial of the holder of a wallet or
+// float. They see a merchant's whole name.
+func TestNamesAreShortened(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ama Serwaa Mensah": "Ama M.", "Ama": "Ama", "  Kofi   Boateng ": "Kofi B.", "": "", "Ɛsi Ɔwusu": "Ɛsi Ɔ.",
+	} {
+		expect.Equal(t, (&account.Holder{Name: name}).DisplayName(), want, "%q", name)
+	}
+	b := newBench(t, nil)
+	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kofi Atta Boateng", Phone: "0241000002"}))(t)
+	m := must.Get(b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"}))(t)
+	for id, want := range map[string]string{
+		b.consumer(t, "0241000001").ServiceID: "Ama M.", agent.ServiceID: "Kofi B.", m.ServiceID: "Adom Juice Bar",
+	} {
+		found, err := b.LookUpServiceID(t.Context(), api.Caller{Merchant: m.ID}, id)
+		expect.True(t, err == nil && found.Name == want, "got %+v, %v, want %s", found, err, want)
+	}
 }

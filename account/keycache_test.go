@@ -7,12 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -56,14 +55,10 @@ func TestKeysAreReadOnceASecond(t *testing.T) {
 			must.True(t, err == nil && access.Allows("payouts", true) && !access.Allows("payments", false), "access %+v, %v", access, err)
 			access.Resources[0] = "payments" // the caller owns the returned list
 		}
-		if n := store.views.Load() - before; n != 0 {
-			t.Errorf("read %d times more within the second", n)
-		}
+		expect.Equal(t, store.views.Load()-before, 0, "reads more within the second")
 		time.Sleep(time.Second)
 		mustAuthenticate(t, here, key.Secret)
-		if n := store.views.Load() - before; n != 1 {
-			t.Errorf("read %d times after a second", n)
-		}
+		expect.Equal(t, store.views.Load()-before, 1, "reads after a second")
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		expect.ErrorIs(t, testkit.Err(here.Authenticate(ended, key.Secret)), context.Canceled, "with an ended context")
@@ -96,9 +91,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 		here, _, store, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret) // stores the use
 		time.Sleep(time.Second)
-		store.found = func() {
-			expect.NoError(t, here.RevokeKey(t.Context(), caller, key.ID), "RevokeKey")
-		}
+		store.found = func() { expect.NoError(t, here.RevokeKey(t.Context(), caller, key.ID), "RevokeKey") }
 		mustAuthenticate(t, here, key.Secret) // the cache knows the key
 		refused(t, "revoked while it was being read", here, key.Secret)
 	})

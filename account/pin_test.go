@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -61,13 +61,9 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	}
 	testkit.WantCode(t, "from before the key", entered(t, first, b.engine, api.Caller{}, entry), "")
 	under := storedPINs(t, b)[0]
-	if !strings.Contains(under, ",keyid=") || under == before {
-		t.Errorf("the hash is not under the key: %s", under)
-	}
+	expect.True(t, strings.Contains(under, ",keyid=") && under != before, "the hash is not under the key: %s", under)
 	testkit.WantCode(t, "again", entered(t, first, b.engine, api.Caller{}, entry), "")
-	if got := storedPINs(t, b)[0]; got != under {
-		t.Errorf("the hash was changed for nothing: %s", got)
-	}
+	expect.Equal(t, storedPINs(t, b)[0], under, "the hash was changed for nothing")
 	testkit.WantCode(t, "after a rotation", entered(t, second, b.engine, api.Caller{}, entry), "")
 	testkit.WantCode(t, "a wrong one after a rotation", entered(t, second, b.engine, api.Caller{}, wrong), api.PINInvalid)
 	testkit.WantCode(t, "without the old key", entered(t, b.withKeys(keys[1]), b.engine, api.Caller{}, entry), "")
@@ -76,9 +72,7 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	// the key.
 	for range 7 {
 		err := entered(t, first, b.engine, api.Caller{}, entry)
-		if err == nil || api.CodeOf(err) != "" || !strings.Contains(err.Error(), "FallbackKeys") {
-			t.Errorf("under an unknown key: %v", err)
-		}
+		expect.True(t, err != nil && api.CodeOf(err) == "" && strings.Contains(err.Error(), "FallbackKeys"), "under an unknown key: %v", err)
 	}
 	testkit.WantCode(t, "the right key again", entered(t, second, b.engine, api.Caller{}, entry), "")
 }
@@ -136,9 +130,8 @@ func TestLocksGrow(t *testing.T) {
 		b.advance(step.locked - time.Millisecond)
 		err := try("1234")
 		testkit.WantCode(t, "a moment too early", err, api.PINLocked)
-		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != time.Millisecond {
-			t.Errorf("lock %d: %v", n+1, err)
-		}
+		e := (*api.Error)(nil)
+		expect.True(t, errors.As(err, &e) && e.RetryAfter == time.Millisecond, "lock %d: %v", n+1, err)
 		b.advance(time.Millisecond)
 	}
 	lock()
@@ -156,9 +149,7 @@ func TestLocksGrow(t *testing.T) {
 	lock()
 	b.advance(15 * time.Minute)
 	testkit.WantCode(t, "after the first lock again", try("1234"), "")
-	if err := s.UnlockPIN(t.Context(), api.Caller{}, "acc_1"); err != nil {
-		t.Errorf("no such account: %v", err)
-	}
+	expect.NoError(t, s.UnlockPIN(t.Context(), api.Caller{}, "acc_1"), "no such account")
 }
 
 // One address cannot lock a PIN, from any number of pages and over many days: the service locks
@@ -175,9 +166,8 @@ func TestOneAddressCannotLockPIN(t *testing.T) {
 		}
 		err := try("198.51.100.1", "1234")
 		testkit.WantCode(t, "locked out", err, api.PINLocked)
-		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != 24*time.Hour {
-			t.Errorf("locked out: %v", err)
-		}
+		e := (*api.Error)(nil)
+		expect.True(t, errors.As(err, &e) && e.RetryAfter == 24*time.Hour, "locked out: %v", err)
 		b.advance(24*time.Hour - time.Millisecond)
 		testkit.WantCode(t, "a moment too early", try("198.51.100.1", "1234"), api.PINLocked)
 		b.advance(time.Millisecond)
@@ -196,9 +186,8 @@ func TestOneAddressCannotLockPIN(t *testing.T) {
 	testkit.WantCode(t, "the holder", try("203.0.113.7", "1234"), api.PINLocked)
 	b.advance(15 * time.Minute)
 	testkit.WantCode(t, "the stranger after the lock", try("198.51.100.1", "0000"), api.PINLocked)
-	if got := storedPINs(t, b)[0]; strings.Contains(got, "198.51") {
-		t.Errorf("an address is stored: %s", got)
-	}
+	got := storedPINs(t, b)[0]
+	expect.True(t, !strings.Contains(got, "198.51"), "an address is stored: %s", got)
 	testkit.WantCode(t, "the holder after the lock", try("203.0.113.7", "1234"), "")
 }
 
@@ -278,9 +267,7 @@ func TestUnknownWalletAnswersAsWrongPIN(t *testing.T) {
 		return fmt.Sprint(err, writes)
 	}
 	want := answer(account.WalletRef{Phone: "0241000001"})
-	if !strings.HasPrefix(want, "pin_invalid") || !strings.HasSuffix(want, "1") {
-		t.Fatalf("a wrong PIN: %s", want)
-	}
+	must.True(t, strings.HasPrefix(want, "pin_invalid") && strings.HasSuffix(want, "1"), "a wrong PIN: %s", want)
 	for name, ref := range map[string]account.WalletRef{
 		"no such number":     {Phone: "0249999999"},
 		"no such service id": {ServiceID: "SVC999"},
@@ -290,9 +277,7 @@ func TestUnknownWalletAnswersAsWrongPIN(t *testing.T) {
 		"by id":              {AccountID: id},
 	} {
 		for range 2 { // the first call may create a record
-			if got := answer(ref); got != want {
-				t.Errorf("%s: got %s, want %s", name, got, want)
-			}
+			expect.Equal(t, answer(ref), want, "%s", name)
 		}
 	}
 	if got := answer(account.WalletRef{AccountID: "acc_1"}); !strings.HasPrefix(got, "account_not_found") {
@@ -331,24 +316,19 @@ func TestUnknownWalletIsLockedLikeAnother(t *testing.T) {
 			for name, payer := range payers {
 				err := entered(t, b.inside, b.engine, caller, account.PINEntry{Account: payer, PIN: "0000", From: from})
 				var refusal *api.Error
-				if !errors.As(err, &refusal) {
-					t.Fatalf("%s: %v", name, err)
-				}
+				must.True(t, errors.As(err, &refusal), "%s: %v", name, err)
 				answers[name] = fmt.Sprint(refusal, refusal.RetryAfter)
 			}
 			for name, got := range answers {
-				if want := answers["a PIN"]; got != want {
-					t.Errorf("%+v, entry %d, %s: got %s, want %s", caller, entry, name, got, want)
-				}
+				want := answers["a PIN"]
+				expect.True(t, got == want, "%+v, entry %d, %s: got %s, want %s", caller, entry, name, got, want)
 			}
 			if strings.HasPrefix(answers["no wallet"], "pin_locked") {
 				locks++
 				b.advance(20 * time.Minute)
 			}
 		}
-		if locks < 4 {
-			t.Errorf("%+v: the test saw %d refusals of a locked PIN", caller, locks)
-		}
+		expect.True(t, locks >= 4, "%+v: the test saw %d refusals of a locked PIN", caller, locks)
 	}
 }
 
@@ -372,9 +352,7 @@ func TestTriesAtUnknownWalletsAreBounded(t *testing.T) {
 			return errors.New("there is no kind pins")
 		}))
 	}
-	if largest == 0 || largest > 8<<10 {
-		t.Errorf("the record of 400 wallets has up to %d bytes", largest)
-	}
+	expect.True(t, largest != 0 && largest <= 8<<10, "the record of 400 wallets has up to %d bytes", largest)
 }
 
 // Entries for two missing wallets block each other no more than entries for two real ones.
@@ -401,25 +379,16 @@ func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 			same++
 		}
 	}
-	if len(payers) != many {
-		t.Errorf("%d numbers wait as %d", many, len(payers))
-	}
-	if len(records) > 64 || len(records) < 32 {
-		t.Errorf("%d records would be kept of wallets that do not exist", len(records))
-	}
-	if same > many/10 {
-		t.Errorf("%d of %d numbers have the same record under another key", same, many)
-	}
+	expect.True(t, len(payers) == many, "%d numbers wait as %d", many, len(payers))
+	expect.True(t, len(records) <= 64 && len(records) >= 32, "%d records would be kept of wallets that do not exist", len(records))
+	expect.True(t, same <= many/10, "%d of %d numbers have the same record under another key", same, many)
 	first := payer(b.inside, false, account.WalletRef{Phone: "0249900000"})
-	if again := payer(b.inside, false, account.WalletRef{Phone: "+233 24 990 0000"}); again != first {
-		t.Errorf("a number is %s and %s", first, again)
-	}
+	expect.Equal(t, payer(b.inside, false, account.WalletRef{Phone: "+233 24 990 0000"}), first, "a number in another form")
 	if live := payer(b.inside, true, account.WalletRef{Phone: "0249900000"}); live == first {
 		t.Error("live and test mode wait for each other")
 	}
-	if id := b.consumer(t, "0241000001").ID; account.PINRecord(id) != id {
-		t.Errorf("the PIN of a wallet is kept as %s", account.PINRecord(id))
-	}
+	id := b.consumer(t, "0241000001").ID
+	expect.True(t, account.PINRecord(id) == id, "the PIN of a wallet is kept as %s", account.PINRecord(id))
 }
 
 // writeCounter counts writes.

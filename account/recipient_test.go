@@ -3,15 +3,14 @@ package account_test
 import (
 	"testing"
 
+	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
-
-	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestRecipients(t *testing.T) {

@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -23,9 +22,8 @@ func again(t *testing.T, caller api.Caller, key string, call func(api.Caller) er
 	for _, replay := range []bool{false, true} {
 		var replayed bool
 		caller.Replayed = &replayed
-		if err := call(caller); err != nil || replayed != replay {
-			t.Errorf("%s: replayed is %t, want %t, %v", key, replayed, replay, err)
-		}
+		err := call(caller)
+		expect.True(t, err == nil && replayed == replay, "%s: replayed is %t, want %t, %v", key, replayed, replay, err)
 	}
 }
 
@@ -43,16 +41,13 @@ func TestOperatorCallsAreReplayed(t *testing.T) {
 	})
 	expect.True(t, len(made) == 2 && made[0] == made[1], "one key made the merchants %v", made)
 	again(t, operator, "update merchant", func(c api.Caller) error {
-		_, err := b.UpdateMerchant(t.Context(), c, merchant, account.UpdateMerchantParams{Name: new("Adom Juice")})
-		return err
+		return testkit.Err(b.UpdateMerchant(t.Context(), c, merchant, account.UpdateMerchantParams{Name: new("Adom Juice")}))
 	})
 	again(t, operator, "update consumer", func(c api.Caller) error {
-		_, err := b.UpdateConsumer(t.Context(), c, ama.ID, account.UpdateHolderParams{Status: new(account.Frozen)})
-		return err
+		return testkit.Err(b.UpdateConsumer(t.Context(), c, ama.ID, account.UpdateHolderParams{Status: new(account.Frozen)}))
 	})
 	again(t, operator, "update agent", func(c api.Caller) error {
-		_, err := b.UpdateAgent(t.Context(), c, agent.ID, account.UpdateHolderParams{Status: new(account.Frozen)})
-		return err
+		return testkit.Err(b.UpdateAgent(t.Context(), c, agent.ID, account.UpdateHolderParams{Status: new(account.Frozen)}))
 	})
 	pins := []string{"4321", "9876"}
 	again(t, operator, "set PIN", func(c api.Caller) error {

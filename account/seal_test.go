@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -54,9 +55,7 @@ func TestSeals(t *testing.T) {
 		}
 	}
 	check(0)
-	if n, err := svc.Accounts.Seal(t.Context()); err != nil || n != 600 {
-		t.Errorf("sealed %d, %v", n, err)
-	}
+	expect.Equal(t, must.Get(svc.Accounts.Seal(t.Context()))(t), 600, "sealed")
 	check(600)
 	for _, more := range []int{1, 83, 1, 44, 128, 129} { // within, up to and past the ends of segments
 		book(t, svc, merchant, more)
@@ -64,9 +63,7 @@ func TestSeals(t *testing.T) {
 		must.Do(t, svc.Drain(t.Context()))
 	}
 	check(2 * (300 + 1 + 83 + 1 + 44 + 128 + 129))
-	if n, err := svc.Accounts.Seal(t.Context()); err != nil || n != 0 {
-		t.Errorf("sealed %d more, %v", n, err)
-	}
+	expect.Equal(t, must.Get(svc.Accounts.Seal(t.Context()))(t), 0, "more that were sealed")
 }
 
 // Verify finds and names an entry that was changed after its seal, even when the books balance.
@@ -148,13 +145,9 @@ func TestChangedEntryIsNotResealed(t *testing.T) {
 		}
 		return page
 	}
-	if n, err := svc.Accounts.Seal(t.Context()); err != nil || n != 0 {
-		t.Errorf("sealed %d, %v", n, err)
-	}
+	expect.Equal(t, must.Get(svc.Accounts.Seal(t.Context()))(t), 0, "sealed")
 	store.entries = nil
-	if n, err := svc.Accounts.Seal(t.Context()); err != nil || n != 6 {
-		t.Errorf("after it was mended: sealed %d, %v", n, err)
-	}
+	expect.Equal(t, must.Get(svc.Accounts.Seal(t.Context()))(t), 6, "after it was mended: sealed")
 }
 
 // remove deletes one of the sealer's records, as an attacker with access to the database could.

@@ -18,9 +18,11 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -269,15 +271,11 @@ func TestSealingTakesFewRoundTrips(t *testing.T) {
 			calls = w.store.calls.Load() - calls
 			took := time.Since(begin)
 			t.Logf("%s: %d calls for %d accounts, %s, an Update at most %s", what, calls, n, took, w.store.locked)
-			if million := took * time.Duration(1_000_000/n); million > account.SealWithin/2 && !w.store.single {
-				t.Errorf("%s: a million accounts take %s, want half of the promise at most", what, million)
-			}
-			if most := int64(each*float64(n)) + 50; calls > most {
-				t.Errorf("%s: %d calls for %d accounts, want at most %d", what, calls, n, most)
-			}
-			if w.store.locked > 100*time.Millisecond {
-				t.Errorf("%s: an Update took %s", what, w.store.locked)
-			}
+			million := took * time.Duration(1_000_000/n)
+			expect.True(t, million <= account.SealWithin/2 || w.store.single, "%s: a million accounts take %s, want half of the promise at most", what, million)
+			most := int64(each*float64(n)) + 50
+			expect.True(t, calls <= most, "%s: %d calls for %d accounts, want at most %d", what, calls, n, most)
+			expect.True(t, w.store.locked <= 100*time.Millisecond, "%s: an Update took %s", what, w.store.locked)
 		}
 		measure("all accounts are new", 0.04)
 		measure("nothing is new", 0.003)
@@ -320,9 +318,7 @@ func TestLargeAccountIsSealedInParts(t *testing.T) {
 		if open, problems := w.sealed(t); open != 0 || len(problems) > 0 {
 			t.Errorf("%d entries have no seal, %v", open, problems)
 		}
-		if w.store.longest > 200 {
-			t.Errorf("a View has %d calls", w.store.longest)
-		}
+		expect.True(t, w.store.longest <= 200, "a View has %d calls", w.store.longest)
 	})
 }
 
@@ -345,9 +341,7 @@ func (w *town) since(t *testing.T) time.Duration {
 func TestEntriesWithoutSealAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t, 0)
-		if age := w.since(t); age != 0 {
-			t.Errorf("with nothing booked the oldest has waited %s", age)
-		}
+		expect.Equal(t, w.since(t), 0, "the wait of the oldest, with nothing booked")
 		w.run(t, time.Hour)
 		w.post(t, 0, 3)
 		// The worker stops.
@@ -358,9 +352,7 @@ func TestEntriesWithoutSealAreReported(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		w.post(t, 3, 4) // still within the deadline
 		v := must.Get(w.Verify(t.Context()))(t)
-		if v.Overdue != 6 || len(v.Problems) != 1 || !strings.Contains(v.Problems[0], "6 entries have no seal") {
-			t.Errorf("%d are overdue: %q", v.Overdue, v.Problems)
-		}
+		expect.True(t, v.Overdue == 6 && len(v.Problems) == 1 && strings.Contains(v.Problems[0], "6 entries have no seal"), "%d are overdue: %q", v.Overdue, v.Problems)
 		if age := w.since(t); age < account.SealWithin+time.Minute {
 			t.Errorf("the oldest has waited %s", age)
 		}
@@ -415,12 +407,9 @@ func TestDamagedSealBlocksNoOtherAccount(t *testing.T) {
 				w.post(t, 0, 3)
 				w.run(t, time.Hour)
 				open, problems := w.sealed(t)
-				if open < 1 || open > 2 || !strings.Contains(strings.Join(problems, "; "), test.want) {
-					t.Errorf("%d have no seal, %q", open, problems)
-				}
-				if age := w.since(t); age < 50*time.Minute {
-					t.Errorf("the oldest has waited %s", age)
-				}
+				expect.True(t, open >= 1 && open <= 2 && strings.Contains(strings.Join(problems, "; "), test.want), "%d have no seal, %q", open, problems)
+				age := w.since(t)
+				expect.True(t, age >= 50*time.Minute, "the oldest has waited %s", age)
 			})
 		})
 	}
@@ -441,19 +430,13 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 		w.post(t, 3000, 3001)
 		if n%3 == 0 {
 			w.store.between = func() {} // Seal reads as well
-			if _, err := w.Seal(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, testkit.Err(w.Seal(t.Context())), "Seal")
 		}
 	}
 	traffic := w.store.between
 	v, err := w.VerifyWithProgress(t.Context(), func(account.Verification) { w.store.between = traffic })
-	if err != nil || len(v.Problems) > 0 || v.Accounts < 3002 || v.Sealed < 6000 {
-		t.Errorf("%+v, %v", v, err)
-	}
-	if w.store.longest > 250 {
-		t.Errorf("a View has %d calls", w.store.longest)
-	}
+	expect.True(t, err == nil && len(v.Problems) == 0 && v.Accounts >= 3002 && v.Sealed >= 6000, "%+v, %v", v, err)
+	expect.True(t, w.store.longest <= 250, "a View has %d calls", w.store.longest)
 }
 
 // Workers and hosts that seal concurrently, during bookings, leave a sound chain.
@@ -466,9 +449,7 @@ func TestConcurrentSealersKeepOneChain(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for range 10 {
-				if _, err := plain.Seal(t.Context()); err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, testkit.Err(plain.Seal(t.Context())), "Seal")
 			}
 		})
 	}

@@ -14,9 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
@@ -24,7 +21,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
@@ -84,9 +83,7 @@ func drawn(t testing.TB, st *account.Statement) []row {
 	}
 	all := strings.Join(slices.Concat(pages...), "\n")
 	for name, times := range map[string]int{"Opening balance": 2, "Closing balance": 3} { // the last is the headline, too
-		if strings.Count(all, name) != times {
-			t.Errorf("%s stands %d times", name, strings.Count(all, name))
-		}
+		expect.True(t, strings.Count(all, name) == times, "%s stands %d times", name, strings.Count(all, name))
 	}
 	return rows
 }
@@ -130,42 +127,24 @@ func TestStatementsAgree(t *testing.T) {
 			period := api.Times{From: from, Until: until}
 			st := must.Get(b.Statement(t.Context(), caller, period))(r)
 			pesewas := func(a api.GHS) int64 { return a.Shift(2).IntPart() }
-			if pesewas(st.Opening) != last {
-				r.Errorf("opens with %s, after %d", st.Opening, last)
-			}
-			if !st.Opening.Add(st.Credits.Decimal).Sub(st.Debits.Decimal).Equal(st.Closing.Decimal) {
-				r.Errorf("does not add up: %+v", st)
-			}
+			expect.True(r, pesewas(st.Opening) == last, "opens with %s, after %d", st.Opening, last)
+			expect.True(r, st.Opening.Add(st.Credits.Decimal).Sub(st.Debits.Decimal).Equal(st.Closing.Decimal), "does not add up: %+v", st)
 			last = pesewas(st.Closing)
 			rows := b.listed(t, caller, account.ListEntriesParams{Created: period})
-			if int64(len(rows)) != st.Entries {
-				r.Errorf("%d entries, %d are listed", st.Entries, len(rows))
-			}
+			expect.True(r, int64(len(rows)) == st.Entries, "%d entries, %d are listed", st.Entries, len(rows))
 			sum := st.Opening.Decimal
 			for _, e := range rows {
 				sum = sum.Add(decimal.RequireFromString(e.Amount))
-				if sum.StringFixed(2) != e.Balance {
-					r.Errorf("after %+v there are %s", e, sum)
-				}
+				expect.True(r, sum.StringFixed(2) == e.Balance, "after %+v there are %s", e, sum)
 			}
-			if !sum.Equal(st.Closing.Decimal) {
-				r.Errorf("closes with %s, the entries with %s", st.Closing, sum)
-			}
-			if diff := cmp.Diff(rows, written(t, st)); diff != "" {
-				r.Errorf("CSV (-API):\n%s", diff)
-			}
-			if diff := cmp.Diff(rows, drawn(t, st)); diff != "" {
-				r.Errorf("PDF (-API):\n%s", diff)
-			}
+			expect.True(r, sum.Equal(st.Closing.Decimal), "closes with %s, the entries with %s", st.Closing, sum)
+			expect.Same(r, written(t, st), rows, "the CSV")
+			expect.Same(r, drawn(t, st), rows, "the PDF")
 			joined = append(joined, rows...)
 			from = until
 		}
-		if diff := cmp.Diff(model, joined); diff != "" {
-			r.Errorf("all periods together (-booked):\n%s", diff)
-		}
-		if last != balance {
-			r.Errorf("the last closes with %d, the balance is %d", last, balance)
-		}
+		expect.Same(r, joined, model, "all periods together")
+		expect.True(r, last == balance, "the last closes with %d, the balance is %d", last, balance)
 		if t.Failed() {
 			r.FailNow()
 		}
@@ -221,16 +200,12 @@ func testPeriods(t *testing.T, b *bench) {
 		{200, 100, 0},
 		{1000, 3000, 200},
 	} {
-		if got := count(c.from, c.until); got != c.want {
-			t.Errorf("%d to %d: %d entries, want %d", c.from, c.until, got, c.want)
-		}
+		expect.Equal(t, count(c.from, c.until), c.want, "entries from %d to %d", c.from, c.until)
 	}
 	for i := range 700 {
 		book(5000 + i)
 	}
-	if got := count(1000, 3000); got != 200 {
-		t.Errorf("after more was booked: %d entries", got)
-	}
+	expect.Equal(t, count(1000, 3000), 200, "entries after more was booked")
 }
 
 func TestEntryFilters(t *testing.T) { onEachStore(t, testEntryFilters) }
@@ -260,9 +235,8 @@ func testEntryFilters(t *testing.T, b *bench) {
 	expect.True(t, len(back.Data) == 1 && back.Data[0].Source == ids[1] && back.HasMore, "the page before: %+v", back)
 	one := list(account.ListEntriesParams{Source: "r-20"})
 	expect.True(t, len(one.Data) == 1 && one.Data[0].Type == "deposit" && !one.HasMore, "one source: %+v", one)
-	if none := list(account.ListEntriesParams{Type: "payment"}); len(none.Data) != 0 || none.HasMore {
-		t.Errorf("none: %+v", none)
-	}
+	none := list(account.ListEntriesParams{Type: "payment"})
+	expect.True(t, len(none.Data) == 0 && !none.HasMore, "none: %+v", none)
 	within := list(account.ListEntriesParams{Created: api.Times{From: begin.Add(11 * time.Second), Until: begin.Add(21 * time.Second)}, Type: "adjustment"})
 	expect.True(t, len(within.Data) == 1 && within.Data[0].Source == ids[1], "in a period: %+v", within)
 	testkit.WantCode(t, "an unknown cursor", testkit.Err(b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: api.Page{StartingAfter: "txn_1"}})), api.ResourceMissing)
@@ -305,9 +279,7 @@ func testAdjust(t *testing.T, b *bench) {
 	b.advance(time.Hour)
 	taken := must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{Amount: ghs("-100.05"), Reason: "Booked twice", Actor: "kojo"}))(t)
 	list := must.Get(b.ListAdjustments(t.Context(), caller, api.Page{}))(t)
-	if diff := cmp.Diff([]account.Adjustment{*taken, *made}, list.Data); diff != "" {
-		t.Error(diff)
-	}
+	expect.Same(t, list.Data, []account.Adjustment{*taken, *made}, "the list")
 	other, err := b.ListAdjustments(t.Context(), api.Caller{Merchant: caller.Merchant}, api.Page{})
 	expect.True(t, err == nil && len(other.Data) == 0, "in the other mode: %+v, %v", other, err)
 	entries, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{})
@@ -331,9 +303,7 @@ func TestStatementPDF(t *testing.T) {
 	must.True(t, err == nil && len(pages) >= 3, "%d pages, %v", len(pages), err)
 	for i, texts := range pages {
 		all := strings.Join(texts, "\n")
-		if !strings.Contains(all, "TEST MODE") || !strings.Contains(all, "Balance") || strings.Contains(all, strings.Repeat("=W", 50)) {
-			t.Errorf("page %d: %.300s", i+1, all)
-		}
+		expect.True(t, strings.Contains(all, "TEST MODE") && strings.Contains(all, "Balance") && !strings.Contains(all, strings.Repeat("=W", 50)), "page %d: %.300s", i+1, all)
 	}
 	data := must.Get(st.PDF(t.Context()))(t)
 	if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" {
@@ -429,7 +399,6 @@ func TestStatementShowsWholeIDs(t *testing.T) {
 	}
 	must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(999_999), Reason: "test", Actor: "a"}))(t)
 	st := must.Get(b.Statement(t.Context(), caller, api.Times{}))(t)
-	if rows := drawn(t, st); len(rows) != 1 || rows[0].Source != wide {
-		t.Errorf("drawn %+v", rows)
-	}
+	rows := drawn(t, st)
+	expect.True(t, len(rows) == 1 && rows[0].Source == wide, "drawn %+v", rows)
 }

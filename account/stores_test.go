@@ -63,9 +63,7 @@ func TestSealsOfManyAccounts(t *testing.T) {
 			verify(sealed)
 		}
 		h := must.Get(svc.Health(t.Context()))(t)
-		if h.SealLag() != 0 {
-			t.Errorf("the seals lag %s", h.SealLag())
-		}
+		expect.True(t, h.SealLag() == 0, "the seals lag %s", h.SealLag())
 	})
 }
 

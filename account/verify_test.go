@@ -110,9 +110,8 @@ func TestVerifyReadsAllPages(t *testing.T) {
 	}
 	expect.Same(t, told[len(told)-1], *v, "the last time it tells")
 	store.booked = func(b *storage.Booked) { b.Entries = nil }
-	if v, err = b.Verify(t.Context()); err != nil || len(v.Problems) != 100 || v.Postings != postings {
-		t.Errorf("got %d problems, %d postings, %v", len(v.Problems), v.Postings, err)
-	}
+	v, err = b.Verify(t.Context())
+	expect.True(t, err == nil && len(v.Problems) == 100 && v.Postings == postings, "got %d problems, %d postings, %v", len(v.Problems), v.Postings, err)
 }
 
 func TestVerifyFindsDamage(t *testing.T) {

@@ -180,8 +180,7 @@ func TestInvalidSessionsAreRefused(t *testing.T) {
 		return p
 	}
 	used := s.coupon(catalog.CreateCouponParams{AmountOff: new(int64(1)), MaxRedemptions: new(int64(1))})
-	_, err := s.wallet(s.create(with(func(p *checkout.CreateParams) { p.Coupon = used })).ID)
-	expect.NoError(t, err, "pay")
+	must.Get(s.wallet(s.create(with(func(p *checkout.CreateParams) { p.Coupon = used })).ID))(t)
 	past := s.coupon(catalog.CreateCouponParams{AmountOff: new(int64(1)), RedeemBy: s.Now().Add(time.Hour)})
 	s.Pass(2 * time.Hour)
 	customer := must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Akua"}))(t)
@@ -322,14 +321,16 @@ func TestSessionExpires(t *testing.T) {
 	s := open(t)
 	plain, held := s.create(order()), s.create(order())
 	s.after(24*time.Hour - 5*time.Minute)
-	expect.NoError(t, s.phone(held.ID, never), "pay")
+	expect.NoError(t, s.phone(held.ID, "0261230903"), "pay")
+	must.Do(t, s.Payments.Leave(t.Context(), s.Caller, s.payments(held.ID)[0].ID)) // the worker sees it when the next payment holds
+	expect.NoError(t, s.phone(held.ID, never), "pay again")
 	s.after(5 * time.Minute)
 	s.is(plain.ID, checkout.Expired, checkout.Unpaid)
 	testkit.WantCode(t, "pay an expired one", s.phone(plain.ID, quick), api.CheckoutNotOpen)
 	s.is(held.ID, checkout.Open, checkout.Unpaid)
 	s.after(5 * time.Minute)
 	s.is(held.ID, checkout.Expired, checkout.Unpaid)
-	s.settle(held.ID, 0, provider.Paid)
+	s.settle(held.ID, 1, provider.Paid)
 	expect.Equal(t, len(must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{}))(t).Data), 1, "refunds")
 	s.is(held.ID, checkout.Expired, checkout.Unpaid)
 
@@ -487,8 +488,7 @@ func TestCancelledPaymentGivesCouponBack(t *testing.T) {
 	must.Get(s.Payments.Cancel(t.Context(), s.Caller, s.payments(made.ID)[0].ID))(t)
 	s.work()
 	expect.Equal(t, s.redeemed(p.Coupon), 0, "given back")
-	_, err := s.wallet(made.ID)
-	expect.NoError(t, err, "pay another way")
+	must.Get(s.wallet(made.ID))(t)
 	expect.Equal(t, s.redeemed(p.Coupon), 1, "redeemed")
 }
 

@@ -271,17 +271,13 @@ func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 	second := must.Get(services[1].Disbursements.CreateBatch(t.Context(), caller, some(n)))(t)
 	var both sync.WaitGroup
 	for _, svc := range services {
-		both.Go(func() {
-			expect.NoError(t, svc.Drain(t.Context()), "Drain")
-		})
+		both.Go(func() { expect.NoError(t, svc.Drain(t.Context()), "Drain") })
 	}
 	both.Wait()
 	must.Do(t, services[0].Drain(t.Context()))
 	a, b := all(t, services[0], caller, first.ID), all(t, services[0], caller, second.ID)
 	for i := range a {
-		if a[i].Disbursement == nil || b[i].Disbursement == nil || a[i].Disbursement.ID != b[i].Disbursement.ID {
-			t.Errorf("row %d: %+v and %+v", i, a[i], b[i])
-		}
+		expect.True(t, a[i].Disbursement != nil && b[i].Disbursement != nil && a[i].Disbursement.ID == b[i].Disbursement.ID, "row %d: %+v and %+v", i, a[i], b[i])
 	}
 	balance := must.Get(services[0].Accounts.Balance(t.Context(), caller))(t)
 	expect.Equal(t, balance.Available.String(), "956", "the balance is %s", balance.Available)
@@ -332,9 +328,8 @@ func TestRefusedRowsStopNoOthers(t *testing.T) {
 	now = now.Add(time.Second)
 	expect.Equal(t, statuses(), "made refused idempotency_key_reused made ", "when the rail answers")
 	b := must.Get(svc.Disbursements.GetBatch(t.Context(), caller, batch.ID))(t)
-	if want := (disbursement.Counts{Total: 3, Made: 2, Refused: 1}); b.Counts != want || b.Status != disbursement.BatchCompleted {
-		t.Errorf("%+v", b)
-	}
+	want := (disbursement.Counts{Total: 3, Made: 2, Refused: 1})
+	expect.True(t, b.Counts == want && b.Status == disbursement.BatchCompleted, "%+v", b)
 
 	rail.silent.Store(true)
 	p.Rows = p.Rows[:1]

@@ -8,12 +8,13 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 )
 
@@ -41,9 +42,7 @@ func TestReadRows(t *testing.T) {
 		},
 		{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: payout.DestinationParams{Type: payout.ServiceWallet}}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Same(t, got, want, "got")
 	got = must.Get(disbursement.ReadRows(strings.NewReader("currency,type,amount,provider,account_number,bank_code,service_id,account_id,description,reference,match_account_name\n" +
 		"GHS,bank_transfer,1,mtn,001,GCB,SVC1,acc_1,rent,r-1,False\n")))(t)
 	want = []disbursement.RowParams{{CreateParams: disbursement.CreateParams{
@@ -52,9 +51,7 @@ func TestReadRows(t *testing.T) {
 			Type: payout.BankTransfer, Provider: "mtn", AccountNumber: "001", BankCode: "GCB", ServiceID: "SVC1", AccountID: "acc_1",
 		},
 	}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Same(t, got, want, "got")
 	many := "amount,type\n" + strings.Repeat("1,mobile_money\n", 1001)
 	for name, c := range map[string]struct {
 		text, param, says string
@@ -76,13 +73,9 @@ func TestReadRows(t *testing.T) {
 	} {
 		_, err := disbursement.ReadRows(strings.NewReader(c.text))
 		var refusal *api.Error
-		if !errors.As(err, &refusal) || refusal.Code != c.code || refusal.Param != c.param || !strings.Contains(refusal.Message, c.says) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		expect.True(t, errors.As(err, &refusal) && refusal.Code == c.code && refusal.Param == c.param && strings.Contains(refusal.Message, c.says), "%s: got %v", name, err)
 	}
-	if _, err := disbursement.ReadRows(iotest.ErrReader(errDead)); !errors.Is(err, errDead) {
-		t.Errorf("a reader that fails: %v", err)
-	}
+	expect.ErrorIs(t, testkit.Err(disbursement.ReadRows(iotest.ErrReader(errDead))), errDead, "a reader that fails")
 }
 
 // FuzzReadRows checks that ReadRows accepts or refuses any file, and that accepted rows fit a
@@ -93,18 +86,12 @@ func FuzzReadRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		rows, err := disbursement.ReadRows(strings.NewReader(text))
 		if err != nil {
-			if api.CodeOf(err) == "" {
-				t.Errorf("no refusal: %v", err)
-			}
+			expect.True(t, api.CodeOf(err) != "", "no refusal: %v", err)
 			return
 		}
-		if len(rows) == 0 || len(rows) > disbursement.MaxRows {
-			t.Errorf("%d rows", len(rows))
-		}
+		expect.True(t, len(rows) != 0 && len(rows) <= disbursement.MaxRows, "%d rows", len(rows))
 		for _, r := range rows {
-			if r.Amount.Exponent() < -2 {
-				t.Errorf("amount %s", r.Amount)
-			}
+			expect.True(t, r.Amount.Exponent() >= -2, "amount %s", r.Amount)
 		}
 	})
 }

@@ -152,9 +152,8 @@ func BenchmarkGrown(b *testing.B) {
 	rows := 30_000
 	if text := os.Getenv(rowsVariable); text != "" {
 		var err error
-		if rows, err = strconv.Atoi(text); err != nil || rows < 1000 {
-			b.Fatalf("%s is %q; it is a number from 1000 on", rowsVariable, text)
-		}
+		rows, err = strconv.Atoi(text)
+		must.True(b, err == nil && rows >= 1000, "%s is %q; it is a number from 1000 on", rowsVariable, text)
 	}
 	empty := openPayer(b)
 	empty.random = true
@@ -188,9 +187,7 @@ func BenchmarkGrown(b *testing.B) {
 		})
 	})
 	for name, read := range map[string]func(p *payer, i int){
-		"get": func(p *payer, i int) {
-			must.Get(p.Disbursements.Get(b.Context(), p.caller, p.ids[i%len(p.ids)]))(b)
-		},
+		"get":  func(p *payer, i int) { must.Get(p.Disbursements.Get(b.Context(), p.caller, p.ids[i%len(p.ids)]))(b) },
 		"list": func(p *payer, _ int) { p.list(b, payout.ListParams{Page: api.Page{Limit: 20}}) },
 		"list-deep": func(p *payer, i int) {
 			p.list(b, payout.ListParams{Page: api.Page{Limit: 20, StartingAfter: p.ids[1+i%50]}})
@@ -200,9 +197,7 @@ func BenchmarkGrown(b *testing.B) {
 		},
 		"events-by-type": func(p *payer, _ int) {
 			all := must.Get(p.Events.List(b.Context(), p.caller, event.ListParams{Page: api.Page{Limit: 20}, Type: "disbursement.completed"}))(b)
-			if len(all.Data) != 20 {
-				b.Fatalf("%d events", len(all.Data))
-			}
+			must.True(b, len(all.Data) == 20, "%d events", len(all.Data))
 		},
 		"webhook-claim": func(p *payer, _ int) { p.claim(b) },
 	} {
@@ -248,9 +243,7 @@ func (p *payer) start(b *testing.B) time.Duration {
 // list returns the ids of a page.
 func (p *payer) list(b *testing.B, params payout.ListParams) (ids []string) {
 	all := must.Get(p.Disbursements.List(b.Context(), p.caller, params))(b)
-	if len(all.Data) != params.Limit {
-		b.Fatalf("%d disbursements", len(all.Data))
-	}
+	must.True(b, len(all.Data) == params.Limit, "%d disbursements", len(all.Data))
 	for _, d := range all.Data {
 		ids = append(ids, d.ID)
 	}

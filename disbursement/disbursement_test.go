@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/shopspring/decimal"
@@ -18,7 +15,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -64,9 +63,8 @@ func TestCreateQRRules(t *testing.T) {
 		t.Errorf("made %+v", made)
 	}
 	got, err := svc.Disbursements.Get(ctx, caller, made.ID)
-	if diff := cmp.Diff(made, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
-	}
+	diff := cmp.Diff(made, got, cmpopts.EquateEmpty())
+	expect.True(t, err == nil && diff == "", "%v\n%s", err, diff)
 	if _, err = pay(fixed, "2.50"); err != nil { // overrides the code's amount
 		t.Error(err)
 	}
@@ -78,34 +76,24 @@ func TestCreateQRRules(t *testing.T) {
 	}
 	expect.Equal(t, worth(t, svc, ama.ID), "12.51", "the wallet has")
 
-	_, err = pay(free, "")
-	testkit.WantParam(t, "no amount", err, api.AmountRequired, "amount")
-	_, err = pay(free, "0")
-	testkit.WantParam(t, "nothing", err, api.AmountTooSmall, "amount")
-	_, err = pay(free, "0.001")
-	testkit.WantParam(t, "less than a pesewa", err, api.ParameterInvalid, "amount")
-	_, err = pay(free, "5000.01")
-	testkit.WantParam(t, "more than the balance", err, api.InsufficientBalance, "")
-	_, err = pay("not base64!", "1")
-	testkit.WantParam(t, "no code", err, api.InvalidQR, "qr_payload")
-	_, err = pay("aGVsbG8=", "1")
-	testkit.WantParam(t, "another's code", err, api.InvalidConsumerQR, "qr_payload")
-	_, err = pay(once, "")
-	testkit.WantParam(t, "a code that was used", err, api.QRLimitReached, "")
+	testkit.WantParam(t, "no amount", testkit.Err(pay(free, "")), api.AmountRequired, "amount")
+	testkit.WantParam(t, "nothing", testkit.Err(pay(free, "0")), api.AmountTooSmall, "amount")
+	testkit.WantParam(t, "less than a pesewa", testkit.Err(pay(free, "0.001")), api.ParameterInvalid, "amount")
+	testkit.WantParam(t, "more than the balance", testkit.Err(pay(free, "5000.01")), api.InsufficientBalance, "")
+	testkit.WantParam(t, "no code", testkit.Err(pay("not base64!", "1")), api.InvalidQR, "qr_payload")
+	testkit.WantParam(t, "another's code", testkit.Err(pay("aGVsbG8=", "1")), api.InvalidConsumerQR, "qr_payload")
+	testkit.WantParam(t, "a code that was used", testkit.Err(pay(once, "")), api.QRLimitReached, "")
 	now = tomorrow
-	_, err = pay(brief, "")
-	testkit.WantParam(t, "a code of yesterday", err, api.QRExpired, "")
+	testkit.WantParam(t, "a code of yesterday", testkit.Err(pay(brief, "")), api.QRExpired, "")
 	for status, code := range map[account.Status]api.Code{account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive, account.Closed: api.AccountNotFound} {
 		holder := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Esi", Phone: "0241000002", Status: status}))(t)
 		theirs := must.Get(svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: holder.ID, Amount: &five}))(t)
-		_, err = pay(theirs.Payload, "")
-		testkit.WantParam(t, string(status), err, code, "qr_payload")
+		testkit.WantParam(t, string(status), testkit.Err(pay(theirs.Payload, "")), code, "qr_payload")
 		must.Get(svc.Accounts.UpdateConsumer(ctx, api.Caller{}, holder.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t) // frees the number
 	}
 	expect.Equal(t, worth(t, svc, ama.ID), "12.51", "after refusals the wallet has")
 	live := api.Caller{Merchant: caller.Merchant, Live: true}
-	_, err = svc.Disbursements.CreateQR(ctx, live, disbursement.CreateQRParams{Payload: fixed})
-	testkit.WantParam(t, "the other mode", err, api.InvalidConsumerQR, "qr_payload")
+	testkit.WantParam(t, "the other mode", testkit.Err(svc.Disbursements.CreateQR(ctx, live, disbursement.CreateQRParams{Payload: fixed})), api.InvalidConsumerQR, "qr_payload")
 }
 
 // A caller can cancel a disbursement once, with its fee, until the worker has submitted it to the
@@ -126,34 +114,23 @@ func TestCancelAndSettle(t *testing.T) {
 		return b.Available.StringFixed(2)
 	}
 	first := create()
-	if first.Status != payout.Pending || available() != "899.00" {
-		t.Errorf("created %+v, and %s are left", first, available())
-	}
+	expect.True(t, first.Status == payout.Pending && available() == "899.00", "created %+v, and %s are left", first, available())
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
-		_, err := svc.Disbursements.Cancel(ctx, stranger, first.ID)
-		testkit.WantParam(t, name, err, api.ResourceMissing, "")
-		_, err = svc.Disbursements.Get(ctx, stranger, first.ID)
-		testkit.WantParam(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, testkit.Err(svc.Disbursements.Cancel(ctx, stranger, first.ID)), api.ResourceMissing, "")
+		testkit.WantParam(t, name, testkit.Err(svc.Disbursements.Get(ctx, stranger, first.ID)), api.ResourceMissing, "")
 	}
-	_, err := svc.Payouts.Cancel(ctx, caller, first.ID)
-	testkit.WantParam(t, "as a payout", err, api.ResourceMissing, "")
+	testkit.WantParam(t, "as a payout", testkit.Err(svc.Payouts.Cancel(ctx, caller, first.ID)), api.ResourceMissing, "")
 	cancelled := must.Get(svc.Disbursements.Cancel(ctx, caller, first.ID))(t)
-	if cancelled.Status != payout.Cancelled || available() != "1000.00" {
-		t.Errorf("cancelled %+v, and %s are left", cancelled, available())
-	}
-	if _, err = svc.Disbursements.Cancel(ctx, caller, first.ID); api.CodeOf(err) == "" {
-		t.Errorf("cancelled twice: %v", err)
-	}
+	expect.True(t, cancelled.Status == payout.Cancelled && available() == "1000.00", "cancelled %+v, and %s are left", cancelled, available())
+	_, err := svc.Disbursements.Cancel(ctx, caller, first.ID)
+	expect.True(t, api.CodeOf(err) != "", "cancelled twice: %v", err)
 	second := create()
 	must.Do(t, svc.Drain(ctx))
-	if _, err = svc.Disbursements.Cancel(ctx, caller, second.ID); api.CodeOf(err) == "" || available() != "899.00" {
-		t.Errorf("cancelled with the rail: %v, and %s are left", err, available())
-	}
+	_, err = svc.Disbursements.Cancel(ctx, caller, second.ID)
+	expect.True(t, api.CodeOf(err) != "" && available() == "899.00", "cancelled with the rail: %v, and %s are left", err, available())
 	must.Do(t, svc.Providers.Settle(ctx, caller, second.ID, provider.Result{Outcome: provider.Paid}))
 	settled := must.Get(svc.Disbursements.Get(ctx, caller, second.ID))(t)
-	if settled.Status != payout.Completed || settled.CompletedAt == nil || available() != "899.00" {
-		t.Errorf("settled %+v, and %s are left", settled, available())
-	}
+	expect.True(t, settled.Status == payout.Completed && settled.CompletedAt != nil && available() == "899.00", "settled %+v, and %s are left", settled, available())
 	statuses := disbursement.Statuses()
 	expect.True(t, !slices.Contains(statuses, payout.Succeeded) && slices.Contains(statuses, payout.Completed), "a filter may be %v", statuses)
 	list, err := svc.Disbursements.List(ctx, caller, payout.ListParams{Status: payout.Cancelled})
@@ -202,10 +179,8 @@ func TestInvalidBatchesAreRefused(t *testing.T) {
 	expect.True(t, err == nil && len(list.Data) == 0, "made %+v, %v", list, err)
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
 		b := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(1)))(t)
-		_, err = svc.Disbursements.GetBatch(t.Context(), stranger, b.ID)
-		testkit.WantParam(t, name, err, api.ResourceMissing, "")
-		_, err = svc.Disbursements.ListRows(t.Context(), stranger, b.ID, disbursement.ListRowsParams{})
-		testkit.WantParam(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, testkit.Err(svc.Disbursements.GetBatch(t.Context(), stranger, b.ID)), api.ResourceMissing, "")
+		testkit.WantParam(t, name, testkit.Err(svc.Disbursements.ListRows(t.Context(), stranger, b.ID, disbursement.ListRowsParams{})), api.ResourceMissing, "")
 	}
 }
 
@@ -218,6 +193,5 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	strict, _ := open(t, store, payments.Config{DisbursementLimits: payout.Limits{Max: ghs("0.50")}})
 	again, err := strict.Disbursements.CreateBatch(t.Context(), caller, some(2))
 	expect.True(t, err == nil && again.ID == first.ID, "again: %+v, %v", again, err)
-	_, err = strict.Disbursements.CreateBatch(t.Context(), api.Caller{Merchant: caller.Merchant}, some(2))
-	testkit.WantParam(t, "a new one", err, api.AmountTooLarge, "rows[0].amount")
+	testkit.WantParam(t, "a new one", testkit.Err(strict.Disbursements.CreateBatch(t.Context(), api.Caller{Merchant: caller.Merchant}, some(2))), api.AmountTooLarge, "rows[0].amount")
 }

@@ -1,19 +1,29 @@
 package event_test
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -78,8 +88,7 @@ func TestHostRecordsItsOwnEvent(t *testing.T) {
 	})
 	caller := api.Caller{Merchant: "mer_1", RequestID: "req_1", IdempotencyKey: "sub-1"}
 	plan := map[string]any{"id": "sub_1", "object": "subscription", "note": "<3"}
-	first, err := s.Record(t.Context(), caller, event.RecordParams{Type: "subscription.trial_ending", Object: plan})
-	must.Do(t, err)
+	first := must.Get(s.Record(t.Context(), caller, event.RecordParams{Type: "subscription.trial_ending", Object: plan}))(t)
 	if string(first.Data.Object) != `{"id":"sub_1","note":"<3","object":"subscription"}` || *first.Request.ID != "req_1" {
 		t.Errorf("event %+v, %s", first, first.Data.Object)
 	}
@@ -99,13 +108,9 @@ func TestHostRecordsItsOwnEvent(t *testing.T) {
 		"no object": nil, "a list": []int{1}, "a text": "sub_1", "what cannot be JSON": make(chan int),
 		"too much": map[string]string{"a": strings.Repeat("a", 64<<10)},
 	} {
-		if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: object}); api.CodeOf(err) != api.ParameterInvalid {
-			t.Errorf("%s: got %v", name, err)
-		}
+		testkit.WantCode(t, name, testkit.Err(s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: object})), api.ParameterInvalid)
 	}
-	if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.burnt", Object: plan}); api.CodeOf(err) != api.EventTypeUnknown {
-		t.Errorf("an unknown type: %v", err)
-	}
+	testkit.WantCode(t, "an unknown type", testkit.Err(s.Record(t.Context(), caller, event.RecordParams{Type: "plan.burnt", Object: plan})), api.EventTypeUnknown)
 }
 
 // narrow are permissions to read some resources.
@@ -119,9 +124,7 @@ func (n *narrow) Allows(resource string, write bool) bool {
 // object. Each type has a resource.
 func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 	for _, typ := range event.Types() {
-		if !api.IsResource(typ.Resource()) {
-			t.Errorf("%s has the resource %q", typ, typ.Resource())
-		}
+		expect.True(t, api.IsResource(typ.Resource()), "%s has the resource %q", typ, typ.Resource())
 	}
 	expect.Equal(t, event.Type("payment").Resource(), "", "what is no type has the resource")
 
@@ -146,5 +149,125 @@ func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 		if err != nil || string(one.Data.Object) != want[e.Type] || string(e.Data.Object) != want[e.Type] {
 			t.Errorf("%s: listed as %s, read as %s, %v", e.Type, e.Data.Object, one.Data.Object, err)
 		}
+	}
+}
+
+// A worker fans a partly stored event out again unless the rest is finished in time. A process
+// that comes too late cannot finish it. Subscribers get it once.
+func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
+	d := newDiary(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	d.subscribe(t, caller, "we_1", "we_2")
+	heard := 0
+	d.Subscribe("ledger", func(context.Context, api.Caller, event.Event) error { heard++; return nil })
+	var fanouts []*event.Fanout
+	var repeated []bool
+	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
+	d.runner.Add(work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 1, RunOne: func(ctx context.Context, claimed storage.Record) error {
+		return d.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			f, err := d.internal.NewFanout(claimed)
+			if err != nil {
+				return err
+			}
+			fanouts, repeated = append(fanouts, f), append(repeated, f.WasPartlyStored())
+			return d.internal.FinishPartly(tx, f, 2)
+		})
+	}})
+	d.runner.Add(d.internal.CallSubscribers())
+	e := d.record(t, caller, struct{}{})
+	pending := func(when string, want int) {
+		t.Helper()
+		got, err := d.Get(t.Context(), caller, e.ID)
+		expect.True(t, err == nil && got.PendingWebhooks == want, "%s: %+v, %v; want %d pending", when, got, err, want)
+	}
+	pending("before the fan-out", 2)
+	d.pass(t, 0)
+	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.deliver(tx, e.ID, "we_1", event.DeliveryDelivered) }))
+	pending("leased, with one delivery written", 1)
+	d.pass(t, work.LeaseDuration-time.Millisecond)
+	expect.True(t, len(repeated) == 1, "fanned out %d times while it was leased", len(repeated))
+	d.pass(t, time.Millisecond)
+	finished := func(f *event.Fanout) error {
+		return d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.internal.FinishRest(tx, f) })
+	}
+	if diff := cmp.Diff([]bool{false, true}, repeated); diff != "" {
+		t.Fatalf("fanned out again (-want +got)\n%s", diff)
+	}
+	expect.ErrorIs(t, finished(fanouts[0]), storage.ErrConflict, "the lease was over, and it was finished")
+	expect.NoError(t, finished(fanouts[1]), "finished")
+	d.pass(t, time.Hour)
+	expect.True(t, len(repeated) == 2 && heard == 1, "fanned out %d times, and told %d times", len(repeated), heard)
+	pending("finished", 0)
+}
+
+// Every subscriber gets every event, and again when it fails or panics.
+func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
+	now := time.Now()
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
+	var mu sync.Mutex
+	told := map[string][]event.Type{}
+	trouble := 2
+	subscribe := func(name string, fail func() error) {
+		s.Events.Subscribe(name, func(_ context.Context, caller api.Caller, e event.Event) error {
+			mu.Lock()
+			defer mu.Unlock()
+			expect.True(t, caller.Merchant == s.Caller.Merchant && !caller.Live, "the caller is %+v", caller)
+			if err := fail(); err != nil {
+				return err
+			}
+			told[name] = append(told[name], e.Type)
+			return nil
+		})
+	}
+	subscribe("ledger", func() error { return nil })
+	subscribe("mail", func() error {
+		if trouble--; trouble == 1 {
+			return errors.New("planned")
+		} else if trouble == 0 {
+			panic("planned")
+		}
+		return nil
+	})
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
+	drain := func(by time.Duration) {
+		t.Helper()
+		now = now.Add(by)
+		must.Do(t, s.Drain(t.Context()))
+	}
+	drain(0)
+	expect.True(t, len(told["ledger"]) == 1 && len(told["mail"]) == 0, "told %v", told)
+	drain(time.Second)
+	drain(5 * time.Second)
+	drain(time.Hour)
+	want := []event.Type{event.QRCodeCreated}
+	expect.True(t, slices.Equal(told["ledger"], want) && slices.Equal(told["mail"], want), "told %v", told)
+	s.Pay(code.ID, 100)
+	drain(0)
+	expect.True(t, len(told["ledger"]) == 3 && len(told["mail"]) == 3, "told %v", told)
+	for _, name := range []string{"", "ledger", "Ledger", "a-b"} {
+		func() {
+			defer func() { expect.True(t, recover() != nil, "%q is taken", name) }()
+			s.Events.Subscribe(name, func(context.Context, api.Caller, event.Event) error { return nil })
+		}()
+	}
+}
+
+func TestAllReadsEveryPage(t *testing.T) {
+	s := paymentstest.New(t)
+	for range 250 {
+		must.Get(s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"id": "plan_1"}}))(t)
+	}
+	n, last := 0, ""
+	for e, err := range api.All(t.Context(), s.Caller, event.ListParams{Type: "plan.created"}, s.Events.List) {
+		must.Do(t, err)
+		must.True(t, last == "" || e.ID < last, "not newest first")
+		n, last = n+1, e.ID
+	}
+	expect.Equal(t, n, 250, "%d events", n)
+	for range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
+		break // which must end it
+	}
+	for _, err := range api.All(t.Context(), s.Caller, event.ListParams{Type: "nothing"}, s.Events.List) {
+		expect.Equal(t, api.CodeOf(err), api.EventTypeUnknown, "got %v", err)
 	}
 }

@@ -60,9 +60,7 @@ type process struct {
 func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *process {
 	t.Helper()
 	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...))
-	t.Cleanup(func() {
-		expect.NoError(t, store.Close(), "Close")
-	})
+	t.Cleanup(func() { expect.NoError(t, store.Close(), "Close") })
 	e := &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
@@ -201,9 +199,8 @@ func TestAllMerchantsShareOneHead(t *testing.T) {
 		e := must.Get(p.Record(t.Context(), caller, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
 		must.Do(t, p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			all, err := tx.Scan(event.Kinds()[2], storage.Scope{}, "", 9)
-			if want := fmt.Sprintf(`{"event":%q,"whole":true}`, e.ID); err == nil && (len(all) != 1 || string(all[0].Data) != want) {
-				t.Errorf("there are the heads %+v, want %s", all, want)
-			}
+			want := fmt.Sprintf(`{"event":%q,"whole":true}`, e.ID)
+			expect.True(t, err != nil || len(all) == 1 && string(all[0].Data) == want, "there are the heads %+v, want %s", all, want)
 			return err
 		}))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -147,44 +148,28 @@ func TestEventIsKeptForItsRetention(t *testing.T) {
 	unwanted := d.record(t, api.Caller{Merchant: "mer_1"}, struct{}{})
 	d.subscribe(t, caller, "we_1", "we_2")
 	wanted := d.record(t, caller, struct{}{})
-	if unwanted.PendingWebhooks != 0 || wanted.PendingWebhooks != 2 {
-		t.Errorf("%d and %d wait", unwanted.PendingWebhooks, wanted.PendingWebhooks)
-	}
+	expect.True(t, unwanted.PendingWebhooks == 0 && wanted.PendingWebhooks == 2, "%d and %d wait", unwanted.PendingWebhooks, wanted.PendingWebhooks)
 	d.pass(t, 24*time.Hour-time.Millisecond)
-	if diff := cmp.Diff([]string{wanted.ID + " mer_1 req_1 k-1"}, d.fanned); diff != "" {
-		t.Errorf("fanned out (-want +got)\n%s", diff)
-	}
+	expect.Same(t, d.fanned, []string{wanted.ID + " mer_1 req_1 k-1"}, "fanned out")
 	// From then on a read counts them.
-	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		return d.deliver(tx, wanted.ID, "we_1", event.DeliveryDelivered)
-	})
+	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.deliver(tx, wanted.ID, "we_1", event.DeliveryDelivered) })
 	must.Do(t, err)
 	got, err := d.Get(t.Context(), caller, wanted.ID)
-	if err != nil || got.PendingWebhooks != 1 {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	expect.True(t, err == nil && got.PendingWebhooks == 1, "got %+v, %v", got, err)
 	err = d.engine.View(t.Context(), caller, func(tx *engine.ReadTx) error {
 		then, err := d.internal.EventAsSent(tx, engine.Scope(caller), wanted.ID)
-		if err != nil || then.PendingWebhooks != 2 {
-			t.Errorf("as it was fanned out: %+v, %v", then, err)
-		}
+		expect.True(t, err == nil && then.PendingWebhooks == 2, "as it was fanned out: %+v, %v", then, err)
 		_, err = d.internal.EventAsSent(tx, engine.Scope(api.Caller{Merchant: "mer_2"}), wanted.ID)
-		if api.CodeOf(err) != api.ResourceMissing {
-			t.Errorf("a stranger's: %v", err)
-		}
+		expect.True(t, api.CodeOf(err) == api.ResourceMissing, "a stranger's: %v", err)
 		return nil
 	})
 	if err != nil {
 		t.Error(err)
 	}
-	if list, err := d.List(t.Context(), caller, event.ListParams{}); err != nil || len(list.Data) != 2 {
-		t.Errorf("gone too early: %+v, %v", list, err)
-	}
+	expect.Equal(t, len(must.Get(d.List(t.Context(), caller, event.ListParams{}))(t).Data), 2, "events just before their time")
 	d.pass(t, time.Hour)
 	list, err := d.List(t.Context(), caller, event.ListParams{})
-	if err != nil || len(list.Data) != 0 {
-		t.Errorf("kept %+v, %v", list, err)
-	}
+	expect.True(t, err == nil && len(list.Data) == 0, "kept %+v, %v", list, err)
 }
 
 // Erasure takes the person out of every snapshot, leaves all else, and returns which events
@@ -218,14 +203,11 @@ func TestErasureRedactsSnapshots(t *testing.T) {
 		slices.Sort(changed)
 		return changed
 	}
-	if diff := cmp.Diff(about, erase("cus_1")); diff != "" {
-		t.Errorf("changed (-want +got)\n%s", diff)
-	}
+	expect.Same(t, erase("cus_1"), about, "changed")
 	for _, id := range about {
 		e := must.Get(d.Get(t.Context(), caller, id))(t)
-		if text := string(e.Data.Object); strings.Contains(text, "ua") || !strings.Contains(text, "cus_1") {
-			t.Fatalf("%s keeps %s", id, text)
-		}
+		text := string(e.Data.Object)
+		must.True(t, !strings.Contains(text, "ua") && strings.Contains(text, "cus_1"), "%s keeps %s", id, text)
 	}
 	for by, e := range map[api.Caller]*event.Event{caller: other, {Merchant: "mer_2"}: elsewhere} {
 		now, err := d.Get(t.Context(), by, e.ID)
@@ -235,18 +217,15 @@ func TestErasureRedactsSnapshots(t *testing.T) {
 	}
 	// They are still fanned out.
 	d.pass(t, 0)
-	if len(d.fanned) != len(about)+2 {
-		t.Errorf("%d were fanned out", len(d.fanned))
-	}
+	expect.True(t, len(d.fanned) == len(about)+2, "%d were fanned out", len(d.fanned))
 
 	// A concurrent call records the person after the deletion.
 	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		_, err := pii.Erasures.Insert(tx, engine.Scope(caller), "cus_1", pii.Erasure{})
 		return err
 	}))
-	if late := d.record(t, caller, bill); strings.Contains(string(late.Data.Object), "Akua") {
-		t.Errorf("recorded %s", late.Data.Object)
-	}
+	late := d.record(t, caller, bill)
+	expect.True(t, !strings.Contains(string(late.Data.Object), "Akua"), "recorded %s", late.Data.Object)
 
 	e := d.record(t, caller, object{"id": "cus_3", "object": "customer", "name": "Yaa"})
 	d.store.Each(t, "EraseCustomer", func() error {
@@ -273,19 +252,15 @@ func TestErasureOfObjectsCanBeRepeated(t *testing.T) {
 	d.record(t, caller, object{"id": "pay_2", "object": "payment", "phone": "024****222"})
 	for range 2 {
 		about, err := d.internal.EraseObjects(t.Context(), engine.Within{Scope: engine.Scope(caller)}, map[string]bool{"pay_1": true})
-		if diff := cmp.Diff(want, about); diff != "" || err != nil {
-			t.Errorf("%v, events of the objects (-want +got)\n%s", err, diff)
-		}
+		diff := cmp.Diff(want, about)
+		expect.True(t, diff == "" && err == nil, "%v, events of the objects (-want +got)\n%s", err, diff)
 	}
 	list, err := d.List(t.Context(), caller, event.ListParams{})
-	if err != nil || len(list.Data) != 4 {
-		t.Fatalf("%+v, %v", list, err)
-	}
+	must.True(t, err == nil && len(list.Data) == 4, "%+v, %v", list, err)
 	for _, e := range list.Data {
 		_, erased := want[e.ID]
-		if kept := strings.Contains(string(e.Data.Object), "024****"); kept == erased {
-			t.Errorf("%s is %s", e.ID, e.Data.Object)
-		}
+		kept := strings.Contains(string(e.Data.Object), "024****")
+		expect.True(t, kept != erased, "%s is %s", e.ID, e.Data.Object)
 	}
 }
 
@@ -313,28 +288,18 @@ func TestNotificationWaitsForItsSubscriber(t *testing.T) {
 	d.open()
 	var heard []string
 	d.Subscribe("ledger", func(_ context.Context, by api.Caller, e event.Event) error {
-		if by != caller {
-			t.Errorf("for %+v", by)
-		}
+		expect.True(t, by == caller, "for %+v", by)
 		heard = append(heard, e.ID)
 		return nil
 	})
 	d.pass(t, 30*time.Second-time.Millisecond)
-	if len(heard) != 0 {
-		t.Error("told before the wait was over")
-	}
+	expect.True(t, len(heard) == 0, "told before the wait was over")
 	d.pass(t, time.Millisecond)
 	d.pass(t, time.Hour)
-	if diff := cmp.Diff([]string{first.ID}, heard); diff != "" {
-		t.Errorf("heard (-want +got)\n%s", diff)
-	}
+	expect.Same(t, heard, []string{first.ID}, "heard")
 
 	// Subscribe panics inside the host's transaction.
-	defer func() {
-		if recover() == nil {
-			t.Error("a subscription inside the host's transaction is taken")
-		}
-	}()
+	defer func() { expect.True(t, recover() != nil, "a subscription inside the host's transaction is taken") }()
 	d.engine.Host = &engine.Host{}
 	d.Subscribe("mail", nothing)
 }
@@ -374,12 +339,8 @@ func TestStoreFailuresLoseNoEvent(t *testing.T) {
 		}
 	}
 	list, err := d.List(t.Context(), caller, event.ListParams{Page: api.Page{Limit: 100}})
-	if err != nil || len(list.Data) < 2 {
-		t.Fatalf("%+v, %v", list, err)
-	}
+	must.True(t, err == nil && len(list.Data) >= 2, "%+v, %v", list, err)
 	for _, e := range list.Data {
-		if heard[e.ID] == 0 {
-			t.Errorf("no subscriber got %s", e.ID)
-		}
+		expect.True(t, heard[e.ID] != 0, "no subscriber got %s", e.ID)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -83,15 +84,13 @@ func TestRecordIsIdempotent(t *testing.T) {
 	record := func(typ event.Type, n int) (*event.Event, error) {
 		return s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: map[string]int{"n": n}})
 	}
-	first, err := record("plan.created", 1)
-	must.Do(t, err)
+	first := must.Get(record("plan.created", 1))(t)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
 			again, err := record("plan.created", 1)
-			if diff := cmp.Diff(first, again); err != nil || diff != "" {
-				t.Errorf("%v\n%s", err, diff)
-			}
+			diff := cmp.Diff(first, again)
+			expect.True(t, err == nil && diff == "", "%v\n%s", err, diff)
 		})
 	}
 	all.Wait()
@@ -99,15 +98,11 @@ func TestRecordIsIdempotent(t *testing.T) {
 		"another object": func() (*event.Event, error) { return record("plan.created", 2) },
 		"another type":   func() (*event.Event, error) { return record("plan.updated", 1) },
 	} {
-		if _, err := wrong(); api.CodeOf(err) != api.IdempotencyKeyReused {
-			t.Errorf("%s: got %v", name, err)
-		}
+		testkit.WantCode(t, name, testkit.Err(wrong()), api.IdempotencyKeyReused)
 	}
 	list, err := s.List(t.Context(), caller, event.ListParams{})
 	expect.True(t, err == nil && len(list.Data) == 1 && *list.Data[0].Request.IdempotencyKey == "sub-1", "recorded %+v, %v", list, err)
-	if _, err := s.Get(t.Context(), api.Caller{Merchant: "mer_2"}, first.ID); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("another merchant: %v", err)
-	}
+	testkit.WantCode(t, "another merchant", testkit.Err(s.Get(t.Context(), api.Caller{Merchant: "mer_2"}, first.ID)), api.ResourceMissing)
 }
 
 // A merchant can send an event again ten times an hour. A refusal does not count.
@@ -124,15 +119,11 @@ func TestResendsAreBounded(t *testing.T) {
 			return err
 		})
 	}
-	for i := range 10 {
-		if err := resend(); err != nil {
-			t.Fatalf("number %d: %v", i+1, err)
-		}
+	for range 10 {
+		must.Do(t, resend())
 	}
 	for range 3 {
-		if err := resend(); api.CodeOf(err) != api.RateLimited {
-			t.Errorf("number 11: %v", err)
-		}
+		testkit.WantCode(t, "number 11", resend(), api.RateLimited)
 	}
 	now = now.Add(time.Hour)
 	expect.NoError(t, resend(), "an hour later")

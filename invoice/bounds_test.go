@@ -46,9 +46,7 @@ func TestLinesAreBounded(t *testing.T) {
 	refused("update", err)
 	_, err = s.Invoices.AddLine(ctx, s.Caller, full.ID, line(1))
 	refused("add a line", err)
-	if n := len(s.get(full.ID).Lines.Data); n != 250 {
-		t.Errorf("it has %d lines", n)
-	}
+	expect.Equal(t, len(s.get(full.ID).Lines.Data), 250, "lines")
 	copied := must.Get(s.Invoices.Duplicate(ctx, s.Caller, full.ID))(t)
 	expect.True(t, len(copied.Lines.Data) == 250 && !copied.Lines.HasMore, "the duplicate has %d lines", len(copied.Lines.Data))
 }
@@ -131,9 +129,7 @@ func TestSendsAreBounded(t *testing.T) {
 		if err := send("once more"); !errors.As(err, &refusal) || refusal.Code != api.RateLimited || refusal.RetryAfter != time.Hour {
 			t.Errorf("a sixth: %v", err)
 		}
-		if n := len(s.texts("+233245556666")); n != told {
-			t.Errorf("the refused one sent %d messages", n-told)
-		}
+		expect.Equal(t, len(s.texts("+233245556666")), told, "messages after the refused one")
 		other := s.openInvoice(invoice.Fields{Phone: new("0245556666")})
 		must.Get(s.Invoices.Send(t.Context(), s.Caller, other.ID))(t)
 		s.pass(time.Hour)

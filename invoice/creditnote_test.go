@@ -23,21 +23,15 @@ func TestTaxesOfCreditNotes(t *testing.T) {
 			n := CreditNote{Before: before, Amount: rapid.Int64Range(1, v.Total-before).Draw(rt, "amount")}
 			rows, sum := n.taxes(v)
 			for i, row := range rows {
-				if row.Amount < 0 || row.Amount > n.Amount {
-					rt.Errorf("of %d %d are %s", n.Amount, row.Amount, row.Name)
-				}
+				expect.True(rt, row.Amount >= 0 && row.Amount <= n.Amount, "of %d %d are %s", n.Amount, row.Amount, row.Name)
 				sums[i] += row.Amount
 				sum -= row.Amount
 			}
-			if sum != 0 {
-				rt.Errorf("the rows do not add up: %d", sum)
-			}
+			expect.True(rt, sum == 0, "the rows do not add up: %d", sum)
 			before += n.Amount
 		}
 		for i, row := range v.TaxRows() {
-			if sums[i] != row.Amount {
-				rt.Errorf("%s: %d of %d are taken back", row.Name, sums[i], row.Amount)
-			}
+			expect.True(rt, sums[i] == row.Amount, "%s: %d of %d are taken back", row.Name, sums[i], row.Amount)
 		}
 	})
 }
@@ -50,9 +44,8 @@ func TestCreditNotePDF(t *testing.T) {
 	}
 	d := contents{invoice: &r.Invoice, merchant: merchant, creditNote: note}
 	data := must.Get(render(d))(t)
-	if again, err := render(d); err != nil || !bytes.Equal(data, again) {
-		t.Errorf("made again, the bytes differ (%v)", err)
-	}
+	again := must.Get(render(d))(t)
+	expect.True(t, bytes.Equal(data, again), "made again, the bytes differ")
 	keepPDF(t, "credit-note", data)
 	text := drawn(t, d)
 	expect.True(t, !strings.Contains(text, "Pay online"), "there is something to pay")
@@ -72,9 +65,8 @@ func TestCreditNotePDF(t *testing.T) {
 	expect.True(t, !strings.Contains(text, "SECRET") && !strings.Contains(text, "Amount due"), "too much in %s", text)
 	of := must.Get(d.digest())(t)
 	note.Amount++
-	if changed, err := d.digest(); err != nil || bytes.Equal(of, changed) {
-		t.Errorf("another note has the same digest (%v)", err)
-	}
+	changed := must.Get(d.digest())(t)
+	expect.True(t, !bytes.Equal(of, changed), "another note has the same digest")
 }
 
 // What the JSON does not tell changes the document all the same.

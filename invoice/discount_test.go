@@ -139,12 +139,9 @@ func TestDiscountIsShared(t *testing.T) {
 			cost := l.Amount - l.Discount
 			shared += l.DiscountShare
 			own += l.Discount
-			if l.DiscountShare < 0 || l.DiscountShare > cost {
-				rt.Errorf("the share %d of a line of %d", l.DiscountShare, cost)
-			}
-			if far := l.DiscountShare*left - off*cost; left > 0 && (far >= left || far <= -left) {
-				rt.Errorf("the share %d of a line of %d, when %d of %d are shared", l.DiscountShare, cost, off, left)
-			}
+			expect.True(rt, l.DiscountShare >= 0 && l.DiscountShare <= cost, "the share %d of a line of %d", l.DiscountShare, cost)
+			far := l.DiscountShare*left - off*cost
+			expect.True(rt, left <= 0 || far < left && far > -left, "the share %d of a line of %d, when %d of %d are shared", l.DiscountShare, cost, off, left)
 			taxes += decimal.NewFromInt(cost - l.DiscountShare).Mul(l.TaxPercent.Decimal).Div(decimal.NewFromInt(100)).Add(decimal.New(5, -1)).Floor().IntPart()
 		}
 		for _, row := range v.TaxRows() {
@@ -310,8 +307,7 @@ func TestLinesTakeFromTheirProduct(t *testing.T) {
 		p := line(5)
 		p.Product = product
 		testkit.WantParam(t, "a line of "+product, testkit.Err(s.Invoices.AddLine(ctx, s.Caller, v.ID, p)), want, "product")
-		_, err := s.Invoices.Update(ctx, s.Caller, v.ID, invoice.Fields{Lines: []invoice.LineParams{line(1), p}})
-		testkit.WantParam(t, "lines of "+product, err, want, "line_items[1].product")
+		testkit.WantParam(t, "lines of "+product, testkit.Err(s.Invoices.Update(ctx, s.Caller, v.ID, invoice.Fields{Lines: []invoice.LineParams{line(1), p}})), want, "line_items[1].product")
 	}
 	testkit.WantParam(t, "no price", testkit.Err(s.Invoices.AddLine(ctx, s.Caller, v.ID, invoice.LineParams{Product: bare})), api.ParameterMissing, "unit_amount")
 	var refusal *api.Error

@@ -106,9 +106,8 @@ func TestDuplicate(t *testing.T) {
 	created := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceCreated}))(t)
 	expect.Equal(t, len(created.Data), 2, "%d events", len(created.Data))
 	testkit.WantCode(t, "no such invoice", testkit.Err(s.Invoices.Duplicate(t.Context(), s.Caller, "inv_0")), api.ResourceMissing)
-	if was := s.get(old.ID); was.Status != invoice.Paid || was.Lines.Data[0].ID != old.Lines.Data[0].ID {
-		t.Errorf("the old one is %+v", was)
-	}
+	was := s.get(old.ID)
+	expect.True(t, was.Status == invoice.Paid && was.Lines.Data[0].ID == old.Lines.Data[0].ID, "the old one is %+v", was)
 }
 
 // reminded counts the reminders among the SMS to a number.
@@ -132,18 +131,12 @@ func TestReminders(t *testing.T) {
 		for i, day := range []int{-3, 0, 7} {
 			at := due.AddDate(0, 0, day).Add(9 * time.Hour)
 			until(at.Add(-time.Second))
-			if got := s.reminded(to); got != i {
-				t.Errorf("a second before day %d: %d reminders", day, got)
-			}
+			expect.Equal(t, s.reminded(to), i, "reminders a second before day %d", day)
 			until(at)
-			if got := s.reminded(to); got != i+1 {
-				t.Errorf("on day %d: %d reminders", day, got)
-			}
+			expect.Equal(t, s.reminded(to), i+1, "reminders on day %d", day)
 			s.pass(time.Minute)
 			s.pass(time.Hour)
-			if got := s.reminded(to); got != i+1 {
-				t.Errorf("an hour after day %d: %d reminders", day, got)
-			}
+			expect.Equal(t, s.reminded(to), i+1, "reminders an hour after day %d", day)
 		}
 		s.pass(10 * 24 * time.Hour)
 		expect.Equal(t, s.reminded(to), 3, "reminders in all")
@@ -153,9 +146,8 @@ func TestReminders(t *testing.T) {
 		}
 		sent := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent}))(t)
 		expect.Equal(t, len(sent.Data), 3, "%d events", len(sent.Data))
-		if is := s.get(v.ID); is.Status != invoice.Open {
-			t.Errorf("it is %s", is.Status)
-		}
+		is := s.get(v.ID)
+		expect.True(t, is.Status == invoice.Open, "it is %s", is.Status)
 	})
 }
 
@@ -172,22 +164,18 @@ func TestNoReminderWhereNoneIsDue(t *testing.T) {
 		"the past":  {invoice.Fields{DueDate: new(due.AddDate(0, 0, -30))}, nil, 0},
 		"half past": {invoice.Fields{DueDate: new(time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC))}, nil, 1},
 		"by itself": {invoice.Fields{DueDate: &due, CollectionMethod: &auto}, nil, 0},
-		"void":      {invoice.Fields{DueDate: &due}, func(s *shop, id string) error { _, err := s.Invoices.Void(s.t.Context(), s.Caller, id); return err }, 0},
+		"void":      {invoice.Fields{DueDate: &due}, func(s *shop, id string) error { return testkit.Err(s.Invoices.Void(s.t.Context(), s.Caller, id)) }, 0},
 		"given up": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
-			_, err := s.Invoices.MarkUncollectible(s.t.Context(), s.Caller, id)
-			return err
+			return testkit.Err(s.Invoices.MarkUncollectible(s.t.Context(), s.Caller, id))
 		}, 0},
 		"paid": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
-			_, err := s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{})
-			return err
+			return testkit.Err(s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{}))
 		}, 0},
 		"by wallet": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
-			_, err := s.Invoices.PayFromWallet(s.t.Context(), s.Caller, id, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
-			return err
+			return testkit.Err(s.Invoices.PayFromWallet(s.t.Context(), s.Caller, id, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}))
 		}, 0},
 		"in outside": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
-			_, err := s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{PaidOutOfBand: true})
-			return err
+			return testkit.Err(s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{PaidOutOfBand: true}))
 		}, 0},
 	} {
 		s := open(t, memory.New(), payments.Config{InvoiceReminders: []int{-3, 2}})
@@ -198,14 +186,10 @@ func TestNoReminderWhereNoneIsDue(t *testing.T) {
 		}
 		s.pass(20 * 24 * time.Hour) // to 26 March
 		s.pass(24 * time.Hour)
-		if got := s.reminded("0245556666"); got != c.want {
-			t.Errorf("%s: %d reminders, want %d", what, got, c.want)
-		}
+		expect.Equal(t, s.reminded("0245556666"), c.want, "%s: reminders", what)
 	}
 	for what, days := range map[string][]int{"twice": {1, 1}, "too early": {-366}, "too late": {366}} {
-		if _, err := payments.New(t.Context(), memory.New(), payments.Config{InvoiceReminders: days}); err == nil {
-			t.Errorf("%s: %v is taken", what, days)
-		}
+		expect.True(t, testkit.Err(payments.New(t.Context(), memory.New(), payments.Config{InvoiceReminders: days})) != nil, "%s: %v is taken", what, days)
 	}
 }
 

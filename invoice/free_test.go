@@ -51,9 +51,7 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 				}
 				must.Do(t, s.Drain(t.Context()))
 				is := must.Get(s.Invoices.Get(t.Context(), caller, v.ID))(t)
-				if is.Status != invoice.Paid || is.Payment != nil || is.PaidAt == nil || is.AttemptCount != 0 || is.NextPaymentAttempt != nil {
-					t.Errorf("paid: %+v", is)
-				}
+				expect.True(t, is.Status == invoice.Paid && is.Payment == nil && is.PaidAt != nil && is.AttemptCount == 0 && is.NextPaymentAttempt == nil, "paid: %+v", is)
 				made := must.Get(s.Payments.List(t.Context(), caller, payment.ListParams{}))(t)
 				expect.True(t, len(asked.calls) == 0 && len(made.Data) == 0, "the charger was asked %v, the payments are %+v", asked.calls, made.Data)
 				events := must.Get(s.Events.List(t.Context(), caller, event.ListParams{}))(t)

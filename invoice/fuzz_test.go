@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/document"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 // Every text that an invoice may carry makes a document, on whose pages all of it
@@ -38,8 +39,6 @@ func FuzzPDFText(f *testing.F) {
 			}
 		}
 		data, err := render(d)
-		if err != nil || !bytes.HasPrefix(data, []byte("%PDF-")) {
-			t.Errorf("%d bytes, %v", len(data), err)
-		}
+		expect.True(t, err == nil && bytes.HasPrefix(data, []byte("%PDF-")), "%d bytes, %v", len(data), err)
 	})
 }

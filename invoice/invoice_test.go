@@ -116,9 +116,7 @@ func TestTotalsEqualExactFractions(t *testing.T) {
 		for _, row := range v.TaxRows() {
 			rows += row.Amount
 		}
-		if rows != v.Tax {
-			rt.Errorf("the rows of taxes add up to %d, not %d", rows, v.Tax)
-		}
+		expect.True(rt, rows == v.Tax, "the rows of taxes add up to %d, not %d", rows, v.Tax)
 	})
 }
 
@@ -156,16 +154,12 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 			v := s.openInvoice(invoice.Fields{})
 			before := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 			calls := []func() error{
+				func() error { return testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})) },
+				func() error { return testkit.Err(s.Invoices.Void(t.Context(), s.Caller, v.ID)) },
 				func() error {
-					_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-					return err
+					return testkit.Err(s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}))
 				},
-				func() error { _, err := s.Invoices.Void(t.Context(), s.Caller, v.ID); return err },
-				func() error {
-					_, err := s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
-					return err
-				},
-				func() error { _, err := s.Invoices.MarkUncollectible(t.Context(), s.Caller, v.ID); return err },
+				func() error { return testkit.Err(s.Invoices.MarkUncollectible(t.Context(), s.Caller, v.ID)) },
 			}
 			won := make([]bool, 2*len(calls))
 			var all sync.WaitGroup
@@ -242,9 +236,8 @@ func TestInvoiceNumbers(t *testing.T) {
 			seen[number] = true
 		}
 		for i := range n {
-			if want := fmt.Sprintf("INV-2026-%06d", i+1); !seen[want] {
-				t.Fatalf("%s is missing; %d are different", want, len(seen))
-			}
+			want := fmt.Sprintf("INV-2026-%06d", i+1)
+			must.True(t, seen[want], "%s is missing; %d are different", want, len(seen))
 		}
 		s.pass(365 * 24 * time.Hour)
 		if v := s.draft(invoice.Fields{}); v.Number != "INV-2027-000001" {
@@ -291,8 +284,7 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 			caller := s.Caller
 			caller.IdempotencyKey = "pay-1"
 			pay := func(c api.Caller) error {
-				_, err := s.Invoices.Pay(t.Context(), c, v.ID, invoice.PayParams{PaymentMethod: "momo"})
-				return err
+				return testkit.Err(s.Invoices.Pay(t.Context(), c, v.ID, invoice.PayParams{PaymentMethod: "momo"}))
 			}
 			testkit.WantCode(t, "the outcome is open", pay(caller), api.Unavailable)
 			testkit.WantCode(t, "again with the key", pay(caller), api.IdempotencyKeyInUse)

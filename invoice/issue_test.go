@@ -217,10 +217,7 @@ func TestSubscriptionPricesAddUp(t *testing.T) {
 			base += l.UnitAmount
 			p.Lines = append(p.Lines, l)
 		}
-		got, err := s.PriceSubscription(p)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		got := must.Get(s.PriceSubscription(p))(rt)
 		var subtotal, shares, tax int64
 		for i := range got.Lines {
 			l := &got.Lines[i]

@@ -62,9 +62,8 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 			expect.True(t, is.Status == invoice.Paid && is.Payment != nil, "%s is %s", one.ID, is.Status)
 		}
 		b := must.Get(s.Accounts.Balance(ctx, s.Caller))(t)
-		if want := decimal.NewFromInt(1050); !b.Available.Equal(want) {
-			t.Errorf("the merchant has %s, want %s", b.Available, want)
-		}
+		want := decimal.NewFromInt(1050)
+		expect.True(t, b.Available.Equal(want), "the merchant has %s, want %s", b.Available, want)
 		// The key stands for the request that has it.
 		testkit.WantCode(t, "the key of a charge", testkit.Err(s.QRCodes.Create(ctx, caller, qrcode.CreateParams{})), api.IdempotencyKeyReused)
 	})
@@ -95,12 +94,9 @@ func TestContradictionAfterRefusalIsReported(t *testing.T) {
 	<-begun
 	s.pass(2 * time.Minute) // a worker asks, and is told that it was declined
 	close(decided)          // and then the first call ends: charged
-	if err := <-paid; err == nil {
-		t.Error("the caller is told that the invoice was paid")
-	}
-	if is := s.get(v.ID); is.Status != invoice.Open || is.Payment != nil {
-		t.Errorf("the invoice is %s", is.Status)
-	}
+	expect.True(t, <-paid != nil, "the caller is told that the invoice was paid")
+	is := s.get(v.ID)
+	expect.True(t, is.Status == invoice.Open && is.Payment == nil, "the invoice is %s", is.Status)
 	s.contradicted(&logged, v.ID, "refused, and now paid")
 	// The key stands for nothing: it can be tried again.
 	m.mu.Lock()
@@ -134,9 +130,8 @@ func TestContradictionAfterPaymentIsReported(t *testing.T) {
 	if err := <-paid; err == nil || api.CodeOf(err) == api.PaymentFailed {
 		t.Errorf("the caller is told: %v", err)
 	}
-	if is := s.get(v.ID); is.Status != invoice.Paid || is.Payment == nil || is.AmountPaid != 25_00 {
-		t.Errorf("the invoice is %s", is.Status)
-	}
+	is := s.get(v.ID)
+	expect.True(t, is.Status == invoice.Paid && is.Payment != nil && is.AmountPaid == 25_00, "the invoice is %s", is.Status)
 	s.contradicted(&logged, v.ID, "paid, and now refused")
 	// The repetition finds what was booked.
 	again, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
@@ -222,9 +217,8 @@ func TestWorkerReportsContradiction(t *testing.T) {
 	calls.Wait()
 	g.status.answer <- provider.Paid
 	worker.Wait()
-	if got := <-ended; got != "contradicted" || len(ended) > 0 {
-		t.Errorf("the observer is told %s, and %d times more", got, len(ended))
-	}
+	got := <-ended
+	expect.True(t, got == "contradicted" && len(ended) == 0, "the observer is told %s, and %d times more", got, len(ended))
 	s.contradicted(&logged, v.ID, "refused, and now paid")
 	s.Verified()
 }
@@ -234,8 +228,7 @@ func TestPayFromWalletRefusesUnusableWallets(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v := s.openInvoice(invoice.Fields{})
 	pay := func(pin string) error {
-		_, err := s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin})
-		return err
+		return testkit.Err(s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin}))
 	}
 	testkit.WantCode(t, "no PIN", pay(""), api.ParameterMissing)
 	testkit.WantCode(t, "a wrong PIN", pay("4321"), api.PINInvalid)

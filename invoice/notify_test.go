@@ -1,16 +1,23 @@
 package invoice_test
 
 import (
+	"context"
+	"errors"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -28,8 +35,7 @@ func (s *shop) openCharge() (v *invoice.Invoice, charge string) {
 	v = s.openInvoice(invoice.Fields{})
 	caller := s.Caller
 	caller.IdempotencyKey = "pay " + v.ID
-	_, err := s.Invoices.Pay(s.t.Context(), caller, v.ID, invoice.PayParams{})
-	testkit.WantCode(s.t, "in progress", err, api.Unavailable)
+	testkit.WantCode(s.t, "in progress", testkit.Err(s.Invoices.Pay(s.t.Context(), caller, v.ID, invoice.PayParams{})), api.Unavailable)
 	s.pass(2 * time.Hour)
 	list := must.Get(s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Flow: provider.Charges}))(s.t)
 	for _, o := range list.Data {
@@ -94,9 +100,8 @@ func TestLateResultLeavesTheOpenChargeAlone(t *testing.T) {
 	must.Do(t, notify(first, provider.Refused)) // repeated
 	testkit.WantCode(t, "the second charge is open", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.InvoicePaymentInProgress)
 	expect.ErrorIs(t, notify(first, provider.Paid), provider.ErrContradicted, "paid after all")
-	if got := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t); got.Status != invoice.Open || got.AttemptCount != 2 {
-		t.Errorf("the invoice is %s after %d charges", got.Status, got.AttemptCount)
-	}
+	got := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t)
+	expect.True(t, got.Status == invoice.Open && got.AttemptCount == 2, "the invoice is %s after %d charges", got.Status, got.AttemptCount)
 	s.Verified()
 }
 
@@ -114,10 +119,149 @@ func TestSettleBooksACharge(t *testing.T) {
 	must.Do(t, settle(s.Caller, provider.Paid))
 	must.Do(t, settle(s.Caller, provider.Paid))
 	testkit.WantCode(t, "the opposite", settle(s.Caller, provider.Refused), api.TransferSettled)
-	if got, err := s.Invoices.Get(t.Context(), s.Caller, v.ID); err != nil || got.Status != invoice.Paid {
-		t.Errorf("the invoice is %+v, %v", got, err)
-	}
+	expect.Equal(t, must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t).Status, invoice.Paid, "the invoice")
 	list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
 	expect.True(t, err == nil && len(list.Data) == 0, "listed %+v, %v", list, err)
+	s.Verified()
+}
+
+// The events of automatic charges name the request that finalized the invoice: those of each
+// charge, whether the charger answers at once or is polled. The finalization keeps its key.
+func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
+	answers := map[string][]provider.Outcome{
+		"at once":           {provider.Paid},
+		"asked again":       {provider.InProgress, provider.Paid},
+		"declined at first": {provider.Refused, provider.Paid},
+	}
+	for name, outcomes := range answers {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+				asked++
+				return provider.Result{Outcome: outcomes[min(asked, len(outcomes))-1]}, nil
+			}}
+			s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}})
+			method := invoice.ChargeAutomatically
+			draft := s.draft(invoice.Fields{CollectionMethod: &method})
+			caller := s.Caller
+			caller.RequestID, caller.IdempotencyKey = "req_finalize", "key"
+			finalize := func() *invoice.Invoice { return must.Get(s.Invoices.Finalize(t.Context(), caller, draft.ID))(t) }
+			first := finalize()
+			for range 3 {
+				s.pass(24 * time.Hour)
+			}
+			is := s.get(draft.ID)
+			must.True(t, is.Status == invoice.Paid, "it is %s after %d questions", is.Status, asked)
+			want := map[event.Type]event.Request{}
+			got := map[event.Type]event.Request{}
+			for e, err := range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
+				must.Do(t, err)
+				if e.Type == event.InvoiceCreated {
+					continue
+				}
+				got[e.Type] = e.Request
+				want[e.Type] = event.Request{ID: new("req_finalize"), IdempotencyKey: new("key")}
+			}
+			diff := cmp.Diff(want, got)
+			expect.True(t, diff == "" && len(got) >= 4, "requests (-want +got):\n%s", diff)
+			expect.Same(t, finalize(), first, "the key stands for another answer")
+			s.Verified()
+		})
+	}
+}
+
+// An invoice is not said to be sent where nothing carries it.
+func TestSendFailsWithoutTexterAndMailer(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	live := s.Caller
+	live.Live = true
+	v := must.Get(s.Invoices.Create(t.Context(), live, invoice.CreateParams{
+		Fields: invoice.Fields{Lines: []invoice.LineParams{line(100)}, Phone: new("0241112222"), Email: new("ama@example.com")}, AutoFinalize: true,
+	}))(t)
+	testkit.WantCode(t, "send in live mode", testkit.Err(s.Invoices.Send(t.Context(), live, v.ID)), api.Unavailable)
+	sent := must.Get(s.Events.List(t.Context(), live, event.ListParams{Type: event.InvoiceSent}))(t)
+	expect.Equal(t, len(sent.Data), 0, "it is said to be sent")
+}
+
+// stale is a store that runs the next update of an invoice on what does not last: it
+// drops the run, lets between happen, and runs it again, as a backend does whose group
+// came to nothing.
+type stale struct {
+	storage.Store
+	between func() // nil for no more
+}
+
+var errDropped = errors.New("dropped")
+
+func (s *stale) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if between := s.between; between != nil {
+		w := watched{}
+		err := s.Store.Update(ctx, func(tx storage.Tx) error {
+			w.Tx = tx
+			return errors.Join(fn(&w), errDropped)
+		})
+		if !errors.Is(err, errDropped) {
+			return err
+		}
+		if w.invoices {
+			s.between = nil
+			between()
+		}
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// watched notes that an invoice was written.
+type watched struct {
+	storage.Tx
+	invoices bool
+}
+
+func (w *watched) Replace(k *storage.Kind, r storage.Record) error {
+	w.invoices = w.invoices || k.Name == "invoices"
+	return w.Tx.Replace(k, r)
+}
+
+// The worker's transaction runs twice. In the first run it finds the payer's open charge. In
+// the second that charge has been declined, and the next automatic charge is due. The worker
+// makes that charge under a key of its own, and books it.
+func TestTransactionRerunStartsTheAutomaticCharge(t *testing.T) {
+	outcome := provider.Refused
+	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) { return provider.Result{Outcome: outcome}, nil }}
+	slow := &slowCharger{
+		moody: m, begun: make(chan struct{}), decided: make(chan struct{}), ends: provider.Result{Outcome: provider.Refused},
+	}
+	slow.once.Do(func() {}) // it is slow with the payer, who comes later
+	store := &stale{Store: memory.New()}
+	s := open(t, store, payments.Config{Test: payments.Providers{Charger: slow}})
+	method := invoice.ChargeAutomatically
+	draft := s.draft(invoice.Fields{CollectionMethod: &method})
+	finalizing := s.Caller
+	finalizing.RequestID, finalizing.IdempotencyKey = "req_finalize", "finalize"
+	must.Get(s.Invoices.Finalize(t.Context(), finalizing, draft.ID))(t)
+	s.pass(0) // declined, and due again in a day
+
+	slow.once = sync.Once{}
+	paying := s.Caller
+	paying.RequestID, paying.IdempotencyKey = "req_pay", "pay"
+	declined := make(chan error, 1)
+	go func() {
+		_, err := s.Invoices.Pay(context.WithoutCancel(t.Context()), paying, draft.ID, invoice.PayParams{})
+		declined <- err
+	}()
+	<-slow.begun
+	m.mu.Lock()
+	outcome = provider.Paid
+	m.mu.Unlock()
+	store.between = func() {
+		close(slow.decided)
+		testkit.WantCode(t, "the payer's", <-declined, api.PaymentFailed)
+	}
+	s.pass(2 * time.Minute) // the worker looks at what takes so long
+	s.pass(48 * time.Hour)
+	must.True(t, store.between == nil, "no run was dropped")
+	is := s.get(draft.ID)
+	expect.True(t, is.Status == invoice.Paid, "it is %s", is.Status)
+	testkit.WantCode(t, "the payer's key, under which nothing was paid", testkit.Err(s.Invoices.Pay(t.Context(), paying, draft.ID, invoice.PayParams{})), api.InvoiceAlreadyPaid)
 	s.Verified()
 }

@@ -70,9 +70,7 @@ func TestPDFText(t *testing.T) {
 		for _, s := range r.Sums() {
 			expect.True(t, strings.Contains(text, s.Name), "%d lines: no %s", n, s.Name)
 		}
-		if strings.Count(text, "Item ")+1 != n || strings.Contains(text, "SECRET") {
-			t.Errorf("%d lines: %d items, or the memo", n, strings.Count(text, "Item "))
-		}
+		expect.True(t, strings.Count(text, "Item ")+1 == n && !strings.Contains(text, "SECRET"), "%d lines: %d items, or the memo", n, strings.Count(text, "Item "))
 		if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
 			command := exec.Command(pdftotext, "-layout", "-", "-")
 			command.Stdin = bytes.NewReader(data)
@@ -145,9 +143,8 @@ func TestPDFOfTestMode(t *testing.T) {
 			}
 			pages := laid(t, c)
 			for i, page := range pages {
-				if marked := strings.Contains(page[0].Text, "TEST"); marked == live || marked && page[0].Top > 10 {
-					t.Errorf("%s, live %t: page %d of %d begins with %+v", name, live, i+1, len(pages), page[0])
-				}
+				marked := strings.Contains(page[0].Text, "TEST")
+				expect.True(t, marked != live && (!marked || page[0].Top <= 10), "%s, live %t: page %d of %d begins with %+v", name, live, i+1, len(pages), page[0])
 			}
 			expect.True(t, name != "invoice" || len(pages) >= 2, "%d pages", len(pages))
 		}
@@ -352,9 +349,7 @@ func TestPDFLogo(t *testing.T) {
 	broken := contents{invoice: &r.Invoice, merchant: merchant, logo: &account.Logo{Data: []byte("\x89PNG\r\n\x1a\nx"), Type: "image/png"}}
 	for name, d := range map[string]contents{"with": with, "without": without, "broken": broken} {
 		data, err := render(d)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must.True(t, err == nil, "%s: %v", name, err)
 		again, err := render(d)
 		expect.True(t, err == nil && bytes.Equal(data, again), "%s: made again, the bytes differ (%v)", name, err)
 		expect.Equal(t, bytes.Contains(data, []byte("/Subtype /Image")), (name == "with"), "%s: has a picture", name)

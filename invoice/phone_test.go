@@ -287,8 +287,7 @@ func TestScheduleGoesOnAfterLateOutcome(t *testing.T) {
 	first := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID}))(t).Data[0]
 	s.pass(6 * 24 * time.Hour)
 	charged := s.get(v.ID).AttemptCount
-	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: "pm_slow"})
-	testkit.WantCode(t, "a slow method", err, api.Unavailable)
+	testkit.WantCode(t, "a slow method", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: "pm_slow"})), api.Unavailable)
 	must.Do(t, s.Providers.Notify(t.Context(), first.ID, provider.Result{Outcome: provider.Paid}))
 	must.Do(t, s.Drain(t.Context()))
 	expect.Equal(t, s.payment(first.ID).AmountRefunded, 25_00, "refunded")
@@ -312,8 +311,7 @@ func TestLastFailureLeavesOpenCharge(t *testing.T) {
 	last := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID, Status: payment.Processing}))(t).Data
 	must.True(t, len(last) == 1, "payments under way %v", last)
 	s.pass(10 * time.Minute)
-	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: "pm_slow"})
-	testkit.WantCode(t, "a slow method", err, api.Unavailable)
+	testkit.WantCode(t, "a slow method", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: "pm_slow"})), api.Unavailable)
 	must.Do(t, s.Providers.Notify(t.Context(), last[0].ID, provider.Result{Outcome: provider.Refused}))
 	expect.Equal(t, s.get(v.ID).Status, invoice.Open, "status while the charge is open")
 	s.pass(2 * time.Hour)
@@ -371,8 +369,7 @@ func TestStrangersDoNotMoveSchedule(t *testing.T) {
 	next := s.get(v.ID).NextPaymentAttempt
 	for range 5 {
 		s.start(v.ID, declines)
-		_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})
-		testkit.WantCode(t, "a method that fails", err, api.PaymentFailed)
+		testkit.WantCode(t, "a method that fails", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})), api.PaymentFailed)
 	}
 	got := s.get(v.ID)
 	expect.Equal(t, got.Status, invoice.Open, "status")
@@ -383,14 +380,12 @@ func TestStrangersDoNotMoveSchedule(t *testing.T) {
 func TestPhoneExcludesMethod(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v := s.openInvoice(invoice.Fields{})
-	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: phone(quick), PaymentMethod: "pm_1"})
-	testkit.WantParam(t, "both", err, api.ParameterInvalid, "phone_number")
-	_, err = s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: payment.MobileMoney{Provider: "mtn"}})
+	testkit.WantParam(t, "both", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: phone(quick), PaymentMethod: "pm_1"})), api.ParameterInvalid, "phone_number")
+	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: payment.MobileMoney{Provider: "mtn"}})
 	testkit.WantParam(t, "a provider without a number", err, api.ParameterMissing, "phone_number")
 	s.Caller.Live = true
 	v = s.openInvoice(invoice.Fields{})
-	_, err = s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: phone(quick)})
-	testkit.WantCode(t, "live without a charger", err, api.PaymentFailed)
+	testkit.WantCode(t, "live without a charger", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{MobileMoney: phone(quick)})), api.PaymentFailed)
 }
 
 // patient decides nothing, and knows the last charge of a payment method.

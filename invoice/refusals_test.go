@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -92,24 +93,18 @@ func TestInvalidFieldsAreRefused(t *testing.T) {
 	} {
 		_, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: test.f})
 		var e *api.Error
-		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
-			t.Errorf("create with %s: got %+v", name, err)
-		}
+		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "create with %s: got %+v", name, err)
 		_, err = s.Invoices.Update(t.Context(), s.Caller, kept.ID, test.f)
-		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
-			t.Errorf("update with %s: got %+v", name, err)
-		}
+		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "update with %s: got %+v", name, err)
 		if len(test.f.Lines) == 2 {
 			_, err = s.Invoices.AddLine(t.Context(), s.Caller, kept.ID, test.f.Lines[1])
-			if bare := strings.TrimPrefix(test.param, "line_items[1]."); !errors.As(err, &e) || e.Code != test.code || e.Param != bare {
-				t.Errorf("a line with %s: got %+v", name, err)
-			}
+			bare := strings.TrimPrefix(test.param, "line_items[1].")
+			expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == bare, "a line with %s: got %+v", name, err)
 		}
 	}
 	same(t, kept, s.get(kept.ID))
-	if next := s.draft(invoice.Fields{}); next.Number != "INV-2026-000002" {
-		t.Errorf("refusals took numbers: the next is %s", next.Number)
-	}
+	next := s.draft(invoice.Fields{})
+	expect.True(t, next.Number == "INV-2026-000002", "refusals took numbers: the next is %s", next.Number)
 }
 
 // same compares two invoices as callers see them.
@@ -117,9 +112,7 @@ func same(t *testing.T, want, got *invoice.Invoice) {
 	t.Helper()
 	a := must.Get(json.Marshal(want))(t)
 	b := must.Get(json.Marshal(got))(t)
-	if diff := cmp.Diff(string(a), string(b)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	expect.Same(t, string(b), string(a), "the invoice")
 }
 
 // What each status allows. What it refuses leaves the invoice as it is.
@@ -146,16 +139,15 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 	}
 	do := map[string]func(id string) error{
 		"update": func(id string) error {
-			_, err := s.Invoices.Update(ctx, s.Caller, id, invoice.Fields{Memo: new("m")})
-			return err
+			return testkit.Err(s.Invoices.Update(ctx, s.Caller, id, invoice.Fields{Memo: new("m")}))
 		},
-		"add":      func(id string) error { _, err := s.Invoices.AddLine(ctx, s.Caller, id, line(1)); return err },
-		"delete":   func(id string) error { _, err := s.Invoices.Delete(ctx, s.Caller, id); return err },
-		"finalize": func(id string) error { _, err := s.Invoices.Finalize(ctx, s.Caller, id); return err },
-		"send":     func(id string) error { _, err := s.Invoices.Send(ctx, s.Caller, id); return err },
-		"pay":      func(id string) error { _, err := s.Invoices.Pay(ctx, s.Caller, id, invoice.PayParams{}); return err },
-		"void":     func(id string) error { _, err := s.Invoices.Void(ctx, s.Caller, id); return err },
-		"mark":     func(id string) error { _, err := s.Invoices.MarkUncollectible(ctx, s.Caller, id); return err },
+		"add":      func(id string) error { return testkit.Err(s.Invoices.AddLine(ctx, s.Caller, id, line(1))) },
+		"delete":   func(id string) error { return testkit.Err(s.Invoices.Delete(ctx, s.Caller, id)) },
+		"finalize": func(id string) error { return testkit.Err(s.Invoices.Finalize(ctx, s.Caller, id)) },
+		"send":     func(id string) error { return testkit.Err(s.Invoices.Send(ctx, s.Caller, id)) },
+		"pay":      func(id string) error { return testkit.Err(s.Invoices.Pay(ctx, s.Caller, id, invoice.PayParams{})) },
+		"void":     func(id string) error { return testkit.Err(s.Invoices.Void(ctx, s.Caller, id)) },
+		"mark":     func(id string) error { return testkit.Err(s.Invoices.MarkUncollectible(ctx, s.Caller, id)) },
 	}
 	draftOnly := map[invoice.Status]api.Code{
 		invoice.Open: api.InvoiceNotDraft, invoice.Paid: api.InvoiceNotDraft, invoice.Void: api.InvoiceNotDraft, invoice.Uncollectible: api.InvoiceNotDraft,
@@ -219,9 +211,8 @@ func TestListLinesPages(t *testing.T) {
 		for _, l := range page.Data {
 			got = append(got, l.UnitAmount)
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" || page.HasMore != test.more || page.URL != "/v1/invoices/"+v.ID+"/lines" {
-			t.Errorf("%s: %+v (-want +got)\n%s", name, page, diff)
-		}
+		diff := cmp.Diff(test.want, got)
+		expect.True(t, diff == "" && page.HasMore == test.more && page.URL == "/v1/invoices/"+v.ID+"/lines", "%s: %+v (-want +got)\n%s", name, page, diff)
 	}
 	other := s.draft(invoice.Fields{})
 	for name, p := range map[string]api.Page{"after": {StartingAfter: other.Lines.Data[0].ID}, "before": {EndingBefore: "x"}} {
@@ -250,9 +241,7 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 		s.pass(time.Second)
 	}
 	is := must.Get(s.Invoices.Get(t.Context(), live, v.ID))(t)
-	if is.Status != invoice.Uncollectible || is.AttemptCount != 4 || is.NextPaymentAttempt != nil || is.AmountPaid != 0 {
-		t.Errorf("in the end %+v", is)
-	}
+	expect.True(t, is.Status == invoice.Uncollectible && is.AttemptCount == 4 && is.NextPaymentAttempt == nil && is.AmountPaid == 0, "in the end %+v", is)
 	events := must.Get(s.Events.List(t.Context(), live, event.ListParams{}))(t)
 	count := map[event.Type]int{}
 	for _, e := range events.Data {
@@ -261,9 +250,7 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 	want := map[event.Type]int{
 		event.InvoiceCreated: 1, event.InvoiceFinalized: 1, event.InvoicePaymentFailed: 4, event.InvoiceMarkedUncollectible: 1,
 	}
-	if diff := cmp.Diff(want, count); diff != "" {
-		t.Errorf("events (-want +got)\n%s", diff)
-	}
+	expect.Same(t, count, want, "events")
 	testkit.WantCode(t, "pay", testkit.Err(s.Invoices.Pay(t.Context(), live, v.ID, invoice.PayParams{})), api.InvoiceNotOpen)
 }
 
@@ -276,9 +263,7 @@ func TestDeletedCustomerLeavesDraftsOnly(t *testing.T) {
 	other := s.draft(invoice.Fields{Name: new("Esi")})
 	must.Get(s.Invoices.PDFURL(t.Context(), s.Caller, draft.ID))(t)
 	before, name, err := s.Invoices.HostedPDF(t.Context(), token(draft))
-	if err != nil || name != draft.Number+".pdf" || len(before) == 0 {
-		t.Fatalf("%s, %v", name, err)
-	}
+	must.True(t, err == nil && name == draft.Number+".pdf" && len(before) != 0, "%s, %v", name, err)
 	stranger := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	must.Do(t, s.Accounts.ForgetCustomer(t.Context(), stranger, c.ID))
 	must.Do(t, s.Drain(t.Context()))
@@ -288,13 +273,9 @@ func TestDeletedCustomerLeavesDraftsOnly(t *testing.T) {
 	must.Get(s.Accounts.DeleteCustomer(t.Context(), s.Caller, c.ID))(t)
 	must.Do(t, s.Drain(t.Context()))
 	is := s.get(draft.ID)
-	if is.Name != nil || is.Email != nil || is.Phone != nil || is.Address != nil || *is.Customer != c.ID || is.Total != draft.Total {
-		t.Errorf("the draft is %+v", is)
-	}
+	expect.True(t, is.Name == nil && is.Email == nil && is.Phone == nil && is.Address == nil && *is.Customer == c.ID && is.Total == draft.Total, "the draft is %+v", is)
 	same(t, issued, s.get(issued.ID))
 	same(t, other, s.get(other.ID))
 	after, _, err := s.Invoices.HostedPDF(t.Context(), token(draft))
-	if err != nil || bytes.Equal(before, after) {
-		t.Errorf("the document of the draft is the old one (%v)", err)
-	}
+	expect.True(t, err == nil && !bytes.Equal(before, after), "the document of the draft is the old one (%v)", err)
 }

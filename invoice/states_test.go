@@ -1,6 +1,10 @@
 package invoice
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+)
 
 // The state machine, written out once more: every move that is not here is
 // refused.
@@ -13,12 +17,9 @@ func TestInvoiceStates(t *testing.T) {
 		for _, to := range all {
 			r := record{Invoice: Invoice{Status: from}}
 			entered := r.enter(to) == nil
-			if entered != allowed[[2]Status{from, to}] {
-				t.Errorf("from %s to %s: %t", from, to, entered)
-			}
-			if want := map[bool]Status{true: to, false: from}[entered]; r.Status != want {
-				t.Errorf("from %s to %s: it is %s", from, to, r.Status)
-			}
+			expect.True(t, entered == allowed[[2]Status{from, to}], "from %s to %s: %t", from, to, entered)
+			want := map[bool]Status{true: to, false: from}[entered]
+			expect.True(t, r.Status == want, "from %s to %s: it is %s", from, to, r.Status)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
@@ -85,9 +86,8 @@ func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	must.True(t, len(mailer.sent) == 1 && p.kept(t, true) == 0, "sent %+v", mailer.sent)
 	got, want := mailer.sent[0], receipt
 	want.ID, want.Attachments = got.ID, []message.Attachment{{Name: "inv_1.pdf", Type: "application/pdf", Data: []byte("%PDF")}}
-	if diff := cmp.Diff(want, got); diff != "" || got.ID == "" {
-		t.Errorf("sent (-want +got)\n%s", diff)
-	}
+	diff := cmp.Diff(want, got)
+	expect.True(t, diff == "" && got.ID != "", "sent (-want +got)\n%s", diff)
 	expect.Same(t, asked, []string{"inv_1", "inv_1", "inv_1"}, "asked")
 }
 
@@ -108,9 +108,8 @@ func TestTestEmailIsKeptAndSentOnlyByTestMailer(t *testing.T) {
 	list, err := p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail, To: receipt.To})
 	expect.True(t, err == nil && len(list.Data) == 2 && list.Data[0].Subject == "Receipt" && list.Data[0].ID == mailer.sent[0].ID, "listed %+v, %v", list, err)
 	p.pass(t, 31*24*time.Hour)
-	if n := p.kept(t, false); n != 0 || len(mailer.sent) != 1 {
-		t.Errorf("%d are kept after a month, %d were sent", n, len(mailer.sent))
-	}
+	n := p.kept(t, false)
+	expect.True(t, n == 0 && len(mailer.sent) == 1, "%d are kept after a month, %d were sent", n, len(mailer.sent))
 }
 
 // Erase deletes all messages to and about the person in that merchant's mode, however many,
@@ -120,18 +119,14 @@ func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {
 	for range api.MaxLimit + 1 {
 		p.queue(t, test, number, "Hello.")
 	}
-	err := p.engine.Update(t.Context(), test, func(tx *engine.Tx) error {
-		return p.internal.Text(tx, "cus_2", number, "To another.")
-	})
+	err := p.engine.Update(t.Context(), test, func(tx *engine.Tx) error { return p.internal.Text(tx, "cus_2", number, "To another.") })
 	must.Do(t, err)
 	p.queue(t, live, number, "Live.")
 	p.queue(t, api.Caller{Merchant: "mer_2"}, number, "Of another.")
 	p.email(t, test, receipt, "")
 	store := faultstore.New(p.engine.Store)
 	p.engine.Store = store
-	store.Each(t, "Erase", func() error {
-		return p.internal.Erase(t.Context(), test, "cus_1")
-	})
+	store.Each(t, "Erase", func() error { return p.internal.Erase(t.Context(), test, "cus_1") })
 	list, err := p.List(t.Context(), test, message.ListParams{Page: api.Page{Limit: 100}})
 	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].Text == "To another.", "kept %+v, %v", list, err)
 	expect.Equal(t, p.kept(t, true), 1, "live messages are kept")
@@ -169,7 +164,7 @@ func TestStoreFailuresLoseNoMessage(t *testing.T) {
 		return p.engine.Update(t.Context(), live, func(tx *engine.Tx) error { return p.internal.Text(tx, "", number, "Hello.") })
 	}
 	store.Each(t, "TextTx", queue)
-	store.Each(t, "List", func() error { _, err := p.List(t.Context(), test, message.ListParams{}); return err })
+	store.Each(t, "List", func() error { return testkit.Err(p.List(t.Context(), test, message.ListParams{})) })
 	expect.Equal(t, p.kept(t, true), 1, "messages are queued")
 	for k := 1; p.kept(t, true) > 0; k++ {
 		store.FailAt(k)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
@@ -126,9 +127,7 @@ func TestLiveMessageIsRemovedOnceSent(t *testing.T) {
 	p.pass(t, 0)
 	expect.True(t, len(texter.sent) == 1 && texter.sent[0] == number+" Your code is 123456.", "sent %q", texter.sent)
 	expect.Equal(t, p.kept(t, true), 0, "messages are kept after they were sent")
-	if _, err := p.List(t.Context(), live, message.ListParams{}); api.CodeOf(err) != api.PermissionDenied {
-		t.Errorf("live messages are listed: %v", err)
-	}
+	testkit.WantCode(t, "live messages are listed", testkit.Err(p.List(t.Context(), live, message.ListParams{})), api.PermissionDenied)
 }
 
 // A message that can never be delivered is tried once.
@@ -188,16 +187,11 @@ func TestTestMessageIsKeptForAMonth(t *testing.T) {
 		list, err := p.List(t.Context(), test, message.ListParams{To: to, Kind: message.KindSMS})
 		expect.True(t, err == nil && len(list.Data) == want, "to %s: %+v, %v", to, list, err)
 	}
-	if list, err := p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail}); err != nil || len(list.Data) != 0 {
-		t.Errorf("e-mails: %+v, %v", list, err)
-	}
-	if _, err := p.List(t.Context(), test, message.ListParams{Kind: "pigeon"}); api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("pigeons: %v", err)
-	}
+	expect.Equal(t, len(must.Get(p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail}))(t).Data), 0, "e-mails")
+	testkit.WantCode(t, "pigeons", testkit.Err(p.List(t.Context(), test, message.ListParams{Kind: "pigeon"})), api.ParameterInvalid)
 	p.pass(t, time.Millisecond)
-	if n := p.kept(t, false); n != 0 || len(texter.sent) != 0 {
-		t.Errorf("%d are kept after a month, %d were sent", n, len(texter.sent))
-	}
+	n := p.kept(t, false)
+	expect.True(t, n == 0 && len(texter.sent) == 0, "%d are kept after a month, %d were sent", n, len(texter.sent))
 }
 
 // A message belongs to its transaction.
@@ -235,12 +229,10 @@ func TestPanickingTexterIsRetried(t *testing.T) {
 		expect.Equal(t, p.kept(t, true), 1, "messages are kept before the try after %s", wait)
 		p.pass(t, wait)
 	}
-	if n := p.kept(t, true); n != 0 || texter.left != -1 {
-		t.Errorf("%d messages are kept, %d tries", n, 2-texter.left)
-	}
-	if log := p.log.String(); !strings.Contains(log, "outcome=again") || strings.Contains(log, "241234567") {
-		t.Errorf("the log says\n%s", log)
-	}
+	n := p.kept(t, true)
+	expect.True(t, n == 0 && texter.left == -1, "%d messages are kept, %d tries", n, 2-texter.left)
+	log := p.log.String()
+	expect.True(t, strings.Contains(log, "outcome=again") && !strings.Contains(log, "241234567"), "the log says\n%s", log)
 }
 
 // A live message waits for a process that has a sender for it, and is given up after a day. The log
@@ -280,4 +272,28 @@ func TestLiveMessagesWaitForTexter(t *testing.T) {
 	expect.Equal(t, p.kept(t, true), 0, "messages are kept after a day")
 	log := p.log.String()
 	expect.True(t, strings.Count(log, "outcome=given_up") == 2 && strings.Contains(log, "no Mailer is configured") && !strings.Contains(log, "241234567"), "the log says\n%s", log)
+}
+
+func TestGetShowsWholeMessage(t *testing.T) {
+	p := newPost(t, nil)
+	caller := api.Caller{Merchant: "mer_1"}
+	e := message.Email{To: "ama@example.com", FromName: "Adom", Subject: "Invoice", Text: "GHS 5", HTML: "<p>GHS 5</p>"}
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Email(tx, "", e, "inv_1") })
+	must.Do(t, err)
+	list, err := p.List(t.Context(), caller, message.ListParams{})
+	must.True(t, err == nil && len(list.Data) == 1, "%+v, %v", list, err)
+	read := must.Get(p.Get(t.Context(), caller, list.Data[0].ID))(t)
+	want := message.Detail{Message: list.Data[0], FromName: "Adom", HTML: "<p>GHS 5</p>", Attached: "inv_1"}
+	expect.Equal(t, *read, want, "got %+v", read)
+	for name, c := range map[string]struct {
+		caller api.Caller
+		id     string
+		code   api.Code
+	}{
+		"another merchant": {api.Caller{Merchant: "mer_2"}, read.ID, api.ResourceMissing},
+		"live mode":        {api.Caller{Merchant: "mer_1", Live: true}, read.ID, api.PermissionDenied},
+		"no such":          {caller, "msg_none", api.ResourceMissing},
+	} {
+		testkit.WantCode(t, name, testkit.Err(p.Get(t.Context(), c.caller, c.id)), c.code)
+	}
 }

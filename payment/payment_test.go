@@ -9,16 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/payment"
@@ -105,9 +104,8 @@ func TestCompletedPayments(t *testing.T) {
 		types = append(types, e.Type)
 		var snapshot any
 		must.Do(t, json.Unmarshal(e.Data.Object, &snapshot))
-		if diff := cmp.Diff(want, snapshot); diff != "" || *e.Request.ID != "req_1" {
-			t.Errorf("%s of request %s (-want +got):\n%s", e.Type, *e.Request.ID, diff)
-		}
+		diff := cmp.Diff(want, snapshot)
+		expect.True(t, diff == "" && *e.Request.ID == "req_1", "%s of request %s (-want +got):\n%s", e.Type, *e.Request.ID, diff)
 	}
 	expect.Same(t, types, []event.Type{event.PaymentSucceeded, event.PaymentCreated}, "events, newest first")
 }
@@ -116,12 +114,8 @@ func TestPaymentRollsBackWithItsTransaction(t *testing.T) {
 	s := newTill(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	undone := s.take(t, caller, payment.Payment{Amount: 1}, errors.New("planned"))
-	if _, err := s.Get(t.Context(), caller, undone.ID); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("got %v", err)
-	}
-	if list, err := s.events.List(t.Context(), caller, event.ListParams{}); err != nil || len(list.Data) != 0 {
-		t.Errorf("events %+v, %v", list, err)
-	}
+	testkit.WantCode(t, "a payment that was undone", testkit.Err(s.Get(t.Context(), caller, undone.ID)), api.ResourceMissing)
+	expect.Equal(t, len(must.Get(s.events.List(t.Context(), caller, event.ListParams{}))(t).Data), 0, "events")
 }
 
 func TestListPayments(t *testing.T) {
@@ -171,9 +165,8 @@ func TestListPayments(t *testing.T) {
 		for _, p := range list.Data {
 			got = append(got, p.ID)
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" || list.HasMore != test.more || list.URL != "/v1/payments" {
-			t.Errorf("%s: more %t, url %s (-want +got):\n%s", test.name, list.HasMore, list.URL, diff)
-		}
+		diff := cmp.Diff(test.want, got)
+		expect.True(t, diff == "" && list.HasMore == test.more && list.URL == "/v1/payments", "%s: more %t, url %s (-want +got):\n%s", test.name, list.HasMore, list.URL, diff)
 	}
 	for _, id := range strangers {
 		testkit.WantCode(t, "a stranger's payment", testkit.Err(s.Get(t.Context(), caller, id)), api.ResourceMissing)

@@ -4,13 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payment"
 )
 
@@ -31,10 +30,7 @@ func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) 
 
 func (s *till) refundFailed(t *testing.T, caller api.Caller, id string, amount int64) error {
 	t.Helper()
-	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		_, err := s.inside.RefundFailed(tx, id, amount)
-		return err
-	})
+	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return testkit.Err(s.inside.RefundFailed(tx, id, amount)) })
 }
 
 func (s *till) refunded(t *testing.T, caller api.Caller, id string) int64 {
@@ -70,16 +66,11 @@ func TestRefundsAreCounted(t *testing.T) {
 		if err == nil && (counted.Amount != step.give || counted.Payment.AmountRefunded != step.total || counted.Source.Payer != "acc_payer") {
 			t.Errorf("refund of %d: %+v", step.amount, counted)
 		}
-		if got := s.refunded(t, caller, paid.ID); got != step.total {
-			t.Errorf("after a refund of %d, %d are refunded and not %d", step.amount, got, step.total)
-		}
+		expect.Equal(t, s.refunded(t, caller, paid.ID), step.total, "refunded after a refund of %d", step.amount)
 	}
 	testkit.WantCode(t, "of a payment of nothing", testkit.Err(s.refund(t, caller, free.ID, 0)), api.PaymentNotRefundable)
 	zero := int64(0)
-	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		_, err := s.inside.Refund(tx, paid.ID, &zero)
-		return err
-	})
+	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return testkit.Err(s.inside.Refund(tx, paid.ID, &zero)) })
 	expect.Equal(t, api.CodeOf(err), api.ParameterInvalid, "refund of 0: %v", err)
 
 	// A failed refund frees its amount, and never more than it counted.
@@ -90,9 +81,7 @@ func TestRefundsAreCounted(t *testing.T) {
 		if err := s.refundFailed(t, caller, paid.ID, step.amount); (err == nil) != step.ok || api.CodeOf(err) != "" {
 			t.Errorf("a failed refund of %d: %v", step.amount, err)
 		}
-		if got := s.refunded(t, caller, paid.ID); got != step.total {
-			t.Errorf("after a failed refund of %d, %d are refunded and not %d", step.amount, got, step.total)
-		}
+		expect.Equal(t, s.refunded(t, caller, paid.ID), step.total, "refunded after a failed refund of %d", step.amount)
 	}
 
 	// A caller cannot refund a payment of another merchant or of the other mode.
@@ -129,17 +118,15 @@ func TestRefundsNeverExceedPayment(t *testing.T) {
 			} else {
 				want := dice.Int64N(amount + 2)
 				r, err := s.refund(t, caller, id, want)
-				if fits := total < amount && want <= amount-total; (err == nil) != fits {
-					t.Fatalf("%d of %d with %d refunded: %v", want, amount, total, err)
-				}
+				fits := total < amount && want <= amount-total
+				must.True(t, (err == nil) == fits, "%d of %d with %d refunded: %v", want, amount, total, err)
 				if err == nil {
 					total += r.Amount
 					granted = append(granted, r.Amount)
 				}
 			}
-			if got := s.refunded(t, caller, id); got != total || got < 0 || got > amount {
-				t.Fatalf("%d of %d are refunded, and %d were granted", got, amount, total)
-			}
+			got := s.refunded(t, caller, id)
+			must.True(t, got == total && got >= 0 && got <= amount, "%d of %d are refunded, and %d were granted", got, amount, total)
 		}
 	}
 }

@@ -84,18 +84,14 @@ func TestPhonesToTopUpWith(t *testing.T) {
 			expect.Equal(t, s.wallet(t, c), test.later, "the balance later")
 			texts := must.Get(s.Messages.List(t.Context(), s.caller, message.ListParams{To: c.Phone}))(t).Data
 			if test.later == "12.50" {
-				if len(texts) != 1 || texts[0].Text != "You topped up your wallet with GHS 12.50. Top-up "+got.ID+"." {
-					t.Errorf("the SMS are %+v", texts)
-				}
+				expect.True(t, len(texts) == 1 && texts[0].Text == "You topped up your wallet with GHS 12.50. Top-up "+got.ID+".", "the SMS are %+v", texts)
 			} else {
 				expect.Equal(t, len(texts), 0, "SMS")
 			}
 			stuck := must.Get(s.Providers.List(t.Context(), s.caller, provider.ListParams{}))(t).Data
 			switch test.digits {
 			case "0910":
-				if len(stuck) != 1 || stuck[0].Contradiction != "failed, and now paid" || stuck[0].Object != "top_up" {
-					t.Errorf("the contradictions are %+v", stuck)
-				}
+				expect.True(t, len(stuck) == 1 && stuck[0].Contradiction == "failed, and now paid" && stuck[0].Object == "top_up", "the contradictions are %+v", stuck)
 			case "0903", "0907":
 				expect.Equal(t, len(stuck), 1, "stuck")
 			default:
@@ -112,22 +108,16 @@ func TestTopUpRefusals(t *testing.T) {
 	s := newShop(t, payments.Config{})
 	c := s.consumer(t, "0241234567", "")
 	for _, amount := range []int64{-1, 0, 100_000_000} {
-		_, err := s.topUp(t, c, amount)
-		testkit.WantParam(t, "amount", err, api.ParameterInvalid, "amount")
+		testkit.WantParam(t, "amount", testkit.Err(s.topUp(t, c, amount)), api.ParameterInvalid, "amount")
 	}
-	_, err := s.Payments.TopUp(t.Context(), s.caller, payment.TopUpParams{Account: c.ID, Amount: 1, Currency: "USD"})
-	testkit.WantParam(t, "another currency", err, api.CurrencyNotSupported, "currency")
-	_, err = s.Payments.TopUp(t.Context(), s.caller, payment.TopUpParams{Amount: 1})
-	testkit.WantParam(t, "no account", err, api.ParameterMissing, "account_id")
-	_, err = s.topUp(t, &account.Consumer{Holder: account.Holder{ID: "acc_none"}}, 1)
-	testkit.WantCode(t, "unknown", err, api.ResourceMissing)
-	_, err = s.topUp(t, s.consumer(t, "0301234567", ""), 1)
-	testkit.WantParam(t, "a number of no network", err, api.InvalidPhoneNumber, "phone_number")
-	_, err = s.Payments.TopUp(t.Context(), api.Caller{Merchant: s.caller.Merchant, Live: true}, payment.TopUpParams{Account: c.ID, Amount: 1})
+	testkit.WantParam(t, "another currency", testkit.Err(s.Payments.TopUp(t.Context(), s.caller, payment.TopUpParams{Account: c.ID, Amount: 1, Currency: "USD"})), api.CurrencyNotSupported, "currency")
+	testkit.WantParam(t, "no account", testkit.Err(s.Payments.TopUp(t.Context(), s.caller, payment.TopUpParams{Amount: 1})), api.ParameterMissing, "account_id")
+	testkit.WantCode(t, "unknown", testkit.Err(s.topUp(t, &account.Consumer{Holder: account.Holder{ID: "acc_none"}}, 1)), api.ResourceMissing)
+	testkit.WantParam(t, "a number of no network", testkit.Err(s.topUp(t, s.consumer(t, "0301234567", ""), 1)), api.InvalidPhoneNumber, "phone_number")
+	_, err := s.Payments.TopUp(t.Context(), api.Caller{Merchant: s.caller.Merchant, Live: true}, payment.TopUpParams{Account: c.ID, Amount: 1})
 	testkit.WantCode(t, "a merchant in live mode", err, api.PermissionDenied)
 	live := must.Get(s.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"}))(t)
-	_, err = s.Payments.TopUp(t.Context(), api.Caller{Live: true}, payment.TopUpParams{Account: live.ID, Amount: 1})
-	testkit.WantCode(t, "without a charger", err, api.Unavailable)
+	testkit.WantCode(t, "without a charger", testkit.Err(s.Payments.TopUp(t.Context(), api.Caller{Live: true}, payment.TopUpParams{Account: live.ID, Amount: 1})), api.Unavailable)
 	next := 0
 	for status, code := range map[account.Status]api.Code{
 		account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive, account.Active: "", account.Closed: api.AccountNotFound,
@@ -135,8 +125,7 @@ func TestTopUpRefusals(t *testing.T) {
 		number := "0247654" + fmt.Sprint(100+next)
 		next++
 		holder := must.Get(s.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Esi", Phone: number, Status: status}))(t)
-		_, err := s.topUp(t, holder, 1)
-		testkit.WantCode(t, string(status), err, code)
+		testkit.WantCode(t, string(status), testkit.Err(s.topUp(t, holder, 1)), code)
 	}
 }
 
@@ -247,8 +236,7 @@ func TestTopUpSurvivesFailures(t *testing.T) {
 		operator := api.Caller{Live: true, IdempotencyKey: "k"}
 		c := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"}))(t)
 		topUp := func() error {
-			_, err := svc.Payments.TopUp(t.Context(), operator, payment.TopUpParams{Account: c.ID, Amount: 500})
-			return err
+			return testkit.Err(svc.Payments.TopUp(t.Context(), operator, payment.TopUpParams{Account: c.ID, Amount: 500}))
 		}
 		store.FailAt(n)
 		_ = topUp()
@@ -257,13 +245,9 @@ func TestTopUpSurvivesFailures(t *testing.T) {
 			now = now.Add(15 * time.Minute)
 			must.Do(t, svc.Drain(t.Context()))
 		}
-		if err := topUp(); err != nil {
-			t.Errorf("operation %d failed: the repeated call: %v", n, err)
-		}
+		expect.NoError(t, topUp(), "operation %d failed: the repeated call", n)
 		balance := must.Get(svc.Accounts.WalletBalance(t.Context(), api.Caller{Live: true}, c.ID))(t)
-		if len(charged) != 1 || balance.StringFixed(2) != "5.00" {
-			t.Errorf("operation %d failed: %d charges, balance %s", n, len(charged), balance)
-		}
+		expect.True(t, len(charged) == 1 && balance.StringFixed(2) == "5.00", "operation %d failed: %d charges, balance %s", n, len(charged), balance)
 		if !hit {
 			expect.True(t, n >= 20, "only %d operations; the test wants more", n)
 			return
@@ -295,8 +279,7 @@ func TestTierLimits(t *testing.T) {
 			}
 			must.Get(s.topUp(t, c, amount*100))(t)
 		}
-		_, err := s.topUp(t, c, test.then*100)
-		testkit.WantParam(t, test.what, err, api.WalletLimitExceeded, "amount")
+		testkit.WantParam(t, test.what, testkit.Err(s.topUp(t, c, test.then*100)), api.WalletLimitExceeded, "amount")
 	}
 	s := newShop(t, payments.Config{})
 	must.Get(s.topUp(t, s.consumer(t, "0241234567", ""), 99_999_999))(t)
@@ -306,14 +289,13 @@ func TestTierLimits(t *testing.T) {
 	s = newShop(t, payments.Config{WalletTiers: tiers})
 	c := s.consumer(t, "0241234567", "")
 	must.Get(s.topUp(t, c, 1000))(t)
-	_, err := s.topUp(t, c, 1)
-	testkit.WantCode(t, "the month", err, api.WalletLimitExceeded)
+	testkit.WantCode(t, "the month", testkit.Err(s.topUp(t, c, 1)), api.WalletLimitExceeded)
 	s.after(t, 31*24*time.Hour)
 	must.Get(s.topUp(t, c, 1000))(t)
 	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, c.ID, account.UpdateHolderParams{Tier: new(account.TierMedium)}))(t)
 	must.Get(s.topUp(t, c, 1000))(t)
 
-	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, c.ID, account.UpdateHolderParams{Tier: new(account.Tier("best"))})
+	_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, c.ID, account.UpdateHolderParams{Tier: new(account.Tier("best"))})
 	testkit.WantParam(t, "an unknown tier", err, api.ParameterInvalid, "tier")
 	_, err = payments.New(t.Context(), memory.New(), payments.Config{WalletTiers: &account.WalletTiers{Minimum: account.TierLimits{Day: decimal.NewFromInt(-1)}}})
 	testkit.WantCode(t, "a negative limit", err, api.ParameterInvalid)
@@ -365,8 +347,7 @@ func TestExcessIsReturned(t *testing.T) {
 				}
 			}
 			c := s.consumer(t, number, "")
-			_, err := s.topUp(t, c, 1500)
-			testkit.WantCode(t, "the call", err, test.code)
+			testkit.WantCode(t, "the call", testkit.Err(s.topUp(t, c, 1500)), test.code)
 			expect.Equal(t, excess(t, store), int64(1500), "the excess at first")
 			s.caller.IdempotencyKey = ""
 			must.Do(t, s.Drain(t.Context()))
@@ -413,8 +394,7 @@ func TestExcessWithoutRefunds(t *testing.T) {
 		})},
 	})
 	c = must.Get(svc.Accounts.CreateConsumer(t.Context(), operator, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"}))(t)
-	_, err := svc.Payments.TopUp(t.Context(), operator, payment.TopUpParams{Account: c.ID, Amount: 100})
-	testkit.WantCode(t, "the call", err, api.WalletLimitExceeded)
+	testkit.WantCode(t, "the call", testkit.Err(svc.Payments.TopUp(t.Context(), operator, payment.TopUpParams{Account: c.ID, Amount: 100})), api.WalletLimitExceeded)
 	stuck := must.Get(svc.Providers.List(t.Context(), operator, provider.ListParams{}))(t).Data
 	expect.True(t, len(stuck) == 1 && stuck[0].Object == "top_up" && stuck[0].Contradiction == "paid, the wallet could not take it, and the provider gives no refunds", "stuck: %+v", stuck)
 }

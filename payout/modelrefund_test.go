@@ -84,8 +84,7 @@ func (w *world) refund() {
 	}
 	ctx := w.t.Context()
 	paid := w.payments[w.dice.IntN(len(w.payments))]
-	is, err := w.svc.Payments.Get(ctx, w.caller, paid.ID)
-	must.Do(w.t, err)
+	is := must.Get(w.svc.Payments.Get(ctx, w.caller, paid.ID))(w.t)
 	left := is.Amount - is.AmountRefunded // compare has checked this
 	p := refund.CreateParams{Payment: paid.ID}
 	asked := left
@@ -124,9 +123,8 @@ func (w *world) refund() {
 
 func (w *world) refundCallbacks() {
 	for _, c := range w.charger.rail.Callbacks() {
-		if err := w.svc.Providers.Notify(w.t.Context(), c.ID, c.Result); err != nil && !errors.Is(err, errShaky) {
-			w.t.Errorf("callback of %s: %v", c.ID, err)
-		}
+		err := w.svc.Providers.Notify(w.t.Context(), c.ID, c.Result)
+		expect.True(w.t, err == nil || errors.Is(err, errShaky), "callback of %s: %v", c.ID, err)
 	}
 }
 
@@ -162,9 +160,8 @@ func (w *world) compareRefunds() (back givenBack) {
 	}
 	for _, paid := range w.payments {
 		is := must.Get(w.svc.Payments.Get(w.t.Context(), w.caller, paid.ID))(w.t)
-		if want := of[paid.ID]; is.AmountRefunded != want || want > is.Amount {
-			w.t.Errorf("of %d of %s %d count as refunded, and %d are", is.Amount, is.ID, is.AmountRefunded, want)
-		}
+		want := of[paid.ID]
+		expect.True(w.t, is.AmountRefunded == want && want <= is.Amount, "of %d of %s %d count as refunded, and %d are", is.Amount, is.ID, is.AmountRefunded, want)
 	}
 	return back
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -63,13 +64,9 @@ func TestMatchNames(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := rapid.String().Draw(r, "a"), rapid.String().Draw(r, "b")
 		match := payout.MatchNames(rapid.IntRange(0, 99).Draw(r, "tolerance"))
-		if match(a, b) != match(b, a) {
-			r.Error("it depends on which is given")
-		}
+		expect.True(r, match(a, b) == match(b, a), "it depends on which is given")
 		upper, lower := strings.ToUpper(a), strings.ToLower(a)
-		if strings.ToLower(upper) == lower && match(a, b) != match(upper, b) {
-			r.Error("it depends on the case")
-		}
+		expect.True(r, strings.ToLower(upper) != lower || match(a, b) == match(upper, b), "it depends on the case")
 	})
 }
 
@@ -82,9 +79,7 @@ func FuzzMatchNames(f *testing.F) {
 		if len(a) > 500 || len(b) > 500 {
 			t.Skip()
 		}
-		if match(a, b) != match(b, a) {
-			t.Error("it depends on which is given")
-		}
+		expect.True(t, match(a, b) == match(b, a), "it depends on which is given")
 	})
 }
 
@@ -222,9 +217,7 @@ func TestNameLookupReplays(t *testing.T) {
 	to.AccountName, to.MatchName = "Kofi Mensah", true
 	caller.IdempotencyKey = "n-2"
 	for range 2 {
-		if _, err := s.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to}); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, testkit.Err(s.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to})), "Create")
 	}
 	expect.Equal(t, asked, 2, "asked %d times", asked)
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
@@ -45,8 +47,7 @@ func (s *shop) request() string {
 }
 
 func (s *shop) verify(code string) error {
-	_, err := s.Payouts.VerifyOTP(s.t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: code})
-	return err
+	return testkit.Err(s.Payouts.VerifyOTP(s.t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: code}))
 }
 
 // verified returns a code that can be used.
@@ -127,8 +128,7 @@ func TestOTPLimits(t *testing.T) {
 		t.Errorf("retry after %s", refusal.RetryAfter)
 	}
 	for range 6 { // what is refused for another reason is no guess
-		_, err := s.pay(wrong(code), 50, "0241234567")
-		testkit.WantCode(t, "too small", err, api.AmountTooSmall)
+		testkit.WantCode(t, "too small", testkit.Err(s.pay(wrong(code), 50, "0241234567")), api.AmountTooSmall)
 	}
 	for range 2 {
 		testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
@@ -159,20 +159,17 @@ func TestCodeOfOneMerchant(t *testing.T) {
 	mine := s.Caller
 	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
 	s.Caller = api.Caller{Merchant: other.ID}
-	_, err := s.pay(code, 1_00, "0241234567")
-	testkit.WantCode(t, "another's code", err, api.OTPVerificationRequired)
+	testkit.WantCode(t, "another's code", testkit.Err(s.pay(code, 1_00, "0241234567")), api.OTPVerificationRequired)
 	testkit.WantCode(t, "another's code", s.verify(code), api.OTPInvalid)
-	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
-	testkit.WantCode(t, "no phone", err, api.InvalidPhoneNumber)
+	testkit.WantCode(t, "no phone", testkit.Err(s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)), api.InvalidPhoneNumber)
 
 	s.Caller = mine
 	s.Caller.IdempotencyKey = "send"
 	for range 7 { // more than may be sent
 		s.request()
 	}
-	if list := must.Get(s.Messages.List(t.Context(), mine, message.ListParams{To: "0301000000"}))(t); len(list.Data) != 2 {
-		t.Errorf("%d codes were sent, want one to verify and one for seven requests", len(list.Data))
-	}
+	list := must.Get(s.Messages.List(t.Context(), mine, message.ListParams{To: "0301000000"}))(t)
+	expect.True(t, len(list.Data) == 2, "%d codes were sent, want one to verify and one for seven requests", len(list.Data))
 }
 
 func TestSingleUse(t *testing.T) {
@@ -203,7 +200,7 @@ func TestParallelGuesses(t *testing.T) {
 			if i%2 == 0 {
 				err = s.verify(guess)
 			} else {
-				_, err = s.pay(guess, 1_00, "0241234567")
+				err = testkit.Err(s.pay(guess, 1_00, "0241234567"))
 				testkit.WantCode(t, "pay", err, api.OTPVerificationRequired)
 				err = errors.Unwrap(err)
 			}
@@ -241,4 +238,55 @@ func TestReplayNeedsNoOTP(t *testing.T) {
 		again, err := s.Payouts.Create(t.Context(), caller, p)
 		expect.True(t, err == nil && again.ID == first.ID && replayed, "with %q: %+v, %v, replayed %t", otp, again, err, replayed)
 	}
+}
+
+// A new code replaces the old one between its comparison and its use. The old code then verifies
+// and pays nothing.
+func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
+	store := faultstore.New(memory.New())
+	s := paymentstest.NewWithStore(t, store, payments.Config{})
+	request := func() {
+		t.Helper()
+		must.Get(s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout))(t)
+	}
+	newest := func() string {
+		t.Helper()
+		return sixDigits.FindString(s.Sent("0301000000")[0].Text)
+	}
+	between := func(what string, want api.Code, call func() error) {
+		t.Helper()
+		store.BetweenAt(2, request)
+		testkit.WantCode(t, what, call(), want)
+		expect.True(t, store.Heal(), "%s: no code was sent meanwhile", what)
+	}
+	request()
+	first := newest()
+	between("verify", api.OTPExpired, func() error {
+		return testkit.Err(s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: first}))
+	})
+	second := newest()
+	must.Get(s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: second}))(t)
+	between("pay", api.OTPVerificationRequired, func() error {
+		return testkit.Err(s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+			Amount: decimal.NewFromInt(1), OTPCode: second,
+			Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+		}))
+	})
+	// What was sent last is still to be verified.
+	testkit.WantCode(t, "pay with a code that is not verified", testkit.Err(s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+		Amount: decimal.NewFromInt(1), OTPCode: newest(),
+		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+	})), api.OTPVerificationRequired)
+}
+
+// A used idempotency key does not reveal whether a code is right without counting the guess.
+func TestGuessesUnderAUsedKeyAreCounted(t *testing.T) {
+	s := open(t, payments.Config{})
+	code := s.request()
+	s.Caller.IdempotencyKey = "verify-1"
+	must.Do(t, s.verify(code))
+	for range 5 {
+		testkit.WantCode(t, "a wrong code", s.verify(wrong(code)), api.OTPInvalid)
+	}
+	testkit.WantCode(t, "a wrong code too many", s.verify(wrong(code)), api.OTPAttemptsExceeded)
 }

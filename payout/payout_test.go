@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
@@ -136,9 +135,7 @@ func TestStuckTransferIsListed(t *testing.T) {
 	}
 	s.Pass(time.Hour)
 	stuck()
-	if n := strings.Count(log.String(), "is stuck"); n != 1 {
-		t.Errorf("the log tells %d times: %s", n, log.String())
-	}
+	expect.Equal(t, strings.Count(log.String(), "is stuck"), 1, "how often the log tells of it")
 	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}))
 	if list := stuck(); len(list) != 0 {
 		t.Errorf("when paid: %+v", list)
@@ -223,17 +220,13 @@ func TestReconcile(t *testing.T) {
 		refs(report.AmountDiffers), refs(report.StatusDiffers), len(report.Repeated),
 	}
 	want := summary{2, []string{"po_unknown"}, []string{ids[4]}, []string{ids[3]}, []string{ids[2]}, 1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Same(t, got, want, "got")
 	_ = unsent // the rail never got this one, so it is in no statement
 
 	// Nothing is missing outside of the statement's period.
 	head := "reference,amount,status\n"
 	report = must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(head)), Until: s.Now().Add(-time.Hour)}))(t)
-	if len(report.MissingThere) != 0 {
-		t.Errorf("missing %v", refs(report.MissingThere))
-	}
+	expect.True(t, len(report.MissingThere) == 0, "missing %v", refs(report.MissingThere))
 	for name, text := range map[string]string{
 		"empty": "", "no amount": "reference,status\n", "not money": head + "po_1,5.505,success\n", "ragged": head + "po_1,1\n",
 	} {

@@ -52,9 +52,8 @@ func TestRecipientIsHiddenWithoutCode(t *testing.T) {
 	} {
 		err := pay("", c.to)
 		testkit.WantCode(t, name, err, c.want)
-		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Param != c.param {
-			t.Errorf("%s: %v", name, err)
-		}
+		e := (*api.Error)(nil)
+		expect.True(t, errors.As(err, &e) && e.Param == c.param, "%s: %v", name, err)
 	}
 }
 
@@ -72,16 +71,14 @@ func TestWalletNamesAreShortened(t *testing.T) {
 func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 3, Day: 7}, Live: payments.Providers{Rail: provider.Simulated{}}})
 	look := func(caller api.Caller) error {
-		_, err := s.Payouts.LookUpAccountName(t.Context(), caller, payout.DestinationParams{PhoneNumber: "0241234567"})
-		return err
+		return testkit.Err(s.Payouts.LookUpAccountName(t.Context(), caller, payout.DestinationParams{PhoneNumber: "0241234567"}))
 	}
 	refused := func(what string, wait time.Duration) {
 		t.Helper()
 		err := look(s.Caller)
 		testkit.WantCode(t, what, err, api.RateLimited)
-		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != wait {
-			t.Errorf("%s: %v", what, err)
-		}
+		e := (*api.Error)(nil)
+		expect.True(t, errors.As(err, &e) && e.RetryAfter == wait, "%s: %v", what, err)
 	}
 	s.Pass(20 * time.Minute)
 	keyed := s.Caller
@@ -111,8 +108,7 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 
 func TestANegativeNameQuotaIsNoLimit(t *testing.T) {
 	look := func(s *shop) error {
-		_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241234567"})
-		return err
+		return testkit.Err(s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241234567"}))
 	}
 	hourly, daily := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1, Day: -1}}), open(t, payments.Config{NameQuota: payout.NameQuota{Hour: -1, Day: 2}})
 	for range 2 {

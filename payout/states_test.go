@@ -20,13 +20,10 @@ func TestTransferStates(t *testing.T) {
 			r := record{Transfer: Transfer{Status: from}}
 			entered := r.enter(to) == nil
 			expect.Equal(t, entered, allowed[[2]Status{from, to}], "from %s to %s", from, to)
-			if want := map[bool]Status{true: to, false: from}[entered]; r.Status != want {
-				t.Errorf("from %s to %s: it is %s", from, to, r.Status)
-			}
+			want := map[bool]Status{true: to, false: from}[entered]
+			expect.True(t, r.Status == want, "from %s to %s: it is %s", from, to, r.Status)
 		}
 		final := from == Succeeded || from == Completed || from == Failed || from == Cancelled
-		if from.final() != final {
-			t.Errorf("%s is final: %t", from, from.final())
-		}
+		expect.True(t, from.final() == final, "%s is final: %t", from, from.final())
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
-
 	qr "github.com/skip2/go-qrcode"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -85,9 +84,7 @@ func (s *shop) payOne(ctx context.Context, n int64) error {
 	consumer := s.consumers[n%int64(len(s.consumers))]
 	code := s.codes[n%int64(len(s.codes))]
 	p := PayParams{Wallet: account.WalletRef{AccountID: consumer}, Amount: &amount}
-	_, err := engine.Execute(ctx, s.engine, caller, payOperation(code, p), func(tx *engine.Tx) (*payment.Payment, error) {
-		return s.payTx(tx, code, p, consumer)
-	})
+	_, err := engine.Execute(ctx, s.engine, caller, payOperation(code, p), func(tx *engine.Tx) (*payment.Payment, error) { return s.payTx(tx, code, p, consumer) })
 	return err
 }
 

@@ -20,9 +20,7 @@ func encoded(text string) string { return base64.StdEncoding.EncodeToString([]by
 func TestCodec(t *testing.T) {
 	c := NewCodec(bytes.Repeat([]byte{1}, 32))
 	text := must.Get(c.Encode(false, "cqr_1"))(t)
-	if id, err := c.Decode(false, text); err != nil || id != "cqr_1" {
-		t.Errorf("got %q, %v", id, err)
-	}
+	expect.Equal(t, must.Get(c.Decode(false, text))(t), "cqr_1", "Decode")
 	plain := must.Get(base64.StdEncoding.DecodeString(text))(t)
 	for name, wrong := range map[string]string{
 		"another code":     strings.Replace(string(plain), "cqr_1", "cqr_2", 1),
@@ -60,12 +58,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		id, err := c.Decode(false, text)
-		if err == nil && id != "cqr_1" {
-			t.Errorf("%q was made up, and names %q", text, id)
-		}
-		if err != nil && !errors.Is(err, ErrPayload) && !errors.Is(err, ErrNotConsumer) {
-			t.Errorf("%q: %v", text, err)
-		}
+		expect.True(t, err != nil || id == "cqr_1", "%q was made up, and names %q", text, id)
+		expect.True(t, err == nil || errors.Is(err, ErrPayload) || errors.Is(err, ErrNotConsumer), "%q: %v", text, err)
 	})
 }
 
@@ -121,9 +115,8 @@ func TestDrawPictures(t *testing.T) {
 	text := must.Get(Terminal("https://pay.example.com/pay/qr_1"))(t)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for _, line := range lines {
-		if got := len([]rune(line)); got != len([]rune(lines[0])) || got < 2*len(lines)-1 {
-			t.Errorf("a line of %d characters among %d lines", got, len(lines))
-		}
+		got := len([]rune(line))
+		expect.True(t, got == len([]rune(lines[0])) && got >= 2*len(lines)-1, "a line of %d characters among %d lines", got, len(lines))
 	}
 }
 

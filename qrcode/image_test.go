@@ -19,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -64,16 +65,10 @@ func TestPNGScansInEverySize(t *testing.T) {
 			t.Errorf("%d: %v", size, err)
 			continue
 		}
-		if got := img.Bounds(); got != image.Rect(0, 0, size, size) {
-			t.Errorf("%d: picture of %v", size, got)
-		}
-		if got, err := scan(img); err != nil || got != payPage {
-			t.Errorf("%d: scanned %q, %v", size, got, err)
-		}
+		expect.Equal(t, img.Bounds(), image.Rect(0, 0, size, size), "the picture of %d", size)
+		expect.Equal(t, must.Get(scan(img))(t), payPage, "%d: scanned", size)
 		// Byte 24 holds the bits of a pixel: one, for two colours.
-		if data[24] != 1 {
-			t.Errorf("%d: %d bits a pixel, want 1", size, data[24])
-		}
+		expect.True(t, data[24] == 1, "%d: %d bits a pixel, want 1", size, data[24])
 		// The quiet zone is light all around.
 		for at := range size {
 			for _, p := range []image.Point{{at, 0}, {at, size - 1}, {0, at}, {size - 1, at}} {
@@ -97,18 +92,14 @@ func TestSVGScans(t *testing.T) {
 		for i := range at {
 			at[i] = must.Get(strconv.Atoi(run[i+1]))(t)
 		}
-		if at[2] != at[3] {
-			t.Errorf("a run is not closed: %s", run[0])
-		}
+		expect.True(t, at[2] == at[3], "a run is not closed: %s", run[0])
 		for x := range at[2] {
 			at := image.Pt(at[0]+x, at[1])
 			dark[at] = true
 			expect.True(t, at.In(image.Rect(4, 4, n-4, n-4)), "the quiet zone is dark at %v", at)
 		}
 	}
-	if got, err := scan(modules(n, n, func(x, y int) bool { return dark[image.Pt(x, y)] })); err != nil || got != payPage {
-		t.Errorf("scanned %q, %v", got, err)
-	}
+	expect.Equal(t, must.Get(scan(modules(n, n, func(x, y int) bool { return dark[image.Pt(x, y)] })))(t), payPage, "scanned")
 }
 
 // On a terminal with a dark background the blocks are light.
@@ -131,9 +122,7 @@ func TestTerminalScans(t *testing.T) {
 			}
 			return true
 		})
-		if got, err := scan(img); err != nil || got != want {
-			t.Errorf("scanned %q, %v; want %q", got, err, want)
-		}
+		expect.Equal(t, must.Get(scan(img))(t), want, "scanned")
 	}
 }
 
@@ -144,9 +133,7 @@ func TestLongestText(t *testing.T) {
 	if line, _, _ := strings.Cut(text, "\n"); utf8.RuneCountInString(line) != 177+2*4 {
 		t.Errorf("a line of %d modules", utf8.RuneCountInString(line))
 	}
-	if _, err := qrcode.Terminal(strings.Repeat("x", most+1)); err == nil {
-		t.Error("a text that no code can hold is drawn")
-	}
+	expect.True(t, testkit.Err(qrcode.Terminal(strings.Repeat("x", most+1))) != nil, "a text that no code can hold is drawn")
 }
 
 // A text scans unchanged, in every mode in which QR codes encode texts.
@@ -159,9 +146,8 @@ func TestEveryTextScans(t *testing.T) {
 		).Draw(t, "text")
 		data := must.Get(qrcode.Draw(text, qrcode.PNG, 300))(t)
 		img := must.Get(png.Decode(bytes.NewReader(data)))(t)
-		if got, err := scan(img); err != nil || got != text {
-			t.Fatalf("scanned %q, %v; want %q", got, err, text)
-		}
+		got := must.Get(scan(img))(t)
+		must.True(t, got == text, "scanned %q; want %q", got, text)
 	})
 }
 
@@ -170,9 +156,8 @@ func TestImageOfCode(t *testing.T) {
 	code := s.code(t, qrcode.CreateParams{})
 	data := must.Get(s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: qrcode.PNG}))(t)
 	img := must.Get(png.Decode(bytes.NewReader(data)))(t)
-	if got, err := scan(img); err != nil || got != code.Data || img.Bounds().Dx() != qrcode.DefaultSize {
-		t.Errorf("a picture of %d says %q, %v; want %q", img.Bounds().Dx(), got, err, code.Data)
-	}
+	got := must.Get(scan(img))(t)
+	expect.True(t, got == code.Data && img.Bounds().Dx() == qrcode.DefaultSize, "a picture of %d says %q; want %q", img.Bounds().Dx(), got, code.Data)
 	for _, test := range []struct {
 		format qrcode.Format
 		size   int

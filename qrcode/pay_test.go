@@ -13,9 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
@@ -23,7 +20,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -112,9 +111,8 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	expect.Equal(t, s.money(t), "37.66 12.34", "the wallet and the merchant have")
 	// A replay with another PIN returns the same payment. It moves no money and sends no message.
 	again, err := s.pay(t, caller, code.ID, "0000", pesewas(1234))
-	if diff := cmp.Diff(paid, again); err != nil || diff != "" {
-		t.Errorf("again: %v (-first +again):\n%s", err, diff)
-	}
+	diff := cmp.Diff(paid, again)
+	expect.True(t, err == nil && diff == "", "again: %v (-first +again):\n%s", err, diff)
 	testkit.WantCode(t, "the key with another amount", testkit.Err(s.pay(t, caller, code.ID, goodPIN, pesewas(1235))), api.IdempotencyKeyReused)
 	must.Do(t, s.Drain(t.Context()))
 	want := []string{
@@ -123,9 +121,8 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	}
 	slices.Sort(texter.sent)
 	expect.Same(t, texter.sent, want, "messages")
-	if log := s.log.String(); strings.Contains(log, "241000001") || strings.Contains(log, goodPIN) {
-		t.Errorf("the log says %s", log)
-	}
+	log := s.log.String()
+	expect.True(t, !strings.Contains(log, "241000001") && !strings.Contains(log, goodPIN), "the log says %s", log)
 	if *paid.Phone != "024****001" || *paid.QRCode != code.ID || paid.Reference != "table 7" || paid.Metadata["round"] != "2" || !paid.Livemode {
 		t.Errorf("payment %+v", paid)
 	}
@@ -169,26 +166,21 @@ func TestRefusedPayments(t *testing.T) {
 		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(status)}))(t)
 		testkit.WantCode(t, string(status), testkit.Err(s.pay(t, s.caller, open.ID, goodPIN, pesewas(1))), want)
 		// Only the holder, who knows the PIN, is told of it.
-		if _, err := s.pay(t, s.caller, open.ID, "9999", pesewas(1)); api.CodeOf(err) != api.PINInvalid {
-			t.Errorf("%s, with a wrong PIN: got %v", status, err)
-		}
+		testkit.WantCode(t, string(status)+", with a wrong PIN", testkit.Err(s.pay(t, s.caller, open.ID, "9999", pesewas(1))), api.PINInvalid)
 	}
 	expect.Equal(t, s.money(t), "50 0", "the wallet and the merchant have")
 	for _, id := range []string{open.ID, fixed.ID, inactive.ID, expired.ID} {
 		c, err := s.QRCodes.Get(t.Context(), s.caller, id)
 		expect.True(t, err == nil && c.UsageCount == 0, "%s was used %d times, %v", id, c.UsageCount, err)
 	}
-	if list, err := s.Messages.List(t.Context(), s.caller, message.ListParams{}); err != nil || len(list.Data) != 0 {
-		t.Errorf("messages %+v, %v", list, err)
-	}
+	expect.Equal(t, len(must.Get(s.Messages.List(t.Context(), s.caller, message.ListParams{}))(t).Data), 0, "messages")
 
 	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Active)}))(t)
 	must.Get(s.pay(t, s.caller, fixed.ID, goodPIN, pesewas(500)))(t)
 	// A number tells a stranger nothing about who has a wallet, an id is known to few.
 	closed := s.closed(t)
 	for want, ref := range map[api.Code]account.WalletRef{api.PINInvalid: {Phone: closed.Phone}, api.AccountNotFound: {AccountID: closed.ID}} {
-		_, err := s.QRCodes.Pay(t.Context(), s.caller, open.ID, qrcode.PayParams{Wallet: ref, PIN: goodPIN, Amount: pesewas(1)})
-		testkit.WantCode(t, "closed", err, want)
+		testkit.WantCode(t, "closed", testkit.Err(s.QRCodes.Pay(t.Context(), s.caller, open.ID, qrcode.PayParams{Wallet: ref, PIN: goodPIN, Amount: pesewas(1)})), want)
 	}
 }
 
@@ -233,13 +225,10 @@ func TestHostedShowsCodeAndRefusal(t *testing.T) {
 	s := newStall(t, true, nil)
 	code := s.code(t, qrcode.CreateParams{Amount: pesewas(500), ExpiresAt: s.now.Add(time.Hour)})
 	offer, err := s.QRCodes.Hosted(t.Context(), code.ID)
-	if err != nil || offer.Refusal != nil || offer.Merchant.Name != "Adom Juice Bar" || !offer.Caller.Live || offer.Code.Data != code.Data {
-		t.Errorf("%+v, %v", offer, err)
-	}
+	expect.True(t, err == nil && offer.Refusal == nil && offer.Merchant.Name == "Adom Juice Bar" && offer.Caller.Live && offer.Code.Data == code.Data, "%+v, %v", offer, err)
 	s.now = s.now.Add(time.Hour)
-	if offer, err = s.QRCodes.Hosted(t.Context(), code.ID); err != nil || offer.Refusal == nil || offer.Refusal.Code != api.QRExpired {
-		t.Errorf("expired: %+v, %v", offer, err)
-	}
+	offer, err = s.QRCodes.Hosted(t.Context(), code.ID)
+	expect.True(t, err == nil && offer.Refusal != nil && offer.Refusal.Code == api.QRExpired, "expired: %+v, %v", offer, err)
 	testkit.WantCode(t, "no code", testkit.Err(s.QRCodes.Hosted(t.Context(), "qr_1")), api.ResourceMissing)
 }
 
@@ -253,9 +242,7 @@ func TestUpdateCode(t *testing.T) {
 	want := *code
 	want.Name, want.Description, want.ExpiresAt, want.Metadata = name, description, nil, api.Metadata{"b": "2", "c": true}
 	expect.Same(t, got, &want, "got")
-	if got, err := s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{}); err != nil || got.Name != name {
-		t.Errorf("no change: %+v, %v", got, err)
-	}
+	expect.Equal(t, must.Get(s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{}))(t).Name, name, "no change")
 
 	full := api.Metadata{}
 	for n := range 49 {
@@ -320,9 +307,7 @@ func TestResolveConsumerCode(t *testing.T) {
 		}
 		other := s.caller
 		other.Live = true
-		if _, err := s.QRCodes.Resolve(t.Context(), other, code.Payload); api.CodeOf(err) != api.InvalidConsumerQR {
-			t.Errorf("%s, in the other mode: %v", test.name, err)
-		}
+		testkit.WantCode(t, test.name+", in the other mode", testkit.Err(s.QRCodes.Resolve(t.Context(), other, code.Payload)), api.InvalidConsumerQR)
 	}
 	bad := decimal.RequireFromString("0.001")
 	for what, p := range map[string]qrcode.IssueConsumerCodeParams{
@@ -339,9 +324,8 @@ func TestResolveConsumerCode(t *testing.T) {
 	first := must.Get(s.QRCodes.Resolve(t.Context(), keyed, code.Payload))(t)
 	s.now = s.now.Add(time.Hour)
 	again, err := s.QRCodes.Resolve(t.Context(), keyed, code.Payload)
-	if diff := cmp.Diff(first, again); err != nil || diff != "" {
-		t.Errorf("again: %v\n%s", err, diff)
-	}
+	diff := cmp.Diff(first, again)
+	expect.True(t, err == nil && diff == "", "again: %v\n%s", err, diff)
 	testkit.WantCode(t, "without key", testkit.Err(s.QRCodes.Resolve(t.Context(), s.caller, code.Payload)), api.QRExpired)
 	static := must.Get(s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.closed(t).ID}))(t)
 	testkit.WantCode(t, "a closed wallet", testkit.Err(s.QRCodes.Resolve(t.Context(), s.caller, static.Payload)), api.AccountNotFound)

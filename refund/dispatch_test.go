@@ -11,12 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -106,9 +105,8 @@ func TestLostRefundStaysReserved(t *testing.T) {
 				s.holds("declined", "1025", "0", "1000")
 				expect.True(t, *is.FailureReason == "The card has expired." && s.refunded(r.Payment) == 0, "got %+v", is)
 				// The amount may be refunded anew.
-				if whole := s.refund(refund.CreateParams{Invoice: v.ID}); whole.Amount != 25_00 {
-					t.Errorf("all of it is %d", whole.Amount)
-				}
+				whole := s.refund(refund.CreateParams{Invoice: v.ID})
+				expect.True(t, whole.Amount == 25_00, "all of it is %d", whole.Amount)
 			} else {
 				s.holds("refunded", "1020", "0", "1000")
 			}
@@ -181,9 +179,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 			t.Helper()
 			s.pass(24 * time.Hour)
 			list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t)
-			if h, err := s.Health(t.Context()); err != nil || h.StuckTest != len(list.Data) {
-				t.Errorf("%s, then %s: %d are listed, %d counted, %v", first, then, len(list.Data), h.StuckTest, err)
-			}
+			expect.Equal(t, must.Get(s.Health(t.Context()))(t).StuckTest, len(list.Data), "%s, then %s: counted", first, then)
 			return list.Data
 		}
 		if list := stuck(); len(list) != 1 || list[0].ID != r.ID || list[0].Merchant != s.Caller.Merchant || list[0].Contradiction != how {
@@ -198,9 +194,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 		if list := stuck(); len(list) != 0 {
 			t.Errorf("%s, then %s: listed again: %+v", first, then, list)
 		}
-		if n := strings.Count(log.String(), "contradicts"); n != 1 {
-			t.Errorf("%s, then %s: the log tells %d times: %s", first, then, n, &log)
-		}
+		expect.Equal(t, strings.Count(log.String(), "contradicts"), 1, "%s, then %s: how often the log tells of it", first, then)
 		testkit.WantParam(t, "resolved twice", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
 		s.Verified()
 	}
@@ -228,13 +222,10 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	if list := stuck(); len(list) != 1 || list[0].ID != r.ID || list[0].Merchant != s.Caller.Merchant || list[0].Live || list[0].Attempts != 2 || list[0].SubmittedAt.IsZero() {
 		t.Errorf("got %+v", list)
 	}
-	if h, err := s.Health(t.Context()); err != nil || h.StuckTest != 1 || h.StuckLive != 0 {
-		t.Errorf("health: %+v, %v", h, err)
-	}
+	h := must.Get(s.Health(t.Context()))(t)
+	expect.True(t, h.StuckTest == 1 && h.StuckLive == 0, "health: %+v", h)
 	s.pass(time.Hour)
-	if n := strings.Count(log.String(), "a refund is stuck"); n != 1 {
-		t.Errorf("the log tells %d times: %s", n, log.String())
-	}
+	expect.Equal(t, strings.Count(log.String(), "a refund is stuck"), 1, "how often the log tells of it")
 	testkit.WantParam(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
 	testkit.WantParam(t, "unseen", notify(provider.NotFound), api.ParameterInvalid, "outcome")
 	testkit.WantParam(t, "the note of nothing", testkit.Err(s.Refunds.CreditNoteURL(t.Context(), s.Caller, "re_0")), api.ResourceMissing, "")
@@ -255,9 +246,8 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	live.Live = true
 	err = s.Providers.Settle(t.Context(), live, r.ID, provider.Result{Outcome: provider.Paid})
 	testkit.WantParam(t, "settled in live mode", err, api.PermissionDenied, "")
-	if is := s.get(r.ID); is.Status != refund.Succeeded || *is.ProviderReference != "theirs" {
-		t.Errorf("got %+v", is)
-	}
+	is := s.get(r.ID)
+	expect.True(t, is.Status == refund.Succeeded && *is.ProviderReference == "theirs", "got %+v", is)
 	expect.Equal(t, s.told(r.ID), "[created succeeded]", "told")
 	s.holds("afterwards", "1000", "0", "1000")
 	s.Verified()
@@ -267,8 +257,7 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 func TestNoRailReservesNothing(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: plain{}}})
 	v := s.paidInvoice(25_00, "")
-	_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
-	testkit.WantParam(t, "without a refund rail", err, api.Unavailable, "")
+	testkit.WantParam(t, "without a refund rail", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})), api.Unavailable, "")
 	s.holds("afterwards", "1025", "0", "1000")
 	expect.Equal(t, s.refunded(*v.Payment), 0, "pesewas are refunded")
 }
@@ -291,8 +280,7 @@ func TestRemovedRailKeepsRefundsPending(t *testing.T) {
 	s.holds("without", "1000", "25", "1000")
 	m.says(provider.Result{Outcome: provider.Paid}, nil)
 	s.pass(15 * time.Minute)
-	if is := s.get(r.ID); is.Status != refund.Succeeded {
-		t.Errorf("got %+v", is)
-	}
+	is := s.get(r.ID)
+	expect.True(t, is.Status == refund.Succeeded, "got %+v", is)
 	s.Verified()
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -58,9 +56,7 @@ func TestReconcile(t *testing.T) {
 		refs(report.AmountDiffers), refs(report.StatusDiffers), len(report.Repeated),
 	}
 	want := summary{2, []string{"re_unknown"}, []string{ids[4]}, []string{ids[3]}, []string{ids[2]}, 1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Same(t, got, want, "got")
 	for what, c := range map[string]struct {
 		live          bool
 		until         time.Time

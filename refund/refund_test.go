@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
@@ -17,7 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -51,14 +50,11 @@ func TestRefundToWallet(t *testing.T) {
 		if want := "Adom Juice Bar refunded you GHS 5.00 of payment " + paid.ID + ". Refund " + r.ID + "."; sms.Data[0].Text != want {
 			t.Errorf("told by SMS: %s", sms.Data[0].Text)
 		}
-		_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(7_51))})
-		testkit.WantParam(t, "more than is left", err, api.AmountTooLarge, "amount")
+		testkit.WantParam(t, "more than is left", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(7_51))})), api.AmountTooLarge, "amount")
 		rest := s.refund(refund.CreateParams{Payment: paid.ID})
 		expect.True(t, rest.Amount == 7_50 && rest.Reason == nil, "the rest is %+v", rest)
-		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
-		testkit.WantParam(t, "once more", err, api.PaymentRefunded, "")
-		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
-		testkit.WantParam(t, "one pesewa more", err, api.PaymentRefunded, "")
+		testkit.WantParam(t, "once more", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})), api.PaymentRefunded, "")
+		testkit.WantParam(t, "one pesewa more", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})), api.PaymentRefunded, "")
 		s.holds("refunded", "1000", "0", "1000")
 
 		list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: paid.ID}))(t)
@@ -66,9 +62,7 @@ func TestRefundToWallet(t *testing.T) {
 		for what, p := range map[string]refund.ListParams{
 			"another payment": {Payment: "pay_1"}, "an invoice": {Invoice: "inv_1"}, "failed": {Status: refund.Failed},
 		} {
-			if list, err := s.Refunds.List(t.Context(), s.Caller, p); err != nil || len(list.Data) != 0 {
-				t.Errorf("%s: %+v, %v", what, list, err)
-			}
+			expect.Equal(t, len(must.Get(s.Refunds.List(t.Context(), s.Caller, p))(t).Data), 0, "%s", what)
 		}
 		s.Verified()
 	})
@@ -99,20 +93,17 @@ func TestRefusedRefunds(t *testing.T) {
 		"a reason that bells": {refund.CreateParams{Payment: paid.ID, Reason: "\a"}, api.ParameterInvalid, "reason"},
 		"nested metadata":     {refund.CreateParams{Payment: paid.ID, Metadata: api.Metadata{"a": []int{1}}}, api.ParameterInvalid, "metadata.a"},
 	} {
-		_, err := s.Refunds.Create(t.Context(), s.Caller, c.p)
-		testkit.WantParam(t, what, err, c.code, c.param)
+		testkit.WantParam(t, what, testkit.Err(s.Refunds.Create(t.Context(), s.Caller, c.p)), c.code, c.param)
 	}
 	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
 	for what, caller := range map[string]api.Caller{"another merchant": {Merchant: other.ID}, "live mode": {Merchant: s.Caller.Merchant, Live: true}} {
-		_, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
-		testkit.WantParam(t, what, err, api.ResourceMissing, "payment")
+		testkit.WantParam(t, what, testkit.Err(s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})), api.ResourceMissing, "payment")
 	}
 	status := func(is account.Status) {
 		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(is)}))(t)
 	}
 	status(account.Frozen)
-	_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
-	testkit.WantParam(t, "a frozen wallet", err, api.WalletNotActive, "")
+	testkit.WantParam(t, "a frozen wallet", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})), api.WalletNotActive, "")
 	status(account.Active)
 	gone := s.NewConsumer("Esi", "0241000009", 10)
 	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
@@ -120,8 +111,7 @@ func TestRefusedRefunds(t *testing.T) {
 		Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(10_00)),
 	}))(t)
 	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, gone.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
-	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})
-	testkit.WantParam(t, "a closed wallet", err, api.AccountNotFound, "")
+	testkit.WantParam(t, "a closed wallet", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})), api.AccountNotFound, "")
 
 	// A refused refund counts for nothing.
 	expect.Equal(t, s.refunded(paid.ID), 0, "pesewas are refunded")
@@ -130,8 +120,7 @@ func TestRefusedRefunds(t *testing.T) {
 		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
 	}))(t)
 	for what, p := range map[string]refund.CreateParams{"wallet": {Payment: paid.ID}, "charger": {Invoice: v.ID}} {
-		_, err := s.Refunds.Create(t.Context(), s.Caller, p)
-		testkit.WantParam(t, "nothing left, "+what, err, api.InsufficientBalance, "")
+		testkit.WantParam(t, "nothing left, "+what, testkit.Err(s.Refunds.Create(t.Context(), s.Caller, p)), api.InsufficientBalance, "")
 	}
 	s.Verified()
 }
@@ -161,9 +150,7 @@ func TestConcurrentRefundsNeverExceedPayment(t *testing.T) {
 			expect.Equal(t, won, 10, "%s: %d of 50 were made", what, won)
 			must.Do(t, s.Drain(t.Context()))
 			list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Page: api.Page{Limit: 1}}))(t)
-			if got := s.refunded(list.Data[0].Payment); got != 10_00 {
-				t.Errorf("%s: %d pesewas are refunded", what, got)
-			}
+			expect.Equal(t, s.refunded(list.Data[0].Payment), 10_00, "%s: pesewas that are refunded", what)
 		}
 		s.holds("afterwards", "1000.1", "0", "999.95")
 		s.Verified()
@@ -222,8 +209,7 @@ func TestReplayedRefunds(t *testing.T) {
 	caller.Replayed = &replayed
 	again, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
 	expect.True(t, err == nil && again.ID == first.ID && replayed, "got %+v, %v, replayed %t", again, err, replayed)
-	_, err = s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
-	testkit.WantParam(t, "another request", err, api.IdempotencyKeyReused, "")
+	testkit.WantParam(t, "another request", testkit.Err(s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})), api.IdempotencyKeyReused, "")
 	s.holds("afterwards", "1000", "0", "1000")
 }
 
@@ -247,9 +233,7 @@ func TestRefundThroughCharger(t *testing.T) {
 				t.Errorf("%s: made %+v", method, r)
 			}
 			s.holds(method+", pending", "1015", "10", "1000")
-			if got := s.refunded(r.Payment); got != 10_00 {
-				t.Errorf("%s: %d pesewas count while it is pending", method, got)
-			}
+			expect.Equal(t, s.refunded(r.Payment), 10_00, "%s: pesewas that count while it is pending", method)
 			s.pass(0)
 			if c.asked > 0 {
 				if is := s.get(r.ID); is.Status != refund.Processing {
@@ -309,8 +293,7 @@ func TestInvoicesShowRefunds(t *testing.T) {
 	_, _, err = s.Invoices.HostedCreditNote(t.Context(), elsewhere, first.ID)
 	testkit.WantParam(t, "on another invoice's page", err, api.ResourceMissing, "")
 	qr := s.refund(refund.CreateParams{Payment: s.paidQR(1_00).ID})
-	_, err = s.Refunds.CreditNoteURL(t.Context(), s.Caller, qr.ID)
-	testkit.WantParam(t, "of no invoice", err, api.ResourceMissing, "")
+	testkit.WantParam(t, "of no invoice", testkit.Err(s.Refunds.CreditNoteURL(t.Context(), s.Caller, qr.ID)), api.ResourceMissing, "")
 
 	mails := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"}))(t)
 	texts := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "0245556666"}))(t)
@@ -337,7 +320,5 @@ func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 	expect.True(t, r.Status == refund.Succeeded && r.CreditNote != nil && *r.CreditNote == "CN-2026-000001" && r.PaymentMethod == payment.ServiceWallet, "got %+v", r)
 	s.holds("refunded", "1020", "0", "980")
 	sms := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}}))(t)
-	if !strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number) {
-		t.Errorf("told %s", sms.Data[0].Text)
-	}
+	expect.True(t, strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number), "told %s", sms.Data[0].Text)
 }

@@ -94,8 +94,7 @@ func TestHostsTransaction(t *testing.T) {
 	own.Wake()
 	c.wantTold("created active", "updated active")
 	own, tx = in(func(own *payments.Tx) error {
-		_, err := own.Accounts.DeleteCustomer(t.Context(), c.Caller, who)
-		return err
+		return testkit.Err(own.Accounts.DeleteCustomer(t.Context(), c.Caller, who))
 	})
 	must.Do(t, tx.Commit())
 	own.Wake()
@@ -154,8 +153,7 @@ func TestDeclinedPaymentDoesNotProlongWait(t *testing.T) {
 	since := waits()
 	must.True(t, since != nil, "the end of the period does not wait")
 	c.pass(55 * time.Minute)
-	_, err := c.Invoices.Pay(t.Context(), c.Caller, *made.LatestInvoice, invoice.PayParams{PaymentMethod: "pm_fail_card"})
-	testkit.WantCode(t, "a declined payment", err, api.PaymentFailed)
+	testkit.WantCode(t, "a declined payment", testkit.Err(c.Invoices.Pay(t.Context(), c.Caller, *made.LatestInvoice, invoice.PayParams{PaymentMethod: "pm_fail_card"})), api.PaymentFailed)
 	c.work()
 	expect.Equal(t, waits(), since, "when the wait began, after a payment declined later than an hour after the end")
 }

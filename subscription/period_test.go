@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // plainPeriod is the calendar once more, written by hand: it counts days and months one by one, and
@@ -64,8 +65,7 @@ func TestShortMonthsMoveTheirOwnPeriodAlone(t *testing.T) {
 		{"2027-12-30", catalog.Month, []string{"2027-12-30", "2028-01-30", "2028-02-29", "2028-03-30"}},
 		{"2028-02-29", catalog.Year, []string{"2028-02-29", "2029-02-28", "2030-02-28", "2031-02-28", "2032-02-29"}},
 	} {
-		anchor, err := time.Parse(time.DateOnly, test.anchor)
-		expect.NoError(t, err, "anchor")
+		anchor := must.Get(time.Parse(time.DateOnly, test.anchor))(t)
 		for k, want := range test.want {
 			got := recurrence{test.interval, 1}.start(anchor.Add(13*time.Hour+37*time.Second), int64(k))
 			expect.Equal(t, got.Format(time.DateTime), want+" 13:00:37", "period %d of %s", k, test.anchor)
@@ -96,10 +96,7 @@ func TestProrationIsTheNearestPesewa(t *testing.T) {
 
 // A server's time zone, here with a night of 23 hours, moves no period.
 func TestPeriodsIgnoreTimeZone(t *testing.T) {
-	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	zone := must.Get(time.LoadLocation("Europe/Berlin"))(t)
 	anchor := time.Date(2026, 3, 25, 9, 0, 0, 0, time.UTC)
 	for _, interval := range []catalog.Interval{catalog.Day, catalog.Week, catalog.Month, catalog.Year} {
 		every := recurrence{interval, 1}

@@ -310,7 +310,5 @@ func (g *game) compare() {
 		expect.Equal(g.reporter, *is.LatestInvoice, all[len(all)-1].ID, "the latest invoice")
 	}
 	expect.Same(g.reporter, got, want, "the subscription")
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		g.reporter.Fatal("it differs from the model")
-	}
+	must.True(g.reporter, fmt.Sprint(got) == fmt.Sprint(want), "it differs from the model")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestUnsafeURLsAreRefused(t *testing.T) {
@@ -59,9 +60,7 @@ func TestUnsafeURLsAreRefused(t *testing.T) {
 		for _, mode := range []string{"live", "test"} {
 			err := checkURL(url, mode == "live")
 			taken := strings.Contains(modes, mode)
-			if (err == nil) != taken || (err != nil && api.CodeOf(err) != api.WebhookURLInvalid) {
-				t.Errorf("%s in %s mode: %v", url[:min(len(url), 60)], mode, err)
-			}
+			expect.True(t, (err == nil) == taken && (err == nil || api.CodeOf(err) == api.WebhookURLInvalid), "%s in %s mode: %v", url[:min(len(url), 60)], mode, err)
 		}
 	}
 	for _, host := range []string{
@@ -69,13 +68,9 @@ func TestUnsafeURLsAreRefused(t *testing.T) {
 		"224.0.0.1", "255.255.255.255", "198.18.0.1", "192.0.2.1", "１２７.0.0.1", "127。0。0。1", "127.0.0.1:22", "user@127.0.0.1", "example.com@127.0.0.1", "127.0.0.1\\@example.com",
 		"%31%32%37.0.0.1", "127.0.0.1%2eexample.com", "[::1", " 127.0.0.1", "example.com#@127.0.0.1",
 	} {
-		if err := checkURL("https://"+host+"/h", true); api.CodeOf(err) != api.WebhookURLInvalid {
-			t.Errorf("%s in live mode: %v", host, err)
-		}
+		expect.Equal(t, api.CodeOf(checkURL("https://"+host+"/h", true)), api.WebhookURLInvalid, "%s in live mode", host)
 	}
 	for _, scheme := range []string{"file", "gopher", "data", "unix", "HTTPS+x"} {
-		if err := checkURL(scheme+"://example.com/h", false); api.CodeOf(err) != api.WebhookURLInvalid {
-			t.Errorf("%s: %v", scheme, err)
-		}
+		expect.Equal(t, api.CodeOf(checkURL(scheme+"://example.com/h", false)), api.WebhookURLInvalid, "%s", scheme)
 	}
 }

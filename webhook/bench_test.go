@@ -49,13 +49,10 @@ func BenchmarkDeliveries(b *testing.B) {
 			}))
 			defer receiver.Close()
 			path := filepath.Join(b.TempDir(), "webhooks.db")
-			store, err := sqlite.Open(b.Context(), path, sqlite.Config{})
-			must.Do(b, err)
+			store := must.Get(sqlite.Open(b.Context(), path, sqlite.Config{}))(b)
 			defer store.Close()
-			svc, err := payments.New(b.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
-			must.Do(b, err)
-			m, err := svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-			must.Do(b, err)
+			svc := must.Get(payments.New(b.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)}))(b)
+			m := must.Get(svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(b)
 			caller := api.Caller{Merchant: m.ID}
 			for range n {
 				must.Get(svc.Webhooks.Create(b.Context(), caller, webhook.CreateParams{URL: receiver.URL, Events: []event.Type{"*"}}))(b)

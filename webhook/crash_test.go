@@ -62,11 +62,9 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 		start := func() {
 			now = now.Add(time.Millisecond)
 			store = &mortal{Store: kept}
-			var err error
-			svc, err = payments.New(t.Context(), store, payments.Config{
+			svc = must.Get(payments.New(t.Context(), store, payments.Config{
 				WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
-			})
-			must.Do(t, err)
+			}))(t)
 		}
 		start()
 		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -41,34 +42,26 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 		_, err = s.Webhooks.Update(t.Context(), live, kept.ID, webhook.UpdateParams{URL: &test.url, Events: test.events})
 		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "update with %s: got %+v", name, err)
 	}
-	_, err = s.Webhooks.Create(t.Context(), live, webhook.CreateParams{Events: []event.Type{"*"}})
-	expect.Equal(t, api.CodeOf(err), api.ParameterMissing, "no address: %v", err)
+	testkit.WantCode(t, "no address", testkit.Err(s.Webhooks.Create(t.Context(), live, webhook.CreateParams{Events: []event.Type{"*"}})), api.ParameterMissing)
 	list := must.Get(s.Webhooks.List(t.Context(), live, webhook.ListParams{}))(t)
 	if len(list.Data) != 1 || list.Data[0].URL != kept.URL || !cmp.Equal(list.Data[0].Events, kept.Events) || list.Data[0].Secret != "" || list.URL != "/v1/webhooks" {
 		t.Errorf("listed %+v", list)
 	}
 	for name, do := range map[string]func() error{
-		"Get": func() error { _, err := s.Webhooks.Get(t.Context(), s.Caller, kept.ID); return err },
+		"Get": func() error { return testkit.Err(s.Webhooks.Get(t.Context(), s.Caller, kept.ID)) },
 		"Update": func() error {
-			_, err := s.Webhooks.Update(t.Context(), s.Caller, kept.ID, webhook.UpdateParams{})
-			return err
+			return testkit.Err(s.Webhooks.Update(t.Context(), s.Caller, kept.ID, webhook.UpdateParams{}))
 		},
-		"Rotate": func() error { _, err := s.Webhooks.RotateSecret(t.Context(), s.Caller, kept.ID); return err },
-		"Ping":   func() error { _, err := s.Webhooks.Ping(t.Context(), s.Caller, kept.ID); return err },
-		"Delete": func() error { _, err := s.Webhooks.Delete(t.Context(), s.Caller, kept.ID); return err },
+		"Rotate": func() error { return testkit.Err(s.Webhooks.RotateSecret(t.Context(), s.Caller, kept.ID)) },
+		"Ping":   func() error { return testkit.Err(s.Webhooks.Ping(t.Context(), s.Caller, kept.ID)) },
+		"Delete": func() error { return testkit.Err(s.Webhooks.Delete(t.Context(), s.Caller, kept.ID)) },
 		"Deliveries": func() error {
-			_, err := s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.ListDeliveriesParams{Endpoint: kept.ID})
-			return err
+			return testkit.Err(s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.ListDeliveriesParams{Endpoint: kept.ID}))
 		},
-		"ResendSince": func() error {
-			_, err := s.Webhooks.ResendSince(t.Context(), s.Caller, kept.ID, api.Times{})
-			return err
-		},
-		"Resend": func() error { _, err := s.Webhooks.Resend(t.Context(), s.Caller, "evt_1"); return err },
+		"ResendSince": func() error { return testkit.Err(s.Webhooks.ResendSince(t.Context(), s.Caller, kept.ID, api.Times{})) },
+		"Resend":      func() error { return testkit.Err(s.Webhooks.Resend(t.Context(), s.Caller, "evt_1")) },
 	} {
-		if err := do(); api.CodeOf(err) != api.ResourceMissing {
-			t.Errorf("%s in the other mode: %v", name, err)
-		}
+		testkit.WantCode(t, name+" in the other mode", do(), api.ResourceMissing)
 	}
 }
 
@@ -87,23 +80,21 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 		return err
 	})
 	store.Each(t, "Update", func() error {
-		_, err := w.Update(ctx, named("update"), e.ID, webhook.UpdateParams{URL: &r.URL, Events: events})
-		return err
+		return testkit.Err(w.Update(ctx, named("update"), e.ID, webhook.UpdateParams{URL: &r.URL, Events: events}))
 	})
-	store.Each(t, "Get", func() error { _, err := w.Get(ctx, s.Caller, e.ID); return err })
-	store.Each(t, "List", func() error { _, err := w.List(ctx, s.Caller, webhook.ListParams{}); return err })
-	store.Each(t, "Rotate", func() error { _, err := w.RotateSecret(ctx, named("rotate"), e.ID); return err })
-	store.Each(t, "Ping", func() error { _, err := w.Ping(ctx, s.Caller, e.ID); return err })
+	store.Each(t, "Get", func() error { return testkit.Err(w.Get(ctx, s.Caller, e.ID)) })
+	store.Each(t, "List", func() error { return testkit.Err(w.List(ctx, s.Caller, webhook.ListParams{})) })
+	store.Each(t, "Rotate", func() error { return testkit.Err(w.RotateSecret(ctx, named("rotate"), e.ID)) })
+	store.Each(t, "Ping", func() error { return testkit.Err(w.Ping(ctx, s.Caller, e.ID)) })
 	happened := map[string]bool{}
 	for k, hit := 1, true; hit; k++ {
-		told, err := s.Events.Record(ctx, s.Caller, event.RecordParams{Type: "plan.updated", Object: struct{}{}})
-		must.Do(t, err)
+		told := must.Get(s.Events.Record(ctx, s.Caller, event.RecordParams{Type: "plan.updated", Object: struct{}{}}))(t)
 		happened[told.ID] = true
 		s.mu.Lock()
 		s.now = s.now.Add(time.Hour) // past every lease and wait
 		s.mu.Unlock()
 		store.FailAt(k)
-		err = s.Drain(ctx)
+		err := s.Drain(ctx)
 		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}
@@ -119,17 +110,14 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	}
 	expect.Equal(t, w.Claimed(), 0, "deliveries count as claimed after a rollback")
 	store.Each(t, "Deliveries", func() error {
-		_, err := w.ListDeliveries(ctx, s.Caller, webhook.ListDeliveriesParams{Endpoint: e.ID})
-		return err
+		return testkit.Err(w.ListDeliveries(ctx, s.Caller, webhook.ListDeliveriesParams{Endpoint: e.ID}))
 	})
 	last := s.newest()
 	before := r.count()
-	store.Each(t, "Resend", func() error { _, err := w.Resend(ctx, named("again"), last.ID); return err })
+	store.Each(t, "Resend", func() error { return testkit.Err(w.Resend(ctx, named("again"), last.ID)) })
 	s.pass(0)
-	if n := r.count(); n != before+1 {
-		t.Errorf("sent again %d times", n-before)
-	}
-	store.Each(t, "Delete", func() error { _, err := w.Delete(ctx, named("delete"), e.ID); return err })
+	expect.Equal(t, r.count(), before+1, "deliveries after sending again")
+	store.Each(t, "Delete", func() error { return testkit.Err(w.Delete(ctx, named("delete"), e.ID)) })
 	s.happen()
 	s.pass(time.Hour)
 	expect.Equal(t, r.count(), before+1, "an endpoint that is gone was told")
@@ -144,14 +132,10 @@ func TestNewEndpointMissesEarlierEvents(t *testing.T) {
 	s.happen() // at the same moment, and no worker runs meanwhile
 	s.endpoint(late.URL, "*")
 	s.pass(0)
-	if old.count() != 1 || late.count() != 0 {
-		t.Errorf("%d and %d deliveries of an event before the second endpoint", old.count(), late.count())
-	}
+	expect.True(t, old.count() == 1 && late.count() == 0, "%d and %d deliveries of an event before the second endpoint", old.count(), late.count())
 	s.happen()
 	s.pass(0)
-	if old.count() != 2 || late.count() != 1 {
-		t.Errorf("%d and %d deliveries in the end", old.count(), late.count())
-	}
+	expect.True(t, old.count() == 2 && late.count() == 1, "%d and %d deliveries in the end", old.count(), late.count())
 }
 
 // An endpoint does not get events that happen while it is inactive, even if it is switched on
@@ -176,12 +160,9 @@ func TestDisabledEndpointMissesEvents(t *testing.T) {
 		expect.Equal(t, newest.PendingWebhooks, 2, "%d are to be told of what happened afterwards", newest.PendingWebhooks)
 		s.pass(0)
 		s.pass(time.Hour)
-		if other.count() != 3 || r.count() != 2 {
-			t.Errorf("%d and %d deliveries", other.count(), r.count())
-		}
-		if list := s.deliveries(e.ID); len(list) != 2 || list[0].Event != newest.ID {
-			t.Errorf("delivered %+v", list)
-		}
+		expect.True(t, other.count() == 3 && r.count() == 2, "%d and %d deliveries", other.count(), r.count())
+		list := s.deliveries(e.ID)
+		expect.True(t, len(list) == 2 && list[0].Event == newest.ID, "delivered %+v", list)
 	})
 }
 
@@ -191,8 +172,7 @@ func TestGoneEndpointIsNotRetried(t *testing.T) {
 	r := listen(t)
 	r.answers(410)
 	e := s.endpoint(r.URL, "plan.created")
-	told, err := s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-	must.Do(t, err)
+	told := must.Get(s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 	s.pass(0)
 	d := s.deliveries(e.ID)[0]
 	expect.True(t, d.Status == webhook.Failed && d.NextAttemptAt == nil && len(d.Attempts) == 1, "the delivery is %+v", d)

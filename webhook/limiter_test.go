@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // Each success widens the window of an endpoint by one slot; a failure narrows it to one.
@@ -13,19 +16,14 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
 		entered := crowd(t, &l, "a", 30)
-		if entered() != initialWindow {
-			t.Fatalf("%d entered at first", entered())
-		}
-		if other := crowd(t, &l, "b", 1); other() != 1 {
-			t.Fatal("another endpoint is held up")
-		}
+		must.True(t, entered() == initialWindow, "%d entered at first", entered())
+		other := crowd(t, &l, "b", 1)
+		must.True(t, other() == 1, "another endpoint is held up")
 		leave := func(well bool, want int64) {
 			t.Helper()
 			before := entered()
 			l.releaseSlot("a", answered(well, time.Millisecond), time.Now())
-			if got := entered() - before; got != want {
-				t.Errorf("a slot was released and %d entered, want %d", got, want)
-			}
+			expect.Equal(t, entered()-before, want, "entered after a slot was released")
 		}
 		for range maxPerEndpoint - initialWindow {
 			leave(true, 2)
@@ -40,13 +38,10 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 		leave(false, 1)
 		time.Sleep(maxWait) // of the bubble's clock
 		synctest.Wait()
-		if l.waiting != 0 || len(l.endpoints["a"].waiting) != 0 {
-			t.Errorf("%d still wait", l.waiting)
-		}
+		expect.True(t, l.waiting == 0 && len(l.endpoints["a"].waiting) == 0, "%d still wait", l.waiting)
 		leave(true, 0)
-		if again := crowd(t, &l, "a", 2); again() != 2 {
-			t.Errorf("%d entered when all was over, want 2", again())
-		}
+		again := crowd(t, &l, "a", 2)
+		expect.True(t, again() == 2, "%d entered when all was over, want 2", again())
 	})
 }
 
@@ -56,27 +51,20 @@ func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
 		for i := range maxInFlight {
-			if in := crowd(t, &l, fmt.Sprint("busy", i), 1); in() != 1 {
-				t.Fatal("a slot is missing")
-			}
+			in := crowd(t, &l, fmt.Sprint("busy", i), 1)
+			must.True(t, in() == 1, "a slot is missing")
 		}
 		first := crowd(t, &l, "first", 3*maxAtHand)
-		if first() != 0 || l.waiting == 0 || l.waiting > maxWaiting/2 {
-			t.Fatalf("%d of one endpoint wait, which takes too much room", l.waiting)
-		}
+		must.True(t, first() == 0 && l.waiting != 0 && l.waiting <= maxWaiting/2, "%d of one endpoint wait, which takes too much room", l.waiting)
 		last := crowd(t, &l, "last", 3)
-		if last() != 0 {
-			t.Fatal("there is a free slot")
-		}
+		must.True(t, last() == 0, "there is a free slot")
 		for i := range 4 {
 			l.releaseSlot(fmt.Sprint("busy", i), answered(true, time.Millisecond), time.Now())
 		}
 		if first() != 2 || last() != 2 { // in turns
 			t.Errorf("%d and %d entered", first(), last())
 		}
-		if l.inFlight != maxInFlight {
-			t.Errorf("%d in flight", l.inFlight)
-		}
+		expect.True(t, l.inFlight == maxInFlight, "%d in flight", l.inFlight)
 		time.Sleep(maxWait)
 	})
 }
@@ -134,16 +122,12 @@ func TestFullEndpointBacksOff(t *testing.T) {
 	}
 	l.acquireSlot("a", false, now)
 	first, second := one.backoff(now), one.backoff(now)
-	if first < 500*time.Millisecond || second < 2*first-time.Millisecond {
-		t.Errorf("put off by %s and %s", first, second)
-	}
-	if later := one.backoff(now.Add(time.Minute)); later < 50*time.Second {
-		t.Errorf("while it hangs for a minute by %s", later)
-	}
+	expect.True(t, first >= 500*time.Millisecond && second >= 2*first-time.Millisecond, "put off by %s and %s", first, second)
+	later := one.backoff(now.Add(time.Minute))
+	expect.True(t, later >= 50*time.Second, "while it hangs for a minute by %s", later)
 	for range 10_000 {
-		if wait := one.backoff(now); wait > maxBackoff {
-			t.Fatalf("put off by %s", wait)
-		}
+		wait := one.backoff(now)
+		must.True(t, wait <= maxBackoff, "put off by %s", wait)
 	}
 }
 
@@ -166,9 +150,8 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 			}
 			made++
 		}
-		if most := maxWaiting / (maxPerEndpoint + 1); made < most-1 || made > most+1 {
-			t.Errorf("%d of an endpoint that has not answered yet are reserved", made)
-		}
+		most := maxWaiting / (maxPerEndpoint + 1)
+		expect.True(t, made >= most-1 && made <= most+1, "%d of an endpoint that has not answered yet are reserved", made)
 		for i := range 2 * softWaiting {
 			l.reserveRoom(fmt.Sprint("b", i), time.Now())
 		}
@@ -197,14 +180,10 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if in.Load() != int64(made) || out.Load() != 0 {
-			t.Errorf("%d of %d that were reserved found room, %d did not", in.Load(), made, out.Load())
-		}
+		expect.True(t, in.Load() == int64(made) && out.Load() == 0, "%d of %d that were reserved found room, %d did not", in.Load(), made, out.Load())
 		for i := range 10 {
 			l.freeRoom(fmt.Sprint("b", 2*softWaiting-10+i))
 		}
-		if l.waiting != 0 || l.atHand != 0 {
-			t.Errorf("%d wait and %d are claimed when all is done", l.waiting, l.atHand)
-		}
+		expect.True(t, l.waiting == 0 && l.atHand == 0, "%d wait and %d are claimed when all is done", l.waiting, l.atHand)
 	})
 }

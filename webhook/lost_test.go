@@ -1,12 +1,15 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -65,8 +68,7 @@ func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
 func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &failing{Store: memory.New()}
-		svc, err := payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
-		must.Do(t, err)
+		svc := must.Get(payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)}))(t)
 		listener := pipes{make(chan net.Conn), make(chan struct{})}
 		svc.Webhooks.DialTest(listener.dial)
 		var posts atomic.Int64
@@ -91,9 +93,8 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 		tell() // now the endpoint is known to answer well
 		down.Store(true)
 		e := tell()
-		if n := posts.Load(); n != 2 || !store.on.Load() {
-			t.Fatalf("%d posts", n)
-		}
+		n := posts.Load()
+		must.True(t, n == 2 && store.on.Load(), "%d posts", n)
 		store.on.Store(false)
 		time.Sleep(time.Minute)
 		must.Do(t, svc.Stop(t.Context()))
@@ -104,4 +105,137 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 		is, err := svc.Events.Get(t.Context(), caller, e.ID)
 		expect.True(t, err == nil && is.PendingWebhooks == 0, "%+v, %v", is, err)
 	})
+}
+
+// A process that starts a delivery right after the commit has its lease: no other process
+// attempts it meanwhile.
+func TestLeasedDeliveryIsMadeOnce(t *testing.T) {
+	store := memory.New()
+	var processes [2]*payments.Service
+	for i := range processes {
+		svc := must.Get(payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)}))(t)
+		processes[i] = svc
+	}
+	first, second := processes[0], processes[1]
+	m := must.Get(first.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+	caller := api.Caller{Merchant: m.ID}
+	r := listen(t)
+	begun, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	r.answer = func(http.ResponseWriter) {
+		slow := false
+		once.Do(func() { slow = true })
+		if slow {
+			close(begun)
+			<-release
+		}
+	}
+	e := must.Get(first.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}}))(t)
+	first.Start(t.Context())
+	must.Get(first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
+	<-begun
+	must.Do(t, second.Drain(t.Context()))
+	expect.Equal(t, r.count(), 1, "attempts while another process works")
+	close(release)
+	must.Do(t, first.Stop(t.Context())) // which waits for what is under way
+	must.Do(t, second.Drain(t.Context()))
+	list := must.Get(second.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Endpoint: e.ID}))(t)
+	if len(list.Data) != 1 || list.Data[0].Status != webhook.Delivered || len(list.Data[0].Attempts) != 1 || r.count() != 1 {
+		t.Errorf("%d attempts; %+v", r.count(), list.Data)
+	}
+}
+
+// endings are the deliveries whose work has ended, for the test to wait for.
+type endings chan string
+
+func (endings) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
+
+func (e endings) EndWork(_ context.Context, w payments.Work) {
+	if w.Queue == "webhook_deliveries" {
+		e <- w.ID
+	}
+}
+
+// The first outcome stores a delivery to a healthy endpoint. Until then the process leases
+// the event: the delivery counts as pending, and no other process attempts it. When the
+// process sleeps for too long, another takes over the deliveries that are not stored, and
+// its outcome stands.
+func TestPartlyStoredEventStaysPendingUntilDelivered(t *testing.T) {
+	store := memory.New()
+	var mu sync.Mutex
+	now := time.Now()
+	var log bytes.Buffer // of the first alone
+	ended := make(endings, 100)
+	process := func(c payments.Config) *payments.Service {
+		c.WebhookAllow = loopback
+		c.Clock = func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return now
+		}
+		return must.Get(payments.New(t.Context(), store, c))(t)
+	}
+	first := process(payments.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Observer: ended})
+	second := process(payments.Config{Logger: slog.New(slog.DiscardHandler)})
+	m := must.Get(first.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+	caller := api.Caller{Merchant: m.ID}
+	awake, r := listen(t), listen(t)
+	endpoint := func(url string) string {
+		e := must.Get(first.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: url, Events: []event.Type{"*"}}))(t)
+		return e.ID
+	}
+	quick, slow := endpoint(awake.URL), endpoint(r.URL)
+	must.Get(first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
+	must.Do(t, first.Drain(t.Context())) // now they are known to answer
+	for len(ended) > 0 {
+		<-ended
+	}
+
+	begun, release := make(chan struct{}), make(chan struct{})
+	asleep := make(chan struct{}, 1)
+	asleep <- struct{}{}
+	r.mu.Lock()
+	r.answer = func(http.ResponseWriter) {
+		select {
+		case <-asleep:
+			close(begun)
+			<-release
+		default:
+		}
+	}
+	r.mu.Unlock()
+	told := must.Get(first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
+	var drained sync.WaitGroup
+	drained.Go(func() { must.Do(t, first.Drain(t.Context())) })
+	<-begun
+	<-ended // the quick one
+	state := func() (pending int, made []webhook.Delivery) {
+		t.Helper()
+		is := must.Get(second.Events.Get(t.Context(), caller, told.ID))(t)
+		list := must.Get(second.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Event: told.ID}))(t)
+		return is.PendingWebhooks, list.Data
+	}
+	must.Do(t, second.Drain(t.Context()))
+	if pending, made := state(); pending != 1 || len(made) != 1 || made[0].Endpoint != quick || awake.count() != 2 || r.count() != 2 {
+		t.Errorf("while it is held: %d pending, %d and %d posts, %+v", pending, awake.count(), r.count(), made)
+	}
+	mu.Lock()
+	now = now.Add(time.Minute)
+	mu.Unlock()
+	must.Do(t, second.Drain(t.Context()))
+	_, by := state()
+	expect.True(t, awake.count() == 2 && r.count() == 3, "taken over: %d and %d posts", awake.count(), r.count())
+	close(release)
+	drained.Wait()
+	pending, made := state()
+	if pending != 0 || len(made) != 2 || awake.count() != 2 || r.count() != 3 {
+		t.Errorf("in the end: %d pending, %d and %d posts, %+v", pending, awake.count(), r.count(), made)
+	}
+	for _, d := range made {
+		expect.True(t, d.Status == webhook.Delivered && len(d.Attempts) == 1 && (d.Endpoint == quick || d.Endpoint == slow), "made %+v", d)
+	}
+	expect.Same(t, made, by, "who came too late has changed it")
+	expect.True(t, !strings.Contains(log.String(), "level=ERROR"), "who came too late complains: %s", log.String())
+	list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Endpoint: slow})
+	expect.True(t, err == nil && len(list.Data) == 2, "%d deliveries to the endpoint, %v", len(list.Data), err)
 }

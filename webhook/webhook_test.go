@@ -24,6 +24,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -167,12 +168,8 @@ func TestEventIsDeliveredSigned(t *testing.T) {
 		if got := every.types(t); len(got) != 3 || got[0] != "qr_code.created" {
 			t.Errorf("all: %v", got)
 		}
-		if got := fmt.Sprint(some.types(t)); got != "[qr_code.created payment.completed]" {
-			t.Errorf("some, under the names asked for: %s", got)
-		}
-		if none.count() != 0 {
-			t.Errorf("none: %v", none.types(t))
-		}
+		expect.Equal(t, fmt.Sprint(some.types(t)), "[qr_code.created payment.completed]", "types of some, under the names asked for")
+		expect.True(t, none.count() == 0, "none: %v", none.types(t))
 
 		// The delivery verifies, and its body is the event as the API shows it.
 		q, body := every.got[0], every.bodies[0]
@@ -187,9 +184,8 @@ func TestEventIsDeliveredSigned(t *testing.T) {
 		if len(d) != 3 || d[0].Status != webhook.Delivered || len(d[0].Attempts) != 1 || d[0].Attempts[0].StatusCode != 200 || d[0].NextAttemptAt != nil {
 			t.Errorf("deliveries %+v", d)
 		}
-		if shown, err := s.Webhooks.Get(t.Context(), s.Caller, e.ID); err != nil || shown.Secret != "" || !strings.HasPrefix(e.Secret, "whsec_") {
-			t.Errorf("the secret is shown twice, or never: %+v, %v", shown, err)
-		}
+		shown := must.Get(s.Webhooks.Get(t.Context(), s.Caller, e.ID))(t)
+		expect.True(t, shown.Secret == "" && strings.HasPrefix(e.Secret, "whsec_"), "the secret is shown twice, or never: %+v", shown)
 	})
 }
 
@@ -206,9 +202,7 @@ func TestFailedDeliveryIsRetriedOnSchedule(t *testing.T) {
 		s.happen()
 		s.pass(0)
 		for i, gap := range []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour} {
-			if r.count() != i+1 {
-				t.Fatalf("%d attempts, want %d", r.count(), i+1)
-			}
+			must.True(t, r.count() == i+1, "%d attempts, want %d", r.count(), i+1)
 			s.pass(gap * 89 / 100) // jitter is a tenth
 			must.True(t, r.count() == i+1, "attempt %d came too early", i+2)
 			s.pass(gap * 11 / 100)
@@ -218,9 +212,7 @@ func TestFailedDeliveryIsRetriedOnSchedule(t *testing.T) {
 			t.Errorf("%s after %d attempts", d.Status, len(d.Attempts))
 		}
 		s.pass(30 * 24 * time.Hour)
-		if r.count() != 10 {
-			t.Errorf("%d attempts", r.count())
-		}
+		expect.True(t, r.count() == 10, "%d attempts", r.count())
 		r.answers(200)
 		s.happen()
 		s.pass(0)
@@ -241,13 +233,9 @@ func TestRetryAfterHeaderDelaysRetry(t *testing.T) {
 	s.happen()
 	s.pass(0)
 	s.pass(119 * time.Second)
-	if r.count() != 1 {
-		t.Errorf("%d attempts before the endpoint wanted one", r.count())
-	}
+	expect.True(t, r.count() == 1, "%d attempts before the endpoint wanted one", r.count())
 	s.pass(time.Second)
-	if r.count() != 2 {
-		t.Errorf("%d attempts", r.count())
-	}
+	expect.True(t, r.count() == 2, "%d attempts", r.count())
 }
 
 // The service switches off an endpoint that says it is gone, or has failed for five days.
@@ -276,9 +264,8 @@ func TestFailingEndpointIsDisabled(t *testing.T) {
 			t.Error("five days of failure do not switch off")
 		}
 		s.pass(0)
-		if got := fmt.Sprint(well.types(t)); got != "[webhook_endpoint.disabled webhook_endpoint.disabled]" || !strings.Contains(s.log.String(), "switched off") {
-			t.Errorf("told %s", got)
-		}
+		got := fmt.Sprint(well.types(t))
+		expect.True(t, got == "[webhook_endpoint.disabled webhook_endpoint.disabled]" && strings.Contains(s.log.String(), "switched off"), "told %s", got)
 		before := dead.count()
 		missed := s.now.Add(-time.Millisecond)
 		s.happen()
@@ -353,9 +340,7 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 		expect.True(t, err == nil && d.Status == webhook.Failed && d.Attempts[0].StatusCode == 0 && d.Attempts[0].Error != "", "%s: %+v, %v", host, d, err)
 		must.Get(s.Webhooks.Delete(t.Context(), s.Caller, e.ID))(t)
 	}
-	if r.count() != 0 {
-		t.Errorf("%d were told", r.count())
-	}
+	expect.True(t, r.count() == 0, "%d were told", r.count())
 }
 
 // Redirects are not followed, and answers cost no more than their bound.
@@ -404,9 +389,7 @@ func TestHandlerPassesVerifiedEventOnce(t *testing.T) {
 	var got []event.Type
 	fail := true
 	var secret string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w, r)
-	}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	defer server.Close()
 	e := s.endpoint(server.URL, "*")
 	secret = e.Secret
@@ -431,9 +414,7 @@ func TestHandlerPassesVerifiedEventOnce(t *testing.T) {
 	}
 	must.Get(s.Webhooks.Resend(t.Context(), s.Caller, s.newest().ID))(t)
 	s.pass(0)
-	if len(got) != 1 || len(s.deliveries(e.ID)) != 2 {
-		t.Errorf("handled %v, %d deliveries", got, len(s.deliveries(e.ID)))
-	}
+	expect.True(t, len(got) == 1 && len(s.deliveries(e.ID)) == 2, "handled %v, %d deliveries", got, len(s.deliveries(e.ID)))
 	answer := must.Get(http.Post(server.URL, "application/json", strings.NewReader(`{"id":"evt_1"}`)))(t)
 	defer answer.Body.Close()
 	expect.Equal(t, answer.StatusCode, 400, "without a signature")
@@ -468,26 +449,20 @@ func TestActiveEndpointsAreLimited(t *testing.T) {
 		}
 	}
 	move := func(url string) error {
-		_, err := s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{URL: &url})
-		return err
+		return testkit.Err(s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{URL: &url}))
 	}
 	must.Do(t, move("http://127.0.0.1:1/0?moved"))
-	if err := move("http://127.0.0.1:1/3?moved"); api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("an eleventh that was moved there: %v", err)
-	}
+	testkit.WantCode(t, "an eleventh that was moved there", move("http://127.0.0.1:1/3?moved"), api.ParameterInvalid)
 	for range 10 {
 		create()
 	}
 	set := func(active bool) error {
-		_, err := s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{Active: &active})
-		return err
+		return testkit.Err(s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{Active: &active}))
 	}
 	must.Do(t, set(true)) // as it is
 	must.Do(t, set(false))
 	create()
-	if err := set(true); api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("one more than a hundred: %v", err)
-	}
+	testkit.WantCode(t, "one more than a hundred", set(true), api.ParameterInvalid)
 	if e, err := s.Webhooks.Get(ctx, s.Caller, first.ID); err != nil || e.Active {
 		t.Errorf("%+v, %v", e, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 )
 
 func TestTexts(t *testing.T) {
@@ -27,9 +28,7 @@ func TestTexts(t *testing.T) {
 		expect.Equal(t, api.CodeOf(check.Currency(currency)), want, "%q", currency)
 	}
 	now := time.Now()
-	if err := check.Ahead("expires_at", now, now); api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("now: %v", err)
-	}
+	testkit.WantCode(t, "now", check.Ahead("expires_at", now, now), api.ParameterInvalid)
 	expect.NoError(t, check.Ahead("expires_at", now.Add(1), now), "later")
 }
 
@@ -39,9 +38,8 @@ func TestEmail(t *testing.T) {
 		"ama": false, "ama@": false, "Ama <ama@example.com>": false, "a@example.com,b@example.com": false,
 		"a@example.com\r\nBcc: b@example.com": false, "a b@example.com": false, strings.Repeat("x", 260) + "@example.com": false,
 	} {
-		if err := check.Email("email", address); (err == nil) != good {
-			t.Errorf("%q: %v", address, err)
-		}
+		err := check.Email("email", address)
+		expect.True(t, (err == nil) == good, "%q: %v", address, err)
 	}
 }
 
@@ -57,9 +55,7 @@ func TestMetadata(t *testing.T) {
 		"a list": {"k": []any{}}, "an object": {"k": map[string]any{}}, "null": {"k": nil}, "a bell": {"k": "\a"}, "a bell in a key": {"\a": "x"},
 		"a float": {"k": 1.5}, "a long number": {"k": json.Number(strings.Repeat("9", 501))},
 	} {
-		if err := check.Metadata(wrong, false); api.CodeOf(err) != api.ParameterInvalid {
-			t.Errorf("%s: got %v", name, err)
-		}
+		testkit.WantCode(t, name, check.Metadata(wrong, false), api.ParameterInvalid)
 	}
 	expect.NoError(t, check.Metadata(api.Metadata{"k": nil, strings.Repeat("ɛ", 40): strings.Repeat("ɛ", 500)}, true), "an update")
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -42,9 +40,8 @@ func TestParagraph(t *testing.T) {
 		expect.True(t, text.From == Left && text.To-text.From <= 60, "%q is at %.1f–%.1f", text.Text, text.From, text.To)
 	}
 	// A letter that is wider than a line gets its own line.
-	if got := d.Wrap(Text{Size: 10, Text: "ab c"}, 1); len(got) != 3 {
-		t.Errorf("%q", got)
-	}
+	got := d.Wrap(Text{Size: 10, Text: "ab c"}, 1)
+	expect.True(t, len(got) == 3, "%q", got)
 }
 
 // Pictures and codes stay where they were put, and take no room.
@@ -54,9 +51,7 @@ func TestPlaces(t *testing.T) {
 	y := d.Y()
 	d.Picture(Left, 30, 20, image.NewRGBA(image.Rect(0, 0, 3, 2)))
 	d.Code(Left+40, 10, [][]bool{{true, true}, {false, true}})
-	if d.Y() != y {
-		t.Errorf("at %.1f, and began at %.1f", d.Y(), y)
-	}
+	expect.True(t, d.Y() == y, "at %.1f, and began at %.1f", d.Y(), y)
 	data := must.Get(d.Bytes())(t)
 	expect.True(t, bytes.Contains(data, []byte("/Subtype /Image")), "there is no picture")
 }
@@ -74,9 +69,7 @@ func TestLetterhead(t *testing.T) {
 		d.Letterhead(h)
 		expect.Equal(t, len(d.Pages()), 1, "%s: pages", name)
 		for _, at := range d.Pages()[0] {
-			if at.From < Left || at.To > Right+0.01 || at.Top < Left || at.Top+at.Size > d.Y() {
-				t.Errorf("%s: %+v, and it ends at %.0f", name, at, d.Y())
-			}
+			expect.True(t, at.From >= Left && at.To <= Right+0.01 && at.Top >= Left && at.Top+at.Size <= d.Y(), "%s: %+v, and it ends at %.0f", name, at, d.Y())
 		}
 		for _, p := range d.page().pictures {
 			expect.True(t, p.width == 144 && p.height == 48, "%s: the logo is %.0f by %.0f", name, p.width, p.height)
@@ -168,18 +161,14 @@ func TestPages(t *testing.T) {
 		command := exec.Command(pdftotext, "-layout", "-", "-")
 		command.Stdin = bytes.NewReader(data)
 		out := must.Get(command.Output())(t)
-		if got := strings.Count(string(out), "left ₵"); got != 150 {
-			t.Errorf("the PDF says %d lines", got)
-		}
+		expect.Equal(t, strings.Count(string(out), "left ₵"), 150, "lines in the PDF")
 		var feet []string
 		for line := range strings.SplitSeq(string(out), "\n") {
 			if strings.Contains(line, "Foot") {
 				feet = append(feet, strings.TrimSpace(line))
 			}
 		}
-		if diff := cmp.Diff([]string{"Foot · page 1 of 3", "Foot · page 2 of 3", "Foot · page 3 of 3"}, feet); diff != "" {
-			t.Error(diff)
-		}
+		expect.Same(t, feet, []string{"Foot · page 1 of 3", "Foot · page 2 of 3", "Foot · page 3 of 3"}, "feet")
 	}
 }
 
@@ -206,7 +195,6 @@ func TestMissingLetters(t *testing.T) {
 	command := exec.Command(pdftotext, "-layout", "-", "-")
 	command.Stdin = bytes.NewReader(data)
 	out := must.Get(command.Output())(t)
-	if want := "Tea \uFFFD Чай ₵ ɛ\u0303 ŋ"; !strings.Contains(string(out), want) {
-		t.Errorf("got %q, want %q in it", out, want)
-	}
+	want := "Tea \uFFFD Чай ₵ ɛ\u0303 ŋ"
+	expect.True(t, strings.Contains(string(out), want), "got %q, want %q in it", out, want)
 }

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -67,9 +66,8 @@ func TestBatcherRunsBatchesConcurrently(t *testing.T) {
 		}
 		all.Wait()
 		// Three calls run alone, and then three groups of four.
-		if took := time.Since(start); most != 3 || took != 2*time.Second {
-			t.Errorf("%d beside each other, in %s", most, took)
-		}
+		took := time.Since(start)
+		expect.True(t, most == 3 && took == 2*time.Second, "%d beside each other, in %s", most, took)
 	})
 }
 
@@ -101,14 +99,8 @@ func TestBatcherIsolatesFailures(t *testing.T) {
 	all.Wait()
 	for i, err := range errs {
 		bad := i%10 == 3 || i%10 == 7
-		if bad != (err != nil) || !bad && done[i] != 1 || bad && done[i] != 0 {
-			t.Errorf("%d: done %d times, %v", i, done[i], err)
-		}
+		expect.True(t, bad == (err != nil) && (bad || done[i] == 1) && (!bad || done[i] == 0), "%d: done %d times, %v", i, done[i], err)
 	}
-	if errs[13] == nil || errs[13].Error() != "13 fails" {
-		t.Errorf("another's error: %v", errs[13])
-	}
-	if err := g.Do(1); err != nil {
-		t.Error(errors.Unwrap(err))
-	}
+	expect.True(t, errs[13] != nil && errs[13].Error() == "13 fails", "another's error: %v", errs[13])
+	expect.NoError(t, g.Do(1), "Do")
 }

@@ -9,11 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -46,20 +46,14 @@ func TestMoveClockRules(t *testing.T) {
 		{"and no more", caller, to(begin.Add(100*year + time.Millisecond)), api.ParameterInvalid, 100 * year},
 	} {
 		got, err := b.MoveClock(t.Context(), step.caller, engine.Operation{Name: "clock.move"}, step.set)
-		if api.CodeOf(err) != step.code || (step.code == "" && err != nil) {
-			t.Errorf("%s: got %v, want %q", step.name, err, step.code)
-		}
-		if err == nil && !got.Equal(begin.Add(step.ahead)) {
-			t.Errorf("%s: answers %s", step.name, got)
-		}
+		expect.True(t, api.CodeOf(err) == step.code && (step.code != "" || err == nil), "%s: got %v, want %q", step.name, err, step.code)
+		expect.True(t, err != nil || got.Equal(begin.Add(step.ahead)), "%s: answers %s", step.name, got)
 		var shown time.Time
 		err = b.View(t.Context(), caller, func(tx *engine.ReadTx) error {
 			shown = tx.Now
 			return nil
 		})
-		if err != nil || !shown.Equal(begin.Add(step.ahead)) {
-			t.Errorf("%s: the clock shows %s, %v", step.name, shown, err)
-		}
+		expect.True(t, err == nil && shown.Equal(begin.Add(step.ahead)), "%s: the clock shows %s, %v", step.name, shown, err)
 	}
 	if _, err := b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, func(time.Time) (time.Time, error) { return begin, planned }); !errors.Is(err, planned) {
 		t.Errorf("got %v", err)
@@ -81,13 +75,9 @@ func TestAllClocksAreListed(t *testing.T) {
 	for _, c := range clocks {
 		seen[c.Scope] = c.Now.Sub(storage.Instant(b.now()))
 	}
-	if len(clocks) != merchants || len(seen) != merchants {
-		t.Errorf("%d clocks of %d merchants are listed", len(clocks), len(seen))
-	}
+	expect.True(t, len(clocks) == merchants && len(seen) == merchants, "%d clocks of %d merchants are listed", len(clocks), len(seen))
 	for n := range merchants {
-		if got := seen[storage.Scope{Merchant: fmt.Sprintf("mer_%03d", n)}]; got != time.Duration(n)*time.Second {
-			t.Errorf("clock %d is %s ahead", n, got)
-		}
+		expect.Equal(t, seen[storage.Scope{Merchant: fmt.Sprintf("mer_%03d", n)}], time.Duration(n)*time.Second, "clock %d is ahead by", n)
 	}
 }
 
@@ -102,20 +92,15 @@ func TestMoveClockReplays(t *testing.T) {
 		})
 	}
 	first, err := move(40)
-	if err != nil || replayed {
-		t.Fatalf("%v, replayed %t", err, replayed)
-	}
+	must.True(t, err == nil && !replayed, "%v, replayed %t", err, replayed)
 	for range 2 {
 		again, err := move(40)
-		if err != nil || !replayed || !again.Equal(first.Time) {
-			t.Fatalf("again: %s, %v, replayed %t; want %s", again, err, replayed, first)
-		}
+		must.True(t, err == nil && replayed && again.Equal(first.Time), "again: %s, %v, replayed %t; want %s", again, err, replayed, first)
 	}
 	testkit.WantCode(t, "by another time", testkit.Err(move(41)), api.IdempotencyKeyReused)
 	caller.IdempotencyKey, replayed = "another", false
-	if further, err := move(40); err != nil || replayed || !further.Equal(first.AddDate(0, 0, 40)) {
-		t.Errorf("with another key: %s, %v, replayed %t", further, err, replayed)
-	}
+	further := must.Get(move(40))(t)
+	expect.True(t, !replayed && further.Equal(first.AddDate(0, 0, 40)), "with another key: %s, replayed %t", further, replayed)
 }
 
 // rerun is a store that runs every transaction twice and keeps the second run, as a store does
@@ -147,29 +132,17 @@ func testTransactionMayRunAgain(t *testing.T) {
 	var replayed bool
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k", Replayed: &replayed}
 	first, err := b.make(t, caller, "a", &made, nil)
-	if err != nil || replayed {
-		t.Fatalf("%v, replayed %t", err, replayed)
-	}
-	if got := made.Load(); got != 2 {
-		t.Errorf("the transaction ran %d times; the test wants two", got)
-	}
-	if len(wakes()) != 1 {
-		t.Errorf("woken %v, want once", wakes())
-	}
+	must.True(t, err == nil && !replayed, "%v, replayed %t", err, replayed)
+	expect.Equal(t, made.Load(), 2, "runs of the transaction")
+	expect.True(t, len(wakes()) == 1, "woken %v, want once", wakes())
 	again, err := b.make(t, caller, "a", &made, nil)
-	if err != nil || *again != *first || !replayed || b.count(t, caller) != 1 {
-		t.Errorf("again: %+v, %v, replayed %t", again, err, replayed)
-	}
+	expect.True(t, err == nil && *again == *first && replayed && b.count(t, caller) == 1, "again: %+v, %v, replayed %t", again, err, replayed)
 	kept, err := engine.Get(t.Context(), b.Engine, caller, things, first.ID, "thing")
-	if err != nil || kept.Value != *first {
-		t.Errorf("the answer is not what was kept: %+v, %v", kept, err)
-	}
+	expect.True(t, err == nil && kept.Value == *first, "the answer is not what was kept: %+v, %v", kept, err)
 	for want := time.Hour; want <= 2*time.Hour; want += time.Hour {
 		caller.IdempotencyKey = "for " + want.String()
 		now, err := b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil })
-		if err != nil || now.Sub(storage.Instant(b.now())) != want {
-			t.Errorf("moved to %s, %v; want %s ahead", now, err, want)
-		}
+		expect.True(t, err == nil && now.Sub(storage.Instant(b.now())) == want, "moved to %s, %v; want %s ahead", now, err, want)
 	}
 }
 
@@ -202,9 +175,7 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 	}
 	runner := &work.Runner{Store: b.Store, Clock: b.Clock, Log: b.Log, Poll: time.Second}
 	runner.Add(job)
-	drain := func() {
-		must.Do(t, runner.Drain(t.Context()))
-	}
+	drain := func() { must.Do(t, runner.Drain(t.Context())) }
 	b.advance(30*24*time.Hour - time.Second)
 	if drain(); len(kept()) != 3 {
 		t.Errorf("a second too early %v are kept", kept())
@@ -226,17 +197,13 @@ func TestUnmarshalableCallsFail(t *testing.T) {
 		ran = true
 		return &thing{}, nil
 	})
-	if err == nil || ran {
-		t.Errorf("parameters: got %v, ran %t", err, ran)
-	}
+	expect.True(t, err != nil && !ran, "parameters: got %v, ran %t", err, ran)
 	_, err = engine.Execute(t.Context(), b.Engine, caller, engine.Operation{Name: "x"}, func(tx *engine.Tx) (*chan int, error) {
 		if _, err := things.Insert(tx, engine.Scope(caller), "th_1", thing{}); err != nil {
 			return nil, err
 		}
 		return new(chan int), nil
 	})
-	if err == nil || api.CodeOf(err) != "" {
-		t.Errorf("answer: got %v", err)
-	}
+	expect.True(t, err != nil && api.CodeOf(err) == "", "answer: got %v", err)
 	testkit.WantCode(t, "what the failed call wrote", testkit.Err(engine.Get(t.Context(), b.Engine, caller, things, "th_1", "thing")), api.ResourceMissing)
 }

@@ -13,12 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -136,13 +136,11 @@ func TestExecuteWithReplayRunsTheStepsOnce(t *testing.T) {
 	}
 	first := call()
 	b.advance(engine.IdempotencyKeyLife - time.Millisecond)
-	if again := call(); *again != *first || steps != 1 {
-		t.Errorf("a replay answers %+v after %d runs of the steps, want %+v after one", again, steps, first)
-	}
+	again := call()
+	expect.True(t, *again == *first && steps == 1, "a replay answers %+v after %d runs of the steps, want %+v after one", again, steps, first)
 	b.advance(time.Millisecond)
-	if next := call(); next.ID == first.ID || steps != 2 {
-		t.Errorf("after the key's end: %+v after %d runs of the steps", next, steps)
-	}
+	next := call()
+	expect.True(t, next.ID != first.ID && steps == 2, "after the key's end: %+v after %d runs of the steps", next, steps)
 }
 
 func TestExecuteReplays(t *testing.T) { synctest.Test(t, testExecuteReplays) }
@@ -159,19 +157,11 @@ func testExecuteReplays(t *testing.T) {
 		t.Errorf("refused: %v, woken %v", err, wakes())
 	}
 	first, err := b.make(t, caller, "a", &made, nil)
-	if err != nil || replayed {
-		t.Fatalf("first: %v, replayed %t", err, replayed)
-	}
-	if len(wakes()) != 1 {
-		t.Errorf("woken %v", wakes())
-	}
+	must.True(t, err == nil && !replayed, "first: %v, replayed %t", err, replayed)
+	expect.True(t, len(wakes()) == 1, "woken %v", wakes())
 	again, err := b.make(t, caller, "a", &made, errors.New("the limit was used up by the first"))
-	if err != nil || *again != *first || !replayed {
-		t.Errorf("again: %+v, %v, replayed %t", again, err, replayed)
-	}
-	if len(wakes()) != 1 {
-		t.Errorf("a replay woke the worker: %v", wakes())
-	}
+	expect.True(t, err == nil && *again == *first && replayed, "again: %+v, %v, replayed %t", again, err, replayed)
+	expect.True(t, len(wakes()) == 1, "a replay woke the worker: %v", wakes())
 	testkit.WantCode(t, "another request", testkit.Err(b.make(t, caller, "b", &made, nil)), api.IdempotencyKeyReused)
 	// Another merchant, the other mode and no key have nothing to do with it.
 	for _, other := range []api.Caller{{Merchant: "mer_2", IdempotencyKey: "k"}, {Merchant: "mer_1", Live: true, IdempotencyKey: "k"}, {Merchant: "mer_1"}} {
@@ -179,26 +169,18 @@ func testExecuteReplays(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", other, v, err)
 		}
 	}
-	if kept := b.count(t, api.Caller{Merchant: "mer_1"}); kept != 2 {
-		t.Errorf("%d are kept for mer_1, want 2", kept)
-	}
+	expect.Equal(t, b.count(t, api.Caller{Merchant: "mer_1"}), 2, "kept for mer_1")
 
 	replay := func(c api.Caller, name string) (*thing, error) {
 		return engine.Replay[thing](t.Context(), b.Engine, c, engine.Operation{Name: "thing.create", Params: map[string]string{"name": name}})
 	}
-	if v, err := replay(caller, "a"); err != nil || *v != *first {
-		t.Errorf("Replay: %+v, %v", v, err)
-	}
-	if v, err := replay(api.Caller{Merchant: "mer_1", IdempotencyKey: "new"}, "a"); err != nil || v != nil {
-		t.Errorf("Replay of nothing: %+v, %v", v, err)
-	}
+	expect.Equal(t, *must.Get(replay(caller, "a"))(t), *first, "Replay")
+	expect.Equal(t, must.Get(replay(api.Caller{Merchant: "mer_1", IdempotencyKey: "new"}, "a"))(t), nil, "the replay of nothing")
 	testkit.WantCode(t, "Replay of another request", testkit.Err(replay(caller, "b")), api.IdempotencyKeyReused)
 
 	// An expired key starts anew, even before the job has removed it.
 	b.advance(30 * 24 * time.Hour)
-	if v, err := b.make(t, caller, "b", &made, nil); err != nil || v.Name != "b" {
-		t.Errorf("after a month: %+v, %v", v, err)
-	}
+	expect.Equal(t, must.Get(b.make(t, caller, "b", &made, nil))(t).Name, "b", "after a month")
 	testkit.WantCode(t, "the old request after a month", testkit.Err(b.make(t, caller, "a", &made, nil)), api.IdempotencyKeyReused)
 }
 
@@ -214,9 +196,7 @@ func TestConcurrentCallsWithOneKey(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if kept := b.count(t, api.Caller{Merchant: "mer_1"}); kept != 1 {
-		t.Errorf("%d are kept", kept)
-	}
+	expect.Equal(t, b.count(t, api.Caller{Merchant: "mer_1"}), 1, "kept")
 }
 
 func TestInvalidKeysAreRefused(t *testing.T) {
@@ -234,12 +214,8 @@ func TestInvalidKeysAreRefused(t *testing.T) {
 
 func TestInsufficientBecomesARefusal(t *testing.T) {
 	b := newBench(t)
-	err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
-		return fmt.Errorf("wrapped: %w", storage.ErrInsufficient)
-	})
-	if api.CodeOf(err) != api.InsufficientBalance || !errors.Is(err, storage.ErrInsufficient) {
-		t.Errorf("got %v", err)
-	}
+	err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return fmt.Errorf("wrapped: %w", storage.ErrInsufficient) })
+	expect.True(t, api.CodeOf(err) == api.InsufficientBalance && errors.Is(err, storage.ErrInsufficient), "got %v", err)
 }
 
 // The time of a call is the merchant's test clock in test mode, and the real time in live mode.
@@ -261,18 +237,14 @@ func TestCallTimeIsTheMerchants(t *testing.T) {
 	}{
 		"the merchant": {ahead, time.Hour}, "its live mode": {api.Caller{Merchant: "mer_1", Live: true}, 0}, "another": {api.Caller{Merchant: "mer_2"}, 0},
 	} {
-		if got := seen(want.caller); got != want.ahead {
-			t.Errorf("%s is %s ahead, want %s", name, got, want.ahead)
-		}
+		expect.Equal(t, seen(want.caller), want.ahead, "%s: ahead by", name)
 	}
 	clocks, err := b.awakeClocks(t.Context())
 	if err != nil || len(clocks) != 1 || clocks[0].Scope != engine.Scope(ahead) || !clocks[0].Now.Equal(storage.Instant(b.now()).Add(time.Hour)) {
 		t.Errorf("clocks %+v, %v", clocks, err)
 	}
 	b.Sandbox = false
-	if got := seen(ahead); got != 0 {
-		t.Errorf("outside of a sandbox the clock is %s ahead", got)
-	}
+	expect.Equal(t, seen(ahead), 0, "the clock outside of a sandbox is ahead by")
 }
 
 // The pages of a list connect, in both directions.
@@ -321,9 +293,7 @@ func TestListing(t *testing.T) {
 	} {
 		_, err := read(wrong.page)
 		var e *api.Error
-		if !errors.As(err, &e) || e.Code != wrong.code || e.Param != wrong.param {
-			t.Errorf("%+v: got %v", wrong.page, err)
-		}
+		expect.True(t, errors.As(err, &e) && e.Code == wrong.code && e.Param == wrong.param, "%+v: got %v", wrong.page, err)
 	}
 	testkit.WantCode(t, "Get of nothing", testkit.Err(engine.Get(t.Context(), b.Engine, caller, things, "th_x", "thing")), api.ResourceMissing)
 }
@@ -345,26 +315,16 @@ func TestDispatchBeginsAfterCommit(t *testing.T) {
 		}
 		return ok
 	}
-	if hand(nil) {
-		t.Error("a runner that does not run takes work")
-	}
+	expect.True(t, !hand(nil), "a runner that does not run takes work")
 	workers.Start(t.Context())
 	for range 5 { // there are two slots, and the poll of the runner needs one
-		if !hand(errors.New("refused")) {
-			t.Fatal("a run that was undone kept its slot")
-		}
+		must.True(t, hand(errors.New("refused")), "a run that was undone kept its slot")
 	}
-	if !hand(nil) {
-		t.Fatal("there is no room")
-	}
+	must.True(t, hand(nil), "there is no room")
 	<-began
 	must.Do(t, workers.Stop(t.Context()))
-	if len(began) > 0 {
-		t.Error("work of a run that was undone began")
-	}
-	if hand(nil) {
-		t.Error("a stopped runner takes work")
-	}
+	expect.True(t, len(began) == 0, "work of a run that was undone began")
+	expect.True(t, !hand(nil), "a stopped runner takes work")
 }
 
 // Future work wakes its worker at the earliest of the times that the transaction gave.
@@ -387,9 +347,8 @@ func testDueIn(t *testing.T) {
 	}))
 	time.Sleep(20 * time.Minute)
 	want := []time.Time{start.Add(time.Second), start.Add(30 * time.Minute)}
-	if at := wakes(); !slices.EqualFunc(at, want, time.Time.Equal) {
-		t.Errorf("woken at %v, want %v", at, want)
-	}
+	at := wakes()
+	expect.True(t, slices.EqualFunc(at, want, time.Time.Equal), "woken at %v, want %v", at, want)
 }
 
 // A transaction frees its reserved slots, however it ends.
@@ -417,5 +376,58 @@ func TestPanicRollsBack(t *testing.T) {
 	before := undone
 	if err := run(func() error { return nil }); err != nil || undone != before || done != 1 {
 		t.Errorf("committed: undone %d times, done %d times, %v", undone-before, done, err)
+	}
+}
+
+// Commit hooks wait for the host's commit. They run once, and never for a refused call. Before
+// the commit they take no slot of the workers.
+func TestCommitHooksWaitForTheHost(t *testing.T) { synctest.Test(t, testCommitHooksWaitForTheHost) }
+
+func testCommitHooksWaitForTheHost(t *testing.T) {
+	b := newBench(t)
+	wakes := b.startWorker(t)
+	caller, done := api.Caller{Merchant: "mer_1"}, 0
+	must.Do(t, b.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		expect.True(t, tx.RunAfterCommit(things.Kind(), "th_0", func(context.Context) error { return nil }), "no place is free; the test wants one")
+		return nil
+	}))
+	before := len(wakes()) // and the slot is free again
+	in := b.In(b.Store)
+	call := func(id string, fails error) error {
+		return in.Update(t.Context(), caller, func(tx *engine.Tx) error {
+			if _, err := things.Insert(tx, engine.Scope(caller), id, thing{ID: id}); err != nil {
+				return err
+			}
+			tx.WakeAfterCommit(things.Kind())
+			tx.OnCommit(func() { done++ })
+			expect.True(t, !tx.RunAfterCommit(things.Kind(), id, func(context.Context) error { return nil }), "work was handed over")
+			return fails
+		})
+	}
+	refused := errors.New("refused")
+	must.Do(t, call("th_1", nil))
+	expect.ErrorIs(t, call("th_2", refused), refused, "call")
+	expect.True(t, len(wakes()) == before && done == 0, "before the host has committed: woken %v, told %d times", wakes(), done)
+	for range 2 {
+		in.HostCommitted()
+		expect.True(t, len(wakes()) == before+1 && done == 1, "after: woken %v, told %d times", wakes(), done)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	from := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	var where []storage.Equal
+	where = engine.Where(where, "type", "")
+	where = engine.Where(where, "status", "open")
+	expect.Same(t, where, []storage.Equal{{Column: "status", Value: "open"}}, "the filter")
+	var ranges []storage.Range
+	ranges = engine.InTimes(ranges, "due", api.Times{})
+	ranges = engine.InTimes(ranges, "created", api.Times{From: from})
+	ranges = engine.InTimes(ranges, "paid", api.Times{Until: from})
+	want := []storage.Range{{Column: "created", From: from}, {Column: "paid", Until: from}}
+	expect.Same(t, ranges, want, "the ranges")
+	c := api.Caller{Merchant: "mer_1", Live: true}
+	if got, want := engine.Scope(c), (storage.Scope{Merchant: "mer_1", Live: true}); got != want {
+		t.Errorf("scope %+v", got)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/testkit"
-
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -92,18 +92,12 @@ func TestRestingClocksCostNothing(t *testing.T) {
 	for n := range 1000 {
 		advance(t, b, fmt.Sprint("mer_", n), time.Hour)
 	}
-	if n := awake(t, b); n != 1000 {
-		t.Errorf("%d clocks are awake after they were moved", n)
-	}
+	expect.Equal(t, awake(t, b), 1000, "clocks awake after they were moved")
 	b.advance(2 * time.Second)
 	look()
-	if n := awake(t, b); n != 0 {
-		t.Errorf("%d clocks are awake, with nothing to do", n)
-	}
+	expect.Equal(t, awake(t, b), 0, "clocks awake with nothing to do")
 	b.advance(time.Hour)
-	if with := look(); with != without {
-		t.Errorf("a look with resting clocks takes %d transactions, without any %d", with, without)
-	}
+	expect.Equal(t, look(), without, "transactions of a look with resting clocks")
 }
 
 // A resting clock wakes when something is due by it, whether written before or since.
@@ -150,14 +144,10 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 
 	rest()
 	use()
-	if awake(t, b) != 1 {
-		t.Error("the clock rests, though something was written by it")
-	}
+	expect.True(t, awake(t, b) == 1, "the clock rests, though something was written by it")
 	rest()
 	advance(t, b, caller.Merchant, life)
-	if awake(t, b) != 1 {
-		t.Error("the clock rests, though it was moved")
-	}
+	expect.True(t, awake(t, b) == 1, "the clock rests, though it was moved")
 	if look(); kept() != 0 {
 		t.Error("the chore was not done when the clock was moved past its due time")
 	}
@@ -171,18 +161,13 @@ func TestKeysAreForgottenByTheRealClock(t *testing.T) {
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
 	advance(t, b, caller.Merchant, 10*life)
 	var made atomic.Int64
-	use := func(name string) error {
-		_, err := b.make(t, caller, name, &made, nil)
-		return err
-	}
+	use := func(name string) error { return testkit.Err(b.make(t, caller, name, &made, nil)) }
 	kept := func(want int) {
 		t.Helper()
 		look()
 		must.Do(t, b.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			page, err := tx.List(engine.Kinds()[0], storage.Query{Scope: engine.Scope(caller), Limit: 10})
-			if len(page) != want {
-				t.Errorf("%d keys are kept, want %d", len(page), want)
-			}
+			expect.True(t, len(page) == want, "%d keys are kept, want %d", len(page), want)
 			return err
 		}))
 	}
@@ -196,9 +181,7 @@ func TestKeysAreForgottenByTheRealClock(t *testing.T) {
 	if kept(1); awake(t, b) != 0 {
 		t.Error("the clock is awake for a key")
 	}
-	if err := use("b"); err != nil {
-		t.Errorf("after the key has expired: %v", err)
-	}
+	expect.NoError(t, use("b"), "after the key has expired")
 	testkit.WantCode(t, "the key stands for the expired request", use("a"), api.IdempotencyKeyReused)
 	b.advance(life - time.Second)
 	kept(1)

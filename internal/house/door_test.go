@@ -24,9 +24,7 @@ func TestOneDoor(t *testing.T) {
 	for _, p := range every {
 		exports[p.ImportPath] = p.Export
 	}
-	gc := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
-		return os.Open(exports[path])
-	})
+	gc := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	var breaches []string
 	for _, p := range own {
 		if !p.public() {

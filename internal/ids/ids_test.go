@@ -103,9 +103,7 @@ func TestIDsAscendOverGoroutines(t *testing.T) {
 func TestLayout(t *testing.T) {
 	s := New(func() time.Time { return time.UnixMilli(62) }, bytes.NewReader(make([]byte, 1024)))
 	for _, want := range []string{"qr_" + "00000010" + "000" + "00000000000", "qr_" + "00000010" + "001" + "00000000000"} {
-		if got := s.Make("qr_"); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		expect.Equal(t, s.Make("qr_"), want, "Make")
 	}
 	if got := s.Make(""); len(got) != Length {
 		t.Errorf("without prefix: %s", got)
@@ -121,14 +119,10 @@ func TestRandomCharactersAreEquallyLikely(t *testing.T) {
 	}
 	text := Secret(bytes.NewReader(every), 248)
 	for _, c := range alphabet {
-		if n := strings.Count(text, string(c)); n != 4 {
-			t.Errorf("%c stands %d times, want 4", c, n)
-		}
+		expect.Equal(t, strings.Count(text, string(c)), 4, "how often %c stands there", c)
 	}
 	only := bytes.Repeat([]byte{255}, 32) // all of the first read is drawn again
-	if got := Secret(bytes.NewReader(append(only, every[:32]...)), 3); got != "012" {
-		t.Errorf("got %s", got)
-	}
+	expect.Equal(t, Secret(bytes.NewReader(append(only, every[:32]...)), 3), "012", "Secret")
 }
 
 func TestBase62(t *testing.T) {
@@ -167,5 +161,39 @@ func TestDerived(t *testing.T) {
 	}
 	if a, b := Derived("wd_", one, "b"), Derived("wd_", other, "a"); a[:14] != "wd_"+one[4:15] || a >= b {
 		t.Errorf("from %s and %s follow %s and %s", one, other, a, b)
+	}
+}
+
+// Every id has one text in base 36, without upper case, and the text leads back to the id.
+func TestBase36(t *testing.T) {
+	source := New(time.Now, nil)
+	all := []string{"po_" + strings.Repeat("0", Length), "pay_" + strings.Repeat("z", Length), "att_0000000000000000000001"}
+	for range 500 {
+		all = append(all, source.Make("po_"), source.Make("re_"))
+	}
+	seen := map[string]bool{}
+	for _, id := range all {
+		text, ok := ToBase36(id)
+		must.True(t, ok, "%s is refused", id)
+		prefix, _, _ := strings.Cut(id, "_")
+		expect.True(t, text == strings.ToLower(text) && len(text) == len(prefix)+1+base36Chars && !seen[text], "%s becomes %s", id, text)
+		seen[text] = true
+		back, ok := FromBase36(text)
+		expect.True(t, ok && back == id, "%s becomes %s, then %s", id, text, back)
+	}
+	last, _ := ToBase36("po_" + strings.Repeat("z", Length))
+	for _, bad := range []string{
+		"", "po", "po_", "po_1", "po_000000000000000000000-", "po_00000000000000000000000", "PO_0000000000000000000000",
+		"_0000000000000000000000", "po-0000000000000000000000", "longprefix_0000000000000000000000",
+	} {
+		_, ok := ToBase36(bad)
+		expect.True(t, !ok, "%q passes", bad)
+	}
+	for _, bad := range []string{
+		"", "po", "po-", "po-1", "po_" + strings.Repeat("0", 26), "po-" + strings.Repeat("z", 26), "po-+" + strings.Repeat("0", 25),
+		"po--" + strings.Repeat("0", 25), "-" + strings.Repeat("0", 26), strings.ToUpper(last), "po-" + strings.ToUpper(last[3:]), last + "0",
+	} {
+		id, ok := FromBase36(bad)
+		expect.True(t, !ok, "%q passes as %s", bad, id)
 	}
 }

@@ -30,8 +30,6 @@ func TestNames(t *testing.T) {
 
 func TestMove(t *testing.T) {
 	want := storage.Move{Account: "live/wallet/acc_1", Guarded: true, Amount: -150}
-	if got := ledger.Wallet("acc_1", true).Move(-150); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	expect.Equal(t, ledger.Wallet("acc_1", true).Move(-150), want, "Move")
 	expect.True(t, !ledger.Clearing("bank", true).Move(1).Guarded, "a clearing account is guarded")
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestParseGHS(t *testing.T) {
@@ -22,9 +23,7 @@ func TestParseGHS(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got, err := ToPesewas(d); err != nil || got != want {
-			t.Errorf("%s: got %d, %v; want %d", text, got, err, want)
-		}
+		expect.Equal(t, must.Get(ToPesewas(d))(t), want, "%s", text)
 	}
 	for text, want := range map[string]error{
 		"": ErrSyntax, "-": ErrSyntax, ".5": ErrSyntax, "5.": ErrSyntax, "+5": ErrSyntax, "05": ErrSyntax, "--5": ErrSyntax,
@@ -84,12 +83,9 @@ func TestEveryAmountSurvives(t *testing.T) {
 		n := rapid.Int64Range(-1e15, 1e15).Draw(t, "pesewas")
 		text := decimal.New(n, -2).String()
 		d, err := ParseGHS(text)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if got, err := ToPesewas(d); err != nil || got != n {
-			t.Fatalf("%s: got %d, %v; want %d", text, got, err, n)
-		}
+		must.True(t, err == nil, "%s: %v", text, err)
+		got := must.Get(ToPesewas(d))(t)
+		must.True(t, got == n, "%s: got %d; want %d", text, got, n)
 	})
 }
 
@@ -112,12 +108,9 @@ func FuzzParseGHS(f *testing.F) {
 			return
 		}
 		n, err := ToPesewas(d)
-		if err != nil {
-			t.Fatalf("%q is parsed but has no pesewas: %v", text, err)
-		}
-		if again, err := ParseGHS(d.String()); err != nil || !again.Equal(d) || n != d.Shift(2).IntPart() {
-			t.Fatalf("%q: %s, %d", text, d, n)
-		}
+		must.True(t, err == nil, "%q is parsed but has no pesewas: %v", text, err)
+		again := must.Get(ParseGHS(d.String()))(t)
+		must.True(t, again.Equal(d) && n == d.Shift(2).IntPart(), "%q: %s, %d", text, d, n)
 	})
 }
 
@@ -137,8 +130,6 @@ func TestShare(t *testing.T) {
 		{Max, "100", Max},
 		{19_99, "0.000001", 0},
 	} {
-		if got := Share(c.pesewas, decimal.RequireFromString(c.percent)); got != c.want {
-			t.Errorf("%s%% of %d: got %d, want %d", c.percent, c.pesewas, got, c.want)
-		}
+		expect.Equal(t, Share(c.pesewas, decimal.RequireFromString(c.percent)), c.want, "%s%% of %d", c.percent, c.pesewas)
 	}
 }

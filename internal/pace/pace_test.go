@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pace"
 )
 
@@ -30,16 +32,11 @@ func TestTakeRefusesBeyondLimit(t *testing.T) {
 		kept, err := limit.Take(done, now, "This was done")
 		var refusal *api.Error
 		if step.wait > 0 {
-			if !errors.As(err, &refusal) || refusal.Code != api.RateLimited || refusal.RetryAfter != step.wait {
-				t.Fatalf("at %s: %v, want to wait for %s", now, err, step.wait)
-			}
+			must.True(t, errors.As(err, &refusal) && refusal.Code == api.RateLimited && refusal.RetryAfter == step.wait, "at %s: %v, want to wait for %s", now, err, step.wait)
 			continue
 		}
-		if err != nil {
-			t.Fatalf("at %s: %v", now, err)
-		}
-		if done = kept; len(done) > limit.Day {
-			t.Errorf("%d times are kept", len(done))
-		}
+		must.True(t, err == nil, "at %s: %v", now, err)
+		done = kept
+		expect.True(t, len(done) <= limit.Day, "%d times are kept", len(done))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestParse(t *testing.T) {
@@ -12,9 +13,7 @@ func TestParse(t *testing.T) {
 		"024 123 4567": "+233241234567", "024-123-4567": "+233241234567", "+233 24 123 4567": "+233241234567",
 		" 0551234567 ": "+233551234567", "0302123456": "+233302123456",
 	} {
-		if got, err := Parse(text); err != nil || got != want {
-			t.Errorf("%q: got %q, %v; want %q", text, got, err, want)
-		}
+		expect.Equal(t, must.Get(Parse(text))(t), want, "%q", text)
 	}
 	for _, text := range []string{
 		"", "0", "024123456", "02412345678", "241234567", "+234241234567", "00233241234567", "0941234567", "+2330241234567",
@@ -33,14 +32,11 @@ func TestProvider(t *testing.T) {
 		"": {"023", "028", "030", "051", "052", "058", "021"},
 	} {
 		for _, prefix := range prefixes {
-			number, err := Parse(prefix + "1234567")
-			expect.NoError(t, err, "%s", prefix)
+			number := must.Get(Parse(prefix + "1234567"))(t)
 			expect.Equal(t, Provider(number), provider, "%s", prefix)
 		}
 	}
-	if got := Provider("+"); got != "" {
-		t.Errorf("got %q", got)
-	}
+	expect.Equal(t, Provider("+"), "", "Provider")
 }
 
 func TestMask(t *testing.T) {
@@ -59,9 +55,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := Parse(National(number))
-		if err != nil || again != number || len(number) != 13 {
-			t.Errorf("%q is %q, which is %q, %v", text, number, again, err)
-		}
+		expect.True(t, err == nil && again == number && len(number) == 13, "%q is %q, which is %q, %v", text, number, again, err)
 	})
 }
 
@@ -70,9 +64,7 @@ func TestIsSender(t *testing.T) {
 		"Volta": true, "Volta Pay": true, "M-Pay&Co 12": true, "12345678901": true,
 		"": false, "123456789012": false, " Volta": false, "Volta ": false, "Vɔlta": false, "Vol\nta": false,
 	} {
-		if IsSender(id) != want {
-			t.Errorf("%q: %t", id, !want)
-		}
+		expect.True(t, IsSender(id) == want, "%q: %t", id, !want)
 	}
 }
 

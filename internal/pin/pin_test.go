@@ -13,15 +13,12 @@ import (
 
 func TestHashMatchesItsPINOnly(t *testing.T) {
 	h := NewHasher()
-	hash, err := h.Hash(t.Context(), "1234")
-	must.Do(t, err)
+	hash := must.Get(h.Hash(t.Context(), "1234"))(t)
 	expect.True(t, strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$"), "hash %q", hash)
 	other, err := h.Hash(t.Context(), "1234")
 	expect.True(t, err == nil && other != hash, "two hashes of one PIN are the same, or %v", err)
 	for pin, want := range map[string]bool{"1234": true, "1235": false, "": false, "12345": false} {
-		if got, err := h.Matches(t.Context(), hash, pin); err != nil || got != want {
-			t.Errorf("%q: got %t, %v", pin, got, err)
-		}
+		expect.Equal(t, must.Get(h.Matches(t.Context(), hash, pin))(t), want, "%q", pin)
 	}
 	for _, damaged := range []string{
 		"1234", "$argon2i$v=19$m=8,t=1,p=1$AAAA$AAAA", "$argon2id$v=1$m=8,t=1,p=1$AAAA$AAAA",
@@ -67,9 +64,7 @@ func TestHashesNeedTheirKey(t *testing.T) {
 		}
 		// The thief knows the algorithm, and has everything except the key.
 		stripped := strings.Replace(test.hash, ",keyid="+keyID(test.hash), "", 1)
-		if got, err := plain.Matches(t.Context(), stripped, "1234"); err != nil || got != (test.hash == hash[plain]) {
-			t.Errorf("%s: without its key the hash matches: %t, %v", test.name, got, err)
-		}
+		expect.Equal(t, must.Get(plain.Matches(t.Context(), stripped, "1234"))(t), (test.hash == hash[plain]), "%s: without its key the hash matches", test.name)
 	}
 	if got, err := now.Matches(t.Context(), "", "1234"); got || err != nil {
 		t.Errorf("no hash: %t, %v", got, err)
@@ -113,9 +108,7 @@ func TestGuardGivesOneTurnAtATime(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if holders["a"] != 20 || len(g.turns) != 0 {
-		t.Errorf("%d holders, %d turns left", holders["a"], len(g.turns))
-	}
+	expect.True(t, holders["a"] == 20 && len(g.turns) == 0, "%d holders, %d turns left", holders["a"], len(g.turns))
 }
 
 func TestGuardStopsWaitingWithTheContext(t *testing.T) {

@@ -111,10 +111,8 @@ func TestPositionOfADay(t *testing.T) {
 	expect.Equal(t, len(is.Lines), 1, "lines of the second day")
 	expect.Equal(t, is.Lines[0], provider.PositionLine{Reference: late, Booked: 20_00}, "the line of the second day")
 
-	_, err := s.Providers.Position(t.Context(), s.caller, provider.PositionParams{})
-	testkit.WantCode(t, "a merchant", err, api.PermissionDenied)
-	_, err = s.Providers.Position(t.Context(), api.Caller{}, provider.PositionParams{Until: midnight})
-	testkit.WantCode(t, "a time of test mode", err, api.ParameterInvalid)
+	testkit.WantCode(t, "a merchant", testkit.Err(s.Providers.Position(t.Context(), s.caller, provider.PositionParams{})), api.PermissionDenied)
+	testkit.WantCode(t, "a time of test mode", testkit.Err(s.Providers.Position(t.Context(), api.Caller{}, provider.PositionParams{Until: midnight})), api.ParameterInvalid)
 }
 
 // A settlement is recorded once, and its money goes from the provider to the bank, or back.
@@ -145,13 +143,10 @@ func TestRecordSettlement(t *testing.T) {
 		"a fee below 0":  {Route: "first", Reference: "S3", Amount: 1, Fee: -1},
 		"a wrong name":   {Route: "First", Reference: "S3", Amount: 1},
 	} {
-		_, err := record(p)
-		testkit.WantCode(t, what, err, api.ParameterInvalid)
+		testkit.WantCode(t, what, testkit.Err(record(p)), api.ParameterInvalid)
 	}
-	_, err := record(provider.SettlementParams{Route: "first", Amount: 1})
-	testkit.WantCode(t, "no reference", err, api.ParameterMissing)
-	_, err = s.Providers.RecordSettlement(t.Context(), s.caller, paid)
-	testkit.WantCode(t, "a merchant", err, api.PermissionDenied)
+	testkit.WantCode(t, "no reference", testkit.Err(record(provider.SettlementParams{Route: "first", Amount: 1})), api.ParameterMissing)
+	testkit.WantCode(t, "a merchant", testkit.Err(s.Providers.RecordSettlement(t.Context(), s.caller, paid)), api.PermissionDenied)
 	must.Get(s.Accounts.Verify(t.Context()))(t)
 }
 
@@ -196,9 +191,7 @@ func TestOddStatements(t *testing.T) {
 	is = position(provider.PositionParams{Reported: &lies, From: midnight}, reversed[1])
 	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "0 0 0", "the day on which it was taken back")
 
-	_, err := s.Providers.Reconcile(t.Context(), s.caller, params)
-	testkit.WantCode(t, "a merchant that books", err, api.PermissionDenied)
+	testkit.WantCode(t, "a merchant that books", testkit.Err(s.Providers.Reconcile(t.Context(), s.caller, params)), api.PermissionDenied)
 	params.Route = ""
-	_, err = s.Providers.Reconcile(t.Context(), operator, params)
-	testkit.WantCode(t, "nobody's statement", err, api.ParameterInvalid)
+	testkit.WantCode(t, "nobody's statement", testkit.Err(s.Providers.Reconcile(t.Context(), operator, params)), api.ParameterInvalid)
 }

@@ -142,9 +142,8 @@ func TestOldRecordsGoInSmallTransactions(t *testing.T) {
 	d = newDesk(t, time.Hour)
 	d.put(t, 1, 100, note{Text: string(make([]byte, 10_000))})
 	d.pass(t, 3*time.Hour)
-	if n := d.left(t); n != 0 || d.most > 20 {
-		t.Errorf("%d are left, an Update removes %d", n, d.most)
-	}
+	n := d.left(t)
+	expect.True(t, n == 0 && d.most <= 20, "%d are left, an Update removes %d", n, d.most)
 }
 
 // A pass continues and ends after a failure of any call of the store.

@@ -39,12 +39,8 @@ func TestWrite(t *testing.T) {
 	}
 	expect.Equal(t, told, 23, "told of %d rows, want 2, then 3", told)
 	broken := errors.New("broken")
-	if err := Write(&b, nil, func(string) (*api.List[string], error) { return nil, broken }, id, row, nil); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
-	if err := Write(full{}, []string{"x"}, list, id, row, nil); err == nil {
-		t.Error("a full disk is no error")
-	}
+	expect.ErrorIs(t, Write(&b, nil, func(string) (*api.List[string], error) { return nil, broken }, id, row, nil), broken, "Write")
+	expect.True(t, Write(full{}, []string{"x"}, list, id, row, nil) != nil, "a full disk is no error")
 }
 
 // full is a disk without room.

@@ -60,10 +60,7 @@ func (s *shop) restart() {
 // put writes an order without counting it, as an earlier release does.
 func (s *shop) put(scope storage.Scope, id string, o order) {
 	s.t.Helper()
-	must.Do(s.t, s.store.Update(s.t.Context(), func(tx storage.Tx) error {
-		_, err := orders.Insert(tx, scope, id, o)
-		return err
-	}))
+	must.Do(s.t, s.store.Update(s.t.Context(), func(tx storage.Tx) error { return testkit.Err(orders.Insert(tx, scope, id, o)) }))
 }
 
 // end ends an open order, or changes the outcome of one that has ended.
@@ -186,7 +183,7 @@ func TestTotalsRollBack(t *testing.T) {
 	s.put(scopes[0], "ord_open", order{Created: noon, Network: "mtn", Amount: 5})
 	must.Do(t, s.Prepare(t.Context()))
 	faults.Each(t, "an end", func() error { return s.end(scopes[0], "ord_open", api.OutcomeCompleted) })
-	faults.Each(t, "a step", func() error { _, err := s.Step(t.Context()); return err })
+	faults.Each(t, "a step", func() error { return testkit.Err(s.Step(t.Context())) })
 	must.Get(s.Step(t.Context()))(t)
 	faults.Each(t, "an end after the pass", func() error { return s.end(scopes[0], "ord_open", api.OutcomeFailed) })
 	for _, scope := range scopes {
@@ -206,8 +203,7 @@ func TestNewStoreCountsAtOnce(t *testing.T) {
 			Day: noon.Truncate(24 * time.Hour), Totals: []api.Total{{Network: api.OtherNetwork, Outcome: api.OutcomeCompleted, Count: 1, Amount: 7}},
 		}}, "totals")
 		for _, wrong := range []api.Times{{}, {Until: noon}, {From: noon, Until: noon.AddDate(-1, 0, 0)}, {From: noon, Until: noon.AddDate(3, 0, 0)}} {
-			_, err := s.Days(tx, scopes[0], wrong)
-			testkit.WantCode(t, fmt.Sprint(wrong), err, api.ParameterInvalid)
+			testkit.WantCode(t, fmt.Sprint(wrong), testkit.Err(s.Days(tx, scopes[0], wrong)), api.ParameterInvalid)
 		}
 		return err
 	}))

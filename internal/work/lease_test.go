@@ -62,18 +62,14 @@ func TestWorkOfDeadProcessIsTakenOver(t *testing.T) {
 		other.Start(t.Context())
 		time.Sleep(50 * time.Second)
 		synctest.Wait()
-		if n := w.count(); n != 1 {
-			t.Errorf("begun %d times while the first lived", n)
-		}
+		expect.Equal(t, w.count(), 1, "begun while the first lived")
 		if n := mine.renewals.Load(); n != 9 && n != 10 {
 			t.Errorf("renewed %d times in 50 seconds", n)
 		}
 		mine.down.Store(true)
 		time.Sleep(work.LeaseDuration + 2*time.Second) // and a poll
 		synctest.Wait()
-		if n := w.count(); n != 2 {
-			t.Errorf("begun %d times, %s after a death", n, work.LeaseDuration)
-		}
+		expect.Equal(t, w.count(), 2, "begun %s after a death", work.LeaseDuration)
 		close(hang)
 		for _, r := range []*work.Runner{w.Runner, other} {
 			expect.NoError(t, r.Stop(t.Context()), "Stop")
@@ -94,9 +90,8 @@ func TestShortWorkRenewsNothing(t *testing.T) {
 		w.add(t, storage.Scope{}, "a", time.Now())
 		w.drain(t)
 		time.Sleep(time.Minute)
-		if n := mine.renewals.Load(); n != 0 || w.count() != 1 {
-			t.Errorf("renewed %d times", n)
-		}
+		n := mine.renewals.Load()
+		expect.True(t, n == 0 && w.count() == 1, "renewed %d times", n)
 	})
 }
 
@@ -117,9 +112,7 @@ func TestLeaseRenewerSurvivesDatabaseOutage(t *testing.T) {
 		mine.down.Store(false)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if n := mine.renewals.Load(); n != 1 {
-			t.Errorf("renewed %d times, once while it could", n)
-		}
+		expect.Equal(t, mine.renewals.Load(), 1, "renewals, of which one while it could")
 		// Another writer, such as a callback, changes the record. Then the renewer has nothing
 		// left.
 		must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error {
@@ -131,9 +124,7 @@ func TestLeaseRenewerSurvivesDatabaseOutage(t *testing.T) {
 		}))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := mine.renewals.Load(); n != 2 {
-			t.Errorf("tried %d times; once after the record was written", n)
-		}
+		expect.Equal(t, mine.renewals.Load(), 2, "renewals, of which one after the record was written")
 		renewer.Stop()
 		w.drain(t)
 		expect.Equal(t, w.count(), 1, "it is held")

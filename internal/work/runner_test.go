@@ -13,7 +13,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -93,10 +95,7 @@ func (w *works) runner() *work.Runner {
 
 func (w *works) add(t *testing.T, scope storage.Scope, id string, at time.Time) {
 	t.Helper()
-	must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error {
-		_, err := tasks.Insert(tx, scope, id, task{Due: at})
-		return err
-	}))
+	must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error { return testkit.Err(tasks.Insert(tx, scope, id, task{Due: at})) }))
 }
 
 func (w *works) count() int {
@@ -109,9 +108,7 @@ func (w *works) count() int {
 func (w *works) wantRan(t *testing.T, want int, when string) {
 	t.Helper()
 	synctest.Wait()
-	if got := w.count(); got != want {
-		t.Errorf("%d %s, want %d", got, when, want)
-	}
+	expect.Equal(t, w.count(), want, "%s", when)
 }
 
 func (w *works) drain(t *testing.T) {
@@ -127,13 +124,9 @@ func TestDrainDoesAllThatIsDue(t *testing.T) {
 	}
 	w.add(t, storage.Scope{}, "later", now.Add(time.Hour))
 	w.drain(t)
-	if got := w.count(); got != 10 {
-		t.Errorf("%d ran: %v", got, w.ran)
-	}
+	expect.Equal(t, w.count(), 10, "ran: %v", w.ran)
 	w.drain(t)
-	if got := w.count(); got != 10 {
-		t.Errorf("%d ran after another drain", got)
-	}
+	expect.Equal(t, w.count(), 10, "ran after another drain")
 }
 
 // A record whose work fails or panics comes back when its lease has ended, not before.
@@ -156,16 +149,12 @@ func TestFailedWorkComesBackAfterItsLease(t *testing.T) {
 				w.add(t, storage.Scope{}, "a", time.Now())
 				w.drain(t)
 				w.drain(t)
-				if got := w.count(); got != 1 {
-					t.Errorf("ran %d times within the lease", got)
-				}
+				expect.Equal(t, w.count(), 1, "runs within the lease")
 				failing.Store(false)
 				time.Sleep(time.Minute) // of the bubble's clock
 				w.drain(t)
 				w.drain(t)
-				if got := w.count(); got != 2 {
-					t.Errorf("ran %d times after the lease", got)
-				}
+				expect.Equal(t, w.count(), 2, "runs after the lease")
 			})
 		})
 	}
@@ -188,16 +177,12 @@ func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
 		w.Wake(tasks.Kind(), storage.Scope{}, time.Time{})
 		w.wantRan(t, 3, "ran after the wake-up")
 		for range 2 {
-			if err := w.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, w.Stop(t.Context()), "Stop")
 		}
 		w.add(t, storage.Scope{}, "after", time.Now())
 		w.Wake(tasks.Kind(), storage.Scope{}, time.Time{})
 		time.Sleep(time.Minute)
-		if got := w.count(); got != 3 {
-			t.Errorf("%d ran after Stop", got)
-		}
+		expect.Equal(t, w.count(), 3, "ran after Stop")
 	})
 }
 
@@ -218,16 +203,10 @@ func TestStopAndDrainWaitForRunningWork(t *testing.T) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := w.Stop(ended); !errors.Is(err, context.Canceled) {
-			t.Errorf("Stop with a context that has ended: %v", err)
-		}
+		expect.ErrorIs(t, w.Stop(ended), context.Canceled, "Stop with a context that has ended")
 		close(proceed)
-		if err := <-drained; err != nil {
-			t.Error(err)
-		}
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, <-drained, "Drain")
+		expect.NoError(t, <-stopped, "Stop")
 	})
 }
 
@@ -243,9 +222,7 @@ func TestTestClockMakesWorkDue(t *testing.T) {
 		return []storage.Clock{{Scope: ahead, Now: tomorrow.Add(time.Second)}}, nil
 	}
 	w.drain(t)
-	if len(w.ran) != 1 || w.ran[0] != "ahead" {
-		t.Errorf("ran %v", w.ran)
-	}
+	expect.True(t, len(w.ran) == 1 && w.ran[0] == "ahead", "ran %v", w.ran)
 }
 
 // Two processes over one store never run a record twice.
@@ -257,23 +234,15 @@ func TestTwoRunnersShareTheWork(t *testing.T) {
 	}
 	var both sync.WaitGroup
 	for _, r := range []*work.Runner{w.Runner, w.runner()} {
-		both.Go(func() {
-			if err := r.Drain(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
+		both.Go(func() { expect.NoError(t, r.Drain(t.Context()), "Drain") })
 	}
 	both.Wait()
 	seen := map[string]bool{}
 	for _, id := range w.ran {
-		if seen[id] {
-			t.Errorf("%s ran twice", id)
-		}
+		expect.True(t, !seen[id], "%s ran twice", id)
 		seen[id] = true
 	}
-	if len(seen) != n {
-		t.Errorf("%d ran, want %d", len(seen), n)
-	}
+	expect.True(t, len(seen) == n, "%d ran, want %d", len(seen), n)
 }
 
 // A runner can start again after its context has ended.
@@ -288,9 +257,7 @@ func TestStartAfterTheContextHasEnded(t *testing.T) {
 		w.add(t, storage.Scope{}, "a", time.Now())
 		w.Start(t.Context())
 		w.wantRan(t, 1, "ran after the second Start")
-		if err := w.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, w.Stop(t.Context()), "Stop")
 	})
 }
 
@@ -304,12 +271,8 @@ func TestConcurrentDrainsEnd(t *testing.T) {
 	var all sync.WaitGroup
 	for range 32 {
 		all.Go(func() {
-			if err := w.Drain(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if got := w.count(); got != n {
-				t.Errorf("a drain ended when %d had run", got)
-			}
+			expect.NoError(t, w.Drain(t.Context()), "Drain")
+			expect.Equal(t, w.count(), n, "runs when the drain ended")
 		})
 	}
 	all.Wait()
@@ -323,9 +286,7 @@ func TestStoreFailureDelaysWork(t *testing.T) {
 		broken := &failing{Store: w.store}
 		broken.fail.Store(true)
 		w.Store = broken
-		if err := w.Drain(t.Context()); !errors.Is(err, errPlanned) {
-			t.Errorf("Drain: got %v", err)
-		}
+		expect.ErrorIs(t, w.Drain(t.Context()), errPlanned, "Drain")
 		w.Start(t.Context())
 		w.wantRan(t, 0, "ran without a claim")
 		broken.fail.Store(false)
@@ -333,12 +294,8 @@ func TestStoreFailureDelaysWork(t *testing.T) {
 		w.wantRan(t, 1, "ran when the store was well again")
 		must.Do(t, w.store.Close())
 		time.Sleep(2 * time.Second)
-		if err := w.Stop(t.Context()); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-		if err := w.Drain(t.Context()); !errors.Is(err, storage.ErrClosed) {
-			t.Errorf("Drain of a closed store: %v", err)
-		}
+		expect.NoError(t, w.Stop(t.Context()), "Stop")
+		expect.ErrorIs(t, w.Drain(t.Context()), storage.ErrClosed, "Drain of a closed store")
 	})
 }
 
@@ -353,9 +310,7 @@ func TestIdleWorkerOnlyLooks(t *testing.T) {
 		begun := counted.updates.Load() // the first claims of both modes
 		time.Sleep(10*time.Second + time.Millisecond)
 		synctest.Wait()
-		if n := counted.updates.Load() - begun; n != 0 {
-			t.Errorf("%d updates though nothing was due", n)
-		}
+		expect.Equal(t, counted.updates.Load()-begun, 0, "updates while nothing was due")
 		w.add(t, storage.Scope{}, "a", time.Now().Add(5*time.Second)) // another process adds it
 		time.Sleep(4 * time.Second)
 		w.wantRan(t, 0, "ran before the time")
@@ -384,20 +339,14 @@ func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
 func TestDrainReturnsErrors(t *testing.T) {
 	w := newWorks(t)
 	w.Clocks = func(context.Context) ([]storage.Clock, error) { return nil, errPlanned }
-	if err := w.Drain(t.Context()); !errors.Is(err, errPlanned) {
-		t.Errorf("got %v", err)
-	}
+	expect.ErrorIs(t, w.Drain(t.Context()), errPlanned, "Drain")
 	synctest.Test(t, func(t *testing.T) {
 		w, proceed := startBusyWorks(t)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := w.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
+		expect.ErrorIs(t, w.Drain(ctx), context.DeadlineExceeded, "Drain")
 		close(proceed)
-		if err := w.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, w.Stop(t.Context()), "Stop")
 	})
 }
 
@@ -419,9 +368,8 @@ func TestBatchOutlivesStoppedRunner(t *testing.T) {
 		w.Start(ctx)
 		<-began
 		end()
-		if err := w.Stop(t.Context()); err != nil || took != time.Minute {
-			t.Errorf("the batch had %s, %v", took, err)
-		}
+		err := w.Stop(t.Context())
+		expect.True(t, err == nil && took == time.Minute, "the batch had %s, %v", took, err)
 	})
 }
 
@@ -449,9 +397,7 @@ func TestSlowRecordHoldsUpNoOther(t *testing.T) {
 		}
 		w.Start(t.Context())
 		w.wantRan(t, 21, "were begun")
-		if most.Load() > 3 {
-			t.Errorf("%d were worked on at a time", most.Load())
-		}
+		expect.True(t, most.Load() <= 3, "%d were worked on at a time", most.Load())
 		stopped := make(chan error, 1)
 		go func() { stopped <- w.Stop(t.Context()) }()
 		synctest.Wait()
@@ -461,9 +407,7 @@ func TestSlowRecordHoldsUpNoOther(t *testing.T) {
 		default:
 		}
 		close(hang)
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, <-stopped, "Stop")
 	})
 }
 
@@ -498,12 +442,9 @@ func TestFailedClaimFreesItsSlots(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for range 4 {
-		if err := w.Drain(ctx); !errors.Is(err, errCommit) {
-			t.Fatalf("a claim that is not committed: %v", err)
-		}
+		err := w.Drain(ctx)
+		must.True(t, errors.Is(err, errCommit), "a claim that is not committed: %v", err)
 	}
 	must.Do(t, w.Drain(ctx))
-	if got := w.count(); got != 3 {
-		t.Errorf("%d records were worked on, want 3", got)
-	}
+	expect.Equal(t, w.count(), 3, "records that were worked on")
 }

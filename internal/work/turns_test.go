@@ -42,9 +42,8 @@ func TestLiveModeDoesNotWaitForTestMode(t *testing.T) {
 	w.backlog(t, storage.Scope{Merchant: "mer_1"}, 500, time.Now().Add(-time.Hour))
 	w.backlog(t, storage.Scope{Merchant: "mer_2", Live: true}, 1, time.Now().Add(-time.Minute))
 	w.drain(t)
-	if before := w.place("mer_2"); before < 0 || before > 3 {
-		t.Errorf("%d of test mode went before", before)
-	}
+	before := w.place("mer_2")
+	expect.True(t, before >= 0 && before <= 3, "%d of test mode went before", before)
 	expect.Equal(t, len(w.ran), 501, "%d ran", len(w.ran))
 }
 
@@ -85,9 +84,8 @@ func TestMerchantsTakeTurns(t *testing.T) {
 	}
 	w.drain(t)
 	for _, m := range []string{"", "mer_1", "mer_8", "mer_9"} {
-		if before := w.place(m); before < 0 || before > 2*3+5 {
-			t.Errorf("%d went before that of %q", before, m)
-		}
+		before := w.place(m)
+		expect.True(t, before >= 0 && before <= 2*3+5, "%d went before that of %q", before, m)
 	}
 	expect.Equal(t, len(w.ran), 604, "%d ran", len(w.ran))
 }
@@ -107,9 +105,8 @@ func TestTurnsHaveEqualShares(t *testing.T) {
 		if had["mer_1"] == 100 {
 			break
 		}
-		if ahead := had[m] - min(had["mer_1"], had["mer_2"], had["mer_3"]); ahead > 4 {
-			t.Fatalf("after %d, %s is %d ahead: %v", i+1, m, ahead, had)
-		}
+		ahead := had[m] - min(had["mer_1"], had["mer_2"], had["mer_3"])
+		must.True(t, ahead <= 4, "after %d, %s is %d ahead: %v", i+1, m, ahead, had)
 	}
 	expect.Equal(t, len(w.ran), 300, "%d ran", len(w.ran))
 }
@@ -125,9 +122,8 @@ func TestScanReachesEveryMerchant(t *testing.T) {
 	}
 	w.backlog(t, storage.Scope{Merchant: "mer_9999"}, 1, time.Now().Add(-time.Minute))
 	w.drain(t)
-	if before := w.place("mer_9999"); before < 0 || before > 5*3 {
-		t.Errorf("%d went before", before)
-	}
+	before := w.place("mer_9999")
+	expect.True(t, before >= 0 && before <= 5*3, "%d went before", before)
 	expect.Equal(t, len(w.ran), 301, "%d ran", len(w.ran))
 }
 
@@ -148,9 +144,8 @@ func TestHungMerchantLeavesSlotsToOthers(t *testing.T) {
 			w.Wake(tasks.Kind(), storage.Scope{Merchant: m}, time.Time{})
 			synctest.Wait()
 		}
-		if n := len(w.ran); n < 4 || n > 5 {
-			t.Errorf("%d hang", n)
-		}
+		n := len(w.ran)
+		expect.True(t, n >= 4 && n <= 5, "%d hang", n)
 		hanging := len(w.ran)
 		quick := storage.Scope{Merchant: "quick"}
 		w.backlog(t, quick, 10, time.Now().Add(-time.Second))
@@ -179,9 +174,8 @@ func TestMerchantsWithTestClocksTakeTurns(t *testing.T) {
 	w.Clocks = func(context.Context) ([]storage.Clock, error) { return clocks, nil }
 	w.drain(t)
 	for _, m := range []string{"mer_1", "mer_2", "mer_3"} {
-		if before := w.place(m); before < 0 || before > 2*3 {
-			t.Errorf("%d went before %s", before, m)
-		}
+		before := w.place(m)
+		expect.True(t, before >= 0 && before <= 2*3, "%d went before %s", before, m)
 	}
 	expect.Equal(t, len(w.ran), 150, "%d ran", len(w.ran))
 }
@@ -214,9 +208,8 @@ func TestSingleMerchantIsNotScanned(t *testing.T) {
 	must.True(t, len(w.ran) == n, "%d ran", len(w.ran))
 	// Each round has one claim of live mode and one of test mode. The last round finds nothing.
 	expect.Equal(t, store.updates.Load(), 2*(n/batch+1), "claims")
-	if got := store.views.Load(); got > n/batch {
-		t.Errorf("%d looks", got)
-	}
+	got := store.views.Load()
+	expect.True(t, got <= n/batch, "%d looks", got)
 }
 
 // A job's InTx works by turns as well.
@@ -251,9 +244,8 @@ func TestWorkInTxTakesTurns(t *testing.T) {
 	}
 	must.Do(t, r.Drain(t.Context()))
 	for _, m := range []string{"mer_1", "mer_8", "mer_9"} {
-		if before := w.place(m); before < 0 || before > 24 {
-			t.Errorf("%d went before that of %s", before, m)
-		}
+		before := w.place(m)
+		expect.True(t, before >= 0 && before <= 24, "%d went before that of %s", before, m)
 	}
 	expect.Equal(t, len(w.ran), 303, "%d ran", len(w.ran))
 }

@@ -90,9 +90,7 @@ func TestWorkIsLoggedAndObserved(t *testing.T) {
 	for id, want := range map[string]string{
 		"plain": "done 0 INFO <nil> ", "warned": "again 3 WARN " + secret.Error() + " req_1", "fails": "error 2 ERROR planned ",
 	} {
-		if outcomes[id] != want {
-			t.Errorf("%s: %q, want %q", id, outcomes[id], want)
-		}
+		expect.True(t, outcomes[id] == want, "%s: %q, want %q", id, outcomes[id], want)
 	}
 
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
@@ -128,9 +126,8 @@ func TestBatchIsObservedAsOnePiece(t *testing.T) {
 	}
 	must.Do(t, r.Drain(t.Context()))
 	expect.True(t, len(o.ended) == 1 && o.ended[0].Records == 4 && o.ended[0].Name == "forgotten" && o.ended[0].ID == "", "ended: %+v", o.ended)
-	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "records=4") || strings.Contains(text, "secret") {
-		t.Errorf("the log says\n%s", text)
-	}
+	text := log.String()
+	expect.True(t, strings.Count(text, "\n") == 1 && strings.Contains(text, "records=4") && !strings.Contains(text, "secret"), "the log says\n%s", text)
 }
 
 // The work continues when an observer panics.
@@ -141,12 +138,9 @@ func TestObserverPanicIsLogged(t *testing.T) {
 	w.Log, w.Observer = slog.New(slog.NewTextHandler(&log, nil)), o
 	w.add(t, storage.Scope{}, "a", time.Now())
 	w.drain(t)
-	if w.count() != 1 || len(o.begun) != 1 || len(o.ended) != 1 {
-		t.Errorf("%d ran, %d begun, %d ended", w.count(), len(o.begun), len(o.ended))
-	}
-	if n := strings.Count(log.String(), "the observer panicked"); n != 2 || strings.Contains(log.String(), "planned") {
-		t.Errorf("the log says\n%s", &log)
-	}
+	expect.True(t, w.count() == 1 && len(o.begun) == 1 && len(o.ended) == 1, "%d ran, %d begun, %d ended", w.count(), len(o.begun), len(o.ended))
+	n := strings.Count(log.String(), "the observer panicked")
+	expect.True(t, n == 2 && !strings.Contains(log.String(), "planned"), "the log says\n%s", &log)
 }
 
 // A report outside of work has no effect.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
 )
@@ -51,8 +52,7 @@ func TestCallbacks(t *testing.T) {
 		func() (provider.Result, error) { return r.client.Submit(t.Context(), transfer) },
 		func() (provider.Result, error) { return r.client.Refund(t.Context(), back) },
 	} {
-		got, err := submit()
-		expect.NoError(t, err, "submit")
+		got := must.Get(submit())(t)
 		expect.Equal(t, got.Outcome, provider.InProgress, "outcome")
 		clock.move(time.Second)
 	}
@@ -72,8 +72,7 @@ func TestForgedCallbacks(t *testing.T) {
 	h := r.client.WebhookHandler(n.notify)
 	pending, failed := r.transfer("453"), r.transfer("457")
 	for _, o := range []provider.Transfer{pending, failed} {
-		_, err := r.client.Submit(t.Context(), o)
-		expect.NoError(t, err, "submit")
+		must.Get(r.client.Submit(t.Context(), o))(t)
 	}
 	unknown := r.order("pay_", 1).ID
 	for _, c := range []struct {
@@ -145,8 +144,7 @@ func TestCallbackAnswers(t *testing.T) {
 func TestCallbackWhoseSenderHangsUp(t *testing.T) {
 	r, n := newRig(t, 1), new(notified)
 	o := r.transfer("567")
-	_, err := r.client.Submit(t.Context(), o)
-	expect.NoError(t, err, "submit")
+	must.Get(r.client.Submit(t.Context(), o))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	request := httptest.NewRequestWithContext(ctx, http.MethodPut, "/callbacks/mtn", strings.NewReader(`{"externalId":"`+o.ID+`"}`))
@@ -161,8 +159,7 @@ func TestEarlyCallback(t *testing.T) {
 	r.SetReceiver(r.client.WebhookHandler(n.notify))
 	r.SetFaults(mtnmomotest.Faults{EarlyCallback: 100, TwoCallbacks: 100})
 	o := r.transfer("567")
-	_, err := r.client.Submit(t.Context(), o)
-	expect.NoError(t, err, "submit")
+	must.Get(r.client.Submit(t.Context(), o))(t)
 	expect.Equal(t, len(n.results[o.ID]), 2, "notified before the answer")
 }
 
@@ -170,7 +167,6 @@ func TestEarlyCallback(t *testing.T) {
 func TestNoCallbackAddress(t *testing.T) {
 	r := newRig(t, 1).overHTTP(t)
 	r.config.CallbackURL = ""
-	_, err := newClient(t, r).Submit(t.Context(), r.transfer("567"))
-	expect.NoError(t, err, "submit")
+	must.Get(newClient(t, r).Submit(t.Context(), r.transfer("567")))(t)
 	expect.Equal(t, len(r.Callbacks()), 0, "callbacks")
 }

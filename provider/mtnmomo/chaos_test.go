@@ -38,9 +38,7 @@ type tracked struct {
 func TestChaos(t *testing.T) {
 	totals := map[string]int{}
 	for seed := *from; seed < *from+uint64(*seeds); seed++ {
-		if t.Failed() {
-			t.Fatalf("seed %d failed", seed-1)
-		}
+		must.True(t, !t.Failed(), "seed %d failed", seed-1)
 		chaos(t, seed, totals)
 	}
 	t.Logf("%v", totals)
@@ -84,9 +82,7 @@ func chaos(t *testing.T, seed uint64, totals map[string]int) {
 		if got.Outcome != provider.Paid && got.Outcome != provider.Refused {
 			return
 		}
-		if o.outcome != "" && o.outcome != got.Outcome {
-			t.Errorf("seed %d: %s was %s, and %s reports %s", seed, id, o.outcome, how, got.Outcome)
-		}
+		expect.True(t, o.outcome == "" || o.outcome == got.Outcome, "seed %d: %s was %s, and %s reports %s", seed, id, o.outcome, how, got.Outcome)
 		if o.outcome == "" {
 			totals[how]++
 		}
@@ -168,9 +164,7 @@ func chaos(t *testing.T, seed uint64, totals map[string]int) {
 	for _, id := range ids {
 		o := all[id]
 		want := map[provider.Outcome]int{provider.Paid: 1, provider.Refused: 0, "": -1}[o.outcome]
-		if r.Moved(id) != want {
-			t.Errorf("seed %d: %s is %q, and money moved %d times", seed, id, o.outcome, r.Moved(id))
-		}
+		expect.True(t, r.Moved(id) == want, "seed %d: %s is %q, and money moved %d times", seed, id, o.outcome, r.Moved(id))
 		prefix, _, _ := strings.Cut(id, "_")
 		totals[fmt.Sprint(prefix, " ", o.outcome)]++
 		amount, _, _ := r.Received(id)

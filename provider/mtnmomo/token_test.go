@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
@@ -44,8 +45,7 @@ func TestTokenIsKept(t *testing.T) {
 	}{{0, 1}, {49 * time.Minute, 1}, {59 * time.Second, 1}, {2 * time.Second, 2}, {2 * time.Hour, 3}} {
 		clock.move(c.move)
 		for range 3 {
-			_, err := r.client.Balance(t.Context(), true)
-			expect.NoError(t, err, "balance")
+			must.Get(r.client.Balance(t.Context(), true))(t)
 		}
 		expect.Equal(t, r.TokensIssued("disbursement"), c.want, "tokens after %s", c.move)
 	}
@@ -62,10 +62,7 @@ func TestTokenIsRenewedOnce(t *testing.T) {
 			t.Helper()
 			var all sync.WaitGroup
 			for range 32 {
-				all.Go(func() {
-					_, err := r.client.Balance(t.Context(), true)
-					expect.NoError(t, err, "balance")
-				})
+				all.Go(func() { expect.NoError(t, testkit.Err(r.client.Balance(t.Context(), true)), "balance") })
 			}
 			all.Wait()
 			expect.Equal(t, r.TokensIssued("disbursement"), want, "tokens")
@@ -92,18 +89,16 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestTokenIsDroppedEarly(t *testing.T) {
 	r := newRig(t, 1)
 	o := r.transfer("567")
-	_, err := r.client.Submit(t.Context(), o)
-	expect.NoError(t, err, "submit")
+	must.Get(r.client.Submit(t.Context(), o))(t)
 	r.ExpireTokens()
-	got, err := r.client.Status(t.Context(), o)
-	expect.NoError(t, err, "status")
+	got := must.Get(r.client.Status(t.Context(), o))(t)
 	expect.Equal(t, got.Outcome, provider.Paid, "outcome")
 	expect.Equal(t, r.TokensIssued("disbursement"), 2, "tokens")
 
 	calls := r.Calls()
 	r.AnswerNext(401, "")
 	r.AnswerNext(401, "")
-	_, err = r.client.Submit(t.Context(), r.transfer("567"))
+	_, err := r.client.Submit(t.Context(), r.transfer("567"))
 	expect.True(t, err != nil && strings.Contains(err.Error(), "check the subscription key"), "two 401: %v", err)
 	expect.Equal(t, r.Calls()-calls, 3, "calls: two submissions and a token")
 }
@@ -159,10 +154,7 @@ func TestOldTokenServesDuringRenewal(t *testing.T) {
 	n := &renewals{next: r.config.HTTPClient.Transport, held: make(chan struct{}, 1)}
 	r.config.HTTPClient = &http.Client{Transport: n}
 	client := must.Get(mtnmomo.New(r.config))(t)
-	balance := func() error {
-		_, err := client.Balance(t.Context(), true)
-		return err
-	}
+	balance := func() error { return testkit.Err(client.Balance(t.Context(), true)) }
 	expect.NoError(t, balance(), "the first token")
 	clock.move(51 * time.Minute)
 	n.hold = make(chan struct{})
@@ -204,8 +196,7 @@ func TestWaitingForTokenEnds(t *testing.T) {
 	<-n.held
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := client.Balance(ctx, true)
-	expect.ErrorIs(t, err, context.Canceled, "the waiting call")
+	expect.ErrorIs(t, testkit.Err(client.Balance(ctx, true)), context.Canceled, "the waiting call")
 	close(n.hold)
 	expect.NoError(t, <-done, "the renewal")
 }

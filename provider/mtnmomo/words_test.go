@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 )
@@ -61,12 +62,10 @@ func TestReasons(t *testing.T) {
 		for _, form := range []string{`"` + word + `"`, `{"code":"` + word + `","message":"x"}`} {
 			body := `{"status":"FAILED","reason":` + form + `}`
 			r.AnswerNext(200, body)
-			got, err := r.client.Status(t.Context(), r.transfer("567"))
-			expect.NoError(t, err, "%s", body)
+			got := must.Get(r.client.Status(t.Context(), r.transfer("567")))(t)
 			expect.Equal(t, got, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Code: w.code, Message: w.transfer}}, "%s", body)
 			r.AnswerNext(200, body)
-			got, err = r.client.ChargeStatus(t.Context(), r.charge("567"))
-			expect.NoError(t, err, "%s", body)
+			got = must.Get(r.client.ChargeStatus(t.Context(), r.charge("567")))(t)
 			charge := provider.Result{Outcome: provider.Refused, Network: "mtn", Reason: provider.Refusal{Message: w.charge}}
 			if w.recheck {
 				charge.PollAfter = 15 * time.Minute
@@ -93,8 +92,7 @@ func TestStatuses(t *testing.T) {
 	} {
 		body := `{"status":"` + word + `","financialTransactionId":363440463}`
 		r.AnswerNext(200, body)
-		got, err := r.client.Status(t.Context(), r.transfer("567"))
-		expect.NoError(t, err, "%s", body)
+		got := must.Get(r.client.Status(t.Context(), r.transfer("567")))(t)
 		expect.Equal(t, got.Outcome, want, "%s", body)
 		expect.Equal(t, got.Reference, "363440463", "%s", body)
 	}
@@ -160,20 +158,18 @@ func TestMalformedSubmission(t *testing.T) {
 	r := newRig(t, 1)
 	first := r.transfer("567")
 	r.AnswerNext(400, `{"message":"Bad request"}`)
-	got, err := r.client.Submit(t.Context(), first)
-	expect.NoError(t, err, "the first attempt")
+	got := must.Get(r.client.Submit(t.Context(), first))(t)
 	expect.Equal(t, got.Reason, provider.Refusal{Code: mtnmomo.Failed, Message: noTransfer}, "the first attempt")
 
 	charge := r.charge("567")
 	r.AnswerNext(400, `{"code":"","message":"x"}`)
-	got, err = r.client.Charge(t.Context(), charge)
-	expect.NoError(t, err, "a charge")
+	got = must.Get(r.client.Charge(t.Context(), charge))(t)
 	expect.Equal(t, got.Reason, provider.Refusal{Message: noCharge}, "a charge")
 
 	second := r.transfer("567")
 	second.Attempts = 2
 	r.AnswerNext(400, `{"message":"Bad request"}`)
-	got, err = r.client.Submit(t.Context(), second)
+	got, err := r.client.Submit(t.Context(), second)
 	expect.True(t, err != nil, "a second attempt at once: %+v", got)
 	for after, refused := range map[time.Duration]bool{time.Minute: true, 23 * time.Hour: true, 24 * time.Hour: false} {
 		o := second
@@ -190,8 +186,7 @@ func TestMalformedSubmission(t *testing.T) {
 	expect.True(t, err != nil, "a lost answer is no error")
 	known.Order = later(known.Order, time.Minute)
 	r.AnswerNext(400, `{"message":"Bad request"}`)
-	got, err = r.client.Submit(t.Context(), known)
-	expect.NoError(t, err, "a known order")
+	got = must.Get(r.client.Submit(t.Context(), known))(t)
 	expect.Equal(t, got.Outcome, provider.Paid, "a known order")
 
 	// MTN does not answer what it knows.
@@ -244,8 +239,7 @@ func TestNotFound(t *testing.T) {
 	} {
 		asked := o
 		asked.Order = later(o.Order, c.after)
-		got, err := r.client.Status(t.Context(), asked)
-		expect.NoError(t, err, "after %s", c.after)
+		got := must.Get(r.client.Status(t.Context(), asked))(t)
 		expect.Equal(t, got, provider.Result{Outcome: c.want, PollAfter: c.poll}, "after %s", c.after)
 	}
 	expect.Equal(t, strings.Count(r.log.String(), "level=ERROR"), 1, "log lines of the forgotten order: %s", r.log)
@@ -262,8 +256,7 @@ func TestNotFoundAfterDeadline(t *testing.T) {
 		c := r.charge("567")
 		c.Deadline = c.Now.Add(10 * time.Minute)
 		c.Order = later(c.Order, 10*time.Minute+after)
-		got, err := r.client.ChargeStatus(t.Context(), c)
-		expect.NoError(t, err, "%s after", after)
+		got := must.Get(r.client.ChargeStatus(t.Context(), c))(t)
 		expect.Equal(t, got.Outcome, want, "%s after", after)
 		if want == provider.InProgress {
 			expect.Equal(t, got.PollAfter, time.Minute-after, "%s after", after)
@@ -275,12 +268,10 @@ func TestNotFoundAfterDeadline(t *testing.T) {
 func TestForgottenOrderIsNotPaidTwice(t *testing.T) {
 	r := newRig(t, 1)
 	o := r.transfer("567")
-	_, err := r.client.Submit(t.Context(), o)
-	expect.NoError(t, err, "submit")
+	must.Get(r.client.Submit(t.Context(), o))(t)
 	r.Forget(o.ID)
 	o.Order = later(o.Order, 25*time.Hour)
-	got, err := r.client.Status(t.Context(), o)
-	expect.NoError(t, err, "status")
+	got := must.Get(r.client.Status(t.Context(), o))(t)
 	expect.Equal(t, got.Outcome, provider.InProgress, "outcome")
 }
 
@@ -292,8 +283,7 @@ func TestDuplicate(t *testing.T) {
 		r.LoseAnswer()
 		_, err := r.client.Submit(t.Context(), o)
 		expect.True(t, err != nil, "a lost answer is no error")
-		got, err := r.client.Submit(t.Context(), o)
-		expect.NoError(t, err, "%s", last)
+		got := must.Get(r.client.Submit(t.Context(), o))(t)
 		expect.Equal(t, got.Outcome, want, "%s", last)
 	}
 	r.AnswerNext(409, `{"code":"RESOURCE_ALREADY_EXIST"}`)
@@ -311,13 +301,10 @@ func TestEmptyFloat(t *testing.T) {
 	r := newRig(t, 1)
 	r.SetFloat(100)
 	o := r.transfer("567")
-	_, err := r.client.Submit(t.Context(), o)
-	expect.NoError(t, err, "submit")
-	got, err := r.client.Status(t.Context(), o)
-	expect.NoError(t, err, "status")
+	must.Get(r.client.Submit(t.Context(), o))(t)
+	got := must.Get(r.client.Status(t.Context(), o))(t)
 	expect.Equal(t, got.Reason.Text(), "provider_balance_insufficient: The operator has too little money at MTN.", "reason")
-	balance, err := r.client.Balance(t.Context(), true)
-	expect.NoError(t, err, "balance")
+	balance := must.Get(r.client.Balance(t.Context(), true))(t)
 	expect.Equal(t, balance.Available, 100, "balance")
 	r.discreet(t, r.log.String(), o.Number)
 }
@@ -327,8 +314,7 @@ func TestRefusedSettings(t *testing.T) {
 	for _, word := range mtnmomo.Reasons() {
 		r := newRig(t, 1).overHTTP(t)
 		r.AnswerNext(200, `{"status":"FAILED","reason":"`+word+`"}`)
-		_, err := r.client.ChargeStatus(t.Context(), r.charge("567"))
-		expect.NoError(t, err, "%s", word)
+		must.Get(r.client.ChargeStatus(t.Context(), r.charge("567")))(t)
 		mine := word == "INVALID_CURRENCY" || word == "NOT_ALLOWED_TARGET_ENVIRONMENT" || word == "INVALID_CALLBACK_URL_HOST"
 		expect.Equal(t, strings.Contains(r.log.String(), "level=ERROR"), mine, "%s is logged", word)
 	}
@@ -381,14 +367,14 @@ func TestModes(t *testing.T) {
 		back := provider.Refund{Order: r.order("re_", 100), Charge: charge.ID}
 		back.Live = name != "live"
 		for call, err := range map[string]error{
-			"Submit":       errorOf(client.Submit(t.Context(), transfer)),
-			"Status":       errorOf(client.Status(t.Context(), transfer)),
+			"Submit":       testkit.Err(client.Submit(t.Context(), transfer)),
+			"Status":       testkit.Err(client.Status(t.Context(), transfer)),
 			"Check":        client.Check(t.Context(), transfer),
-			"AccountName":  errorOf(client.AccountName(t.Context(), provider.Enquiry{Live: transfer.Live, Channel: transfer.Channel, Network: "mtn", Number: transfer.Number})),
-			"Charge":       errorOf(client.Charge(t.Context(), charge)),
-			"ChargeStatus": errorOf(client.ChargeStatus(t.Context(), charge)),
-			"Refund":       errorOf(client.Refund(t.Context(), back)),
-			"RefundStatus": errorOf(client.RefundStatus(t.Context(), back)),
+			"AccountName":  testkit.Err(client.AccountName(t.Context(), provider.Enquiry{Live: transfer.Live, Channel: transfer.Channel, Network: "mtn", Number: transfer.Number})),
+			"Charge":       testkit.Err(client.Charge(t.Context(), charge)),
+			"ChargeStatus": testkit.Err(client.ChargeStatus(t.Context(), charge)),
+			"Refund":       testkit.Err(client.Refund(t.Context(), back)),
+			"RefundStatus": testkit.Err(client.RefundStatus(t.Context(), back)),
 		} {
 			var refused *provider.Refusal
 			expect.True(t, err != nil && strings.Contains(err.Error(), "TargetEnvironment") && !errors.As(err, &refused), "%s of the %s client: %v", call, name, err)
@@ -397,21 +383,17 @@ func TestModes(t *testing.T) {
 	expect.Equal(t, r.Calls(), 0, "calls")
 }
 
-func errorOf[T any](_ T, err error) error { return err }
-
 // Forged callbacks about an order that failed do not fill the log.
 func TestAlertsComeOnce(t *testing.T) {
 	r, clock := withClock(t, newRig(t, 1))
 	o, other := r.transfer("461"), r.transfer("461")
 	h := r.client.WebhookHandler(new(notified).notify)
 	for _, o := range []provider.Transfer{o, other} {
-		_, err := r.client.Submit(t.Context(), o)
-		expect.NoError(t, err, "submit")
+		must.Get(r.client.Submit(t.Context(), o))(t)
 		for range 5 {
 			clock.move(time.Second)
 			expect.Equal(t, call(h, "PUT", `{"externalId":"`+o.ID+`"}`), 204, "the callback")
-			_, err = r.client.Status(t.Context(), o)
-			expect.NoError(t, err, "status")
+			must.Get(r.client.Status(t.Context(), o))(t)
 		}
 	}
 	expect.Equal(t, strings.Count(r.log.String(), "level=ERROR"), 2, "log lines: %s", r.log)
@@ -421,11 +403,9 @@ func TestAlertsComeOnce(t *testing.T) {
 func TestReversal(t *testing.T) {
 	r := newRig(t, 1)
 	o := r.transfer("567")
-	_, err := r.client.Submit(t.Context(), o)
-	expect.NoError(t, err, "submit")
+	must.Get(r.client.Submit(t.Context(), o))(t)
 	r.Reverse(o.ID)
-	got, err := r.client.Status(t.Context(), o)
-	expect.NoError(t, err, "status")
+	got := must.Get(r.client.Status(t.Context(), o))(t)
 	expect.Equal(t, got.Outcome, provider.Refused, "outcome")
 	expect.Equal(t, len(r.Ledger()), 2, "entries")
 }

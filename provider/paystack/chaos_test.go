@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/conformance"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/openapitest"
 	"github.com/seed-7082ffec/payments/provider"
@@ -116,9 +117,7 @@ func (b *booking) attempt(t *testing.T, now time.Time, dice *rand.Rand) error {
 // what happened in the end.
 func TestChaos(t *testing.T) {
 	for seed := *from; seed < *from+uint64(*seeds); seed++ {
-		if err := chaos(t, seed); err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-		}
+		expect.NoError(t, chaos(t, seed), "seed %d", seed)
 	}
 }
 
@@ -186,8 +185,7 @@ func chaos(t *testing.T, seed uint64) error {
 	})
 	deliver := func() error {
 		for _, e := range fake.Callbacks() {
-			r, err := e.Request(t.Context(), "/webhooks/paystack")
-			must.Do(t, err)
+			r := must.Get(e.Request(t.Context(), "/webhooks/paystack"))(t)
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
 			text, _ := io.ReadAll(w.Body)

@@ -32,8 +32,7 @@ func (n *notes) notify(_ context.Context, id string, r provider.Result) error {
 // post sends a body with a signature to a handler and returns the status of the answer.
 func post(t *testing.T, handler http.Handler, body, signature string) int {
 	t.Helper()
-	r, err := paystacktest.Event{Body: []byte(body), Signature: signature}.Request(t.Context(), "/webhooks/paystack")
-	must.Do(t, err)
+	r := must.Get(paystacktest.Event{Body: []byte(body), Signature: signature}.Request(t.Context(), "/webhooks/paystack"))(t)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	return w.Code
@@ -46,8 +45,7 @@ func TestWebhook(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)
 	paid, slow := newTransfer("67"), newTransfer(paystacktest.Stays)
 	for _, o := range []provider.Transfer{paid, slow} {
-		_, err := client.Submit(t.Context(), o)
-		must.Do(t, err)
+		must.Get(client.Submit(t.Context(), o))(t)
 	}
 	event := func(name, id, rest string) string {
 		return `{"event":"` + name + `","data":{"reference":"` + referenceOf(t, id) + `","status":"success","amount":1` + rest + `}}`

@@ -26,9 +26,7 @@ func answering(t *testing.T, answers map[string]string) *Client {
 		if !known {
 			body, known = answers[r.Method+" "+r.URL.Path[:strings.LastIndexByte(r.URL.Path, '/')+1]]
 		}
-		if !known {
-			t.Errorf("%s %s is called", r.Method, r.URL.Path)
-		}
+		expect.True(t, known, "%s %s is called", r.Method, r.URL.Path)
 		if strings.Contains(body, `"status":false`) {
 			w.WriteHeader(http.StatusBadRequest)
 		}

@@ -36,6 +36,12 @@ var batchNoun = &noun[disbursement.Batch]{
 		r := row{Href: v.url("batches", b.ID), Title: cmp.Or(b.Description, "Batch"), Below: look.Plural(b.Counts.Total, "row"), Amount: b.Amount, Badge: state(b.Status), For: b.Reference, At: b.CreatedAt}
 		if b.Counts.Refused > 0 {
 			r.ForBelow = fmt.Sprintf("%d refused", b.Counts.Refused)
+			if b.Status == disbursement.BatchCompleted {
+				r.Badge = badge{"wait", "Partly refused"}
+			}
+			if b.Counts.Refused == b.Counts.Total {
+				r.Badge = badge{"bad", "Refused"}
+			}
 		}
 		return r
 	},
@@ -49,8 +55,12 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	lines.Tabs = v.tabs("status", options(disbursement.RowStatuses()...))
 	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "", "good"}})}
 	n := &b.Counts
+	money := facts("Asked for, in all rows", b.Amount, "Fees of all rows", b.Fee)
+	if n.Made == n.Total { // what the rows that were made add up to is known only if it is all
+		money = append(money, facts("From the balance", cedis(-pesewas(b.Amount)-pesewas(b.Fee)))...)
+	}
 	p.Side = []section{
-		{Title: "Money", Money: facts("To the recipients", b.Amount, "Fees", b.Fee, "From the balance", cedis(-pesewas(b.Amount)-pesewas(b.Fee)))},
+		{Title: "Money", Money: money},
 		{Title: "Details", Facts: facts("Rows", fmt.Sprintf("%d: %d queued, %d made, %d refused", n.Total, n.Queued, n.Made, n.Refused),
 			"For", b.Description, "Reference", b.Reference, "Batch", id(b.ID), "Created", b.CreatedAt, "Completed", b.CompletedAt)},
 	}

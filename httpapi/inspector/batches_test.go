@@ -16,7 +16,7 @@ func testBatchForms(t *testing.T, s *site) {
 	shows(t, body, "Created.", "GH₵20,009.50", "to 2 recipients", "pending", "2: 2 queued", "disbursement_batch.created", "Row 1", "Row 2")
 	page := "batches/" + path.Base(at)
 	s.check(s.Drain(t.Context()))
-	shows(t, s.page(page), "2: 0 queued, 1 made, 1 refused", "disbursement_batch.completed", "disbursements/po_", "The balance")
+	shows(t, s.page(page), "2: 0 queued, 1 made, 1 refused", "Partly refused", "disbursement_batch.completed", "disbursements/po_", "The balance")
 	refused := s.page(page + "?status=refused")
 	shows(t, refused, "Row 2")
 	expect.True(t, !strings.Contains(refused, "Row 1<"), "the filter shows all rows")

@@ -21,7 +21,8 @@ var refundNoun = &noun[refund.Refund]{
 }
 
 func (v *visit) refundPage(r *refund.Refund, p *page) {
-	p.Sentence = sentence("%s gives money back to %s, %s", v.merchant.Name, p.row.Title, v.when(r.CreatedAt))
+	verb := cmp.Or(map[refund.Status]string{refund.Succeeded: "gave", refund.Failed: "could not give"}[r.Status], "gives")
+	p.Sentence = sentence("%s "+verb+" money back to %s, %s", v.merchant.Name, p.row.Title, v.when(r.CreatedAt))
 	p.Live = []section{v.timeline("refund", r.ID, r.CreatedAt.Time, string(r.Status), refundSteps(r))}
 	var document link
 	if r.CreditNote != nil {

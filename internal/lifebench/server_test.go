@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -32,8 +33,8 @@ type server struct {
 	// merchant pays with key.
 	merchant, key string
 	phones        []string
-	// wallets are the service ids of consumers without money.
-	wallets []string
+	// consumers have no money. wallets are their service ids.
+	consumers, wallets []string
 	// stop ends the server and its workers. It may be called again.
 	stop func()
 }
@@ -44,7 +45,7 @@ func openServer(b testing.TB, db *database) *server {
 	s := &server{database: db, rail: &slowRail{}, gate: &gate{queue: "disbursements", outcome: "paid"}}
 	s.gate.reset(1<<30, 0)
 	s.svc = must.Get(payments.New(b.Context(), db.store, payments.Config{
-		Logger: slog.New(slog.DiscardHandler), Test: payments.Providers{Rail: s.rail}, Observer: s.gate,
+		Logger: slog.New(slog.DiscardHandler), Test: payments.Providers{Rail: s.rail}, Observer: s.gate, WebhookAllow: paymentstest.Loopback(),
 	}))(b)
 	ctx := b.Context()
 	s.merchant = must.Get(s.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(b).ID
@@ -56,7 +57,7 @@ func openServer(b testing.TB, db *database) *server {
 		phone := fmt.Sprintf("024%07d", 100+i)
 		c := must.Get(s.svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: phone}))(b)
 		s.phones = append(s.phones, phone)
-		s.wallets = append(s.wallets, c.ServiceID)
+		s.consumers, s.wallets = append(s.consumers, c.ID), append(s.wallets, c.ServiceID)
 	}
 	s.gate.handler = httpapi.New(s.svc, inFlight)
 	var closeHTTP func()

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -196,22 +195,6 @@ func TestFreeSlotSubmitsAfterCommit(t *testing.T) {
 	}
 }
 
-// contradictions are the works that the observer saw contradicted.
-type contradictions struct {
-	mu   sync.Mutex
-	told []payments.Work
-}
-
-func (*contradictions) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
-
-func (c *contradictions) EndWork(_ context.Context, w payments.Work) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if w.Outcome == "contradicted" {
-		c.told = append(c.told, w)
-	}
-}
-
 // contradicting is a rail whose callback reports one outcome before it answers another.
 type contradicting struct {
 	s             *shop
@@ -259,7 +242,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			seen := &contradictions{}
+			seen := testkit.Contradictions()
 			s := open(t, payments.Config{Test: payments.Providers{Rail: test.rail}, Observer: seen, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if r, ok := test.rail.(*contradicting); ok {
 				r.s = s
@@ -277,7 +260,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 				Queue: "disbursements", ID: made.ID, Merchant: s.Caller.Merchant, Records: 1,
 				Outcome: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted,
 			}}
-			if diff := cmp.Diff(want, seen.told, cmpopts.EquateErrors(), cmpopts.IgnoreFields(payments.Work{}, "Wait", "Duration", "Attempt")); diff != "" {
+			if diff := cmp.Diff(want, seen.Ended, cmpopts.EquateErrors(), cmpopts.IgnoreFields(payments.Work{}, "Wait", "Duration", "Attempt")); diff != "" {
 				t.Errorf("the observer (-want +got)\n%s", diff)
 			}
 			stuck := func() []provider.OrderInfo {

@@ -123,22 +123,6 @@ func TestLostRefundStaysReserved(t *testing.T) {
 	}
 }
 
-// contradictions are the works that the observer saw contradicted.
-type contradictions struct {
-	mu   sync.Mutex
-	told []payments.Work
-}
-
-func (*contradictions) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
-
-func (c *contradictions) EndWork(_ context.Context, w payments.Work) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if w.Outcome == "contradicted" {
-		c.told = append(c.told, w)
-	}
-}
-
 // A charger that reports the opposite of what was booked is told so, whichever way
 // round, and nothing is booked. The log and the observer are told, and people find the
 // refund in the list until they have resolved it.
@@ -153,7 +137,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 		var log bytes.Buffer
 		m := &moody{}
 		m.says(provider.Result{Outcome: provider.InProgress}, nil)
-		seen := &contradictions{}
+		seen := testkit.Contradictions()
 		s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, Observer: seen, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
 		s.pass(0)
@@ -174,7 +158,7 @@ func TestContradictionsBookNothing(t *testing.T) {
 			Queue: "refunds", ID: r.ID, Merchant: s.Caller.Merchant, Records: 1,
 			Outcome: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted,
 		}
-		expect.True(t, len(seen.told) == 2 && seen.told[0] == want, "%s, then %s: the observer is told %+v", first, then, seen.told)
+		expect.True(t, len(seen.Ended) == 2 && seen.Ended[0] == want, "%s, then %s: the observer is told %+v", first, then, seen.Ended)
 		stuck := func() []provider.OrderInfo {
 			t.Helper()
 			s.pass(24 * time.Hour)

@@ -1,9 +1,7 @@
 package work_test
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -20,26 +18,12 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// turns records the scopes of the rows and transfers in the order of their work.
-type turns struct {
-	mu    sync.Mutex
-	order []payments.Work
-}
-
-func (*turns) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
-
-func (o *turns) EndWork(_ context.Context, w payments.Work) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if w.Queue == "disbursement_batch_rows" || w.Queue == "disbursements" {
-		o.order = append(o.order, w)
-	}
-}
-
 // A live batch of one row, and another merchant's batch, wait for a few turns only. A test key
 // and a merchant had queued hundreds of rows before.
 func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
-	seen := &turns{}
+	seen := &testkit.Works{Keep: func(w payments.Work) bool {
+		return w.Queue == "disbursement_batch_rows" || w.Queue == "disbursements"
+	}}
 	svc := testkit.New(t, memory.New(), payments.Config{Observer: seen, Live: payments.Providers{Rail: provider.Simulated{}}})
 	merchant := func(name string) string {
 		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: name}))(t)
@@ -69,7 +53,7 @@ func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 
 	for _, live := range []bool{true, false} {
 		before, last, mine := 0, 0, 0
-		for _, w := range seen.order {
+		for _, w := range seen.Ended {
 			switch {
 			case w.Merchant == small && w.Live == live:
 				mine++
@@ -81,7 +65,7 @@ func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 		// Two batches of 16 rows, and the transfers that they made.
 		expect.True(t, mine >= 2 && last <= 5*16, "live %t: a row and its transfer, %d of work, waited for %d of %d of the other merchant's", live, mine, last, before)
 	}
-	if n := len(seen.order); n < 2*902 {
+	if n := len(seen.Ended); n < 2*902 {
 		t.Errorf("%d of work", n)
 	}
 }

@@ -447,7 +447,7 @@ func (in *Internal) Info(tx *engine.ReadTx, id string) (*provider.OrderInfo, err
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	info := orderInfo(r.Amount, r.Status, &r.Submission)
+	info := orderInfo(r.Amount, r.Status, *r.Provider, &r.Submission)
 	if r.Reversed {
 		info.Outcome = provider.Reversed
 	}
@@ -456,8 +456,8 @@ func (in *Internal) Info(tx *engine.ReadTx, id string) (*provider.OrderInfo, err
 
 // orderInfo describes the order of a payment, a top-up or its refund. For a person, the provider never
 // got one that was not submitted; see outcome.
-func orderInfo(amount int64, status Status, submission *dispatch.Submission) *provider.OrderInfo {
-	info := &provider.OrderInfo{Amount: amount, Outcome: provider.NotFound, Route: submission.Route, Attempts: submission.Attempts}
+func orderInfo(amount int64, status Status, network string, submission *dispatch.Submission) *provider.OrderInfo {
+	info := &provider.OrderInfo{Amount: amount, Outcome: provider.NotFound, Route: submission.Route, Network: network, Attempts: submission.Attempts}
 	if submission.SubmittedAt != nil {
 		info.Outcome, info.SubmittedAt = status.outcome(), submission.SubmittedAt.Time
 	}

@@ -270,5 +270,5 @@ func (topUpOrders) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) 
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	return orderInfo(r.Amount, r.Status, &r.Submission), nil
+	return orderInfo(r.Amount, r.Status, r.Provider, &r.Submission), nil
 }

@@ -210,5 +210,5 @@ func (topUpRefundOrders) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.E
 		return nil, fmt.Errorf("payment: read order: %w", err)
 	}
 	r := &o.Value
-	return orderInfo(r.Amount, r.Status, &r.Submission), nil
+	return orderInfo(r.Amount, r.Status, r.Network, &r.Submission), nil
 }

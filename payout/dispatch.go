@@ -205,6 +205,9 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	r := &found.Value
 	info := &provider.OrderInfo{Outcome: r.outcome(), Route: r.Route, Attempts: r.Attempts}
 	info.Amount, _ = r.pesewas()
+	if d := &r.Destination; d.Type == MobileMoney && d.Provider != nil {
+		info.Network = *d.Provider
+	}
 	if r.Status == Cancelled { // for a person, the rail never got it; see outcome
 		info.Outcome = provider.NotFound
 	}

@@ -36,6 +36,9 @@ type Service interface {
 	// charges, each the newest first. The library goes on asking the provider about stuck orders.
 	// A caller without Merchant lists the orders of all merchants.
 	List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[OrderInfo], error)
+	// Get returns an order of the caller's as the library has booked it, by the order's id. A caller without
+	// Merchant may get that of any merchant. A payment from a wallet has no order: resource_missing.
+	Get(ctx context.Context, caller api.Caller, id string) (*OrderInfo, error)
 	// Resolve takes an order that the provider contradicted off the list, once a person has
 	// found out what happened. Resolve books nothing; account.Service.Adjust books what is
 	// missing or too much on a balance. An id that is not contradicted is resource_missing.
@@ -94,14 +97,22 @@ type OrderInfo struct {
 	Live           bool
 	// Route is the order's, as in [Order].
 	Route string
+	// Network is that of the phone which pays or gets the money, such as "mtn"; empty for an order
+	// without a phone.
+	Network string
 	// Amount is in pesewas, without the library's fee.
 	Amount int64
 	// Outcome is what is booked: Paid, Refused or Reversed; InProgress from the first submission on,
 	// though the provider may not have got it; NotFound if the order was never submitted.
 	Outcome Outcome
 	// Contradiction says what is booked and what the provider reported later, such as "failed, and
-	// now paid". It is empty for a stuck order.
+	// now paid". It is empty for a stuck order, and after Resolve.
 	Contradiction string
+	// Reported is the outcome that the provider reported later than Outcome and against it, also after
+	// Resolve. It is empty if a person must look after the order for another reason.
+	Reported Outcome
+	// ResolvedAt is when Resolve took a contradiction off the list; zero while one is on it.
+	ResolvedAt time.Time
 	// Attempts counts as in [Order].
 	Attempts int
 	// ProviderFee is the provider's own fee that is booked, in pesewas; 0 if the provider told none.

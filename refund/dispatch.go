@@ -141,7 +141,7 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 		return nil, fmt.Errorf("refund: read order: %w", err)
 	}
 	r := &found.Value
-	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Route: r.Route, Attempts: r.Attempts}
+	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Route: r.Route, Network: r.Network, Attempts: r.Attempts}
 	if r.SubmittedAt != nil {
 		info.SubmittedAt = r.SubmittedAt.Time
 	}

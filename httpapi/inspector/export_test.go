@@ -4,8 +4,8 @@ import "time"
 
 // What pages are made of, for the package's tests.
 var (
-	Contradiction = contradiction
-	Count         = count
+	Missing = missing
+	Count   = count
 )
 
 // PageTime sets how long a page may take, until the returned function is called.

@@ -34,6 +34,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // Config configures the inspector. The zero value works.
@@ -183,6 +184,9 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 			return nil, err
 		}
 		v.now, v.err, v.rows = now.Time, nil, map[string]row{}
+		v.contradictions = sync.OnceValue(func() []provider.OrderInfo {
+			return listOf(v, v.svc.Providers.List, provider.ListParams{Contradicted: true, Page: api.Page{Limit: api.MaxLimit}})
+		})
 		p, err := read(v)
 		if err == nil && v.Method != http.MethodPost {
 			p.Notice = notices[v.query.Get("done")]
@@ -328,6 +332,8 @@ type visit struct {
 	now time.Time
 	// err is the last fault of what was read for a part of the page.
 	err error
+	// contradictions are the orders that wait for a decision. They are read once for a page.
+	contradictions func() []provider.OrderInfo
 	// rows are the objects that were looked up already, by ids.
 	rows map[string]row
 }

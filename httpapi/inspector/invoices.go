@@ -5,13 +5,12 @@ import (
 
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/provider"
 )
 
 var invoiceNoun = &noun[invoice.Invoice]{
 	path: "invoices", one: "Invoice", many: "Invoices", heads: [5]string{"Customer", "Amount", "Status", "Invoice", "Time"},
 	tab: "status", tabs: options(invoice.Open, invoice.Paid, invoice.Draft, invoice.Void, invoice.Uncollectible),
-	search: "Name, e-mail or phone", dated: true, loud: true, flow: provider.Charges, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
+	search: "Name, e-mail or phone", dated: true, loud: true, ordered: true, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
 	forms: func(v *visit) []*form {
 		return []*form{making("invoice", makes(v.svc.Invoices.Create), ask(
 			field{Name: "customer_name", Label: "Customer's name"}, "customer_email", field{Name: "customer_phone", Label: "Customer's phone"},

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/provider"
 )
 
 // noun describes the objects of one kind: how a list shows them, what the page of one holds, and
@@ -32,9 +31,9 @@ type noun[T any] struct {
 	empty string
 	// loud says that the amount heads the page of an object.
 	loud bool
-	// flow is that of their orders at providers, which may need a person; empty for none.
-	flow  provider.Flow
-	forms func(v *visit) []*form
+	// ordered says that they have orders at providers, which may need a person.
+	ordered bool
+	forms   func(v *visit) []*form
 
 	// reads are the service's methods that list the objects and get one.
 	reads func(v *visit) reader[T]
@@ -72,7 +71,7 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := section{Heads: n.heads, Rows: rowsOf(v, list, n.row), Pager: pager(v, list)}
+	s := section{Heads: n.heads, Rows: rowsOf(v, list, n.show), Pager: pager(v, list)}
 	if len(s.Rows) == 0 {
 		s.Empty = empty{Title: "No " + lower(n.many) + " yet", Text: n.empty}
 		if len(p.Forms) > 0 {
@@ -95,26 +94,38 @@ func (n *noun[T]) objectPage(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := n.row(v, o)
+	r := n.show(v, o)
 	v.rows[v.id] = r
 	p := &page{Title: r.Title, row: r, Badge: r.Badge, NavPath: n.path, Back: link{n.many, v.url(n.path)}}
 	if n.loud {
 		p.Title, p.Amount = v.named(n.path, v.id), r.Amount
 	}
 	n.page(v, o, p)
-	if n.flow != "" {
-		v.decide(n.flow, p)
+	if n.ordered {
+		v.decide(p)
 	}
 	p.Side[len(p.Side)-1].JSON = indentJSON(o)
-	if more := p.Forms[len(p.Actions()):]; len(more) > 0 {
+	if more := p.Forms[p.Deciding+len(p.Actions()):]; len(more) > 0 {
 		p.Side = append(p.Side, section{Title: "More actions", Forms: more})
 	}
 	return p, v.err
 }
 
+// show returns the row of an object, whose badge tells a contradiction.
+func (n *noun[T]) show(v *visit, o *T) row {
+	r := n.row(v, o)
+	if n.ordered && v.contradicted(textField(o, "ID")) != nil {
+		r.Badge = badges["contradiction"]
+	}
+	return r
+}
+
+// Choices are the forms by which a person decides. They stand beside the problem.
+func (p *page) Choices() []*form { return p.Forms[:p.Deciding] }
+
 // Actions are the forms that the head of the page shows. The page of an object has the others at its end.
 func (p *page) Actions() []*form {
-	return p.Forms[:min(len(p.Forms), 3)]
+	return p.Forms[p.Deciding:min(len(p.Forms), 3)]
 }
 
 // paged is a section with a page of a list that belongs to an object. none is the text in place of an
@@ -134,14 +145,7 @@ func paged[T any](v *visit, title string, heads [5]string, list *api.List[T], er
 // related is a section with the newest of a list, which param chooses as on the list's own page; all
 // of it stands there. The objects of one person go by what they are for.
 func (n *noun[T]) related(v *visit, param, value string) section {
-	w := *v
-	w.query, w.limit = url.Values{param: {value}}, latest
-	list, err := n.reads(v).list(&w)
-	if err != nil {
-		v.note(err)
-		list = &api.List[T]{}
-	}
-	s := section{Title: n.many, Heads: n.heads, Rows: rowsOf(v, list, n.row)}
+	s := section{Title: n.many, Heads: n.heads, Rows: n.newest(v, param, value, latest)}
 	for i := range s.Rows {
 		if r := &s.Rows[i]; param == "customer" && r.For != "" {
 			r.Title, r.For = r.For, ""
@@ -153,9 +157,21 @@ func (n *noun[T]) related(v *visit, param, value string) section {
 	}
 	s.More = &link{"All " + lower(n.many), v.url(n.path)}
 	if value != "" {
-		s.More.Href += "?" + w.query.Encode()
+		s.More.Href += "?" + url.Values{param: {value}}.Encode()
 	}
 	return s
+}
+
+// newest are rows of the newest of a list, which param chooses as on the list's own page.
+func (n *noun[T]) newest(v *visit, param, value string, most int) []row {
+	w := *v
+	w.query, w.limit = url.Values{param: {value}}, most
+	list, err := n.reads(v).list(&w)
+	if err != nil {
+		v.note(err)
+		return nil
+	}
+	return rowsOf(v, list, n.show)
 }
 
 // lower is the name of a noun within a sentence; abbreviations stay.

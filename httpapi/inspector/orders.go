@@ -1,8 +1,10 @@
 package inspector
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -22,57 +24,65 @@ func (v *visit) orderNeed(o *provider.OrderInfo) need {
 		Text: sentence("%s, without an outcome for %s. It waits for you.", money, look.Lasting(v.now.Sub(o.CreatedAt))),
 	}
 	if o.Contradiction != "" {
-		n.Badge, n.Title, n.Act = badge{"bad", "Contradiction"}, capital(strings.ReplaceAll(o.Contradiction, "GHS ", "GH₵"+look.NoBreak)), "Decide"
+		n.Badge, n.Title, n.Act = badges["contradiction"], capital(strings.ReplaceAll(o.Contradiction, "GHS ", "GH₵"+look.NoBreak)), "Decide"
 		n.Text = sentence("%s, %s ago. Nothing moves until you decide.", money, look.Lasting(v.now.Sub(o.CreatedAt)))
-		if booked, says, _ := contradiction(o); says != "" {
-			n.Title = v.providerOf(o) + " says " + says + ", the ledger says " + booked
+		if o.Reported != "" {
+			n.Title = providerOf(o) + " says " + outcomeWords[o.Reported] + ", the ledger says " + outcomeWords[o.Outcome]
 		}
 	}
 	return n
 }
 
-// providerOf is the network of an order, if its list names it.
-func (v *visit) providerOf(o *provider.OrderInfo) string {
-	for _, n := range look.Networks() {
-		if strings.HasSuffix(v.rowOf(o.Object, o.Record).Below, n.Name) {
-			return n.Name
-		}
-	}
-	return "The provider"
+// outcomeWords are what a provider says of an order, as people say it.
+var outcomeWords = map[provider.Outcome]string{provider.Paid: "paid", provider.Refused: "failed", provider.Reversed: "taken back", provider.NotFound: "not sent"}
+
+// providerOf is the network of an order, if it has one.
+func providerOf(o *provider.OrderInfo) string {
+	return cmp.Or(look.NetworkName(o.Network), "The provider")
 }
 
-// contradiction returns what is booked, what the provider says now, and what the merchant's balance has
-// too little by if the provider is right; 0 for an order that needs a person for another reason.
-func contradiction(o *provider.OrderInfo) (booked, says string, missing int64) {
-	booked, says, _ = strings.Cut(o.Contradiction, ", and now ")
-	switch paid := says == string(provider.Paid); {
-	case !provider.Outcome(says).Final():
-		return booked, says, 0
+// missing is what the merchant's balance has too little by if the provider is right; 0 for an order that
+// needs a person for another reason.
+func missing(o *provider.OrderInfo) int64 {
+	switch paid := o.Reported == provider.Paid; {
+	case o.Reported == "":
+		return 0
 	case paid == (o.Flow == provider.Charges): // what other flows pay leaves the balance
-		return booked, says, o.Amount
+		return o.Amount
 	}
-	return booked, says, -o.Amount
+	return -o.Amount
+}
+
+// contradicted is the order of an object if its provider contradicted it, and no person has decided;
+// nil otherwise.
+func (v *visit) contradicted(id string) *provider.OrderInfo {
+	orders := v.contradictions()
+	if at := slices.IndexFunc(orders, func(o provider.OrderInfo) bool { return o.Record == id }); at >= 0 {
+		return &orders[at]
+	}
+	return nil
 }
 
 // decide shows on the page of an object that its order needs a person, and what can be done.
-func (v *visit) decide(flow provider.Flow, p *page) {
-	listed := listOf(v, v.svc.Providers.List, provider.ListParams{Flow: flow, Contradicted: true, Page: api.Page{Limit: api.MaxLimit}})
-	at := slices.IndexFunc(listed, func(o provider.OrderInfo) bool { return o.Record == v.id })
-	if at < 0 {
+func (v *visit) decide(p *page) {
+	o := v.contradicted(v.id)
+	if o == nil {
+		v.decided(p)
 		return
 	}
-	o, n := &listed[at], v.orderNeed(&listed[at])
-	p.Badge, p.Problem = n.Badge, "<b>"+value(n.Title)+"</b>"+n.Text
-	booked, says, missing := contradiction(o)
+	n := v.orderNeed(o)
+	p.Problem = "<b>" + value(n.Title) + "</b>" + n.Text
 	keep := &form{
 		Name: "keep", Title: "Keep it as booked", Button: "Keep it as booked", Hint: n.Title + ".", Note: "Nothing is booked. The report leaves the list, and is not listed again.",
 		do: func(v *visit, _ *input) (any, error) { return nil, v.svc.Providers.Resolve(v.Context(), o.ID) },
 	}
-	p.Forms = append([]*form{keep}, p.Forms...)
+	p.Forms, p.Deciding = append([]*form{keep}, p.Forms...), 1
+	missing := missing(o)
 	if missing == 0 {
 		return
 	}
-	keep.Label = "Keep it as " + booked
+	booked, says := outcomeWords[o.Outcome], outcomeWords[o.Reported]
+	keep.Label, p.Deciding = "Keep it as "+booked, 2
 	p.Forms = slices.Insert(p.Forms, 0, &form{
 		Name: "book", Title: "Book it as " + says, Button: "Book " + plainMoney(cedis(missing)), Hint: n.Title + ".",
 		Will: facts("Balance of "+v.merchant.Name, cedis(missing), "Fee", "None"),
@@ -87,6 +97,55 @@ func (v *visit) decide(flow provider.Flow, p *page) {
 			return keep.do(v, in)
 		},
 	})
+}
+
+// decided tells on the page of an object what a person decided after its order was contradicted.
+func (v *visit) decided(p *page) {
+	o := get(v, v.svc.Providers.Get, v.id)
+	if o.ResolvedAt.IsZero() {
+		return
+	}
+	at := api.At(o.ResolvedAt)
+	kept, booked := "Kept as booked", "Booked"
+	t := turn{At: at, Source: "Staff"}
+	if o.Reported != "" {
+		is, says := outcomeWords[o.Outcome], outcomeWords[o.Reported]
+		kept, booked = "Kept as "+is, "Booked as "+says
+		t.Text = sentence("%s said %s, the ledger said %s.", providerOf(o), says, is)
+	}
+	t.Title = kept + " by staff"
+	var entries []turn
+	for _, a := range listOf(v, v.svc.Accounts.ListAdjustments, api.Page{Limit: api.MaxLimit}) {
+		if a.Reference == o.ID {
+			t.At, t.Title, t.Tone = a.CreatedAt, booked+" by staff", state(o.Reported).Tone
+			entries = append(entries, v.ledgerTurns(a.ID, a.CreatedAt.Truncate(time.Second))...)
+			p.Badge = badge{t.Tone, booked}
+			p.Side[0].Money = append(p.Side[0].Money, facts("Booked by staff", a.Amount)...)
+		}
+	}
+	p.Sentence += sentence(". %s, %s.", t.Title, v.when(at))
+	p.Live[0] = inOrder(p.Live[0].Title, slices.Concat(p.Live[0].Timeline, []turn{t}, entries))
+}
+
+// held ends the numbers at which [provider.Simulated] waits for a person.
+const held = "0903"
+
+// heldNeed says that the sandbox holds some of a noun's newest, but for those that are known by their
+// address; empty if it holds none.
+func heldNeed[T any](v *visit, n *noun[T], known map[string]bool) need {
+	rows := slices.DeleteFunc(n.newest(v, "status", "processing", perPage), func(r row) bool {
+		return known[r.Href] || !strings.HasSuffix(r.Number, held)
+	})
+	if len(rows) == 0 {
+		return need{}
+	}
+	is := need{Badge: badge{"wait", "Held"}, Title: count(len(rows), lower(n.one), "stays", "stay") + " in processing", Act: "Settle", Href: rows[0].Href}
+	is.Text = sentence("%s %s: the number ends in "+held+", so it waits for you.", rows[0].Amount, ways[n.path]+rows[0].Title)
+	if len(rows) > 1 {
+		is.Href = v.url(n.path) + "?status=processing"
+		is.Text = sentence("The newest is %s %s. Their numbers end in "+held+", so they wait for you.", rows[0].Amount, ways[n.path]+rows[0].Title)
+	}
+	return is
 }
 
 // outcomes play the provider of an order under way, in which who does well or badly.

@@ -70,7 +70,7 @@ func count(n int, noun, one, many string) string {
 	return look.Plural(n, noun) + " " + many
 }
 
-// needs are what a person must look after: orders at providers that are contradicted or stuck, and
+// needs are what a person must look after: orders at providers that are contradicted, stuck or held, and
 // endpoints that do not answer. waiting counts the newest deliveries that have not arrived, and silent the
 // endpoints that do not answer.
 func (v *visit) needs() (needs []need, waiting string, silent int) {
@@ -94,8 +94,15 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 	if pending == perPage {
 		waiting += "+"
 	}
+	known := map[string]bool{} // by the address of the page
 	for _, o := range listOf(v, v.svc.Providers.List, provider.ListParams{Page: api.Page{Limit: perPage}}) {
 		needs = append(needs, v.orderNeed(&o))
+		known[v.source(o.Object, o.Record)] = true
+	}
+	for _, n := range []need{heldNeed(v, paymentNoun, known), heldNeed(v, disbursementNoun, known), heldNeed(v, payoutNoun, known)} {
+		if n.Title != "" {
+			needs = append(needs, n)
+		}
 	}
 	for _, id := range endpoints {
 		needs = append(needs, v.endpointNeed(id, unanswered[id]))

@@ -30,8 +30,9 @@ type page struct {
 	Problem any // a text, or markup
 	// Redirect leads elsewhere in place of the page.
 	Redirect string
-	// Forms are what can be done here. The head shows a button for each.
-	Forms []*form
+	// Forms are what can be done here. The head shows a button for each, but for the first Deciding.
+	Forms    []*form
+	Deciding int
 	// Fixed keeps the head and the filter of a list out of the updates.
 	Fixed  bool
 	Tabs   []tab
@@ -116,9 +117,11 @@ type empty struct {
 // value.
 type row struct {
 	Href, Title, Below string
-	Amount, Badge      any
-	For, ForBelow      string
-	At                 api.Time
+	// Number is that by which the sandbox decides what happens; empty for none.
+	Number        string
+	Amount, Badge any
+	For, ForBelow string
+	At            api.Time
 	// Time is At by the merchant's clock.
 	Time template.HTML
 }

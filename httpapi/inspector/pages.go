@@ -39,7 +39,7 @@ func describe[T any](n *noun[T]) navEntry {
 			if err != nil {
 				return row{}, err
 			}
-			return n.row(v, o), nil
+			return n.show(v, o), nil
 		}
 	}
 	return navEntry{n.path, n.many}

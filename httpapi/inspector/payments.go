@@ -8,14 +8,13 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 )
 
 var paymentNoun = &noun[payment.Payment]{
 	path: "payments", one: "Payment", many: "Payments", heads: [5]string{"Payer", "Amount", "Status", "For", "Time"},
 	tab: "status", tabs: options(payment.Completed, payment.Pending, payment.Processing, payment.Failed, payment.Cancelled),
-	search: "Name, phone, amount, reference or id", dated: true, loud: true, flow: provider.Charges,
+	search: "Name, phone, amount, reference or id", dated: true, loud: true, ordered: true,
 	filters: []field{choice("network", "Network", append(networkOptions(), option{Value: payment.ServiceWallet, Label: "Wallet"}))},
 	empty:   "What payers send from phones and wallets stands here. Ask a phone for the first.",
 	forms:   func(v *visit) []*form { return []*form{askPhone(v)} },
@@ -29,7 +28,7 @@ var paymentNoun = &noun[payment.Payment]{
 	},
 	row: func(v *visit, p *payment.Payment) row {
 		by := v.payer(p)
-		r := row{Href: v.url("payments", p.ID), Title: by.title, Below: by.below, Amount: cedis(p.Amount), Badge: paymentBadge(p), For: v.paidFor(p), At: p.CreatedAt}
+		r := row{Href: v.url("payments", p.ID), Title: by.title, Below: by.below, Number: by.number, Amount: cedis(p.Amount), Badge: paymentBadge(p), For: v.paidFor(p), At: p.CreatedAt}
 		if p.Status == payment.Failed {
 			r.ForBelow = look.Text(p.FailureReason)
 		} else if r.For != p.Reference {

@@ -11,11 +11,13 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -121,6 +123,8 @@ func TestChargesThatNeedAPerson(t *testing.T) {
 	s.check(s.Drain(t.Context()))
 	shows(t, s.page(""), "Needs you", "payments/"+ids[0], "MTN says paid, the ledger says failed", "GH₵12.50 from 024 ••• 0910, 2 hours ago", "Decide", "payments/"+ids[1], "without an outcome for 2 hours", "Settle")
 
+	expect.Equal(t, strings.Count(s.page("payments"), `badge bad">Contradiction`), 2, "contradictions in the list")
+
 	// A person reads on its page what happened, and books the money or leaves it.
 	before := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t).Available
 	page := "payments/" + ids[0]
@@ -128,35 +132,62 @@ func TestChargesThatNeedAPerson(t *testing.T) {
 	shows(t, s.page(page+"?form=book"), "MTN says paid, the ledger says failed.", "Balance of Adom Juice Bar", "Book GH₵12.50", "The payment stays failed")
 	token := s.token()
 	_, body := s.do(page, "book")
-	shows(t, body, "The balance is corrected", "Failed")
+	shows(t, body, "The balance is corrected")
 	expect.True(t, !strings.Contains(body, "Contradiction"), "what was decided is still to be decided")
+	shows(t, body, `badge good">Booked as paid`, "Booked as paid by staff, today at", `<span class="src">Staff</span>`, "MTN said paid, the ledger said failed.", "GH₵12.50 booked", "Adjustment. Balance", "Booked by staff")
 	answer, _ := s.post(page, token, "book")
 	expect.Equal(t, answer.StatusCode, http.StatusConflict, "booked twice: %s", answer.Status)
 	_, body = s.do("payments/"+ids[2], "keep")
-	shows(t, body, "It stays as it is booked")
+	shows(t, body, "It stays as it is booked", `badge bad">Failed`, "Kept as failed by staff", "Telecel said paid, the ledger said failed.")
+	expect.True(t, !strings.Contains(body, "Booked by staff"), "a decision without a booking shows money")
 	after := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t).Available
 	expect.True(t, after.Sub(before.Decimal).Equal(decimal.New(1250, -2)), "the balance was %s, and is %s", before, after)
 	body = s.page("")
 	expect.True(t, !strings.Contains(body, "Decide") && strings.Contains(body, "Settle"), "the list of what needs a person")
 }
 
+// What the sandbox holds is on the first page at once, with one row a kind, until it is settled or stuck.
+func TestHeldOrdersAreOnTheFirstPage(t *testing.T) {
+	s := open(t, inspector.Config{})
+	pay := func(number string) string {
+		p, err := s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: number}})
+		s.check(err)
+		s.check(s.Drain(t.Context()))
+		return "payments/" + p.ID
+	}
+	pay("0241230907") // asks for a code
+	expect.True(t, !strings.Contains(s.page(""), "Needs you"), "what waits for the payer needs a person")
+	first := pay("0241230903")
+	shows(t, s.page(""), `badge wait">Held`, "1 payment stays in processing", "GH₵12.50 from 024 ••• 0903: the number ends in 0903", first+`">Settle`)
+	pay("0201230903")
+	_, err := s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(20), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230903", AccountName: "Abena Ofori"},
+	})
+	s.check(err)
+	s.check(s.Drain(t.Context()))
+	body := s.page("")
+	shows(t, body, "2 payments stay in processing", `payments?status=processing">Settle`, "1 disbursement stays in processing", "GH₵20.00 to Abena Ofori")
+	expect.Equal(t, strings.Count(body, ">Held<"), 2, "rows of what is held")
+	_, err = s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 2 * time.Hour})
+	s.check(err)
+	expect.True(t, !strings.Contains(s.page(""), ">Held<"), "what is stuck is held, too")
+}
+
 // What the provider says instead is missing on the balance, or too much on it.
 func TestWhatContradictionsMove(t *testing.T) {
 	for _, c := range []struct {
-		flow        provider.Flow
-		how         string
-		booked, now string
-		missing     int64
+		flow     provider.Flow
+		reported provider.Outcome
+		missing  int64
 	}{
-		{provider.Charges, "failed, and now paid", "failed", "paid", 1250},
-		{provider.Charges, "completed, and now refused", "completed", "refused", -1250},
-		{provider.Charges, "completed, and now 1000 pesewas of 1250", "completed", "1000 pesewas of 1250", 0},
-		{provider.Transfers, "failed, and now paid", "failed", "paid", -1250},
-		{provider.Transfers, "completed, and now reversed", "completed", "reversed", 1250},
-		{provider.Refunds, "failed, and now paid", "failed", "paid", -1250},
-		{provider.Charges, "completed, paid twice, and its refund failed", "completed, paid twice, and its refund failed", "", 0},
+		{provider.Charges, provider.Paid, 1250},
+		{provider.Charges, provider.Refused, -1250},
+		{provider.Transfers, provider.Paid, -1250},
+		{provider.Transfers, provider.Reversed, 1250},
+		{provider.Refunds, provider.Paid, -1250},
+		{provider.Charges, "", 0},
 	} {
-		booked, now, missing := inspector.Contradiction(&provider.OrderInfo{Flow: c.flow, Amount: 1250, Contradiction: c.how})
-		expect.True(t, booked == c.booked && now == c.now && missing == c.missing, "%s %s: %q, %q, %d", c.flow, c.how, booked, now, missing)
+		missing := inspector.Missing(&provider.OrderInfo{Flow: c.flow, Amount: 1250, Reported: c.reported})
+		expect.Equal(t, missing, c.missing, "a %s that is %q now", c.flow, c.reported)
 	}
 }

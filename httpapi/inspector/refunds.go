@@ -4,13 +4,12 @@ import (
 	"cmp"
 
 	"github.com/seed-7082ffec/payments/internal/look"
-	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 )
 
 var refundNoun = &noun[refund.Refund]{
 	path: "refunds", one: "Refund", many: "Refunds", heads: [5]string{"To", "Amount", "Status", "Reason", "Time"},
-	tab: "status", tabs: options(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true, loud: true, flow: provider.Refunds,
+	tab: "status", tabs: options(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true, loud: true, ordered: true,
 	search: "Payment or invoice", empty: "Money that goes back to payers stands here. The page of a payment makes the first.",
 	reads: func(v *visit) reader[refund.Refund] { return reading(v.svc.Refunds.List, v.svc.Refunds.Get) },
 	row: func(v *visit, r *refund.Refund) row {

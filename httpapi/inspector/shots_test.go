@@ -6,12 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/browsertest"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -64,6 +68,13 @@ func TestPicturesOfAShop(t *testing.T) {
 	_, err = s.MoveClock(ctx, s.Caller, payments.ClockParams{By: 26 * time.Minute})
 	s.check(err)
 	s.check(s.Drain(ctx))
+	_, err = s.Payments.Create(ctx, s.Caller, payment.CreateParams{Amount: 8000, Description: "Table 3", MobileMoney: payment.MobileMoney{PhoneNumber: "0551230903"}, Customer: customers[0]})
+	s.check(err)
+	_, err = s.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(340), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230903", AccountName: "Abena Ofori"},
+	})
+	s.check(err)
+	s.check(s.Drain(ctx))
 	b.Go(s.at(""))
 	b.Fits()
 	b.Accessible(browsertest.Axe(t))
@@ -88,12 +99,14 @@ func TestPicturesOfAShop(t *testing.T) {
 	b.Picture("form-refund")
 	b.Go(s.at(""))
 	b.Press("Decide")
+	b.Accessible(browsertest.Axe(t))
 	b.Picture("shop-contradiction")
 	b.Press("Book it as paid")
 	b.Accessible(browsertest.Axe(t))
 	b.Picture("form-book")
 	b.Press("Book GH₵ 120.00")
 	b.See("The balance is corrected")
+	b.Accessible(browsertest.Axe(t))
 	b.Picture("shop-decided")
 	b.Go(s.at("payments?status=completed&period=7days"))
 	b.Picture("shop-payments")

@@ -30,11 +30,12 @@ var (
 func transferNoun(path, one, none string, service func(*visit) transferService, forms func(*visit) []*form) *noun[payout.Transfer] {
 	return &noun[payout.Transfer]{
 		path: path, one: one, many: one + "s", heads: [5]string{"To", "Amount", "Status", "For", "Time"},
-		tab: "status", tabs: options(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, loud: true, flow: provider.Transfers, empty: none, forms: forms,
+		tab: "status", tabs: options(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, loud: true, ordered: true, empty: none, forms: forms,
 		reads: func(v *visit) reader[payout.Transfer] { return reading(service(v).List, service(v).Get) },
 		row: func(v *visit, t *payout.Transfer) row {
-			name, below := recipient(&t.Destination, v.phone(t.Destination.Number, service(v).RecipientNumber, t.ID))
-			r := row{Href: v.url(path, t.ID), Title: name, Below: below, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: look.Text(t.Reference), At: t.CreatedAt}
+			number := v.phone(t.Destination.Number, service(v).RecipientNumber, t.ID)
+			name, below := recipient(&t.Destination, number)
+			r := row{Href: v.url(path, t.ID), Title: name, Below: below, Number: number, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: look.Text(t.Reference), At: t.CreatedAt}
 			if t.FailureReason != nil {
 				r.ForBelow = *t.FailureReason
 			}

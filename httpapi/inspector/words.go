@@ -28,7 +28,7 @@ var badges = map[string]badge{
 	"completed": {"good", "Completed"}, "succeeded": {"good", "Completed"}, "paid": {"good", "Paid"}, "delivered": {"good", "Delivered"},
 	"active": {"good", "Active"}, "made": {"good", "Made"},
 	"pending": {"wait", "Waiting"}, "queued": {"wait", "Queued"}, "retrying": {"wait", "Retrying"}, "open": {"info", "Open"}, "processing": {"info", "Processing"},
-	"failed": {"bad", "Failed"}, "refused": {"bad", "Refused"}, "overdue": {"bad", "Overdue"}, "past_due": {"bad", "Past due"}, "complete": {"good", "Complete"}, "trialing": {"info", "On trial"}, "frozen": {"bad", "Frozen"},
+	"failed": {"bad", "Failed"}, "refused": {"bad", "Refused"}, "overdue": {"bad", "Overdue"}, "contradiction": {"bad", "Contradiction"}, "past_due": {"bad", "Past due"}, "complete": {"good", "Complete"}, "trialing": {"info", "On trial"}, "frozen": {"bad", "Frozen"},
 	"inactive": {"neutral", "Off"}, "cancelled": {"neutral", "Cancelled"}, "uncollectible": {"neutral", "Given up"},
 }
 

@@ -61,11 +61,11 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 		// Refused and Reversed agree: the money is not with its recipient.
 		if r.Outcome.Final() && paid != (booked.Outcome == provider.Paid) {
 			how := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome)
-			return Contradicted, o.contradict(ctx, tx, how)
+			return Contradicted, o.contradict(ctx, tx, how, r.Outcome)
 		}
 		if paid && r.Amount != 0 && booked.Amount != 0 && r.Amount != booked.Amount {
 			how := fmt.Sprintf("%s, and now %d pesewas of %d", booked.Status, r.Amount, booked.Amount)
-			return Contradicted, o.contradict(ctx, tx, how)
+			return Contradicted, o.contradict(ctx, tx, how, "")
 		}
 		if fee := ProviderFee(r); fee > 0 { // told late, or corrected
 			return AlreadyBooked, o.Flow.BookFee(tx, o.ID, fee)
@@ -110,7 +110,7 @@ func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r 
 // NeedsPerson lists an order as contradicted, for a reason that is none of the provider's:
 // what should have followed could not be done.
 func (o *Order) NeedsPerson(ctx context.Context, tx *engine.Tx, why string) error {
-	known, err := o.Flow.contradict(tx, o.Ref, why)
+	known, err := o.Flow.contradict(tx, o.Ref, why, "")
 	if err != nil || known {
 		return err
 	}
@@ -124,8 +124,8 @@ func (o *Order) NeedsPerson(ctx context.Context, tx *engine.Tx, why string) erro
 // contradict notes a contradiction. After the commit it writes a log line and reports to
 // the observer, unless ctx belongs to work that is reported anyway. Providers repeat their
 // callbacks: a contradiction that is noted or resolved already gets no second log line.
-func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error {
-	known, err := o.Flow.contradict(tx, o.Ref, how)
+func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string, reported provider.Outcome) error {
+	known, err := o.Flow.contradict(tx, o.Ref, how, reported)
 	if err != nil {
 		return err
 	}
@@ -146,18 +146,18 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 
 // contradict notes in the index how an order was contradicted. known reports that the index
 // had noted it before.
-func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string) (known bool, err error) {
+func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string, reported provider.Outcome) (known bool, err error) {
 	scope := storage.Scope{Live: tx.Caller.Live}
 	found, err := f.index.Get(tx, scope, ref.ID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		entry := newEntry(tx, ref, tx.Now)
-		entry.Contradiction = how
+		entry.Contradiction, entry.Reported = how, reported
 		_, err = f.index.Insert(tx, scope, ref.ID, entry)
 	case err == nil && (same(how, found.Value.Contradiction) || same(how, found.Value.Resolved)):
 		known = true
 	case err == nil:
-		found.Value.Contradiction = how
+		found.Value.Contradiction, found.Value.Reported, found.Value.ResolvedAt = how, reported, nil
 		err = f.index.Replace(tx, found)
 	}
 	if err != nil {
@@ -189,7 +189,7 @@ func (f *Flow) Resolve(ctx context.Context, e *engine.Engine, id string) error {
 		if o.Value.Contradiction == "" {
 			return api.NoSuch(noun)
 		}
-		o.Value.Contradiction, o.Value.Resolved = "", o.Value.Contradiction
+		o.Value.Contradiction, o.Value.Resolved, o.Value.ResolvedAt = "", o.Value.Contradiction, api.AtOrNil(tx.Now)
 		return f.index.Replace(tx, o)
 	})
 }

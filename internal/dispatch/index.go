@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -23,8 +24,12 @@ type Entry struct {
 	// Contradiction says how the provider contradicted the booked outcome; empty if it did not,
 	// or after a resolution.
 	Contradiction string `json:"contradiction,omitempty"`
-	// Resolved is the contradiction that was resolved last.
-	Resolved string `json:"resolved,omitempty"`
+	// Reported is the outcome that contradicts the booked one. It is empty for other contradictions, and
+	// for those of an earlier release.
+	Reported provider.Outcome `json:"reported,omitempty"`
+	// Resolved is the contradiction that was resolved last, and ResolvedAt when, if none came since.
+	Resolved   string    `json:"resolved,omitempty"`
+	ResolvedAt *api.Time `json:"resolved_at,omitempty"`
 	// RecordID is the id of the record if it differs from the order's.
 	RecordID string `json:"of,omitempty"`
 	// Route is the provider's, and ProviderFee its own fee that is booked, in pesewas. Both are set
@@ -130,9 +135,9 @@ func (f *Flow) FindInIndex(ctx context.Context, e *engine.Engine, id, noun strin
 // snapshot briefly.
 const orderPage = 200
 
-// Each calls do for every order of a mode that the query selects, newest first, each
-// in a View of its merchant's.
-func (f *Flow) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+// Each calls do for every order of a mode that the query and wanted select, newest first, each
+// in a View of its merchant's. Nil wants all.
+func (f *Flow) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, wanted func(e *Entry) bool, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
 	q.Scope, q.Limit = storage.Scope{Live: live}, orderPage
 	for more := true; more; {
 		var page []*storage.Object[Entry]
@@ -146,6 +151,9 @@ func (f *Flow) Each(ctx context.Context, e *engine.Engine, live bool, q storage.
 		}
 		for _, o := range page {
 			q.After = o.ID
+			if wanted != nil && !wanted(&o.Value) {
+				continue
+			}
 			err := e.View(ctx, api.Caller{Merchant: o.Value.Merchant, Live: live}, func(tx *engine.ReadTx) error {
 				return do(tx, o.Value.Ref(o.ID), &o.Value)
 			})
@@ -165,11 +173,11 @@ var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
 
 // EachStuck calls do, as [Flow.Each] does, for the contradicted orders of a mode that have ended, and then
 // for those that are open and contradicted, or have been open for so long.
-func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
-	if err := f.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
+func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, wanted func(e *Entry) bool, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+	if err := f.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, wanted, do); err != nil {
 		return err
 	}
-	return f.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
+	return f.Each(ctx, e, live, storage.Query{Where: openOnly}, wanted, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
 		if e.Contradiction == "" && tx.Now.Sub(e.CreatedAt.Time) < after {
 			return nil
 		}

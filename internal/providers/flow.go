@@ -79,6 +79,10 @@ func (f *flow) info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*pr
 	}
 	info.Flow, info.Object, info.Record = f.Name, ref.Object, ref.Record
 	info.Merchant, info.Live, info.Contradiction = tx.Caller.Merchant, tx.Caller.Live, e.Contradiction
+	info.Reported = e.Reported
+	if e.ResolvedAt != nil {
+		info.ResolvedAt = e.ResolvedAt.Time
+	}
 	info.CreatedAt, info.ProviderFee = e.CreatedAt.Time, e.ProviderFee
 	if info.Route == "" { // an ended charge of an invoice has left no other trace of it
 		info.Route = e.Route

@@ -188,15 +188,15 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+	wanted := func(e *dispatch.Entry) bool {
+		return (caller.Merchant == "" || caller.Merchant == e.Merchant) && (!p.Contradicted || e.Contradiction != "")
+	}
 	var all []provider.OrderInfo
 	for _, f := range s.all() {
 		if p.Flow != "" && p.Flow != f.Name {
 			continue
 		}
-		err := f.EachStuck(ctx, s.engine, caller.Live, s.engine.StuckAfter, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
-			if caller.Merchant != "" && caller.Merchant != tx.Caller.Merchant || p.Contradicted && e.Contradiction == "" {
-				return nil
-			}
+		err := f.EachStuck(ctx, s.engine, caller.Live, s.engine.StuckAfter, wanted, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
 			info, err := f.info(tx, ref, e)
 			// An order may have ended since the index was read.
 			if err == nil && (e.Contradiction != "" || !info.Outcome.Final()) {
@@ -212,6 +212,23 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 		return cmp.Compare(min(1, len(b.Contradiction)), min(1, len(a.Contradiction)))
 	})
 	return engine.SliceOf("", "order", all, func(o *provider.OrderInfo) string { return o.ID }, p.Page)
+}
+
+// Get implements [provider.Service].
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (info *provider.OrderInfo, err error) {
+	f := s.flowOf(id)
+	entry, owner, err := f.FindInIndex(ctx, s.engine, id, string(f.Name))
+	if err != nil {
+		return nil, err
+	}
+	if owner.Live != caller.Live || caller.Merchant != "" && owner.Merchant != caller.Merchant {
+		return nil, api.NoSuch(string(f.Name))
+	}
+	err = s.engine.View(ctx, owner, func(tx *engine.ReadTx) error {
+		info, err = f.info(tx, entry.Ref(id), entry)
+		return err
+	})
+	return info, err
 }
 
 // Resolve implements [provider.Service].

@@ -54,7 +54,7 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 	}
 	q := storage.Query{Range: engine.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}
 	for _, f := range s.covered(&p) {
-		err := f.Each(ctx, s.engine, caller.Live, q, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
+		err := f.Each(ctx, s.engine, caller.Live, q, nil, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
 			order, err := f.info(tx, ref, e)
 			if err == nil && !order.SubmittedAt.IsZero() && !seen[order.ID] && (p.Route == "" || order.Route == p.Route) {
 				report.MissingThere = append(report.MissingThere, provider.Difference{Order: order})

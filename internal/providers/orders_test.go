@@ -1,0 +1,60 @@
+package providers_test
+
+import (
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/refund"
+)
+
+// An order tells what its provider reported against it, before and after a person resolves that.
+func TestOrderTellsTheContradiction(t *testing.T) {
+	s := open(t, nil, provider.Simulated{})
+	charge := must.Get(s.charge("0201230901"))(t)
+	get := func() *provider.OrderInfo {
+		t.Helper()
+		return must.Get(s.Providers.Get(t.Context(), s.caller, charge))(t)
+	}
+	is := get()
+	expect.True(t, is.Reported == "" && is.ResolvedAt.IsZero() && is.Outcome == provider.Refused && is.Network == "telecel", "refused: %+v", is)
+	expect.ErrorIs(t, s.Providers.Notify(t.Context(), charge, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "paid later")
+	list := must.Get(s.Providers.List(t.Context(), s.caller, provider.ListParams{Contradicted: true}))(t).Data
+	expect.True(t, len(list) == 1 && list[0] == *get(), "listed %+v", list)
+	is = get()
+	expect.True(t, is.Contradiction == "failed, and now paid" && is.Reported == provider.Paid && is.ResolvedAt.IsZero(), "contradicted: %+v", is)
+	must.Do(t, s.Providers.Resolve(t.Context(), charge))
+	is = get()
+	expect.True(t, is.Contradiction == "" && is.Reported == provider.Paid && is.ResolvedAt.Equal(s.now), "resolved: %+v", is)
+
+	operator, test, other := api.Caller{Live: true}, s.caller, s.caller
+	test.Live, other.Merchant = false, "mer_other"
+	expect.Equal(t, must.Get(s.Providers.Get(t.Context(), operator, charge))(t).ID, charge, "the operator's")
+	for name, caller := range map[string]api.Caller{"test mode": test, "another merchant": other} {
+		testkit.WantCode(t, name, testkit.Err(s.Providers.Get(t.Context(), caller, charge)), api.ResourceMissing)
+	}
+	testkit.WantCode(t, "no order", testkit.Err(s.Providers.Get(t.Context(), s.caller, "pay_0")), api.ResourceMissing)
+}
+
+// The network of an order is that of its phone; a bank is none.
+func TestOrderTellsTheNetwork(t *testing.T) {
+	s := open(t, nil, provider.Simulated{})
+	toBank := must.Get(s.Disbursements.Create(t.Context(), s.caller, disbursement.CreateParams{Amount: decimal.New(10, 0), Destination: payout.DestinationParams{
+		Type: payout.BankTransfer, BankCode: must.Get(s.Payouts.ListBanks(t.Context(), s.caller))(t).Data[0].Code, AccountNumber: "0011234567890", AccountName: "Yaw Darko",
+	}}))(t)
+	payment := must.Get(s.charge(telecel))(t)
+	back := must.Get(s.Refunds.Create(t.Context(), s.caller, refund.CreateParams{Payment: payment}))(t)
+	for _, c := range []struct{ id, network string }{
+		{toBank.ID, ""}, {payment, "telecel"}, {must.Get(s.disburse(mtn))(t), "mtn"}, {back.ID, "telecel"},
+	} {
+		is := must.Get(s.Providers.Get(t.Context(), s.caller, c.id))(t)
+		expect.Equal(t, is.Network, c.network, "%s %s", is.Flow, c.id)
+	}
+}

@@ -120,8 +120,11 @@ func (v *visit) lastDays(n int) api.Times {
 
 // stockNames are the places and the parties of the flow, as people name them.
 var stockNames = map[string]string{
-	"clearing": "Providers", "bank": "Bank", "owed": "Owed to us", "merchants": "Merchants", "reserved": "Reserved", "wallets": "Wallets", "agents": "Agents", "fees": "Our fees", "excess": "Top-ups left",
+	"clearing": "Sandbox", "mtnmomo": "MTN MoMo", "paystack": "Paystack", "bank": "Bank", "owed": "Owed to us", "merchants": "Merchants", "reserved": "Reserved", "wallets": "Wallets", "agents": "Agents", "fees": "Our fees", "excess": "Top-ups left",
 }
+
+// routeClasses colour the routes of one network.
+var routeClasses = map[string]string{"mtnmomo": "f1", "mtn": "f1", "telecel": "f2", "airteltigo": "f3"}
 
 // flowLife is how long a flow is shown before it is read again: open pages are built each second, and
 // a flow is read from many accounts.
@@ -159,10 +162,10 @@ func (v *visit) moneyStands() []section {
 	}
 	var sides [2][]look.Heap
 	for side, stocks := range [][]api.FlowItem{flow.Held, flow.OwedTo} {
-		for i, s := range stocks {
+		for _, s := range stocks {
 			h := look.Heap{Key: look.Key{Name: cmp.Or(stockNames[s.Name], look.NetworkName(s.Name)), Class: "fa"}, Amount: s.Amount}
 			if side == 0 {
-				h.Class = fmt.Sprintf("f%d", 5-i%5)
+				h.Class = cmp.Or(routeClasses[s.Name], "f5")
 			}
 			at := side
 			if s.Amount < 0 { // more went out than came in: it belongs on the other side

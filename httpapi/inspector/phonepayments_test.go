@@ -146,6 +146,21 @@ func TestChargesThatNeedAPerson(t *testing.T) {
 	expect.True(t, !strings.Contains(body, "Decide") && strings.Contains(body, "Settle"), "the list of what needs a person")
 }
 
+// A transfer that was paid after it had failed takes the money from the balance, and its page says so.
+func TestContradictedTransferIsBooked(t *testing.T) {
+	s := open(t, inspector.Config{})
+	d, err := s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(20), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230901", AccountName: "Abena Ofori"},
+	})
+	s.check(err)
+	s.check(s.Drain(t.Context()))
+	expect.ErrorIs(t, s.Providers.Notify(t.Context(), d.ID, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "paid after all")
+	shows(t, s.page("disbursements"), `badge bad">Contradiction`)
+	shows(t, s.page("disbursements/"+d.ID), "MTN says paid, the ledger says failed", "Book it as paid")
+	_, body := s.do("disbursements/"+d.ID, "book")
+	shows(t, body, `badge good">Booked as paid`, "Booked by staff−GH₵20.00", "−GH₵20.00 booked")
+}
+
 // What the sandbox holds is on the first page at once, with one row a kind, until it is settled or stuck.
 func TestHeldOrdersAreOnTheFirstPage(t *testing.T) {
 	s := open(t, inspector.Config{})

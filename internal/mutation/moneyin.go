@@ -132,6 +132,10 @@ var moneyInGuards = []guard{
 		`case ref.Object == "payment" && (decision == dispatch.Contradicted || decision == dispatch.AlreadyBooked):`, "", "./payment", "TestPaymentIsBookedOnce",
 	},
 	{
+		"orders: a merchant gets its own", "internal/providers/providers.go",
+		`owner.Live != caller.Live || caller.Merchant != "" && owner.Merchant != caller.Merchant {`, "owner.Live != caller.Live {", "./internal/providers", "TestOrderTellsTheContradiction",
+	},
+	{
 		"collection fee: none of what is given back", "payment/dispatch.go",
 		"if taken {", "if true {", "./payment", "TestLateSuccessIsRefunded",
 	},

@@ -14,8 +14,8 @@ func (v *visit) clockPage() (*page, error) {
 		Title: "Test clock", NavPath: "clock", Sentence: sentence("It shows %s", v.now.UTC().Format("Monday 2 January 2006, 15:04:05")),
 		Forms: []*form{moveClock()}, Fixed: true,
 		Live: []section{
-			{ID: "payers", Half: true, Title: "Numbers that pay", Text: "A payment from a phone ends as the last digits of the payer's number say, unless the host has put a charger of its own into test mode.", Table: caseTable("Numbers that pay", provider.Simulated{}.ChargeCases())},
-			{ID: "recipients", Half: true, Title: "Numbers that are paid", Text: "A payout or disbursement ends as the last digits of the recipient's number say, unless the host has put a rail of its own into test mode.", Table: caseTable("Numbers that are paid", provider.Simulated{}.Cases())},
+			{ID: "payers", Half: true, Title: "Numbers that pay", Text: "A payment from a phone ends as the last digits of the payer's number say, unless your server brings its own provider into test mode.", Table: caseTable("Numbers that pay", provider.Simulated{}.ChargeCases())},
+			{ID: "recipients", Half: true, Title: "Numbers that are paid", Text: "A payout or disbursement ends as the last digits of the recipient's number say, unless your server brings its own provider into test mode.", Table: caseTable("Numbers that are paid", provider.Simulated{}.Cases())},
 		},
 	}, nil
 }
@@ -27,7 +27,7 @@ func moveClock() *form {
 			{Name: "advance", Label: "By how much", Kind: "number", Value: "1"},
 			{Name: "unit", Label: "Unit", Kind: "select", Value: "hours", Options: options("seconds", "minutes", "hours", "days")},
 		},
-		Note: "What becomes due meanwhile is done: polls, retries, reminders, deadlines. The clock never goes back.",
+		Note: "What becomes due meanwhile is done: what providers answer, further attempts, reminders, deadlines. The clock never goes back.",
 		do:   (*visit).moveClock,
 	}
 }

@@ -47,6 +47,7 @@ func customerFields(c *account.Customer) []field {
 }
 
 func (v *visit) customerPage(c *account.Customer, p *page) {
+	p.Sentence = sentence("A customer of %s since %s", v.merchant.Name, c.CreatedAt.UTC().Format("2 January 2006"))
 	p.Live = []section{invoiceNoun.related(v, "customer", c.ID), paymentNoun.related(v, "customer", c.ID), v.timeline("customer", c.ID, c.CreatedAt.Time, "", nil, v.messageTurns(c.ID, "")...)}
 	p.Side = []section{{Title: "Details", Facts: facts("Name", c.Name, "E-mail", c.Email, "Phone", phone.Spaced(c.Phone), "Address", c.Address, "Customer", id(c.ID), "Created", c.CreatedAt)}}
 	p.Forms = []*form{

@@ -12,8 +12,11 @@ import (
 )
 
 // chartDays is how many days the charts of the overview reach back, and outcomeDays those of the
-// outcomes.
-const chartDays, outcomeDays = 30, 14
+// outcomes. A chart shows fewer, but leastDays, where nothing happened before.
+const chartDays, outcomeDays, leastDays = 30, 14, 7
+
+// rateDays is how many days a line of rates needs.
+const rateDays = 3
 
 // paymentsToday counts the payments of the last day that have ended.
 func paymentsToday(days []api.DayTotals) fact {
@@ -61,17 +64,25 @@ func (v *visit) charts(days []api.DayTotals) []section {
 		numbers.Half = false
 		return []section{numbers}
 	}
+	outcomes.Days = look.Recent(outcomes.Days, leastDays)
+	volume.Days = volume.Days[len(days)-len(outcomes.Days):]
 	rate := outcomes
-	outcomes.Days = outcomes.Days[max(0, len(days)-outcomeDays):]
-	outcomes.Says = fmt.Sprintf("Payments by day and outcome, the last %d days", outcomeDays)
-	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(cedis(collected)), chartDays)
-	rate.Says = fmt.Sprintf("Payments that succeed, by day: %d of %d in %d days", completed, ended, chartDays)
+	outcomes.Days = outcomes.Days[max(0, len(outcomes.Days)-outcomeDays):]
+	outcomes.Says = fmt.Sprintf("Payments by day and outcome, the last %d days", len(outcomes.Days))
+	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(cedis(collected)), len(volume.Days))
+	rate.Says = fmt.Sprintf("Payments that succeed, by day: %d of %d in %d days", completed, ended, len(rate.Days))
 	all := &link{"All payments", v.url("payments")}
+	succeed := section{Title: "Payments that succeed", Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}}
+	if used := slices.DeleteFunc(slices.Clone(rate.Days), look.Day.Empty); len(used) < rateDays {
+		succeed.Text = fmt.Sprintf("%d of %d succeeded. With payments on %d days a line shows the share of each.", completed, ended, rateDays)
+	} else {
+		succeed.Chart = rate.Rate()
+	}
 	sections := []section{
-		{Title: fmt.Sprintf("Payments, last %d days", outcomeDays), Half: true, Panel: true, Chart: outcomes.Bars()},
+		{Title: fmt.Sprintf("Payments, last %d days", len(outcomes.Days)), Half: true, Panel: true, Chart: outcomes.Bars()},
 		numbers,
 		{Title: "Collected, by network", Panel: true, More: all, Chart: volume.Bars()},
-		{Title: "Payments that succeed", Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}, Chart: rate.Rate()},
+		succeed,
 	}
 	return append(sections, v.moneyStands()...)
 }
@@ -109,7 +120,8 @@ func (v *visit) latency() []section {
 			told = "Half " + half + ", " + told
 		}
 	}
-	chart.Says = fmt.Sprintf("How long deliveries took, by day, the last %d days. %s.", outcomeDays, told)
+	chart.Days = look.Recent(chart.Days, leastDays)
+	chart.Says = fmt.Sprintf("How long deliveries took, by day, the last %d days. %s.", len(chart.Days), told)
 	return []section{{Title: "How long deliveries took", Panel: true, Aside: told, Chart: chart.Bars()}}
 }
 

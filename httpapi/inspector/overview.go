@@ -65,7 +65,7 @@ func count(n int, noun, one, many string) string {
 	case 1:
 		many = one
 	case perPage:
-		return fmt.Sprintf("%d+ %ss %s", n, noun, many)
+		return fmt.Sprintf("At least %d %ss %s", n, noun, many)
 	}
 	return look.Plural(n, noun) + " " + many
 }

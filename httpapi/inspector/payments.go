@@ -164,8 +164,8 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
 	if left := cedis(p.Amount - p.AmountRefunded); p.Status == payment.Completed && left > 0 {
 		return []*form{{
-			Name: "refund", Title: "Refund", Button: "Refund up to " + plainMoney(left), Danger: true,
-			Fields: ask(amountField("Empty for all that is left."), field{Name: "reason", Label: "Reason", Optional: true, Hint: "The customer reads it on the credit note of an invoice."}),
+			Name: "refund", Title: "Refund", Button: "Refund", Danger: true,
+			Fields: ask(amountField("At most "+plainMoney(left)+". Empty for all of it."), field{Name: "reason", Label: "Reason", Optional: true, Hint: "The customer reads it on the credit note of an invoice."}),
 			Will:   facts("To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee, not given back", unlessZero(*p.Fee)),
 			do: func(v *visit, in *input) (any, error) {
 				if n := in.pesewas("amount"); n != nil && *n > int64(left) {

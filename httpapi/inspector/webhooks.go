@@ -26,7 +26,9 @@ var webhookNoun = &noun[webhook.Endpoint]{
 	},
 	reads: func(v *visit) reader[webhook.Endpoint] { return reading(v.svc.Webhooks.List, v.svc.Webhooks.Get) },
 	row: func(v *visit, e *webhook.Endpoint) row {
-		return row{Href: v.url("webhooks", e.ID), Title: hostOf(e.URL), Below: e.URL, Badge: activity[e.Active], For: types(e), At: e.CreatedAt}
+		host := hostOf(e.URL)
+		_, path, _ := strings.Cut(e.URL, host)
+		return row{Href: v.url("webhooks", e.ID), Title: host, Below: path, Badge: activity[e.Active], For: types(e), At: e.CreatedAt}
 	},
 	page: (*visit).webhookPage,
 	also: func(v *visit, p *page) { p.Live = append(p.Live, v.latency()...) },
@@ -66,8 +68,8 @@ func secret(do action) action {
 func (v *visit) webhookPage(e *webhook.Endpoint, p *page) {
 	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Endpoint: e.ID, Page: v.page()})
 	p.Sentence = sentence("%s", e.URL)
-	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "Amount", "Status", "", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
-	p.Side = []section{{Title: "Details", Facts: facts("Address", e.URL, "Events", p.row.For, "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
+	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "Amount", "Status", "Answer", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
+	p.Side = []section{{Title: "Details", Facts: facts("Events", p.row.For, "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
 	p.Forms = append([]*form{
 		{Name: "ping", Button: "Ping", do: (*visit).ping},
 		{
@@ -90,7 +92,7 @@ func (v *visit) deliveryRow(d *webhook.Delivery) row {
 	r.Below, r.Amount = v.about(get(v, v.svc.Events.Get, d.Event))
 	if n := len(d.Attempts); n > 0 {
 		last := &d.Attempts[n-1]
-		r.Below = look.Join(" · ", r.Below, fmt.Sprintf("%s, %s in %d ms", look.Plural(n, "attempt"), answerText(last), last.Duration))
+		r.For, r.ForBelow = capital(answerText(last)), look.Plural(n, "attempt")
 	}
 	return r
 }

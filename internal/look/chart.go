@@ -33,6 +33,19 @@ type Day struct {
 	Href string
 }
 
+// Empty reports whether nothing happened that day.
+func (d Day) Empty() bool {
+	return !slices.ContainsFunc(d.Values, func(n int64) bool { return n != 0 })
+}
+
+// Recent are the days from the first on that is not empty, but at least so many of the last ones.
+func Recent(days []Day, least int) []Day {
+	for len(days) > least && days[0].Empty() {
+		days = days[1:]
+	}
+	return days
+}
+
 // Chart is what a chart shows of a run of days.
 type Chart struct {
 	// Says describes the chart to readers who do not see it.
@@ -246,7 +259,7 @@ func (w *writer) table(c *Chart) {
 	w.put(`</tr></thead><tbody>`)
 	for i := len(c.Days) - 1; i >= 0; i-- {
 		d := &c.Days[i]
-		if !slices.ContainsFunc(d.Values, func(n int64) bool { return n != 0 }) {
+		if d.Empty() {
 			continue
 		}
 		day := strings.ReplaceAll(d.Day.Format("2 Jan 2006"), " ", NoBreak)

@@ -188,6 +188,21 @@ func TestMoneyInCharts(t *testing.T) {
 	}
 }
 
+func TestChartsBeginWhereSomethingHappened(t *testing.T) {
+	for _, c := range []struct {
+		values []int64
+		least  int
+		want   int
+	}{{[]int64{0, 0, 0, 5, 0}, 1, 2}, {[]int64{0, 0, 0, 5, 0}, 4, 4}, {[]int64{1, 0, 0}, 1, 3}, {[]int64{0, 0, 0}, 2, 2}, {[]int64{0}, 7, 1}} {
+		var all []look.Day
+		for _, n := range c.values {
+			all = append(all, look.Day{Values: []int64{n}})
+		}
+		got := look.Recent(all, c.least)
+		expect.True(t, len(got) == c.want, "%v from at least %d: %d days, want %d", c.values, c.least, len(got), c.want)
+	}
+}
+
 func TestRateRemarksOnTheLowestDay(t *testing.T) {
 	keys := []look.Key{{Name: "Completed"}, {Name: "Failed"}}
 	c := look.Chart{Keys: keys, Days: days([]int64{95, 5}, []int64{96, 4}, []int64{0, 0}, []int64{81, 19}, []int64{97, 3})}

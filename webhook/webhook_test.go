@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -28,8 +27,6 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
-	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
-	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -70,12 +67,7 @@ func (s *shop) pass(d time.Duration) {
 }
 
 func onEachStore(t *testing.T, test func(*testing.T, *shop)) {
-	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New())) })
-	t.Run("sqlite", func(t *testing.T) {
-		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "webhooks.db"), sqlite.Config{}))(t)
-		test(t, open(t, store))
-	})
-	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t))) })
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) { test(t, open(t, store)) })
 }
 
 // receiver keeps the deliveries that it gets and answers as the test says.

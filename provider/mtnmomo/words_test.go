@@ -264,17 +264,6 @@ func TestNotFoundAfterDeadline(t *testing.T) {
 	}
 }
 
-// If MTN forgets an order, the library must not send the money again.
-func TestForgottenOrderIsNotPaidTwice(t *testing.T) {
-	r := newRig(t, 1)
-	o := r.transfer("567")
-	must.Get(r.client.Submit(t.Context(), o))(t)
-	r.Forget(o.ID)
-	o.Order = later(o.Order, 25*time.Hour)
-	got := must.Get(r.client.Status(t.Context(), o))(t)
-	expect.Equal(t, got.Outcome, provider.InProgress, "outcome")
-}
-
 // A 409 says that MTN has the order. The answer is then what MTN says of it.
 func TestDuplicate(t *testing.T) {
 	r := newRig(t, 1)

@@ -255,25 +255,6 @@ func TestRefundWaitsAfterAnError(t *testing.T) {
 	}
 }
 
-// If the list of a charge's refunds misses one, the list of all refunds has it.
-func TestRefundInTheListOfAll(t *testing.T) {
-	charge := newCharge("67")
-	back := newRefund(charge, 400)
-	client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rows := `[{"id":18,"status":"processed","amount":400,"merchant_note":"` + back.ID + `","transaction":17}]`
-		s := stub{"GET /transaction/verify/*": succeeds(`{"id":17,"status":"success","amount":435}`), "GET /refund": succeeds(`[]`)}
-		if r.URL.Query().Get("transaction") == "" {
-			s["GET /refund"] = succeeds(rows)
-		}
-		s.ServeHTTP(w, r)
-	}))
-	back.Order = later(back.Order, 2, time.Hour)
-	r, err := client.RefundStatus(t.Context(), back)
-	expect.True(t, err == nil && r.Outcome == provider.Paid && r.Reference == "18", "%+v, %v", r, err)
-	r, err = client.Refund(t.Context(), back)
-	expect.True(t, err == nil && r.Outcome == provider.Paid, "%+v, %v", r, err)
-}
-
 // A refund that is not listed may be what reversed its charge. Then only a person can tell.
 func TestRefundOfAReversedCharge(t *testing.T) {
 	client := clientOf(t, stub{

@@ -29,12 +29,9 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 		code   api.Code
 		param  string
 	}{
-		"no encryption":      {"http://example.com/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
-		"an address inside":  {"https://10.0.0.1/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
-		"a name and a word":  {"https://a:b@example.com/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
-		"an unknown type":    {"https://example.com/h", []event.Type{"payment.created", "payment.lost"}, api.EventTypeUnknown, "events[1]"},
-		"no type":            {"https://example.com/h", []event.Type{}, api.ParameterMissing, "events"},
-		"another way to say": {"https://2130706433/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
+		"no encryption":   {"http://example.com/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
+		"an unknown type": {"https://example.com/h", []event.Type{"payment.created", "payment.lost"}, api.EventTypeUnknown, "events[1]"},
+		"no type":         {"https://example.com/h", []event.Type{}, api.ParameterMissing, "events"},
 	} {
 		_, err := s.Webhooks.Create(t.Context(), live, webhook.CreateParams{URL: test.url, Events: test.events})
 		var e *api.Error

@@ -129,7 +129,8 @@ func TestHolders(t *testing.T) {
 	testkit.WantCode(t, "nobody", testkit.Err(b.UpdateConsumer(t.Context(), api.Caller{}, "acc_1", account.UpdateHolderParams{Status: new(account.Frozen)})), api.ResourceMissing)
 	_, err = b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Status("gone"))})
 	testkit.WantCode(t, "an unknown status", err, api.ParameterInvalid)
-	expect.Equal(t, must.Get(b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Frozen)}))(t).Status, account.Frozen, "agent")
+	expect.Equal(t, must.Get(b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Frozen)}))(t).Status,
+		account.Frozen, "agent")
 
 	view := func(live bool, ref account.WalletRef) (c *account.Consumer, err error) {
 		err = b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
@@ -430,7 +431,8 @@ func TestCustomers(t *testing.T) {
 	must.True(t, err == nil && c.Phone == "+233241234567", "%+v, %v", c, err)
 	again, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Akua", Phone: "024 123 4567"})
 	expect.True(t, err == nil && again.ID == c.ID, "again: %+v, %v", again, err)
-	testkit.WantCode(t, "the key for another", testkit.Err(b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Esi"})), api.IdempotencyKeyReused)
+	testkit.WantCode(t, "the key for another", testkit.Err(b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Esi"})),
+		api.IdempotencyKeyReused)
 	got, err := b.GetCustomer(t.Context(), caller, c.ID)
 	diff := cmp.Diff(c, got)
 	expect.True(t, diff == "" && err == nil, "%v %s", err, diff)

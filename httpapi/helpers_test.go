@@ -27,7 +27,8 @@ func onEachStore(t *testing.T, test func(*testing.T, *paymentstest.Shop)) {
 // wants checks an answer's status, and, for a refusal, its code and parameter.
 func wants(t *testing.T, what string, response *http.Response, body []byte, status int, code, param string) {
 	t.Helper()
-	expect.True(t, response.StatusCode == status && field(t, body, "error.code") == code && field(t, body, "error.param") == param, "%s: got %d %s, want %d %s %s", what, response.StatusCode, body, status, code, param)
+	expect.True(t, response.StatusCode == status && field(t, body, "error.code") == code && field(t, body, "error.param") == param,
+		"%s: got %d %s, want %d %s %s", what, response.StatusCode, body, status, code, param)
 }
 
 // made makes an object and returns its id, and read returns a field of an object.

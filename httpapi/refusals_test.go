@@ -282,5 +282,6 @@ func TestLogoAndPDFOfAnInvoice(t *testing.T) {
 	request.Header.Set("Authorization", "Bearer "+s.Key)
 	response := must.Get(http.DefaultTransport.RoundTrip(request))(t) // follows nothing
 	response.Body.Close()
-	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode, response.Header.Get("Location"))
+	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode,
+		response.Header.Get("Location"))
 }

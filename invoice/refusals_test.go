@@ -172,9 +172,11 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 	// An invoice without an address has no one to tell, and nothing is collected of
 	// one without lines.
 	testkit.WantCode(t, "send to nobody", testkit.Err(s.Invoices.Send(ctx, s.Caller, s.openInvoice(invoice.Fields{}).ID)), api.InvoiceNoRecipient)
-	testkit.WantCode(t, "finalize nothing", testkit.Err(s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)), api.InvoiceNoLines)
+	testkit.WantCode(t, "finalize nothing", testkit.Err(s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)),
+		api.InvoiceNoLines)
 	testkit.WantCode(t, "finalize nothing at once", testkit.Err(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true})), api.InvoiceNoLines)
-	testkit.WantCode(t, "a receipt to no number", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{ReceiptPhone: "12"})), api.InvalidPhoneNumber)
+	testkit.WantCode(t, "a receipt to no number", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{ReceiptPhone: "12"})),
+		api.InvalidPhoneNumber)
 	testkit.WantCode(t, "a card that is declined", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})), api.PaymentFailed)
 }
 
@@ -234,7 +236,8 @@ func TestDeletedCustomerLeavesDraftsOnly(t *testing.T) {
 	must.Get(s.Accounts.DeleteCustomer(t.Context(), s.Caller, c.ID))(t)
 	must.Do(t, s.Drain(t.Context()))
 	is := s.get(draft.ID)
-	expect.True(t, is.Name == nil && is.Email == nil && is.Phone == nil && is.Address == nil && *is.Customer == c.ID && is.Total == draft.Total, "the draft is %+v", is)
+	expect.True(t, is.Name == nil && is.Email == nil && is.Phone == nil && is.Address == nil && *is.Customer == c.ID && is.Total == draft.Total,
+		"the draft is %+v", is)
 	same(t, issued, s.get(issued.ID))
 	same(t, other, s.get(other.ID))
 	after, _, err := s.Invoices.HostedPDF(t.Context(), token(draft))

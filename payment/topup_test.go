@@ -394,9 +394,11 @@ func TestExcessWithoutRefunds(t *testing.T) {
 		})},
 	})
 	c = must.Get(svc.Accounts.CreateConsumer(t.Context(), operator, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"}))(t)
-	testkit.WantCode(t, "the call", testkit.Err(svc.Payments.TopUp(t.Context(), operator, payment.TopUpParams{Account: c.ID, Amount: 100})), api.WalletLimitExceeded)
+	testkit.WantCode(t, "the call", testkit.Err(svc.Payments.TopUp(t.Context(), operator, payment.TopUpParams{Account: c.ID, Amount: 100})),
+		api.WalletLimitExceeded)
 	stuck := must.Get(svc.Providers.List(t.Context(), operator, provider.ListParams{}))(t).Data
-	expect.True(t, len(stuck) == 1 && stuck[0].Object == "top_up" && stuck[0].Contradiction == "paid, the wallet could not take it, and the provider gives no refunds", "stuck: %+v", stuck)
+	expect.True(t, len(stuck) == 1 && stuck[0].Object == "top_up" &&
+		stuck[0].Contradiction == "paid, the wallet could not take it, and the provider gives no refunds", "stuck: %+v", stuck)
 }
 
 // excess is the money of returned top-ups that waits.

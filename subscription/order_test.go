@@ -60,7 +60,8 @@ func TestEarlierRenewalComesBeforeLastCharge(t *testing.T) {
 	c.pass(time.Minute)
 	is, all := c.get(made.ID), c.invoices(made.ID)
 	must.True(t, len(all) == 2, "%d invoices", len(all))
-	expect.True(t, is.Status == subscription.Cancelled && all[0].Status == invoice.Uncollectible && all[1].InvoiceDate.Unix() == made.CurrentPeriodEnd, "%+v of %s", is, all[1].InvoiceDate)
+	expect.True(t, is.Status == subscription.Cancelled && all[0].Status == invoice.Uncollectible && all[1].InvoiceDate.Unix() == made.CurrentPeriodEnd,
+		"%+v of %s", is, all[1].InvoiceDate)
 }
 
 // In a host's transaction a subscription stands or falls with it, and the deletion of a customer cancels
@@ -115,7 +116,9 @@ func TestCallEndsWaitForCharge(t *testing.T) {
 		"update": func(ctx context.Context, id string) error {
 			return testkit.Err(c.Subscriptions.Update(ctx, c.Caller, id, subscription.UpdateParams{Plan: &monthly.ID}))
 		},
-		"pause": func(ctx context.Context, id string) error { return testkit.Err(c.Subscriptions.Pause(ctx, c.Caller, id)) },
+		"pause": func(ctx context.Context, id string) error {
+			return testkit.Err(c.Subscriptions.Pause(ctx, c.Caller, id))
+		},
 		"cancel": func(ctx context.Context, id string) error {
 			return testkit.Err(c.Subscriptions.Cancel(ctx, c.Caller, id, subscription.CancelParams{AtPeriodEnd: true}))
 		},
@@ -175,7 +178,8 @@ func TestLongCatchUpIsLeftToWorker(t *testing.T) {
 	expect.True(t, refusal.Code == api.Unavailable && refusal.RetryAfter > 0, "the refusal %+v", refusal)
 	c.work()
 	is := c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
-	expect.True(t, len(c.invoices(made.ID)) == 121 && is.CurrentPeriodStart == made.CurrentPeriodStart+120*86_400, "%d invoices of %+v", len(c.invoices(made.ID)), is)
+	expect.True(t, len(c.invoices(made.ID)) == 121 && is.CurrentPeriodStart == made.CurrentPeriodStart+120*86_400, "%d invoices of %+v",
+		len(c.invoices(made.ID)), is)
 }
 
 // While the host's directory is down no renewal can be made. The subscription can be ended and paused all the
@@ -197,7 +201,8 @@ func TestCallsWhileRenewalFails(t *testing.T) {
 	expect.Equal(t, len(c.invoices(made.ID)), 1, "invoices")
 	asked := d.asked
 	testkit.WantCode(t, "resume it", testkit.Err(c.Subscriptions.Resume(t.Context(), c.Caller, made.ID)), api.SubscriptionCancelled)
-	testkit.WantCode(t, "change it", testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Plan: new("plan_1")})), api.SubscriptionCancelled)
+	testkit.WantCode(t, "change it", testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Plan: new("plan_1")})),
+		api.SubscriptionCancelled)
 	expect.Equal(t, d.asked, asked, "questions about a cancelled one")
 
 	made = subscribe()

@@ -49,7 +49,8 @@ func TestDeliveriesOfOneEventAreListed(t *testing.T) {
 		live := s.Caller
 		live.Live = true
 		for name, c := range map[string]api.Caller{"another mode": live, "another merchant": {Merchant: "mer_other"}} {
-			testkit.WantCode(t, name, testkit.Err(s.Webhooks.ListDeliveries(t.Context(), c, webhook.ListDeliveriesParams{Event: events.Data[0].ID})), api.ResourceMissing)
+			testkit.WantCode(t, name, testkit.Err(s.Webhooks.ListDeliveries(t.Context(), c, webhook.ListDeliveriesParams{Event: events.Data[0].ID})),
+				api.ResourceMissing)
 		}
 	})
 }

@@ -215,7 +215,8 @@ func TestRefusedSubmissionWaits(t *testing.T) {
 			r.AnswerNext(400, body)
 			got, err := submit(r)
 			expect.True(t, (err != nil) == waits && (got.Outcome == provider.Refused) != waits, "%s, %s: %+v, %v", name, body, got, err)
-			expect.True(t, strings.Contains(r.log.String(), "level=ERROR") && strings.Contains(r.log.String(), "partner portal") == waits, "%s, %s: the log %s", name, body, r.log)
+			expect.True(t, strings.Contains(r.log.String(), "level=ERROR") && strings.Contains(r.log.String(), "partner portal") == waits, "%s, %s: the log %s",
+				name, body, r.log)
 		}
 	}
 }

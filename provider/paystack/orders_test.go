@@ -79,7 +79,8 @@ func TestUnknownChargeAfterDeadline(t *testing.T) {
 		o := newCharge("67")
 		o.Order = later(o.Order, 2, 10*time.Minute+after)
 		r, err := client.ChargeStatus(t.Context(), o)
-		expect.True(t, err == nil && r.PollAfter == want && (r.Outcome == provider.InProgress) == (want > 0) && (r.Outcome == provider.NotFound) == (want == 0), "after %s: %+v, %v", after, r, err)
+		expect.True(t, err == nil && r.PollAfter == want && (r.Outcome == provider.InProgress) == (want > 0) &&
+			(r.Outcome == provider.NotFound) == (want == 0), "after %s: %+v, %v", after, r, err)
 	}
 	o := newCharge("67")
 	o.Deadline = time.Time{}
@@ -251,7 +252,8 @@ func TestRefundWaitsAfterAnError(t *testing.T) {
 		o := back
 		o.Order = later(back.Order, attempts, time.Hour)
 		r, err := client.RefundStatus(t.Context(), o)
-		expect.True(t, (err == nil) == waits && (r.PollAfter == 10*time.Minute) == waits && (r.Outcome == provider.InProgress) == waits, "attempt %d: %+v, %v", attempts, r, err)
+		expect.True(t, (err == nil) == waits && (r.PollAfter == 10*time.Minute) == waits && (r.Outcome == provider.InProgress) == waits,
+			"attempt %d: %+v, %v", attempts, r, err)
 	}
 }
 

@@ -25,7 +25,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
 // row is an entry in the form that every format of a statement can give.
@@ -153,14 +152,9 @@ func TestStatementsAgree(t *testing.T) {
 
 // onEachStore runs a test on a service over each store.
 func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
-	t.Run("memory", func(t *testing.T) { test(t, newBench(t, nil)) })
-	t.Run("sqlite", func(t *testing.T) {
-		test(t, newBench(t, func(storage.Store) storage.Store {
-			store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "account.db"), sqlite.Config{}))(t)
-			t.Cleanup(func() { store.Close() })
-			must.Do(t, store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...))
-			return store
-		}))
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		must.Do(t, store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...))
+		test(t, newBench(t, func(storage.Store) storage.Store { return store }))
 	})
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -124,36 +125,6 @@ func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, 
 	}
 }
 
-// mortal is a store whose process dies: its n-th update fails, before or after its commit, and so
-// do all later ones.
-type mortal struct {
-	storage.Store
-	mu         sync.Mutex
-	left       int
-	afterwards bool
-	dead       bool
-}
-
-var errDead = errors.New("the process is dead")
-
-func (m *mortal) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	m.mu.Lock()
-	dead, last := m.dead, m.left == 1
-	if m.left > 0 {
-		m.left--
-	}
-	m.dead = m.dead || last
-	m.mu.Unlock()
-	if dead || last && !m.afterwards {
-		return errDead
-	}
-	err := m.Store.Update(ctx, fn)
-	if err == nil && last {
-		return errDead
-	}
-	return err
-}
-
 // The process dies in each of its updates, before or after the commit. Each row is still made
 // once.
 func TestBatchMakesEachRowOnceAcrossCrashes(t *testing.T) {
@@ -165,21 +136,21 @@ func TestBatchMakesEachRowOnceAcrossCrashes(t *testing.T) {
 		_, caller := open(t, kept, payments.Config{Clock: clock})
 		caller.IdempotencyKey = "batch"
 		for range 8 {
-			store := &mortal{Store: kept}
+			store := &faultstore.Mortal{Store: kept}
 			svc, _ := open(t, store, payments.Config{Clock: clock})
-			store.left, store.afterwards = 1+dice.IntN(15), dice.IntN(2) == 0
-			if _, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(n)); err != nil && !errors.Is(err, errDead) {
+			store.DieAt(1+dice.IntN(15), dice.IntN(2) == 0)
+			if _, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(n)); err != nil && !errors.Is(err, faultstore.ErrDead) {
 				t.Fatal(err)
 			}
 			if dice.IntN(3) == 0 { // a caller creates one row's disbursement alone, meanwhile
 				i := dice.IntN(n)
 				alone := caller
 				alone.IdempotencyKey = row(i).IdempotencyKey
-				if _, err := svc.Disbursements.Create(t.Context(), alone, row(i).CreateParams); err != nil && !errors.Is(err, errDead) {
+				if _, err := svc.Disbursements.Create(t.Context(), alone, row(i).CreateParams); err != nil && !errors.Is(err, faultstore.ErrDead) {
 					t.Fatal(err)
 				}
 			}
-			if err := svc.Drain(t.Context()); err != nil && !errors.Is(err, errDead) {
+			if err := svc.Drain(t.Context()); err != nil && !errors.Is(err, faultstore.ErrDead) {
 				t.Fatal(err)
 			}
 			now = now.Add(3 * time.Minute) // leases run out

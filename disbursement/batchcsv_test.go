@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
@@ -75,7 +76,7 @@ func TestReadRows(t *testing.T) {
 		var refusal *api.Error
 		expect.True(t, errors.As(err, &refusal) && refusal.Code == c.code && refusal.Param == c.param && strings.Contains(refusal.Message, c.says), "%s: got %v", name, err)
 	}
-	expect.ErrorIs(t, testkit.Err(disbursement.ReadRows(iotest.ErrReader(errDead))), errDead, "a reader that fails")
+	expect.ErrorIs(t, testkit.Err(disbursement.ReadRows(iotest.ErrReader(faultstore.ErrDead))), faultstore.ErrDead, "a reader that fails")
 }
 
 // FuzzReadRows checks that ReadRows accepts or refuses any file, and that accepted rows fit a

@@ -1,10 +1,8 @@
 package httpapi_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -15,30 +13,22 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/storage/memory"
-	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
-	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
 // onEachStore runs a test on every store that ships.
 func onEachStore(t *testing.T, test func(*testing.T, *paymentstest.Shop)) {
-	stores := map[string]func(t *testing.T) storage.Store{
-		"memory": func(*testing.T) storage.Store { return memory.New() },
-		"sqlite": func(t *testing.T) storage.Store {
-			return must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{}))(t)
-		},
-		"postgres": func(t *testing.T) storage.Store { return pgtest.Store(t) },
-	}
-	for name, open := range stores {
-		t.Run(name, func(t *testing.T) { test(t, paymentstest.NewWithStore(t, open(t), payments.Config{})) })
-	}
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		test(t, paymentstest.NewWithStore(t, store, payments.Config{}))
+	})
 }
 
 // wants checks an answer's status, and, for a refusal, its code and parameter.
 func wants(t *testing.T, what string, response *http.Response, body []byte, status int, code, param string) {
 	t.Helper()
-	expect.True(t, response.StatusCode == status && field(t, body, "error.code") == code && field(t, body, "error.param") == param, "%s: got %d %s, want %d %s %s", what, response.StatusCode, body, status, code, param)
+	expect.True(t, response.StatusCode == status && field(t, body, "error.code") == code && field(t, body, "error.param") == param,
+		"%s: got %d %s, want %d %s %s", what, response.StatusCode, body, status, code, param)
 }
 
 // made makes an object and returns its id, and read returns a field of an object.

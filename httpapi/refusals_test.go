@@ -271,17 +271,6 @@ func TestRefusalsOfOthers(t *testing.T) {
 	} {
 		meet(t, s, refusal{path, `{"name":"A","phone_number":"123"}`, 400, "invalid_phone_number", "phone_number"})
 	}
-	meet(
-		t, s, refusal{"/v1/webhooks", `{"url":"example","events":["*"]}`, 400, "webhook_url_invalid", "url"},
-		refusal{"/v1/webhooks", `{"url":"https://example.com","events":["*","payment.exploded"]}`, 400, "event_type_unknown", "events[1]"},
-	)
-	_, made := s.Do("POST", "/v1/webhooks", `{"url":"http://example.com","events":["*"]}`)
-	for body, want := range map[string][2]string{
-		`{"events":["nothing"]}`: {"event_type_unknown", "events[0]"}, `{"url":"ftp://example.com"}`: {"webhook_url_invalid", "url"},
-	} {
-		response, data := s.Do("PATCH", "/v1/webhooks/"+field(t, made, "id"), body)
-		refused(t, body, response, data, 400, want[0], want[1])
-	}
 }
 
 func TestLogoAndPDFOfAnInvoice(t *testing.T) {
@@ -293,5 +282,6 @@ func TestLogoAndPDFOfAnInvoice(t *testing.T) {
 	request.Header.Set("Authorization", "Bearer "+s.Key)
 	response := must.Get(http.DefaultTransport.RoundTrip(request))(t) // follows nothing
 	response.Body.Close()
-	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode, response.Header.Get("Location"))
+	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode,
+		response.Header.Get("Location"))
 }

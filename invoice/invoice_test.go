@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,8 +25,6 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
-	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
-	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
 // shop is a merchant whose clock stands still until it is moved.
@@ -47,12 +44,7 @@ func (s *shop) pass(d time.Duration) {
 }
 
 func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) {
-	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New(), c)) })
-	t.Run("sqlite", func(t *testing.T) {
-		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "invoices.db"), sqlite.Config{}))(t)
-		test(t, open(t, store, c))
-	})
-	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t), c)) })
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) { test(t, open(t, store, c)) })
 }
 
 func line(pesewas int64) invoice.LineParams {

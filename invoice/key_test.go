@@ -69,74 +69,52 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 	})
 }
 
-// A charger that takes money which it has said it did not take is found out: the
-// invoice is not shown as paid, no caller is told that all is well, and the log says
-// it, so that the operator gives the money back.
-func TestContradictionAfterRefusalIsReported(t *testing.T) {
-	lost := errors.New("the answer is lost")
-	begun, decided := make(chan struct{}), make(chan struct{})
-	m := &moody{}
-	var logged bytes.Buffer
-	var s *shop
-	slow := &slowCharger{moody: m, begun: begun, decided: decided}
-	m.answer = func(provider.Charge, bool) (provider.Result, error) {
-		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "No funds."}}, nil
+// A charger that takes back what it told a worker is found out. What was booked stays, no caller is told
+// that all is well or that the payment failed, and people find the charge in a list.
+func TestContradictionIsReported(t *testing.T) {
+	refused := provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "No funds."}}
+	for how, c := range map[string]struct {
+		worker, call provider.Result
+		status       invoice.Status
+		paid         int64
+	}{
+		"refused, and now paid": {refused, provider.Result{}, invoice.Open, 0},
+		"paid, and now refused": {provider.Result{Outcome: provider.Paid}, refused, invoice.Paid, 25_00},
+	} {
+		m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) { return c.worker, nil }}
+		var logged bytes.Buffer
+		slow := &slowCharger{moody: m, begun: make(chan struct{}), decided: make(chan struct{}), ends: c.call}
+		s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: slow}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		v := s.openInvoice(invoice.Fields{})
+		caller := s.Caller
+		caller.IdempotencyKey = "slow"
+		pay := func() (*invoice.Invoice, error) {
+			return s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
+		}
+		told := make(chan error)
+		go func() { told <- testkit.Err(pay()) }()
+		<-slow.begun
+		s.pass(2 * time.Minute) // a worker asks, and is told the one
+		close(slow.decided)     // and then the first call ends with the other
+		err := <-told
+		expect.True(t, err != nil && api.CodeOf(err) != api.PaymentFailed, "%s: the caller is told %v", how, err)
+		is := s.get(v.ID)
+		expect.True(t, is.Status == c.status && is.AmountPaid == c.paid && (is.Payment != nil) == (c.paid > 0), "%s: the invoice is %+v", how, is)
+		s.contradicted(&logged, v.ID, how)
+		// The key stands for nothing: the repetition finds what was booked, or charges again.
+		m.mu.Lock()
+		m.answer = func(provider.Charge, bool) (provider.Result, error) {
+			return provider.Result{}, errors.New("the answer is lost")
+		}
+		m.mu.Unlock()
+		again, err := pay()
+		if c.paid == 0 {
+			testkit.WantCode(t, how+": the key again", err, api.Unavailable)
+		} else {
+			expect.True(t, err == nil && again.Status == invoice.Paid, "%s: again %+v, %v", how, again, err)
+		}
+		s.Verified()
 	}
-	s = open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: slow}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-	v := s.openInvoice(invoice.Fields{})
-	caller := s.Caller
-	caller.IdempotencyKey = "slow"
-	paid := make(chan error)
-	go func() {
-		_, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-		paid <- err
-	}()
-	<-begun
-	s.pass(2 * time.Minute) // a worker asks, and is told that it was declined
-	close(decided)          // and then the first call ends: charged
-	expect.True(t, <-paid != nil, "the caller is told that the invoice was paid")
-	is := s.get(v.ID)
-	expect.True(t, is.Status == invoice.Open && is.Payment == nil, "the invoice is %s", is.Status)
-	s.contradicted(&logged, v.ID, "refused, and now paid")
-	// The key stands for nothing: it can be tried again.
-	m.mu.Lock()
-	m.answer = func(provider.Charge, bool) (provider.Result, error) { return provider.Result{}, lost }
-	m.mu.Unlock()
-	testkit.WantCode(t, "the key again", testkit.Err(s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})), api.Unavailable)
-	s.Verified()
-}
-
-// The other way round: it declines what a worker was told it had taken. What was
-// booked stays, and the log says it.
-func TestContradictionAfterPaymentIsReported(t *testing.T) {
-	begun, decided := make(chan struct{}), make(chan struct{})
-	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
-		return provider.Result{Outcome: provider.Paid}, nil
-	}}
-	var logged bytes.Buffer
-	slow := &slowCharger{moody: m, begun: begun, decided: decided, ends: provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "No funds."}}}
-	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: slow}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-	v := s.openInvoice(invoice.Fields{})
-	caller := s.Caller
-	caller.IdempotencyKey = "slow"
-	paid := make(chan error)
-	go func() {
-		_, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-		paid <- err
-	}()
-	<-begun
-	s.pass(2 * time.Minute) // a worker asks, and is told that it was charged
-	close(decided)          // and then the first call ends: declined
-	if err := <-paid; err == nil || api.CodeOf(err) == api.PaymentFailed {
-		t.Errorf("the caller is told: %v", err)
-	}
-	is := s.get(v.ID)
-	expect.True(t, is.Status == invoice.Paid && is.Payment != nil && is.AmountPaid == 25_00, "the invoice is %s", is.Status)
-	s.contradicted(&logged, v.ID, "paid, and now refused")
-	// The repetition finds what was booked.
-	again, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-	expect.True(t, err == nil && again.Status == invoice.Paid, "again: %+v, %v", again, err)
-	s.Verified()
 }
 
 // contradicted checks that the log tells of a contradiction, that people find the charge in

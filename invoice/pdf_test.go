@@ -356,18 +356,3 @@ func TestPDFLogo(t *testing.T) {
 		keepPDF(t, "invoice-"+name+"-logo", data)
 	}
 }
-
-// A letter that the font does not have is seen to be missing.
-func TestPDFMarksUnknownLetters(t *testing.T) {
-	pdftotext, err := exec.LookPath("pdftotext")
-	if err != nil {
-		t.Skip("pdftotext is not installed")
-	}
-	r := sample(t, 1)
-	r.Lines.Data[0].Description = "Tea (你好) e\u0301 ɛ\u0303"
-	data := must.Get(render(contents{invoice: &r.Invoice, merchant: merchant}))(t)
-	command := exec.Command(pdftotext, "-layout", "-", "-")
-	command.Stdin = bytes.NewReader(data)
-	out := must.Get(command.Output())(t)
-	expect.True(t, strings.Contains(string(out), "Tea (\uFFFD\uFFFD)") && strings.Contains(string(out), "\u0303"), "got %s", out)
-}

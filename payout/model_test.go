@@ -1,7 +1,6 @@
 package payout_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -10,7 +9,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
@@ -72,7 +71,7 @@ type world struct {
 	t     *testing.T
 	dice  *rand.Rand
 	now   time.Time
-	store *shaky
+	store *faultstore.Mortal
 	rail  *railtest.Chaos
 	svc   *payments.Service
 
@@ -89,7 +88,7 @@ const begin = 1_000_00 // the merchant's first balance, in pesewas
 
 func play(t *testing.T, seed uint64, store storage.Store) {
 	w := &world{
-		t: t, dice: rand.New(rand.NewPCG(seed, 1)), store: &shaky{Store: store}, reversed: map[string]bool{},
+		t: t, dice: rand.New(rand.NewPCG(seed, 1)), store: &faultstore.Mortal{Store: store}, reversed: map[string]bool{},
 		now: time.Date(2026, 3, 6, 23, 50, 0, 0, time.UTC), // close to midnight
 	}
 	w.rail, w.charger = railtest.NewChaos(seed), &charger{rail: railtest.NewChaos(seed + 1)}
@@ -146,9 +145,9 @@ func (w *world) step() {
 		}
 		w.refundCallbacks()
 	case 5: // a transaction fails, before or after its commit, and the process dies
-		w.store.arm(1+w.dice.IntN(6), w.dice.IntN(2) == 0)
+		w.store.DieAt(1+w.dice.IntN(6), w.dice.IntN(2) == 0)
 		w.drain()
-		w.store.arm(0, false)
+		w.store.DieAt(0, false)
 		w.start()
 	case 6:
 		w.now = w.now.Add(time.Duration(w.dice.IntN(200)) * time.Second)
@@ -217,12 +216,12 @@ func (w *world) pick() string {
 
 func (w *world) notify(id string, r provider.Result) {
 	err := w.svc.Providers.Notify(w.t.Context(), id, r)
-	expect.True(w.t, err == nil || errors.Is(err, errShaky), "callback of %s: %v", id, err)
+	expect.True(w.t, err == nil || errors.Is(err, faultstore.ErrDead), "callback of %s: %v", id, err)
 }
 
 func (w *world) drain() {
 	err := w.svc.Drain(w.t.Context())
-	expect.True(w.t, err == nil || errors.Is(err, errShaky), "drain: %v", err)
+	expect.True(w.t, err == nil || errors.Is(err, faultstore.ErrDead), "drain: %v", err)
 }
 
 func (w *world) balance(a ledger.Account) int64 {
@@ -354,42 +353,4 @@ func transferEvents(t *testing.T, svc *payments.Service, caller api.Caller) []to
 		all = append(all, newestFirst[i])
 	}
 	return all
-}
-
-// shaky is a store whose failIn-th update fails, before or after it has run. The second case
-// stands for a process that dies after a commit.
-type shaky struct {
-	storage.Store
-	mu         sync.Mutex
-	failIn     int
-	afterwards bool
-}
-
-var errShaky = errors.New("the process dies here")
-
-// arm makes the n-th update from now on fail, and all after it; 0 repairs the store.
-func (s *shaky) arm(n int, afterwards bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failIn, s.afterwards = n, afterwards
-}
-
-func (s *shaky) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	s.mu.Lock()
-	dead, last := s.failIn < 0, s.failIn == 1
-	if last {
-		s.failIn = -1
-	} else if s.failIn > 1 {
-		s.failIn--
-	}
-	afterwards := s.afterwards
-	s.mu.Unlock()
-	if dead || last && !afterwards {
-		return errShaky
-	}
-	err := s.Store.Update(ctx, fn)
-	if err == nil && last {
-		return errShaky
-	}
-	return err
 }

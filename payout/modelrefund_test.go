@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -124,7 +125,7 @@ func (w *world) refund() {
 func (w *world) refundCallbacks() {
 	for _, c := range w.charger.rail.Callbacks() {
 		err := w.svc.Providers.Notify(w.t.Context(), c.ID, c.Result)
-		expect.True(w.t, err == nil || errors.Is(err, errShaky), "callback of %s: %v", c.ID, err)
+		expect.True(w.t, err == nil || errors.Is(err, faultstore.ErrDead), "callback of %s: %v", c.ID, err)
 	}
 }
 

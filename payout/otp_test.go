@@ -137,19 +137,6 @@ func TestOTPLimits(t *testing.T) {
 		testkit.WantCode(t, "wrong", testkit.Err(s.pay(wrong(code), 1_00, "0241234567")), api.OTPVerificationRequired)
 	}
 	testkit.WantCode(t, "the right one after five wrong ones", s.verify(code), api.OTPAttemptsExceeded)
-	s.Pass(10 * time.Minute)
-	code = s.request()
-	for range 5 {
-		testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
-	}
-	// Ten failures lock the purpose until tomorrow.
-	testkit.WantCode(t, "after ten", s.verify(code), api.OTPAttemptsExceeded)
-	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
-	if testkit.WantCode(t, "a new code", err, api.OTPAttemptsExceeded); !errors.As(err, &refusal) || refusal.RetryAfter != 11*time.Hour+50*time.Minute {
-		t.Errorf("retry after %s", refusal.RetryAfter)
-	}
-	s.Pass(11*time.Hour + 50*time.Minute)
-	s.verified()
 }
 
 // A code is one merchant's, and a repeated request sends no other.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -182,6 +183,7 @@ func TestPanickingRailIsRetried(t *testing.T) {
 	expect.True(t, is.Status == payout.Processing && !strings.Contains(log.String(), "1234567"), "status %s, log %s", is.Status, log.String())
 }
 
+// A statement is compared with the orders of its flow, mode and time. internal/providers tests the rest.
 func TestReconcile(t *testing.T) {
 	s := open(t, payments.Config{})
 	var ids []string
@@ -191,47 +193,53 @@ func TestReconcile(t *testing.T) {
 		s.Pass(time.Second)
 	}
 	must.Do(t, s.Drain(t.Context()))
-	unsent := must.Get(s.disburse("1", momo("0241234567")))(t)
-	statement := "Date,STATUS,Reference,Amount\n" +
+	must.Get(s.disburse("1", momo("0241234567")))(t) // the rail never got this one, so it is in no statement
+	const head = "Date,STATUS,Reference,Amount\n"
+	statement := head +
 		"x,SUCCESS," + ids[0] + ",5.50\n" + // agrees
 		"x,failed," + ids[1] + ",5.50\n" + // agrees
 		"x,completed," + ids[2] + ",5.50\n" + // still in progress here
 		"x,success," + ids[3] + ",5.05\n" + // another amount
 		"x,success,po_unknown,7.00\n" +
 		"x,success," + ids[0] + ",5.50\n"
-	report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Flows: []provider.Flow{provider.Transfers}}))(t)
-	refs := func(list []provider.Difference) (refs []string) {
+	reconcile := func(text string, live bool, until time.Time, flow provider.Flow) (*provider.Reconciliation, error) {
+		return s.Providers.Reconcile(t.Context(), api.Caller{Live: live}, provider.ReconcileParams{
+			Rows: provider.CSV(strings.NewReader(text)), Until: until, Flows: []provider.Flow{flow},
+		})
+	}
+	report := must.Get(reconcile(statement, false, time.Time{}, provider.Transfers))(t)
+	refs := func(list []provider.Difference) string {
+		var refs []string
 		for _, d := range list {
-			if d.Order != nil {
-				refs = append(refs, d.Order.ID)
-			} else {
+			if d.Order == nil {
 				refs = append(refs, d.Row.Reference)
+				continue
 			}
+			refs = append(refs, d.Order.ID)
+			expect.Equal(t, d.Order.Merchant, s.Caller.Merchant, "the merchant of %s", d.Order.ID)
 		}
-		return refs
+		return strings.Join(refs, " ")
 	}
-	type summary struct {
-		Matched                     int
-		Here, There, Amount, Status []string
-		Repeated                    int
-	}
-	got := summary{
-		report.Matched, refs(report.MissingHere), refs(report.MissingThere),
-		refs(report.AmountDiffers), refs(report.StatusDiffers), len(report.Repeated),
-	}
-	want := summary{2, []string{"po_unknown"}, []string{ids[4]}, []string{ids[3]}, []string{ids[2]}, 1}
-	expect.Same(t, got, want, "got")
-	_ = unsent // the rail never got this one, so it is in no statement
+	got := []string{refs(report.MissingHere), refs(report.MissingThere), refs(report.AmountDiffers), refs(report.StatusDiffers)}
+	expect.Same(t, got, []string{"po_unknown", ids[4], ids[3], ids[2]}, "the differences")
+	expect.Equal(t, fmt.Sprint(report.Matched, len(report.Repeated)), "2 1", "matched and repeated rows")
 
-	// Nothing is missing outside of the statement's period.
-	head := "reference,amount,status\n"
-	report = must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(head)), Until: s.Now().Add(-time.Hour)}))(t)
-	expect.True(t, len(report.MissingThere) == 0, "missing %v", refs(report.MissingThere))
-	for name, text := range map[string]string{
-		"empty": "", "no amount": "reference,status\n", "not money": head + "po_1,5.505,success\n", "ragged": head + "po_1,1\n",
+	for what, c := range map[string]struct {
+		live        bool
+		until       time.Time
+		flow        provider.Flow
+		here, there int
+	}{
+		"live mode":                 {true, time.Time{}, provider.Transfers, 5, 0},
+		"before the first transfer": {false, s.Now().Add(-time.Hour), provider.Transfers, 1, 0},
+		"a statement about refunds": {false, time.Time{}, provider.Refunds, 5, 0},
 	} {
-		if _, err := s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(text))}); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		report := must.Get(reconcile(statement, c.live, c.until, c.flow))(t)
+		expect.Equal(t, fmt.Sprint(len(report.MissingHere), len(report.MissingThere)), fmt.Sprint(c.here, c.there), "%s: missing here and there", what)
+	}
+	for name, text := range map[string]string{
+		"empty": "", "no amount": "reference,status\n", "not money": head + "x,success,po_1,5.505\n", "ragged": head + "x,success\n",
+	} {
+		expect.True(t, testkit.Err(reconcile(text, false, time.Time{}, provider.Transfers)) != nil, "%s: no error", name)
 	}
 }

@@ -1,9 +1,7 @@
 package refund_test
 
 import (
-	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +17,6 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/storage/memory"
-	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
 // shop is a merchant with a clock that the test moves.
@@ -40,11 +36,7 @@ func (s *shop) pass(d time.Duration) {
 }
 
 func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) {
-	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New(), c)) })
-	t.Run("sqlite", func(t *testing.T) {
-		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "refunds.db"), sqlite.Config{}))(t)
-		test(t, open(t, store, c))
-	})
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) { test(t, open(t, store, c)) })
 }
 
 // paidQR returns a payment of a QR code from the consumer's wallet.

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -59,7 +60,8 @@ func TestEarlierRenewalComesBeforeLastCharge(t *testing.T) {
 	c.pass(time.Minute)
 	is, all := c.get(made.ID), c.invoices(made.ID)
 	must.True(t, len(all) == 2, "%d invoices", len(all))
-	expect.True(t, is.Status == subscription.Cancelled && all[0].Status == invoice.Uncollectible && all[1].InvoiceDate.Unix() == made.CurrentPeriodEnd, "%+v of %s", is, all[1].InvoiceDate)
+	expect.True(t, is.Status == subscription.Cancelled && all[0].Status == invoice.Uncollectible && all[1].InvoiceDate.Unix() == made.CurrentPeriodEnd,
+		"%+v of %s", is, all[1].InvoiceDate)
 }
 
 // In a host's transaction a subscription stands or falls with it, and the deletion of a customer cancels
@@ -106,23 +108,30 @@ func TestHostsTransaction(t *testing.T) {
 // The end of a period waits for the outcome of an earlier charge. A call ends the wait, so that the period
 // that has begun has its invoice.
 func TestCallEndsWaitForCharge(t *testing.T) {
-	c := openClub(t, payments.Config{})
+	store := faultstore.New(memory.New())
+	c := openClubOn(t, store, payments.Config{})
 	plan := c.plan(300, catalog.CreatePlanParams{Interval: catalog.Day, IntervalCount: new(int64(6))})
 	monthly := c.plan(9000, catalog.CreatePlanParams{Name: "Monthly"})
-	for name, call := range map[string]func(string) error{
-		"update": func(id string) error {
-			return testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, id, subscription.UpdateParams{Plan: &monthly.ID}))
+	for name, call := range map[string]func(context.Context, string) error{
+		"update": func(ctx context.Context, id string) error {
+			return testkit.Err(c.Subscriptions.Update(ctx, c.Caller, id, subscription.UpdateParams{Plan: &monthly.ID}))
 		},
-		"pause": func(id string) error { return testkit.Err(c.Subscriptions.Pause(t.Context(), c.Caller, id)) },
-		"cancel": func(id string) error {
-			return testkit.Err(c.Subscriptions.Cancel(t.Context(), c.Caller, id, subscription.CancelParams{AtPeriodEnd: true}))
+		"pause": func(ctx context.Context, id string) error {
+			return testkit.Err(c.Subscriptions.Pause(ctx, c.Caller, id))
+		},
+		"cancel": func(ctx context.Context, id string) error {
+			return testkit.Err(c.Subscriptions.Cancel(ctx, c.Caller, id, subscription.CancelParams{AtPeriodEnd: true}))
 		},
 	} {
 		made := c.automatic(plan, "0241230901")
 		c.update(made.ID, subscription.UpdateParams{PhoneNumber: new("0241230903")}) // without an outcome
 		c.pass(6*day + 10*time.Minute)
 		expect.Equal(t, len(c.invoices(made.ID)), 1, "invoices while the end of the period waits")
-		must.Do(t, call(made.ID))
+		ctx, cancel := context.WithCancel(t.Context())
+		store.CallAt(1000, cancel) // a call that finds no end ends here
+		must.Do(t, call(ctx, made.ID))
+		cancel()
+		store.Heal()
 		all := c.invoices(made.ID)
 		must.True(t, len(all) >= 2, "%d invoices after %s", len(all), name)
 		expect.Equal(t, all[1].InvoiceDate.Unix(), made.CurrentPeriodEnd, "the second period after %s", name)
@@ -169,7 +178,8 @@ func TestLongCatchUpIsLeftToWorker(t *testing.T) {
 	expect.True(t, refusal.Code == api.Unavailable && refusal.RetryAfter > 0, "the refusal %+v", refusal)
 	c.work()
 	is := c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
-	expect.True(t, len(c.invoices(made.ID)) == 121 && is.CurrentPeriodStart == made.CurrentPeriodStart+120*86_400, "%d invoices of %+v", len(c.invoices(made.ID)), is)
+	expect.True(t, len(c.invoices(made.ID)) == 121 && is.CurrentPeriodStart == made.CurrentPeriodStart+120*86_400, "%d invoices of %+v",
+		len(c.invoices(made.ID)), is)
 }
 
 // While the host's directory is down no renewal can be made. The subscription can be ended and paused all the
@@ -191,7 +201,8 @@ func TestCallsWhileRenewalFails(t *testing.T) {
 	expect.Equal(t, len(c.invoices(made.ID)), 1, "invoices")
 	asked := d.asked
 	testkit.WantCode(t, "resume it", testkit.Err(c.Subscriptions.Resume(t.Context(), c.Caller, made.ID)), api.SubscriptionCancelled)
-	testkit.WantCode(t, "change it", testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Plan: new("plan_1")})), api.SubscriptionCancelled)
+	testkit.WantCode(t, "change it", testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Plan: new("plan_1")})),
+		api.SubscriptionCancelled)
 	expect.Equal(t, d.asked, asked, "questions about a cancelled one")
 
 	made = subscribe()

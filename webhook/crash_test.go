@@ -1,11 +1,9 @@
 package webhook_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,41 +12,11 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
-
-// mortal is a store whose process dies: its n-th update fails, before it was
-// committed or afterwards, and so do all that follow.
-type mortal struct {
-	storage.Store
-	mu         sync.Mutex
-	left       int // updates until the death; 0 for never
-	afterwards bool
-	dead       bool
-}
-
-var errDead = errors.New("the process is dead")
-
-func (m *mortal) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	m.mu.Lock()
-	dead, last := m.dead, m.left == 1
-	if m.left > 0 {
-		m.left--
-	}
-	m.dead = m.dead || last
-	m.mu.Unlock()
-	if dead || last && !m.afterwards {
-		return errDead
-	}
-	err := m.Store.Update(ctx, fn)
-	if err == nil && last {
-		return errDead
-	}
-	return err
-}
 
 // Every committed event arrives, and no other, whenever the process dies: between commit and
 // delivery, during a delivery, or after the answer and before its outcome is stored.
@@ -57,11 +25,11 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 	for seed := range uint64(300) {
 		dice := rand.New(rand.NewPCG(seed, seed))
 		kept, now := memory.New(), time.Now()
-		var store *mortal
+		var store *faultstore.Mortal
 		var svc *payments.Service
 		start := func() {
 			now = now.Add(time.Millisecond)
-			store = &mortal{Store: kept}
+			store = &faultstore.Mortal{Store: kept}
 			svc = must.Get(payments.New(t.Context(), store, payments.Config{
 				WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
 			}))(t)
@@ -77,15 +45,13 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 		before := len(r.got)
 		r.mu.Unlock()
 		for range 6 {
-			store.mu.Lock()
-			store.left, store.afterwards = 1+dice.IntN(20), dice.IntN(2) == 0
-			store.mu.Unlock()
+			store.DieAt(1+dice.IntN(20), dice.IntN(2) == 0)
 			for range 2 { // the second delivery finds endpoints that are known to answer
 				for range 1 + dice.IntN(2) {
 					_, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"a": 1}})
-					must.True(t, err == nil || errors.Is(err, errDead), "%v", err)
+					must.True(t, err == nil || errors.Is(err, faultstore.ErrDead), "%v", err)
 				}
-				if err := svc.Drain(t.Context()); err != nil && !errors.Is(err, errDead) {
+				if err := svc.Drain(t.Context()); err != nil && !errors.Is(err, faultstore.ErrDead) {
 					t.Fatal(err)
 				}
 			}

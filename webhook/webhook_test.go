@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -28,8 +27,6 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
-	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
-	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -70,12 +67,7 @@ func (s *shop) pass(d time.Duration) {
 }
 
 func onEachStore(t *testing.T, test func(*testing.T, *shop)) {
-	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New())) })
-	t.Run("sqlite", func(t *testing.T) {
-		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "webhooks.db"), sqlite.Config{}))(t)
-		test(t, open(t, store))
-	})
-	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t))) })
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) { test(t, open(t, store)) })
 }
 
 // receiver keeps the deliveries that it gets and answers as the test says.
@@ -238,7 +230,7 @@ func TestRetryAfterHeaderDelaysRetry(t *testing.T) {
 	expect.True(t, r.count() == 2, "%d attempts", r.count())
 }
 
-// The service switches off an endpoint that says it is gone, or has failed for five days.
+// The service switches off an endpoint that says it is gone, at once, or has failed for five days.
 // ResendSince delivers the events that it has missed.
 func TestFailingEndpointIsDisabled(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
@@ -248,10 +240,14 @@ func TestFailingEndpointIsDisabled(t *testing.T) {
 		g, d := s.endpoint(gone.URL, "*"), s.endpoint(dead.URL, "qr_code.created")
 		s.endpoint(well.URL, "webhook_endpoint.disabled")
 		s.happen()
+		told := s.newest().ID
 		s.pass(0)
 		if e, _ := s.Webhooks.Get(t.Context(), s.Caller, g.ID); e.Active {
 			t.Error("410 does not switch off")
 		}
+		is := s.deliveries(g.ID)[0]
+		expect.True(t, is.Status == webhook.Failed && is.NextAttemptAt == nil && len(is.Attempts) == 1, "after 410 the delivery is %+v", is)
+		expect.Equal(t, must.Get(s.Events.Get(t.Context(), s.Caller, told))(t).PendingWebhooks, 1, "webhooks that are pending after 410")
 		for range 19 {
 			s.pass(6 * time.Hour)
 			s.happen()

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -31,7 +31,6 @@ import (
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
-	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -48,11 +47,7 @@ type site struct {
 
 // onEachStore runs a test on a site over each kind of store.
 func onEachStore(t *testing.T, test func(*testing.T, *site)) {
-	t.Run("memory", func(t *testing.T) { test(t, open(t, inspector.Config{})) })
-	t.Run("sqlite", func(t *testing.T) {
-		store := must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{}))(t)
-		test(t, openOn(t, store, inspector.Config{}))
-	})
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) { test(t, openOn(t, store, inspector.Config{})) })
 }
 
 func open(t *testing.T, c inspector.Config) *site {

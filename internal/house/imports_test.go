@@ -66,6 +66,7 @@ var support = []string{
 	"internal/expect", "httpapi/paymentstest", "provider/railtest", "provider/chargertest", "storage/storagetest", "storage/postgres/pgtest",
 	"internal/apidocs", "internal/benchbase", "internal/browsertest", "internal/conformance", "internal/contract", "internal/crash", "internal/document/gen", "internal/effort", "internal/faults", "internal/faultstore",
 	"internal/fixtures", "internal/house", "internal/httpload", "internal/lifebench", "internal/must", "internal/mutation", "internal/openapitest", "internal/pgbin", "internal/race",
+	"internal/smssuite",
 	"internal/testkit", "internal/simulation", "internal/testhook",
 }
 

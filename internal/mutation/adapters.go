@@ -99,7 +99,7 @@ var adapterGuards = []guard{
 	},
 	{
 		"Paystack: a refund is in the list of all", "provider/paystack/refund.go",
-		"if r.Attempts > 1 && !listed && err == nil {", "", "./provider/paystack", "TestRefundInTheListOfAll",
+		"if r.Attempts > 1 && !listed && err == nil {", "", "./provider/paystack", "TestRefundsWithOneNote",
 	},
 	{
 		"Paystack: a refund may be what reversed its charge", "provider/paystack/refund.go",
@@ -127,7 +127,7 @@ var adapterGuards = []guard{
 	},
 	{
 		"MTN: an order that MTN forgot is not paid twice", "provider/mtnmomo/orders.go",
-		"case waited >= forgottenAfter:", "", "./provider/mtnmomo", "TestForgottenOrderIsNotPaidTwice",
+		"case waited >= forgottenAfter:", "", "./provider/mtnmomo", "TestNotFound",
 	},
 	{
 		"MTN: a charge's request may still arrive after the deadline", "provider/mtnmomo/orders.go",

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
-	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -199,27 +198,4 @@ func TestMessageRetentionFollowsConfig(t *testing.T) {
 	want("set longer", 1)
 	now = now.Add(day)
 	want("its time is over", 0)
-}
-
-// The job removes a key after thirty days.
-func TestKeysAreForgotten(t *testing.T) {
-	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
-	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
-	caller := api.Caller{Merchant: m.ID, IdempotencyKey: "k"}
-	create := func(name string) error {
-		return testkit.Err(svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Name: name}))
-	}
-	for _, step := range []struct {
-		move time.Duration
-		name string
-		want api.Code
-	}{
-		{0, "a", ""}, {30*day - time.Second, "b", api.IdempotencyKeyReused}, {time.Second, "b", ""}, {day, "a", api.IdempotencyKeyReused},
-	} {
-		must.Get(svc.MoveClock(t.Context(), api.Caller{Merchant: m.ID}, payments.ClockParams{By: step.move}))(t)
-		if err := create(step.name); api.CodeOf(err) != step.want {
-			t.Errorf("after %s: got %v, want %q", step.move, err, step.want)
-		}
-	}
 }

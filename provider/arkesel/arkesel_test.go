@@ -1,9 +1,7 @@
 package arkesel_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,135 +14,52 @@ import (
 	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/smssuite"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider/arkesel"
 	"github.com/seed-7082ffec/payments/provider/arkesel/arkeseltest"
-	"github.com/seed-7082ffec/payments/provider/smstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var sms = message.SMS{ID: "msg_1", To: "+233241234567", Text: "Your code is 123456 for ₵ 5."}
-
-func client(t *testing.T, handler http.Handler, prefix string) *arkesel.Client {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return must.Get(arkesel.New(arkesel.Config{APIKey: arkeseltest.APIKey, Sender: "Volta", BaseURL: server.URL + prefix, HTTPClient: server.Client()}))(t)
+var gateway = smssuite.Gateway{
+	New: func(key, base string, h *http.Client) (message.Texter, error) {
+		return arkesel.New(arkesel.Config{APIKey: key, Sender: "Volta", BaseURL: base, HTTPClient: h})
+	},
+	Fake: arkeseltest.New, Secret: arkeseltest.APIKey,
 }
 
-func TestSend(t *testing.T) {
-	fake := arkeseltest.New(1)
-	c := client(t, fake, "/")
-	must.Do(t, c.SendSMS(t.Context(), sms))
-	expect.Same(t, fake.Messages(), []smstest.Message{{Sender: "Volta", To: "233241234567", Text: sms.Text}}, "messages")
-	proxied := client(t, http.StripPrefix("/proxy/v9", fake), "/proxy/v9/")
-	must.Do(t, proxied.SendSMS(t.Context(), sms))
-	expect.Equal(t, len(fake.Messages()), 2, "messages, also below a path")
-}
-
-// A call without success is an error, and what was lost may be sent again.
-func TestFaults(t *testing.T) {
-	fake := arkeseltest.New(1)
-	c := client(t, fake, "")
-	fake.LoseRequest()
-	err := c.SendSMS(t.Context(), sms)
-	expect.True(t, err != nil && len(fake.Messages()) == 0, "a lost request: %v, %v", err, fake.Messages())
-	fake.LoseAnswer()
-	err = c.SendSMS(t.Context(), sms)
-	expect.True(t, err != nil && len(fake.Messages()) == 1, "a lost answer: %v, %v", err, fake.Messages())
-	fake.SetFaults(smstest.Faults{LoseRequest: 20, LoseAnswer: 10, FailBefore: 15, FailAfter: 10, Limit: 15})
-	for n := range 50 {
-		m := message.SMS{To: sms.To, Text: fmt.Sprint("Message ", n)}
-		attempts := 1
-		for c.SendSMS(t.Context(), m) != nil {
-			attempts++
-			must.True(t, attempts < 50, "message %d does not arrive", n)
-		}
-		arrived := 0
-		for _, taken := range fake.Messages() {
-			if taken.Text == m.Text {
-				arrived++
-			}
-		}
-		expect.True(t, arrived >= 1 && arrived <= attempts, "message %d arrived %d times in %d attempts", n, arrived, attempts)
-	}
-	expect.Equal(t, fake.Invalid(), 0, "requests of another form")
-}
+func TestGateway(t *testing.T) { gateway.Run(t) }
 
 // Each answer has its meaning, and no error quotes the number, the text or the key.
 func TestAnswers(t *testing.T) {
-	const quote = "0241234567 233241234567 Your code is 123456 " + arkeseltest.APIKey
-	for body, want := range map[string]struct {
-		status int
-		taken  bool
-		never  bool
-		says   string
-	}{
-		`{"status":"success","data":[{"recipient":"233241234567","id":"1"}]}`:   {200, true, false, ""},
-		`{"status":"success","message":"SMS request sent successfully!"}`:       {200, true, false, ""},
-		`{"status":"Success","data":{}}`:                                        {201, true, false, ""},
-		`{"status":"success","data":[{"invalid numbers":["233241234567"]}]}`:    {200, false, true, "invalid"},
-		`{"status":"success","data":{"invalid numbers":["233241234567"]} }`:     {200, false, true, "invalid"},
-		`{"status":"success","data":[{"invalid numbers":"233241234567"}]}`:      {200, false, true, "invalid"},
-		`{"status":"success","data":{"invalid numbers":{"1":"233241234567"}}}`:  {200, false, true, "invalid"},
-		`{"status":"success","data":[{"invalid numbers":233241234567}]}`:        {200, false, true, "invalid"},
-		`{"status":"success","data":[]}`:                                        {200, false, true, "invalid"},
-		`{"status":"success","data":[{"id":"1"},{"invalid numbers":[ ]}]}`:      {200, true, false, ""},
-		`{"status":"success","data":[{"id":"1"},{"invalid numbers":""}]}`:       {200, true, false, ""},
-		`{"status":"success","data":[{"id":"1"},{"invalid numbers":null}]}`:     {200, true, false, ""},
-		`{"status":"success","data":null}`:                                      {200, true, false, ""},
-		`{"status":"error","message":"` + quote + `"}`:                          {200, false, false, "200"},
-		`<html>success` + quote:                                                 {200, false, false, "200"},
-		``:                                                                      {200, false, false, "200"},
-		`{"status":"success"}`:                                                  {302, false, false, "302"},
-		`{"status":"error","message":"Authentication failed ` + quote + `"}`:    {401, false, false, "key"},
-		`{"status":"error","message":"Insufficient balance ` + quote + `"}`:     {402, false, false, "credit"},
-		`{"status":"error","message":"Inactive gateway ` + quote + `"}`:         {403, false, false, "registered"},
-		`{"status":"error","message":"Validation ` + quote + `"}`:               {422, false, false, "valid"},
-		`{"status":"error","message":"Too many ` + quote + `"}`:                 {429, false, false, "many"},
-		`{"status":"error","message":"Internal ` + quote + `"}`:                 {500, false, false, "500"},
-		`{"status":"success","data":[{"recipient":"233241234567","id":"50x"}]}`: {503, false, false, "503"},
-	} {
-		c := client(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(want.status)
-			_, _ = io.WriteString(w, body)
-		}), "")
-		err := c.SendSMS(t.Context(), sms)
-		if want.taken {
-			expect.NoError(t, err, "%d %s", want.status, body)
-			continue
-		}
-		must.True(t, err != nil, "%d %s is taken", want.status, body)
-		expect.Equal(t, errors.Is(err, message.ErrUndeliverable), want.never, "%d %s: %v: never", want.status, body, err)
-		expect.True(t, strings.Contains(err.Error(), want.says), "%d: %v", want.status, err)
-		for _, secret := range []string{"241234567", "code", "123456", arkeseltest.APIKey} {
-			expect.True(t, !strings.Contains(err.Error(), secret), "%d: the error tells too much: %v", want.status, err)
-		}
-	}
-}
-
-// The fake refuses as Arkesel does.
-func TestRefusals(t *testing.T) {
-	fake := arkeseltest.New(1)
-	c := client(t, fake, "")
-	err := c.SendSMS(t.Context(), message.SMS{To: "+2332412345" + smstest.BadNumber, Text: "Hello."})
-	expect.ErrorIs(t, err, message.ErrUndeliverable, "a bad number")
-	for _, to := range []string{"", "+46733123450", "024"} {
-		expect.ErrorIs(t, c.SendSMS(t.Context(), message.SMS{To: to, Text: "Hello."}), message.ErrUndeliverable, "no number %q", to)
-	}
-	fake.SetCredit(0)
-	err = c.SendSMS(t.Context(), sms)
-	expect.True(t, err != nil && strings.Contains(err.Error(), "402"), "no credit: %v", err)
-	server := httptest.NewServer(fake)
-	t.Cleanup(server.Close)
-	other := must.Get(arkesel.New(arkesel.Config{APIKey: "another", Sender: "Volta", BaseURL: server.URL, HTTPClient: server.Client()}))(t)
-	err = other.SendSMS(t.Context(), sms)
-	expect.True(t, err != nil && strings.Contains(err.Error(), "401"), "another key: %v", err)
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	expect.ErrorIs(t, c.SendSMS(cancelled, sms), context.Canceled, "a cancelled context")
-	expect.Equal(t, len(fake.Messages())+fake.Invalid(), 0, "messages and requests of another form")
+	quote := smssuite.Quote + arkeseltest.APIKey
+	gateway.Answers(t, map[string]smssuite.Answer{
+		`{"status":"success","data":[{"recipient":"233241234567","id":"1"}]}`:   {Status: 200, Taken: true},
+		`{"status":"success","message":"SMS request sent successfully!"}`:       {Status: 200, Taken: true},
+		`{"status":"Success","data":{}}`:                                        {Status: 201, Taken: true},
+		`{"status":"success","data":[{"invalid numbers":["233241234567"]}]}`:    {Status: 200, Never: true, Says: "invalid"},
+		`{"status":"success","data":{"invalid numbers":["233241234567"]} }`:     {Status: 200, Never: true, Says: "invalid"},
+		`{"status":"success","data":[{"invalid numbers":"233241234567"}]}`:      {Status: 200, Never: true, Says: "invalid"},
+		`{"status":"success","data":{"invalid numbers":{"1":"233241234567"}}}`:  {Status: 200, Never: true, Says: "invalid"},
+		`{"status":"success","data":[{"invalid numbers":233241234567}]}`:        {Status: 200, Never: true, Says: "invalid"},
+		`{"status":"success","data":[]}`:                                        {Status: 200, Never: true, Says: "invalid"},
+		`{"status":"success","data":[{"id":"1"},{"invalid numbers":[ ]}]}`:      {Status: 200, Taken: true},
+		`{"status":"success","data":[{"id":"1"},{"invalid numbers":""}]}`:       {Status: 200, Taken: true},
+		`{"status":"success","data":[{"id":"1"},{"invalid numbers":null}]}`:     {Status: 200, Taken: true},
+		`{"status":"success","data":null}`:                                      {Status: 200, Taken: true},
+		`{"status":"error","message":"` + quote + `"}`:                          {Status: 200, Says: "200"},
+		`<html>success` + quote:                                                 {Status: 200, Says: "200"},
+		``:                                                                      {Status: 200, Says: "200"},
+		`{"status":"success"}`:                                                  {Status: 302, Says: "302"},
+		`{"status":"error","message":"Authentication failed ` + quote + `"}`:    {Status: 401, Says: "key"},
+		`{"status":"error","message":"Insufficient balance ` + quote + `"}`:     {Status: 402, Says: "credit"},
+		`{"status":"error","message":"Inactive gateway ` + quote + `"}`:         {Status: 403, Says: "registered"},
+		`{"status":"error","message":"Validation ` + quote + `"}`:               {Status: 422, Says: "valid"},
+		`{"status":"error","message":"Too many ` + quote + `"}`:                 {Status: 429, Says: "many"},
+		`{"status":"error","message":"Internal ` + quote + `"}`:                 {Status: 500, Says: "500"},
+		`{"status":"success","data":[{"recipient":"233241234567","id":"50x"}]}`: {Status: 503, Says: "503"},
+	})
 }
 
 // The sandbox is asked for only where it is set.
@@ -156,7 +71,7 @@ func TestSandbox(t *testing.T) {
 			_, _ = io.WriteString(w, `{"status":"success"}`)
 		}))
 		c := must.Get(arkesel.New(arkesel.Config{APIKey: "k", Sender: "Volta", Sandbox: sandbox, BaseURL: server.URL, HTTPClient: server.Client()}))(t)
-		must.Do(t, c.SendSMS(t.Context(), sms))
+		must.Do(t, c.SendSMS(t.Context(), smssuite.SMS))
 		server.Close()
 		expect.Equal(t, sent["sandbox"] == true, sandbox, "the sandbox of %v", sent)
 	}

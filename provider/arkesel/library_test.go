@@ -26,7 +26,7 @@ func TestBehindTheLibrary(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Now()
 	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{
-		Live: payments.Providers{Texter: client(t, fake, "")}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Live: payments.Providers{Texter: gateway.Client(t, fake, "")}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Clock: func() time.Time { return now }, Serial: true,
 	}))(t)
 	codes := func(phone string, lose ...func()) []smstest.Message {

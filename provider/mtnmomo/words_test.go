@@ -215,7 +215,8 @@ func TestRefusedSubmissionWaits(t *testing.T) {
 			r.AnswerNext(400, body)
 			got, err := submit(r)
 			expect.True(t, (err != nil) == waits && (got.Outcome == provider.Refused) != waits, "%s, %s: %+v, %v", name, body, got, err)
-			expect.True(t, strings.Contains(r.log.String(), "level=ERROR") && strings.Contains(r.log.String(), "partner portal") == waits, "%s, %s: the log %s", name, body, r.log)
+			expect.True(t, strings.Contains(r.log.String(), "level=ERROR") && strings.Contains(r.log.String(), "partner portal") == waits, "%s, %s: the log %s",
+				name, body, r.log)
 		}
 	}
 }
@@ -262,17 +263,6 @@ func TestNotFoundAfterDeadline(t *testing.T) {
 			expect.Equal(t, got.PollAfter, time.Minute-after, "%s after", after)
 		}
 	}
-}
-
-// If MTN forgets an order, the library must not send the money again.
-func TestForgottenOrderIsNotPaidTwice(t *testing.T) {
-	r := newRig(t, 1)
-	o := r.transfer("567")
-	must.Get(r.client.Submit(t.Context(), o))(t)
-	r.Forget(o.ID)
-	o.Order = later(o.Order, 25*time.Hour)
-	got := must.Get(r.client.Status(t.Context(), o))(t)
-	expect.Equal(t, got.Outcome, provider.InProgress, "outcome")
 }
 
 // A 409 says that MTN has the order. The answer is then what MTN says of it.

@@ -240,18 +240,8 @@ func TestNoCall(t *testing.T) {
 	odd := provider.Order{ID: "po_1", Live: true, Amount: 435, Attempts: 1}
 	transfer, charge := newTransfer("67"), newCharge("67")
 	transfer.Order, charge.Order = odd, odd
-	for name, call := range map[string]func() (provider.Result, error){
-		"Submit":        func() (provider.Result, error) { return client.Submit(t.Context(), transfer) },
-		"Status":        func() (provider.Result, error) { return client.Status(t.Context(), transfer) },
-		"Charge":        func() (provider.Result, error) { return client.Charge(t.Context(), charge) },
-		"ChargeStatus":  func() (provider.Result, error) { return client.ChargeStatus(t.Context(), charge) },
-		"ConfirmCharge": func() (provider.Result, error) { return client.ConfirmCharge(t.Context(), charge, "1") },
-		"Refund": func() (provider.Result, error) {
-			return client.Refund(t.Context(), provider.Refund{Order: odd, Charge: newCharge("").ID})
-		},
-		"RefundStatus": func() (provider.Result, error) { return client.RefundStatus(t.Context(), provider.Refund{Order: odd}) },
-	} {
-		result, err := call()
+	for name, call := range callsOf(client, transfer, charge, provider.Refund{Order: odd, Charge: newCharge("").ID}) {
+		result, err := call(t.Context())
 		expect.True(t, err != nil && strings.Contains(err.Error(), "po_1"), "%s: %+v, %v", name, result, err)
 	}
 	back := newRefund(newCharge("67"), 435)

@@ -82,7 +82,8 @@ func TestWebhook(t *testing.T) {
 	}
 	for name, id := range map[string]string{"transfer.success": newTransfer("").ID, "charge.success": newCharge("").ID} {
 		told, body := &notes{}, event(name, id, "")
-		expect.True(t, post(t, client.WebhookHandler(told.notify), body, signed(body)) == 200 && len(told.ids) == 0, "%s of an order that was never submitted: %v", name, told.ids)
+		expect.True(t, post(t, client.WebhookHandler(told.notify), body, signed(body)) == 200 && len(told.ids) == 0,
+			"%s of an order that was never submitted: %v", name, told.ids)
 	}
 	body := event("refund.processed", newCharge("").ID, "")
 	expect.Equal(t, post(t, client.WebhookHandler((&notes{}).notify), body, signed(body)), 200, "a refund of an unknown charge")
@@ -127,7 +128,8 @@ func TestWebhookOfAnotherKind(t *testing.T) {
 			told, body := &notes{}, strings.ReplaceAll(`{"event":"`+name+`","data":{"reference":"X","transaction_reference":"X","transaction":{"reference":"X"}}}`, "X", referenceOf(t, id))
 			expect.Equal(t, post(t, client.WebhookHandler(told.notify), body, signed(body)), 200, "%s of %s", name, prefix)
 			expect.True(t, asked > 0 == fits, "%s of %s: %d calls", name, prefix, asked)
-			expect.Equal(t, len(told.ids) == 1, fits && strings.Count(name, ".") == 1 && !strings.HasPrefix(name, "refund"), "%s of %s reports %v", name, prefix, told.ids)
+			expect.Equal(t, len(told.ids) == 1, fits && strings.Count(name, ".") == 1 && !strings.HasPrefix(name, "refund"), "%s of %s reports %v", name,
+				prefix, told.ids)
 		}
 	}
 }
@@ -161,5 +163,6 @@ func TestEventsOfEachFlow(t *testing.T) {
 	for _, e := range fake.Callbacks() {
 		expect.Equal(t, post(t, handler, string(e.Body), e.Signature), 200, "%s", e.Body)
 	}
-	expect.True(t, len(outcomes) == 4 && outcomes[charge.ID] == provider.Paid && outcomes[one.ID] == provider.Paid && outcomes[other.ID] == provider.Paid, "%v", outcomes)
+	expect.True(t, len(outcomes) == 4 && outcomes[charge.ID] == provider.Paid && outcomes[one.ID] == provider.Paid && outcomes[other.ID] == provider.Paid,
+		"%v", outcomes)
 }

@@ -72,7 +72,8 @@ func TestTransferWords(t *testing.T) {
 		expect.True(t, err1 == nil && err2 == nil && submitted == later && later.Outcome == want && later.Reference == "TRF_1",
 			"%s: %+v, %v, %+v, %v, want %s", word, submitted, err1, later, err2, want)
 		expect.True(t, (later.Reason.Code != "") == (want.Final() && want != provider.Paid), "%s: the reason %+v", word, later.Reason)
-		expect.True(t, (later.ProviderFee == 100) == (want == provider.Paid) && (later.Amount == 435) == (want == provider.Paid), "%s: the fee and the amount of %+v", word, later)
+		expect.True(t, (later.ProviderFee == 100) == (want == provider.Paid) && (later.Amount == 435) == (want == provider.Paid),
+			"%s: the fee and the amount of %+v", word, later)
 	}
 }
 
@@ -94,7 +95,8 @@ func TestChargeWords(t *testing.T) {
 		expect.Equal(t, later.Prompt == "Dial *110#", want == provider.InProgress, "%s: the prompt %q", word, later.Prompt)
 		expect.Equal(t, later.ProviderFee == 8, want == provider.Paid, "%s: the fee %d", word, later.ProviderFee)
 		expect.Equal(t, later.PollAfter > 0, word == "failed", "%s: is asked about again", word)
-		expect.True(t, (later.Reason.Message != "") == (want.Final() && want != provider.Paid) && !strings.Contains(later.Reason.Message, "0241234567"), "%s: the reason %+v", word, later.Reason)
+		expect.True(t, (later.Reason.Message != "") == (want.Final() && want != provider.Paid) && !strings.Contains(later.Reason.Message, "0241234567"),
+			"%s: the reason %+v", word, later.Reason)
 	}
 }
 
@@ -139,7 +141,8 @@ func TestRejections(t *testing.T) {
 				t.Helper()
 				r, err := call()
 				if ends := row.meaning == refused || row.meaning == wentBack; ends && (row.on == "" || row.on == on) {
-					expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason == row.reason && r.Reason != (provider.Refusal{}), "%s, %s: %+v, %v", part, what, r, err)
+					expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason == row.reason && r.Reason != (provider.Refusal{}), "%s, %s: %+v, %v", part,
+						what, r, err)
 				} else {
 					expect.True(t, err != nil && !strings.Contains(err.Error(), "0241234567"), "%s, %s: %+v, %v", part, what, r, err)
 				}
@@ -186,7 +189,8 @@ func TestNotFoundWords(t *testing.T) {
 			client := answering(t, map[string]string{"GET /transfer/verify/": failure(part), "GET /transaction/verify/": failure(part)})
 			sent, err1 := client.Status(t.Context(), transfer)
 			taken, err2 := client.ChargeStatus(t.Context(), charge)
-			expect.True(t, err1 == nil && err2 == nil && sent.Outcome == provider.NotFound && taken.Outcome == provider.NotFound, "%s: %+v, %v, %+v, %v", part, sent, err1, taken, err2)
+			expect.True(t, err1 == nil && err2 == nil && sent.Outcome == provider.NotFound && taken.Outcome == provider.NotFound, "%s: %+v, %v, %+v, %v", part,
+				sent, err1, taken, err2)
 		}
 	}
 }

@@ -271,6 +271,17 @@ func TestRefusalsOfOthers(t *testing.T) {
 	} {
 		meet(t, s, refusal{path, `{"name":"A","phone_number":"123"}`, 400, "invalid_phone_number", "phone_number"})
 	}
+	meet(
+		t, s, refusal{"/v1/webhooks", `{"url":"example","events":["*"]}`, 400, "webhook_url_invalid", "url"},
+		refusal{"/v1/webhooks", `{"url":"https://example.com","events":["*","payment.exploded"]}`, 400, "event_type_unknown", "events[1]"},
+	)
+	_, made := s.Do("POST", "/v1/webhooks", `{"url":"http://example.com","events":["*"]}`)
+	for body, want := range map[string][2]string{
+		`{"events":["nothing"]}`: {"event_type_unknown", "events[0]"}, `{"url":"ftp://example.com"}`: {"webhook_url_invalid", "url"},
+	} {
+		response, data := s.Do("PATCH", "/v1/webhooks/"+field(t, made, "id"), body)
+		refused(t, body, response, data, 400, want[0], want[1])
+	}
 }
 
 func TestLogoAndPDFOfAnInvoice(t *testing.T) {

@@ -79,6 +79,7 @@ func testTimeline(t *testing.T, s *site) {
 	body := s.page("payments/" + made["payments"])
 	shows(t, body, "What happened", "Accra time", "Payment begun", "payment.created", "Paid with a wallet", "payment.succeeded",
 		"GH₵12.50 booked", "Entry txn_", "answered 200", "payment.succeeded, attempt 1, in ", "Receipt sent to the payer", "The merchant was told", "Refund of GH₵2.50 asked for", "GH₵2.50 is back with the payer", "−GH₵2.50 booked", "refund.succeeded, attempt 1, in ", "Refund told to the payer", ">Read it</a>")
+	expect.Equal(t, strings.Count(body, " answered 200</b>"), 1, "what an endpoint answered alike in a row")
 	for _, source := range []string{"Payer", "Wallet", "Ledger", "SMS", "Webhook"} {
 		shows(t, body, `<span class="src">`+source+`</span>`)
 	}
@@ -99,7 +100,7 @@ func TestEndpointsThatNeedAPerson(t *testing.T) {
 	host := must.Get(url.Parse(receiver.URL))(t).Host
 	body := s.page("")
 	shows(t, body, "Needs you", host+" answered 500", "1 event waits to be delivered. Next attempt in ", "webhooks/"+endpoint.ID, `<span class="count wait">1</span>`, "1 endpoint does not answer")
-	shows(t, s.page("webhooks/"+endpoint.ID), "Retrying", "Till 1", "Answered 500", "1 attempt")
+	shows(t, s.page("webhooks/"+endpoint.ID), "Retrying", "Till 1 · 1 attempt, answered 500")
 	shows(t, s.page("events"), "Retrying")
 	for n, want := range map[int]string{1: "1 event waits", 24: "24 events wait", 25: "At least 25 events wait"} { // a full page may not be all
 		expect.Equal(t, inspector.Count(n, "event", "waits", "wait"), want, "%d", n)

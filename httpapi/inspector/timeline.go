@@ -116,9 +116,18 @@ func (v *visit) turns(object, id string, created time.Time, status string, own [
 	return append(turns, booked...)
 }
 
-// inOrder is a timeline of some turns, the oldest first.
+// inOrder is a timeline of some turns, the oldest first. What an endpoint answered alike in a row is one.
 func inOrder(title string, turns []turn) section {
 	slices.SortStableFunc(turns, func(a, b turn) int { return a.At.Compare(b.At.Time) })
+	kept := turns[:1]
+	for _, t := range turns[1:] {
+		if last := &kept[len(kept)-1]; t.Source == "Webhook" && t.Tone == "" && last.Title == t.Title && last.Tone == "" {
+			last.Text = fmt.Sprint(last.Text, " ", t.Text)
+			continue
+		}
+		kept = append(kept, t)
+	}
+	turns = kept
 	for i := range turns {
 		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}

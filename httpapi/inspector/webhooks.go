@@ -68,7 +68,7 @@ func secret(do action) action {
 func (v *visit) webhookPage(e *webhook.Endpoint, p *page) {
 	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Endpoint: e.ID, Page: v.page()})
 	p.Sentence = sentence("%s", e.URL)
-	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "Amount", "Status", "Answer", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
+	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "Amount", "Status", "", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
 	p.Side = []section{{Title: "Details", Facts: facts("Events", p.row.For, "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
 	p.Forms = append([]*form{
 		{Name: "ping", Button: "Ping", do: (*visit).ping},
@@ -90,9 +90,9 @@ func deliveryBadge(d *webhook.Delivery) badge {
 func (v *visit) deliveryRow(d *webhook.Delivery) row {
 	r := row{Href: v.url("events", d.Event), Title: string(d.Type), Badge: deliveryBadge(d), At: d.CreatedAt}
 	r.Below, r.Amount = v.about(get(v, v.svc.Events.Get, d.Event))
-	if n := len(d.Attempts); n > 0 {
+	if n := len(d.Attempts); n > 1 || n == 1 && d.Status != webhook.Delivered { // else the badge says all
 		last := &d.Attempts[n-1]
-		r.For, r.ForBelow = capital(answerText(last)), look.Plural(n, "attempt")
+		r.Below = look.Join(" · ", r.Below, look.Plural(n, "attempt")+", "+answerText(last))
 	}
 	return r
 }

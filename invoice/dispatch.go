@@ -103,13 +103,14 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	case r.OpenPayment != "":
 		return nil, s.awaitPayment(tx, o)
 	}
-	var call *dispatch.Call
-	if phone, ok := r.chargedPhone(); ok {
-		err = s.startAutomaticPayment(ctx, tx, o, phone)
-	} else {
-		call, err = s.startCharge(tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
-	}
-	if errors.Is(err, errNoCharger) || api.CodeOf(err) == api.Unavailable {
+	call, err := s.startAutomaticCharge(tx, o)
+	var refusal *api.Error
+	switch {
+	case errors.As(err, &refusal) && refusal.RetryAfter > 0: // another payment holds the invoice, or the phone must not be asked
+		work.SetReport(ctx, work.Report{Name: "postponed", Level: slog.LevelInfo})
+		r.NextWorkAt = api.AtOrNil(tx.Now.Add(refusal.RetryAfter))
+		return nil, s.save(tx, o)
+	case errors.Is(err, errNoCharger) || api.CodeOf(err) == api.Unavailable:
 		// No charge was opened, so nothing was taken, and this attempt has failed. The outcome of
 		// an open charge is unknown: pollCharge waits until there is a charger again.
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
@@ -118,6 +119,18 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		return nil, s.bookFailed(tx, o, tx.Now)
 	}
 	return call, err
+}
+
+// startAutomaticCharge makes the scheduled charge of an invoice: from a phone, without a call, if there is
+// one to ask. It refuses a charge that has to wait, with RetryAfter.
+func (s *Service) startAutomaticCharge(tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
+	if err := s.notHeld(tx, tx.Now, o); err != nil {
+		return nil, err
+	}
+	if phone, ok := o.Value.chargedPhone(); ok {
+		return nil, s.startAutomaticPayment(tx, o, phone)
+	}
+	return s.startCharge(tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: o.Value.FinalizedBy})
 }
 
 // pollCharge returns the next call for the open charge, or postpones it when there is no charger.

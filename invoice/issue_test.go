@@ -363,7 +363,7 @@ func TestChargesOfSubscription(t *testing.T) {
 	asked := s.paymentsOf(made.ID)
 	must.True(t, len(asked) == 1 && *asked[0].Subscription == "sub_1", "got %+v", asked)
 	expect.Equal(t, *asked[0].PhoneNumber, "024****901", "asked phone")
-	failed := payment.Ended{Payment: asked[0]}
+	failed := payment.Ended{Payment: *must.Get(s.hosts.Cancel(t.Context(), s.caller, asked[0].ID))(t)}
 	failed.Status = payment.Failed
 	s.update(func(tx *engine.Tx) error { return s.PaymentEnded(tx, &failed) })
 	got := s.outcomes()

@@ -265,3 +265,14 @@ func TestTransactionRerunStartsTheAutomaticCharge(t *testing.T) {
 	testkit.WantCode(t, "the payer's key, under which nothing was paid", testkit.Err(s.Invoices.Pay(t.Context(), paying, draft.ID, invoice.PayParams{})), api.InvoiceAlreadyPaid)
 	s.Verified()
 }
+
+// A charge that reports another amount than the invoice's has not paid it, and Pay does not say so.
+func TestOtherAmountIsNotPaid(t *testing.T) {
+	charger := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: provider.Paid, Amount: 1}, nil
+	}}
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: charger}})
+	v := s.openInvoice(invoice.Fields{})
+	testkit.WantCode(t, "another amount", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.Unavailable)
+	expect.Equal(t, s.get(v.ID).Status, invoice.Open, "status")
+}

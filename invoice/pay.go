@@ -240,6 +240,7 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 		return nil, fmt.Errorf("invoice: %w", err)
 	case err != nil:
 		return nil, err
+	case decision == dispatch.StillPending: // also if another amount is paid
 	case result.Outcome == provider.Paid:
 		if decision == dispatch.AlreadyBooked { // a worker has stored the answer
 			if stored, err := engine.Replay[Invoice](ctx, s.engine, caller, op); stored != nil && err == nil {

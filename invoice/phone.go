@@ -2,14 +2,11 @@ package invoice
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -94,37 +91,27 @@ func (r *record) chargedPhone() (payment.MobileMoney, bool) {
 	return from, from.PhoneNumber != "" && from.Check() == nil
 }
 
-// startAutomaticPayment makes the scheduled charge of an invoice from the customer's phone. It
-// waits as long as another payment holds the invoice, or the phone must not be asked.
-func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) error {
+// startAutomaticPayment makes the scheduled charge of an invoice from the customer's phone, or has it wait
+// for the day.
+func (s *Service) startAutomaticPayment(tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) error {
 	r := &o.Value
 	if at := s.nextChargeTime(tx.Caller.Live, tx.Now); at.After(tx.Now) { // as after a wait for another payment
 		r.NextWorkAt = api.AtOrNil(at)
 		return s.save(tx, o)
 	}
 	r.FinalizedBy.overrideRequest(tx)
-	err := s.notHeld(tx, tx.Now, o)
-	var p *payment.Payment
-	if err == nil {
-		p, err = s.askPhone(tx, o, from, true)
-	}
-	var refusal *api.Error
-	switch {
-	case err == nil:
-		r.OpenPayment, r.NextWorkAt = p.ID, p.HoldExpiresAt
-	case errors.As(err, &refusal) && refusal.RetryAfter > 0:
-		work.SetReport(ctx, work.Report{Name: "postponed", Level: slog.LevelInfo})
-		r.NextWorkAt = api.AtOrNil(tx.Now.Add(refusal.RetryAfter))
-	default:
+	p, err := s.askPhone(tx, o, from, true)
+	if err != nil {
 		return err
 	}
+	r.OpenPayment, r.NextWorkAt = p.ID, p.HoldExpiresAt
 	return s.save(tx, o)
 }
 
-// awaitPayment looks after an automatic payment that has not told its outcome. One that was
-// cancelled has taken nothing, and this attempt has failed. The money of one that is completed was
-// given back, and the schedule goes on. One without an outcome may yet be completed, so the phone is
-// not asked again.
+// awaitPayment looks after an automatic payment that has not told its outcome, or that has failed while
+// another payment held the invoice. One that was cancelled has taken nothing, and this attempt has failed.
+// The money of one that is completed was given back, and the schedule goes on. One without an outcome may
+// yet be completed, so the phone is not asked again.
 func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 	r := &o.Value
 	p, _, err := s.config.Payments.Load(tx, r.OpenPayment)
@@ -139,8 +126,32 @@ func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 		r.OpenPayment, r.NextWorkAt = "", r.NextPaymentAttempt
 		return s.save(tx, o)
 	}
+	r.FinalizedBy.overrideRequest(tx)
+	return s.automaticFailed(tx, o, p)
+}
+
+// automaticFailed books that an automatic payment has failed. The failure may be the last, which closes the
+// invoice. So while another payment holds the invoice, a worker books the failure later.
+func (s *Service) automaticFailed(tx *engine.Tx, o *storage.Object[record], p *payment.Payment) error {
+	r := &o.Value
+	until, err := s.config.Payments.HeldUntil(tx, o.Scope, tx.Now, o.ID)
+	if err != nil {
+		return err
+	}
+	if !until.IsZero() && r.NextPaymentAttempt != nil {
+		r.OpenPayment, r.NextWorkAt = p.ID, api.AtOrNil(until)
+		return s.save(tx, o)
+	}
 	r.OpenPayment = ""
-	return s.bookFailed(tx, o, p.CreatedAt.Time)
+	if err := s.bookFailed(tx, o, p.CreatedAt.Time); err != nil {
+		return err
+	}
+	if next := r.NextPaymentAttempt; tx.Caller.Live && next != nil && next.Before(tx.Now.Add(promptGap)) {
+		r.NextPaymentAttempt = api.AtOrNil(tx.Now.Add(24 * time.Hour))
+		r.NextWorkAt = r.NextPaymentAttempt
+		return s.save(tx, o)
+	}
+	return nil
 }
 
 const (
@@ -184,13 +195,5 @@ func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 		r.OpenCharge != nil: // whose outcome moves the schedule
 		return s.save(tx, o, event.InvoicePaymentFailed)
 	}
-	if err := s.bookFailed(tx, o, p.CreatedAt.Time); err != nil {
-		return err
-	}
-	if next := r.NextPaymentAttempt; tx.Caller.Live && next != nil && next.Before(tx.Now.Add(promptGap)) {
-		r.NextPaymentAttempt = api.AtOrNil(tx.Now.Add(24 * time.Hour))
-		r.NextWorkAt = r.NextPaymentAttempt
-		return s.save(tx, o)
-	}
-	return nil
+	return s.automaticFailed(tx, o, &p.Payment)
 }

@@ -318,6 +318,61 @@ func TestLastFailureLeavesOpenCharge(t *testing.T) {
 	expect.Equal(t, s.get(v.ID).Status, invoice.Uncollectible, "status after the charge was refused")
 }
 
+// The last automatic payment that fails does not close an invoice that another payer is paying.
+func TestLastFailureLeavesHold(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: lastHangs{prompts: new(0)}}})
+	automatic := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	for range 5 {
+		s.pass(24 * time.Hour)
+	}
+	last := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID, Status: payment.Processing}))(t).Data
+	must.True(t, len(last) == 1, "payments under way %v", last)
+	s.pass(10 * time.Minute)
+	second := s.start(v.ID, "0551234567")
+	must.Do(t, s.Providers.Notify(t.Context(), last[0].ID, provider.Result{Outcome: provider.Refused}))
+	expect.Equal(t, s.get(v.ID).Status, invoice.Open, "status while held")
+	must.Do(t, s.Providers.Notify(t.Context(), second.ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, s.Drain(t.Context()))
+	expect.Equal(t, s.get(v.ID).Status, invoice.Paid, "status")
+	expect.Equal(t, s.payment(second.ID).AmountRefunded, 0, "refunded")
+}
+
+// An automatic charge of a payment method waits while a payer is asked. So the last one does not close the
+// invoice before the payer has approved.
+func TestAutomaticMethodWaitsForPayer(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: refusingMethods{}}})
+	automatic := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	for range 4 {
+		s.pass(24 * time.Hour)
+	}
+	s.pass(24*time.Hour - time.Minute)
+	expect.Equal(t, s.get(v.ID).AttemptCount, 3, "attempts")
+	p := s.start(v.ID, neverAnswers)
+	s.pass(time.Minute)
+	expect.Equal(t, s.get(v.ID).AttemptCount, 4, "attempts while payer is asked")
+	must.Do(t, s.Providers.Settle(t.Context(), s.Caller, p.ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, s.Drain(t.Context()))
+	expect.Equal(t, s.get(v.ID).Status, invoice.Paid, "status")
+	expect.Equal(t, s.payment(p.ID).AmountRefunded, 0, "refunded")
+}
+
+type refusingMethods struct{ provider.Simulated }
+
+func (c refusingMethods) Charge(ctx context.Context, o provider.Charge) (provider.Result, error) {
+	if o.Phone != "" {
+		return c.Simulated.Charge(ctx, o)
+	}
+	return provider.Result{Outcome: provider.Refused}, nil
+}
+
+func (c refusingMethods) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
+	return c.Charge(ctx, o)
+}
+
 // lastHangs declines the first three prompts, and never answers later ones. Methods are slow.
 type lastHangs struct {
 	slowMethods

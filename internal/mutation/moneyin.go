@@ -60,6 +60,18 @@ var moneyInGuards = []guard{
 		"if err := s.notHeld(tx, tx.Now, o); err != nil {", "", "./invoice", "TestPaymentHoldsInvoice",
 	},
 	{
+		"hold: a held invoice is not charged automatically", "invoice/dispatch.go",
+		"if err := s.notHeld(tx, tx.Now, o); err != nil {", "", "./invoice", "TestAutomaticMethodWaitsForPayer",
+	},
+	{
+		"hold: a held invoice is not closed by the last failure", "invoice/phone.go",
+		"if !until.IsZero() && r.NextPaymentAttempt != nil {", "", "./invoice", "TestLastFailureLeavesHold",
+	},
+	{
+		"invoice: a charge of another amount has not paid it", "invoice/pay.go",
+		"case decision == dispatch.StillPending: // also if another amount is paid", "", "./invoice", "TestOtherAmountIsNotPaid",
+	},
+	{
 		"invoice: a late payment takes an open one alone", "invoice/phone.go",
 		"return o.Value.Status == Open && o.Value.OpenCharge == nil, nil", "return true, nil", "./invoice", "TestLateApproval|TestPaymentHoldsInvoice",
 	},

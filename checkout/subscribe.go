@@ -27,7 +27,7 @@ func (s *Service) price(tx *engine.Tx, r *record, p CreateParams, coupon *catalo
 	line := &first.Lines[0]
 	line.Period = nil // it begins when the session is complete
 	terms := *plan
-	terms.TaxPercent = line.TaxPercent // the configured default may change
+	terms.Taxable, terms.TaxPercent = &line.Taxable, line.TaxPercent // the configured default may change
 	if r.Customer == nil {
 		r.FutureCustomer = s.config.Accounts.NewCustomerID(tx)
 	}

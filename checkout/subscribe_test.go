@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
@@ -18,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
@@ -166,4 +168,18 @@ func TestInvalidMembershipsAreRefused(t *testing.T) {
 		test.change(&p)
 		testkit.WantParam(t, name, testkit.Err(s.Checkout.Create(t.Context(), s.Caller, p)), test.code, test.param)
 	}
+}
+
+// A default tax that the host sets later is not on the invoice of what was paid without it.
+func TestLaterDefaultTaxIsForLaterSessions(t *testing.T) {
+	store := memory.New()
+	s := &shop{testkit.OpenShop(t, store, payments.Config{}), t}
+	plan := must.Get(s.Plans.Create(t.Context(), s.Caller, catalog.CreatePlanParams{Name: "Juice", Amount: 4500, Interval: catalog.Week, Taxable: new(true)}))(t)
+	made := s.create(membership(plan))
+	expect.Equal(t, made.Total, 4500, "total")
+	after := testkit.New(t, store, payments.Config{Sandbox: true, Clock: s.Now, DefaultTax: new(decimal.NewFromInt(20))})
+	must.Get(after.Checkout.Pay(t.Context(), s.Caller, made.ID, checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: quick}}))(t)
+	must.Do(t, after.Drain(t.Context()))
+	bill := must.Get(s.Invoices.Get(t.Context(), s.Caller, *s.subscription(made.ID).LatestInvoice))(t)
+	expect.True(t, bill.Total == 4500 && bill.AmountPaid == s.payments(made.ID)[0].Amount, "the invoice is of %d, with %d paid", bill.Total, bill.AmountPaid)
 }

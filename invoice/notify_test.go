@@ -266,7 +266,8 @@ func TestTransactionRerunStartsTheAutomaticCharge(t *testing.T) {
 	s.Verified()
 }
 
-// A charge that reports another amount than the invoice's has not paid it, and Pay does not say so.
+// A charge that reports another amount than the invoice's has not paid it, and Pay does not say so. A person
+// looks after it, whom Health tells at once.
 func TestOtherAmountIsNotPaid(t *testing.T) {
 	charger := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
 		return provider.Result{Outcome: provider.Paid, Amount: 1}, nil
@@ -275,4 +276,6 @@ func TestOtherAmountIsNotPaid(t *testing.T) {
 	v := s.openInvoice(invoice.Fields{})
 	testkit.WantCode(t, "another amount", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.Unavailable)
 	expect.Equal(t, s.get(v.ID).Status, invoice.Open, "status")
+	expect.Equal(t, len(must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t).Data), 1, "listed")
+	expect.Equal(t, must.Get(s.Health(t.Context()))(t).StuckTest, 1, "counted")
 }

@@ -185,10 +185,8 @@ func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after
 	})
 }
 
-// CountStuck counts the orders of a mode that are contradicted, or have been open for so
-// long, up to limit. It reads what is contradicted, and then what is open, the oldest
-// first. In live mode it reads no more than what is stuck. Test mode has as many clocks as
-// merchants, so that up to limit open ones are looked at there.
+// CountStuck counts the orders of a mode that [Flow.EachStuck] selects, up to limit. It reads what has
+// ended and is contradicted, and then what is open, the oldest first, up to limit in all.
 func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
 	stuck, err := f.countContradicted(tx, live, limit)
 	if err != nil {
@@ -212,11 +210,8 @@ func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after 
 			if err != nil {
 				return 0, err
 			}
-			switch {
-			case now.Sub(ordered.Value.CreatedAt.Time) >= after:
+			if ordered.Value.Contradiction != "" || now.Sub(ordered.Value.CreatedAt.Time) >= after {
 				stuck++
-			case live:
-				return stuck, nil // all later ones are younger
 			}
 		}
 		if more = left; more {

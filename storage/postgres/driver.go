@@ -50,8 +50,8 @@ func newStatements(schema string) statements {
 	return statements{
 		lock:         lockWriterSQL(schema),
 		newestCommit: commit + " ORDER BY number DESC LIMIT 1",
-		// The answer includes the newest commit, even if it is older than $1.
-		commitsSince: commit + " WHERE number >= LEAST($1, (SELECT max(number) FROM " + commits + ")) ORDER BY number DESC LIMIT 200",
+		// The answer begins with the newest commit up to $1: with $1 itself, unless the database has lost it.
+		commitsSince: commit + " WHERE number >= coalesce((SELECT max(number) FROM " + commits + " WHERE number <= $1), 0) ORDER BY number DESC LIMIT 200",
 		expectCommit: expect(schema, "1") + " FROM (SELECT count(*) FROM (SELECT token FROM " + commits +
 			" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1) AS met(n)",
 		insertCommit:  "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)",
@@ -158,8 +158,8 @@ func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, fetch *sq
 	}
 	s.timeout = lockTimeout
 	var log sqlstore.CommitLog
-	replaced := false
-	queries := append([]query{d.logQuery(since, &log, &replaced)}, d.fetchQueries(fetch)...)
+	lost := false
+	queries := append([]query{d.logQuery(since, &log, &lost)}, d.fetchQueries(fetch)...)
 	if err := s.queryAll(ctx, queries); err != nil {
 		s.Close()
 		if ended := ctx.Err(); ended != nil {
@@ -170,9 +170,7 @@ func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, fetch *sq
 	if since == log.Newest { // also when there is none
 		log.Found = true
 	}
-	// If the history lacks since, the database has lost commits: through a failover to a
-	// replica that lagged, or through a recovery.
-	if replaced || log.Newest.Number < since.Number {
+	if lost || log.Newest.Number < since.Number {
 		d.lostHistory.Add(1)
 		d.config.Logger.ErrorContext(ctx, "postgres: the database has lost commits that this process knows of",
 			"schema", d.config.Schema, "known", since.Number, "newest", log.Newest.Number)
@@ -181,9 +179,10 @@ func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, fetch *sq
 	return s, log, nil
 }
 
-// logQuery reads the commits after since. replaced says that another commit has the number
-// of since.
-func (d driver) logQuery(since sqlstore.Commit, log *sqlstore.CommitLog, replaced *bool) query {
+// logQuery reads the commits after since. lost says that the database has earlier commits and not
+// since, or another commit with its number. It has then lost commits: through a failover to a
+// replica that lagged, or through a recovery.
+func (d driver) logQuery(since sqlstore.Commit, log *sqlstore.CommitLog, lost *bool) query {
 	text, args := d.sql.newestCommit, []any(nil)
 	if since != (sqlstore.Commit{}) {
 		text, args = d.sql.commitsSince, []any{since.Number}
@@ -197,9 +196,12 @@ func (d driver) logQuery(since sqlstore.Commit, log *sqlstore.CommitLog, replace
 		if c.Number > log.Newest.Number {
 			log.Newest = c
 		}
-		if c.Number == since.Number {
-			log.Found, *replaced = c == since, c != since
-		} else {
+		switch {
+		case c == since:
+			log.Found = true
+		case c.Number <= since.Number:
+			*lost = true
+		default:
 			log.Changed = append(log.Changed, hashes)
 		}
 		return nil

@@ -35,11 +35,10 @@ func dialect(schema string) *sqlstore.Dialect {
 
 // statements are the statements that do not depend on kinds.
 type statements struct {
-	lock                                                                                            string
-	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits                           string
-	findCommit, touchCommit                                                                         string
-	fetchAccounts, fetchSequences                                                                   string
-	insertAccounts, updateAccounts, insertPostings, insertEntries, insertSequences, updateSequences string
+	lock                                                                  string
+	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits string
+	findCommit, touchCommit                                               string
+	fetchAccounts, fetchSequences                                         string
 }
 
 func newStatements(schema string) statements {
@@ -61,23 +60,6 @@ func newStatements(schema string) statements {
 
 		fetchAccounts:  "SELECT name, guarded, balance, entries FROM " + s + "ledger_accounts WHERE name = ANY ($1::text[])",
 		fetchSequences: "SELECT name, value FROM " + s + "storage_sequences WHERE name = ANY ($1::text[])",
-
-		insertAccounts: `INSERT INTO ` + s + `ledger_accounts (name, guarded, balance, entries)
-			` + unnest([]string{"text[]", "boolean[]", "bigint[]", "bigint[]"}),
-		updateAccounts: expectRows(schema, 5, `UPDATE `+s+`ledger_accounts AS t SET balance = v.balance, entries = v.entries
-			FROM (`+unnest([]string{"text[]", "bigint[]", "bigint[]", "bigint[]"})+`) AS v(name, balance, entries, stored)
-			WHERE t.name = v.name AND t.entries = v.stored RETURNING 1`),
-		insertPostings: `INSERT INTO ` + s + `ledger_postings (id, type, ref, at)
-			` + unnest([]string{"text[]", "text[]", "text[]", "bigint[]"}),
-		insertEntries: `INSERT INTO ` + s + `ledger_entries (account, number, posting, amount, balance)
-			SELECT a.id, v.number, v.posting, v.amount, v.balance
-			FROM (` + unnest([]string{"text[]", "bigint[]", "text[]", "bigint[]", "bigint[]"}) + `) AS v(account, number, posting, amount, balance)
-			JOIN ` + s + `ledger_accounts a ON a.name = v.account`,
-		insertSequences: `INSERT INTO ` + s + `storage_sequences (name, value)
-			` + unnest([]string{"text[]", "bigint[]"}),
-		updateSequences: expectRows(schema, 4, `UPDATE `+s+`storage_sequences AS t SET value = v.value
-			FROM (`+unnest([]string{"text[]", "bigint[]", "bigint[]"})+`) AS v(name, value, stored)
-			WHERE t.name = v.name AND t.value = v.stored RETURNING 1`),
 	}
 }
 
@@ -217,7 +199,8 @@ func (d driver) fetchQueries(f *sqlstore.Fetch) []query {
 			merchants[i], lives[i], ids[i] = key.Scope.Merchant, key.Scope.Live, key.ID
 		}
 		all = append(all, query{
-			table.DriverSQL.(*tableSQL).fetch,
+			"SELECT " + table.Columns() + " FROM (" + unnest([]string{"text[]", "boolean[]", "text[]"}) +
+				") AS v(merchant, live, id) JOIN " + table.Name + " USING (merchant, live, id)",
 			[]any{merchants, lives, ids},
 			func(row sqlstore.Row) error { return f.AddRecord(table, row) },
 		})

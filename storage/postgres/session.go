@@ -187,7 +187,7 @@ func (s *session) flushQueued(b *pgx.Batch) int {
 // Write implements [sqlstore.Session].
 func (s *session) Write(ctx context.Context, w *sqlstore.Writes) error {
 	return s.store.withEncoder(func(e *encoder) error {
-		return s.send(ctx, func(b *pgx.Batch) { e.queue(b, w, &s.store.sql) })
+		return s.send(ctx, func(b *pgx.Batch) { e.queue(b, w) })
 	})
 }
 
@@ -244,7 +244,7 @@ func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstor
 			if base != nil {
 				b.Queue(sql.expectCommit, base.Token)
 			}
-			e.queue(b, w, sql)
+			e.queue(b, w)
 			b.Queue(sql.insertCommit, next.Number, next.Token, w.Hashes)
 			if next.Number%256 == 0 {
 				b.Queue(sql.deleteCommits, next.Number)

@@ -333,7 +333,7 @@ func (w *writer) writeAndCommit(b *batch) (err error) {
 	case !b.hasWrites():
 		return nil
 	}
-	rows := newWrites(b.buffered, &b.changes)
+	rows := w.store.newWrites(b.buffered, &b.changes)
 	if b.session == nil {
 		err = w.store.driver.CommitIfNewest(b.base, b.commit, rows)
 	} else {

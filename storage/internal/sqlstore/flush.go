@@ -78,7 +78,7 @@ func (t *tx) flushKind(what string) error {
 func (t *tx) writeBuffered(w *writeSet) error {
 	s, err := t.session()
 	if err == nil {
-		err = s.Write(t.ioCtx, newWrites(w, &t.batch.changes))
+		err = s.Write(t.ioCtx, t.store.newWrites(w, &t.batch.changes))
 	}
 	if err == nil {
 		w.markWritten()

@@ -112,7 +112,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 	if err != nil {
 		return err
 	}
-	if err := h.session.Finish(ctx, b.commit, newWrites(t.own, &b.changes), b.wroteToDatabase); err != nil {
+	if err := h.session.Finish(ctx, b.commit, h.store.newWrites(t.own, &b.changes), b.wroteToDatabase); err != nil {
 		return h.wrapError("write", err)
 	}
 	kept = true

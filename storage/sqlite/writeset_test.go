@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -181,6 +182,24 @@ func TestBufferedWritesAgreeWithMemory(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A taken id or key costs one rerun, in which the store looks into that table first.
+func TestTakenKeyCostsOneRerun(t *testing.T) {
+	s := openNotes(t, Config{})
+	insert(t, s, "a")
+	keyed := func(id string) storage.Record {
+		r := note(id)
+		r.Columns[3] = "x"
+		return r
+	}
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, keyed("b")) }))
+	for what, r := range map[string]storage.Record{"id": note("a"), "key": keyed("c")} {
+		before := s.Stats()
+		err := s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, r) })
+		expect.ErrorIs(t, err, storage.ErrExists, "a taken %s", what)
+		expect.Equal(t, s.Stats().Reruns-before.Reruns, int64(1), "reruns for a taken %s", what)
+	}
 }
 
 // A batch that skips the check of an id meets the taken id later.

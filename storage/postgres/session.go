@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -189,45 +188,6 @@ func (s *session) Write(ctx context.Context, w *sqlstore.Writes) error {
 	return s.store.withEncoder(func(e *encoder) error {
 		return s.send(ctx, func(b *pgx.Batch) { e.queue(b, w) })
 	})
-}
-
-// savepoint is the statement of Savepoint. It is queued.
-const savepoint = "SAVEPOINT batch"
-
-// Savepoint implements [sqlstore.Session].
-func (s *session) Savepoint() error {
-	s.queued = append(s.queued, savepoint)
-	return nil
-}
-
-// Release implements [sqlstore.Session].
-func (s *session) Release() error {
-	s.queued = append(s.queued, "RELEASE "+savepoint)
-	return nil
-}
-
-// RollbackToSavepoint implements [sqlstore.Session].
-func (s *session) RollbackToSavepoint(failed bool) error {
-	if n := len(s.queued); n > 0 && s.queued[n-1] == savepoint {
-		s.queued = s.queued[:n-1]
-		return nil
-	}
-	s.queued = append(s.queued, "ROLLBACK TO "+savepoint, "RELEASE "+savepoint)
-	if !failed {
-		return nil
-	}
-	// A failed transaction accepts no other statement first.
-	before := slices.Clone(s.queued)
-	s.queued = nil
-	for _, text := range before {
-		ctx, cancel := s.withTimeout(context.Background())
-		_, err := s.db.Exec(ctx, text)
-		cancel()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Commit implements [sqlstore.Session].

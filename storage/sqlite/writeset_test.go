@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,34 +142,37 @@ func TestBufferedWritesAgreeWithMemory(t *testing.T) {
 		number := 0
 		for range rapid.IntRange(1, 3).Draw(r, "batches") {
 			var updates []*update
+			var runs []func(tx storage.Tx, answers *[]string) error
 			var outcomes []error
-			var got, want [][]string
-			for range rapid.IntRange(1, 5).Draw(r, "updates") {
+			var order []int           // in which the updates ran last
+			var got, want [5][]string // answers
+			for i := range rapid.IntRange(1, len(got)).Draw(r, "updates") {
 				var steps []step
 				for range rapid.IntRange(0, 8).Draw(r, "steps") {
 					steps = append(steps, drawStep(r, number))
 					number++
 				}
 				outcome := rapid.SampledFrom([]error{nil, nil, nil, refused}).Draw(r, "outcome")
-				run := func(all *[][]string) func(storage.Tx) error {
-					i := len(*all)
-					*all = append(*all, nil)
-					return func(tx storage.Tx) error {
-						var answers []string // those of the last run count
-						for _, call := range steps {
-							answers = append(answers, call(tx))
-						}
-						(*all)[i] = answers
-						return outcome
+				runs = append(runs, func(tx storage.Tx, answers *[]string) error {
+					*answers = nil // those of the last run count
+					for _, call := range steps {
+						*answers = append(*answers, call(tx))
 					}
-				}
+					return outcome
+				})
 				outcomes = append(outcomes, outcome)
-				updates = append(updates, &update{fn: run(&got)})
-				if err := there.Update(t.Context(), run(&want)); !errors.Is(err, outcome) {
+				updates = append(updates, &update{fn: func(tx storage.Tx) error {
+					order = append(slices.DeleteFunc(order, func(other int) bool { return other == i }), i)
+					return runs[i](tx, &got[i])
+				}})
+			}
+			runTogether(t, here, updates...)
+			for _, i := range order {
+				err := there.Update(t.Context(), func(tx storage.Tx) error { return runs[i](tx, &want[i]) })
+				if !errors.Is(err, outcomes[i]) {
 					t.Fatal(err)
 				}
 			}
-			runTogether(t, here, updates...)
 			for i, m := range updates {
 				if !errors.Is(m.err, outcomes[i]) {
 					r.Fatalf("update %d: %v, want %v", i, m.err, outcomes[i])

@@ -55,14 +55,6 @@ type Session interface {
 	Query(ctx context.Context, scan func(Row) error, text string, args ...any) error
 	// Write sends buffered writes.
 	Write(ctx context.Context, w *Writes) error
-	// Savepoint marks the place to which RollbackToSavepoint returns. A session has at
-	// most one.
-	Savepoint() error
-	// Release keeps the writes since Savepoint.
-	Release() error
-	// RollbackToSavepoint undoes the writes since Savepoint. failed says that a statement
-	// has failed since.
-	RollbackToSavepoint(failed bool) error
 	// CheckVersion returns [storage.ErrNewer] if a newer program has changed the
 	// database: it has a migration, or a part of a kind's declaration, that this program
 	// does not know.

@@ -119,9 +119,6 @@ func (s fakeSession) Query(_ context.Context, scan func(Row) error, text string,
 }
 
 func (s fakeSession) Write(context.Context, *Writes) error { return errors.ErrUnsupported }
-func (s fakeSession) Savepoint() error                     { return errors.ErrUnsupported }
-func (s fakeSession) Release() error                       { return errors.ErrUnsupported }
-func (s fakeSession) RollbackToSavepoint(bool) error       { return errors.ErrUnsupported }
 func (s fakeSession) Close()                               {}
 
 func (s fakeSession) CheckVersion(context.Context, []*storage.Kind) error { return nil }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -197,9 +198,18 @@ func (s *session) Commit(next sqlstore.Commit, w *sqlstore.Writes) error {
 
 // commit writes and commits in one round trip. If base is not nil, it must be the newest
 // commit.
-func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstore.Writes) error {
+func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstore.Writes) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // of a tracer of the host, perhaps after the commit
+			err = fmt.Errorf("postgres: panic beside a commit: %v", p)
+		}
+		if err != nil && errorCode(err) == "" { // the answer was lost
+			s.Close()
+			err = s.store.resolve(next, err)
+		}
+	}()
 	sql := &s.store.sql
-	err := s.store.withEncoder(func(e *encoder) error {
+	return s.store.withEncoder(func(e *encoder) error {
 		return s.send(context.Background(), func(b *pgx.Batch) {
 			if base != nil {
 				b.Queue(sql.expectCommit, base.Token)
@@ -212,11 +222,6 @@ func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstor
 			b.Queue("COMMIT")
 		})
 	})
-	if err != nil && errorCode(err) == "" { // the answer was lost
-		s.Close()
-		return s.store.resolve(next, err)
-	}
-	return err
 }
 
 // Close implements [sqlstore.Session].

@@ -28,7 +28,7 @@ type array struct {
 }
 
 var elementOID = map[storage.Type]uint32{
-	storage.Text: pgtype.TextOID, storage.Int: pgtype.Int8OID, storage.Bool: pgtype.BoolOID, storage.Time: pgtype.Int8OID,
+	storage.Text: pgtype.TextOID, storage.Int: pgtype.Int8OID, storage.Bool: pgtype.BoolOID, storage.Time: pgtype.Int8OID, 0: pgtype.ByteaOID,
 }
 
 // add adds a value of the elements' type, or nil.
@@ -38,41 +38,27 @@ func (a *array) add(v any) {
 		a.n, a.nulls = a.n+1, true
 		a.data = append(a.data, 0xff, 0xff, 0xff, 0xff)
 	case string:
-		a.text(v)
+		a.length(len(v))
+		a.data = append(a.data, v...)
+	case []byte:
+		a.length(len(v))
+		a.data = append(a.data, v...)
 	case int64:
-		a.integer(v)
+		a.length(8)
+		a.data = binary.BigEndian.AppendUint64(a.data, uint64(v))
 	case bool:
-		a.boolean(v)
+		b := byte(0)
+		if v {
+			b = 1
+		}
+		a.length(1)
+		a.data = append(a.data, b)
 	default:
 		a.err = fmt.Errorf("%w: postgres: a column holds a %T", storage.ErrInvalid, v)
 	}
 }
 
 func (a *array) length(n int) { a.n, a.data = a.n+1, binary.BigEndian.AppendUint32(a.data, uint32(n)) }
-
-func (a *array) text(s string) {
-	a.length(len(s))
-	a.data = append(a.data, s...)
-}
-
-func (a *array) bytes(b []byte) {
-	a.length(len(b))
-	a.data = append(a.data, b...)
-}
-
-func (a *array) integer(n int64) {
-	a.length(8)
-	a.data = binary.BigEndian.AppendUint64(a.data, uint64(n))
-}
-
-func (a *array) boolean(v bool) {
-	a.length(1)
-	b := byte(0)
-	if v {
-		b = 1
-	}
-	a.data = append(a.data, b)
-}
 
 // maxKeptCapacity is up to how many bytes clear keeps the memory.
 const maxKeptCapacity = 1 << 20
@@ -148,14 +134,6 @@ func registerArrays(c *pgx.Conn) {
 
 // rows are rows stored by column.
 type rows []array
-
-func newRows(elements ...uint32) rows {
-	r := make(rows, len(elements))
-	for i, of := range elements {
-		r[i].element = of
-	}
-	return r
-}
 
 // add adds a row.
 func (r rows) add(values ...any) {

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -83,6 +86,45 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 		return err
 	}))
 	expect.True(t, succeeded != 0, "no update succeeded")
+}
+
+// panickingTracer panics once the server has answered a COMMIT, if armed.
+type panickingTracer struct{ armed atomic.Bool }
+
+func (p *panickingTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+func (p *panickingTracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (p *panickingTracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+func (p *panickingTracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+func (p *panickingTracer) TraceBatchQuery(_ context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
+	if data.SQL == "COMMIT" && p.armed.CompareAndSwap(true, false) {
+		panic("a tracer of the host")
+	}
+}
+
+// A tracer of the host panics after a commit. The update does not claim that nothing was written.
+func TestPanicOfTracerAfterCommit(t *testing.T) {
+	config := must.Get(pgxpool.ParseConfig(pgtest.URL(t)))(t)
+	tracer := &panickingTracer{}
+	config.ConnConfig.Tracer = tracer
+	pool := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
+	t.Cleanup(pool.Close)
+	s := openNotes(t, pool, postgres.Config{Schema: pgtest.Schema(t)})
+	insert := func(id string) error {
+		return s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note(id)) })
+	}
+	must.Do(t, insert("before"))
+	tracer.armed.Store(true)
+	expect.NoError(t, insert("beside"), "Update")
+	expect.True(t, !tracer.armed.Load(), "the tracer has not panicked")
+	must.Do(t, insert("after"))
+	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
+		_, err := tx.Get(notes, scope, "beside")
+		return err
+	}))
 }
 
 var (

@@ -35,11 +35,10 @@ func dialect(schema string) *sqlstore.Dialect {
 
 // statements are the statements that do not depend on kinds.
 type statements struct {
-	lock                                                                                            string
-	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits                           string
-	findCommit, touchCommit                                                                         string
-	fetchAccounts, fetchSequences                                                                   string
-	insertAccounts, updateAccounts, insertPostings, insertEntries, insertSequences, updateSequences string
+	lock                                                                  string
+	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits string
+	findCommit, touchCommit                                               string
+	fetchAccounts, fetchSequences                                         string
 }
 
 func newStatements(schema string) statements {
@@ -50,8 +49,8 @@ func newStatements(schema string) statements {
 	return statements{
 		lock:         lockWriterSQL(schema),
 		newestCommit: commit + " ORDER BY number DESC LIMIT 1",
-		// The answer includes the newest commit, even if it is older than $1.
-		commitsSince: commit + " WHERE number >= LEAST($1, (SELECT max(number) FROM " + commits + ")) ORDER BY number DESC LIMIT 200",
+		// The answer begins with the newest commit up to $1: with $1 itself, unless the database has lost it.
+		commitsSince: commit + " WHERE number >= coalesce((SELECT max(number) FROM " + commits + " WHERE number <= $1), 0) ORDER BY number DESC LIMIT 200",
 		expectCommit: expect(schema, "1") + " FROM (SELECT count(*) FROM (SELECT token FROM " + commits +
 			" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1) AS met(n)",
 		insertCommit:  "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)",
@@ -61,23 +60,6 @@ func newStatements(schema string) statements {
 
 		fetchAccounts:  "SELECT name, guarded, balance, entries FROM " + s + "ledger_accounts WHERE name = ANY ($1::text[])",
 		fetchSequences: "SELECT name, value FROM " + s + "storage_sequences WHERE name = ANY ($1::text[])",
-
-		insertAccounts: `INSERT INTO ` + s + `ledger_accounts (name, guarded, balance, entries)
-			` + unnest([]string{"text[]", "boolean[]", "bigint[]", "bigint[]"}),
-		updateAccounts: expectRows(schema, 5, `UPDATE `+s+`ledger_accounts AS t SET balance = v.balance, entries = v.entries
-			FROM (`+unnest([]string{"text[]", "bigint[]", "bigint[]", "bigint[]"})+`) AS v(name, balance, entries, stored)
-			WHERE t.name = v.name AND t.entries = v.stored RETURNING 1`),
-		insertPostings: `INSERT INTO ` + s + `ledger_postings (id, type, ref, at)
-			` + unnest([]string{"text[]", "text[]", "text[]", "bigint[]"}),
-		insertEntries: `INSERT INTO ` + s + `ledger_entries (account, number, posting, amount, balance)
-			SELECT a.id, v.number, v.posting, v.amount, v.balance
-			FROM (` + unnest([]string{"text[]", "bigint[]", "text[]", "bigint[]", "bigint[]"}) + `) AS v(account, number, posting, amount, balance)
-			JOIN ` + s + `ledger_accounts a ON a.name = v.account`,
-		insertSequences: `INSERT INTO ` + s + `storage_sequences (name, value)
-			` + unnest([]string{"text[]", "bigint[]"}),
-		updateSequences: expectRows(schema, 4, `UPDATE `+s+`storage_sequences AS t SET value = v.value
-			FROM (`+unnest([]string{"text[]", "bigint[]", "bigint[]"})+`) AS v(name, value, stored)
-			WHERE t.name = v.name AND t.value = v.stored RETURNING 1`),
 	}
 }
 
@@ -158,8 +140,8 @@ func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, fetch *sq
 	}
 	s.timeout = lockTimeout
 	var log sqlstore.CommitLog
-	replaced := false
-	queries := append([]query{d.logQuery(since, &log, &replaced)}, d.fetchQueries(fetch)...)
+	lost := false
+	queries := append([]query{d.logQuery(since, &log, &lost)}, d.fetchQueries(fetch)...)
 	if err := s.queryAll(ctx, queries); err != nil {
 		s.Close()
 		if ended := ctx.Err(); ended != nil {
@@ -170,9 +152,7 @@ func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, fetch *sq
 	if since == log.Newest { // also when there is none
 		log.Found = true
 	}
-	// If the history lacks since, the database has lost commits: through a failover to a
-	// replica that lagged, or through a recovery.
-	if replaced || log.Newest.Number < since.Number {
+	if lost || log.Newest.Number < since.Number {
 		d.lostHistory.Add(1)
 		d.config.Logger.ErrorContext(ctx, "postgres: the database has lost commits that this process knows of",
 			"schema", d.config.Schema, "known", since.Number, "newest", log.Newest.Number)
@@ -181,9 +161,10 @@ func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, fetch *sq
 	return s, log, nil
 }
 
-// logQuery reads the commits after since. replaced says that another commit has the number
-// of since.
-func (d driver) logQuery(since sqlstore.Commit, log *sqlstore.CommitLog, replaced *bool) query {
+// logQuery reads the commits after since. lost says that the database has earlier commits and not
+// since, or another commit with its number. It has then lost commits: through a failover to a
+// replica that lagged, or through a recovery.
+func (d driver) logQuery(since sqlstore.Commit, log *sqlstore.CommitLog, lost *bool) query {
 	text, args := d.sql.newestCommit, []any(nil)
 	if since != (sqlstore.Commit{}) {
 		text, args = d.sql.commitsSince, []any{since.Number}
@@ -197,9 +178,12 @@ func (d driver) logQuery(since sqlstore.Commit, log *sqlstore.CommitLog, replace
 		if c.Number > log.Newest.Number {
 			log.Newest = c
 		}
-		if c.Number == since.Number {
-			log.Found, *replaced = c == since, c != since
-		} else {
+		switch {
+		case c == since:
+			log.Found = true
+		case c.Number <= since.Number:
+			*lost = true
+		default:
 			log.Changed = append(log.Changed, hashes)
 		}
 		return nil
@@ -215,7 +199,8 @@ func (d driver) fetchQueries(f *sqlstore.Fetch) []query {
 			merchants[i], lives[i], ids[i] = key.Scope.Merchant, key.Scope.Live, key.ID
 		}
 		all = append(all, query{
-			table.DriverSQL.(*tableSQL).fetch,
+			"SELECT " + table.Columns() + " FROM (" + unnest([]string{"text[]", "boolean[]", "text[]"}) +
+				") AS v(merchant, live, id) JOIN " + table.Name + " USING (merchant, live, id)",
 			[]any{merchants, lives, ids},
 			func(row sqlstore.Row) error { return f.AddRecord(table, row) },
 		})

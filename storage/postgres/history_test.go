@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -156,6 +157,36 @@ func TestLostHistoryClearsCache(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), fmt.Sprint("newest=", number)) {
 		t.Errorf("it said:\n%s", log.String())
+	}
+}
+
+// The server fails over in the middle of a commit, to a replica that lacks earlier commits, too. The
+// store gives the number of the lost commit away, and says that the database has lost others.
+func TestHistoryLostBesideCommit(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
+	address := newTCPProxy(t, serverAddress(t))
+	var failover atomic.Pointer[savedState]
+	address.lose = func(sent []byte) loss {
+		if replica := failover.Load(); replica != nil && bytes.Contains(sent, []byte("COMMIT")) && failover.CompareAndSwap(replica, nil) {
+			replica.restore(t)
+			return message
+		}
+		return nothing
+	}
+	s := openNotes(t, address.pool(t, 4), quiet(schema))
+	idle := openNotes(t, pool, quiet(schema))
+	checkCount(t, "first", s, 0)
+	replica := saveState(t, pool, schema)
+	checkCount(t, "second", s, 1)
+	checkCount(t, "idle", idle, 2)
+	failover.Store(replica)
+	checkCount(t, "beside the failover", s, 1)
+	if got := s.Stats(); got.LostHistory != 1 || got.Resolved != 1 {
+		t.Errorf("of the process whose commit was lost: %+v", got)
+	}
+	checkCount(t, "idle", idle, 2)
+	if got := idle.Stats().LostHistory; got != 1 {
+		t.Errorf("the other process was fenced %d times", got)
 	}
 }
 

@@ -65,8 +65,8 @@ func (h *hostSession) Begin(ctx context.Context) (log sqlstore.CommitLog, err er
 func (h *hostSession) Finish(ctx context.Context, next sqlstore.Commit, w *sqlstore.Writes, wrote bool) error {
 	return h.store.withEncoder(func(e *encoder) error {
 		return h.send(ctx, func(b *pgx.Batch) {
-			if wrote || !w.Empty() {
-				e.queue(b, w, &h.store.sql)
+			if wrote || len(w.Statements) > 0 {
+				e.queue(b, w)
 				b.Queue(h.store.sql.insertCommit, next.Number, next.Token, w.Hashes)
 			}
 			p := &h.planner

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -187,47 +187,8 @@ func (s *session) flushQueued(b *pgx.Batch) int {
 // Write implements [sqlstore.Session].
 func (s *session) Write(ctx context.Context, w *sqlstore.Writes) error {
 	return s.store.withEncoder(func(e *encoder) error {
-		return s.send(ctx, func(b *pgx.Batch) { e.queue(b, w, &s.store.sql) })
+		return s.send(ctx, func(b *pgx.Batch) { e.queue(b, w) })
 	})
-}
-
-// savepoint is the statement of Savepoint. It is queued.
-const savepoint = "SAVEPOINT batch"
-
-// Savepoint implements [sqlstore.Session].
-func (s *session) Savepoint() error {
-	s.queued = append(s.queued, savepoint)
-	return nil
-}
-
-// Release implements [sqlstore.Session].
-func (s *session) Release() error {
-	s.queued = append(s.queued, "RELEASE "+savepoint)
-	return nil
-}
-
-// RollbackToSavepoint implements [sqlstore.Session].
-func (s *session) RollbackToSavepoint(failed bool) error {
-	if n := len(s.queued); n > 0 && s.queued[n-1] == savepoint {
-		s.queued = s.queued[:n-1]
-		return nil
-	}
-	s.queued = append(s.queued, "ROLLBACK TO "+savepoint, "RELEASE "+savepoint)
-	if !failed {
-		return nil
-	}
-	// A failed transaction accepts no other statement first.
-	before := slices.Clone(s.queued)
-	s.queued = nil
-	for _, text := range before {
-		ctx, cancel := s.withTimeout(context.Background())
-		_, err := s.db.Exec(ctx, text)
-		cancel()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Commit implements [sqlstore.Session].
@@ -237,14 +198,23 @@ func (s *session) Commit(next sqlstore.Commit, w *sqlstore.Writes) error {
 
 // commit writes and commits in one round trip. If base is not nil, it must be the newest
 // commit.
-func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstore.Writes) error {
+func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstore.Writes) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // of a tracer of the host, perhaps after the commit
+			err = fmt.Errorf("postgres: panic beside a commit: %v", p)
+		}
+		if err != nil && errorCode(err) == "" { // the answer was lost
+			s.Close()
+			err = s.store.resolve(next, err)
+		}
+	}()
 	sql := &s.store.sql
-	err := s.store.withEncoder(func(e *encoder) error {
+	return s.store.withEncoder(func(e *encoder) error {
 		return s.send(context.Background(), func(b *pgx.Batch) {
 			if base != nil {
 				b.Queue(sql.expectCommit, base.Token)
 			}
-			e.queue(b, w, sql)
+			e.queue(b, w)
 			b.Queue(sql.insertCommit, next.Number, next.Token, w.Hashes)
 			if next.Number%256 == 0 {
 				b.Queue(sql.deleteCommits, next.Number)
@@ -252,11 +222,6 @@ func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstor
 			b.Queue("COMMIT")
 		})
 	})
-	if err != nil && errorCode(err) == "" { // the answer was lost
-		s.Close()
-		return s.store.resolve(next, err)
-	}
-	return err
 }
 
 // Close implements [sqlstore.Session].

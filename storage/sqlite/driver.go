@@ -192,7 +192,7 @@ func (driver) Classify(err error) (class sqlstore.ErrorClass, table string) {
 
 // violatedTable returns the table in "… UNIQUE constraint failed: table.column, …", or "".
 func violatedTable(text string) string {
-	_, columns, found := strings.Cut(text, "constraint failed: ")
+	_, columns, found := strings.Cut(text, "UNIQUE constraint failed: ")
 	if table, _, dotted := strings.Cut(columns, "."); found && dotted {
 		return table
 	}

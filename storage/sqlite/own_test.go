@@ -44,3 +44,27 @@ func TestFailedUpdateLeavesNothingInTheHostsTransaction(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An update of the host's transaction, which cannot run again, gives a key of one record to another that it
+// has written before.
+func TestKeyMovesInTheHostsTransaction(t *testing.T) {
+	store := openNotes(t, Config{})
+	keyed := func(id string, version int64, key any) storage.Record {
+		r := note(id)
+		r.Version, r.Columns[3] = version, key
+		return r
+	}
+	must.Do(t, store.Update(t.Context(), func(tx storage.Tx) error {
+		return errors.Join(tx.Insert(notes, keyed("a", 0, "x")), tx.Insert(notes, keyed("b", 0, "y")))
+	}))
+	host := must.Get(store.db.Begin())(t)
+	must.Do(t, store.In(host).Update(t.Context(), func(tx storage.Tx) error {
+		return errors.Join(tx.Replace(notes, keyed("a", 1, "x")), tx.Replace(notes, keyed("b", 1, nil)), tx.Replace(notes, keyed("a", 2, "y")))
+	}))
+	must.Do(t, host.Commit())
+	must.Do(t, store.View(t.Context(), func(tx storage.ReadTx) error {
+		r, err := tx.Find(notes, "reference", scope, "y")
+		expect.Equal(t, r.ID, "a", "the owner of the key")
+		return err
+	}))
+}

@@ -75,20 +75,6 @@ func (s *session) Query(_ context.Context, scan func(sqlstore.Row) error, text s
 // Write implements [sqlstore.Session].
 func (s *session) Write(_ context.Context, w *sqlstore.Writes) error { return s.conn.write(w) }
 
-// Savepoint implements [sqlstore.Session].
-func (s *session) Savepoint() error { return s.exec("SAVEPOINT batch") }
-
-// Release implements [sqlstore.Session].
-func (s *session) Release() error { return s.exec("RELEASE batch") }
-
-// RollbackToSavepoint implements [sqlstore.Session].
-func (s *session) RollbackToSavepoint(bool) error {
-	if err := s.exec("ROLLBACK TO batch"); err != nil {
-		return err
-	}
-	return s.Release()
-}
-
 func (s *session) exec(text string) error {
 	_, err := s.conn.exec(text)
 	return err

@@ -1,167 +1,62 @@
 package sqlite
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
-	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-const (
-	insertAccountSQL  = `INSERT INTO ledger_accounts (name, guarded, balance, entries) VALUES (?, ?, ?, ?)`
-	updateAccountSQL  = `UPDATE ledger_accounts SET balance = ?, entries = ? WHERE name = ? AND entries = ?`
-	accountIDSQL      = `(SELECT id FROM ledger_accounts WHERE name = ?)`
-	insertSequenceSQL = `INSERT INTO storage_sequences (name, value) VALUES (?, ?)`
-	updateSequenceSQL = `UPDATE storage_sequences SET value = ? WHERE name = ? AND value = ?`
-)
-
-var (
-	insertPostingsSQL = newMultiInsert("ledger_postings (id, type, ref, at)", "?", 4)
-	insertEntriesSQL  = newMultiInsert("ledger_entries (account, number, posting, amount, balance)", accountIDSQL, 5)
-)
-
-// tableSQL holds the statements that write one kind.
-type tableSQL struct {
-	insert                 multiInsert
-	replace, remove, lease string
-}
-
-// PrepareTable implements [sqlstore.Driver].
-func (driver) PrepareTable(t *sqlstore.Table) {
-	var names, sets strings.Builder
-	columns := len(t.Kind.Columns) + 5
-	if t.Kind.Due != "" {
-		names.WriteString("lease, ")
-		sets.WriteString("lease = ?, ")
-		columns++
+// Prepare implements [sqlstore.Driver]. The SQL of an insert is a multiInsert, and else a text.
+func (driver) Prepare(s *sqlstore.Statement) {
+	var names, values, sets, conditions []string
+	for _, c := range s.Set {
+		value := c.Value("?")
+		names, values, sets = append(names, c.Name), append(values, value), append(sets, c.Name+" = "+value)
 	}
-	for _, c := range t.Kind.Columns {
-		names.WriteString(sqlstore.Quote(c.Name) + ", ")
-		sets.WriteString(sqlstore.Quote(c.Name) + " = ?, ")
+	for _, c := range s.Key {
+		conditions = append(conditions, c.Name+" = ?")
 	}
-	const row = " WHERE merchant = ? AND live = ? AND id = ? AND version = ?"
-	t.DriverSQL = &tableSQL{
-		insert:  newMultiInsert(t.Name+" (merchant, live, id, version, "+names.String()+"data)", "?", columns),
-		replace: "UPDATE " + t.Name + " SET version = ?, " + sets.String() + "data = ?" + row,
-		remove:  "DELETE FROM " + t.Name + row,
-		lease:   "UPDATE " + t.Name + " SET version = ?, lease = ?" + row,
+	where := " WHERE " + strings.Join(conditions, " AND ")
+	switch s.Verb {
+	case sqlstore.Insert:
+		s.SQL = newMultiInsert(s.Table+" ("+strings.Join(names, ", ")+")", "("+strings.Join(values, ", ")+")")
+	case sqlstore.Update:
+		s.SQL = "UPDATE " + s.Table + " SET " + strings.Join(sets, ", ") + where
+	case sqlstore.Delete:
+		s.SQL = "DELETE FROM " + s.Table + where
 	}
 }
 
-// write sends buffered writes, table by table, with several rows a statement where SQLite
-// can.
+// write sends buffered writes, with several rows a statement where SQLite can.
 func (c *conn) write(w *sqlstore.Writes) error {
-	for _, t := range w.Tables {
-		if err := c.writeTable(t); err != nil {
-			return err
+	for _, r := range w.Statements {
+		var err error
+		switch sql := r.SQL.(type) {
+		case *multiInsert:
+			err = c.insert(sql, r)
+		case string:
+			err = c.change(sql, r)
 		}
-	}
-	if err := c.writeLedger(w); err != nil {
-		return err
-	}
-	for _, s := range w.Sequences {
-		query := updateSequenceSQL
-		if s.StoredValue == 0 {
-			query, c.args = insertSequenceSQL, append(c.args[:0], s.Name, s.Value)
-		} else {
-			c.args = append(c.args[:0], s.Value, s.Name, s.StoredValue)
-		}
-		if err := c.updateOne(query); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *conn) writeTable(t *sqlstore.TableWrites) error {
-	own := t.Table.DriverSQL.(*tableSQL)
-	where := func(w sqlstore.RowWrite) {
-		c.args = append(c.args, w.Scope.Merchant, w.Scope.Live, w.ID, w.StoredVersion)
-	}
-	for _, w := range t.Remove {
-		c.args = c.args[:0]
-		where(w)
-		if err := c.updateOne(own.remove); err != nil {
+// change runs a statement for each row. Each time it must change one row.
+func (c *conn) change(sql string, rows *sqlstore.Rows) error {
+	for i := range rows.Count {
+		c.args = rows.Append(c.args[:0], i)
+		n, err := c.execRows(sql, c.args)
+		if err != nil {
 			return err
 		}
-	}
-	for _, w := range t.Replace {
-		c.args = c.args[:0]
-		c.addRow(w)
-		where(w)
-		if err := c.updateOne(own.replace); err != nil {
-			return err
+		if n != 1 {
+			return errRowChanged
 		}
 	}
-	for _, w := range t.Lease {
-		c.args = append(c.args[:0], w.Record.Version, w.Lease)
-		where(w)
-		if err := c.updateOne(own.lease); err != nil {
-			return err
-		}
-	}
-	return c.insert(&own.insert, len(t.Insert), func(i int) {
-		w := t.Insert[i]
-		c.args = append(c.args, w.Scope.Merchant, w.Scope.Live, w.ID)
-		c.addRow(w)
-	})
-}
-
-// addRow appends to the arguments all columns of a row that change.
-func (c *conn) addRow(w sqlstore.RowWrite) {
-	c.args = append(c.args, w.Record.Version)
-	if w.Table.Kind.Due != "" {
-		c.args = append(c.args, w.Lease)
-	}
-	for _, v := range w.Record.Columns {
-		c.args = append(c.args, sqlstore.Encode(v))
-	}
-	c.args = append(c.args, w.Record.Data)
-}
-
-// writeLedger writes accounts, then postings, then entries, in the order of the foreign
-// keys.
-func (c *conn) writeLedger(w *sqlstore.Writes) error {
-	for _, a := range w.Accounts {
-		if err := c.writeAccount(a); err != nil {
-			return err
-		}
-	}
-	err := c.insert(&insertPostingsSQL, len(w.Postings), func(i int) {
-		p := &w.Postings[i]
-		c.args = append(c.args, p.ID, p.Type, p.Ref, p.At.UnixMilli())
-	})
-	if err != nil || len(w.Entries) == 0 {
-		return err
-	}
-	// The entries of an account go together.
-	slices.SortFunc(w.Entries, func(a, b storage.Entry) int {
-		return cmp.Or(strings.Compare(a.Account, b.Account), cmp.Compare(a.Number, b.Number))
-	})
-	return c.insert(&insertEntriesSQL, len(w.Entries), func(i int) {
-		e := &w.Entries[i]
-		c.args = append(c.args, e.Account, e.Number, e.Posting, e.Amount, e.Balance)
-	})
-}
-
-func (c *conn) writeAccount(a *sqlstore.Account) error {
-	if a.StoredEntries == 0 {
-		_, err := c.exec(insertAccountSQL, a.Account, a.Guarded, a.Amount, a.Entries)
-		return err
-	}
-	c.args = append(c.args[:0], a.Amount, a.Entries, a.Account, a.StoredEntries)
-	return c.updateOne(updateAccountSQL)
-}
-
-// updateOne runs a statement with the arguments c.args. It must change one row.
-func (c *conn) updateOne(query string) error {
-	n, err := c.execRows(query, c.args)
-	if err == nil && n != 1 {
-		err = errRowChanged
-	}
-	return err
+	return nil
 }
 
 // insertSizes is how many statements insert into a table: the i-th inserts 1<<i rows.
@@ -174,30 +69,29 @@ const insertSizes = 6
 // the rows before it.
 type multiInsert [insertSizes]string
 
-// newMultiInsert takes the expression of the first column.
-func newMultiInsert(into, first string, columns int) (all multiInsert) {
-	row := "(" + first + strings.Repeat(", ?", columns-1) + ")"
+func newMultiInsert(into, row string) *multiInsert {
+	var all multiInsert
 	for i := range all {
 		all[i] = "INSERT OR FAIL INTO " + into + " VALUES " + row + strings.Repeat(", "+row, 1<<i-1)
 	}
-	return all
+	return &all
 }
 
-// insert inserts n rows. add appends the values of row i to c.args.
-func (c *conn) insert(by *multiInsert, n int, add func(i int)) error {
-	for from := 0; from < n; {
+// insert inserts rows.
+func (c *conn) insert(by *multiInsert, rows *sqlstore.Rows) error {
+	for from := 0; from < rows.Count; {
 		size := insertSizes - 1
-		for 1<<size > n-from {
+		for 1<<size > rows.Count-from {
 			size--
 		}
 		c.args = c.args[:0]
-		for i := range 1 << size {
-			add(from + i)
+		for range 1 << size {
+			c.args = rows.Append(c.args, from)
+			from++
 		}
 		if _, err := c.execRows(by[size], c.args); err != nil {
 			return err
 		}
-		from += 1 << size
 	}
 	return nil
 }

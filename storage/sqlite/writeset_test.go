@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -140,34 +142,37 @@ func TestBufferedWritesAgreeWithMemory(t *testing.T) {
 		number := 0
 		for range rapid.IntRange(1, 3).Draw(r, "batches") {
 			var updates []*update
+			var runs []func(tx storage.Tx, answers *[]string) error
 			var outcomes []error
-			var got, want [][]string
-			for range rapid.IntRange(1, 5).Draw(r, "updates") {
+			var order []int           // in which the updates ran last
+			var got, want [5][]string // answers
+			for i := range rapid.IntRange(1, len(got)).Draw(r, "updates") {
 				var steps []step
 				for range rapid.IntRange(0, 8).Draw(r, "steps") {
 					steps = append(steps, drawStep(r, number))
 					number++
 				}
 				outcome := rapid.SampledFrom([]error{nil, nil, nil, refused}).Draw(r, "outcome")
-				run := func(all *[][]string) func(storage.Tx) error {
-					i := len(*all)
-					*all = append(*all, nil)
-					return func(tx storage.Tx) error {
-						var answers []string // those of the last run count
-						for _, call := range steps {
-							answers = append(answers, call(tx))
-						}
-						(*all)[i] = answers
-						return outcome
+				runs = append(runs, func(tx storage.Tx, answers *[]string) error {
+					*answers = nil // those of the last run count
+					for _, call := range steps {
+						*answers = append(*answers, call(tx))
 					}
-				}
+					return outcome
+				})
 				outcomes = append(outcomes, outcome)
-				updates = append(updates, &update{fn: run(&got)})
-				if err := there.Update(t.Context(), run(&want)); !errors.Is(err, outcome) {
+				updates = append(updates, &update{fn: func(tx storage.Tx) error {
+					order = append(slices.DeleteFunc(order, func(other int) bool { return other == i }), i)
+					return runs[i](tx, &got[i])
+				}})
+			}
+			runTogether(t, here, updates...)
+			for _, i := range order {
+				err := there.Update(t.Context(), func(tx storage.Tx) error { return runs[i](tx, &want[i]) })
+				if !errors.Is(err, outcomes[i]) {
 					t.Fatal(err)
 				}
 			}
-			runTogether(t, here, updates...)
 			for i, m := range updates {
 				if !errors.Is(m.err, outcomes[i]) {
 					r.Fatalf("update %d: %v, want %v", i, m.err, outcomes[i])
@@ -181,6 +186,24 @@ func TestBufferedWritesAgreeWithMemory(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A taken id or key costs one rerun, in which the store looks into that table first.
+func TestTakenKeyCostsOneRerun(t *testing.T) {
+	s := openNotes(t, Config{})
+	insert(t, s, "a")
+	keyed := func(id string) storage.Record {
+		r := note(id)
+		r.Columns[3] = "x"
+		return r
+	}
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, keyed("b")) }))
+	for what, r := range map[string]storage.Record{"id": note("a"), "key": keyed("c")} {
+		before := s.Stats()
+		err := s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, r) })
+		expect.ErrorIs(t, err, storage.ErrExists, "a taken %s", what)
+		expect.Equal(t, s.Stats().Reruns-before.Reruns, int64(1), "reruns for a taken %s", what)
+	}
 }
 
 // A batch that skips the check of an id meets the taken id later.

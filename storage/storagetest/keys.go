@@ -11,6 +11,7 @@ var keys = tests{
 	"are unique in their scope":                      uniqueKeys,
 	"are unique over all scopes if global":           globalKeys,
 	"follow changes":                                 keysFollowChanges,
+	"move between records in one update":             keysMove,
 	"are taken although the update frees them again": takenThenFreed,
 	"empty text is a value, null is none":            emptyText,
 	"columns of a key are kept apart":                keyParts,
@@ -99,6 +100,33 @@ func keysFollowChanges(t *testing.T, s storage.Store) {
 		}
 		b, err := tx.Find(items, "token", test1, "b")
 		equal(t, "owners", []string{a.ID, b.ID}, []string{"it_2", "it_3"})
+		return err
+	})
+}
+
+// keysMove gives a key of one record to another, which the update has written before. A backend that
+// writes at the end must not give the key away before it takes it.
+func keysMove(t *testing.T, s storage.Store) {
+	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), with(item(test1, "it_2"), "token", "b"))
+	update(t, s, func(tx storage.Tx) error {
+		for _, to := range [][2]string{{"it_1", "a"}, {"it_2", "c"}, {"it_1", "b"}} {
+			r, err := tx.Get(items, test1, to[0])
+			if err != nil {
+				return err
+			}
+			if err := tx.Replace(items, with(r, "token", to[1])); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	view(t, s, func(tx storage.ReadTx) error {
+		b, err := tx.Find(items, "token", test1, "b")
+		if err != nil {
+			return err
+		}
+		c, err := tx.Find(items, "token", test1, "c")
+		equal(t, "owners", []string{b.ID, c.ID}, []string{"it_1", "it_2"})
 		return err
 	})
 }

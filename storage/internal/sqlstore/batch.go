@@ -69,6 +69,9 @@ var ErrStale = errors.New("another process has committed meanwhile")
 // errKeyConflict fails a batch in which one record took a key before another gave it up.
 var errKeyConflict = errors.New("a key was taken before it was free")
 
+// errUnchecked fails the batch of a call that failed after a write without a check, and after a flush.
+var errUnchecked = errors.New("a function failed after a write that was not checked")
+
 // pessimisticBatches is how many batches take the lock first after another process
 // committed.
 const pessimisticBatches = 16
@@ -239,9 +242,11 @@ func (w *writer) rerunBatch(b *batch, err error) error {
 		}
 		w.wantWrites(b)
 		switch {
-		case class == ConnectionLost || round > 4:
+		case class == ConnectionLost, round > 4, class == Rejected && !b.singleCall, class == UniqueViolation && round > 2 && !b.singleCall:
 			return Retryable{err}
-		case class == Rejected && round > 3 && len(b.calls) == 1:
+		case class == UniqueViolation && round > 2: // a key that this program does not know
+			return Final{fmt.Errorf("%s: %w: %w", w.store.Name, storage.ErrExists, err)}
+		case class == Rejected && round > 2:
 			return Final{fmt.Errorf("%s: %w", w.store.Name, err)}
 		}
 		if class == Transient {
@@ -292,6 +297,8 @@ func (w *writer) classify(err error) (ErrorClass, string) {
 		return Transient, ""
 	case errors.Is(err, errKeyConflict):
 		return UniqueViolation, ""
+	case errors.Is(err, errUnchecked):
+		return Rejected, ""
 	}
 	return w.store.driver.Classify(err)
 }
@@ -299,9 +306,9 @@ func (w *writer) classify(err error) (ErrorClass, string) {
 // resetForRerun empties a batch, and sets the checks of its calls by the error of the
 // last run.
 func (b *batch) resetForRerun(round int, class ErrorClass, table string) {
-	strict := round > 2 || table == "" && class != Transient
+	checkAll := round > 1 || table == "" && class != Transient
 	for _, c := range b.calls {
-		c.writeThrough = strict
+		c.checkAllTables = checkAll
 		careful := map[string]bool{table: true}
 		for name := range c.checkTables {
 			careful[name] = true
@@ -324,6 +331,8 @@ func (w *writer) writeAndCommit(b *batch) (err error) {
 		}
 	}()
 	switch {
+	case !b.hasWaitingCalls():
+		return nil
 	case b.failure != nil:
 		return b.failure
 	case b.keyConflictTable != "":
@@ -333,7 +342,7 @@ func (w *writer) writeAndCommit(b *batch) (err error) {
 	case !b.hasWrites():
 		return nil
 	}
-	rows := newWrites(b.buffered, &b.changes)
+	rows := w.store.newWrites(b.buffered, &b.changes)
 	if b.session == nil {
 		err = w.store.driver.CommitIfNewest(b.base, b.commit, rows)
 	} else {

@@ -9,8 +9,8 @@ import "errors"
 // fetches the values that all such calls want in the same round trip. There the function
 // runs again.
 
-// errDeferred ends the run of a function that needs a value that is not cached.
-var errDeferred = errors.New("a value is read from the database first, and then the function runs again")
+// errDeferred ends the run of a function that runs again in a later batch.
+var errDeferred = errors.New("the function runs again in a later batch")
 
 // maxDeferrals bounds how often a call leaves its batch. After that it reads by itself.
 const maxDeferrals = 6
@@ -38,7 +38,7 @@ func (w *writer) require(t *tx, c *call, values wantedValues) error {
 		}
 		return nil
 	}
-	if !c.mayDefer || t.savepoint || t.writeThrough {
+	if !c.mayDefer {
 		return nil
 	}
 	w.wantAll(values)
@@ -46,9 +46,14 @@ func (w *writer) require(t *tx, c *call, values wantedValues) error {
 	return t.failed
 }
 
-// leaveBatch takes the call that runs out of its batch. Its writes were dropped.
+// leaveBatch takes the call that runs out of its batch. Its writes were dropped. In a batch that runs
+// again, calls keep their order, and all of them leave instead.
 func (w *writer) leaveBatch(c *call) {
 	b := c.batch
+	if c.runsAgain {
+		b.failure = Retryable{errDeferred}
+		return
+	}
 	b.calls = b.calls[:len(b.calls)-1]
 	c.deferred, c.left, c.batch = true, b, nil
 	c.deferrals++

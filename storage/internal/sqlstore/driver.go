@@ -37,8 +37,8 @@ type Driver interface {
 	// [UniqueViolation], table is the table of the key, if the database names it.
 	Classify(err error) (class ErrorClass, table string)
 
-	// PrepareTable sets t.DriverSQL to the driver's own statements.
-	PrepareTable(t *Table)
+	// Prepare sets the SQL of a statement that writes.
+	Prepare(*Statement)
 
 	// Define brings the tables of the kinds up to date and reports whether it changed
 	// any. The session holds the lock.
@@ -53,17 +53,8 @@ type Session interface {
 	// Query runs a statement and calls scan for each row. When scan returns
 	// [ErrStopScan], Query reads no further and succeeds.
 	Query(ctx context.Context, scan func(Row) error, text string, args ...any) error
-	// Write sends buffered writes. It sends deletes and updates before inserts, so that a
-	// unique key is free before another row takes it.
+	// Write sends buffered writes.
 	Write(ctx context.Context, w *Writes) error
-	// Savepoint marks the place to which RollbackToSavepoint returns. A session has at
-	// most one.
-	Savepoint() error
-	// Release keeps the writes since Savepoint.
-	Release() error
-	// RollbackToSavepoint undoes the writes since Savepoint. failed says that a statement
-	// has failed since.
-	RollbackToSavepoint(failed bool) error
 	// CheckVersion returns [storage.ErrNewer] if a newer program has changed the
 	// database: it has a migration, or a part of a kind's declaration, that this program
 	// does not know.

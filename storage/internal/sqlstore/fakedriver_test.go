@@ -94,7 +94,7 @@ func (d *fakeDriver) NewestCommit() (Commit, error) {
 
 func (d *fakeDriver) Classify(error) (ErrorClass, string) { return Transient, "" }
 
-func (d *fakeDriver) PrepareTable(*Table) {}
+func (d *fakeDriver) Prepare(*Statement) {}
 
 func (d *fakeDriver) Define(context.Context, Session, []*storage.Kind) (bool, error) {
 	return false, nil
@@ -119,9 +119,6 @@ func (s fakeSession) Query(_ context.Context, scan func(Row) error, text string,
 }
 
 func (s fakeSession) Write(context.Context, *Writes) error { return errors.ErrUnsupported }
-func (s fakeSession) Savepoint() error                     { return errors.ErrUnsupported }
-func (s fakeSession) Release() error                       { return errors.ErrUnsupported }
-func (s fakeSession) RollbackToSavepoint(bool) error       { return errors.ErrUnsupported }
 func (s fakeSession) Close()                               {}
 
 func (s fakeSession) CheckVersion(context.Context, []*storage.Kind) error { return nil }
@@ -129,16 +126,19 @@ func (s fakeSession) CheckVersion(context.Context, []*storage.Kind) error { retu
 func (s fakeSession) Commit(next Commit, w *Writes) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range w.Tables {
-		for _, row := range t.Replace {
-			if s.rows[row.ID].Version != row.StoredVersion {
+	for _, rows := range w.Statements {
+		for i := range rows.Count {
+			if row := rows.Append(nil, i); s.rows[row[5].(string)].Version != row[6] {
 				return errInterfered
 			}
 		}
 	}
-	for _, t := range w.Tables {
-		for _, row := range t.Replace {
-			s.rows[row.ID] = row.Record
+	for _, rows := range w.Statements {
+		for i := range rows.Count { // version, size, data, and then the key: merchant, live, id, version
+			row := rows.Append(nil, i)
+			r := s.rows[row[5].(string)]
+			r.Version, r.Columns, r.Data = row[0].(int64), []any{row[1]}, row[2].([]byte)
+			s.rows[r.ID] = r
 		}
 	}
 	s.newest, s.changed = next, append(s.changed, w.Hashes)

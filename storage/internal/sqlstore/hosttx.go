@@ -93,7 +93,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 	b.changes.disabled = !h.store.Remote
 
 	// An Update of a host's transaction cannot run again, so it checks before it inserts.
-	t := &tx{readTx: h.newReadTx(ctx), batch: b, cache: &cache{}, own: new(writeSet), savepoint: true, checkAllTables: true}
+	t := &tx{readTx: h.newReadTx(ctx), batch: b, cache: &cache{}, own: new(writeSet), alone: true, checkAllTables: true}
 	t.flushBuffered, t.onFailure = t.flushKind, t.transactionFailed
 	kept := false
 	defer func() {
@@ -112,7 +112,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 	if err != nil {
 		return err
 	}
-	if err := h.session.Finish(ctx, b.commit, newWrites(t.own, &b.changes), b.wroteToDatabase); err != nil {
+	if err := h.session.Finish(ctx, b.commit, h.store.newWrites(t.own, &b.changes), b.wroteToDatabase); err != nil {
 		return h.wrapError("write", err)
 	}
 	kept = true

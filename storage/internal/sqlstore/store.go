@@ -19,6 +19,7 @@ type Store struct {
 	tables        atomic.Pointer[map[*storage.Kind]*Table]
 	counters      counters
 	ledger        ledgerSQL
+	ledgerWrites  ledgerWrites
 	checkedSchema atomic.Pointer[int64] // the last version that passed CheckVersion; nil for none
 
 	mu      sync.Mutex
@@ -40,6 +41,7 @@ type counters struct{ updates, commits, reruns atomic.Int64 }
 // New returns a store. maxBatch bounds how many updates share a commit.
 func New(driver Driver, dialect *Dialect, maxBatch int) *Store {
 	s := &Store{Dialect: dialect, driver: driver, ledger: newLedgerSQL(dialect)}
+	s.ledgerWrites = s.newLedgerWrites()
 	s.tables.Store(&map[*storage.Kind]*Table{})
 	s.writer = writer{store: s, maxBatchSize: maxBatch}
 	return s

@@ -17,8 +17,8 @@ type Table struct {
 	Kind *storage.Kind
 	// Name is the quoted name of the table with its schema.
 	Name string
-	// DriverSQL holds the driver's own statements.
-	DriverSQL any
+	// The statements that write. Lease is nil without a due column.
+	Insert, Replace, Remove, Lease *Statement
 
 	due           int // the column of the due time; -1 for none
 	get           string
@@ -264,7 +264,7 @@ func (s *Store) Register(kinds []*storage.Kind) {
 		}
 		if table == nil {
 			table = newTable(s.Dialect, k)
-			s.driver.PrepareTable(table)
+			s.prepareWrites(table)
 		}
 		tables[k] = table
 	}

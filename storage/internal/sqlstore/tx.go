@@ -13,16 +13,14 @@ import (
 // tx is the transaction of one call, which is a part of the batch's transaction.
 type tx struct {
 	readTx
-	batch     *batch
-	cache     *cache
-	own       *writeSet
-	savepoint bool
+	batch *batch
+	cache *cache
+	own   *writeSet
+	// alone says that no other call writes in the transaction of the database.
+	alone bool
 	// checkTables names the tables that the call queries before it inserts, because a key
 	// was taken there in an earlier run. It is nil in the first run.
 	checkTables map[string]bool
-	// writeThrough sends every write at once, so that an error belongs to the write that
-	// caused it.
-	writeThrough bool
 	// checkAllTables makes the call query every table before it inserts.
 	checkAllTables bool
 	// skippedCheck says that a write of the call skipped its check.
@@ -31,8 +29,11 @@ type tx struct {
 	retryable bool
 	// require follows when values are not cached; see [writer.require]. It is nil in a
 	// host's transaction.
-	require  func(wantedValues) error
-	deferred bool // the function runs again in another batch
+	require func(wantedValues) error
+	// needOwnBatch gives the call the batch for itself. If the batch has other calls, the function
+	// fails, and runs again in a batch of its own.
+	needOwnBatch func() error
+	deferred     bool // the function runs again in another batch
 }
 
 // findBuffered looks for a key in the write sets. inPrevious says that the previous
@@ -226,7 +227,7 @@ func (t *tx) checkKeysFree(table *Table, key RecordKey, r, was *storage.Record, 
 }
 
 func (t *tx) mustCheck(table string) bool {
-	return t.writeThrough || t.checkAllTables || t.checkTables[table]
+	return t.checkAllTables || t.checkTables[table]
 }
 
 // queryTaken queries whether a record's id, or one of its unique keys, is taken.
@@ -314,6 +315,11 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	t.putRecord(key, was)
 	for _, unique := range keys {
 		t.own.keyOwners.put(unique, key)
+	}
+	if len(freed) > 0 && t.alone {
+		// The database would reject a statement that gives a key to a row before it takes the key
+		// from another row.
+		return t.flushAll()
 	}
 	return t.afterWrite()
 }

@@ -39,8 +39,9 @@ import (
 //
 // An insert of a taken key fails only at the commit. The functions of the batch then run
 // again in the same order, and calls that insert into that table query it first, so that
-// one of them gets [storage.ErrExists]. From the third run on, every write goes to the
-// database at once. If the connection fails, each call tries again in a batch of its own.
+// one of them gets [storage.ErrExists]. If that does not help, or the connection fails, each
+// call tries again in a batch of its own. A call whose writes must reach the database before
+// its end gets such a batch, too, because they cannot be undone without those of other calls.
 type writer struct {
 	store        *Store
 	maxBatchSize int // in calls
@@ -73,15 +74,17 @@ type call struct {
 	rerunDone chan struct{} // receives after each rerun
 
 	// mayDefer says that the call leaves its batch if it needs a value that is not cached.
+	// runsAgain says that its batch runs again, and so no single call can leave it.
 	mayDefer  bool
+	runsAgain bool
 	deferred  bool   // the call has left its batch, and joins a later one
 	deferrals int    // how often
 	left      *batch // the batch that the call left last
 
-	checkTables  map[string]bool
-	writeThrough bool
-	finished     bool  // its result no longer depends on the batch
-	err          error // the result of its function
+	checkTables    map[string]bool
+	checkAllTables bool
+	finished       bool  // its result no longer depends on the batch
+	err            error // the result of its function
 }
 
 // signal tells a waiting call how it goes on.
@@ -184,7 +187,7 @@ func (w *writer) runFirst(c *call) {
 // runAgain runs a call's function once more, when its batch runs again.
 func (w *writer) runAgain(c *call) {
 	defer func() { c.rerunDone <- struct{}{} }()
-	c.mayDefer = false
+	c.mayDefer, c.runsAgain = false, true
 	w.runCall(c)
 }
 
@@ -198,16 +201,17 @@ func (w *writer) runCall(c *call) {
 		if returned {
 			return
 		}
-		// The function panicked or called runtime.Goexit.
-		c.finished = true
-		t.rollback()
+		c.finished = true // the function panicked or called runtime.Goexit
 	}()
 	c.err = c.fn(t)
 	if c.err != nil && t.skippedCheck && t.failed == nil && c.ctx.Err() == nil {
 		// The function failed after a write that skipped its check. The failure may be
 		// a consequence, so the function runs again and checks first.
 		t.ended = true
-		t.rollback()
+		if c.batch.wroteToDatabase && t.alone {
+			returned, c.batch.failure = true, errUnchecked
+			return
+		}
 		t = w.newTx(c)
 		t.checkAllTables = true
 		c.err = c.fn(t)
@@ -222,7 +226,6 @@ func (w *writer) runCall(c *call) {
 			return
 		}
 	}
-	t.rollback()
 	switch ended := c.ctx.Err(); {
 	case ended != nil:
 		c.finished = true
@@ -231,6 +234,8 @@ func (w *writer) runCall(c *call) {
 		}
 	case t.failed != nil && !t.retryable:
 		c.finished, c.err = true, t.failed
+	case t.failed == nil && t.alone:
+		c.finished = true // it ran under the lock, and the batch has no other call to commit
 	}
 }
 
@@ -244,7 +249,16 @@ func (w *writer) newTx(c *call) *tx {
 			session: func() (Session, error) { return w.batchSession(b) },
 		},
 		batch: b, cache: &w.cache, own: &w.callWrites,
-		checkTables: c.checkTables, writeThrough: c.writeThrough,
+		alone: c.singleCall, checkTables: c.checkTables, checkAllTables: c.checkAllTables,
+	}
+	t.needOwnBatch = func() error {
+		c.singleCall = true
+		if len(b.calls) == 1 {
+			b.singleCall, t.alone = true, true
+			return nil
+		}
+		t.deferred, t.failed = true, errDeferred
+		return t.failed
 	}
 	t.flushBuffered, t.onFailure = t.flushKind, t.transactionFailed
 	if w.store.Remote {

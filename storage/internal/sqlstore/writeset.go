@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"encoding/binary"
 	"hash/fnv"
 	"slices"
 
@@ -159,128 +158,6 @@ func (w *writeSet) putRecord(k RecordKey, s RecordState) {
 func copyRecord(r storage.Record) storage.Record {
 	r.Columns, r.Data = slices.Clone(r.Columns), slices.Clone(r.Data)
 	return r
-}
-
-// Writes are the rows that a write set sends to the database.
-type Writes struct {
-	Tables []*TableWrites
-	// Accounts are inserted where StoredEntries is 0, and else updated.
-	Accounts []*Account
-	Postings []storage.Posting
-	Entries  []storage.Entry
-	// Sequences are inserted where StoredValue is 0, and else updated.
-	Sequences []*Sequence
-	// Hashes cover all changes of the transaction, for the commit log; nil stands for
-	// everything.
-	Hashes []byte
-
-	tables map[*Table]*TableWrites
-}
-
-// TableWrites are the rows of one table.
-type TableWrites struct {
-	Table *Table
-	// Remove, Replace and Lease change the row that has StoredVersion.
-	Remove, Replace, Lease, Insert []RowWrite
-}
-
-// RowWrite is one row.
-type RowWrite struct {
-	*RecordKey
-	*RecordState
-}
-
-// Empty reports whether there is nothing to write.
-func (w *Writes) Empty() bool {
-	return len(w.Tables)+len(w.Accounts)+len(w.Postings)+len(w.Sequences) == 0
-}
-
-// add adds the writes of a set that the database lacks.
-func (w *Writes) add(set *writeSet, changed *changedHashes) {
-	for _, i := range set.records.unwritten {
-		key, state := &set.records.keys[i], &set.records.values[i]
-		w.tableWrites(state.Table).add(key, state)
-		changed.add(recordRef(*key))
-	}
-	for _, i := range set.accounts.unwritten {
-		w.Accounts = append(w.Accounts, &set.accounts.values[i])
-		changed.add(accountRef(set.accounts.keys[i]))
-	}
-	for _, i := range set.postings.unwritten {
-		w.Postings = append(w.Postings, set.postings.values[i])
-	}
-	w.Entries = append(w.Entries, set.entries...)
-	for _, i := range set.sequences.unwritten {
-		w.Sequences = append(w.Sequences, &set.sequences.values[i])
-		changed.add(sequenceRef(set.sequences.keys[i]))
-	}
-	w.Hashes = changed.bytes()
-}
-
-// tableWrites returns the writes of a table.
-func (w *Writes) tableWrites(t *Table) *TableWrites {
-	rows := w.tables[t]
-	if rows == nil {
-		rows = &TableWrites{Table: t}
-		putMap(&w.tables, t, rows)
-		w.Tables = append(w.Tables, rows)
-	}
-	return rows
-}
-
-func (w *TableWrites) add(k *RecordKey, s *RecordState) {
-	row := RowWrite{k, s}
-	switch {
-	case s.Record.Version == 0 && s.StoredVersion == 0:
-	case s.Record.Version == 0:
-		w.Remove = append(w.Remove, row)
-	case s.StoredVersion == 0:
-		w.Insert = append(w.Insert, row)
-	case s.LeaseOnly:
-		w.Lease = append(w.Lease, row)
-	default:
-		w.Replace = append(w.Replace, row)
-	}
-}
-
-// newWrites returns the writes of a set that the database lacks.
-func newWrites(set *writeSet, changed *changedHashes) *Writes {
-	w := &Writes{}
-	w.add(set, changed)
-	return w
-}
-
-// changedHashes are the hashes of what a transaction changes. Other processes evict from
-// their caches what has these hashes. A collision evicts too much, which does no harm.
-type changedHashes struct {
-	disabled   bool // the driver keeps no commit log
-	everything bool // too many changes, or a change of tables
-	hashes     map[uint64]bool
-}
-
-// maxChangedHashes bounds the hashes of one commit.
-const maxChangedHashes = 4096
-
-func (c *changedHashes) add(v cacheRef) {
-	if c.everything || c.disabled {
-		return
-	}
-	if len(c.hashes) >= maxChangedHashes {
-		c.everything, c.hashes = true, nil
-		return
-	}
-	putMap(&c.hashes, v.hash(), true)
-}
-
-func (c *changedHashes) bytes() []byte {
-	if c.everything || c.disabled {
-		return nil
-	}
-	b := make([]byte, 0, 8*len(c.hashes))
-	for h := range c.hashes {
-		b = binary.BigEndian.AppendUint64(b, h)
-	}
-	return b
 }
 
 // cacheRef names a record, an account or a sequence.

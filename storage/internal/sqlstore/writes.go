@@ -1,0 +1,274 @@
+package sqlstore
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Statement is a statement that writes rows of one table. [Driver].Prepare makes SQL of it.
+type Statement struct {
+	Verb  Verb
+	Table string // quoted, with its schema
+	// Set are the columns that get a value. Key are those by which an Update or a Delete finds each
+	// row. If a row is not there, the statement fails with an error of class [Transient].
+	Set, Key []WriteColumn
+	// SQL is what the driver has made of it.
+	SQL any
+}
+
+// Verb says what a [Statement] does with each row.
+type Verb int
+
+// The verbs, in the order in which a transaction writes: a unique key is free before another row
+// takes it.
+const (
+	Delete Verb = iota
+	Update
+	Insert
+)
+
+// WriteColumn is a column of a [Statement].
+type WriteColumn struct {
+	Name string       // quoted
+	Type storage.Type // of the parameter; 0 for bytes
+	// lookup, unless it is "", is a query without its last operand, the parameter. It returns the
+	// column's value.
+	lookup string
+}
+
+// Value returns the expression of the column's value with a parameter.
+func (c *WriteColumn) Value(parameter string) string {
+	if c.lookup == "" {
+		return parameter
+	}
+	return "(" + c.lookup + parameter + ")"
+}
+
+// prepare returns a statement with the driver's SQL.
+func (s *Store) prepare(verb Verb, table string, set, key []WriteColumn) *Statement {
+	st := &Statement{Verb: verb, Table: table, Set: set, Key: key}
+	s.driver.Prepare(st)
+	return st
+}
+
+// prepareWrites sets the statements that write a table.
+func (s *Store) prepareWrites(t *Table) {
+	id := []WriteColumn{{Name: "merchant", Type: storage.Text}, {Name: "live", Type: storage.Bool}, {Name: "id", Type: storage.Text}}
+	version, lease := WriteColumn{Name: "version", Type: storage.Int}, WriteColumn{Name: "lease", Type: storage.Int}
+	key, values := append(slices.Clone(id), version), []WriteColumn{version}
+	if t.due >= 0 {
+		values = append(values, lease)
+		t.Lease = s.prepare(Update, t.Name, slices.Clone(values), key)
+	}
+	for _, c := range t.Kind.Columns {
+		values = append(values, WriteColumn{Name: Quote(c.Name), Type: c.Type})
+	}
+	values = append(values, WriteColumn{Name: "data"})
+	t.Insert = s.prepare(Insert, t.Name, slices.Concat(id, values), nil)
+	t.Replace = s.prepare(Update, t.Name, values, key)
+	t.Remove = s.prepare(Delete, t.Name, nil, key)
+}
+
+// ledgerWrites holds the statements that write the ledger and the sequences.
+type ledgerWrites struct {
+	insertAccounts, updateAccounts, insertPostings, insertEntries, insertSequences, updateSequences *Statement
+}
+
+func (s *Store) newLedgerWrites() (w ledgerWrites) {
+	text := func(name string) WriteColumn { return WriteColumn{Name: name, Type: storage.Text} }
+	number := func(name string) WriteColumn { return WriteColumn{Name: name, Type: storage.Int} }
+	type columns = []WriteColumn
+	accounts, sequences := s.tableName("ledger_accounts"), s.tableName("storage_sequences")
+	guarded := WriteColumn{Name: "guarded", Type: storage.Bool}
+	w.insertAccounts = s.prepare(Insert, accounts, columns{text("name"), guarded, number("balance"), number("entries")}, nil)
+	w.updateAccounts = s.prepare(Update, accounts, columns{number("balance"), number("entries")}, columns{text("name"), number("entries")})
+	w.insertPostings = s.prepare(Insert, s.tableName("ledger_postings"), columns{text("id"), text("type"), text("ref"), number("at")}, nil)
+	account := text("account")
+	account.lookup = "SELECT id FROM " + accounts + " WHERE name = "
+	w.insertEntries = s.prepare(Insert, s.tableName("ledger_entries"),
+		columns{account, number("number"), text("posting"), number("amount"), number("balance")}, nil)
+	w.insertSequences = s.prepare(Insert, sequences, columns{text("name"), number("value")}, nil)
+	w.updateSequences = s.prepare(Update, sequences, columns{number("value")}, columns{text("name"), number("value")})
+	return w
+}
+
+// Writes are the rows that a write set sends to the database.
+type Writes struct {
+	// Statements are in the order in which the driver sends them.
+	Statements []*Rows
+	// Hashes cover all changes of the transaction, for the commit log; nil stands for
+	// everything.
+	Hashes []byte
+}
+
+// Rows are the rows of one statement.
+type Rows struct {
+	*Statement
+	Count  int
+	append func(to []any, i int) []any
+}
+
+// Append appends the parameters of row i: those of Set, and then those of Key.
+func (r *Rows) Append(to []any, i int) []any { return r.append(to, i) }
+
+func (w *Writes) add(s *Statement, count int, row func(to []any, i int) []any) {
+	if count > 0 {
+		w.Statements = append(w.Statements, &Rows{s, count, row})
+	}
+}
+
+// newWrites returns the writes of a set that the database lacks.
+func (s *Store) newWrites(set *writeSet, changed *changedHashes) *Writes {
+	w := &Writes{}
+	w.addRecords(set, changed)
+	accounts, newAccounts := unwritten(&set.accounts, func(a *Account) bool { return a.StoredEntries == 0 })
+	w.add(s.ledgerWrites.updateAccounts, len(accounts), func(to []any, i int) []any {
+		a := accounts[i]
+		return append(to, a.Amount, a.Entries, a.Account, a.StoredEntries)
+	})
+	w.add(s.ledgerWrites.insertAccounts, len(newAccounts), func(to []any, i int) []any {
+		a := newAccounts[i]
+		return append(to, a.Account, a.Guarded, a.Amount, a.Entries)
+	})
+	w.add(s.ledgerWrites.insertPostings, len(set.postings.unwritten), func(to []any, i int) []any {
+		p := &set.postings.values[set.postings.unwritten[i]]
+		return append(to, p.ID, p.Type, p.Ref, p.At.UnixMilli())
+	})
+	// The entries of an account go together.
+	slices.SortFunc(set.entries, func(a, b storage.Entry) int {
+		return cmp.Or(strings.Compare(a.Account, b.Account), cmp.Compare(a.Number, b.Number))
+	})
+	w.add(s.ledgerWrites.insertEntries, len(set.entries), func(to []any, i int) []any {
+		e := &set.entries[i]
+		return append(to, e.Account, e.Number, e.Posting, e.Amount, e.Balance)
+	})
+	sequences, newSequences := unwritten(&set.sequences, func(s *Sequence) bool { return s.StoredValue == 0 })
+	w.add(s.ledgerWrites.updateSequences, len(sequences), func(to []any, i int) []any {
+		q := sequences[i]
+		return append(to, q.Value, q.Name, q.StoredValue)
+	})
+	w.add(s.ledgerWrites.insertSequences, len(newSequences), func(to []any, i int) []any {
+		return append(to, newSequences[i].Name, newSequences[i].Value)
+	})
+	for _, i := range set.accounts.unwritten {
+		changed.add(accountRef(set.accounts.keys[i]))
+	}
+	for _, i := range set.sequences.unwritten {
+		changed.add(sequenceRef(set.sequences.keys[i]))
+	}
+	w.Hashes = changed.bytes()
+	slices.SortStableFunc(w.Statements, func(a, b *Rows) int { return cmp.Compare(a.Verb, b.Verb) })
+	return w
+}
+
+// unwritten returns the values that the database lacks: those that it has otherwise, and the new ones.
+func unwritten[V any](in *orderedMap[string, V], isNew func(*V) bool) (changed, added []*V) {
+	for _, i := range in.unwritten {
+		if v := &in.values[i]; isNew(v) {
+			added = append(added, v)
+		} else {
+			changed = append(changed, v)
+		}
+	}
+	return changed, added
+}
+
+// addRecords adds the records that the database lacks, by statement.
+func (w *Writes) addRecords(set *writeSet, changed *changedHashes) {
+	positions := map[*Statement][]int{}
+	var statements []*Statement
+	for _, i := range set.records.unwritten {
+		changed.add(recordRef(set.records.keys[i]))
+		s := set.records.values[i].statement()
+		if s == nil {
+			continue
+		}
+		if positions[s] == nil {
+			statements = append(statements, s)
+		}
+		positions[s] = append(positions[s], i)
+	}
+	for _, s := range statements {
+		at := positions[s]
+		w.add(s, len(at), func(to []any, i int) []any {
+			return set.records.values[at[i]].appendRow(to, s, &set.records.keys[at[i]])
+		})
+	}
+}
+
+// statement returns the statement that writes the record, nil for none.
+func (s *RecordState) statement() *Statement {
+	switch t := s.Table; {
+	case s.Record.Version == 0 && s.StoredVersion == 0:
+		return nil
+	case s.Record.Version == 0:
+		return t.Remove
+	case s.StoredVersion == 0:
+		return t.Insert
+	case s.LeaseOnly:
+		return t.Lease
+	default:
+		return t.Replace
+	}
+}
+
+// appendRow appends the parameters of the statement that writes the record.
+func (s *RecordState) appendRow(to []any, by *Statement, key *RecordKey) []any {
+	t := s.Table
+	if by == t.Insert {
+		to = append(to, key.Scope.Merchant, key.Scope.Live, key.ID)
+	}
+	if by != t.Remove {
+		to = append(to, s.Record.Version)
+		if t.due >= 0 {
+			to = append(to, s.Lease)
+		}
+	}
+	if by == t.Insert || by == t.Replace {
+		for _, v := range s.Record.Columns {
+			to = append(to, Encode(v))
+		}
+		to = append(to, s.Record.Data)
+	}
+	if by != t.Insert {
+		to = append(to, key.Scope.Merchant, key.Scope.Live, key.ID, s.StoredVersion)
+	}
+	return to
+}
+
+// changedHashes are the hashes of what a transaction changes. Other processes evict from
+// their caches what has these hashes. A collision evicts too much, which does no harm.
+type changedHashes struct {
+	disabled   bool // the driver keeps no commit log
+	everything bool // too many changes, or a change of tables
+	hashes     map[uint64]bool
+}
+
+// maxChangedHashes bounds the hashes of one commit.
+const maxChangedHashes = 4096
+
+func (c *changedHashes) add(v cacheRef) {
+	if c.everything || c.disabled {
+		return
+	}
+	if len(c.hashes) >= maxChangedHashes {
+		c.everything, c.hashes = true, nil
+		return
+	}
+	putMap(&c.hashes, v.hash(), true)
+}
+
+func (c *changedHashes) bytes() []byte {
+	if c.everything || c.disabled {
+		return nil
+	}
+	b := make([]byte, 0, 8*len(c.hashes))
+	for h := range c.hashes {
+		b = binary.BigEndian.AppendUint64(b, h)
+	}
+	return b
+}

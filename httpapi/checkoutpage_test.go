@@ -315,3 +315,8 @@ func TestCheckoutPageInABrowser(t *testing.T) {
 	delete(origins, s.Server.URL)
 	expect.True(t, len(origins) == 0, "the pages asked others: %v", origins)
 }
+
+// order is the body of a session, with more fields at its end.
+func order(more string) string {
+	return `{"success_url":"https://shop.example/thanks?id={CHECKOUT_SESSION_ID}","line_items":[{"description":"Kente shirt","unit_amount":24000}]` + more + `}`
+}

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"os/exec"
 	"strings"
@@ -21,42 +22,6 @@ func newInvoice(t *testing.T, s *paymentstest.Shop, body string) (id, address st
 	response, data := s.Do("POST", "/v1/invoices", body)
 	must.True(t, response.StatusCode == 200, "create: %s", data)
 	return field(t, data, "id"), field(t, data, "hosted_invoice_url")
-}
-
-func TestInvoiceBodies(t *testing.T) {
-	s := paymentstest.New(t)
-	step := steps(t, s)
-	customer := made(t, s, "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com","phone_number":"0201112223"}`)
-	juice := made(t, s, "/v1/products", `{"name":"Juice"}`)
-
-	step("invoice_create_empty", "POST", "/v1/invoices", `{}`)
-	id := field(t, step("invoice_create", "POST", "/v1/invoices", `{"customer":"`+customer+`","customer_name":"Akua's <Shop>",
-		"customer_address":"12 Oxford Street\nOsu","description":"Catering","footer":"Medaase ɛɔŋ ₵","memo":"not for them","due_date":"2999-03-31",
-		"metadata":{"table":7},"line_items":[
-			{"description":"Juice","quantity":2.5,"unit_amount":435,"taxable":true,"tax_percent":12.5,"product":"`+juice+`","metadata":{"cold":true}},
-			{"description":"Cake","unit_amount":1999}]}`), "id")
-	step("invoice_update", "POST", "/v1/invoices/"+id, `{"memo":null,"customer_phone":"0241112222","metadata":{"table":null,"room":"A"},"collection_method":"send_invoice"}`)
-	step("invoice_add_line", "POST", "/v1/invoices/"+id+"/lines", `{"description":"Bread","quantity":3,"unit_amount":115,"taxable":true,"tax_percent":12.5}`)
-	step("invoice_lines", "GET", "/v1/invoices/"+id+"/lines?limit=2", nil)
-	step("invoice_get", "GET", "/v1/invoices/"+id, nil)
-	step("invoice_finalize", "POST", "/v1/invoices/"+id+"/finalize", nil)
-	step("invoice_send", "POST", "/v1/invoices/"+id+"/send", nil)
-	step("invoice_pay_declined", "POST", "/v1/invoices/"+id+"/pay", `{"payment_method":"pm_fail_1"}`)
-	step("invoice_pay", "POST", "/v1/invoices/"+id+"/pay", `{"payment_method":"pm_1","source":"0551112222","off_session":true}`)
-	step("payment_of_invoice", "GET", "/v1/payments?invoice="+id, nil)
-	step("invoice_messages", "GET", "/v1/test_helpers/messages?limit=20", nil)
-
-	void, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	step("invoice_mark_uncollectible", "POST", "/v1/invoices/"+void+"/mark_uncollectible", nil)
-	step("invoice_void", "POST", "/v1/invoices/"+void+"/void", nil)
-	gone, _ := newInvoice(t, s, `{`+oneLine+`}`)
-	step("invoice_delete", "DELETE", "/v1/invoices/"+gone, nil)
-	step("invoice_list", "GET", "/v1/invoices?limit=1", nil)
-	step("invoice_list_paid", "GET", "/v1/invoices?status=paid&customer="+customer, nil)
-	for _, kind := range []string{"created", "updated", "finalized", "sent", "paid", "payment_failed", "voided", "marked_uncollectible", "deleted"} {
-		step("event_invoice."+kind, "GET", "/v1/events?limit=1&type=invoice."+kind, nil)
-	}
-	verified(t, s)
 }
 
 func TestInvoiceListFilters(t *testing.T) {
@@ -111,6 +76,8 @@ func TestInvoicePage(t *testing.T) {
 // A form with a phone that is posted again, also after the invoice was paid, leads to the same payment.
 func TestInvoicePageByPhoneTwice(t *testing.T) {
 	s := paymentstest.New(t)
+	_, draft := newInvoice(t, s, `{`+oneLine+`}`)
+	shows(t, "a draft", "GET", draft, nil, 404)
 	_, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
 	form := byPhone(t, address, "0241234567")
 	first, text := browse(t, "POST", address, form)
@@ -184,4 +151,17 @@ func pesewas(t *testing.T, text string) string {
 		t.Fatalf("%q is no amount", text)
 	}
 	return money.Text(n)
+}
+
+func TestLogoAndPDFOfAnInvoice(t *testing.T) {
+	s := paymentstest.New(t)
+	giveLogo(t, s)
+	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	showsLogo(t, address)
+	request := must.Get(http.NewRequestWithContext(t.Context(), "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil))(t)
+	request.Header.Set("Authorization", "Bearer "+s.Key)
+	response := must.Get(http.DefaultTransport.RoundTrip(request))(t) // follows nothing
+	response.Body.Close()
+	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode,
+		response.Header.Get("Location"))
 }

@@ -82,7 +82,7 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	open, _ := newInvoice(t, s, `{"auto_finalize":true,"customer_email":"a@example.com",`+oneLine+`}`)
 	do("POST", "/v1/invoices/"+open+"/send", ``)
 	do("POST", "/v1/disbursements", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
-	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+verifiedOTP(t, s)+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
+	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+s.OTP()+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/payments", `{"amount":1,"phone_number":"0241230903"}`)
 	do("POST", "/v1/checkout/sessions", order(`,"customer":"`+field(t, data, "id")+`"`))
 	do("POST", "/v1/disbursements/batch", `{"rows":[{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"}}]}`)

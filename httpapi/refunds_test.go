@@ -5,48 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
-
-func TestRefundBodies(t *testing.T) {
-	s := paymentstest.New(t)
-	step := steps(t, s)
-	paid := s.Pay(newCode(t, s, `{"reference":"order-1001"}`), 1250)
-	body := fmt.Sprintf(`{"payment":%q,"amount":500.0,"reason":"One juice <was> warm","metadata":{"ticket":7}}`, paid.ID)
-	id := field(t, step("refund_create", "POST", "/v1/refunds", body, "X-Idempotency-Key", "refund-1"), "id")
-	if response, data := s.Do("POST", "/v1/refunds", body, "X-Idempotency-Key", "refund-1"); field(t, data, "id") != id || response.Header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("repeated: %s", data)
-	}
-	step("refund_get", "GET", "/v1/refunds/"+id, nil)
-	step("refund_of_the_rest", "POST", "/v1/refunds", fmt.Sprintf(`{"payment":%q}`, paid.ID))
-	step("payment_refunded", "GET", "/v1/payments/"+paid.ID, nil)
-	step("refund_refused", "POST", "/v1/refunds", body)
-
-	invoice, _ := newInvoice(t, s, `{"auto_finalize":true,"customer_phone":"0245556666",`+oneLine+`}`)
-	s.Do("POST", "/v1/invoices/"+invoice+"/pay", `{"payment_method":"pm_refund_slow_1"}`)
-	slow := field(t, step("refund_pending", "POST", "/v1/refunds", fmt.Sprintf(`{"invoice":%q,"amount":1000}`, invoice)), "id")
-	doomed := field(t, step("refund_pending_too", "POST", "/v1/refunds", fmt.Sprintf(`{"invoice":%q,"amount":1500}`, invoice)), "id")
-	drain(t, s)
-	step("refund_processing", "GET", "/v1/refunds/"+slow, nil)
-	step("refund_no_credit_note", "GET", "/v1/refunds/"+slow+"/credit_note", nil)
-	step("refund_settled", "POST", "/v1/test_helpers/refunds/"+slow+"/settle", `{"outcome":"succeeded"}`)
-	step("refund_failed", "POST", "/v1/test_helpers/refunds/"+doomed+"/settle", `{"outcome":"failed","failure_reason":"The card was closed."}`)
-	step("refund_settled_otherwise", "POST", "/v1/test_helpers/refunds/"+slow+"/settle", `{"outcome":"failed"}`)
-	step("refund_list", "GET", "/v1/refunds?limit=1", nil)
-	step("refund_list_filtered", "GET", "/v1/refunds?status=failed&invoice="+invoice, nil)
-	step("refund_list_of_payment", "GET", "/v1/refunds?limit=1&payment="+paid.ID, nil)
-	step("entries_of_refunds", "GET", "/v1/balance/entries?limit=6", nil)
-	for _, kind := range []string{"refund.created", "refund.succeeded", "refund.completed", "refund.failed"} {
-		step("event_"+kind, "GET", "/v1/events?limit=1&type="+kind, nil)
-	}
-
-	outside, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	step("invoice_pay_outside", "POST", "/v1/invoices/"+outside+"/pay", `{"paid_outside":true,"payment_method":"cash"}`)
-	step("refund_of_outside", "POST", "/v1/refunds", fmt.Sprintf(`{"invoice":%q}`, outside))
-	step("invoice_duplicate", "POST", "/v1/invoices/"+outside+"/duplicate", nil)
-	verified(t, s)
-}
 
 // The hosted page shows what was refunded, with the credit note, to the one who has its
 // address.
@@ -72,4 +36,36 @@ func TestHostedPageShowsRefunds(t *testing.T) {
 	_, other := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
 	_, page := browse(t, "GET", other, nil)
 	lacks(t, "another", page, "efunded")
+}
+
+func TestRefusalsOfRefunds(t *testing.T) {
+	s := paymentstest.New(t)
+	back, paid := s.Pay(newCode(t, s, `{"amount":100}`), 0), s.Pay(newCode(t, s, `{"amount":1250}`), 0)
+	s.Refund(back.ID, 0)
+	refund := func(status int, code, param, more string) {
+		t.Helper()
+		response, data := s.Do("POST", "/v1/refunds", `{"payment":"`+paid.ID+`"`+more+`}`)
+		refused(t, code, response, data, status, code, param)
+	}
+	refund(400, "amount_too_large", "amount", `,"amount":1251`)
+	response, data := s.Do("POST", "/v1/refunds", `{"payment":"`+back.ID+`"}`)
+	refused(t, "twice", response, data, 409, "payment_already_refunded", "")
+	other := s.NewConsumer("Kofi Owusu", "0242000001", 0)
+	away := `{"amount":1012.5,"destination":{"type":"service_wallet","account_id":"` + other.ID + `"}}`
+	if response, data := s.Do("POST", "/v1/disbursements", away); response.StatusCode != 200 {
+		t.Fatalf("disburse: %s", data)
+	}
+	refund(402, "insufficient_balance", "", "")
+	refund(400, "currency_not_supported", "currency", `,"currency":"USD"`)
+	left := must.Get(s.Accounts.WalletBalance(t.Context(), api.Caller{}, s.Consumer.ID))(t)
+	s.Pay(newCode(t, s, `{}`), left.Shift(2).IntPart()) // a wallet with money in it is not closed
+	for _, c := range []struct {
+		status account.Status
+		answer int
+		code   string
+	}{{account.Frozen, 402, "wallet_not_active"}, {account.Closed, 400, "account_not_found"}} {
+		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(c.status)}))(t)
+		refund(c.answer, c.code, "", "")
+	}
+	verified(t, s)
 }

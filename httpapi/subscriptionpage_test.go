@@ -206,3 +206,14 @@ func TestCancelFromPage(t *testing.T) {
 		expect.Equal(t, strings.Count(string(data), `"id":"`+id+`"`), 1, "%s: events subscription.%s", name, test.event)
 	}
 }
+
+// newMember makes a customer with a phone, and newPlan a plan that costs GHS 50 a month.
+func newMember(t *testing.T, s *paymentstest.Shop) string {
+	t.Helper()
+	return made(t, s, "/v1/customers", `{"name":"Ama Serwaa","email":"ama@example.com","phone_number":"0241234567"}`)
+}
+
+func newPlan(t *testing.T, s *paymentstest.Shop, more string) string {
+	t.Helper()
+	return made(t, s, "/v1/plans", `{"name":"Gold","amount":5000,"interval":"month"`+more+`}`)
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"os/exec"
 	"strings"
 	"testing"
@@ -39,65 +38,6 @@ func TestInvoiceListFilters(t *testing.T) {
 	} {
 		expect.Equal(t, read(t, s, "/v1/invoices?"+query, "data.0.id"), want, "%s", query)
 	}
-}
-
-func TestInvoicePage(t *testing.T) {
-	s := paymentstest.New(t)
-	evil := `<script>alert(1)</script>`
-	id, address := newInvoice(t, s, fmt.Sprintf(`{"customer_name":%q,"memo":"SECRET MEMO","footer":%q,"description":%q,"auto_finalize":true,
-		"line_items":[{"description":%q,"unit_amount":2500}]}`, evil, evil, evil, evil))
-	response, page := shows(t, "open", "GET", address, nil, 200, "GH₵</span>25.00", "Pay GH₵&nbsp;25.00", "&lt;script&gt;")
-	if strings.Contains(page, "<script") || strings.Contains(page, "SECRET") || !strings.Contains(response.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") ||
-		response.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("headers %v, page %s", response.Header, page)
-	}
-	form := func(pin string) url.Values {
-		return url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}, "wallet": {"024 100 0001"}, "pin": {pin}}
-	}
-	shows(t, "wrong PIN", "POST", address, form("0000"), 403, "The PIN is wrong")
-	shows(t, "empty", "POST", address, url.Values{}, 400, "Enter your wallet number")
-	for range 2 { // posted twice, it is paid once
-		if r, text := browse(t, "POST", address, form("1234")); r.StatusCode != 303 || !strings.HasSuffix(address, "/"+r.Header.Get("Location")) {
-			t.Errorf("pay: %d %s", r.StatusCode, text)
-		}
-	}
-	shows(t, "paid", "GET", address, nil, 200, ">Paid</span>", "Thank you.", "pay_")
-	_, data := s.Do("GET", "/v1/payments?invoice="+id, nil)
-	expect.True(t, field(t, data, "data.0.amount") == "2500" && field(t, data, "data.1") == "", "payments: %s", data)
-	redirect, _ := browse(t, "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil)
-	expect.Equal(t, redirect.StatusCode, 401, "the PDF without a key")
-	r, pdf := browse(t, "GET", address+"/pdf", nil)
-	_, again := browse(t, "GET", address+"/pdf", nil)
-	expect.True(t, r.Header.Get("Content-Type") == "application/pdf" && strings.HasPrefix(pdf, "%PDF") && pdf == again, "the PDF: %v, %d bytes, then %d", r.Header, len(pdf), len(again))
-	shows(t, "an unknown PDF", "GET", s.Server.URL+"/invoice/unknown/pdf", nil, 404)
-	verified(t, s)
-}
-
-// A form with a phone that is posted again, also after the invoice was paid, leads to the same payment.
-func TestInvoicePageByPhoneTwice(t *testing.T) {
-	s := paymentstest.New(t)
-	_, draft := newInvoice(t, s, `{`+oneLine+`}`)
-	shows(t, "a draft", "GET", draft, nil, 404)
-	_, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	form := byPhone(t, address, "0241234567")
-	first, text := browse(t, "POST", address, form)
-	expect.Equal(t, first.StatusCode, 303, "status: %s", text)
-	s.Work()
-	again, text := browse(t, "POST", address, form)
-	expect.True(t, again.StatusCode == 303 && again.Header.Get("Location") == first.Header.Get("Location"), "again: %d %s", again.StatusCode, text)
-	verified(t, s)
-}
-
-// The page of an invoice of 0 asks for no wallet; one press pays it.
-func TestInvoicePageOfZero(t *testing.T) {
-	s := paymentstest.New(t)
-	id, address := newInvoice(t, s, `{"auto_finalize":true,"line_items":[{"description":"Sample","unit_amount":0}]}`)
-	_, page := browse(t, "GET", address, nil)
-	expect.True(t, !strings.Contains(page, `name="wallet"`), "the page asks for a wallet: %s", page)
-	form := url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}}
-	shows(t, "pay", "POST", address, form, 303)
-	_, data := s.Do("GET", "/v1/invoices/"+id, nil)
-	expect.True(t, field(t, data, "status") == "paid" && strings.Contains(string(data), `"payment":null`), "paid: %s", data)
 }
 
 // JSON, page and document show the same figures, whatever the invoice.

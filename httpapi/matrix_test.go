@@ -412,3 +412,8 @@ func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// order is the body of a session, with more fields at its end.
+func order(more string) string {
+	return `{"success_url":"https://shop.example/thanks?id={CHECKOUT_SESSION_ID}","line_items":[{"description":"Kente shirt","unit_amount":24000}]` + more + `}`
+}

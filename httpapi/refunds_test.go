@@ -1,42 +1,13 @@
 package httpapi_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
-
-// The hosted page shows what was refunded, with the credit note, to the one who has its
-// address.
-func TestHostedPageShowsRefunds(t *testing.T) {
-	s := paymentstest.New(t)
-	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	s.Do("POST", "/v1/invoices/"+id+"/pay", `{}`)
-	_, made := s.Do("POST", "/v1/refunds", fmt.Sprintf(`{"invoice":%q,"amount":1000,"reason":"Cold"}`, id))
-	drain(t, s)
-	refund := field(t, made, "id")
-	_, token, _ := strings.Cut(address, "/invoice/")
-	shows(t, "the page", "GET", address, nil, 200, ">Paid</span>", "Refunded", "GH₵&nbsp;10.00 refunded", `href="`+token+"/credit_notes/"+refund+`"`, "CN-")
-	if response, body := browse(t, "GET", address+"/credit_notes/"+refund, nil); response.Header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(body, "%PDF-") {
-		t.Errorf("the credit note: %d %s", response.StatusCode, body)
-	}
-	// The address of the API leads to the same document.
-	response, _ := s.Do("GET", "/v1/refunds/"+refund+"/credit_note", nil)
-	expect.True(t, response.Request.URL.String() == address+"/credit_notes/"+refund && response.StatusCode == 200, "led to %s: %d", response.Request.URL, response.StatusCode)
-	for _, url := range []string{address + "/credit_notes/re_1", s.Server.URL + "/invoice/none/credit_notes/" + refund} {
-		shows(t, url, "GET", url, nil, 404, "There is no invoice here.")
-	}
-	// A page of an invoice that was not refunded says nothing of it.
-	_, other := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	_, page := browse(t, "GET", other, nil)
-	lacks(t, "another", page, "efunded")
-}
 
 func TestRefusalsOfRefunds(t *testing.T) {
 	s := paymentstest.New(t)

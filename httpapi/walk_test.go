@@ -43,8 +43,8 @@ import (
 //	  "id": "qr_1",
 //
 // An id of an answer stands as its prefix and a number, in the order of appearance, and later requests
-// name it so. known has more names and what they stand for. A refusal is one line. "> drain" does the
-// work that is due.
+// name it so. known has more names and what they stand for. A refusal is one line and its message. Of a
+// page there is what its body holds. "> drain" does the work that is due.
 func walk(t *testing.T, s *paymentstest.Shop, file string, known map[string]string) {
 	t.Helper()
 	merchant := must.Get(s.Accounts.GetMerchant(t.Context(), s.Caller, s.Caller.Merchant))(t)
@@ -98,6 +98,8 @@ var numbered = []struct {
 	pattern *regexp.Regexp
 	prefix  string
 }{
+	{regexp.MustCompile(`\b(pay_0[0-9A-Za-z]{21}-[0-9A-Za-z_-]{32})`), "PAGE"},
+	{regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`), "FORM"},
 	{regexp.MustCompile(`\b((?:qr|cs|pay|po|re|evt|req|acc|cag|cus|cqr|prod|cpn|plan|txn|msg|mer|we|wd|adj|bat|row|sub|inv)_0[0-9A-Za-z]{21})\b`), ""},
 	{regexp.MustCompile(`"qr_payload":"([^"]+)"`), "PAYLOAD"},
 	{regexp.MustCompile(`\b(SVC\d+)\b`), "SVC"},
@@ -110,6 +112,7 @@ var unsteady = []struct {
 	pattern *regexp.Regexp
 	stands  string
 }{
+	{regexp.MustCompile(`(?s)<svg.*?</svg>`), `<svg/>`},
 	{regexp.MustCompile(`acc_\*{4}[0-9A-Za-z]{4}`), `acc_****TAIL`},
 	{regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z`), `TIME`},
 	{
@@ -126,10 +129,43 @@ var unsteady = []struct {
 // names for it.
 func TestWalks(t *testing.T) {
 	type names = map[string]string
+	type before = func(*testing.T, *paymentstest.Shop) names
+	// Pages write dates and times, so their clock stands still.
+	pages := payments.Config{Clock: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }}
+	logo := before(func(t *testing.T, s *paymentstest.Shop) names { giveLogo(t, s); return names{} })
 	for file, w := range map[string]struct {
 		config payments.Config
-		before func(*testing.T, *paymentstest.Shop) names
+		before before
 	}{
+		"another_way":                {config: pages},
+		"charged_phone":              {config: pages},
+		"charged_phone_guessed":      {config: pages},
+		"checkout_page":              {config: pages, before: logo},
+		"checkout_page_late":         {config: pages},
+		"checkout_page_phone":        {config: pages},
+		"checkout_page_plan":         {config: pages},
+		"checkout_page_unpaid":       {config: pages},
+		"invoice_page":               {config: pages},
+		"invoice_page_credit":        {config: pages},
+		"invoice_page_phone":         {config: pages},
+		"invoice_page_refunds":       {config: pages},
+		"invoice_page_zero":          {config: pages},
+		"network_chosen":             {config: pages},
+		"pay_page":                   {config: pages, before: logo},
+		"payment_cancelled":          {config: pages},
+		"payment_code":               {config: pages},
+		"payment_followed":           {config: pages},
+		"payment_not_made":           {config: pages},
+		"phones_refused":             {config: pages},
+		"subscription_cancelled":     {config: pages},
+		"subscription_page":          {config: pages, before: logo},
+		"subscription_page_invoices": {config: pages},
+		"undecided":                  {config: pages},
+		"pages_without_charger": {config: pages, before: func(t *testing.T, s *paymentstest.Shop) names {
+			live := s.Caller
+			live.Live = true
+			return names{"CODE": must.Get(s.QRCodes.Create(t.Context(), live, liveCode()))(t).ID}
+		}},
 		"account_names": {},
 		"batches":       {},
 		"catalog":       {},
@@ -142,7 +178,7 @@ func TestWalks(t *testing.T) {
 		"invoices":         {},
 		"invoices_refused": {config: payments.Config{Test: payments.Providers{Charger: hesitant{}}}},
 		"otp_refused": {
-			config: payments.Config{Clock: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }},
+			config: pages,
 			before: func(t *testing.T, s *paymentstest.Shop) names {
 				mute := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Mute"}))(t)
 				_, key := as(t, s, api.Caller{Merchant: mute.ID}, account.CreateKeyParams{})
@@ -238,6 +274,14 @@ func (w *walker) ask(lines []string) string {
 	}
 	method, rest, _ := strings.Cut(strings.TrimSpace(request), " ")
 	target, content, _ := strings.Cut(rest, " ")
+	if !strings.HasPrefix(target, "/v1/") {
+		form, err := url.ParseQuery(content)
+		must.Do(w.t, err)
+		if content == "" && method == "GET" {
+			form = nil
+		}
+		return w.page(browse(w.t, method, w.s.Server.URL+target, form))
+	}
 	var body any
 	if content != "" {
 		body = content
@@ -280,6 +324,24 @@ func (w *walker) answer(response *http.Response, data []byte) string {
 	return first + "\n" + strings.TrimSpace(pretty.String()) + "\n"
 }
 
+// page is the answer with a page: where it leads, and what is in its body.
+func (w *walker) page(response *http.Response, page string) string {
+	first := fmt.Sprint(response.StatusCode)
+	for _, name := range []string{"Location", "Refresh"} {
+		if value := response.Header.Get(name); value != "" {
+			first += ", " + name + ": " + value
+		}
+	}
+	if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/html") {
+		return w.steady(first + ", " + kind + "\n")
+	}
+	_, policy, _ := strings.Cut(response.Header.Get("Content-Security-Policy"), "form-action ")
+	policy, _, _ = strings.Cut(policy, ";")
+	_, body, _ := strings.Cut(page, "<body>\n")
+	body, _, _ = strings.Cut(body, "</body>")
+	return w.steady(first + ", forms go to " + policy + "\n" + strings.TrimSpace(body) + "\n")
+}
+
 // steady writes an answer so that each run writes the same.
 func (w *walker) steady(text string) string {
 	for value, name := range w.given {
@@ -299,6 +361,11 @@ func (w *walker) steady(text string) string {
 			}
 			return strings.Replace(found, value, w.names[value], 1)
 		})
+	}
+	for value, name := range w.names {
+		if len(value) >= 32 { // a secret, also where it is a whole link
+			text = strings.ReplaceAll(text, value, name)
+		}
 	}
 	for _, u := range unsteady {
 		text = u.pattern.ReplaceAllString(text, u.stands)

@@ -1,6 +1,9 @@
 package httpapi_test
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/browsertest"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // reader has a small phone without scripts.
@@ -292,4 +296,109 @@ func TestMobileMoneyInABrowser(t *testing.T) {
 	b.Press("See the invoice")
 	b.See("Paid", "Thank you.")
 	b.onlyFrom(t, s.Server.URL)
+}
+
+// newSession makes a session, and returns its id and the address of its page.
+func newSession(t *testing.T, s *paymentstest.Shop, body string) (id, address string) {
+	t.Helper()
+	response, data := s.Do("POST", "/v1/checkout/sessions", body)
+	must.True(t, response.StatusCode == 200, "%s", data)
+	return field(t, data, "id"), field(t, data, "url")
+}
+
+func TestCheckoutPageInABrowser(t *testing.T) {
+	b := openReader(t)
+	s := paymentstest.New(t)
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html><title>Shop</title><p>Thanks for " + r.URL.Query().Get("id")))
+	}))
+	t.Cleanup(shop.Close)
+	_, data := s.Do("POST", "/v1/coupons", `{"name":"AKWAABA","percent_off":10}`)
+	lines := `"line_items":[{"description":"Kente shirt, size L","unit_amount":24000,"taxable":true,"tax_percent":20},
+		{"description":"Wax print, 6 yards, in a pattern with a very long name that needs more than one line","unit_amount":12000,"taxable":true,"tax_percent":20},
+		{"description":"Delivery to East Legon","unit_amount":2400,"taxable":true,"tax_percent":20}]`
+	sell := func(more string) (id, address string) {
+		t.Helper()
+		return newSession(t, s, `{"success_url":"`+shop.URL+`/thanks?id={CHECKOUT_SESSION_ID}","cancel_url":"`+shop.URL+`/cart","reference":"Order 2041",`+lines+more+`}`)
+	}
+	const button = "Pay GH₵ 414.72"
+	id, address := sell(`,"coupon":"` + field(t, data, "id") + `","customer_email":"ama@example.com"`)
+	b.Go(address)
+	b.sees("checkout", "Adom Juice Bar", "Order 2041", "To pay", "GH₵414.72", "Coupon AKWAABA, 10% off", "−38.40", "Tax 20%", "for the receipt, optional", "Pay GH₵\u00a0414.72", "Go back to Adom Juice Bar", "Test mode")
+	b.pay(button, "E-mail", "ama", phoneLabel, "0241234567")
+	b.sees("checkout wrong e-mail", "This is not an e-mail address.")
+	b.pay(button, "E-mail", "", walletLabel, "0241000001", pinLabel, "9999")
+	b.sees("checkout wrong PIN", "The PIN is wrong")
+	b.pay(button, walletLabel, "0241000001", pinLabel, "1234")
+	b.AwaitText("Thanks for " + id)
+	b.Go(address)
+	b.sees("checkout paid", "Paid", "GH₵414.72", "Continue to Adom Juice Bar")
+
+	id, address = sell("")
+	b.Go(address)
+	b.pay("Pay GH₵ 460.80", phoneLabel, "0241230904")
+	b.See("Approve on your phone")
+	s.Work()
+	b.Go(address)
+	b.sees("checkout held", "A payment is waiting", "Go to the payment")
+	b.Press("Go to the payment")
+	s.Advance(30 * time.Second)
+	b.Press("Check now")
+	b.sees("checkout paid by phone", "Paid", "Continue to Adom Juice Bar")
+	b.AwaitText("Thanks for " + id) // the page goes on by itself
+
+	_, free := newSession(t, s, `{"success_url":"`+shop.URL+`/","line_items":[{"description":"A sample","unit_amount":0}]}`)
+	b.Go(free)
+	b.sees("checkout of nothing", "There is nothing to pay.", "Complete the order")
+	b.Press("Complete the order")
+	b.AwaitText("Thanks for")
+
+	_, data = s.Do("POST", "/v1/plans", `{"name":"Juice every week","amount":4500,"interval":"week","trial_period_days":14}`)
+	_, member := newSession(t, s, `{"mode":"subscription","success_url":"`+shop.URL+`/","plan":"`+field(t, data, "id")+`"}`)
+	b.Go(member)
+	b.sees("checkout subscription", "To pay now", "Free for 14 days", "Start the free trial")
+	b.pay("Start the free trial", "Name", "Ama", phoneLabel, "0241234567")
+	b.AwaitText("Thanks for")
+
+	id, address = sell("")
+	s.Do("POST", "/v1/checkout/sessions/"+id+"/expire", nil)
+	b.Go(address)
+	b.sees("checkout expired", "This checkout has expired", "Go back to Adom Juice Bar")
+	origins := b.Origins()
+	delete(origins, shop.URL)
+	delete(origins, s.Server.URL)
+	expect.True(t, len(origins) == 0, "the pages asked others: %v", origins)
+}
+
+// subscribe subscribes a new member to a plan of GHS 50 a month, and returns id and page.
+func subscribe(t *testing.T, s *paymentstest.Shop, more string) (id, page string) {
+	t.Helper()
+	response, data := s.Do("POST", "/v1/subscriptions", fmt.Sprintf(`{"customer":%q,"plan":%q%s}`, newMember(t, s), newPlan(t, s, ""), more))
+	must.True(t, response.StatusCode == 200, "subscribe: %s", data)
+	return field(t, data, "id"), field(t, data, "manage_url")
+}
+
+// charged subscribes with automatic charges.
+const charged = `,"collection_method":"charge_automatically"`
+
+// newMember makes a customer with a phone, and newPlan a plan that costs GHS 50 a month.
+func newMember(t *testing.T, s *paymentstest.Shop) string {
+	t.Helper()
+	return made(t, s, "/v1/customers", `{"name":"Ama Serwaa","email":"ama@example.com","phone_number":"0241234567"}`)
+}
+
+func newPlan(t *testing.T, s *paymentstest.Shop, more string) string {
+	t.Helper()
+	return made(t, s, "/v1/plans", `{"name":"Gold","amount":5000,"interval":"month"`+more+`}`)
+}
+
+// codeSentTo is the code in the last SMS to a number.
+func codeSentTo(t *testing.T, s *paymentstest.Shop, number string) string {
+	t.Helper()
+	sent := s.Sent(number)
+	must.True(t, len(sent) > 0, "no SMS to %s", number)
+	code, _, found := strings.Cut(sent[0].Text, " is your code")
+	must.True(t, found, "the SMS says %q", sent[0].Text)
+	return code
 }

@@ -50,7 +50,7 @@ func TestCanaries(t *testing.T) {
 		}
 		return errors.New("about " + fault)
 	})
-	otp := verifiedOTP(t, s)
+	otp := s.OTP()
 	const voucher = "9393193" // a payer's code
 	canaries := []string{fault, voucher, s.PIN + "5", "Ama Mensah", "ama@example.com", "247654321", otp}
 	known := len(canaries)

@@ -126,7 +126,7 @@ func provoke(t *testing.T, names, steps []string) {
 			continue
 		}
 		if strings.Contains(step, "$otp") {
-			kept["otp"] = verifiedOTP(t, s)
+			kept["otp"] = s.OTP()
 		}
 		m := eventStep.FindStringSubmatch(keptID.ReplaceAllStringFunc(step, func(id string) string { return kept[id[1:]] }))
 		must.True(t, m != nil, "%q is no request", step)

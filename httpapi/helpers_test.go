@@ -1,9 +1,12 @@
 package httpapi_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,3 +95,37 @@ func as(t *testing.T, s *paymentstest.Shop, caller api.Caller, p account.CreateK
 }
 
 var requestID = regexp.MustCompile(`req_[0-9A-Za-z]+`)
+
+// field returns a field of a JSON object, by its path with dots.
+func field(t testing.TB, body []byte, path string) string {
+	t.Helper()
+	var v any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[name]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(name, &i); err != nil || i >= len(at) {
+				return ""
+			}
+			v = at[i]
+		default:
+			return ""
+		}
+	}
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+func drain(t *testing.T, s *paymentstest.Shop) {
+	t.Helper()
+	must.Do(t, s.Drain(t.Context()))
+}

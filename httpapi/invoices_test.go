@@ -3,7 +3,7 @@ package httpapi_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/url"
+	"net/http"
 	"os/exec"
 	"strings"
 	"testing"
@@ -23,42 +23,6 @@ func newInvoice(t *testing.T, s *paymentstest.Shop, body string) (id, address st
 	return field(t, data, "id"), field(t, data, "hosted_invoice_url")
 }
 
-func TestInvoiceBodies(t *testing.T) {
-	s := paymentstest.New(t)
-	step := steps(t, s)
-	customer := made(t, s, "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com","phone_number":"0201112223"}`)
-	juice := made(t, s, "/v1/products", `{"name":"Juice"}`)
-
-	step("invoice_create_empty", "POST", "/v1/invoices", `{}`)
-	id := field(t, step("invoice_create", "POST", "/v1/invoices", `{"customer":"`+customer+`","customer_name":"Akua's <Shop>",
-		"customer_address":"12 Oxford Street\nOsu","description":"Catering","footer":"Medaase ɛɔŋ ₵","memo":"not for them","due_date":"2999-03-31",
-		"metadata":{"table":7},"line_items":[
-			{"description":"Juice","quantity":2.5,"unit_amount":435,"taxable":true,"tax_percent":12.5,"product":"`+juice+`","metadata":{"cold":true}},
-			{"description":"Cake","unit_amount":1999}]}`), "id")
-	step("invoice_update", "POST", "/v1/invoices/"+id, `{"memo":null,"customer_phone":"0241112222","metadata":{"table":null,"room":"A"},"collection_method":"send_invoice"}`)
-	step("invoice_add_line", "POST", "/v1/invoices/"+id+"/lines", `{"description":"Bread","quantity":3,"unit_amount":115,"taxable":true,"tax_percent":12.5}`)
-	step("invoice_lines", "GET", "/v1/invoices/"+id+"/lines?limit=2", nil)
-	step("invoice_get", "GET", "/v1/invoices/"+id, nil)
-	step("invoice_finalize", "POST", "/v1/invoices/"+id+"/finalize", nil)
-	step("invoice_send", "POST", "/v1/invoices/"+id+"/send", nil)
-	step("invoice_pay_declined", "POST", "/v1/invoices/"+id+"/pay", `{"payment_method":"pm_fail_1"}`)
-	step("invoice_pay", "POST", "/v1/invoices/"+id+"/pay", `{"payment_method":"pm_1","source":"0551112222","off_session":true}`)
-	step("payment_of_invoice", "GET", "/v1/payments?invoice="+id, nil)
-	step("invoice_messages", "GET", "/v1/test_helpers/messages?limit=20", nil)
-
-	void, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	step("invoice_mark_uncollectible", "POST", "/v1/invoices/"+void+"/mark_uncollectible", nil)
-	step("invoice_void", "POST", "/v1/invoices/"+void+"/void", nil)
-	gone, _ := newInvoice(t, s, `{`+oneLine+`}`)
-	step("invoice_delete", "DELETE", "/v1/invoices/"+gone, nil)
-	step("invoice_list", "GET", "/v1/invoices?limit=1", nil)
-	step("invoice_list_paid", "GET", "/v1/invoices?status=paid&customer="+customer, nil)
-	for _, kind := range []string{"created", "updated", "finalized", "sent", "paid", "payment_failed", "voided", "marked_uncollectible", "deleted"} {
-		step("event_invoice."+kind, "GET", "/v1/events?limit=1&type=invoice."+kind, nil)
-	}
-	verified(t, s)
-}
-
 func TestInvoiceListFilters(t *testing.T) {
 	s := paymentstest.New(t)
 	early, _ := newInvoice(t, s, `{"due_date":"2030-01-31"}`)
@@ -74,63 +38,6 @@ func TestInvoiceListFilters(t *testing.T) {
 	} {
 		expect.Equal(t, read(t, s, "/v1/invoices?"+query, "data.0.id"), want, "%s", query)
 	}
-}
-
-func TestInvoicePage(t *testing.T) {
-	s := paymentstest.New(t)
-	evil := `<script>alert(1)</script>`
-	id, address := newInvoice(t, s, fmt.Sprintf(`{"customer_name":%q,"memo":"SECRET MEMO","footer":%q,"description":%q,"auto_finalize":true,
-		"line_items":[{"description":%q,"unit_amount":2500}]}`, evil, evil, evil, evil))
-	response, page := shows(t, "open", "GET", address, nil, 200, "GH₵</span>25.00", "Pay GH₵&nbsp;25.00", "&lt;script&gt;")
-	if strings.Contains(page, "<script") || strings.Contains(page, "SECRET") || !strings.Contains(response.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") ||
-		response.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("headers %v, page %s", response.Header, page)
-	}
-	form := func(pin string) url.Values {
-		return url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}, "wallet": {"024 100 0001"}, "pin": {pin}}
-	}
-	shows(t, "wrong PIN", "POST", address, form("0000"), 403, "The PIN is wrong")
-	shows(t, "empty", "POST", address, url.Values{}, 400, "Enter your wallet number")
-	for range 2 { // posted twice, it is paid once
-		if r, text := browse(t, "POST", address, form("1234")); r.StatusCode != 303 || !strings.HasSuffix(address, "/"+r.Header.Get("Location")) {
-			t.Errorf("pay: %d %s", r.StatusCode, text)
-		}
-	}
-	shows(t, "paid", "GET", address, nil, 200, ">Paid</span>", "Thank you.", "pay_")
-	_, data := s.Do("GET", "/v1/payments?invoice="+id, nil)
-	expect.True(t, field(t, data, "data.0.amount") == "2500" && field(t, data, "data.1") == "", "payments: %s", data)
-	redirect, _ := browse(t, "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil)
-	expect.Equal(t, redirect.StatusCode, 401, "the PDF without a key")
-	r, pdf := browse(t, "GET", address+"/pdf", nil)
-	_, again := browse(t, "GET", address+"/pdf", nil)
-	expect.True(t, r.Header.Get("Content-Type") == "application/pdf" && strings.HasPrefix(pdf, "%PDF") && pdf == again, "the PDF: %v, %d bytes, then %d", r.Header, len(pdf), len(again))
-	shows(t, "an unknown PDF", "GET", s.Server.URL+"/invoice/unknown/pdf", nil, 404)
-	verified(t, s)
-}
-
-// A form with a phone that is posted again, also after the invoice was paid, leads to the same payment.
-func TestInvoicePageByPhoneTwice(t *testing.T) {
-	s := paymentstest.New(t)
-	_, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	form := byPhone(t, address, "0241234567")
-	first, text := browse(t, "POST", address, form)
-	expect.Equal(t, first.StatusCode, 303, "status: %s", text)
-	s.Work()
-	again, text := browse(t, "POST", address, form)
-	expect.True(t, again.StatusCode == 303 && again.Header.Get("Location") == first.Header.Get("Location"), "again: %d %s", again.StatusCode, text)
-	verified(t, s)
-}
-
-// The page of an invoice of 0 asks for no wallet; one press pays it.
-func TestInvoicePageOfZero(t *testing.T) {
-	s := paymentstest.New(t)
-	id, address := newInvoice(t, s, `{"auto_finalize":true,"line_items":[{"description":"Sample","unit_amount":0}]}`)
-	_, page := browse(t, "GET", address, nil)
-	expect.True(t, !strings.Contains(page, `name="wallet"`), "the page asks for a wallet: %s", page)
-	form := url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}}
-	shows(t, "pay", "POST", address, form, 303)
-	_, data := s.Do("GET", "/v1/invoices/"+id, nil)
-	expect.True(t, field(t, data, "status") == "paid" && strings.Contains(string(data), `"payment":null`), "paid: %s", data)
 }
 
 // JSON, page and document show the same figures, whatever the invoice.
@@ -184,4 +91,17 @@ func pesewas(t *testing.T, text string) string {
 		t.Fatalf("%q is no amount", text)
 	}
 	return money.Text(n)
+}
+
+func TestLogoAndPDFOfAnInvoice(t *testing.T) {
+	s := paymentstest.New(t)
+	giveLogo(t, s)
+	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	showsLogo(t, address)
+	request := must.Get(http.NewRequestWithContext(t.Context(), "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil))(t)
+	request.Header.Set("Authorization", "Bearer "+s.Key)
+	response := must.Get(http.DefaultTransport.RoundTrip(request))(t) // follows nothing
+	response.Body.Close()
+	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode,
+		response.Header.Get("Location"))
 }

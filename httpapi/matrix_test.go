@@ -82,7 +82,7 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	open, _ := newInvoice(t, s, `{"auto_finalize":true,"customer_email":"a@example.com",`+oneLine+`}`)
 	do("POST", "/v1/invoices/"+open+"/send", ``)
 	do("POST", "/v1/disbursements", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
-	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+verifiedOTP(t, s)+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
+	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+s.OTP()+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/payments", `{"amount":1,"phone_number":"0241230903"}`)
 	do("POST", "/v1/checkout/sessions", order(`,"customer":"`+field(t, data, "id")+`"`))
 	do("POST", "/v1/disbursements/batch", `{"rows":[{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"}}]}`)
@@ -411,4 +411,9 @@ func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// order is the body of a session, with more fields at its end.
+func order(more string) string {
+	return `{"success_url":"https://shop.example/thanks?id={CHECKOUT_SESSION_ID}","line_items":[{"description":"Kente shirt","unit_amount":24000}]` + more + `}`
 }

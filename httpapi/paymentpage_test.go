@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
@@ -16,7 +15,6 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -40,217 +38,6 @@ func startPayment(t *testing.T, address, phone string, more ...string) string {
 	response, page := browse(t, "POST", address, byPhone(t, address, phone, more...))
 	must.True(t, response.StatusCode == http.StatusSeeOther, "%s from %s: status %d\n%s", address, phone, response.StatusCode, page)
 	return must.Get(must.Get(url.Parse(address))(t).Parse(response.Header.Get("Location")))(t).String()
-}
-
-// lacks checks that a page holds none of the texts.
-func lacks(t *testing.T, what, page string, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		expect.True(t, !strings.Contains(page, text), "%s holds %q:\n%s", what, text, page[max(0, strings.Index(page, "<main")):])
-	}
-}
-
-func TestPayFromAPhone(t *testing.T) {
-	s := paymentstest.New(t)
-	giveLogo(t, s)
-	address := s.Server.URL + "/pay/" + newCode(t, s, `{"name":"Table 4"}`)
-	form := byPhone(t, address, "024 123 4567", "amount", "12.50")
-	_, page := shows(t, "the form", "GET", address, nil, 200, `value="mobile" checked`, `<label for="phone">Mobile money number</label>`, "AirtelTigo", "not of your mobile money")
-	lacks(t, "the form", page, `name="network" value="mtn" checked`)
-
-	// Posted many times at once, the form pays once, and leads to one page.
-	at := postAtOnce(t, address, form)
-	expect.True(t, strings.HasPrefix(at, "../payment/"), "the page is at %s", at)
-	follow := s.Server.URL + strings.TrimPrefix(at, "..")
-
-	response, page := browse(t, "GET", follow, nil)
-	expect.Equal(t, response.Header.Get("Refresh"), "5", "Refresh")
-	holds(t, "waiting", page, "<h1>Approve on your phone</h1>", "GH₵</span>12.50", "024\u00a0•••\u00a04567 · MTN", "GHS&nbsp;12.50</b> and <b>Adom Juice Bar",
-		"<b>on the phone</b>, never on this page", `class="bar"`, "Check now", "Stop checking by itself", "Test mode")
-	expect.Equal(t, strings.Count(page, "Accra time"), 1, "mentions of Accra time")
-	lacks(t, "waiting", page, "<script", "Pay GH₵")
-	holds(t, "waiting", page, `src="`+follow[strings.LastIndex(follow, "/")+1:]+`/logo"`)
-	showsLogo(t, follow)
-	s.Work()
-	response, page = browse(t, "GET", follow, nil)
-	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of a receipt")
-	holds(t, "the receipt", page, "<h1>Paid</h1>", "GH₵</span>12.50", "MTN mobile money", "Table 4", `class="id">pay_`, `role="status"`, "A receipt was sent by SMS.")
-	expect.Equal(t, strings.Count(page, "Accra time"), 1, "mentions of Accra time")
-	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-	expect.Equal(t, balance.Available.String(), "1012.5", "the merchant has")
-	verified(t, s)
-}
-
-// What is wrong stands under its field, with what was entered.
-func TestRefusedPhones(t *testing.T) {
-	s := paymentstest.New(t)
-	_, bill := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	for name, address := range map[string]string{"code": s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`), "invoice": bill} {
-		form := byPhone(t, address, "")
-		for phone, want := range map[string]struct {
-			status int
-			text   string
-		}{
-			"":           {400, "Enter your mobile money number, like 024\u00a0123\u00a04567."},
-			"0241 23":    {400, "This number is too short."},
-			"0301234567": {400, "Choose the network, or check the number."},
-			"0241230908": {429, "asked to approve payments too often"},
-		} {
-			form.Set("phone", phone)
-			response, page := shows(t, name+" "+phone, "POST", address, form, want.status, want.text, `role="alert"`, `value="`+phone+`"`, `value="mobile" checked`, `aria-invalid="true" aria-describedby="problem"`)
-			expect.Equal(t, response.Header.Get("Retry-After") != "", want.status == 429, "%s, %q: Retry-After", name, phone)
-			expect.Equal(t, strings.Contains(page, `value="mtn" checked`), phone == "0241230908", "%s, %q: the network of the number is chosen", name, phone)
-			expect.Equal(t, tokenInput.FindStringSubmatch(page)[1], form.Get("token"), "%s, %q: the token", name, phone)
-		}
-		form.Set("network", "vodafone")
-		form.Set("phone", "0241234567")
-		shows(t, name, "POST", address, form, 400, "Choose one of these networks.")
-	}
-	verified(t, s)
-}
-
-// A number that was ported pays by the network that the payer chose.
-func TestThePayersNetworkWins(t *testing.T) {
-	s := paymentstest.New(t)
-	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0241230903", "network", "telecel")
-	shows(t, "waiting", "GET", follow, nil, 200, "· Telecel", "A request from Telecel appears.")
-}
-
-func TestFollowAPayment(t *testing.T) {
-	s := paymentstest.New(t)
-	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0241230903")
-	s.Work()
-	for _, step := range []struct {
-		after   time.Duration
-		refresh string
-	}{{0, "5"}, {119 * time.Second, "5"}, {2 * time.Second, "15"}, {7 * time.Minute, "15"}} {
-		s.Advance(step.after)
-		response, page := browse(t, "GET", follow, nil)
-		expect.Equal(t, response.Header.Get("Refresh"), step.refresh, "Refresh after %s more", step.after)
-		holds(t, "waiting", page, "Use another number or a wallet", "every "+step.refresh+" seconds")
-		expect.Equal(t, strings.Contains(page, `class="bar slow"`), step.refresh == "15", "the slow bar")
-		lacks(t, "waiting", page, "Cancel the payment")
-	}
-	response, page := browse(t, "GET", follow+"?stop=1", nil)
-	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh when stopped")
-	holds(t, "stopped", page, "does not check by itself", "Check by itself", `?stop=1">Check now`)
-	lacks(t, "stopped", page, `class="bar`)
-
-	// After the deadline the outcome is unknown, and the page offers no way to pay twice.
-	s.Advance(2 * time.Minute)
-	for _, query := range []string{"", "?stop=1", "?code=wrong"} {
-		response, page = browse(t, "GET", follow+query, nil)
-		expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh after the deadline")
-		holds(t, "not known yet", page, "<h1>MTN has not answered yet</h1>", "<b>Do not pay again.</b>", "Check now", "pay_")
-		lacks(t, "not known yet", page, "<form", "Try again", "/pay/", "Pay ")
-	}
-	response, _ = browse(t, "POST", follow, url.Values{"action": {"another"}})
-	expect.True(t, response.StatusCode == 303 && strings.HasSuffix(follow, "/"+response.Header.Get("Location")),
-		"another way after the deadline: %d to %s", response.StatusCode, response.Header.Get("Location"))
-}
-
-func TestPaymentNotMade(t *testing.T) {
-	s := paymentstest.New(t)
-	open := newCode(t, s, `{}`)
-	for phone, want := range map[string][]string{
-		"0241230901": {"<h1>Not paid</h1>", "The request was declined on the phone.", "<b>Nothing was taken.</b>"},
-		"0241230902": {"<h1>Not paid</h1>", "There is not enough money in this mobile money account.", "<b>Nothing was taken.</b>"},
-		"0241230909": {"<h1>Not paid</h1>", "The request was not approved in time.", "<b>Nothing was taken.</b>"},
-	} {
-		follow := startPayment(t, s.Server.URL+"/pay/"+open, phone, "amount", "1,036.00")
-		s.Work()
-		if phone == "0241230909" {
-			s.Advance(11 * time.Minute)
-		}
-		response, page := browse(t, "GET", follow, nil)
-		expect.Equal(t, response.Header.Get("Refresh"), "", "%s: Refresh", phone)
-		// Another try and another way keep the amount.
-		again := "../pay/" + open + "?amount=1%2C036.00"
-		holds(t, phone, page, append(want, "GH₵</span>1,036.00", `href="`+again+`">Try again`, again+"&amp;method=wallet")...)
-		_, form := browse(t, "GET", s.Server.URL+again[2:]+"&method=wallet", nil)
-		holds(t, "another way", form, `value="1,036.00"`, `value="wallet" checked`)
-	}
-	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-	expect.Equal(t, balance.Available.String(), "1000", "the merchant has")
-}
-
-func TestCancelAPaymentOnItsPage(t *testing.T) {
-	s := paymentstest.New(t)
-	code := newCode(t, s, `{"type":"dynamic","amount":100}`)
-	follow := startPayment(t, s.Server.URL+"/pay/"+code, "0241230906")
-	_, page := shows(t, "pending", "GET", follow, nil, 200, `value="cancel">Cancel the payment`)
-	lacks(t, "pending", page, "Use another number")
-	response, _ := browse(t, "POST", follow, url.Values{"action": {"cancel"}})
-	expect.Equal(t, response.StatusCode, 303, "cancel")
-	shows(t, "cancelled", "GET", follow, nil, 200, "<h1>Cancelled</h1>", "<b>Nothing was taken.</b>", "../pay/"+code)
-
-	follow = startPayment(t, s.Server.URL+"/pay/"+code, "0241230903")
-	s.Work()
-	response, _ = shows(t, "the request is out", "POST", follow, url.Values{"action": {"cancel"}}, 409, `role="alert"`, "The request is on the phone already.", "<h1>Approve on your phone</h1>")
-	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh of a refusal, which a reload would repeat")
-}
-
-// A payer who chooses another way to pay ends the hold, and may still approve.
-func TestAnotherWayEndsTheHold(t *testing.T) {
-	s := paymentstest.New(t)
-	code := newCode(t, s, `{"type":"dynamic","amount":100}`)
-	id, bill := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	for name, address := range map[string]string{"code": s.Server.URL + "/pay/" + code, "invoice": bill} {
-		follow := startPayment(t, address, "0241230904")
-		s.Work()
-		for _, form := range []url.Values{byPhone(t, address, "0241234567"), entry(len(name), "", "0241000001", "1234")} {
-			shows(t, name, "POST", address, form, 409, "waiting for its approval", `role="alert"`)
-		}
-		response, _ := browse(t, "POST", follow, url.Values{"action": {"another"}})
-		expect.Equal(t, response.StatusCode, 303, "%s: another way", name)
-		back := must.Get(must.Get(url.Parse(follow))(t).Parse(response.Header.Get("Location")))(t).String()
-		expect.Equal(t, back, address, "%s: leads to", name)
-		shows(t, name+" from a wallet", "POST", address, entry(100+len(name), "", "0241000001", "1234"), 303)
-		// The payer approves after all: the money goes back.
-		s.Advance(30 * time.Second)
-		shows(t, name, "GET", follow, nil, 200, "<h1>Paid, and given back</h1>")
-	}
-	is := must.Get(s.Invoices.Get(t.Context(), s.Caller, id))(t)
-	expect.Equal(t, is.Status, invoice.Paid, "the invoice")
-	verified(t, s)
-}
-
-func TestEnterACodeOnThePage(t *testing.T) {
-	s := paymentstest.New(t)
-	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0201230907")
-	s.Work()
-	response, page := browse(t, "GET", follow, nil)
-	expect.Equal(t, response.Header.Get("Refresh"), "", "Refresh, which would empty the field")
-	holds(t, "the question", page, "<h1>Enter the code</h1>", `<label for="code">`, `autocomplete="one-time-code"`, "Telecel says", `value="confirm"`, "Check now")
-	send := func(code string) (*http.Response, string) {
-		return browse(t, "POST", follow, url.Values{"action": {"confirm"}, "code": {code}})
-	}
-	response, page = send(" ")
-	expect.Equal(t, response.StatusCode, 400, "no code")
-	holds(t, "no code", page, "Enter the code that you got.", `aria-invalid="true"`)
-	response, _ = send("000000")
-	expect.True(t, response.StatusCode == 303 && strings.HasSuffix(response.Header.Get("Location"), "?code=wrong"), "a wrong code: %d to %s", response.StatusCode, response.Header.Get("Location"))
-	_, page = shows(t, "a wrong code", "GET", follow+"?code=wrong", nil, 200, "This code was not accepted.", `role="alert"`)
-	lacks(t, "a wrong code", page, "000000")
-	response, _ = send("123456")
-	expect.True(t, response.StatusCode == 303 && strings.HasSuffix(follow, "/"+response.Header.Get("Location")), "the right code: %d to %s", response.StatusCode, response.Header.Get("Location"))
-	s.Work()
-	shows(t, "paid", "GET", follow, nil, 200, "<h1>Paid</h1>", "Telecel mobile money")
-	response, page = send("123456")
-	expect.Equal(t, response.StatusCode, 409, "a code after the end")
-	holds(t, "a code after the end", page, "<h1>Paid</h1>")
-
-	// A payment takes five codes, so that a stranger cannot guess one.
-	address := s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`)
-	follow = startPayment(t, address, "0201230907")
-	s.Work()
-	for range 5 {
-		response, _ = send("000000")
-		expect.Equal(t, response.StatusCode, 303, "a wrong code")
-	}
-	response, page = send("123456")
-	expect.Equal(t, response.StatusCode, 429, "the sixth")
-	holds(t, "the sixth", page, "Too many codes were tried.", `aria-invalid="true"`, "Use another number or a wallet")
 }
 
 // The address of a payment's page cannot be guessed from the payment, and guesses are slowed.
@@ -304,20 +91,6 @@ func TestOnePageAsksFewPhones(t *testing.T) {
 	startPayment(t, page(), "0241234599")
 }
 
-// Without a charger the pages of live mode offer wallets alone.
-func TestPagesWithoutACharger(t *testing.T) {
-	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{})
-	live := s.Caller
-	live.Live = true
-	code := must.Get(s.QRCodes.Create(t.Context(), live, liveCode()))(t)
-	_, page := shows(t, "the page", "GET", s.Server.URL+"/pay/"+code.ID, nil, 200, "Pay with your wallet", `name="method" value="wallet"`, `<label for="pin">`)
-	lacks(t, "the page", page, "Mobile money number", "Test mode", `type="radio"`)
-	form := url.Values{"method": {"mobile"}, "phone": {"0241234567"}}
-	shows(t, "a phone all the same", "POST", s.Server.URL+"/pay/"+code.ID, form, 503, `role="alert"`)
-	list := must.Get(s.Payments.List(t.Context(), live, payment.ListParams{Page: api.Page{Limit: 1}}))(t)
-	expect.Equal(t, len(list.Data), 0, "payments")
-}
-
 // The pages lead to each other under a prefix of the host's, too.
 func TestPaymentPageUnderAPrefix(t *testing.T) {
 	s := paymentstest.New(t)
@@ -356,4 +129,147 @@ func TestForeignPagesCannotPost(t *testing.T) {
 		must.Do(t, response.Body.Close())
 		expect.Equal(t, response.StatusCode, status, "a form from %q", site)
 	}
+}
+
+// Posted many times at once, the form pays once, and leads to one page.
+func TestPhoneFormPostedAtOnce(t *testing.T) {
+	s := paymentstest.New(t)
+	address := s.Server.URL + "/pay/" + newCode(t, s, `{"amount":1250}`)
+	at := postAtOnce(t, address, byPhone(t, address, "024 123 4567"))
+	expect.True(t, strings.HasPrefix(at, "../payment/"), "the page is at %s", at)
+	s.Work()
+	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
+	expect.Equal(t, balance.Available.String(), "1012.5", "the merchant has")
+}
+
+func entry(n int, amount, wallet, pin string) url.Values {
+	token := fmt.Sprintf("%022d", n)
+	return url.Values{"token": {token}, "amount": {amount}, "wallet": {wallet}, "pin": {pin}}
+}
+
+// A stranger does not see on a page whether a number has a wallet, nor whether its PIN is
+// locked.
+func TestPagesDoNotRevealWallets(t *testing.T) {
+	s := paymentstest.New(t)
+	_, invoice := newInvoice(t, s, `{"auto_finalize":true,"customer_email":"ama@example.com","line_items":[{"description":"Tea","unit_amount":100}]}`)
+	for name, address := range map[string]string{"pay": s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`), "invoice": invoice} {
+		answer := func(wallet, pin string) string {
+			t.Helper()
+			response, page := browse(t, "POST", address, url.Values{"token": {strings.Repeat("a", 22)}, "wallet": {wallet}, "pin": {pin}})
+			return fmt.Sprint(response.StatusCode, response.Header.Get("Retry-After"), strings.ReplaceAll(page, wallet, "WALLET"))
+		}
+		must.Do(t, s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID))
+		want := answer("0241000001", "0000")
+		expect.True(t, strings.HasPrefix(want, "403"), "%s: a wrong PIN is answered %s", name, want)
+		for what, wallet := range map[string]string{"no wallet": "0249999999", "no service id": "SVC999", "the merchant": "SVC1000001"} {
+			expect.Equal(t, answer(wallet, "0000"), want, "%s: %s is answered", name, what)
+		}
+		must.Do(t, s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID))
+		lockPIN(t, s)
+		expect.Equal(t, answer("0241000001", "1234"), want, "%s: a locked PIN is answered", name)
+	}
+}
+
+// lockPIN locks the consumer's PIN over the API, where the host knows its client.
+func lockPIN(t *testing.T, s *paymentstest.Shop) {
+	t.Helper()
+	code := newCode(t, s, `{"amount":100}`)
+	for range 5 {
+		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", payBody(s.Consumer.ID, "0000"))
+		wants(t, "a wrong PIN", response, data, 403, "pin_invalid", "pin")
+	}
+	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", payBody(s.Consumer.ID, "1234"))
+	wants(t, "the right PIN", response, data, 403, "pin_locked", "pin")
+}
+
+// An address that has entered four wrong PINs for a wallet, on whatever pages, is refused
+// for that wallet, and the wallet is not locked for its holder.
+func TestAStrangerOnPagesLocksNoWallet(t *testing.T) {
+	for name, page := range map[string]func(*paymentstest.Shop) string{
+		"code": func(s *paymentstest.Shop) string { return s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`) },
+		"invoice": func(s *paymentstest.Shop) string {
+			_, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+			return address
+		},
+	} {
+		s := paymentstest.New(t)
+		for n, pin := range []string{"0000", "0001", "0002", "0003", "1234"} {
+			shows(t, name+" with PIN "+pin, "POST", page(s), entry(n, "", "0241000001", pin), 403)
+		}
+		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
+		wants(t, "the holder, elsewhere", response, data, 200, "", "")
+		shows(t, name+" after a right entry", "POST", page(s), entry(5, "", "0241000001", "1234"), http.StatusSeeOther)
+	}
+}
+
+// A right PIN with which nothing can be paid counts against page and address, so that a
+// page does not confirm PINs for long, and never against the wallet.
+func TestFailedPINsLimitOnePage(t *testing.T) {
+	s := paymentstest.New(t)
+	open := newCode(t, s, `{}`)
+	address := s.Server.URL + "/pay/" + open
+	for n := range 3 { // what succeeds does not count
+		shows(t, "a payment", "POST", address, entry(n, "1", "0241000001", "1234"), http.StatusSeeOther)
+	}
+	for n := range 10 {
+		shows(t, "an entry without money", "POST", address, entry(10+n, "500000", "0241000001", "1234"), 402)
+	}
+	for what, form := range map[string]url.Values{"as before": entry(30, "500000", "0241000001", "1234"), "one that could be paid": entry(31, "1", "0241000001", "1234")} {
+		response, _ := browse(t, "POST", address, form)
+		expect.True(t, response.StatusCode == 429 && response.Header.Get("Retry-After") != "", "%s: status %d, Retry-After %q", what, response.StatusCode, response.Header.Get("Retry-After"))
+	}
+	shows(t, "another page", "POST", s.Server.URL+"/pay/"+newCode(t, s, `{}`), entry(32, "1", "0241000001", "1234"), http.StatusSeeOther)
+	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
+	wants(t, "the wallet", response, data, 200, "", "")
+}
+
+// An amount beyond the limits is refused before the PIN is looked at.
+func TestAmountsAreCheckedBeforeThePIN(t *testing.T) {
+	s := paymentstest.New(t)
+	address := s.Server.URL + "/pay/" + newCode(t, s, `{}`)
+	for n := range 12 {
+		for _, amount := range []string{"1000000", "0", "-1", "0.001"} {
+			response, page := browse(t, "POST", address, entry(n, amount, "0241000001", "0000"))
+			expect.Equal(t, response.StatusCode, 400, "%s: status", amount)
+			holds(t, amount, page, "Enter the amount in cedis")
+		}
+	}
+	shows(t, "a right entry afterwards", "POST", address, entry(99, "1", "0241000001", "1234"), http.StatusSeeOther)
+}
+
+// Who guesses at pages is slowed, and takes no page from others with the same address,
+// such as that of a proxy.
+func TestMissingPagesCountSeparately(t *testing.T) {
+	s := paymentstest.New(t)
+	_, page := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	page = strings.TrimPrefix(page, s.Server.URL)
+	get := func(path string) int {
+		w := httptest.NewRecorder()
+		s.Handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		return w.Code
+	}
+	for _, path := range []string{
+		"/invoice/%d", "/invoice/%d/pdf", "/invoice/%d/credit_notes/re_1", "/invoice/%d/logo",
+		"/subscription/%d", "/subscription/%d/phone", "/subscription/%d/cancel", "/subscription/%d/logo",
+	} {
+		last := 0
+		for i := range 200 {
+			last = get(fmt.Sprintf(path, i))
+		}
+		expect.Equal(t, last, http.StatusTooManyRequests, "the 200th guess at %s", path)
+	}
+	expect.Equal(t, get(page), http.StatusOK, "a page that exists")
+	expect.Equal(t, get(page+"/pdf"), http.StatusOK, "its document")
+	for range 200 {
+		get(page)
+	}
+	expect.Equal(t, get(page), http.StatusTooManyRequests, "after 200 looks")
+	// Invoices and payment pages count together. The limit may let one through meanwhile.
+	code, refused := newCode(t, s, `{"amount":100}`), false
+	for range 5 {
+		w := httptest.NewRecorder()
+		s.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/pay/"+code, nil))
+		refused = refused || w.Code == http.StatusTooManyRequests
+	}
+	expect.True(t, refused, "a payment page has a limit of its own")
 }

@@ -15,7 +15,7 @@ import (
 // told once, and is marked.
 func TestReplayRepeatsTheAnswer(t *testing.T) {
 	s := paymentstest.New(t)
-	otp := verifiedOTP(t, s)
+	otp := s.OTP()
 	_, code := s.Do("POST", "/v1/test_helpers/consumer_qrs", `{"account_id":"`+s.Consumer.ID+`","amount":1.15}`)
 	open, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
 	asks := phonePays(t, s, "0907")
@@ -114,4 +114,17 @@ func TestWhatIsLeftOutIsAnotherRequest(t *testing.T) {
 		response, data := s.Do("POST", path, bodies[1], "X-Idempotency-Key", "k"+path)
 		expect.Equal(t, response.StatusCode, 422, "%d %s", response.StatusCode, data)
 	}
+}
+
+// The body of a batch may be longer than other bodies, up to its own limit.
+func TestBatchBodyLimit(t *testing.T) {
+	s := paymentstest.New(t)
+	rows := make([]string, 1000)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"amount":0.01,"destination":{"type":"service_wallet","account_id":%q},"description":"%0400d"}`, s.Consumer.ID, i)
+	}
+	response, data := s.Do("POST", "/v1/disbursements/batch", `{"rows":[`+strings.Join(rows, ",")+`]}`)
+	wants(t, "a thousand rows", response, data, 200, "", "")
+	response, data = s.Do("POST", "/v1/disbursements/batch", `{"rows":[],"description":"`+strings.Repeat("a", 2<<20)+`"}`)
+	wants(t, "too long", response, data, 413, "body_too_large", "")
 }

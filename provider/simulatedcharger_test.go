@@ -2,9 +2,12 @@ package provider_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -90,5 +93,129 @@ func TestSimulatedChargeByPhoneOrMethod(t *testing.T) {
 		back := provider.Refund{Order: charge.Order, Charge: charge.ID, Phone: c.phone, PaymentMethod: c.method}
 		result, err = provider.Simulated{}.Refund(t.Context(), back)
 		expect.True(t, err == nil && result.Outcome == c.back, "a refund of %q, %q: %+v, %v, want %s", c.phone, c.method, result, err, c.back)
+	}
+}
+
+// The table in words says what the rail does.
+func TestSimulatedCases(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range (provider.Simulated{}).Cases() {
+		digits := c.Digits[:4]
+		if c.Digits == "other" {
+			digits = "4567"
+		}
+		now := time.Now()
+		o := provider.Transfer{Order: provider.Order{ID: "po_1", CreatedAt: now, SubmittedAt: now, Now: now, Attempts: 1}, Number: "+23324123" + digits}
+		var is string
+		if refusal := (provider.Simulated{}).Check(t.Context(), o); refusal != nil {
+			is = "refused with " + refusal.Error()
+		} else if result, err := (provider.Simulated{}).Submit(t.Context(), o); err != nil {
+			is = "does not answer"
+		} else {
+			is = map[provider.Outcome]string{
+				provider.Paid: "succeeds at once", provider.InProgress: "stays in progress", provider.Refused: "fails with " + string(result.Reason.Code),
+			}[result.Outcome]
+			if result.PollAfter > 0 {
+				is = "succeeds after " + result.PollAfter.String()[:2]
+			}
+		}
+		is, _, _ = strings.Cut(is, ":")
+		expect.True(t, strings.Contains(strings.ToLower(c.Answer), is), "%s: the table says %q, the rail %s", c.Digits, c.Answer, is)
+		seen[is] = true
+	}
+	expect.Equal(t, len(seen), 7, "outcomes %v", seen)
+}
+
+// The table of charges says in words what the charger does.
+func TestSimulatedChargeCases(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range (provider.Simulated{}).ChargeCases() {
+		digits := c.Digits
+		if c.Digits == "other" {
+			digits = "4567"
+		}
+		is := describeCharge(t, "+23324123"+digits)
+		if c.Digits == "0908" {
+			// The charger takes it, and the library refuses it before.
+			expect.Equal(t, is, "succeeds at once, and is refunded at once", "%s: the charger", c.Digits)
+			is = "is refused with " + string(api.TooManyPrompts) + " before the charger is asked"
+		}
+		expect.True(t, strings.HasPrefix(strings.ToLower(c.Answer), strings.ToLower(is)), "%s: the table says %q, the charger %s", c.Digits, c.Answer, is)
+		seen[is] = true
+	}
+	expect.Equal(t, len(seen), 14, "outcomes %v", seen)
+}
+
+// describeCharge says what the simulated charger does with a charge of a phone number.
+func describeCharge(t *testing.T, phone string) string {
+	s, c := provider.Simulated{}, phoneCharge(phone)
+	answers := func(c provider.Charge) provider.Result {
+		result, err := s.ChargeStatus(t.Context(), c)
+		expect.NoError(t, err, "%s: ChargeStatus", phone)
+		return result
+	}
+	if wait := s.SubmitAfter(c); wait > 0 {
+		return fmt.Sprintf("stays pending for %.0f seconds", wait.Seconds())
+	}
+	result, err := s.Charge(t.Context(), c)
+	later := c
+	later.Now = c.Now.Add(result.PollAfter)
+	switch {
+	case err != nil:
+		later.Attempts++
+		expect.Equal(t, answers(later).Outcome, provider.Paid, "%s: the second call", phone)
+		return "does not answer the first call; the next one reports it paid"
+	case result.NeedsCode:
+		wrong, err1 := s.ConfirmCharge(t.Context(), c, "123457")
+		right, err2 := s.ConfirmCharge(t.Context(), c, "123456")
+		expect.True(t, err1 == nil && err2 == nil && wrong == result && right.Outcome == provider.Paid, "the codes: %+v, %v, %+v, %v", wrong, err1, right, err2)
+		return "asks for a code: 123456 is right, any other is wrong"
+	case result.Outcome == provider.Refused && result.PollAfter > 0:
+		expect.Equal(t, answers(later).Outcome, provider.Paid, "%s: later", phone)
+		return fmt.Sprintf("is declined: %s Is reported paid %.0f seconds later", result.Reason.Message, result.PollAfter.Seconds())
+	case result.Outcome == provider.Refused:
+		return "is declined: " + result.Reason.Message
+	case result.PollAfter > 0 && answers(later).Outcome == provider.Refused:
+		expect.True(t, later.Now.Equal(c.Deadline), "%s: declined at %s, the deadline is %s", phone, later.Now, c.Deadline)
+		return "is declined at its deadline: " + answers(later).Reason.Message
+	case result.PollAfter > 0:
+		expect.Equal(t, answers(later).Outcome, provider.Paid, "%s: later", phone)
+		return fmt.Sprintf("succeeds after %.0f seconds", result.PollAfter.Seconds())
+	case result.Outcome == provider.InProgress:
+		return "stays in progress"
+	}
+	r := provider.Refund{Order: c.Order, Charge: c.ID, Phone: c.Phone, Network: c.Network}
+	result, err = s.Refund(t.Context(), r)
+	switch {
+	case err != nil:
+		r.Attempts++
+		result, err = s.RefundStatus(t.Context(), r)
+		expect.True(t, err == nil && result.Outcome == provider.Paid, "%s: the second call for a refund: %+v, %v", phone, result, err)
+		return "succeeds at once; a refund does not answer the first call, and the next one reports it paid"
+	case result.Outcome == provider.Refused:
+		return "succeeds at once; a refund is declined"
+	case result.Outcome == provider.InProgress:
+		return "succeeds at once; a refund stays in progress"
+	}
+	return "succeeds at once, and is refunded at once"
+}
+
+// What the rail leaves open it decides by the clock or by the second question, or never.
+func TestSimulatedRailDecidesLater(t *testing.T) {
+	sent := time.Now()
+	for _, c := range []struct {
+		digits   string
+		after    time.Duration
+		attempts int
+		want     provider.Outcome
+	}{
+		{"0903", 30 * 24 * time.Hour, 9, provider.InProgress},
+		{"0904", 25*time.Second - time.Millisecond, 1, provider.InProgress},
+		{"0904", 25 * time.Second, 1, provider.Paid},
+		{"0905", time.Hour, 2, provider.Paid},
+	} {
+		o := provider.Order{ID: "po_1", CreatedAt: sent, SubmittedAt: sent, Now: sent.Add(c.after), Attempts: c.attempts}
+		result, err := provider.Simulated{}.Status(t.Context(), provider.Transfer{Order: o, Number: "+23324123" + c.digits})
+		expect.True(t, err == nil && result.Outcome == c.want, "%s after %s: %+v, %v, want %s", c.digits, c.after, result, err, c.want)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
+	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
@@ -453,3 +454,5 @@ func (l *crashLoop) inspect(end bool) {
 		return err
 	}))
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -2,15 +2,21 @@ package erasure_test
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
@@ -21,6 +27,7 @@ import (
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/subscription"
+	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // Any operation of the store fails during the erasure of a deleted customer. In the end no data
@@ -110,3 +117,33 @@ func TestForgetCustomer(t *testing.T) {
 		}
 	}
 }
+
+// The answer of an endpoint may quote its event. The erasure of the event's customer removes the
+// answer, too.
+func TestErasureRemovesEndpointAnswers(t *testing.T) {
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		must.Get(io.Copy(w, r.Body))(t)
+	}))
+	t.Cleanup(echo.Close)
+	store := memory.New()
+	svc := testkit.New(t, store, payments.Config{WebhookAllow: paymentstest.Loopback()})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+	caller := api.Caller{Merchant: m.ID}
+	must.Get(svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: echo.URL, Events: []event.Type{"*"}}))(t)
+	c := must.Get(svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia"}))(t)
+	must.Do(t, svc.Drain(t.Context()))
+	quoted := func() bool {
+		for where, text := range testkit.Contents(t, store, m.ID) {
+			if strings.HasPrefix(where, "webhook_deliveries") && strings.Contains(text, "Zenobia") {
+				return true
+			}
+		}
+		return false
+	}
+	must.True(t, quoted(), "no delivery quotes the customer")
+	must.Get(svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID))(t)
+	must.Do(t, svc.Drain(t.Context()))
+	expect.True(t, !quoted(), "a delivery still quotes the customer")
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

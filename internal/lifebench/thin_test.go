@@ -1,15 +1,26 @@
 package lifebench
 
 import (
+	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
 // thinServer does the least that a payment server must do for a request that moves money: it finds
@@ -208,4 +219,165 @@ func (l thinLedger) takeChanged(write func(account int, a thinAccount)) {
 			write(i, l[i])
 		}
 	}
+}
+
+// thinPostgres sends each transaction as one batch over one connection.
+type thinPostgres struct {
+	ledger thinLedger
+	conn   *pgx.Conn
+}
+
+func openThinPostgres(b testing.TB, accounts int) thinTables {
+	b.Helper()
+	ctx := context.Background()
+	url, schema := pgtest.URL(b), pgtest.Schema(b)
+	conn := must.Get(pgx.Connect(ctx, url))(b)
+	b.Cleanup(func() { must.Do(b, conn.Close(ctx)) })
+	t := &thinPostgres{ledger: newThinLedger(accounts), conn: conn}
+	for _, statement := range append([]string{"CREATE SCHEMA " + schema, "SET search_path = " + schema},
+		strings.Split(strings.ReplaceAll(thinSchema, "BLOB", "BYTEA"), ";")...) {
+		must.Get(conn.Exec(ctx, statement))(b)
+	}
+	for i, a := range t.ledger {
+		must.Get(conn.Exec(ctx, "INSERT INTO thin_accounts VALUES ($1, $2, 0)", i, a.balance))(b)
+	}
+	return t
+}
+
+const (
+	thinKeysSQL     = "INSERT INTO thin_keys SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[])"
+	thinObjectsSQL  = "INSERT INTO thin_objects SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[])"
+	thinEventsSQL   = "INSERT INTO thin_events SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[])"
+	thinPostingsSQL = "INSERT INTO thin_postings SELECT unnest($1::text[]), unnest($2::text[])"
+	thinAccountsSQL = "UPDATE thin_accounts AS t SET balance = v.balance, entries = v.entries" +
+		" FROM (SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bigint[])) AS v(id, balance, entries) WHERE t.id = v.id"
+	thinEntriesSQL = "INSERT INTO thin_entries SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::text[]), unnest($4::bigint[]), unnest($5::bigint[])"
+)
+
+// uniqueViolation is PostgreSQL's code for a key that exists.
+const uniqueViolation = "23505"
+
+func (t *thinPostgres) write(calls []*thinCall) error {
+	before := slices.Clone(t.ledger)
+	var merchants, keys, objectIDs, eventIDs, postIDs, entryPosts []string
+	var objects, events [][]byte
+	var accounts, numbers, amounts, balances, changed, newBalances, newEntries []int64
+	for _, c := range calls {
+		merchants, keys = append(merchants, c.merchant), append(keys, c.idempotencyKey)
+		objectIDs, objects = append(objectIDs, c.objectID), append(objects, c.object)
+		eventIDs, events = append(eventIDs, c.eventID), append(events, c.event)
+		postIDs = append(postIDs, c.postID)
+		for account, amount := range map[int]int64{0: -c.amount, c.to: c.amount} {
+			number, balance := t.ledger.move(account, amount)
+			accounts, numbers, entryPosts = append(accounts, int64(account)), append(numbers, number), append(entryPosts, c.postID)
+			amounts, balances = append(amounts, amount), append(balances, balance)
+		}
+	}
+	t.ledger.takeChanged(func(account int, a thinAccount) {
+		changed, newBalances, newEntries = append(changed, int64(account)), append(newBalances, a.balance), append(newEntries, a.entries)
+	})
+	var q pgx.Batch
+	q.Queue("BEGIN")
+	q.Queue(thinKeysSQL, merchants, keys, objects)
+	q.Queue(thinObjectsSQL, merchants, objectIDs, objects)
+	q.Queue(thinEventsSQL, merchants, eventIDs, events)
+	q.Queue(thinPostingsSQL, postIDs, objectIDs)
+	q.Queue(thinAccountsSQL, changed, newBalances, newEntries)
+	q.Queue(thinEntriesSQL, accounts, numbers, entryPosts, amounts, balances)
+	q.Queue("COMMIT")
+	err := t.conn.SendBatch(context.Background(), &q).Close()
+	if err != nil {
+		t.ledger = before
+	}
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == uniqueViolation {
+		_, err = t.conn.Exec(context.Background(), "ROLLBACK")
+		return errors.Join(errRepeated, err)
+	}
+	return err
+}
+
+func (t *thinPostgres) count(b testing.TB, query string) (n int64) {
+	b.Helper()
+	must.Do(b, t.conn.QueryRow(b.Context(), query).Scan(&n))
+	return n
+}
+
+// thinSchema makes the tables of a thin server, in the words that both databases know.
+const thinSchema = `
+	CREATE TABLE thin_keys (merchant TEXT NOT NULL, id TEXT NOT NULL, answer BLOB NOT NULL, PRIMARY KEY (merchant, id));
+	CREATE TABLE thin_objects (merchant TEXT NOT NULL, id TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (merchant, id));
+	CREATE TABLE thin_events (merchant TEXT NOT NULL, id TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (merchant, id));
+	CREATE TABLE thin_postings (id TEXT PRIMARY KEY, ref TEXT NOT NULL);
+	CREATE TABLE thin_accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0), entries BIGINT NOT NULL);
+	CREATE TABLE thin_entries (account BIGINT NOT NULL, number BIGINT NOT NULL, posting TEXT NOT NULL, amount BIGINT NOT NULL, balance BIGINT NOT NULL,
+		PRIMARY KEY (account, number))`
+
+// thinSQLite runs prepared statements on one connection.
+type thinSQLite struct {
+	ledger                                      thinLedger
+	conn                                        *sql.Conn
+	begin, end, undo                            *sql.Stmt
+	key, object, event, posting, account, entry *sql.Stmt
+}
+
+func openThinSQLite(b testing.TB, accounts int) thinTables {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "thin.db")
+	db := must.Get(sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=temp_store(MEMORY)"))(b)
+	conn := must.Get(db.Conn(context.Background()))(b)
+	b.Cleanup(func() {
+		must.Do(b, conn.Close())
+		must.Do(b, db.Close())
+	})
+	must.Get(conn.ExecContext(context.Background(), thinSchema))(b)
+	prepare := func(query string) *sql.Stmt { return must.Get(conn.PrepareContext(context.Background(), query))(b) }
+	t := &thinSQLite{
+		ledger: newThinLedger(accounts), conn: conn,
+		begin: prepare("BEGIN IMMEDIATE"), end: prepare("COMMIT"), undo: prepare("ROLLBACK"),
+		key:     prepare("INSERT INTO thin_keys VALUES (?, ?, ?)"),
+		object:  prepare("INSERT INTO thin_objects VALUES (?, ?, ?)"),
+		event:   prepare("INSERT INTO thin_events VALUES (?, ?, ?)"),
+		posting: prepare("INSERT INTO thin_postings VALUES (?, ?)"),
+		account: prepare("UPDATE thin_accounts SET balance = ?, entries = ? WHERE id = ?"),
+		entry:   prepare("INSERT INTO thin_entries VALUES (?, ?, ?, ?, ?)"),
+	}
+	insert := prepare("INSERT INTO thin_accounts VALUES (?, ?, 0)")
+	for i, a := range t.ledger {
+		must.Get(insert.Exec(i, a.balance))(b)
+	}
+	return t
+}
+
+func (t *thinSQLite) write(calls []*thinCall) (err error) {
+	do := func(s *sql.Stmt, args ...any) {
+		if err == nil {
+			_, err = s.ExecContext(context.Background(), args...)
+		}
+	}
+	do(t.begin)
+	for _, c := range calls {
+		do(t.key, c.merchant, c.idempotencyKey, c.object)
+	}
+	if failed, ok := errors.AsType[*sqlite.Error](err); ok && failed.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY {
+		_, err = t.undo.ExecContext(context.Background())
+		return errors.Join(errRepeated, err)
+	}
+	for _, c := range calls {
+		do(t.object, c.merchant, c.objectID, c.object)
+		do(t.event, c.merchant, c.eventID, c.event)
+		do(t.posting, c.postID, c.objectID)
+		number, balance := t.ledger.move(0, -c.amount)
+		do(t.entry, 0, number, c.postID, -c.amount, balance)
+		number, balance = t.ledger.move(c.to, c.amount)
+		do(t.entry, c.to, number, c.postID, c.amount, balance)
+	}
+	t.ledger.takeChanged(func(account int, a thinAccount) { do(t.account, a.balance, a.entries, account) })
+	do(t.end)
+	return err
+}
+
+func (t *thinSQLite) count(b testing.TB, query string) (n int64) {
+	b.Helper()
+	must.Do(b, t.conn.QueryRowContext(b.Context(), query).Scan(&n))
+	return n
 }

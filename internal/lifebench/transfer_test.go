@@ -1,13 +1,16 @@
 package lifebench
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/internal/httpload"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // group is how many lives the bare loop writes in one commit.
@@ -158,4 +161,26 @@ func (l *bareLoop) run(b testing.TB, n int) float64 {
 	took := l.bare(b, l.life, group, n)
 	l.life.From += n
 	return took
+}
+
+// slowRail answers every transfer with Paid, after a time.
+type slowRail struct{ after atomic.Int64 }
+
+// Submit implements [provider.Rail].
+func (r *slowRail) Submit(ctx context.Context, t provider.Transfer) (provider.Result, error) {
+	if after := time.Duration(r.after.Load()); after > 0 {
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return provider.Result{}, ctx.Err()
+		}
+	}
+	return provider.Result{Outcome: provider.Paid, Reference: t.ID}, nil
+}
+
+// Status implements [provider.Rail].
+func (r *slowRail) Status(ctx context.Context, t provider.Transfer) (provider.Result, error) {
+	return r.Submit(ctx, t)
 }

@@ -15,7 +15,7 @@
 //	that a guard is tested at all                     internal/mutation
 //	what packages export, import and say of it        internal/house
 //	Config, New, Start, Stop, Health, InTx, Once      the root
-//	requests, answers, pages                          httpapi
+//	requests, answers, pages                          httpapi, most in its testdata/walks
 package testkit
 
 import (

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// rebuildPage is how many orders one transaction of a rebuild reads. Writers wait for it.
-	rebuildPage = 200
+	// RebuildPage is how many orders one transaction of a rebuild reads. Writers wait for it.
+	RebuildPage = 200
 	// rebuildLimit bounds one run of the worker. The worker uses half of it.
 	rebuildLimit = time.Minute
 )
@@ -97,7 +97,7 @@ type Counted interface {
 	Prepare(ctx context.Context) error
 
 	name() string
-	step(ctx context.Context) (more bool, err error)
+	Step(ctx context.Context) (more bool, err error)
 }
 
 // Job returns the job that makes the totals of earlier orders.
@@ -108,7 +108,7 @@ func Job(services ...Counted) work.Job {
 			for _, s := range services {
 				for more := s.name() == records[0].ID; more && !work.HalfOver(ctx, rebuildLimit); {
 					var err error
-					if more, err = s.step(ctx); err != nil {
+					if more, err = s.Step(ctx); err != nil {
 						return fmt.Errorf("totals: rebuild %s: %w", s.name(), err)
 					}
 				}
@@ -118,15 +118,15 @@ func Job(services ...Counted) work.Job {
 	}
 }
 
-// step counts the next orders, and moves the place.
-func (s *Service[T]) step(ctx context.Context) (more bool, err error) {
+// Step counts the next orders, and moves the place.
+func (s *Service[T]) Step(ctx context.Context) (more bool, err error) {
 	err = s.engine.Store.Update(ctx, func(tx storage.Tx) error {
 		more = false
 		place, err := rebuilds.Get(tx, storage.Scope{}, s.name())
 		if err != nil || place.Value.Due == nil {
 			return err
 		}
-		page, err := tx.Scan(s.orders.Kind(), place.Value.Scope, place.Value.ID, rebuildPage)
+		page, err := tx.Scan(s.orders.Kind(), place.Value.Scope, place.Value.ID, RebuildPage)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (s *Service[T]) step(ctx context.Context) (more bool, err error) {
 				return err
 			}
 		}
-		if more = len(page) == rebuildPage; !more {
+		if more = len(page) == RebuildPage; !more {
 			place.Value.Due = nil // nothing follows, and this transaction is serializable
 		}
 		return rebuilds.Replace(tx, place)

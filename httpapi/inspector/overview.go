@@ -3,6 +3,7 @@ package inspector
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -37,6 +38,8 @@ func (v *visit) overview() (*page, error) {
 		p.Live = []section{{Title: "Needs you", Needs: needs}}
 	}
 	newest, happened, outgoing := paymentNoun.related(v, "", ""), eventNoun.related(v, "", ""), payoutNoun.related(v, "", "")
+	happened.Rows = slices.CompactFunc(eventNoun.newest(v, "", "", 3*latest), func(a, b row) bool { return a.Below == b.Below && a.Amount == b.Amount })
+	happened.Rows = happened.Rows[:min(latest, len(happened.Rows))]
 	newest.Title, newest.Half, newest.Empty.Action = "Latest payments", true, &link{"Make a payment", "?form=create"}
 	happened.Title, happened.Half = "Latest events", true
 	outgoing.Empty.Action = &link{"Make a payout", v.url("payouts") + "?form=create"}
@@ -115,6 +118,10 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	host, last := v.endpointHost(id), waiting[0].Attempts[len(waiting[0].Attempts)-1]
 	n := need{Badge: badge{"bad", "Webhook"}, Title: host + " " + answerText(&last), Act: "Look", Href: v.url("webhooks", id)}
 	n.Text = sentence("%s not delivered. They are not tried again.", count(len(waiting), "event", "was", "were"))
+	if v.switchedOff()[id] != nil {
+		n.Title += " for too long"
+		n.Text = "The endpoint is switched off, and what happens now is not sent to it."
+	}
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {
 			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(max(0, d.NextAttemptAt.Sub(v.now))))

@@ -62,7 +62,7 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	p.Side = []section{
 		{Title: "Money", Money: money},
 		{Title: "Details", Facts: facts("Queued", unlessNone(n.Queued), "Made", unlessNone(n.Made), "Refused", unlessNone(n.Refused),
-			"For", b.Description, "Reference", b.Reference, "Batch", id(b.ID), "Created", b.CreatedAt, "Completed", b.CompletedAt)},
+			"For", b.Description, "Reference", b.Reference, "Batch", id(b.ID))},
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 var eventNoun = &noun[event.Event]{
 	path: "events", prefix: "evt", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "", "Time"},
 	filters: []field{choice("type", "Type", eventTypes())},
-	dated:   true, empty: "Whatever changes is told here, and to the webhook endpoints.",
+	dated:   true, folds: 4, empty: "Whatever changes is told here, and to the webhook endpoints.",
 	reads: func(v *visit) reader[event.Event] { return reading(v.svc.Events.List, v.svc.Events.Get) },
 	row:   (*visit).eventRow,
 	page:  (*visit).eventPage,
@@ -34,7 +34,8 @@ func (v *visit) eventRow(e *event.Event) row {
 	about, amount := v.about(e)
 	is := badge{"neutral", "Not sent"}
 	for _, off := range v.switchedOff() {
-		if !e.CreatedAt.Before(off.UpdatedAt.Time) {
+		wanted := slices.Contains(off.Events, e.Type) || slices.Contains(off.Events, event.AllTypes)
+		if wanted && !e.CreatedAt.Before(off.UpdatedAt.Time) {
 			is.Tone = "bad"
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -103,7 +104,9 @@ func TestSwitchedOffEndpoint(t *testing.T) {
 	shows(t, s.page("webhooks/"+endpoint.ID), `badge bad">Switched off`, "It failed for too long", "Switch on")
 	shows(t, s.page(""), "Needs you", "answered 410 for too long", "The endpoint is switched off")
 	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 2"}))(t)
-	shows(t, s.page("events"), `badge bad">Not sent`)
+	must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Esi Owusu"}))(t)
+	shows(t, s.page("events?type=qr_code.created"), `badge bad">Not sent`)
+	expect.True(t, !strings.Contains(s.page("events?type=customer.created"), `badge bad`), "an event for which the endpoint has not asked")
 	_, body := s.do("webhooks/"+endpoint.ID, "activate")
 	shows(t, body, `badge good">Active`)
 	expect.True(t, !strings.Contains(s.page("events"), `badge bad">Not sent`), "what was not sent is bad for good")

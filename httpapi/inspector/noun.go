@@ -38,6 +38,9 @@ type noun[T any] struct {
 	ordered bool
 	forms   func(v *visit) []*form
 
+	// folds is how many of one object may follow each other. The few newest are of different objects then.
+	folds int
+
 	// reads are the service's methods that list the objects and get one.
 	reads func(v *visit) reader[T]
 	row   func(v *visit, o *T) row
@@ -146,9 +149,13 @@ func paged[T any](v *visit, title string, heads [5]string, list *api.List[T], er
 }
 
 // related is a section with the newest of a list, which param chooses as on the list's own page; all
-// of it stands there. The objects of one person go by what they are for.
+// of it stands there. The objects of one person or subscription go by what they are for.
 func (n *noun[T]) related(v *visit, param, value string) section {
-	s := section{Title: n.many, Heads: n.heads, Rows: n.newest(v, param, value, latest)}
+	s := section{Title: n.many, Heads: n.heads, Rows: n.newest(v, param, value, latest*max(1, n.folds))}
+	if n.folds > 0 {
+		s.Rows = slices.CompactFunc(s.Rows, func(a, b row) bool { return a.Below == b.Below && a.Amount == b.Amount })
+		s.Rows = s.Rows[:min(latest, len(s.Rows))]
+	}
 	for i := range s.Rows {
 		if r := &s.Rows[i]; (param == "customer" || param == "subscription") && r.For != "" {
 			r.Title, r.For = r.For, ""

@@ -3,7 +3,6 @@ package inspector
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -38,8 +37,6 @@ func (v *visit) overview() (*page, error) {
 		p.Live = []section{{Title: "Needs you", Needs: needs}}
 	}
 	newest, happened, outgoing := paymentNoun.related(v, "", ""), eventNoun.related(v, "", ""), payoutNoun.related(v, "", "")
-	happened.Rows = slices.CompactFunc(eventNoun.newest(v, "", "", 3*latest), func(a, b row) bool { return a.Below == b.Below && a.Amount == b.Amount })
-	happened.Rows = happened.Rows[:min(latest, len(happened.Rows))]
 	newest.Title, newest.Half, newest.Empty.Action = "Latest payments", true, &link{"Make a payment", "?form=create"}
 	happened.Title, happened.Half = "Latest events", true
 	outgoing.Empty.Action = &link{"Make a payout", v.url("payouts") + "?form=create"}

@@ -31,7 +31,7 @@ func (v *visit) refundPage(r *refund.Refund, p *page) {
 		{Title: "Money", Money: facts("To the payer", p.Amount)},
 		{Title: "Payer", Facts: facts("Name", p.row.Title, "Paid with", p.row.Below)},
 		{Title: "Details", Facts: facts("Reason", r.Reason, "Failure", r.FailureReason, "Payment", v.linked("payments", &r.Payment), "QR code", v.linked("qr-codes", r.QRCode),
-			"Invoice", v.linked("invoices", r.Invoice), "Document", document, "Refund", id(r.ID), "At provider", id(look.Text(r.ProviderReference)), "Created", r.CreatedAt, "Completed", r.CompletedAt)},
+			"Invoice", v.linked("invoices", r.Invoice), "Document", document, "Refund", id(r.ID), "At provider", id(look.Text(r.ProviderReference)))},
 	}
 	if r.Status == refund.Pending || r.Status == refund.Processing {
 		p.Forms = outcomes("the provider", "succeed", "decline", facts("Back to the balance", p.Amount))

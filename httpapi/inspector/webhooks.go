@@ -61,7 +61,7 @@ func types(e *webhook.Endpoint) string {
 	if slices.Equal(e.Events, []event.Type{event.AllTypes}) {
 		return "All events"
 	}
-	return strings.Trim(fmt.Sprint(e.Events), "[]")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(e.Events), "[]"), " ", ", ")
 }
 
 // secret is an action that shows what no later page can.

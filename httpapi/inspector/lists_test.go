@@ -101,14 +101,16 @@ func TestSwitchedOffEndpoint(t *testing.T) {
 	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"}))(t)
 	s.check(s.Drain(t.Context()))
 	shows(t, s.page("webhooks"), `badge bad">Switched off`)
-	shows(t, s.page("webhooks/"+endpoint.ID), `badge bad">Switched off`, "It failed for too long", "Switch on")
-	shows(t, s.page(""), "Needs you", "answered 410 for too long", "The endpoint is switched off")
+	shows(t, s.page("webhooks/"+endpoint.ID), `badge bad">Switched off`, "It did not take its events", "Switch on")
+	shows(t, s.page(""), "Needs you", "answered 410, and was switched off")
 	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 2"}))(t)
 	must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Esi Owusu"}))(t)
 	shows(t, s.page("events?type=qr_code.created"), `badge bad">Not sent`)
 	expect.True(t, !strings.Contains(s.page("events?type=customer.created"), `badge bad`), "an event for which the endpoint has not asked")
 	_, body := s.do("webhooks/"+endpoint.ID, "activate")
 	shows(t, body, `badge good">Active`)
+	_, body = s.do("webhooks/"+endpoint.ID, "deactivate")
+	shows(t, body, `badge neutral">Off`)
 	expect.True(t, !strings.Contains(s.page("events"), `badge bad">Not sent`), "what was not sent is bad for good")
 }
 

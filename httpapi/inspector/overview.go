@@ -116,8 +116,8 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	n := need{Badge: badge{"bad", "Webhook"}, Title: host + " " + answerText(&last), Act: "Look", Href: v.url("webhooks", id)}
 	n.Text = sentence("%s not delivered. They are not tried again.", count(len(waiting), "event", "was", "were"))
 	if v.switchedOff()[id] != nil {
-		n.Title += " for too long"
-		n.Text = "The endpoint is switched off, and what happens now is not sent to it."
+		n.Title += ", and was switched off"
+		n.Text = "What happens now is not sent to it. Switch it on once it answers again."
 	}
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {

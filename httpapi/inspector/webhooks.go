@@ -40,10 +40,11 @@ var webhookNoun = &noun[webhook.Endpoint]{
 }
 
 // readSwitchedOff finds the endpoints that the service has switched off because they failed, by their ids.
+// What a person has changed since is not among them.
 func (v *visit) readSwitchedOff() map[string]*webhook.Endpoint {
 	off := map[string]*webhook.Endpoint{}
 	for _, e := range listOf(v, v.svc.Events.List, event.ListParams{Type: event.WebhookEndpointDisabled, Page: api.Page{Limit: perPage}}) {
-		if is := get(v, v.svc.Webhooks.Get, objectOf(&e)); is.ID != "" && !is.Active {
+		if is := get(v, v.svc.Webhooks.Get, objectOf(&e)); !is.Active && is.UpdatedAt.Equal(e.CreatedAt.Time) {
 			off[is.ID] = is
 		}
 	}
@@ -85,7 +86,7 @@ func (v *visit) webhookPage(e *webhook.Endpoint, p *page) {
 	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Endpoint: e.ID, Page: v.page()})
 	p.Sentence = sentence("%s", e.URL)
 	if v.switchedOff()[e.ID] != nil {
-		p.Problem = "It failed for too long, so nothing is sent to it any more. Switch it on once it answers again."
+		p.Problem = "It did not take its events, so it was switched off. Switch it on once it answers again."
 	}
 	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "Amount", "Status", "", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
 	p.Side = []section{{Title: "Details", Facts: facts("Events", p.row.For, "Endpoint", id(e.ID), "Created", e.CreatedAt)}}

@@ -37,8 +37,16 @@ const shopDays = 30
 
 // payers are those of the shop of the pictures, by how much they like to pay.
 var payers = []struct{ name, number string }{
-	{"Ama Mensah", "0241234567"}, {"Kofi Boateng", "0201230002"}, {"Yaa Asante", "0551230340"}, {"Kojo Antwi", "0501233344"}, {"Nana Ampofo", "0241238080"},
-	{"Efua Sackey", "0541230109"}, {"Akosua Darko", "0271236120"}, {"Kwame Nkansah-Boateng", "0551237720"}, {"Abena Ofori", "0241235001"}, {"Esi Owusu", "0261230003"},
+	{"Ama Mensah", "0241234567"},
+	{"Kofi Boateng", "0201230002"},
+	{"Yaa Asante", "0551230340"},
+	{"Kojo Antwi", "0501233344"},
+	{"Nana Ampofo", "0241238080"},
+	{"Efua Sackey", "0541230109"},
+	{"Akosua Darko", "0271236120"},
+	{"Kwame Nkansah-Boateng", "0551237720"},
+	{"Abena Ofori", "0241235001"},
+	{"Esi Owusu", "0261230003"},
 }
 
 // shop is a site with a month of payments, and one page of each kind.

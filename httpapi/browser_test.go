@@ -87,7 +87,7 @@ func TestPayPageInABrowser(t *testing.T) {
 	expect.True(t, amount == "12.50" && pin == "", "after a wrong PIN the form holds %q and PIN %q", amount, pin)
 	open(entered)
 	b.pay("Pay", amountLabel, "12.50", walletLabel, "0241000001", pinLabel, "1234")
-	b.sees("receipt", "Paid", "GH₵12.50", "024\u00a0•••\u00a0•001", "Accra time", "pay_")
+	b.sees("receipt", "Paid", "GH₵12.50", "024\u00a0•••\u00a0001", "Accra time", "pay_")
 	at := b.At()
 	if _, data := s.Do("GET", "/v1/payments/"+at[strings.LastIndex(at, "/")+1:], nil); field(t, data, "amount") != "1250" {
 		t.Errorf("payment: %s", data)

@@ -153,7 +153,7 @@ func TestPayPage(t *testing.T) {
 	expect.Equal(t, balance.Available.String(), "1012.5", "the merchant has")
 	paid := receiptAt[strings.LastIndex(receiptAt, "/")+1:]
 	_, receipt := browse(t, "GET", s.Server.URL+"/pay/"+receiptAt, nil)
-	holds(t, "the receipt", receipt, paid, "<h1>Paid</h1>", "GH₵</span>12.50", "024\u00a0•••\u00a0•001", `role="status"`, `src="../logo"`)
+	holds(t, "the receipt", receipt, paid, "<h1>Paid</h1>", "GH₵</span>12.50", "024\u00a0•••\u00a0001", `role="status"`, `src="../logo"`)
 
 	other := newCode(t, s, `{}`)
 	for _, path := range []string{"/pay/" + other + "/receipt/" + paid, "/pay/qr_unknown", "/pay/qr_unknown.png", "/pay/" + code + "/receipt/pay_unknown"} {

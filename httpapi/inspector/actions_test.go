@@ -305,7 +305,7 @@ func testSandboxForms(t *testing.T, s *site) {
 	shows(t, body, "Yaa Asantewaa", "GH₵50.00")
 	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
 	s.check(err)
-	_, body = s.do("consumers", "scan", "code", code.Data, "wallet", "0209000009", "pin", "4321", "amount", "12.50")
+	_, body = s.do("qr-codes/"+code.ID, "pay", "wallet", "0209000009", "pin", "4321", "amount", "12.50")
 	shows(t, body, "GH₵12.50 from Yaa Asantewaa")
 
 	before, err := s.Now(t.Context(), s.Caller)

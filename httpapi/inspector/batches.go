@@ -10,7 +10,7 @@ import (
 )
 
 var batchNoun = &noun[disbursement.Batch]{
-	path: "batches", one: "Batch", many: "Batches", heads: [5]string{"Batch", "Amount", "Status", "For", "Time"},
+	path: "batches", prefix: "bat", one: "Batch", many: "Batches", heads: [5]string{"Batch", "Amount", "Status", "For", "Time"},
 	tab: "status", tabs: options(disbursement.BatchCompleted, disbursement.BatchPending), dated: true, loud: true, empty: "Up to 1,000 disbursements from one CSV file make a batch.",
 	forms: func(v *visit) []*form {
 		return []*form{{
@@ -53,7 +53,7 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, look.Plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
 	lines := paged(v, "Rows", disbursementNoun.heads, rows, err, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }, "No row is as the tab says.")
 	lines.Tabs = v.tabs("status", options(disbursement.RowStatuses()...))
-	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{{"created", "Asked for", "API", ""}, {"completed", "The last row was made or refused", "", "good"}})}
+	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{{"created", "Asked for", "API", "", nil}, {"completed", "The last row was made or refused", "", "good", nil}})}
 	n := &b.Counts
 	money := facts("Asked for, in all rows", b.Amount, "Fees of all rows", b.Fee)
 	if n.Made == n.Total { // what the rows that were made add up to is known only if it is all
@@ -61,8 +61,8 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	}
 	p.Side = []section{
 		{Title: "Money", Money: money},
-		{Title: "Details", Facts: facts("Rows", fmt.Sprintf("%d: %d queued, %d made, %d refused", n.Total, n.Queued, n.Made, n.Refused),
-			"For", b.Description, "Reference", b.Reference, "Batch", id(b.ID), "Created", b.CreatedAt, "Completed", b.CompletedAt)},
+		{Title: "Details", Facts: facts("Queued", unlessNone(n.Queued), "Made", unlessNone(n.Made), "Refused", unlessNone(n.Refused),
+			"For", b.Description, "Reference", b.Reference, "Batch", id(b.ID))},
 	}
 }
 

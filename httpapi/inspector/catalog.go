@@ -23,7 +23,7 @@ func taxText(taxable *bool, percent *api.Number) string {
 }
 
 var productNoun = &noun[catalog.Product]{
-	path: "products", one: "Product", many: "Products", heads: [5]string{"Product", "Price", "State", "", "Created"},
+	path: "products", prefix: "prod", one: "Product", many: "Products", heads: [5]string{"Product", "Price", "State", "", "Created"},
 	tab: "active", tabs: onOff, dated: true, empty: "What the merchant sells stands here. Lines of invoices take name, price and tax from it.",
 	forms: func(v *visit) []*form {
 		return []*form{making("product", makes(v.svc.Products.Create), ask("name", field{Name: "description", Label: "Description"}, "unit_amount", "tax_percent"))}
@@ -40,7 +40,7 @@ var productNoun = &noun[catalog.Product]{
 }
 
 var couponNoun = &noun[catalog.Coupon]{
-	path: "coupons", one: "Coupon", many: "Coupons", heads: [5]string{"Coupon", "Takes off", "State", "", "Created"},
+	path: "coupons", prefix: "cpn", one: "Coupon", many: "Coupons", heads: [5]string{"Coupon", "Takes off", "State", "", "Created"},
 	tab: "active", tabs: onOff, dated: true, empty: "A coupon takes a percentage or an amount off an invoice.",
 	forms: func(v *visit) []*form {
 		return []*form{making("coupon", makes(v.svc.Coupons.Create), ask(
@@ -76,7 +76,7 @@ func termsText(t catalog.Terms) any {
 }
 
 var planNoun = &noun[catalog.Plan]{
-	path: "plans", one: "Plan", many: "Plans", heads: [5]string{"Plan", "Price", "State", "Every", "Created"},
+	path: "plans", prefix: "plan", one: "Plan", many: "Plans", heads: [5]string{"Plan", "Price", "State", "Every", "Created"},
 	tab: "active", tabs: onOff, search: "ID of a product", dated: true, empty: "A plan is a price for each period, to which customers subscribe.",
 	forms: func(v *visit) []*form {
 		return []*form{making("plan", makes(v.svc.Plans.Create), ask(

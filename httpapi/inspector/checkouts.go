@@ -9,7 +9,7 @@ import (
 )
 
 var checkoutNoun = &noun[checkout.Session]{
-	path: "checkouts", one: "Checkout", many: "Checkouts", heads: [5]string{"Customer", "Amount", "Status", "For", "Time"},
+	path: "checkouts", prefix: "cs", way: "from ", one: "Checkout", many: "Checkouts", heads: [5]string{"Customer", "Amount", "Status", "For", "Time"},
 	tab: "status", tabs: options(checkout.Open, checkout.Complete, checkout.Expired), dated: true, loud: true,
 	search: "Name, e-mail or phone", empty: "A checkout sells over a page, and then leads the payer back to your website.",
 	forms: func(v *visit) []*form {
@@ -33,7 +33,7 @@ func (v *visit) checkoutPage(s *checkout.Session, p *page) {
 	if s.Status == checkout.Expired {
 		turns = append(turns, turn{At: unix(s.ExpiresAt), Title: "Expired", Tone: "wait"})
 	}
-	happened := inOrder("What happened", turns)
+	happened := inOrder(whatHappened, turns)
 	if s.CompletedAt != nil {
 		happened = v.timeline("checkout.session", s.ID, time.Unix(*s.CompletedAt, 0), "", nil, turns...)
 	}

@@ -3,20 +3,17 @@ package inspector
 import (
 	"context"
 	"encoding/base64"
-	"strings"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/phone"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
 // consumers are the people of test mode, who do as one likes. They belong to no merchant.
 var consumerNoun = &noun[account.Consumer]{
-	path: "consumers", one: "Test consumer", many: "Test consumers", heads: [5]string{"Consumer", "Wallet", "Status", "Service ID", "Since"},
+	path: "consumers", prefix: "acc", one: "Test consumer", many: "Test consumers", heads: [5]string{"Consumer", "Wallet", "Status", "Service ID", "Since"},
 	empty: "A consumer has a wallet, and pays from it with a PIN.",
 	forms: (*visit).consumerForms,
 	reads: func(v *visit) reader[account.Consumer] {
@@ -48,12 +45,8 @@ func (v *visit) consumerForms() []*form {
 			Name: "consumer", Title: "Make a consumer", Button: "Make the consumer", Main: true, do: (*visit).createConsumer,
 			Fields: ask(
 				"name", "phone_number", field{Name: "pin", Label: "PIN of 4 to 6 digits"},
-				field{Name: "balance", Label: "Money in the wallet, in cedis", Value: "500.00", Hint: "In test mode it comes from nowhere."},
+				field{Name: "balance", Label: "Money in the wallet, in cedis", Value: "500.00", Hint: "In test mode it comes from nowhere. Empty for none."},
 			),
-		},
-		{
-			Name: "scan", Title: "Play a consumer who scans", Label: "Scan a code", Button: "Pay", Will: facts("To", v.merchant.Name), do: (*visit).playScan,
-			Fields: ask(field{Name: "code", Label: "QR code", Hint: "Its ID (qr_…) or what it holds (the address of the payment page)."}, amountField("Empty where the code has one."), v.walletPayer()),
 		},
 		{
 			Name: "show", Title: "Play a consumer who shows a code", Label: "Show a code", Button: "Make the code", do: (*visit).showCode,
@@ -75,14 +68,6 @@ func (v *visit) consumerPage(c *account.Consumer, p *page) {
 		{Title: "Money", Money: facts("In the wallet", p.row.Amount)},
 		{Title: "Details", Facts: facts("Phone", phone.Spaced(c.Phone), "Tier", words(c.Tier), "Service ID", id(c.ServiceID), "Account", id(c.ID), "Created", c.CreatedAt)},
 	}
-}
-
-func (v *visit) playScan(in *input) (any, error) {
-	code := in.text("code")
-	id := code[strings.LastIndex(code, "/")+1:]
-	return create(v, in, func(ctx context.Context, caller api.Caller, p qrcode.PayParams) (*payment.Payment, error) {
-		return v.svc.QRCodes.Pay(ctx, caller, id, p)
-	}, qrcode.PayParams{})
 }
 
 // maxPayload is the longest payload that is drawn, in characters.
@@ -118,19 +103,13 @@ func (v *visit) consumerPicture() (*file, error) {
 }
 
 func (v *visit) createConsumer(in *input) (any, error) {
-	balance := in.ghs("balance")
+	balance := in.pesewas("balance")
 	if in.problem != nil {
 		return nil, in.problem
 	}
-	empty := balance == nil || balance.IsZero()
-	if !empty {
-		if _, err := check.Amount("balance", *balance); err != nil {
-			return nil, err
-		}
-	}
 	c, err := v.svc.Accounts.CreateConsumer(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey}, account.CreateHolderParams{Name: in.text("name"), Phone: in.text("phone_number"), PIN: in.text("pin")})
-	if err != nil || empty {
+	if err != nil || balance == nil {
 		return nil, err
 	}
-	return nil, v.svc.Accounts.Deposit(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey + "-balance"}, account.DepositParams{To: c.ID, Amount: *balance, Source: "test"})
+	return nil, v.svc.Accounts.Deposit(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey + "-balance"}, account.DepositParams{To: c.ID, Amount: api.FromPesewas(*balance).Decimal, Source: "test"})
 }

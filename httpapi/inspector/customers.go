@@ -11,7 +11,7 @@ import (
 )
 
 var customerNoun = &noun[account.Customer]{
-	path: "customers", one: "Customer", many: "Customers", heads: [5]string{"Customer", "", "", "E-mail", "Since"},
+	path: "customers", prefix: "cus", one: "Customer", many: "Customers", heads: [5]string{"Customer", "", "", "E-mail", "Since"},
 	search: "Name, e-mail or phone number", dated: true, empty: "Whom the merchant writes invoices to stands here.",
 	forms: func(v *visit) []*form {
 		return []*form{making("customer", makes(v.svc.Accounts.CreateCustomer), customerFields(&account.Customer{}))}

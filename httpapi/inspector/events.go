@@ -15,9 +15,9 @@ import (
 )
 
 var eventNoun = &noun[event.Event]{
-	path: "events", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "", "Time"},
+	path: "events", prefix: "evt", one: "Event", many: "Events", heads: [5]string{"Event", "Amount", "Deliveries", "", "Time"},
 	filters: []field{choice("type", "Type", eventTypes())},
-	dated:   true, empty: "Whatever changes is told here, and to the webhook endpoints.",
+	dated:   true, folds: 4, empty: "Whatever changes is told here, and to the webhook endpoints.",
 	reads: func(v *visit) reader[event.Event] { return reading(v.svc.Events.List, v.svc.Events.Get) },
 	row:   (*visit).eventRow,
 	page:  (*visit).eventPage,
@@ -33,6 +33,12 @@ func eventTypes() (types []option) {
 func (v *visit) eventRow(e *event.Event) row {
 	about, amount := v.about(e)
 	is := badge{"neutral", "Not sent"}
+	for _, off := range v.switchedOff() {
+		wanted := slices.Contains(off.Events, e.Type) || slices.Contains(off.Events, event.AllTypes)
+		if wanted && !e.CreatedAt.Before(off.UpdatedAt.Time) {
+			is.Tone = "bad"
+		}
+	}
 	if e.PendingWebhooks > 0 {
 		is = badges["pending"]
 	}
@@ -98,7 +104,7 @@ func (v *visit) eventPage(e *event.Event, p *page) {
 func (v *visit) delivery(d *webhook.Delivery) section {
 	s := section{
 		Title: "Delivery to " + v.endpointHost(d.Endpoint),
-		Facts: facts("Status", deliveryBadge(d), "Endpoint", v.linked("webhooks", &d.Endpoint), "Told as", d.Type, "Next attempt", d.NextAttemptAt),
+		Facts: facts("Status", deliveryBadge(d), "Endpoint", v.linked("webhooks", &d.Endpoint), "Next attempt", d.NextAttemptAt),
 		Table: &table{Caption: "Attempts", Head: []string{"Time", "Outcome", "Answer"}},
 	}
 	for _, a := range d.Attempts {

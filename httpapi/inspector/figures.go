@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,11 +24,13 @@ func paymentsToday(days []api.DayTotals) fact {
 	f := fact{Name: "Ended today", Value: 0, Below: "none has ended yet"}
 	today := &days[len(days)-1]
 	if all, _ := today.Sum("", ""); all > 0 {
-		completed, _ := today.Sum("", api.OutcomeCompleted)
-		failed, _ := today.Sum("", api.OutcomeFailed)
-		if f.Value, f.Below = all, sentence("%s completed, %s failed", completed, failed); completed == all {
-			f.Below = "all completed"
+		var ended []string
+		for _, o := range []api.Outcome{api.OutcomeCompleted, api.OutcomeFailed, api.OutcomeCancelled} {
+			if n, _ := today.Sum("", o); n > 0 {
+				ended = append(ended, fmt.Sprintf("%d %s", n, strings.ToLower(state(o).Word)))
+			}
 		}
+		f.Value, f.Below = all, value(strings.Join(ended, ", "))
 	}
 	return f
 }
@@ -135,8 +138,8 @@ var stockNames = map[string]string{
 	"clearing": "Sandbox", "mtnmomo": "MTN MoMo", "paystack": "Paystack", "bank": "Bank", "owed": "Owed to us", "merchants": "Merchants", "reserved": "Reserved", "wallets": "Wallets", "agents": "Agents", "fees": "Our fees", "excess": "Top-ups left",
 }
 
-// routeClasses colour the routes of one network.
-var routeClasses = map[string]string{"mtnmomo": "f1", "mtn": "f1", "telecel": "f2", "airteltigo": "f3"}
+// routeClasses colour the routes of one network, and the sandbox as the strip of test mode.
+var routeClasses = map[string]string{"clearing": "fw", "mtnmomo": "f1", "mtn": "f1", "telecel": "f2", "airteltigo": "f3"}
 
 // flowLife is how long a flow is shown before it is read again: open pages are built each second, and
 // a flow is read from many accounts.

@@ -33,8 +33,8 @@ type form struct {
 	// Will says what will happen, and Note adds a sentence.
 	Will []fact
 	Note string
-	// Problem shows the form again after an error, and Wrong is the text under the field that it is
-	// about.
+	// Problem says why the form is shown again, and Wrong, under the field that it is about, what to
+	// enter.
 	Problem, Wrong string
 
 	do action
@@ -167,11 +167,10 @@ func (p *page) showError(name string, refusal *api.Error, entered url.Values) {
 			field.Value = entered.Get(field.Name)
 		}
 		if param != "" && (field.Name == param || slices.Contains(field.Params, param) || strings.HasPrefix(refusal.Param, field.Name+"[")) {
-			field.Invalid, f.Wrong = true, message
 			if rest, named := strings.CutPrefix(message, refusal.Param+" "); named { // as the API calls it
-				f.Wrong = field.Label + " " + rest
+				f.Problem = field.Label + " " + rest
 			}
-			f.Problem = "Look at “" + field.Label + "” below."
+			field.Invalid, f.Wrong = true, cmp.Or(field.Hint, f.Problem)
 		}
 	}
 }
@@ -326,7 +325,7 @@ func networkOptions() (list []option) {
 
 // usual are the fields that several forms have, as they mostly are.
 var usual = map[string]field{
-	"amount": {Label: "Amount in cedis"}, "name": {Label: "Name"}, "reference": {Label: "Reference", Optional: true},
+	"amount": {Label: "Amount in cedis", Hint: "Such as 12.50."}, "name": {Label: "Name"}, "reference": {Label: "Reference", Optional: true},
 	"description":    {Label: "What it is for", Optional: true},
 	"customer_email": {Label: "Customer's e-mail", Kind: "email"},
 	"phone_number":   {Label: "Phone number", Hint: "Such as 024 123 4567."},

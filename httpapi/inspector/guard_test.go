@@ -171,7 +171,7 @@ func testNothingLive(t *testing.T, s *site) {
 		}
 	}
 	// A live code is not paid, not even by a consumer of test mode.
-	answer, body := s.post("consumers", s.token(), "scan", "code", code.ID, "wallet", "0241000001", "pin", "1234", "amount", "1")
+	answer, body := s.post("qr-codes/"+code.ID, s.token(), "pay", "wallet", "0241000001", "pin", "1234", "amount", "1")
 	expect.True(t, answer.StatusCode != http.StatusSeeOther, "a live code was paid: %s", body)
 	for path, form := range map[string]string{"qr-codes/" + code.ID: "delete", "invoices/" + bill.ID: "void", "webhooks/" + hook.ID: "delete"} {
 		if answer, _ := s.post(path, s.token(), form); answer.StatusCode != http.StatusNotFound {
@@ -254,7 +254,7 @@ func TestAddresses(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/"+m+"/payments/x", nil)
 	w := httptest.NewRecorder()
 	look.ServeHTTP(w, r)
-	if body := w.Body.String(); !strings.Contains(body, `href="../../assets/style-`) || !strings.Contains(body, `href="../../`+m+`/payouts"`) {
+	if body := w.Body.String(); !strings.Contains(body, `href="../../assets/style.css?`) || !strings.Contains(body, `href="../../`+m+`/payouts"`) {
 		t.Errorf("links:\n%s", body)
 	}
 }

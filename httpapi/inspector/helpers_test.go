@@ -57,8 +57,14 @@ func open(t *testing.T, c inspector.Config) *site {
 
 func openOn(t testing.TB, store storage.Store, c inspector.Config) *site {
 	t.Helper()
-	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	s := &site{Shop: paymentstest.NewWithStore(t, store, payments.Config{WebhookAllow: loopback}), t: t}
+	return openWith(t, store, c, payments.Config{})
+}
+
+// openWith opens a site whose service has a configuration of its own.
+func openWith(t testing.TB, store storage.Store, c inspector.Config, service payments.Config) *site {
+	t.Helper()
+	service.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	s := &site{Shop: paymentstest.NewWithStore(t, store, service), t: t}
 	look := inspector.New(s.Service, c)
 	s.handler = look
 	mux := http.NewServeMux()

@@ -35,6 +35,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // Config configures the inspector. The zero value works.
@@ -187,6 +188,7 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 		v.contradictions = sync.OnceValue(func() []provider.OrderInfo {
 			return listOf(v, v.svc.Providers.List, provider.ListParams{Contradicted: true, Page: api.Page{Limit: api.MaxLimit}})
 		})
+		v.switchedOff = sync.OnceValue(v.readSwitchedOff)
 		p, err := read(v)
 		if err == nil && v.Method != http.MethodPost {
 			p.Notice = notices[v.query.Get("done")]
@@ -334,6 +336,8 @@ type visit struct {
 	err error
 	// contradictions are the orders that wait for a decision. They are read once for a page.
 	contradictions func() []provider.OrderInfo
+	// switchedOff are the endpoints that the service has switched off. They are read once for a page.
+	switchedOff func() map[string]*webhook.Endpoint
 	// rows are the objects that were looked up already, by ids.
 	rows map[string]row
 }

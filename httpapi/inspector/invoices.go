@@ -8,7 +8,7 @@ import (
 )
 
 var invoiceNoun = &noun[invoice.Invoice]{
-	path: "invoices", one: "Invoice", many: "Invoices", heads: [5]string{"Customer", "Amount", "Status", "Invoice", "Time"},
+	path: "invoices", prefix: "inv", way: "from ", one: "Invoice", many: "Invoices", heads: [5]string{"Customer", "Amount", "Status", "Invoice", "Time"},
 	tab: "status", tabs: options(invoice.Open, invoice.Paid, invoice.Draft, invoice.Void, invoice.Uncollectible),
 	search: "Name, e-mail or phone", dated: true, loud: true, ordered: true, empty: "A customer reads an invoice by e-mail, and pays it on its page.",
 	forms: func(v *visit) []*form {
@@ -65,9 +65,9 @@ func (v *visit) invoicePage(i *invoice.Invoice, p *page) {
 	p.Side = []section{
 		{Title: "Money", Money: facts("Total", cedis(i.Total), "Paid", unlessZero(-i.AmountPaid), "Due", cedis(i.AmountDue))},
 		{Title: "Payer", Facts: facts("Name", cmp.Or(v.linked("customers", i.Customer), link{Text: look.Text(i.Name)}), "E-mail", i.Email, "Phone", look.Phone(look.Text(i.Phone)))},
-		{Title: "Details", Facts: facts("Due on", i.DueDate, "Collection", words(i.CollectionMethod), "Attempts", i.AttemptCount, "Next attempt", i.NextPaymentAttempt, "Memo", i.Memo,
+		{Title: "Details", Facts: facts("Due on", i.DueDate, "Collection", words(i.CollectionMethod), "Attempts", unlessNone(i.AttemptCount), "Next attempt", i.NextPaymentAttempt, "Memo", i.Memo,
 			"Coupon", v.linked("coupons", i.Coupon), "Subscription", v.linked("subscriptions", i.Subscription), "Payment", v.linked("payments", i.Payment), "Document", link{"Open the PDF", v.url("invoices", i.ID, "invoice.pdf")},
-			"Customer's page", hosted, "Invoice", id(i.ID))},
+			"Pay page", hosted, "Invoice", id(i.ID))},
 	}
 	p.Forms = v.invoiceForms(i, p.row.Title)
 }

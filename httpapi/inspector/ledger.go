@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/internal/look"
 )
 
 var ledgerNoun = &noun[account.Entry]{
-	path: "ledger", one: "Entry", many: "Ledger", heads: [5]string{"Movement", "Amount, balance", "", "", "Time"},
+	path: "ledger", one: "Entry", many: "Ledger", heads: [5]string{"Movement", "Amount", "", "", "Time"},
 	forms: func(*visit) []*form { return []*form{addMoney()} },
 	dated: true, empty: "Every change of the available balance stands here.",
 	reads: func(v *visit) reader[account.Entry] {
@@ -18,15 +19,9 @@ var ledgerNoun = &noun[account.Entry]{
 		if who := v.rowOf(e.Type, e.Source).Title; who != "" {
 			title, below = who, title
 		}
-		return row{Href: v.source(e.Type, e.Source), Title: title, Below: below, Amount: value(e.Amount) + "<small>" + sentence("%s left", e.Balance) + "</small>", At: e.CreatedAt}
+		return row{Href: v.source(e.Type, e.Source), Title: title, Below: look.Join(" · ", below, look.Money(pesewas(e.Balance))+" left"), Amount: e.Amount, At: e.CreatedAt}
 	},
 	also: func(v *visit, p *page) { p.Live = append([]section{{Figures: v.stocks()}}, p.Live...) },
-}
-
-// sources are the pages of objects, by the prefix of their ids.
-var sources = map[string]string{
-	"pay": "payments", "po": "payouts", "re": "refunds", "bat": "batches", "cus": "customers", "inv": "invoices", "qr": "qr-codes", "we": "webhooks",
-	"evt": "events", "msg": "messages", "prod": "products", "cpn": "coupons", "plan": "plans", "cs": "checkouts", "sub": "subscriptions", "acc": "consumers",
 }
 
 // pathOf is the path of the list that an object is in; empty where there is none. kind is the type of an
@@ -36,7 +31,7 @@ func pathOf(kind, id string) string {
 	if prefix == "po" && strings.HasPrefix(kind, "disbursement") {
 		return "disbursements"
 	}
-	return sources[prefix]
+	return paths[prefix]
 }
 
 // source is the page of an object; empty where there is none.

@@ -12,7 +12,7 @@ import (
 )
 
 var messageNoun = &noun[message.Message]{
-	path: "messages", one: "Message", many: "Messages", heads: [5]string{"Message", "", "Kind", "", "Time"},
+	path: "messages", prefix: "msg", one: "Message", many: "Messages", heads: [5]string{"Message", "", "Kind", "", "Time"},
 	tab: "kind", tabs: options(message.KindSMS, message.KindEmail), search: "Phone or e-mail",
 	empty: "SMS and e-mails of test mode are kept here. No SMS goes out.",
 	reads: func(v *visit) reader[message.Message] {

@@ -17,6 +17,9 @@ import (
 type noun[T any] struct {
 	// path is that of the list. one and many name the objects, such as "Payment" and "Payments".
 	path, one, many string
+	// prefix begins the ids of the objects, and way says whether their money comes from or goes to the
+	// person whom a row names.
+	prefix, way string
 	// heads are those of the columns: leading cell, amount, status, what for, time.
 	heads [5]string
 	// tab is the parameter that the tabs set, and tabs are its values; "" stands for all.
@@ -34,6 +37,9 @@ type noun[T any] struct {
 	// ordered says that they have orders at providers, which may need a person.
 	ordered bool
 	forms   func(v *visit) []*form
+
+	// folds is how many of one object may follow each other. The few newest are of different objects then.
+	folds int
 
 	// reads are the service's methods that list the objects and get one.
 	reads func(v *visit) reader[T]
@@ -143,11 +149,15 @@ func paged[T any](v *visit, title string, heads [5]string, list *api.List[T], er
 }
 
 // related is a section with the newest of a list, which param chooses as on the list's own page; all
-// of it stands there. The objects of one person go by what they are for.
+// of it stands there. The objects of one person or subscription go by what they are for.
 func (n *noun[T]) related(v *visit, param, value string) section {
-	s := section{Title: n.many, Heads: n.heads, Rows: n.newest(v, param, value, latest)}
+	s := section{Title: n.many, Heads: n.heads, Rows: n.newest(v, param, value, latest*max(1, n.folds))}
+	if n.folds > 0 {
+		s.Rows = slices.CompactFunc(s.Rows, func(a, b row) bool { return a.Below == b.Below && a.Amount == b.Amount })
+		s.Rows = s.Rows[:min(latest, len(s.Rows))]
+	}
 	for i := range s.Rows {
-		if r := &s.Rows[i]; param == "customer" && r.For != "" {
+		if r := &s.Rows[i]; (param == "customer" || param == "subscription") && r.For != "" {
 			r.Title, r.For = r.For, ""
 		}
 	}
@@ -262,13 +272,11 @@ func (v *visit) created() api.Times {
 // today is the midnight at which the merchant's day began.
 func (v *visit) today() time.Time { return v.now.UTC().Truncate(24 * time.Hour) }
 
-// links are the parameters that no field sets, but links of other pages, and the search with an id of
-// that prefix. A day comes from a chart.
-var links = map[string]struct{ prefix, label string }{
-	"day": {"", "Day"}, "payment_method": {"", "Method"},
-	"customer": {"cus_", "Customer"}, "qr_code": {"qr_", "QR code"}, "invoice": {"inv_", "Invoice"}, "payment": {"pay_", "Payment"},
-	"product": {"prod_", "Product"}, "plan": {"plan_", "Plan"}, "subscription": {"sub_", "Subscription"}, "to": {"", "To"},
-}
+// linking is a parameter that links of other pages set, and the search with an id of that prefix.
+type linking struct{ prefix, label string }
+
+// links are the parameters that no field sets: one for each noun, and others. A day comes from a chart.
+var links = map[string]linking{"day": {label: "Day"}, "payment_method": {label: "Method"}, "to": {label: "To"}}
 
 // chips are links that take away one condition each. The form keeps, in hidden fields, those that it
 // has no field for.

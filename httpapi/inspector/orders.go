@@ -90,7 +90,7 @@ func (v *visit) decide(p *page) {
 		do: func(v *visit, in *input) (any, error) {
 			v.caller.IdempotencyKey = "inspector-book-" + o.ID + "-" + o.Contradiction // the same for two who decide at once
 			if _, err := v.svc.Accounts.Adjust(v.Context(), v.caller, account.AdjustParams{
-				Amount: api.FromPesewas(missing).Decimal, Reason: "The provider contradicted itself: " + o.Contradiction, Actor: "inspector", Reference: o.ID,
+				Amount: api.FromPesewas(missing).Decimal, Reason: "The provider contradicted itself: " + o.Contradiction, Actor: "inspector", Reference: o.Record,
 			}); err != nil {
 				return nil, err
 			}
@@ -99,32 +99,41 @@ func (v *visit) decide(p *page) {
 	})
 }
 
-// decided tells on the page of an object what a person decided after its order was contradicted.
+// decided tells on the page of an object what a person decided after its order was contradicted. A charge
+// of an invoice's own leaves no order under the invoice's id, but what was booked for it.
 func (v *visit) decided(p *page) {
-	o := get(v, v.svc.Providers.Get, v.id)
-	if o.ResolvedAt.IsZero() {
-		return
+	o, t := get(v, v.svc.Providers.Get, v.id), turn{Source: "Staff"}
+	booked, decided := "Booked", !o.ResolvedAt.IsZero()
+	if decided {
+		t.At, t.Title = api.At(o.ResolvedAt), "Kept as booked"
 	}
-	at := api.At(o.ResolvedAt)
-	kept, booked := "Kept as booked", "Booked"
-	t := turn{At: at, Source: "Staff"}
-	if o.Reported != "" {
+	if decided && o.Reported != "" {
 		is, says := outcomeWords[o.Outcome], outcomeWords[o.Reported]
-		kept, booked = "Kept as "+is, "Booked as "+says
+		t.Title, booked = "Kept as "+is, "Booked as "+says
 		t.Text = sentence("%s said %s, the ledger said %s.", providerOf(o), says, is)
 	}
-	t.Title = kept + " by staff"
 	var entries []turn
 	for _, a := range listOf(v, v.svc.Accounts.ListAdjustments, api.Page{Limit: api.MaxLimit}) {
-		if a.Reference == o.ID {
-			t.At, t.Title, t.Tone = a.CreatedAt, booked+" by staff", state(o.Reported).Tone
-			entries = append(entries, v.ledgerTurns(a.ID, a.CreatedAt.Truncate(time.Second))...)
+		if a.Reference != v.id {
+			continue
+		}
+		t.At, t.Title, t.Tone, decided = a.CreatedAt, booked, state(cmp.Or(o.Reported, provider.Paid)).Tone, true
+		if t.Text == nil {
+			t.Text = a.Reason + "."
+		}
+		entries = append(entries, v.ledgerTurns(a.ID, a.CreatedAt.Truncate(time.Second))...)
+		p.Side[0].Money = append(p.Side[0].Money, facts("Booked by staff", a.Amount)...)
+		if o.Reported != "" {
 			p.Badge = badge{t.Tone, booked}
-			p.Side[0].Money = append(p.Side[0].Money, facts("Booked by staff", a.Amount)...)
 		}
 	}
-	p.Sentence += sentence(". %s, %s.", t.Title, v.when(at))
-	p.Live[0] = inOrder(p.Live[0].Title, slices.Concat(p.Live[0].Timeline, []turn{t}, entries))
+	if !decided {
+		return
+	}
+	t.Title += " by staff"
+	p.Sentence += sentence(". %s, %s.", t.Title, v.when(t.At))
+	happened := slices.IndexFunc(p.Live, func(s section) bool { return s.Title == whatHappened })
+	p.Live[happened] = inOrder(whatHappened, slices.Concat(p.Live[happened].Timeline, []turn{t}, entries))
 }
 
 // held ends the numbers at which [provider.Simulated] waits for a person.
@@ -140,10 +149,10 @@ func heldNeed[T any](v *visit, n *noun[T], known map[string]bool) need {
 		return need{}
 	}
 	is := need{Badge: badge{"wait", "Held"}, Title: count(len(rows), lower(n.one), "stays", "stay") + " in processing", Act: "Settle", Href: rows[0].Href}
-	is.Text = sentence("%s %s: the number ends in "+held+", so it waits for you.", rows[0].Amount, ways[n.path]+rows[0].Title)
+	is.Text = sentence("%s %s: the number ends in "+held+", so it waits for you.", rows[0].Amount, n.way+rows[0].Title)
 	if len(rows) > 1 {
 		is.Href = v.url(n.path) + "?status=processing"
-		is.Text = sentence("The newest is %s %s. Their numbers end in "+held+", so they wait for you.", rows[0].Amount, ways[n.path]+rows[0].Title)
+		is.Text = sentence("The newest is %s %s. Their numbers end in "+held+", so they wait for you.", rows[0].Amount, n.way+rows[0].Title)
 	}
 	return is
 }

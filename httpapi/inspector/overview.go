@@ -115,6 +115,10 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	host, last := v.endpointHost(id), waiting[0].Attempts[len(waiting[0].Attempts)-1]
 	n := need{Badge: badge{"bad", "Webhook"}, Title: host + " " + answerText(&last), Act: "Look", Href: v.url("webhooks", id)}
 	n.Text = sentence("%s not delivered. They are not tried again.", count(len(waiting), "event", "was", "were"))
+	if v.switchedOff()[id] != nil {
+		n.Title += ", and was switched off"
+		n.Text = "What happens now is not sent to it. Switch it on once it answers again."
+	}
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {
 			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(max(0, d.NextAttemptAt.Sub(v.now))))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -140,16 +141,16 @@ var (
 	//go:embed assets/live.js
 	liveJS []byte
 
-	// assets are the files that pages load. Their names contain a hash of the content, so
-	// browsers may cache them forever.
-	assets     = map[string]*file{}
-	assetNames = map[string]string{
-		"style.css": keepAsset("style", "css", "text/css; charset=utf-8", []byte(look.Shared+look.Console)),
-		"live.js":   keepAsset("live", "js", "text/javascript; charset=utf-8", liveJS),
+	// assets are the files that pages load. Their addresses contain a hash of them all, so browsers may
+	// cache them forever.
+	assets = map[string]*file{
+		"style.css": {contentType: "text/css; charset=utf-8", data: []byte(look.Shared + look.Console)},
+		"live.js":   {contentType: "text/javascript; charset=utf-8", data: liveJS},
 	}
+	assetsHash = sha256.Sum256(slices.Concat(assets["style.css"].data, assets["live.js"].data))
 
 	templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"asset": func(name string) string { return assetNames[name] }, "value": value,
+		"asset": func(name string) string { return name + "?" + hex.EncodeToString(assetsHash[:6]) }, "value": value,
 		"breakable": look.Breakable,
 		"within":    func(part any, page templateData) map[string]any { return map[string]any{"Part": part, "Page": page} },
 		"inForm": func(f field, form, wrong string) map[string]any {
@@ -157,13 +158,6 @@ var (
 		},
 	}).Parse(pageHTML))
 )
-
-func keepAsset(stem, ending, kind string, data []byte) string {
-	sum := sha256.Sum256(data)
-	name := stem + "-" + hex.EncodeToString(sum[:6]) + "." + ending
-	assets[name] = &file{contentType: kind, data: data}
-	return name
-}
 
 func serveAsset(w http.ResponseWriter, r *http.Request, name string) error {
 	a, ok := assets[name]

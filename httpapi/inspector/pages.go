@@ -1,5 +1,7 @@
 package inspector
 
+import "strings"
+
 // pages are all pages under a merchant, by their path with * for an id.
 var pages = map[string]func(*visit) (*page, error){
 	"":       (*visit).overview,
@@ -26,12 +28,22 @@ var navigation = []navGroup{
 	{"Developers", []navEntry{describe(eventNoun), describe(webhookNoun), describe(messageNoun), describe(ledgerNoun), {"clock", "Test clock"}}},
 }
 
-// finders find an object as its list shows it, by the path of the list.
-var finders = map[string]func(v *visit, id string) (row, error){}
+var (
+	// finders find an object as its list shows it, by the path of the list.
+	finders = map[string]func(v *visit, id string) (row, error){}
+	// paths are those of lists, by the prefix of the ids in them.
+	paths = map[string]string{}
+	// ways say from or to whom the money of an object goes, by the path of its list.
+	ways = map[string]string{}
+)
 
 // describe makes the pages of a noun.
 func describe[T any](n *noun[T]) navEntry {
-	pages[n.path] = n.listPage
+	pages[n.path], ways[n.path] = n.listPage, n.way
+	if n.prefix != "" {
+		paths[n.prefix] = n.path
+		links[strings.ReplaceAll(strings.ToLower(n.one), " ", "_")] = linking{n.prefix + "_", n.one}
+	}
 	if n.page != nil {
 		pages[n.path+"/*"] = n.objectPage
 		finders[n.path] = func(v *visit, id string) (row, error) {

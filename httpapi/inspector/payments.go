@@ -12,7 +12,7 @@ import (
 )
 
 var paymentNoun = &noun[payment.Payment]{
-	path: "payments", one: "Payment", many: "Payments", heads: [5]string{"Payer", "Amount", "Status", "For", "Time"},
+	path: "payments", prefix: "pay", way: "from ", one: "Payment", many: "Payments", heads: [5]string{"Payer", "Amount", "Status", "For", "Time"},
 	tab: "status", tabs: options(payment.Completed, payment.Pending, payment.Processing, payment.Failed, payment.Cancelled),
 	search: "Name, phone, amount, reference or id", dated: true, loud: true, ordered: true,
 	filters: []field{choice("network", "Network", append(networkOptions(), option{Value: payment.ServiceWallet, Label: "Wallet"}))},
@@ -123,9 +123,9 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	}
 	verb := cmp.Or(map[payment.Status]string{payment.Completed: "paid", payment.Failed: "did not pay", payment.Cancelled: "was not asked to pay"}[p.Status], "is asked to pay")
 	page.Sentence = sentence("%s "+verb+" %s with %s, %s", by.title, v.merchant.Name, with, v.when(p.CreatedAt))
-	begun := step{"created", "Payment begun", "Payer", ""}
+	begun := step{"created", "Payment begun on its page", "Payer", "", cmp.Or(page.row.For, p.Reference, "Without a description") + "."}
 	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
-		begun = step{"created", "Payment asked for", "API", ""}
+		begun.title, begun.source = "Payment asked for", "API"
 	}
 	var also []turn
 	for _, r := range listOf(v, v.svc.Refunds.List, refund.ListParams{Payment: p.ID, Page: api.Page{Limit: latest}}) {
@@ -133,18 +133,18 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	}
 	page.Live = []section{v.timeline("payment", p.ID, p.CreatedAt.Time, string(p.Status), []step{
 		begun,
-		{"pending", "To be charged: " + by.number, paidWith(p), ""},
-		{"processing", paidWith(p) + " asks the payer to approve", paidWith(p), ""},
-		{"succeeded", "Paid with " + with, paidWith(p), "good"},
-		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad"},
-		{"canceled", "Cancelled before anything was taken", "API", "wait"},
+		{"pending", "Waits for " + paidWith(p), paidWith(p), "", nil},
+		{"processing", "Asked " + paidWith(p) + " to charge " + by.number, paidWith(p), "", "The payer approves on the phone."},
+		{"succeeded", "Paid with " + with, paidWith(p), "good", reference(p.ProviderReference)},
+		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad", reference(p.ProviderReference)},
+		{"canceled", "Cancelled before anything was taken", "API", "wait", nil},
 	}, append(also, v.messageTurns(about, p.ID)...)...)}
 	page.found(refundNoun.related(v, "payment", p.ID))
 	money := facts("Amount", cedis(p.Amount))
 	if p.Net != nil {
 		money = facts("Paid", cedis(p.Amount), "Fee", unlessZero(-*p.Fee), "Refunded", unlessZero(-p.AmountRefunded), "To the merchant", cedis(*p.Net-p.AmountRefunded))
 	}
-	who := facts("Name", cmp.Or(v.linked("customers", p.Customer), link{Text: by.title}), "Phone", by.number, "Network", network(p.Provider), "Method", words(p.PaymentMethod))
+	who := facts("Name", cmp.Or(v.linked("customers", p.Customer), link{Text: by.title}), "Phone", by.number, "Paid with", paidWith(p))
 	next := ""
 	if p.NextAction != nil {
 		next = p.NextAction.Message
@@ -154,7 +154,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 		{Title: "Payer", Facts: who},
 		{Title: "Details", Facts: facts("Asked for", next, "Failure", p.FailureReason, "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
 			"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Payment", id(p.ID),
-			"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Created", p.CreatedAt, "Completed", p.CompletedAt, "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
+			"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
 	}
 	page.Forms = v.paymentForms(p, by)
 }
@@ -163,13 +163,17 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 // can be entered before it is asked for, because the buttons do not follow what happens.
 func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
 	if left := cedis(p.Amount - p.AmountRefunded); p.Status == payment.Completed && left > 0 {
+		var kept any
+		if *p.Fee > 0 {
+			kept = sentence("%s is not given back", cedis(*p.Fee))
+		}
 		return []*form{{
 			Name: "refund", Title: "Refund", Button: "Refund", Danger: true,
 			Fields: ask(amountField("At most "+plainMoney(left)+". Empty for all of it."), field{Name: "reason", Label: "Reason", Optional: true, Hint: "The customer reads it on the credit note of an invoice."}),
-			Will:   facts("To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee, not given back", unlessZero(*p.Fee)),
+			Will:   facts("To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee", kept), Note: "The money goes back the way it came.",
 			do: func(v *visit, in *input) (any, error) {
 				if n := in.pesewas("amount"); n != nil && *n > int64(left) {
-					return nil, api.Invalid("amount", "At most %s can go back.", plainMoney(left))
+					return nil, api.Invalid("amount", "The amount is more than what is left.")
 				}
 				return create(v, in, v.svc.Refunds.Create, refund.CreateParams{Payment: v.id})
 			},

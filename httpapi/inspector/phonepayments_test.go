@@ -1,6 +1,7 @@
 package inspector_test
 
 import (
+	"context"
 	"net/http"
 	"path"
 	"strings"
@@ -11,15 +12,18 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 func TestPaymentsFromPhones(t *testing.T) { onEachStore(t, testPaymentsFromPhones) }
@@ -159,6 +163,34 @@ func TestContradictedTransferIsBooked(t *testing.T) {
 	shows(t, s.page("disbursements/"+d.ID), "MTN says paid, the ledger says failed", "Book it as paid")
 	_, body := s.do("disbursements/"+d.ID, "book")
 	shows(t, body, `badge good">Booked as paid`, "Booked by staff−GH₵20.00", "−GH₵20.00 booked")
+}
+
+// refusing is a charger that refuses every charge, and keeps the id of the last.
+type refusing struct{ last string }
+
+func (r *refusing) Charge(_ context.Context, c provider.Charge) (provider.Result, error) {
+	r.last = c.ID
+	return provider.Result{Outcome: provider.Refused}, nil
+}
+
+func (r *refusing) ChargeStatus(ctx context.Context, c provider.Charge) (provider.Result, error) {
+	return r.Charge(ctx, c)
+}
+
+// What was decided about a charge of an invoice's own stands on the page of the invoice.
+func TestContradictedChargeOfAnInvoiceIsBooked(t *testing.T) {
+	charger := &refusing{}
+	s := openWith(t, memory.New(), inspector.Config{}, payments.Config{Test: payments.Providers{Charger: charger}})
+	i := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+		Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: new(int64(10000))}},
+	}}))(t)
+	_, err := s.Invoices.Pay(t.Context(), s.Caller, i.ID, invoice.PayParams{})
+	testkit.WantCode(t, "the charge", err, api.PaymentFailed)
+	expect.ErrorIs(t, s.Providers.Notify(t.Context(), charger.last, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "paid after all")
+	shows(t, s.page("invoices/"+i.ID), `badge bad">Contradiction`, "Book it as paid")
+	_, body := s.do("invoices/"+i.ID, "book")
+	shows(t, body, "Booked by staff", "GH₵100.00 booked", "The provider contradicted itself: ", `<span class="src">Staff</span>`, ". Booked by staff, today at")
+	shows(t, s.page("invoices/"+i.ID), "Lines", "What happened", "Booked by staff")
 }
 
 // What the sandbox holds is on the first page at once, with one row a kind, until it is settled or stuck.

@@ -13,7 +13,7 @@ import (
 var codeTypes = options(qrcode.Static, qrcode.Dynamic)
 
 var qrCodeNoun = &noun[qrcode.QRCode]{
-	path: "qr-codes", one: "QR code", many: "QR codes", heads: [5]string{"Code", "Amount", "State", "For", "Created"},
+	path: "qr-codes", prefix: "qr", one: "QR code", many: "QR codes", heads: [5]string{"Code", "Amount", "State", "For", "Created"},
 	tab: "active", tabs: onOff, dated: true,
 	filters: []field{choice("type", "Type", codeTypes)},
 	empty:   "Payers scan a code and pay on its page. A static code stands at the till; a dynamic one is for one order.",

@@ -8,7 +8,7 @@ import (
 )
 
 var refundNoun = &noun[refund.Refund]{
-	path: "refunds", one: "Refund", many: "Refunds", heads: [5]string{"To", "Amount", "Status", "Reason", "Time"},
+	path: "refunds", prefix: "re", way: "to ", one: "Refund", many: "Refunds", heads: [5]string{"To", "Amount", "Status", "Reason", "Time"},
 	tab: "status", tabs: options(refund.Succeeded, refund.Pending, refund.Processing, refund.Failed), dated: true, loud: true, ordered: true,
 	search: "Payment or invoice", empty: "Money that goes back to payers stands here. The page of a payment makes the first.",
 	reads: func(v *visit) reader[refund.Refund] { return reading(v.svc.Refunds.List, v.svc.Refunds.Get) },
@@ -31,7 +31,7 @@ func (v *visit) refundPage(r *refund.Refund, p *page) {
 		{Title: "Money", Money: facts("To the payer", p.Amount)},
 		{Title: "Payer", Facts: facts("Name", p.row.Title, "Paid with", p.row.Below)},
 		{Title: "Details", Facts: facts("Reason", r.Reason, "Failure", r.FailureReason, "Payment", v.linked("payments", &r.Payment), "QR code", v.linked("qr-codes", r.QRCode),
-			"Invoice", v.linked("invoices", r.Invoice), "Document", document, "Refund", id(r.ID), "At the provider", id(look.Text(r.ProviderReference)), "Created", r.CreatedAt, "Completed", r.CompletedAt)},
+			"Invoice", v.linked("invoices", r.Invoice), "Document", document, "Refund", id(r.ID), "At provider", id(look.Text(r.ProviderReference)))},
 	}
 	if r.Status == refund.Pending || r.Status == refund.Processing {
 		p.Forms = outcomes("the provider", "succeed", "decline", facts("Back to the balance", p.Amount))
@@ -42,9 +42,9 @@ func (v *visit) refundPage(r *refund.Refund, p *page) {
 func refundSteps(r *refund.Refund) []step {
 	with, amount := words(r.PaymentMethod), plainMoney(cedis(r.Amount))
 	return []step{
-		{"created", "Refund of " + amount + " asked for", "API", ""},
-		{"succeeded", amount + " is back with the payer", with, "good"},
-		{"failed", "Not refunded: " + cmp.Or(look.Text(r.FailureReason), "the provider refused"), with, "bad"},
+		{"created", "Refund of " + amount + " asked for", "API", "", nil},
+		{"succeeded", amount + " is back with the payer", with, "good", nil},
+		{"failed", "Not refunded: " + cmp.Or(look.Text(r.FailureReason), "the provider refused"), with, "bad", nil},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 var subscriptionNoun = &noun[subscription.Subscription]{
-	path: "subscriptions", one: "Subscription", many: "Subscriptions", heads: [5]string{"Customer", "Amount", "Status", "Plan", "Since"},
+	path: "subscriptions", prefix: "sub", one: "Subscription", many: "Subscriptions", heads: [5]string{"Customer", "Amount", "Status", "Plan", "Since"},
 	tab: "status", tabs: options(subscription.Active, subscription.Trialing, subscription.PastDue, subscription.Paused, subscription.Cancelled), dated: true, loud: true,
 	search: "Name, e-mail or phone", empty: "A customer who subscribes to a plan is invoiced for each period.",
 	forms: func(v *visit) []*form {

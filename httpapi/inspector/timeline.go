@@ -28,34 +28,47 @@ type turn struct {
 	More *link
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
 	Tone string
+	// Told are the types of the events that an endpoint took at the first attempt.
+	Told []string
 	// Time is At, with the day if that is not the first turn's.
 	Time template.HTML
 }
 
-// step is how an event is told: verb is the end of its type.
-type step struct{ verb, title, source, tone string }
+// step is how an event is told: verb is the end of its type, and text a line beneath.
+type step struct {
+	verb, title, source, tone string
+	text                      any
+}
+
+// reference is what a provider calls an order, in a line beneath a step.
+func reference(of *string) any {
+	if of == nil {
+		return nil
+	}
+	return sentence("Reference %s.", id(*of))
+}
 
 // told are the events of an object in the order of a life, as a noun tells them that has no words of
 // its own.
 var told = []step{
-	{"created", "Made", "API", ""},
-	{"updated", "Changed", "API", ""},
-	{"pending", "", "", ""},
-	{"processing", "", "", ""},
-	{"finalized", "Finalized: number and amount are fixed", "API", ""},
-	{"sent", "Sent to the customer", "E-mail", ""},
-	{"trial_will_end", "The trial ends soon", "", ""},
-	{"paid", "Paid", "Payer", "good"},
-	{"payment_succeeded", "A period is paid", "Payer", "good"},
-	{"payment_failed", "A payment failed", "Payer", "bad"},
-	{"paused", "Paused", "API", "wait"},
-	{"resumed", "Resumed", "API", ""},
-	{"voided", "Void: nothing is due any more", "API", "wait"},
-	{"marked_uncollectible", "Given up", "API", "wait"},
-	{"completed", "Paid", "Payer", "good"},
-	{"succeeded", "", "", "good"},
-	{"failed", "Failed", "", "bad"},
-	{"canceled", "Cancelled", "API", "wait"},
+	{"created", "Made", "API", "", nil},
+	{"updated", "Changed", "API", "", nil},
+	{"pending", "", "", "", nil},
+	{"processing", "", "", "", nil},
+	{"finalized", "Finalized: number and amount are fixed", "API", "", nil},
+	{"sent", "Sent to the customer", "E-mail", "", nil},
+	{"trial_will_end", "The trial ends soon", "", "", nil},
+	{"paid", "Paid", "Payer", "good", nil},
+	{"payment_succeeded", "A period is paid", "Payer", "good", nil},
+	{"payment_failed", "A payment failed", "Payer", "bad", nil},
+	{"paused", "Paused", "API", "wait", nil},
+	{"resumed", "Resumed", "API", "", nil},
+	{"voided", "Void: nothing is due any more", "API", "wait", nil},
+	{"marked_uncollectible", "Given up", "API", "wait", nil},
+	{"completed", "Paid", "Payer", "good", nil},
+	{"succeeded", "", "", "good", nil},
+	{"failed", "Failed", "", "bad", nil},
+	{"canceled", "Cancelled", "API", "wait", nil},
 }
 
 // stepsOf are those of an object that has that status, in a noun's own words where it has them. It
@@ -86,14 +99,16 @@ var repeated = []string{"updated", "payment_failed", "payment_succeeded", "pause
 // shownDeliveries bounds the deliveries of an event, and shownAttempts those of a delivery.
 const shownDeliveries, shownAttempts = 10, 3
 
+const whatHappened = "What happened"
+
 // timeline tells what happened to an object, the oldest first. own are steps in the noun's words, and
 // also further turns.
 func (v *visit) timeline(object, id string, created time.Time, status string, own []step, also ...turn) section {
 	turns := append(v.turns(object, id, created, status, own), also...)
 	if len(turns) == 0 {
-		return section{Title: "What happened", Text: "Its events are no longer kept, or too many others lie between."}
+		return section{Title: whatHappened, Text: "Its events are no longer kept, or too many others lie between."}
 	}
-	return inOrder("What happened", turns)
+	return inOrder(whatHappened, turns)
 }
 
 // turns are the events of an object, with the entries of the ledger and the deliveries that they led to.
@@ -106,7 +121,7 @@ func (v *visit) turns(object, id string, created time.Time, status string, own [
 		e := &events[i]
 		verb := strings.TrimPrefix(string(e.Type), object+".")
 		is := steps[slices.IndexFunc(steps, func(s step) bool { return s.verb == verb })]
-		turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, More: &link{string(e.Type), v.url("events", e.ID)}})
+		turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, Text: is.text, More: &link{string(e.Type), v.url("events", e.ID)}})
 		turns = append(turns, v.deliveryTurns(e)...)
 		if second := e.CreatedAt.Unix(); !slices.Contains(seconds, second) {
 			seconds = append(seconds, second)
@@ -116,13 +131,14 @@ func (v *visit) turns(object, id string, created time.Time, status string, own [
 	return append(turns, booked...)
 }
 
-// inOrder is a timeline of some turns, the oldest first. What an endpoint answered alike in a row is one.
+// inOrder is a timeline of some turns, the oldest first. What an endpoint took alike in a row is one.
 func inOrder(title string, turns []turn) section {
 	slices.SortStableFunc(turns, func(a, b turn) int { return a.At.Compare(b.At.Time) })
 	kept := turns[:1]
 	for _, t := range turns[1:] {
-		if last := &kept[len(kept)-1]; t.Source == "Webhook" && t.Tone == "" && last.Title == t.Title && last.Tone == "" {
-			last.Text = fmt.Sprint(last.Text, " ", t.Text)
+		if last := &kept[len(kept)-1]; len(last.Told)*len(t.Told) > 0 && last.Title == t.Title {
+			last.Told = append(last.Told, t.Told...)
+			last.Text = strings.Join(last.Told, ", ")
 			continue
 		}
 		kept = append(kept, t)
@@ -199,6 +215,9 @@ func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 			a := &d.Attempts[n]
 			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a)}
 			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, a.Duration)
+			if n == 0 && answered(a) {
+				t.Told = []string{string(d.Type)}
+			}
 			if !answered(a) {
 				t.Tone = "bad"
 				if n == len(d.Attempts)-1 && d.NextAttemptAt != nil {

@@ -20,16 +20,16 @@ type transferService interface {
 }
 
 var (
-	payoutNoun = transferNoun("payouts", "Payout", "A payout goes to a phone or a bank and needs a one-time code. The sandbox texts the code to Messages.",
+	payoutNoun = transferNoun("payouts", "po", "Payout", "A payout goes to a phone or a bank and needs a one-time code. The sandbox texts the code to Messages.",
 		func(v *visit) transferService { return v.svc.Payouts }, (*visit).payoutForms)
-	disbursementNoun = transferNoun("disbursements", "Disbursement", "A disbursement goes to a phone, a bank or a wallet, without a code.",
+	disbursementNoun = transferNoun("disbursements", "", "Disbursement", "A disbursement goes to a phone, a bank or a wallet, without a code.",
 		func(v *visit) transferService { return v.svc.Disbursements }, (*visit).disbursementForms)
 )
 
-// transferNoun describes payouts or disbursements.
-func transferNoun(path, one, none string, service func(*visit) transferService, forms func(*visit) []*form) *noun[payout.Transfer] {
+// transferNoun describes payouts or disbursements, whose ids share a prefix; see [pathOf].
+func transferNoun(path, prefix, one, none string, service func(*visit) transferService, forms func(*visit) []*form) *noun[payout.Transfer] {
 	return &noun[payout.Transfer]{
-		path: path, one: one, many: one + "s", heads: [5]string{"To", "Amount", "Status", "For", "Time"},
+		path: path, prefix: prefix, way: "to ", one: one, many: one + "s", heads: [5]string{"To", "Amount", "Status", "For", "Time"},
 		tab: "status", tabs: options(payout.Completed, payout.Pending, payout.Processing, payout.Failed, payout.Cancelled), dated: true, loud: true, ordered: true, empty: none, forms: forms,
 		reads: func(v *visit) reader[payout.Transfer] { return reading(service(v).List, service(v).Get) },
 		row: func(v *visit, t *payout.Transfer) row {
@@ -146,18 +146,18 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 	with := cmp.Or(network(d.Provider), words(d.Type))
 	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, p.row.Title, with, v.when(t.CreatedAt))
 	p.Live = []section{v.timeline(t.Object, t.ID, t.CreatedAt.Time, string(t.Status), []step{
-		{"created", "Asked for; amount and fee reserved", "API", ""},
-		{"pending", "To be given to " + with, with, ""},
-		{"processing", with + " has it", with, ""},
-		{"completed", "Arrived", with, "good"},
-		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad"},
-		{"canceled", "Cancelled; amount and fee are back", "API", "wait"},
+		{"created", "Asked for; amount and fee reserved", "API", "", nil},
+		{"pending", "To be given to " + with, with, "", nil},
+		{"processing", with + " has it", with, "", nil},
+		{"completed", "Arrived", with, "good", reference(t.ProviderReference)},
+		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad", reference(t.ProviderReference)},
+		{"canceled", "Cancelled; amount and fee are back", "API", "wait", nil},
 	})}
 	p.Side = []section{
 		{Title: "Money", Money: facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))},
 		{Title: "Recipient", Facts: facts("Name", p.row.Title, "With", p.row.Below, "Account", id(d.AccountID), "Service ID", id(d.ServiceID))},
 		{Title: "Details", Facts: facts("Failure", t.FailureReason, "For", t.Description, "Reference", t.Reference, one, id(t.ID),
-			"At the provider", id(look.Text(t.ProviderReference)), "Created", t.CreatedAt, "Completed", t.CompletedAt)},
+			"At provider", id(look.Text(t.ProviderReference)))},
 	}
 }
 
@@ -171,7 +171,7 @@ func transferForms(to string, t *payout.Transfer, cancel action) (forms []*form)
 		forms = append(forms, &form{Name: "cancel", Title: "Cancel it", Label: "Cancel", Button: "Cancel it", Danger: true, Will: will, do: cancel})
 	}
 	if (t.Status == payout.Succeeded || t.Status == payout.Completed) && t.Destination.Type != payout.ServiceWallet {
-		forms = append(forms, &form{Name: "reverse", Title: "Let the rail take it back", Button: "Take it back", Danger: true, Fields: ask("failure_reason"), Will: will, do: settle(provider.Reversed)})
+		forms = append(forms, &form{Name: "reverse", Title: "Let the rail take it back", Label: "Take it back", Button: "Take it back", Danger: true, Fields: ask("failure_reason"), Will: will, do: settle(provider.Reversed)})
 	}
 	return forms
 }

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
 var webhookNoun = &noun[webhook.Endpoint]{
-	path: "webhooks", one: "Webhook endpoint", many: "Webhooks", heads: [5]string{"Endpoint", "", "State", "Events", "Since"},
+	path: "webhooks", prefix: "we", one: "Webhook endpoint", many: "Webhooks", heads: [5]string{"Endpoint", "", "State", "Events", "Since"},
 	empty: "Events are posted to an endpoint, signed, until it answers.",
 	forms: func(v *visit) []*form {
 		return []*form{{
@@ -28,10 +29,26 @@ var webhookNoun = &noun[webhook.Endpoint]{
 	row: func(v *visit, e *webhook.Endpoint) row {
 		host := hostOf(e.URL)
 		_, path, _ := strings.Cut(e.URL, host)
-		return row{Href: v.url("webhooks", e.ID), Title: host, Below: path, Badge: activity[e.Active], For: types(e), At: e.CreatedAt}
+		is := activity[e.Active]
+		if v.switchedOff()[e.ID] != nil {
+			is = badge{"bad", "Switched off"}
+		}
+		return row{Href: v.url("webhooks", e.ID), Title: host, Below: path, Badge: is, For: types(e), At: e.CreatedAt}
 	},
 	page: (*visit).webhookPage,
 	also: func(v *visit, p *page) { p.Live = append(p.Live, v.latency()...) },
+}
+
+// readSwitchedOff finds the endpoints that the service has switched off because they failed, by their ids.
+// What a person has changed since is not among them.
+func (v *visit) readSwitchedOff() map[string]*webhook.Endpoint {
+	off := map[string]*webhook.Endpoint{}
+	for _, e := range listOf(v, v.svc.Events.List, event.ListParams{Type: event.WebhookEndpointDisabled, Page: api.Page{Limit: perPage}}) {
+		if is := get(v, v.svc.Webhooks.Get, objectOf(&e)); !is.Active && is.UpdatedAt.Equal(e.CreatedAt.Time) {
+			off[is.ID] = is
+		}
+	}
+	return off
 }
 
 func hostOf(address string) string {
@@ -45,7 +62,7 @@ func types(e *webhook.Endpoint) string {
 	if slices.Equal(e.Events, []event.Type{event.AllTypes}) {
 		return "All events"
 	}
-	return strings.Trim(fmt.Sprint(e.Events), "[]")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(e.Events), "[]"), " ", ", ")
 }
 
 // secret is an action that shows what no later page can.
@@ -68,6 +85,9 @@ func secret(do action) action {
 func (v *visit) webhookPage(e *webhook.Endpoint, p *page) {
 	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.ListDeliveriesParams{Endpoint: e.ID, Page: v.page()})
 	p.Sentence = sentence("%s", e.URL)
+	if v.switchedOff()[e.ID] != nil {
+		p.Problem = "It did not take its events, so it was switched off. Switch it on once it answers again."
+	}
 	p.Live = []section{paged(v, "Deliveries", [5]string{"Event", "Amount", "Status", "", "Time"}, list, err, (*visit).deliveryRow, "It was told nothing yet.")}
 	p.Side = []section{{Title: "Details", Facts: facts("Events", p.row.For, "Endpoint", id(e.ID), "Created", e.CreatedAt)}}
 	p.Forms = append([]*form{

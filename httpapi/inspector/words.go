@@ -130,9 +130,17 @@ func unlessZero(pesewas int64) any {
 	return cedis(pesewas)
 }
 
+// unlessNone is a count, or nil for none.
+func unlessNone[N int | int64](n N) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
 // typeWords are the words of the API for ways of payment and types, as people say them.
 var typeWords = strings.NewReplacer(
-	"service_wallet", "Wallet", "mobile_money", "Mobile money", "bank_transfer", "Bank transfer", "sms", "SMS", "email", "E-mail", "_", " ",
+	"service_wallet", "Wallet", "mobile_money", "Mobile money", "bank_transfer", "Bank transfer", "default", "Saved method", "sms", "SMS", "email", "E-mail", "_", " ",
 )
 
 // words writes a word of the API as people say it.
@@ -185,9 +193,6 @@ func (v *visit) linked(path string, object *string) link {
 	}
 	return link{cmp.Or(v.named(path, *object), *object), v.url(path, *object)}
 }
-
-// ways are from or to whom the money of an object goes, by the path of its list.
-var ways = map[string]string{"payments": "from ", "checkouts": "from ", "invoices": "from ", "refunds": "to ", "payouts": "to ", "disbursements": "to "}
 
 // party says from or to whom the money of an object goes; "" where that is not known. kind is as for
 // [visit.source].

@@ -68,12 +68,16 @@ func NetworkName(code string) string {
 }
 
 // Phone writes a number of Ghana as pages show it, masked: 024 ••• 4567. Of one that is masked already,
-// as the API shows it, the last three digits are known. Any other text stays as it is.
+// as the API shows it, the last three digits are known. A mask that hides all is empty, and any other text
+// stays as it is.
 func Phone(number string) string {
 	if n := phone.National(number); n != number && len(n) == 10 {
 		return n[:3] + NoBreak + "•••" + NoBreak + n[6:]
 	}
-	return strings.TrimSpace(strings.Replace(number, "****", NoBreak+"•••"+NoBreak+"•", 1))
+	if number == "****" {
+		return ""
+	}
+	return strings.Trim(strings.Replace(number, "****", NoBreak+"•••"+NoBreak, 1), NoBreak)
 }
 
 // Wallet tells a service id from a phone number.

@@ -32,11 +32,11 @@ func TimeHTML(t time.Time, text string) template.HTML {
 	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `">` + strings.ReplaceAll(text, " ", NoBreak) + `</time>`)
 }
 
-// Seconds writes a time with its seconds, and with its day unless that is today.
+// Seconds writes a time of today with its seconds, and another with its day.
 func Seconds(t, today time.Time) template.HTML {
 	layout := "15:04:05"
 	if !SameDay(t, today) {
-		layout = "2 Jan, 15:04:05"
+		layout = "2 Jan, 15:04"
 	}
 	return TimeHTML(t, t.UTC().Format(layout))
 }

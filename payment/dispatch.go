@@ -101,7 +101,7 @@ func (*charging) State(r *record) dispatch.State {
 	r.fillLegacy()
 	return dispatch.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: *r.Provider, CreatedAt: r.CreatedAt,
-		Booked: r.booked(), Reference: &r.ProviderReference, Forget: r.forgetNumber,
+		Booked: r.booked(), Reference: &r.ProviderReference, Object: &r.Payment, Forget: r.forgetNumber,
 	}
 }
 

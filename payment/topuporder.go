@@ -37,7 +37,7 @@ func (*topUpOrders) State(r *topUpRecord) dispatch.State {
 	return dispatch.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Provider, CreatedAt: r.CreatedAt,
 		Booked:    dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Amount: r.Amount},
-		Reference: &r.ProviderReference, Forget: r.forgetNumber,
+		Reference: &r.ProviderReference, Object: &r.TopUp, Forget: r.forgetNumber,
 	}
 }
 
@@ -164,15 +164,6 @@ func (s *topUpOrders) Refused(_ context.Context, tx *engine.Tx, r *topUpRecord, 
 
 // Ended implements [dispatch.Rules].
 func (*topUpOrders) Ended(*engine.Tx, *topUpRecord) error { return nil }
-
-// Load returns a top-up as hosts see it, and its status as a word.
-func (s *topUpOrders) Load(tx *engine.Tx, ref dispatch.Ref) (*TopUp, string, error) {
-	o, err := s.Get(tx, tx.Caller, ref.ID)
-	if err != nil {
-		return nil, "", err
-	}
-	return &o.Value.TopUp, string(o.Value.Status), nil
-}
 
 // erased reports that a consumer was erased.
 func (s *Service) erased(tx *engine.Tx, consumer string) (bool, error) {

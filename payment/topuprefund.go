@@ -126,7 +126,7 @@ func (s *topUpRefundOrders) Refused(ctx context.Context, tx *engine.Tx, r *topUp
 func (*topUpRefundOrders) Ended(*engine.Tx, *topUpRefund) error { return nil }
 
 // Load returns the top-up as hosts see it, and the status of its refund as a word.
-func (s *topUpRefundOrders) Load(tx *engine.Tx, ref dispatch.Ref) (*TopUp, string, error) {
+func (s *topUpRefundOrders) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
 	back, err := s.Get(tx, tx.Caller, ref.ID)
 	if err != nil {
 		return nil, "", err

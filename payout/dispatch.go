@@ -38,7 +38,7 @@ func (*orders) State(r *record) dispatch.State {
 	s := dispatch.State{
 		Submission: &r.Submission, ID: r.ID, Amount: amount, CreatedAt: r.CreatedAt,
 		Booked:    dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
-		Reference: &r.ProviderReference, Forget: r.forgetNumber,
+		Reference: &r.ProviderReference, Object: &r.Transfer, Forget: r.forgetNumber,
 	}
 	if d := &r.Destination; d.Type == MobileMoney && d.Provider != nil {
 		s.Network = *d.Provider
@@ -224,13 +224,4 @@ func (o *orders) FindOwnOrder(ctx context.Context, caller api.Caller, id string)
 		}
 	}
 	return dispatch.Ref{}, api.NoSuch("transfer")
-}
-
-// Load returns a transfer as hosts see it, and its status as a word.
-func (o *orders) Load(tx *engine.Tx, ref dispatch.Ref) (*Transfer, string, error) {
-	found, err := o.Get(tx, tx.Caller, ref.Record)
-	if err != nil {
-		return nil, "", err
-	}
-	return &found.Value.Transfer, string(found.Value.Status), nil
 }

@@ -33,7 +33,7 @@ func (*orders) State(r *record) dispatch.State {
 	return dispatch.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
 		Booked:    dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)},
-		Reference: &r.ProviderReference, Forget: r.forgetNumber,
+		Reference: &r.ProviderReference, Object: &r.Refund, Forget: r.forgetNumber,
 	}
 }
 
@@ -133,13 +133,4 @@ func (o *orders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, resu
 		return decision, o.internal.config.Payments.NeedsPerson(ctx, tx, r.Payment, "completed, paid twice, and its refund failed")
 	}
 	return decision, nil
-}
-
-// Load returns a refund as hosts see it, and its status as a word.
-func (o *orders) Load(tx *engine.Tx, ref dispatch.Ref) (*Refund, string, error) {
-	found, err := o.Get(tx, tx.Caller, ref.Record)
-	if err != nil {
-		return nil, "", err
-	}
-	return &found.Value.Refund, string(found.Value.Status), nil
 }

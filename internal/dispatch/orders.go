@@ -57,6 +57,8 @@ type State struct {
 	Booked
 	// Reference is the provider's.
 	Reference **string
+	// Object is a pointer to what hosts see of the record.
+	Object any
 	// Forget removes the number of the payer or recipient.
 	Forget func()
 }
@@ -297,6 +299,16 @@ func (o *Orders[T]) writeEnded(tx *engine.Tx, found *storage.Object[T], s *State
 func (o *Orders[T]) NeedsPerson(ctx context.Context, tx *engine.Tx, id, why string) error {
 	order := Order{Ref: o.Ref(id), Flow: o.Flow, Kind: o.Kind()}
 	return order.NeedsPerson(ctx, tx, why)
+}
+
+// Load returns the object of an order as hosts see it, and its status as a word.
+func (o *Orders[T]) Load(tx *engine.Tx, ref Ref) (object any, status string, err error) {
+	found, err := o.Get(tx, tx.Caller, ref.Record)
+	if err != nil {
+		return nil, "", err
+	}
+	s := o.Rules.State(&found.Value)
+	return s.Object, s.Status, nil
 }
 
 // Info describes an order. For a person, the provider never got one that was not submitted.

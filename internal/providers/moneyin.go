@@ -134,7 +134,7 @@ func (m *moneyIn) giveBack(ctx context.Context, tx *engine.Tx, p *payment.Ended)
 	return m.refunds.Automatic(tx, p.ID, paidTwice)
 }
 
-func (m *moneyIn) Load(tx *engine.Tx, ref dispatch.Ref) (*payment.Payment, string, error) {
+func (m *moneyIn) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
 	return m.payments.Load(tx, ref.ID)
 }
 

@@ -60,17 +60,17 @@ func New(e *engine.Engine, c Config) *Service {
 	return &Service{
 		engine: e, config: c, balances: balancesOf(c.Rail, c.Charger),
 		transfers: &flow{dispatch.Transfers, map[string]owner{
-			"payout":       newOwner[payout.Transfer](e, c.Payouts.Orders(transfer.Payout), settleFingerprint),
-			"disbursement": newOwner[payout.Transfer](e, c.Payouts.Orders(transfer.Disbursement), settleFingerprint),
+			"payout":       newOwner(e, c.Payouts.Orders(transfer.Payout), settleFingerprint),
+			"disbursement": newOwner(e, c.Payouts.Orders(transfer.Disbursement), settleFingerprint),
 		}},
 		refunds: &flow{dispatch.Refunds, map[string]owner{
-			"refund":        newOwner[refund.Refund](e, c.Refunds.Orders(), legacyRefundFingerprint),
-			"top_up_refund": newOwner[payment.TopUp](e, c.Payments.TopUpRefunds(), settleFingerprint),
+			"refund":        newOwner(e, c.Refunds.Orders(), legacyRefundFingerprint),
+			"top_up_refund": newOwner(e, c.Payments.TopUpRefunds(), settleFingerprint),
 		}},
 		charges: &flow{dispatch.Charges, map[string]owner{
-			"invoice": newOwner[invoice.Invoice](e, &invoiceCharges{c.Invoices, c.Refunds}, settleFingerprint),
-			"payment": newOwner[payment.Payment](e, phones, settleFingerprint),
-			"top_up":  newOwner[payment.TopUp](e, c.Payments.TopUps(), settleFingerprint),
+			"invoice": newOwner(e, &invoiceCharges{c.Invoices, c.Refunds}, settleFingerprint),
+			"payment": newOwner(e, phones, settleFingerprint),
+			"top_up":  newOwner(e, c.Payments.TopUps(), settleFingerprint),
 		}},
 	}
 }

@@ -274,7 +274,7 @@ func (s *Service) outcomeOf(tx storage.ReadTx, scope storage.Scope, r *record, c
 
 // Load returns the invoice of a charge as hosts see it, and the word for the charge's
 // status.
-func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Invoice, string, error) {
+func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
 	o, err := in.svc.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return nil, "", err

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/provider"
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 // ConfirmParams carry the code that a payer got by phone.
@@ -30,22 +29,28 @@ const maxCodes = 5
 // code is asked for; otp_attempts_exceeded.
 func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p ConfirmParams) (*Payment, error) {
 	op := engine.Operation{Name: "payment.confirm", Params: id}
-	return confirm(ctx, s, caller, op, payments.Kind(), id, p, s.beginConfirm, s.Get)
+	return confirm(ctx, s, caller, op, s.orders(), id, p, s.Get, func(r *record) (provider.Charge, *codes, *NextAction) {
+		if r.Phoned == nil {
+			return provider.Charge{}, nil, nil
+		}
+		return r.charge(), &r.Phoned.codes, r.NextAction
+	})
 }
 
 // ConfirmTopUp is Confirm for a top-up. Call it as the caller that made the
 // top-up: to any other it is resource_missing.
 func (s *Service) ConfirmTopUp(ctx context.Context, caller api.Caller, id string, p ConfirmParams) (*TopUp, error) {
 	op := engine.Operation{Name: "payment.confirm_top_up", Params: id}
-	return confirm(ctx, s, caller, op, topUps.Kind(), id, p, topUpOrders{s}.beginConfirm, s.GetTopUp)
+	return confirm(ctx, s, caller, op, s.topUps.Orders, id, p, s.GetTopUp, func(r *topUpRecord) (provider.Charge, *codes, *NextAction) {
+		return r.charge(), &r.codes, r.NextAction
+	})
 }
 
-// confirm passes on a code for a payment or a top-up, and returns it afterwards. begin counts an
-// attempt, and returns the call that passes the code on; nil if there is none to make.
-func confirm[T any](
-	ctx context.Context, s *Service, caller api.Caller, op engine.Operation, kind *storage.Kind, id string, p ConfirmParams,
-	begin func(tx *engine.Tx, id, code string) (*dispatch.Call, error),
-	get func(context.Context, api.Caller, string) (*T, error),
+// confirm passes on a code for a payment or a top-up, and returns it afterwards. about is as for
+// confirmCall.
+func confirm[R, T any](
+	ctx context.Context, s *Service, caller api.Caller, op engine.Operation, orders *dispatch.Orders[R], id string, p ConfirmParams,
+	get func(context.Context, api.Caller, string) (*T, error), about func(*R) (provider.Charge, *codes, *NextAction),
 ) (*T, error) {
 	if p.Code == "" {
 		return nil, api.Missing("code")
@@ -59,14 +64,14 @@ func confirm[T any](
 		}
 		var call *dispatch.Call
 		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-			call, err = begin(tx, id, p.Code)
+			call, err = confirmCall(tx, orders, s.charger(caller.Live), id, p.Code, about)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 		if call != nil {
-			if err := s.engine.Runner.RunNow(ctx, kind, engine.Scope(caller), id, call); err != nil {
+			if err := s.engine.Runner.RunNow(ctx, orders.Kind(), engine.Scope(caller), id, call); err != nil {
 				return nil, err
 			}
 		}
@@ -74,44 +79,37 @@ func confirm[T any](
 	})
 }
 
-// beginConfirm counts an attempt with a code, and returns the call that passes the code on; nil if
-// the caller's key has ended the payment before.
-func (s *Service) beginConfirm(tx *engine.Tx, id, code string) (*dispatch.Call, error) {
-	o, err := get(tx, engine.Scope(tx.Caller), id)
+// confirmCall counts an attempt with a code, and returns the call that passes the code on; nil if the
+// caller's key has ended the charge before. about returns the charge, its codes and what it asks for.
+func confirmCall[T any](
+	tx *engine.Tx, orders *dispatch.Orders[T], charger provider.Charger, id, code string, about func(*T) (provider.Charge, *codes, *NextAction),
+) (*dispatch.Call, error) {
+	o, err := orders.Get(tx, tx.Caller, id)
 	if err != nil {
 		return nil, err
 	}
-	r, charger := &o.Value, s.charger(tx.Caller.Live)
-	if r.Phoned == nil {
+	c, given, asked := about(&o.Value)
+	if given == nil {
 		return nil, errNoCodeAsked()
 	}
-	if counted, err := r.Phoned.codes.count(tx, dispatch.ChargerOf(charger, r.Route), r.NextAction); !counted {
+	submission := orders.Rules.State(&o.Value).Submission
+	if counted, err := given.count(tx, dispatch.ChargerOf(charger, submission.Route), asked); !counted {
 		return nil, err
 	}
-	r.CountAttempt(tx.Now)
-	r.Due = api.AtOrNil(tx.Now) // newCall leases it
-	if err := s.write(tx, o); err != nil {
+	submission.CountAttempt(tx.Now)
+	submission.Due = api.AtOrNil(tx.Now) // Call leases it
+	if err := orders.Write(tx, o); err != nil {
 		return nil, err
 	}
-	return s.newCall(tx, o, charger, false, code)
-}
-
-// beginConfirm is that of payments for a top-up.
-func (s topUpOrders) beginConfirm(tx *engine.Tx, id, code string) (*dispatch.Call, error) {
-	o, err := getTopUp(tx, tx.Caller, id)
-	if err != nil {
-		return nil, err
+	by := dispatch.ChargeBy(charger, c)
+	confirmer, confirms := charger.(provider.ChargeConfirmer)
+	if confirms {
+		by.Submit = func(ctx context.Context, order provider.Order) (provider.Result, error) {
+			c.Order = order
+			return confirmer.ConfirmCharge(ctx, c, code)
+		}
 	}
-	r, charger := &o.Value, s.svc.charger(tx.Caller.Live)
-	if counted, err := r.codes.count(tx, dispatch.ChargerOf(charger, r.Route), r.NextAction); !counted {
-		return nil, err
-	}
-	r.CountAttempt(tx.Now)
-	r.Due = api.AtOrNil(tx.Now) // newCall leases it
-	if err := writeTopUp(tx, o); err != nil {
-		return nil, err
-	}
-	return s.newCall(tx, o, charger, false, code)
+	return orders.Call(tx, o, by, confirms)
 }
 
 // codes are the codes that were passed on for a charge.

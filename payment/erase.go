@@ -3,12 +3,10 @@ package payment
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
-	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -34,7 +32,7 @@ func (r *record) hasNumber() bool {
 
 // forgetDeleted forgets the payer of a payment that is about to end, if the customer was deleted in
 // the meantime.
-func (s *Service) forgetDeleted(tx *engine.Tx, r *record) error {
+func (r *record) forgetDeleted(tx *engine.Tx) error {
 	if r.Customer == nil || !r.hasNumber() {
 		return nil
 	}
@@ -42,20 +40,10 @@ func (s *Service) forgetDeleted(tx *engine.Tx, r *record) error {
 	if err != nil {
 		return fmt.Errorf("payment: customer: %w", err)
 	}
-	if !deleted {
-		return nil
+	if deleted {
+		r.forget()
 	}
-	if err := s.endPrompt(tx, r.Phoned.Number, r.ID, time.Time{}); err != nil { // which needs the number
-		return err
-	}
-	r.forget()
 	return nil
-}
-
-// outlived reports that retention has already run for what was created then, so that the numbers of
-// what ends now must go at once.
-func (s *Service) outlived(created api.Time, now time.Time) bool {
-	return retention.Outlived(created, now, s.engine.NumberRetention)
 }
 
 // EraseCustomer removes number and e-mail of a deleted customer from the payments that have ended, and

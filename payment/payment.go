@@ -187,6 +187,9 @@ type Service struct {
 	config Config
 	limits map[account.Tier]walletLimits
 	totals *totals.Service[record]
+
+	topUps       *topUpOrders
+	topUpRefunds *topUpRefundOrders
 }
 
 // New returns the service, and the methods for sibling packages' transactions. Refusals: those of
@@ -212,6 +215,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal, error) {
 		return nil, nil, err
 	}
 	s := &Service{engine: e, config: c, limits: limits, totals: totals.New(e, payments, asEnded)}
+	s.topUps, s.topUpRefunds = newTopUpOrders(s), newTopUpRefundOrders(s)
 	return s, &Internal{s}, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -193,11 +192,11 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		},
 	}
 	r.Deadline = &deadline
-	charger, err := s.routed(tx, &r)
+	by, err := s.orders().Routed(tx, &r)
 	if err != nil {
 		return nil, err
 	}
-	if charger == nil {
+	if by == nil {
 		return nil, errNoCharger
 	}
 	var held *storage.Object[held]
@@ -215,41 +214,13 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 			return nil, fmt.Errorf("payment: hold: %w", err)
 		}
 	}
-	wait := submitAfter(tx, charger, p.PhoneNumber)
+	wait := s.submitAfter(tx, p.PhoneNumber)
 	r.Due = api.AtOrNil(tx.Now.Add(wait))
 	if err := s.config.Events.Record(tx, &r.Payment, event.PaymentCreated, event.PaymentPending); err != nil {
 		return nil, err
 	}
-	if err := dispatch.Charges.IndexOpen(tx, ref(id), tx.Now); err != nil {
-		return nil, err
-	}
 	pending := r.Payment // the answer; what is stored may be processing already
-	return &pending, s.insertAndSubmit(tx, &r, charger, wait)
-}
-
-// insertAndSubmit writes a new payment. If it is due and this process has a free slot (see
-// [work.Slot]), it submits the payment right after the commit. The payment is then written as one that
-// may have been submitted, which spares the transaction in which a worker claims it and counts the
-// attempt. Otherwise it waits for a worker.
-func (s *Service) insertAndSubmit(tx *engine.Tx, r *record, charger provider.Charger, wait time.Duration) error {
-	var call *dispatch.Call
-	submits := wait == 0 && tx.RunBegunAfterCommit(payments.Kind(), r.ID, func() any { return call })
-	if submits {
-		r.CountAttempt(tx.Now)
-		if err := s.enterProcessing(tx, r); err != nil {
-			return err
-		}
-	}
-	o, err := payments.Insert(tx, engine.Scope(tx.Caller), r.ID, *r)
-	if err != nil {
-		return fmt.Errorf("payment: write: %w", err)
-	}
-	if submits {
-		call, err = s.newCall(tx, o, charger, true, "")
-		return err
-	}
-	tx.WakeAfter(payments.Kind(), wait)
-	return nil
+	return &pending, s.orders().Insert(tx, &r, by, wait)
 }
 
 // TakesPhones reports whether payments from phones can be made in a mode.
@@ -300,10 +271,7 @@ func (s *Service) cancel(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := o.Value.tellHoldEnded(tx); err != nil {
 		return err
 	}
-	if err := o.Value.enter(Cancelled); err != nil {
-		return err
-	}
-	return s.finish(tx, o, nil, 0)
+	return s.orders().End(tx, o, func() error { return o.Value.enter(Cancelled) })
 }
 
 // Leave ends the hold of a payment when the payer chooses another way to pay. A payment that is still

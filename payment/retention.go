@@ -15,9 +15,9 @@ func (in *Internal) Retention() []retention.Rule {
 		}, (*record).forgetNumber),
 		retention.PartRule(topUps, keep, func(r *topUpRecord) (api.Time, bool) {
 			return r.CreatedAt, r.Status.ended() && r.Due == nil && r.Number != ""
-		}, func(r *topUpRecord) { r.Number = "" }),
+		}, (*topUpRecord).forgetNumber),
 		retention.PartRule(topUpRefunds, keep, func(r *topUpRefund) (api.Time, bool) {
 			return r.CreatedAt, r.Status.ended() && r.Number != ""
-		}, func(r *topUpRefund) { r.Number = "" }),
+		}, (*topUpRefund).forgetNumber),
 	}
 }

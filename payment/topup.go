@@ -215,40 +215,29 @@ func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (i
 		Given:      p, OpenKey: api.TextOrNil(tx.Caller.IdempotencyKey), Number: from.PhoneNumber,
 	}
 	r.Deadline = &deadline
-	charger, err := topUpOrders{s}.charger(tx, &r)
+	by, err := s.topUps.Routed(tx, &r)
 	if err != nil {
 		return "", nil, err
 	}
-	if charger == nil {
+	if by == nil {
 		return "", nil, errNoCharger
 	}
 	if err := s.countPrompt(tx, from.PhoneNumber, id, deadline.Time); err != nil {
 		return "", nil, err
 	}
-	wait := submitAfter(tx, charger, from.PhoneNumber)
+	wait := s.submitAfter(tx, from.PhoneNumber)
 	r.Due = api.AtOrNil(tx.Now.Add(wait))
-	if wait == 0 {
-		r.begin(tx)
-	}
-	o, err := topUps.Insert(tx, engine.Scope(tx.Caller), id, r)
-	if err != nil {
-		return "", nil, fmt.Errorf("payment: write top-up: %w", err)
-	}
-	if err := dispatch.Charges.IndexOpen(tx, topUpRef(id), tx.Now); err != nil {
-		return "", nil, err
-	}
 	if wait > 0 {
-		tx.WakeAfter(topUps.Kind(), wait)
-		return id, nil, nil
+		return id, nil, s.topUps.Insert(tx, &r, nil, wait)
 	}
-	call, err = topUpOrders{s}.newCall(tx, o, charger, true, "")
+	call, err = s.topUps.InsertBegun(tx, &r, by)
 	return id, call, err
 }
 
 // submitAfter returns how long the charger of test mode wants a charge to stay pending, so that a
 // tester can look at it; 0 for any other.
-func submitAfter(tx *engine.Tx, charger provider.Charger, number string) time.Duration {
-	c, ok := charger.(interface {
+func (s *Service) submitAfter(tx *engine.Tx, number string) time.Duration {
+	c, ok := s.charger(tx.Caller.Live).(interface {
 		SubmitAfter(provider.Charge) time.Duration
 	})
 	if !ok || tx.Caller.Live {
@@ -261,7 +250,7 @@ func submitAfter(tx *engine.Tx, charger provider.Charger, number string) time.Du
 // idempotency key; answerTopUp stores that of an undecided one.
 func (s *Service) answerTopUp(ctx context.Context, caller api.Caller, op engine.Operation, id string) (answer *TopUp, err error) {
 	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		o, err := engine.GetTx(tx, topUps, engine.Scope(caller), id, "top-up")
+		o, err := s.topUps.Get(tx, caller, id)
 		if err == nil {
 			answer, err = o.Value.answer(tx.ReadTx)
 		}
@@ -271,13 +260,13 @@ func (s *Service) answerTopUp(ctx context.Context, caller api.Caller, op engine.
 		return answer, err
 	}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*TopUp, error) {
-		o, err := engine.GetTx(tx, topUps, engine.Scope(caller), id, "top-up")
+		o, err := s.topUps.Get(tx, caller, id)
 		if err != nil {
 			return nil, err
 		}
 		if o.Value.OpenKey != nil {
 			o.Value.OpenKey = nil
-			if err := writeTopUp(tx, o); err != nil {
+			if err := s.topUps.Write(tx, o); err != nil {
 				return nil, err
 			}
 		}

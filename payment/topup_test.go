@@ -150,6 +150,7 @@ func TestTopUpIsIdempotent(t *testing.T) {
 		second, again, err := keyed(c, "k1", 700)
 		must.Do(t, err)
 		expect.True(t, again && second.ID == first.ID && second.Balance.StringFixed(2) == "7.00", "the replay is %+v", second)
+		expect.Same(t, second, first, "the answer of a replay")
 		_, _, err = keyed(c, "k1", 701)
 		testkit.WantCode(t, "another request", err, api.IdempotencyKeyReused)
 

@@ -37,16 +37,22 @@ var topUpRefunds = storage.NewCollection("top_up_refunds", []storage.Field[topUp
 	dispatch.DueField(func(r *topUpRefund) *dispatch.Submission { return &r.Submission }),
 }, storage.DueBy("due"))
 
-// topUpRefundOrders makes and books the refunds of top-ups.
-type topUpRefundOrders struct{ svc *Service }
+// topUpRefundOrders are the refunds of top-ups as orders.
+type topUpRefundOrders struct {
+	*dispatch.Orders[topUpRefund]
+	svc *Service
+}
+
+func newTopUpRefundOrders(s *Service) *topUpRefundOrders {
+	o := &topUpRefundOrders{svc: s}
+	o.Orders = &dispatch.Orders[topUpRefund]{
+		Flow: dispatch.Refunds, Records: topUpRefunds, Object: "top_up_refund", Noun: "refund", Keep: s.engine.NumberRetention, Rules: o,
+	}
+	return o
+}
 
 // TopUpRefunds returns the orders of top-ups' refunds, for the loop that drives all orders.
-func (in *Internal) TopUpRefunds() topUpRefundOrders { return topUpRefundOrders{in.svc} }
-
-// topUpRefundRef names the refund of a top-up.
-func topUpRefundRef(id string) dispatch.Ref {
-	return dispatch.Ref{Object: "top_up_refund", ID: id, Record: id}
-}
+func (in *Internal) TopUpRefunds() *topUpRefundOrders { return in.svc.topUpRefunds }
 
 // refundTopUp queues the refund of a top-up. The caller writes the top-up.
 func (s *Service) refundTopUp(tx *engine.Tx, r *topUpRecord) error {
@@ -55,127 +61,47 @@ func (s *Service) refundTopUp(tx *engine.Tx, r *topUpRecord) error {
 		Submission: dispatch.NewSubmission(tx), Number: r.Number, Network: r.Provider,
 	}
 	back.Route, r.Refund = r.Route, &back.ID
-	if _, err := topUpRefunds.Insert(tx, engine.Scope(tx.Caller), back.ID, back); err != nil {
-		return fmt.Errorf("payment: refund top-up: %w", err)
-	}
-	if err := dispatch.Refunds.IndexOpen(tx, topUpRefundRef(back.ID), tx.Now); err != nil {
-		return err
-	}
-	tx.WakeAfterCommit(topUpRefunds.Kind())
-	return nil
+	return s.topUpRefunds.Insert(tx, &back, nil, 0)
 }
 
-// Kind is what refunds of top-ups are stored as.
-func (topUpRefundOrders) Kind() *storage.Kind { return topUpRefunds.Kind() }
-
-func (s topUpRefundOrders) order(r *topUpRefund) *dispatch.Order {
-	return &dispatch.Order{
-		Submission: &r.Submission, Ref: topUpRefundRef(r.ID), Flow: dispatch.Refunds, Kind: topUpRefunds.Kind(),
-		Since: r.CreatedAt.Time,
+// State implements [dispatch.Rules].
+func (*topUpRefundOrders) State(r *topUpRefund) dispatch.State {
+	return dispatch.State{
+		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
+		Booked:    dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)},
+		Reference: &r.ProviderReference, Forget: r.forgetNumber,
 	}
 }
 
-func getTopUpRefund(tx storage.ReadTx, caller api.Caller, id string) (*storage.Object[topUpRefund], error) {
-	return engine.GetTx(tx, topUpRefunds, engine.Scope(caller), id, "refund")
-}
+func (r *topUpRefund) forgetNumber() { r.Number = "" }
 
-func writeTopUpRefund(tx *engine.Tx, o *storage.Object[topUpRefund]) error {
-	if err := topUpRefunds.Replace(tx, o); err != nil {
-		return fmt.Errorf("payment: write refund of a top-up: %w", err)
-	}
-	return nil
-}
-
-// FindOwnOrder names the order with that id, without reading it. Book refuses an order that is missing
-// or not the caller's.
-func (topUpRefundOrders) FindOwnOrder(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
-	return topUpRefundRef(id), nil
-}
-
-// Begin counts an attempt of a refund and returns the call of the charger, or nil if there is
-// nothing to call.
-func (s topUpRefundOrders) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
-	o, err := getTopUpRefund(tx, tx.Caller, id)
-	if err != nil {
-		return nil, err
-	}
-	r := &o.Value
-	order, rail := s.order(r), (&Internal{s.svc}).RefundRail(tx.Caller.Live, r.Route)
-	switch {
-	case r.Status.ended(): // a callback was faster
-		order.ReportAlreadyEnded(ctx)
-		return nil, nil
-	case rail == nil:
-		order.PostponeWithoutProvider(ctx, tx)
-		return nil, writeTopUpRefund(tx, o)
-	}
-	first := r.CountAttempt(tx.Now)
-	r.Status = Processing
-	if err := writeTopUpRefund(tx, o); err != nil {
-		return nil, err
-	}
-	back := provider.Refund{
-		Order:  order.ProviderOrder(tx, r.Amount),
+// Provider implements [dispatch.Rules].
+func (s *topUpRefundOrders) Provider(tx *engine.Tx, r *topUpRefund, _ provider.Order) (*dispatch.Provider, error) {
+	return dispatch.RefundBy((&Internal{s.svc}).RefundRail(tx.Caller.Live, r.Route), provider.Refund{
 		Charge: r.TopUp, Phone: r.Number, Network: r.Network, PaymentMethod: FromPhone, Reason: "The wallet could not take the top-up.",
-	}
-	return order.NewCall(tx, o.Version, first,
-		func(ctx context.Context) (provider.Result, error) { return rail.Refund(ctx, back) },
-		func(ctx context.Context) (provider.Result, error) { return rail.RefundStatus(ctx, back) })
+	}), nil
 }
 
-// Book books a charger's result for a refund, from a call or from a callback. The zero result
-// stands for a call that failed. The money of a refused refund stays in the excess, and a person
-// must look after it.
-func (s topUpRefundOrders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
-	o, err := getTopUpRefund(tx, tx.Caller, ref.ID)
-	if err != nil {
-		return 0, err
-	}
-	r := &o.Value
-	order := s.order(r)
-	if r.Status.ended() {
-		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)}, result)
-	}
-	r.MarkSubmitted(tx.Now)
+// Processing implements [dispatch.Rules].
+func (*topUpRefundOrders) Processing(_ *engine.Tx, r *topUpRefund) error {
 	r.Status = Processing
-	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
-	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
-		return 0, err
-	}
-	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
-	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
-		erased := false
-		if erased, err = s.svc.erased(tx, r.Account); erased {
-			r.Number = ""
-		}
-	}
-	fee := int64(0)
-	switch {
-	case err != nil:
-		return decision, err
-	case decision == dispatch.Succeeded:
-		fee = dispatch.ProviderFee(result)
-		err = s.bookPaid(tx, r, fee)
-	case decision == dispatch.Failed:
-		r.Status, r.FailureReason = Failed, dispatch.FailureReason(result, "The provider declined the refund.")
-		topUp := dispatch.Order{Ref: topUpRef(r.TopUp), Flow: dispatch.Charges, Kind: topUps.Kind()}
-		err = topUp.NeedsPerson(ctx, tx, "paid, the wallet could not take it, and its refund failed")
-	default:
-		return decision, writeTopUpRefund(tx, o)
-	}
-	if err != nil {
-		return decision, err
-	}
-	if r.Due = nil; s.svc.outlived(r.CreatedAt, tx.Now) {
-		r.Number = ""
-	}
-	if err := writeTopUpRefund(tx, o); err != nil {
-		return decision, err
-	}
-	return decision, dispatch.Refunds.IndexEnded(tx, r.ID, &r.Submission, fee)
+	return nil
 }
 
-func (s topUpRefundOrders) bookPaid(tx *engine.Tx, r *topUpRefund, providerFee int64) error {
+// Waiting implements [dispatch.Rules].
+func (*topUpRefundOrders) Waiting(*engine.Tx, *topUpRefund, provider.Result) error { return nil }
+
+// Ending implements [dispatch.Rules]. A consumer who was erased gets no message.
+func (s *topUpRefundOrders) Ending(tx *engine.Tx, r *topUpRefund) error {
+	erased, err := s.svc.erased(tx, r.Account)
+	if erased {
+		r.forgetNumber()
+	}
+	return err
+}
+
+// Paid implements [dispatch.Rules].
+func (s *topUpRefundOrders) Paid(_ context.Context, tx *engine.Tx, r *topUpRefund, providerFee int64) error {
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
 		Moves: append(
@@ -190,25 +116,24 @@ func (s topUpRefundOrders) bookPaid(tx *engine.Tx, r *topUpRefund, providerFee i
 	return s.svc.config.Messages.Text(tx, r.Account, r.Number, fmt.Sprintf("You got back GHS %s of top-up %s, which your wallet could not take. Refund %s.", money.Text(r.Amount), r.TopUp, r.ID))
 }
 
+// Refused implements [dispatch.Rules]. The money stays in the excess, and a person must look after it.
+func (s *topUpRefundOrders) Refused(ctx context.Context, tx *engine.Tx, r *topUpRefund, result provider.Result) error {
+	r.Status, r.FailureReason = Failed, dispatch.FailureReason(result, "The provider declined the refund.")
+	return s.svc.topUps.NeedsPerson(ctx, tx, r.TopUp, "paid, the wallet could not take it, and its refund failed")
+}
+
+// Ended implements [dispatch.Rules].
+func (*topUpRefundOrders) Ended(*engine.Tx, *topUpRefund) error { return nil }
+
 // Load returns the top-up as hosts see it, and the status of its refund as a word.
-func (topUpRefundOrders) Load(tx *engine.Tx, ref dispatch.Ref) (*TopUp, string, error) {
-	back, err := getTopUpRefund(tx, tx.Caller, ref.ID)
+func (s *topUpRefundOrders) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
+	back, err := s.Get(tx, tx.Caller, ref.ID)
 	if err != nil {
 		return nil, "", err
 	}
-	o, err := getTopUp(tx, tx.Caller, back.Value.TopUp)
+	o, err := s.svc.topUps.Get(tx, tx.Caller, back.Value.TopUp)
 	if err != nil {
 		return nil, "", err
 	}
 	return &o.Value.TopUp, string(back.Value.Status), nil
-}
-
-// Info describes the order of a refund.
-func (topUpRefundOrders) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) (*provider.OrderInfo, error) {
-	o, err := getTopUpRefund(tx, tx.Caller, ref.ID)
-	if err != nil {
-		return nil, fmt.Errorf("payment: read order: %w", err)
-	}
-	r := &o.Value
-	return orderInfo(r.Amount, r.Status, r.Network, &r.Submission), nil
 }

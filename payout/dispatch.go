@@ -9,149 +9,41 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ref names the order of a transfer.
-func ref(r *record) dispatch.Ref { return dispatch.Ref{Object: r.Object, ID: r.ID, Record: r.ID} }
-
-func (in *Internal) order(v *transfer.Variant, r *record) *dispatch.Order {
-	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r), Flow: dispatch.Transfers, Kind: collection(v).Kind(),
-		Since: r.CreatedAt.Time,
-	}
+// orders are the transfers of a variant as orders.
+type orders struct {
+	*dispatch.Orders[record]
+	internal *Internal
+	variant  *transfer.Variant
 }
 
-// Begin counts an attempt of a transfer and returns the call of the rail, or nil if there is
-// nothing to call. It writes the attempt before the rail is called: so no merchant cancels
-// what may have been submitted, and the worker that finds the record after a crash polls
-// first.
-func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
-	v := transfer.Of(object)
-	found, err := engine.GetTx(tx, collection(v), engine.Scope(tx.Caller), id, object)
-	if err != nil {
-		return nil, err
+func newOrders(in *Internal, v *transfer.Variant) *orders {
+	o := &orders{internal: in, variant: v}
+	o.Orders = &dispatch.Orders[record]{
+		Flow: dispatch.Transfers, Records: collection(v), Object: v.Object, Noun: v.Object, Keep: in.engine.NumberRetention, Rules: o,
 	}
-	r := &found.Value
-	order := in.order(v, r)
-	if r.Status.final() { // a callback arrived first
-		order.ReportAlreadyEnded(ctx)
-		return nil, nil
-	}
-	rail, err := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
-	if err != nil {
-		return nil, err
-	}
-	if rail == nil {
-		order.PostponeWithoutProvider(ctx, tx)
-		return nil, collection(v).Replace(tx, found)
-	}
-	defer r.AttributeEvents(tx)()
-	first, err := in.countAttempt(tx, v, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := collection(v).Replace(tx, found); err != nil {
-		return nil, fmt.Errorf("payout: write %s: %w", object, err)
-	}
-	return in.newCall(tx, v, found, rail, first)
+	return o
 }
 
-// request returns a transfer as the rail gets it.
-func (in *Internal) request(tx *engine.Tx, v *transfer.Variant, r *record) provider.Transfer {
+// Orders returns the orders of a variant's transfers, for the loop that drives all orders.
+func (in *Internal) Orders(v *transfer.Variant) *orders { return in.orders[v] }
+
+// State implements [dispatch.Rules].
+func (*orders) State(r *record) dispatch.State {
 	amount, _ := r.pesewas()
-	t := r.To.providerTransfer()
-	t.Order = in.order(v, r).ProviderOrder(tx, amount)
-	t.Description = r.Description
-	return t
-}
-
-// countAttempt counts an attempt of a transfer. With the first, the transfer is processing.
-func (in *Internal) countAttempt(tx *engine.Tx, v *transfer.Variant, r *record) (first bool, err error) {
-	if first = r.Submission.CountAttempt(tx.Now); first {
-		err = in.enterProcessing(tx, v, r)
+	s := dispatch.State{
+		Submission: &r.Submission, ID: r.ID, Amount: amount, CreatedAt: r.CreatedAt,
+		Booked:    dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
+		Reference: &r.ProviderReference, Object: &r.Transfer, Forget: r.forgetNumber,
 	}
-	return first, err
-}
-
-// newCall leases a transfer, which the transaction has written with the counted attempt, and
-// returns the call of the rail.
-func (in *Internal) newCall(tx *engine.Tx, v *transfer.Variant, o *storage.Object[record], rail provider.Rail, first bool) (*dispatch.Call, error) {
-	r := &o.Value
-	t := in.request(tx, v, r)
-	return in.order(v, r).NewCall(tx, o.Version, first,
-		func(ctx context.Context) (provider.Result, error) { return rail.Submit(ctx, t) },
-		func(ctx context.Context) (provider.Result, error) { return rail.Status(ctx, t) })
-}
-
-func (in *Internal) enterProcessing(tx *engine.Tx, v *transfer.Variant, r *record) error {
-	if err := r.enter(Processing); err != nil {
-		return err
+	if d := &r.Destination; d.Type == MobileMoney && d.Provider != nil {
+		s.Network = *d.Provider
 	}
-	return in.events.Record(tx, &r.Transfer, statusEvent(v, Processing))
-}
-
-// Book books a rail's result for a transfer, from a call or from a callback. The zero result
-// stands for a call that failed.
-func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
-	v := transfer.Of(ref.Object)
-	found, err := engine.GetTx(tx, collection(v), engine.Scope(tx.Caller), ref.Record, v.Object)
-	if err != nil {
-		return 0, err
-	}
-	r := &found.Value
-	order := in.order(v, r)
-	if r.Status.final() {
-		booked := dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil} // else it is within the service
-		decision, err := order.Decide(ctx, tx, booked, result)
-		if err == nil && decision == dispatch.Reversed {
-			err = in.bookReversed(ctx, tx, v, found, result)
-		}
-		return decision, err
-	}
-	defer r.AttributeEvents(tx)()
-	first, err := r.MarkReported(tx.Now, func() error {
-		_, err := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
-		return err
-	})
-	if first {
-		err = in.enterProcessing(tx, v, r)
-	}
-	if err != nil {
-		return 0, err
-	}
-	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
-	amount, _ := r.pesewas()
-	if result, err = order.CheckAmount(ctx, tx, amount, result); err != nil {
-		return 0, err
-	}
-	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
-	switch {
-	case err != nil:
-	case decision == dispatch.Succeeded:
-		err = in.bookPaid(tx, v, found, dispatch.ProviderFee(result))
-	case decision == dispatch.Failed:
-		r.fail(result)
-		if err = r.enter(Failed); err == nil {
-			err = in.bookReleased(tx, v, found)
-		}
-	default:
-		err = collection(v).Replace(tx, found)
-	}
-	return decision, err
-}
-
-// fail notes why a transfer has failed: the provider refused it or took it back.
-func (r *record) fail(result provider.Result) {
-	r.Reversed = result.Outcome == provider.Reversed
-	reason := "reversed: " + cmp.Or(result.Reason.Message, "The provider took the money back.")
-	if !r.Reversed {
-		reason = result.Reason.Text()
-	}
-	r.FailureReason = new(dispatch.Truncate(reason, dispatch.MaxReason))
+	return s
 }
 
 // outcome returns the outcome of the order, as the transfer's status implies it. A cancelled
@@ -172,55 +64,34 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// Kind is what the transfers of a variant are stored as.
-func (in *Internal) Kind(v *transfer.Variant) *storage.Kind { return collection(v).Kind() }
+// forgetNumber removes the recipient's number. The masked form stays.
+func (r *record) forgetNumber() { r.To = nil }
 
-// FindOwnOrder returns the caller's order with that id. It reads the transfers, since one to a wallet
-// never leaves the service and is in no index.
-func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
-	for _, v := range transfer.Variants {
-		_, err := in.Get(ctx, caller, v, id)
-		if api.CodeOf(err) != api.ResourceMissing {
-			return dispatch.Ref{Object: v.Object, ID: id, Record: id}, err
-		}
-	}
-	return dispatch.Ref{}, api.NoSuch("transfer")
+// Provider implements [dispatch.Rules].
+func (o *orders) Provider(tx *engine.Tx, r *record, order provider.Order) (*dispatch.Provider, error) {
+	t := r.To.providerTransfer()
+	t.Order, t.Description = order, r.Description
+	rail, err := r.RouteTransfer(o.internal.rail(tx.Caller.Live), t)
+	return dispatch.TransferBy(rail, t), err
 }
 
-// Load returns a transfer as hosts see it, and its status as a word.
-func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Transfer, string, error) {
-	t, err := in.GetTx(tx, engine.Scope(tx.Caller), transfer.Of(ref.Object), ref.Record)
-	if err != nil {
-		return nil, "", err
+// Processing implements [dispatch.Rules].
+func (o *orders) Processing(tx *engine.Tx, r *record) error {
+	if err := r.enter(Processing); err != nil {
+		return err
 	}
-	return t, string(t.Status), nil
+	return o.internal.events.Record(tx, &r.Transfer, statusEvent(o.variant, Processing))
 }
 
-// Info describes the order of a transfer.
-func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) (*provider.OrderInfo, error) {
-	found, err := collection(transfer.Of(ref.Object)).Get(tx, engine.Scope(tx.Caller), ref.Record)
-	if err != nil {
-		return nil, fmt.Errorf("payout: read order: %w", err)
-	}
-	r := &found.Value
-	info := &provider.OrderInfo{Outcome: r.outcome(), Route: r.Route, Attempts: r.Attempts}
-	info.Amount, _ = r.pesewas()
-	if d := &r.Destination; d.Type == MobileMoney && d.Provider != nil {
-		info.Network = *d.Provider
-	}
-	if r.Status == Cancelled { // for a person, the rail never got it; see outcome
-		info.Outcome = provider.NotFound
-	}
-	if r.SubmittedAt != nil {
-		info.SubmittedAt = r.SubmittedAt.Time
-	}
-	return info, nil
-}
+// Waiting implements [dispatch.Rules].
+func (*orders) Waiting(*engine.Tx, *record, provider.Result) error { return nil }
 
-// bookPaid books a transfer that the rail has paid: the reserve leaves the merchant, the amount
-// to the rail's account, the fee to the operator, who pays the rail's own fee.
-func (in *Internal) bookPaid(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record], providerFee int64) error {
-	r := &found.Value
+// Ending implements [dispatch.Rules].
+func (*orders) Ending(*engine.Tx, *record) error { return nil }
+
+// Paid implements [dispatch.Rules]: the reserve leaves the merchant, the amount to the rail's account, the
+// fee to the operator, who pays the rail's own fee.
+func (o *orders) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee int64) error {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()
 	moves := append(
@@ -230,20 +101,83 @@ func (in *Internal) bookPaid(tx *engine.Tx, v *transfer.Variant, found *storage.
 	if fee > 0 {
 		moves = append(moves, ledger.Fees(live).Move(fee))
 	}
-	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: v.Object + "_settled", Ref: r.ID, At: tx.Now, Moves: moves})
+	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: o.Object + "_settled", Ref: r.ID, At: tx.Now, Moves: moves})
 	if err != nil {
 		return fmt.Errorf("payout: book paid: %w", err)
 	}
-	if err := r.enter(Status(v.Done)); err != nil {
+	if err := r.enter(Status(o.variant.Done)); err != nil {
 		return err
 	}
 	r.CompletedAt = api.AtOrNil(tx.Now)
-	return in.finish(tx, v, found, providerFee)
+	return nil
+}
+
+// Refused implements [dispatch.Rules].
+func (o *orders) Refused(_ context.Context, tx *engine.Tx, r *record, result provider.Result) error {
+	r.fail(result)
+	if err := r.enter(Failed); err != nil {
+		return err
+	}
+	return o.release(tx, r)
+}
+
+// fail notes why a transfer has failed: the provider refused it or took it back.
+func (r *record) fail(result provider.Result) {
+	r.Reversed = result.Outcome == provider.Reversed
+	reason := "reversed: " + cmp.Or(result.Reason.Message, "The provider took the money back.")
+	if !r.Reversed {
+		reason = result.Reason.Text()
+	}
+	r.FailureReason = new(dispatch.Truncate(reason, dispatch.MaxReason))
+}
+
+// release returns the reserve of a transfer that has failed or was cancelled.
+func (o *orders) release(tx *engine.Tx, r *record) error {
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	amount, fee := r.pesewas()
+	err := o.internal.config.Accounts.Credit(tx, merchant, storage.Posting{
+		ID: tx.NewID("txn_"), Type: o.Object + "_released", Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{
+			ledger.Reserved(merchant, live).Move(-amount - fee),
+			ledger.Available(merchant, live).Move(amount + fee),
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("payout: release: %w", err)
+	}
+	return o.uncount(tx, r)
+}
+
+// uncount takes a transfer whose amount the merchant has again off the total of its day.
+func (o *orders) uncount(tx *engine.Tx, r *record) error {
+	amount, _ := r.pesewas()
+	return o.internal.countDailyTotal(tx, o.variant, r.CreatedAt.Time, -amount)
+}
+
+// Ended implements [dispatch.Rules].
+func (o *orders) Ended(tx *engine.Tx, r *record) error {
+	if err := o.internal.totals[o.variant].Count(tx, r.ID, r); err != nil {
+		return err
+	}
+	return o.internal.events.Record(tx, &r.Transfer, statusEvent(o.variant, r.Status))
+}
+
+// Book books a rail's result for a transfer; see [dispatch.Orders.Book].
+func (o *orders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	decision, err := o.Orders.Book(ctx, tx, ref, result)
+	if err != nil || decision != dispatch.Reversed {
+		return decision, err
+	}
+	found, err := o.Get(tx, tx.Caller, ref.Record)
+	if err != nil {
+		return decision, err
+	}
+	return decision, o.bookReversed(ctx, tx, found, result)
 }
 
 // bookReversed books back a transfer that the rail had paid and took back: the amount returns from the
 // rail's account, and the fee from the operator. What the rail kept for itself stays the operator's cost.
-func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer.Variant, found *storage.Object[record], result provider.Result) error {
+func (o *orders) bookReversed(ctx context.Context, tx *engine.Tx, found *storage.Object[record], result provider.Result) error {
 	r := &found.Value
 	defer r.AttributeEvents(tx)()
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
@@ -255,7 +189,7 @@ func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer
 	if fee > 0 {
 		moves = append(moves, ledger.Fees(live).Move(-fee))
 	}
-	err := in.config.Accounts.Credit(tx, merchant, storage.Posting{ID: tx.NewID("txn_"), Type: v.Object + "_reversed", Ref: r.ID, At: tx.Now, Moves: moves})
+	err := o.internal.config.Accounts.Credit(tx, merchant, storage.Posting{ID: tx.NewID("txn_"), Type: o.Object + "_reversed", Ref: r.ID, At: tx.Now, Moves: moves})
 	if err != nil {
 		return fmt.Errorf("payout: book reversed: %w", err)
 	}
@@ -266,63 +200,28 @@ func (in *Internal) bookReversed(ctx context.Context, tx *engine.Tx, v *transfer
 	r.CompletedAt = nil
 	id := r.ID
 	tx.OnCommit(func() {
-		tx.Log().WarnContext(ctx, "the provider took a transfer back, and the merchant has amount and fee again", v.Object, id, "merchant", merchant, "live", live)
+		tx.Log().WarnContext(ctx, "the provider took a transfer back, and the merchant has amount and fee again", o.Object, id, "merchant", merchant, "live", live)
 	})
-	if err := in.uncount(tx, v, r); err != nil {
+	if err := o.uncount(tx, r); err != nil {
 		return err
 	}
-	if err := collection(v).Replace(tx, found); err != nil {
-		return fmt.Errorf("payout: write %s: %w", v.Object, err)
-	}
-	if err := in.totals[v].Recount(tx, r.ID, api.OutcomeCompleted, r); err != nil {
+	if err := o.Write(tx, found); err != nil {
 		return err
 	}
-	return in.events.Record(tx, &r.Transfer, statusEvent(v, Failed))
+	if err := o.internal.totals[o.variant].Recount(tx, r.ID, api.OutcomeCompleted, r); err != nil {
+		return err
+	}
+	return o.internal.events.Record(tx, &r.Transfer, statusEvent(o.variant, Failed))
 }
 
-// bookReleased releases the reserve of a transfer that has failed or was cancelled, and writes
-// the transfer.
-func (in *Internal) bookReleased(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
-	r := &found.Value
-	merchant, live := tx.Caller.Merchant, tx.Caller.Live
-	amount, fee := r.pesewas()
-	err := in.config.Accounts.Credit(tx, merchant, storage.Posting{
-		ID: tx.NewID("txn_"), Type: v.Object + "_released", Ref: r.ID, At: tx.Now,
-		Moves: []storage.Move{
-			ledger.Reserved(merchant, live).Move(-amount - fee),
-			ledger.Available(merchant, live).Move(amount + fee),
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("payout: release: %w", err)
+// FindOwnOrder returns the caller's order with that id, which may be of the other variant. It reads the
+// transfers, since one to a wallet never leaves the service and is in no index.
+func (o *orders) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
+	for _, v := range transfer.Variants {
+		_, err := o.internal.Get(ctx, caller, v, id)
+		if api.CodeOf(err) != api.ResourceMissing {
+			return o.internal.orders[v].Ref(id), err
+		}
 	}
-	if err := in.uncount(tx, v, r); err != nil {
-		return err
-	}
-	return in.finish(tx, v, found, 0)
-}
-
-// uncount takes a transfer whose amount the merchant has again off the total of its day.
-func (in *Internal) uncount(tx *engine.Tx, v *transfer.Variant, r *record) error {
-	amount, _ := r.pesewas()
-	return in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount)
-}
-
-// finish writes a transfer that has entered its final status.
-func (in *Internal) finish(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record], providerFee int64) error {
-	r := &found.Value
-	r.Due = nil
-	if retention.Outlived(r.CreatedAt, tx.Now, in.engine.NumberRetention) {
-		r.To = nil // retention has already run for this transfer
-	}
-	if err := collection(v).Replace(tx, found); err != nil {
-		return fmt.Errorf("payout: write %s: %w", v.Object, err)
-	}
-	if err := in.totals[v].Count(tx, r.ID, r); err != nil {
-		return err
-	}
-	if err := dispatch.Transfers.IndexEnded(tx, r.ID, &r.Submission, providerFee); err != nil {
-		return err
-	}
-	return in.events.Record(tx, &r.Transfer, statusEvent(v, r.Status))
+	return dispatch.Ref{}, api.NoSuch("transfer")
 }

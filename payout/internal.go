@@ -58,6 +58,7 @@ type Internal struct {
 	config Config
 	limits map[*transfer.Variant]bounds
 	totals map[*transfer.Variant]*totals.Service[record]
+	orders map[*transfer.Variant]*orders
 }
 
 func newInternal(e *engine.Engine, c Config) (*Internal, error) {
@@ -79,9 +80,9 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 			return nil, err
 		}
 	}
-	in := &Internal{engine: e, events: c.Events, config: c, limits: map[*transfer.Variant]bounds{}, totals: map[*transfer.Variant]*totals.Service[record]{}}
+	in := &Internal{engine: e, events: c.Events, config: c, limits: map[*transfer.Variant]bounds{}, totals: map[*transfer.Variant]*totals.Service[record]{}, orders: map[*transfer.Variant]*orders{}}
 	for _, v := range transfer.Variants {
-		in.totals[v] = totals.New(e, collection(v), asEnded)
+		in.totals[v], in.orders[v] = totals.New(e, collection(v), asEnded), newOrders(in, v)
 	}
 	if !c.DisbursementLimits.Daily.IsZero() {
 		return nil, api.Invalid("DisbursementLimits", "DisbursementLimits: disbursements have no daily limit. Leave Daily zero.")
@@ -305,43 +306,12 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Pending)); err != nil {
 		return nil, err
 	}
-	if err := dispatch.Transfers.IndexOpen(tx, ref(r), tx.Now); err != nil {
+	by, err := in.orders[p.variant].Routed(tx, r)
+	if err != nil {
 		return nil, err
 	}
 	pending := r.Transfer // the answer; what is stored may be processing already
-	if err := in.insertAndSubmit(tx, p.variant, r); err != nil {
-		return nil, err
-	}
-	return &pending, nil
-}
-
-// insertAndSubmit writes a new transfer. If this process has a free slot (see [work.Slot]), it
-// submits the transfer right after the commit. The transfer is then written as one that may
-// have been submitted, which spares the transaction in which a worker claims it and counts
-// the attempt. Otherwise it waits for a worker.
-func (in *Internal) insertAndSubmit(tx *engine.Tx, v *transfer.Variant, r *record) error {
-	kind := collection(v).Kind()
-	var call *dispatch.Call
-	rail, err := r.RouteTransfer(in.rail(tx.Caller.Live), in.request(tx, v, r))
-	if err != nil {
-		return err
-	}
-	submits := rail != nil && tx.RunBegunAfterCommit(kind, r.ID, func() any { return call })
-	if submits {
-		if _, err := in.countAttempt(tx, v, r); err != nil {
-			return err
-		}
-	}
-	o, err := collection(v).Insert(tx, engine.Scope(tx.Caller), r.ID, *r)
-	if err != nil {
-		return fmt.Errorf("payout: write %s: %w", r.Object, err)
-	}
-	if submits {
-		call, err = in.newCall(tx, v, o, rail, true)
-		return err
-	}
-	tx.WakeAfterCommit(kind)
-	return nil
+	return &pending, in.orders[p.variant].Insert(tx, r, by, 0)
 }
 
 // Get returns one transfer of a variant.
@@ -417,7 +387,8 @@ func (in *Internal) Cancel(ctx context.Context, caller api.Caller, v *transfer.V
 		if status := found.Value.Status; found.Value.enter(Cancelled) != nil {
 			return nil, api.Errorf(v.NotCancellable, "", "This %s is %s and can no longer be cancelled.", v.Object, status)
 		}
-		if err := in.bookReleased(tx, v, found); err != nil {
+		orders := in.orders[v]
+		if err := orders.End(tx, found, func() error { return orders.release(tx, &found.Value) }); err != nil {
 			return nil, err
 		}
 		return &found.Value.Transfer, nil

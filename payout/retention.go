@@ -12,7 +12,7 @@ func (in *Internal) Retention() []retention.Rule {
 	for i, v := range transfer.Variants {
 		rules[i] = retention.PartRule(collection(v), in.engine.NumberRetention, func(r *record) (api.Time, bool) {
 			return r.CreatedAt, r.Status.final() && r.To != nil
-		}, func(r *record) { r.To = nil })
+		}, (*record).forgetNumber)
 	}
 	return rules
 }

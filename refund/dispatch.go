@@ -4,106 +4,37 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ref names the order of a refund.
-func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "refund", ID: id, Record: id} }
-
-func (in *Internal) order(r *record) *dispatch.Order {
-	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r.ID), Flow: dispatch.Refunds, Kind: refunds.Kind(),
-		Since: r.CreatedAt.Time,
-	}
+// orders are refunds as orders.
+type orders struct {
+	*dispatch.Orders[record]
+	internal *Internal
 }
 
-// Begin counts an attempt of a refund and returns the call of the charger, or nil if there is
-// nothing to call.
-func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
-	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), id, "refund")
-	if err != nil {
-		return nil, err
+func newOrders(in *Internal) *orders {
+	o := &orders{internal: in}
+	o.Orders = &dispatch.Orders[record]{
+		Flow: dispatch.Refunds, Records: refunds, Object: "refund", Noun: "refund", Keep: in.engine.NumberRetention, Rules: o,
 	}
-	r := &found.Value
-	order := in.order(r)
-	if r.ended() { // a callback was faster
-		order.ReportAlreadyEnded(ctx)
-		return nil, nil
-	}
-	rail := in.config.Payments.RefundRail(tx.Caller.Live, r.Route)
-	if rail == nil {
-		order.PostponeWithoutProvider(ctx, tx)
-		return nil, refunds.Replace(tx, found)
-	}
-	first := r.Submission.CountAttempt(tx.Now)
-	if first {
-		if err := r.enter(Processing); err != nil { // merchants get no event for it
-			return nil, err
-		}
-	}
-	if err := refunds.Replace(tx, found); err != nil {
-		return nil, fmt.Errorf("refund: write: %w", err)
-	}
-	back := provider.Refund{
-		Order:  order.ProviderOrder(tx, r.Amount),
-		Charge: r.Charge, Phone: r.Phone, Network: r.Network, PaymentMethod: r.PaymentMethod, Payment: r.Payment,
-	}
-	if r.Invoice != nil {
-		back.Invoice = *r.Invoice
-	}
-	if r.Reason != nil {
-		back.Reason = *r.Reason
-	}
-	return order.NewCall(tx, found.Version, first,
-		func(ctx context.Context) (provider.Result, error) { return rail.Refund(ctx, back) },
-		func(ctx context.Context) (provider.Result, error) { return rail.RefundStatus(ctx, back) })
+	return o
 }
 
-// Book books a charger's result for a refund, from a call or from a callback. The zero result
-// stands for a call that failed.
-func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
-	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
-	if err != nil {
-		return 0, err
+// Orders returns the orders of refunds, for the loop that drives all orders.
+func (in *Internal) Orders() *orders { return in.orders }
+
+// State implements [dispatch.Rules].
+func (*orders) State(r *record) dispatch.State {
+	return dispatch.State{
+		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
+		Booked:    dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)},
+		Reference: &r.ProviderReference, Object: &r.Refund, Forget: r.forgetNumber,
 	}
-	r := &found.Value
-	order := in.order(r)
-	if r.ended() {
-		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
-	}
-	defer r.AttributeEvents(tx)()
-	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
-		if err := r.enter(Processing); err != nil {
-			return 0, err
-		}
-	}
-	r.ProviderReference = dispatch.Reference(r.ProviderReference, result)
-	if result, err = order.CheckAmount(ctx, tx, r.Amount, result); err != nil {
-		return 0, err
-	}
-	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
-	if err == nil && (decision == dispatch.Succeeded || decision == dispatch.Failed) {
-		err = r.forgetDeleted(tx)
-	}
-	switch {
-	case err != nil:
-	case decision == dispatch.Succeeded:
-		err = in.bookPaid(tx, found, dispatch.ProviderFee(result))
-	case decision == dispatch.Failed:
-		reversed := false
-		if reversed, err = in.release(ctx, tx, found, result); err == nil && r.Automatic && !reversed {
-			err = in.config.Payments.NeedsPerson(ctx, tx, r.Payment, "completed, paid twice, and its refund failed")
-		}
-	default:
-		err = refunds.Replace(tx, found)
-	}
-	return decision, err
 }
 
 // outcome returns the outcome of the order, as the refund's status implies it.
@@ -119,39 +50,30 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// FindOwnOrder names the order with that id, without reading it. Book refuses an order that is missing
-// or not the caller's.
-func (in *Internal) FindOwnOrder(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
-	return ref(id), nil
+// Provider implements [dispatch.Rules].
+func (o *orders) Provider(tx *engine.Tx, r *record, _ provider.Order) (*dispatch.Provider, error) {
+	back := provider.Refund{Charge: r.Charge, Phone: r.Phone, Network: r.Network, PaymentMethod: r.PaymentMethod, Payment: r.Payment}
+	if r.Invoice != nil {
+		back.Invoice = *r.Invoice
+	}
+	if r.Reason != nil {
+		back.Reason = *r.Reason
+	}
+	return dispatch.RefundBy(o.internal.config.Payments.RefundRail(tx.Caller.Live, r.Route), back), nil
 }
 
-// Load returns a refund as hosts see it, and its status as a word.
-func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Refund, string, error) {
-	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
-	if err != nil {
-		return nil, "", err
-	}
-	return &found.Value.Refund, string(found.Value.Status), nil
-}
+// Processing implements [dispatch.Rules]. Merchants get no event for it.
+func (*orders) Processing(_ *engine.Tx, r *record) error { return r.enter(Processing) }
 
-// Info describes the order of a refund.
-func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) (*provider.OrderInfo, error) {
-	found, err := refunds.Get(tx, engine.Scope(tx.Caller), ref.Record)
-	if err != nil {
-		return nil, fmt.Errorf("refund: read order: %w", err)
-	}
-	r := &found.Value
-	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Route: r.Route, Network: r.Network, Attempts: r.Attempts}
-	if r.SubmittedAt != nil {
-		info.SubmittedAt = r.SubmittedAt.Time
-	}
-	return info, nil
-}
+// Waiting implements [dispatch.Rules].
+func (*orders) Waiting(*engine.Tx, *record, provider.Result) error { return nil }
 
-// bookPaid books a refund that the provider has paid. The reserve goes to the provider's
-// account.
-func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record], providerFee int64) error {
-	r, live := &o.Value, tx.Caller.Live
+// Ending implements [dispatch.Rules].
+func (*orders) Ending(tx *engine.Tx, r *record) error { return r.forgetDeleted(tx) }
+
+// Paid implements [dispatch.Rules]: the reserve goes to the provider's account.
+func (o *orders) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee int64) error {
+	live := tx.Caller.Live
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
 		Moves: append(
@@ -165,48 +87,50 @@ func (in *Internal) bookPaid(tx *engine.Tx, o *storage.Object[record], providerF
 	if err := r.enter(Succeeded); err != nil {
 		return err
 	}
-	if err := in.succeeded(tx, r, "", r.Phone); err != nil {
-		return err
-	}
-	return in.finish(tx, o, providerFee)
+	return o.internal.succeeded(tx, r, "", r.Phone)
 }
 
-// release returns the reserve of a declined refund. The amount may be refunded again, unless the
-// provider took the payment back in the meantime: then release books the amount as taken.
-func (in *Internal) release(ctx context.Context, tx *engine.Tx, o *storage.Object[record], result provider.Result) (reversed bool, err error) {
-	r, merchant, live := &o.Value, tx.Caller.Merchant, tx.Caller.Live
-	err = in.config.Accounts.Credit(tx, merchant, storage.Posting{
+// Refused implements [dispatch.Rules]: the merchant gets the reserve back.
+func (o *orders) Refused(_ context.Context, tx *engine.Tx, r *record, result provider.Result) error {
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	err := o.internal.config.Accounts.Credit(tx, merchant, storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_released", Ref: r.ID, At: tx.Now,
 		Moves: []storage.Move{ledger.Reserved(merchant, live).Move(-r.Amount), ledger.Available(merchant, live).Move(r.Amount)},
 	})
 	if err != nil {
-		return false, fmt.Errorf("refund: release: %w", err)
-	}
-	taken, err := in.config.Payments.RefundFailed(tx, r.Payment, r.Amount)
-	if err != nil {
-		return false, err
-	}
-	if err := r.enter(Failed); err != nil {
-		return false, err
+		return fmt.Errorf("refund: release: %w", err)
 	}
 	r.FailureReason = dispatch.FailureReason(result, "The provider declined the refund.")
-	if err := in.finish(tx, o, 0); err != nil || taken == nil {
-		return false, err
-	}
-	return true, in.bookReversed(ctx, tx, taken)
+	return r.enter(Failed)
 }
 
-// finish writes a refund that has entered its final status.
-func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record], providerFee int64) error {
-	o.Value.Due = nil
-	if retention.Outlived(o.Value.CreatedAt, tx.Now, in.engine.NumberRetention) {
-		o.Value.Phone = "" // retention has already run for this refund
+// Ended implements [dispatch.Rules].
+func (o *orders) Ended(tx *engine.Tx, r *record) error {
+	return o.internal.config.Events.Record(tx, &r.Refund, statusEvent[r.Status])
+}
+
+// Book books a charger's result for a refund; see [dispatch.Orders.Book]. After a refusal the amount may
+// be refunded again, unless the provider took the payment back in the meantime: then Book books the
+// amount as taken.
+func (o *orders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	decision, err := o.Orders.Book(ctx, tx, ref, result)
+	if err != nil || decision != dispatch.Failed {
+		return decision, err
 	}
-	if err := refunds.Replace(tx, o); err != nil {
-		return fmt.Errorf("refund: write: %w", err)
+	found, err := o.Get(tx, tx.Caller, ref.Record)
+	if err != nil {
+		return decision, err
 	}
-	if err := dispatch.Refunds.IndexEnded(tx, o.ID, &o.Value.Submission, providerFee); err != nil {
-		return err
+	r := &found.Value
+	defer r.AttributeEvents(tx)()
+	taken, err := o.internal.config.Payments.RefundFailed(tx, r.Payment, r.Amount)
+	switch {
+	case err != nil:
+		return decision, err
+	case taken != nil:
+		return decision, o.internal.bookReversed(ctx, tx, taken)
+	case r.Automatic:
+		return decision, o.internal.config.Payments.NeedsPerson(ctx, tx, r.Payment, "completed, paid twice, and its refund failed")
 	}
-	return in.config.Events.Record(tx, &o.Value.Refund, statusEvent[o.Value.Status])
+	return decision, nil
 }

@@ -22,10 +22,13 @@ func (r *record) forgetDeleted(tx *engine.Tx) error {
 		return fmt.Errorf("refund: customer: %w", err)
 	}
 	if deleted {
-		r.Phone = ""
+		r.forgetNumber()
 	}
 	return nil
 }
+
+// forgetNumber removes the payer's number.
+func (r *record) forgetNumber() { r.Phone = "" }
 
 // ErasePayments removes the payer's number from the ended refunds of some payments. Any other refund of
 // a deleted customer loses it when it ends.
@@ -68,5 +71,5 @@ func (in *Internal) ErasePhone(ctx context.Context, within engine.Within, number
 func (in *Internal) Retention() []retention.Rule {
 	return []retention.Rule{retention.PartRule(refunds, in.engine.NumberRetention, func(r *record) (api.Time, bool) {
 		return r.CreatedAt, r.ended() && r.Phone != ""
-	}, func(r *record) { r.Phone = "" })}
+	}, (*record).forgetNumber)}
 }

@@ -39,16 +39,15 @@ type Service struct {
 type Internal struct {
 	engine *engine.Engine
 	config Config
+	orders *orders
 }
 
 // New returns the service and the methods for siblings.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	in := &Internal{engine: e, config: c}
+	in.orders = newOrders(in)
 	return &Service{engine: e, internal: in}, in
 }
-
-// Kind is what refunds are stored as.
-func (in *Internal) Kind() *storage.Kind { return refunds.Kind() }
 
 // CreateParams describe a refund.
 type CreateParams struct {
@@ -264,13 +263,9 @@ func (in *Internal) reserve(tx *engine.Tx, r *record) (*Refund, error) {
 	if err != nil {
 		return nil, fmt.Errorf("refund: reserve: %w", err)
 	}
-	if _, err := refunds.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
-		return nil, fmt.Errorf("refund: keep: %w", err)
-	}
-	if err := dispatch.Refunds.IndexOpen(tx, ref(r.ID), tx.Now); err != nil {
+	if err := in.orders.Insert(tx, r, nil, 0); err != nil {
 		return nil, err
 	}
-	tx.WakeAfterCommit(refunds.Kind())
 	return &r.Refund, in.config.Events.Record(tx, &r.Refund, event.RefundCreated)
 }
 

@@ -5,9 +5,9 @@
 // failed: the worker asks again, under the same id, until the answer is conclusive.
 //
 // The steps work in their caller's transaction, on the [Submission] that is part of the
-// caller's record and on the index of orders, which holds an [Entry] for each. payout, refund,
-// payment and invoice call them beside their own rules. Package providers, above those, runs
-// the loop.
+// caller's record and on the index of orders, which holds an [Entry] for each. [Orders] takes them
+// in their order, with the [Rules] of payout, refund and payment. invoice, whose charges are no
+// records of their own, calls them one by one. Package providers, above those, runs the loop.
 package dispatch
 
 import (
@@ -185,10 +185,10 @@ func (o *Order) backoff(now time.Time) time.Duration {
 	return min(max(now.Sub(o.Deadline.Time), promptBackoff.AfterOrLast(attempts)), time.Hour)
 }
 
-// DueAfterEnd returns when an order that has ended is polled once more: if the provider has
-// refused it and may yet report the opposite. It returns nil for any other.
+// DueAfterEnd returns when an order that has ended is polled once more: a charge of a phone that the
+// provider has refused, if it may yet report the opposite. It returns nil for any other.
 func (o *Order) DueAfterEnd(now time.Time) *api.Time {
-	if o.recheckAfter <= 0 {
+	if o.recheckAfter <= 0 || o.Deadline == nil {
 		return nil
 	}
 	return api.AtOrNil(now.Add(o.recheckAfter))

@@ -116,7 +116,7 @@ var transferGuards = []guard{
 	},
 	{
 		"limit: a payout that failed counts for no day", "payout/dispatch.go",
-		"in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount)", "in.countDailyTotal(tx, v, r.CreatedAt.Time, 0*amount)", "./payout", "TestDailyLimit|TestRandomLivesMatchTheModel",
+		"o.internal.countDailyTotal(tx, o.variant, r.CreatedAt.Time, -amount)", "o.internal.countDailyTotal(tx, o.variant, r.CreatedAt.Time, 0*amount)", "./payout", "TestDailyLimit|TestRandomLivesMatchTheModel",
 	},
 	{
 		"limit: names of a day", "payout/namequota.go",
@@ -147,8 +147,8 @@ var transferGuards = []guard{
 		"if !slices.Contains(transitions[to], r.Status) {", "", "./payout", "TestTransferStates",
 	},
 	{
-		"states: a transfer that its creating call submits is written as submitted", "payout/internal.go",
-		"	if submits {\n		if _, err := in.countAttempt", "	if false {\n		if _, err := in.countAttempt", "./payout", "TestFreeSlotSubmitsAfterCommit",
+		"states: a transfer that its creating call submits is written as submitted", "internal/dispatch/orders.go",
+		"if _, err := o.CountAttempt(tx, r); err != nil {", "if err := error(nil); err != nil {", "./payout", "TestFreeSlotSubmitsAfterCommit",
 	},
 	{
 		"states: a transfer is not cancelled once the rail knows it", "payout/transfer.go",
@@ -159,8 +159,8 @@ var transferGuards = []guard{
 		"d.MatchName && !p.in.config.NameMatch(d.AccountName, r.Name) {", "false {", "./payout", "TestMatchNameRefusesOtherNames|TestAccountNames",
 	},
 	{
-		"dispatch: what has ended is booked once", "payout/dispatch.go",
-		"if r.Status.final() {\n\t\tbooked :=", "if false {\n\t\tbooked :=", "./payout", "TestCallbacksBookTheOutcomeOnce|TestContradictionsBookNothing",
+		"dispatch: what has ended is booked once", "internal/dispatch/orders.go",
+		"if s.Outcome.Final() {\n\t\tdecision, err", "if false {\n\t\tdecision, err", "./payout", "TestCallbacksBookTheOutcomeOnce|TestContradictionsBookNothing",
 	},
 	{
 		"dispatch: a reversal is booked once", "internal/dispatch/decide.go",
@@ -181,7 +181,7 @@ var transferGuards = []guard{
 	},
 	{
 		"money: a late payment of a debtor is refunded whole", "payment/dispatch.go",
-		"givenBack := !taken &&", "givenBack := false &&", "./refund", "TestLatePaymentOfADebtorIsRefunded",
+		"givenBack := !c.taken &&", "givenBack := false &&", "./refund", "TestLatePaymentOfADebtorIsRefunded",
 	},
 	{
 		"money: a refund that fails after the payment was taken back", "payment/refund.go",
@@ -192,8 +192,8 @@ var transferGuards = []guard{
 		"Reversible: r.SubmittedAt != nil}", "Reversible: true}", "./payout", "TestTransferToWalletIsNotReversed",
 	},
 	{
-		"dispatch: what has ended is not sent", "payout/dispatch.go",
-		"if r.Status.final() { // a callback arrived first", "if false {", "./internal/faults", "TestACallbackOneByOne",
+		"dispatch: what has ended is not sent", "internal/dispatch/orders.go",
+		"if s.Outcome.Final() && s.Due == nil { // a callback came first", "if false {", "./internal/faults", "TestACallbackOneByOne",
 	},
 	{
 		"dispatch: it polls before it submits again", "internal/dispatch/call.go",

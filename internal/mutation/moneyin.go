@@ -100,24 +100,24 @@ var moneyInGuards = []guard{
 		"if o.Value.Status != Pending {", "", "./payment", "TestSubmittedPaymentIsNotCancelled",
 	},
 	{
-		"payment: it is not sent after its deadline", "payment/dispatch.go",
-		"case r.Status == Pending && !tx.Now.Before(r.Deadline.Time):", "", "./payment", "TestPendingPaymentFailsAtItsDeadline",
+		"payment: it is not sent after its deadline", "internal/dispatch/orders.go",
+		"case s.SubmittedAt == nil && s.Deadline != nil && !tx.Now.Before(s.Deadline.Time):", "", "./payment", "TestPendingPaymentFailsAtItsDeadline",
 	},
 	{
 		"dispatch: a charge is not sent again after its deadline", "internal/dispatch/dispatch.go",
 		"if !first && o.Deadline != nil && !tx.Now.Before(o.Deadline.Time) {", "", "./payment", "TestNoPromptAfterDeadline",
 	},
 	{
-		"payment: what has ended is booked once", "payment/dispatch.go",
-		"if r.Status.ended() {\n\t\tdecision, err", "if false {\n\t\tdecision, err", "./payment", "TestPhonesToTestWith|TestPaymentIsBookedOnce",
+		"payment: what has ended is booked once", "internal/dispatch/orders.go",
+		"if s.Outcome.Final() {\n\t\tdecision, err", "if false {\n\t\tdecision, err", "./payment", "TestPhonesToTestWith|TestPaymentIsBookedOnce",
 	},
 	{
-		"payment: a refused one is polled, and not charged again", "payment/dispatch.go",
-		"if ended { // the provider may contradict itself, and gets no other charge", "if false {", "./payment", "TestRefusedPaymentIsNotChargedAgain",
+		"payment: a refused one is polled, and not charged again", "internal/dispatch/orders.go",
+		"if s.Outcome.Final() { // the provider may contradict itself, and gets no other order", "if false {", "./payment", "TestRefusedPaymentIsNotChargedAgain",
 	},
 	{
 		"payment: live mode needs a charger", "payment/phoned.go",
-		"if charger == nil {\n\t\treturn nil, errNoCharger", "if false {\n\t\treturn nil, errNoCharger", "./payment", "TestNoCharger",
+		"if by == nil {\n\t\treturn nil, errNoCharger", "if false {\n\t\treturn nil, errNoCharger", "./payment", "TestNoCharger",
 	},
 	{
 		"payment: a page has a secret", "payment/page.go",
@@ -149,7 +149,7 @@ var moneyInGuards = []guard{
 	},
 	{
 		"collection fee: none of what is given back", "payment/dispatch.go",
-		"if taken {", "if true {", "./payment", "TestLateSuccessIsRefunded",
+		"if c.taken {", "if true {", "./payment", "TestLateSuccessIsRefunded",
 	},
 	{
 		"collection fee: no more than the amount", "payment/fee.go",
@@ -173,7 +173,7 @@ var moneyInGuards = []guard{
 	},
 	{
 		"money in: an automatic refund that failed is listed", "refund/dispatch.go",
-		"err == nil && r.Automatic && !reversed {", "false {", "./payment", "TestLateSuccessWithoutRefundIsListed",
+		"case r.Automatic:", "", "./payment", "TestLateSuccessWithoutRefundIsListed",
 	},
 	{
 		"money in: a refund of what came twice is none of the invoice", "refund/service.go",

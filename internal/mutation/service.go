@@ -36,8 +36,8 @@ var erasureGuards = []guard{
 		"if b.Amount != 0 {", "", "./internal/erasure", "TestErasedPeople",
 	},
 	{
-		"erasure: numbers of ended transfers go", "payout/dispatch.go",
-		"if retention.Outlived(r.CreatedAt, tx.Now, in.engine.NumberRetention) {", "",
+		"erasure: numbers of ended transfers go", "internal/dispatch/orders.go",
+		"if s.Due == nil && retention.Outlived(s.CreatedAt, tx.Now, o.Keep) {", "",
 		"./internal/erasure", "TestRetentionRemovesNumbersOfEndedTransfers/memory",
 	},
 }

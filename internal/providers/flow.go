@@ -35,21 +35,16 @@ type orderOwner interface {
 	Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error)
 	// Info describes an order that has this entry.
 	Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error)
-}
-
-// ownerOf is the owner of orders that are part of objects of type T.
-type ownerOf[T any] interface {
-	orderOwner
 	// Load returns the object as hosts see it, and the word for its status.
-	Load(tx *engine.Tx, ref dispatch.Ref) (*T, string, error)
+	Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error)
 }
 
 // newOwner returns an owner. fingerprint returns what the fingerprint of a call of Settle is
 // computed from.
-func newOwner[T any](e *engine.Engine, of ownerOf[T], fingerprint func(string, provider.Result) settleParams) owner {
+func newOwner(e *engine.Engine, of orderOwner, fingerprint func(string, provider.Result) settleParams) owner {
 	return owner{of, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
 		op := engine.Operation{Name: ref.Object + ".settle", Params: fingerprint(ref.ID, r)}
-		_, err := engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*T, error) {
+		_, err := engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*any, error) {
 			decision, err := of.Book(ctx, tx, ref, r)
 			if err != nil {
 				return nil, err
@@ -62,7 +57,7 @@ func newOwner[T any](e *engine.Engine, of ownerOf[T], fingerprint func(string, p
 			case decision == dispatch.Contradicted:
 				err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", strings.ReplaceAll(ref.Object, "_", " "), status)
 			}
-			return object, err
+			return &object, err
 		})
 		return err
 	}}

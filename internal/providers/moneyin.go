@@ -52,7 +52,7 @@ func (m *moneyIn) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r p
 			return 0, err
 		}
 	}
-	decision, ended, err := m.payments.Book(ctx, tx, ref.ID, r, taken)
+	decision, ended, err := m.payments.Book(ctx, tx, ref, r, taken)
 	switch {
 	case err == nil && decision == dispatch.Reversed:
 		return decision, bookReversed(ctx, tx, m.refunds, ref, ref.ID)
@@ -134,10 +134,10 @@ func (m *moneyIn) giveBack(ctx context.Context, tx *engine.Tx, p *payment.Ended)
 	return m.refunds.Automatic(tx, p.ID, paidTwice)
 }
 
-func (m *moneyIn) Load(tx *engine.Tx, ref dispatch.Ref) (*payment.Payment, string, error) {
+func (m *moneyIn) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
 	return m.payments.Load(tx, ref.ID)
 }
 
-func (m *moneyIn) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) (*provider.OrderInfo, error) {
-	return m.payments.Info(tx, ref.ID)
+func (m *moneyIn) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
+	return m.payments.Info(tx, ref, e)
 }

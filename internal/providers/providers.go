@@ -56,19 +56,21 @@ var _ provider.Service = (*Service)(nil)
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	payouts := newOwner[payout.Transfer](e, c.Payouts, settleFingerprint)
 	phones := &moneyIn{c.Payments, c.QRCodes, c.Invoices, c.Checkout, c.Refunds}
 	return &Service{
 		engine: e, config: c, balances: balancesOf(c.Rail, c.Charger),
-		transfers: &flow{dispatch.Transfers, map[string]owner{"payout": payouts, "disbursement": payouts}},
+		transfers: &flow{dispatch.Transfers, map[string]owner{
+			"payout":       newOwner(e, c.Payouts.Orders(transfer.Payout), settleFingerprint),
+			"disbursement": newOwner(e, c.Payouts.Orders(transfer.Disbursement), settleFingerprint),
+		}},
 		refunds: &flow{dispatch.Refunds, map[string]owner{
-			"refund":        newOwner[refund.Refund](e, c.Refunds, legacyRefundFingerprint),
-			"top_up_refund": newOwner[payment.TopUp](e, c.Payments.TopUpRefunds(), settleFingerprint),
+			"refund":        newOwner(e, c.Refunds.Orders(), legacyRefundFingerprint),
+			"top_up_refund": newOwner(e, c.Payments.TopUpRefunds(), settleFingerprint),
 		}},
 		charges: &flow{dispatch.Charges, map[string]owner{
-			"invoice": newOwner[invoice.Invoice](e, &invoiceCharges{c.Invoices, c.Refunds}, settleFingerprint),
-			"payment": newOwner[payment.Payment](e, phones, settleFingerprint),
-			"top_up":  newOwner[payment.TopUp](e, c.Payments.TopUps(), settleFingerprint),
+			"invoice": newOwner(e, &invoiceCharges{c.Invoices, c.Refunds}, settleFingerprint),
+			"payment": newOwner(e, phones, settleFingerprint),
+			"top_up":  newOwner(e, c.Payments.TopUps(), settleFingerprint),
 		}},
 	}
 }
@@ -77,10 +79,10 @@ func New(e *engine.Engine, c Config) *Service {
 func (s *Service) Jobs() []work.Job {
 	var jobs []work.Job
 	for _, v := range transfer.Variants {
-		jobs = append(jobs, s.job(s.transfers, v.Object, s.config.Payouts.Kind(v)))
+		jobs = append(jobs, s.job(s.transfers, v.Object, s.config.Payouts.Orders(v).Kind()))
 	}
 	return append(jobs,
-		s.job(s.refunds, "refund", s.config.Refunds.Kind()),
+		s.job(s.refunds, "refund", s.config.Refunds.Orders().Kind()),
 		s.job(s.refunds, "top_up_refund", s.config.Payments.TopUpRefunds().Kind()),
 		s.job(s.charges, "payment", s.config.Payments.Kind()),
 		s.job(s.charges, "top_up", s.config.Payments.TopUps().Kind()),

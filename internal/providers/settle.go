@@ -27,7 +27,7 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r pr
 	if err != nil {
 		return err
 	}
-	return owner.settle(ctx, caller, ref, r)
+	return s.flowOf(id).owners[ref.Object].settle(ctx, caller, ref, r)
 }
 
 // settleParams are the parameters of a call of Settle, from which the fingerprint of its

@@ -50,6 +50,16 @@ func (p *Payee) matches(d *Destination, to *target) bool {
 	return p.MatchesShown(d)
 }
 
+// MatchesRequest reports whether the destination of a transfer that is yet to be made is the payee's.
+// shown is its masked form.
+func (in *Internal) MatchesRequest(p *Payee, shown *Destination, d DestinationParams) bool {
+	_, to, err := d.check(in.config.Banks)
+	if err != nil { // the banks have changed
+		to = nil
+	}
+	return p.matches(shown, to)
+}
+
 // MatchesShown reports whether a masked destination is the payee's.
 func (p *Payee) MatchesShown(d *Destination) bool {
 	if p.account != "" {

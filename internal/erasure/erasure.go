@@ -194,12 +194,15 @@ func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.De
 // last, because a search finds the transfers by them. So a repetition after an error finds the
 // rest.
 func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Payee, ids map[string]bool) error {
+	queued, err := s.config.Disbursements.CountQueued(ctx, in, p)
+	if err != nil {
+		return fmt.Errorf("erasure: count queued rows: %w", err)
+	}
 	open, err := s.config.Payouts.FindPayee(ctx, in, p, ids)
 	if err != nil {
 		return fmt.Errorf("erasure: find payee: %w", err)
 	}
-	queued, err := s.config.Disbursements.ErasePayee(ctx, in, p, ids)
-	if err != nil {
+	if err := s.config.Disbursements.ErasePayee(ctx, in, p, ids); err != nil {
 		return fmt.Errorf("erasure: payee: %w", err)
 	}
 	if err := s.config.Checkout.FindPayments(ctx, in, ids); err != nil {

@@ -254,6 +254,15 @@ func (s *Service) writeOutcome(m *outgoing, o outcome) error {
 func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared *sharedWrites) error {
 	o := *m.Object // a run that is rolled back leaves the claimed version as it is
 	d := &o.Value
+	moved, err := m.endpointMoved(tx, out.attempt)
+	if err != nil {
+		return err
+	}
+	if moved && out.attempt.StatusCode == http.StatusGone {
+		if wait, more := retrySchedule.After(len(d.Attempts) + 1); more {
+			out.status, out.wait = Pending, jitter(wait, m.ID)
+		}
+	}
 	d.Status, d.NextAttemptAt = out.status, nil
 	if out.attempt != nil {
 		out.attempt.At = api.At(tx.Now)
@@ -277,7 +286,7 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared
 		shared.ended.count(o.Scope, d)
 	}
 	switch {
-	case out.attempt == nil, out.attempt.ok() && shared.notFailing[d.Endpoint]:
+	case out.attempt == nil, moved, out.attempt.ok() && shared.notFailing[d.Endpoint]:
 		return nil
 	case out.attempt.ok():
 		shared.notFailing[d.Endpoint] = true
@@ -285,6 +294,19 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared
 	}
 	delete(shared.notFailing, d.Endpoint)
 	return s.recordFailure(tx, d.Endpoint, out.attempt.StatusCode == http.StatusGone)
+}
+
+// endpointMoved reports whether the endpoint has another address since an attempt that failed. The
+// failure says nothing of the new one.
+func (m *outgoing) endpointMoved(tx *engine.Tx, result *attemptResult) (bool, error) {
+	if result == nil || result.ok() {
+		return false, nil
+	}
+	is, err := activeEndpoint(tx, engine.Scope(tx.Caller), m.Value.Endpoint)
+	if err != nil {
+		return false, fmt.Errorf("webhook: read endpoint: %w", err)
+	}
+	return is != nil && is.URL != m.endpoint.URL, nil
 }
 
 // eraseAnswer removes the answer of an endpoint, which may quote the event, if the customer whose data

@@ -38,6 +38,14 @@ func (p *Payee) Phone() string {
 	return p.target.Number
 }
 
+// ShownNumber is the masked number of a phone or bank account; empty for a wallet.
+func (p *Payee) ShownNumber() string {
+	if p.destination == nil {
+		return ""
+	}
+	return p.destination.Number
+}
+
 // matches reports whether a destination is the payee's. to is nil if only the masked form is
 // known.
 func (p *Payee) matches(d *Destination, to *target) bool {

@@ -116,23 +116,25 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 // EraseConsumer closes a consumer's account and takes the person's data out of the records
 // and copies of every merchant.
 func (s *Service) EraseConsumer(ctx context.Context, caller api.Caller, id string) error {
-	if err := s.config.Accounts.CloseConsumer(ctx, caller, id); err != nil {
+	serviceID, err := s.config.Accounts.CloseConsumer(ctx, caller, id)
+	if err != nil {
 		return err
 	}
-	return s.eraseHolder(ctx, caller.Live, id)
+	return s.eraseHolder(ctx, caller.Live, id, serviceID)
 }
 
 // EraseAgent is EraseConsumer for a cash agent.
 func (s *Service) EraseAgent(ctx context.Context, caller api.Caller, id string) error {
-	if err := s.config.Accounts.CloseAgent(ctx, caller, id); err != nil {
+	serviceID, err := s.config.Accounts.CloseAgent(ctx, caller, id)
+	if err != nil {
 		return err
 	}
-	return s.eraseHolder(ctx, caller.Live, id)
+	return s.eraseHolder(ctx, caller.Live, id, serviceID)
 }
 
-func (s *Service) eraseHolder(ctx context.Context, live bool, id string) error {
+func (s *Service) eraseHolder(ctx context.Context, live bool, id, serviceID string) error {
 	in := engine.Within{Scope: engine.Scope(api.Caller{Live: live}), All: true}
-	ids := map[string]bool{id: true}
+	ids := map[string]bool{id: true, serviceID: true, pii.MaskAccount(id): true} // in the answers of lookups, too
 	if err := s.config.Payments.ErasePayer(ctx, live, id, ids); err != nil {
 		return fmt.Errorf("erasure: payer: %w", err)
 	}
@@ -204,6 +206,9 @@ func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Pay
 	}
 	if err := s.config.Disbursements.ErasePayee(ctx, in, p, ids); err != nil {
 		return fmt.Errorf("erasure: payee: %w", err)
+	}
+	if number := p.ShownNumber(); number != "" {
+		ids[number] = true // in the answers of lookups
 	}
 	if err := s.config.Checkout.FindPayments(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: find checkout sessions: %w", err)

@@ -98,6 +98,12 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 			bill := must.Get(svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f}))(t)
 			must.Get(svc.Invoices.PayFromWallet(ctx, keyed(caller), bill.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)
 		}
+		for _, id := range []string{consumer.ServiceID, agent.ServiceID} {
+			must.Get(svc.Accounts.LookUpServiceID(ctx, keyed(caller), id))(t)
+		}
+		scanned := must.Get(svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: consumer.ID}))(t)
+		must.Get(svc.QRCodes.Resolve(ctx, keyed(caller), scanned.Payload))(t)
+		must.Get(svc.Payouts.LookUpAccountName(ctx, keyed(caller), payout.DestinationParams{PhoneNumber: external.PhoneNumber}))(t)
 		var list []disbursement.RowParams
 		for _, d := range []payout.DestinationParams{
 			{Type: payout.ServiceWallet, AccountID: agent.ID},
@@ -116,7 +122,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	testkit.WantCode(t, "a merchant erases a consumer", svc.EraseConsumer(ctx, callers[0], consumer.ID), api.PermissionDenied)
 	testkit.WantCode(t, "a merchant erases an agent", svc.EraseAgent(ctx, callers[0], agent.ID), api.PermissionDenied)
 	before := rows(t, path)
-	for _, word := range []string{"zenobia", "241112221", "024****221", "kwabena", "551234888", "ofori"} {
+	for _, word := range []string{"zenobia", "241112221", "024****221", "kwabena", "551234888", "ofori", "kojo addo"} {
 		expect.True(t, strings.Contains(before, word), "%s was nowhere", word)
 	}
 
@@ -140,7 +146,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		}
 	}
 	after := rows(t, path)
-	for _, word := range []string{"zenobia", "asante", "241112221", "024****221", "kwabena", "241112222", "551234888", "ofori"} {
+	for _, word := range []string{"zenobia", "asante", "241112221", "024****221", "kwabena", "241112222", "551234888", "ofori", "kojo addo"} {
 		for line := range strings.Lines(after) {
 			expect.True(t, !strings.Contains(line, word), "%s is in %s", word, line)
 		}

@@ -106,6 +106,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	order := in.order(v, r)
 	if r.Status.final() {
 		booked := dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil} // else it is within the service
+		booked.Amount, _ = r.pesewas()
 		decision, err := order.Decide(ctx, tx, booked, result)
 		if err == nil && decision == dispatch.Reversed {
 			err = in.bookReversed(ctx, tx, v, found, result)

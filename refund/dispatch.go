@@ -75,7 +75,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	r := &found.Value
 	order := in.order(r)
 	if r.ended() {
-		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
+		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status), Amount: r.Amount}, result)
 	}
 	defer r.AttributeEvents(tx)()
 	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker

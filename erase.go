@@ -34,7 +34,8 @@ func (s *Service) EraseAgent(ctx context.Context, caller api.Caller, id string) 
 //
 // Refusals: parameter_missing, parameter_invalid, invalid_phone_number, invalid_destination. ErasePayee
 // also refuses with parameter_invalid while a transfer to the payee or a payment from the phone is
-// under way, or a subscription charges the phone. In these cases everything else is erased already.
+// under way, or a subscription charges the phone. A row of a batch that waits for its turn counts as a
+// transfer. In these cases everything else is erased already.
 func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
 	return s.internal.erasure.ErasePayee(ctx, caller, d)
 }

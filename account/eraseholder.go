@@ -11,23 +11,23 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// CloseConsumer closes a consumer's account and removes name, number and PIN from it. An
-// account with money in it is refused with parameter_invalid, and a merchant's caller with
-// permission_denied.
-func (i *Internal) CloseConsumer(ctx context.Context, caller api.Caller, id string) error {
+// CloseConsumer closes a consumer's account and removes name, number and PIN from it. It returns the
+// service id. An account with money in it is refused with parameter_invalid, and a merchant's caller
+// with permission_denied.
+func (i *Internal) CloseConsumer(ctx context.Context, caller api.Caller, id string) (serviceID string, err error) {
 	return closeHolder(ctx, i.svc, caller, id, consumers, "consumer", ledger.Wallet(id, caller.Live), func(c *Consumer) *Holder { return &c.Holder })
 }
 
 // CloseAgent is CloseConsumer for a cash agent.
-func (i *Internal) CloseAgent(ctx context.Context, caller api.Caller, id string) error {
+func (i *Internal) CloseAgent(ctx context.Context, caller api.Caller, id string) (serviceID string, err error) {
 	return closeHolder(ctx, i.svc, caller, id, agents, "cash agent", ledger.Float(id, caller.Live), func(a *Agent) *Holder { return &a.Holder })
 }
 
-func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id string, in *storage.Collection[T], noun string, money ledger.Account, holder func(*T) *Holder) error {
+func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id string, in *storage.Collection[T], noun string, money ledger.Account, holder func(*T) *Holder) (serviceID string, err error) {
 	if err := operatorOnly(caller); err != nil {
-		return err
+		return "", err
 	}
-	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := engine.GetTx(tx, in, operator(caller.Live), id, noun)
 		if err != nil {
 			return err
@@ -36,6 +36,7 @@ func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id s
 			return err
 		}
 		h := holder(&o.Value)
+		serviceID = h.ServiceID
 		h.Status, h.Name, h.Phone = Closed, "", ""
 		if err := in.Replace(tx, o); err != nil {
 			return fmt.Errorf("account: close %s: %w", noun, err)
@@ -49,6 +50,7 @@ func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id s
 		}
 		return nil
 	})
+	return serviceID, err
 }
 
 // checkEmpty refuses to close an account with money in it, which could then be neither paid out nor

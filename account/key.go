@@ -57,6 +57,13 @@ type Key struct {
 type keyRecord struct {
 	Key
 	Hash string `json:"hash"` // SHA-256 of the secret, hexadecimal
+	// Revoked ends the key whatever the clock says, which may be behind in another process.
+	Revoked bool `json:"revoked,omitempty"`
+}
+
+// ended reports whether the key is no longer valid.
+func (k *keyRecord) ended(now time.Time) bool {
+	return k.Revoked || k.ExpiresAt != nil && !now.Before(k.ExpiresAt.Time)
 }
 
 var apiKeys = storage.NewCollection("api_keys", []storage.Field[keyRecord]{
@@ -169,7 +176,7 @@ func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, p R
 		if err != nil {
 			return nil, err
 		}
-		if end := o.Value.ExpiresAt; end != nil && !s.engine.Clock().Before(end.Time) {
+		if o.Value.ended(s.engine.Clock()) {
 			return nil, api.Invalid("id", "This API key has ended. Create a new one.")
 		}
 		if err := s.expire(tx, o, p.Overlap); err != nil {
@@ -195,11 +202,15 @@ func (s *Service) RevokeKey(ctx context.Context, caller api.Caller, id string) e
 
 func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Duration) error {
 	tx.OnCommit(s.keyCache.forget) // another process may have ended the key, and this one may still cache it
-	at := s.engine.Clock().Add(in)
-	if end := o.Value.ExpiresAt; end != nil && !at.Before(end.Time) {
+	k, at := &o.Value, s.engine.Clock().Add(in)
+	earlier, revokes := k.ExpiresAt == nil || at.Before(k.ExpiresAt.Time), in == 0 && !k.Revoked
+	if !earlier && !revokes {
 		return nil
 	}
-	o.Value.ExpiresAt = api.AtOrNil(at)
+	if earlier {
+		k.ExpiresAt = api.AtOrNil(at)
+	}
+	k.Revoked = k.Revoked || revokes
 	if err := apiKeys.Replace(tx, o); err != nil {
 		return fmt.Errorf("account: expire key: %w", err)
 	}
@@ -238,7 +249,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Access, erro
 		return Access{}, fmt.Errorf("account: find key: %w", err)
 	}
 	now = s.engine.Clock()
-	if end := o.Value.ExpiresAt; end != nil && !now.Before(end.Time) {
+	if o.Value.ended(now) {
 		return Access{}, errKey
 	}
 	used := o.Value.LastUsed

@@ -95,6 +95,15 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 		refused(t, "at the end of the overlap", here, key.Secret)
 	})
 	synctest.Test(t, func(t *testing.T) {
+		here, there, _, caller, key := newWatched(t)
+		there.advance(-time.Minute)
+		must.Do(t, here.RevokeKey(t.Context(), caller, key.ID))
+		refused(t, "in a process whose clock is behind", there, key.Secret)
+		here.advance(-time.Hour)
+		refused(t, "after the clock was set back", here, key.Secret)
+		testkit.WantCode(t, "roll after the clock was set back", testkit.Err(here.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{})), api.ParameterInvalid)
+	})
+	synctest.Test(t, func(t *testing.T) {
 		here, _, store, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret) // stores the use
 		time.Sleep(time.Second)

@@ -126,18 +126,25 @@ type CreateQRParams struct {
 // qr_limit_reached, amount_required, amount_too_small, amount_too_large,
 // account_not_found, wallet_not_active, insufficient_balance.
 func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRParams) (*payout.Transfer, error) {
-	id, err := s.codes.Decode(caller.Live, p.Payload)
-	if err != nil {
-		return nil, err
-	}
-	params := payout.CreateParams{Currency: p.Currency, Description: p.Description, Metadata: p.Metadata}
 	if p.Amount != nil {
-		params.Amount = *p.Amount
-		if _, err := s.payouts.PrepareScanned(caller.Live, transfer.Disbursement, params, &p.Reference); err != nil {
+		if err := s.payouts.CheckDigits(transfer.Disbursement, *p.Amount); err != nil {
 			return nil, err
 		}
 	}
+	params := payout.CreateParams{Currency: p.Currency, Description: p.Description, Metadata: p.Metadata}
 	op := engine.Operation{Name: "disbursement.create_qr", Params: p}
+	id, err := s.codes.Decode(caller.Live, p.Payload)
+	if err == nil && p.Amount != nil {
+		params.Amount = *p.Amount
+		_, err = s.payouts.PrepareScanned(caller.Live, transfer.Disbursement, params, &p.Reference)
+	}
+	if err != nil {
+		// A replay gets its answer even if limits or the codec have changed since.
+		if done, replayErr := engine.Replay[payout.Transfer](ctx, s.engine, caller, op); done != nil || replayErr != nil {
+			return done, replayErr
+		}
+		return nil, err
+	}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payout.Transfer, error) {
 		shown, err := s.codes.Redeem(tx, id)
 		if err != nil {

@@ -185,6 +185,23 @@ func TestInvalidBatchesAreRefused(t *testing.T) {
 }
 
 // A replay of a batch gets its answer, even if limits would refuse it now.
+func TestQRReplayIgnoresChangedLimits(t *testing.T) {
+	store := memory.New()
+	svc, caller := open(t, store, payments.Config{})
+	ama := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001"}))(t)
+	code := must.Get(svc.QRCodes.IssueConsumerCode(t.Context(), caller, qrcode.IssueConsumerCodeParams{Account: ama.ID}))(t)
+	p := disbursement.CreateQRParams{Payload: code.Payload, Amount: new(ghs("5"))}
+	keyed := caller
+	keyed.IdempotencyKey = "qr-1"
+	first := must.Get(svc.Disbursements.CreateQR(t.Context(), keyed, p))(t)
+	strict, _ := open(t, store, payments.Config{DisbursementLimits: payout.Limits{Max: ghs("0.50")}, ConsumerCodec: qrcode.NewCodec(make([]byte, 32))})
+	again, err := strict.Disbursements.CreateQR(t.Context(), keyed, p)
+	expect.True(t, err == nil && again.ID == first.ID, "again: %+v, %v", again, err)
+	testkit.WantCode(t, "a new one", testkit.Err(strict.Disbursements.CreateQR(t.Context(), caller, p)), api.InvalidConsumerQR)
+	p.Amount = new(decimal.New(1, 999_999_999))
+	testkit.WantCode(t, "too many digits", testkit.Err(svc.Disbursements.CreateQR(t.Context(), keyed, p)), api.AmountTooLarge)
+}
+
 func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	store := memory.New()
 	svc, caller := open(t, store, payments.Config{})

@@ -235,6 +235,7 @@ func (*Internal) EventAsSent(tx storage.ReadTx, scope storage.Scope, id string) 
 	if err != nil {
 		return nil, err
 	}
+	o.Value.Person = o.Value.StoredPerson
 	return &o.Value.Event, nil
 }
 

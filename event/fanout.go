@@ -23,6 +23,7 @@ func (*Internal) NewFanout(r storage.Record) (*Fanout, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Value.Person = o.Value.StoredPerson
 	return &Fanout{object: o}, nil
 }
 

@@ -36,7 +36,7 @@ func (in *Internal) TopUps() *topUpOrders { return in.svc.topUps }
 func (*topUpOrders) State(r *topUpRecord) dispatch.State {
 	return dispatch.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Provider, CreatedAt: r.CreatedAt,
-		Booked:    dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Amount: r.Amount},
+		Booked:    dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)},
 		Reference: &r.ProviderReference, Object: &r.TopUp, Forget: r.forgetNumber,
 	}
 }

@@ -38,6 +38,14 @@ func (p *Payee) Phone() string {
 	return p.target.Number
 }
 
+// ShownNumber is the masked number of a phone or bank account; empty for a wallet.
+func (p *Payee) ShownNumber() string {
+	if p.destination == nil {
+		return ""
+	}
+	return p.destination.Number
+}
+
 // matches reports whether a destination is the payee's. to is nil if only the masked form is
 // known.
 func (p *Payee) matches(d *Destination, to *target) bool {
@@ -48,6 +56,16 @@ func (p *Payee) matches(d *Destination, to *target) bool {
 		return to.Number == p.target.Number && to.BankCode == p.target.BankCode
 	}
 	return p.MatchesShown(d)
+}
+
+// MatchesRequest reports whether the destination of a transfer that is yet to be made is the payee's.
+// shown is its masked form.
+func (in *Internal) MatchesRequest(p *Payee, shown *Destination, d DestinationParams) bool {
+	_, to, err := d.check(in.config.Banks)
+	if err != nil { // the banks have changed
+		to = nil
+	}
+	return p.matches(shown, to)
 }
 
 // MatchesShown reports whether a masked destination is the payee's.

@@ -158,6 +158,8 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.InProgress)) // late
+	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid, Amount: 5_00}))
+	expect.ErrorIs(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid, Amount: 4_99}), provider.ErrContradicted, "less than was booked")
 	expect.ErrorIs(t, notify(provider.Refused), provider.ErrContradicted, "the opposite")
 	is := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
 	expect.True(t, is.Status == payout.Completed && *is.ProviderReference == "theirs" && is.CompletedAt != nil, "got %+v", is)

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -157,7 +158,7 @@ func (s *Service) resolve(tx storage.ReadTx, live bool, id string, now time.Time
 		return nil, err
 	}
 	r := &Resolved{
-		Object: "qr_resolve", Entity: entityConsumer, AccountID: maskAccount(consumer.ID),
+		Object: "qr_resolve", Entity: entityConsumer, AccountID: pii.MaskAccount(consumer.ID),
 		DisplayName: consumer.DisplayName(), Currency: api.Currency, Type: c.Type, Active: refusal == nil,
 	}
 	if c.Amount != nil {
@@ -165,10 +166,4 @@ func (s *Service) resolve(tx storage.ReadTx, live bool, id string, now time.Time
 		r.Amount = &amount
 	}
 	return r, nil
-}
-
-// maskAccount hides an account's id except for its last four characters.
-func maskAccount(id string) string {
-	const shown = 4
-	return "acc_****" + id[max(0, len(id)-shown):]
 }

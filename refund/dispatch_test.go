@@ -219,6 +219,8 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.InProgress)) // late
+	must.Do(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: provider.Paid, Amount: r.Amount}))
+	expect.ErrorIs(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: provider.Paid, Amount: r.Amount + 1}), provider.ErrContradicted, "more than was booked")
 	expect.ErrorIs(t, notify(provider.Refused), provider.ErrContradicted, "the opposite")
 	must.Do(t, s.Providers.Resolve(t.Context(), r.ID))
 	if list := stuck(); len(list) != 0 {

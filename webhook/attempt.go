@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/internal/retry"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -38,6 +39,7 @@ type outgoing struct {
 	caller   api.Caller
 	endpoint *endpointRecord // nil when the endpoint is off or gone, or the event was removed
 	body     []byte          // the event as JSON; nil until it is read
+	person   string          // the customer whose data the body holds; empty for none
 	now      time.Time
 	// reserved says that the fan-out reserved room to wait in the limiter.
 	reserved bool
@@ -142,7 +144,7 @@ func jitter(wait time.Duration, id string) time.Duration {
 func (s *Service) readOutgoing(members []*outgoing) error {
 	return s.engine.View(context.Background(), api.Caller{}, func(tx *engine.ReadTx) error {
 		active := map[string]*endpointRecord{}
-		bodies := map[[2]string][]byte{}
+		bodies := map[[2]string]payload{}
 		for _, m := range members {
 			mine, err := tx.As(m.caller)
 			if err != nil {
@@ -159,12 +161,12 @@ func (s *Service) readOutgoing(members []*outgoing) error {
 			named := [2]string{m.Value.Event, string(m.Value.Type)}
 			body, ok := bodies[named]
 			if !ok && endpoint != nil {
-				if body, err = s.body(mine, &m.Value); err != nil {
+				if body, err = s.payload(mine, &m.Value); err != nil {
 					return err
 				}
 				bodies[named] = body
 			}
-			if m.endpoint, m.body = endpoint, body; body == nil {
+			if m.endpoint, m.body, m.person = endpoint, body.json, body.person; body.json == nil {
 				m.endpoint = nil
 			}
 		}
@@ -172,18 +174,26 @@ func (s *Service) readOutgoing(members []*outgoing) error {
 	})
 }
 
-// body returns the JSON of the event under the type that the endpoint asked for, or nil
-// when the event was removed.
-func (s *Service) body(tx *engine.ReadTx, d *Delivery) ([]byte, error) {
+// payload is what a delivery carries: the JSON of an event, and the customer whose data it holds.
+type payload struct {
+	json   []byte
+	person string
+}
+
+// payload returns the event under the type that the endpoint asked for. It is empty when the event
+// was removed.
+func (s *Service) payload(tx *engine.ReadTx, d *Delivery) (p payload, err error) {
 	e, err := s.events.EventAsSent(tx, engine.Scope(tx.Caller), d.Event)
 	if api.CodeOf(err) == api.ResourceMissing {
-		return nil, nil
+		return p, nil
 	}
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	e.Type = d.Type
-	return plainjson.Marshal(e)
+	p.person = e.Person
+	p.json, err = plainjson.Marshal(e)
+	return p, err
 }
 
 // batchedWrite is a write that shares its transaction with others.
@@ -244,9 +254,21 @@ func (s *Service) writeOutcome(m *outgoing, o outcome) error {
 func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared *sharedWrites) error {
 	o := *m.Object // a run that is rolled back leaves the claimed version as it is
 	d := &o.Value
+	moved, err := m.endpointMoved(tx, out.attempt)
+	if err != nil {
+		return err
+	}
+	if moved && out.attempt.StatusCode == http.StatusGone {
+		if wait, more := retrySchedule.After(len(d.Attempts) + 1); more {
+			out.status, out.wait = Pending, jitter(wait, m.ID)
+		}
+	}
 	d.Status, d.NextAttemptAt = out.status, nil
 	if out.attempt != nil {
 		out.attempt.At = api.At(tx.Now)
+		if err := m.eraseAnswer(tx, out.attempt); err != nil {
+			return err
+		}
 		d.Attempts = append(slices.Clip(d.Attempts), out.attempt.Attempt)
 	}
 	if out.status == Pending {
@@ -264,7 +286,7 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared
 		shared.ended.count(o.Scope, d)
 	}
 	switch {
-	case out.attempt == nil, out.attempt.ok() && shared.notFailing[d.Endpoint]:
+	case out.attempt == nil, moved, out.attempt.ok() && shared.notFailing[d.Endpoint]:
 		return nil
 	case out.attempt.ok():
 		shared.notFailing[d.Endpoint] = true
@@ -272,6 +294,35 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared
 	}
 	delete(shared.notFailing, d.Endpoint)
 	return s.recordFailure(tx, d.Endpoint, out.attempt.StatusCode == http.StatusGone)
+}
+
+// endpointMoved reports whether the endpoint has another address since an attempt that failed. The
+// failure says nothing of the new one.
+func (m *outgoing) endpointMoved(tx *engine.Tx, result *attemptResult) (bool, error) {
+	if result == nil || result.ok() {
+		return false, nil
+	}
+	is, err := activeEndpoint(tx, engine.Scope(tx.Caller), m.Value.Endpoint)
+	if err != nil {
+		return false, fmt.Errorf("webhook: read endpoint: %w", err)
+	}
+	return is != nil && is.URL != m.endpoint.URL, nil
+}
+
+// eraseAnswer removes the answer of an endpoint, which may quote the event, if the customer whose data
+// the event held was deleted while the attempt was under way.
+func (m *outgoing) eraseAnswer(tx *engine.Tx, result *attemptResult) error {
+	if m.person == "" || result.Response == "" {
+		return nil
+	}
+	deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), m.person)
+	if err != nil {
+		return fmt.Errorf("webhook: customer: %w", err)
+	}
+	if deleted {
+		result.Response = ""
+	}
+	return nil
 }
 
 // recordSuccess ends a series of failures of an endpoint.

@@ -282,6 +282,23 @@ func TestFailingEndpointIsDisabled(t *testing.T) {
 	})
 }
 
+// What the old address of an endpoint answers after a change of the address says nothing of the new one.
+func TestMovedEndpointGetsEvents(t *testing.T) {
+	s := open(t, memory.New())
+	before, after := listen(t), listen(t)
+	e := s.endpoint(before.URL, "*")
+	before.answer = func(w http.ResponseWriter) {
+		_, err := s.Webhooks.Update(t.Context(), s.Caller, e.ID, webhook.UpdateParams{URL: &after.URL})
+		expect.NoError(t, err, "Update")
+		w.WriteHeader(http.StatusGone)
+	}
+	s.happen()
+	s.pass(0)
+	s.pass(5 * time.Second)
+	is := must.Get(s.Webhooks.Get(t.Context(), s.Caller, e.ID))(t)
+	expect.True(t, is.Active && after.count() == 1, "the endpoint is %+v, and its new address got %d events", is, after.count())
+}
+
 func TestRotatedSecretSignsBesideTheOld(t *testing.T) {
 	s := open(t, memory.New())
 	r := listen(t)

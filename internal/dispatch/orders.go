@@ -53,7 +53,7 @@ type State struct {
 	Network   string
 	CreatedAt api.Time
 	// Booked is what the status implies: a final outcome once the order has ended, and InProgress or
-	// NotFound before.
+	// NotFound before. The steps set its amount.
 	Booked
 	// Reference is the provider's.
 	Reference **string
@@ -230,7 +230,9 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 	s := o.Rules.State(r)
 	order := o.order(&s)
 	if s.Outcome.Final() {
-		decision, err := order.Decide(ctx, tx, s.Booked, result)
+		booked := s.Booked
+		booked.Amount = s.Amount
+		decision, err := order.Decide(ctx, tx, booked, result)
 		if err != nil || !order.EndRecheck(tx, result) {
 			return decision, err
 		}

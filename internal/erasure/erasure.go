@@ -116,23 +116,25 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 // EraseConsumer closes a consumer's account and takes the person's data out of the records
 // and copies of every merchant.
 func (s *Service) EraseConsumer(ctx context.Context, caller api.Caller, id string) error {
-	if err := s.config.Accounts.CloseConsumer(ctx, caller, id); err != nil {
+	serviceID, err := s.config.Accounts.CloseConsumer(ctx, caller, id)
+	if err != nil {
 		return err
 	}
-	return s.eraseHolder(ctx, caller.Live, id)
+	return s.eraseHolder(ctx, caller.Live, id, serviceID)
 }
 
 // EraseAgent is EraseConsumer for a cash agent.
 func (s *Service) EraseAgent(ctx context.Context, caller api.Caller, id string) error {
-	if err := s.config.Accounts.CloseAgent(ctx, caller, id); err != nil {
+	serviceID, err := s.config.Accounts.CloseAgent(ctx, caller, id)
+	if err != nil {
 		return err
 	}
-	return s.eraseHolder(ctx, caller.Live, id)
+	return s.eraseHolder(ctx, caller.Live, id, serviceID)
 }
 
-func (s *Service) eraseHolder(ctx context.Context, live bool, id string) error {
+func (s *Service) eraseHolder(ctx context.Context, live bool, id, serviceID string) error {
 	in := engine.Within{Scope: engine.Scope(api.Caller{Live: live}), All: true}
-	ids := map[string]bool{id: true}
+	ids := map[string]bool{id: true, serviceID: true, pii.MaskAccount(id): true} // in the answers of lookups, too
 	if err := s.config.Payments.ErasePayer(ctx, live, id, ids); err != nil {
 		return fmt.Errorf("erasure: payer: %w", err)
 	}
@@ -194,13 +196,19 @@ func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.De
 // last, because a search finds the transfers by them. So a repetition after an error finds the
 // rest.
 func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Payee, ids map[string]bool) error {
+	queued, err := s.config.Disbursements.CountQueued(ctx, in, p)
+	if err != nil {
+		return fmt.Errorf("erasure: count queued rows: %w", err)
+	}
 	open, err := s.config.Payouts.FindPayee(ctx, in, p, ids)
 	if err != nil {
 		return fmt.Errorf("erasure: find payee: %w", err)
 	}
-	queued, err := s.config.Disbursements.ErasePayee(ctx, in, p, ids)
-	if err != nil {
+	if err := s.config.Disbursements.ErasePayee(ctx, in, p, ids); err != nil {
 		return fmt.Errorf("erasure: payee: %w", err)
+	}
+	if number := p.ShownNumber(); number != "" {
+		ids[number] = true // in the answers of lookups
 	}
 	if err := s.config.Checkout.FindPayments(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: find checkout sessions: %w", err)

@@ -146,4 +146,43 @@ func TestErasureRemovesEndpointAnswers(t *testing.T) {
 	expect.True(t, !quoted(), "a delivery still quotes the customer")
 }
 
+// An endpoint may answer only after the erasure of the event's customer.
+func TestErasureReachesLateAnswers(t *testing.T) {
+	asked, answer := make(chan bool, 1), make(chan bool)
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := must.Get(io.ReadAll(r.Body))(t)
+		if strings.Contains(string(body), "customer.created") {
+			asked <- true
+			<-answer
+		}
+		must.Get(w.Write(body))(t)
+	}))
+	t.Cleanup(echo.Close)
+	store := memory.New()
+	svc := testkit.New(t, store, payments.Config{WebhookAllow: paymentstest.Loopback(), Poll: 10 * time.Millisecond})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+	caller := api.Caller{Merchant: m.ID}
+	must.Get(svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: echo.URL, Events: []event.Type{"*"}}))(t)
+	svc.Start(t.Context())
+	c := must.Get(svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia"}))(t)
+	<-asked
+	must.Get(svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID))(t)
+	found := func(word string) bool {
+		for _, text := range testkit.Contents(t, store, m.ID) {
+			if strings.Contains(text, word) {
+				return true
+			}
+		}
+		return false
+	}
+	for found("Zenobia") {
+		time.Sleep(time.Millisecond)
+	}
+	close(answer)
+	must.Do(t, svc.Stop(t.Context()))
+	must.Do(t, svc.Drain(t.Context()))
+	expect.True(t, found("customer.created"), "there is no event")
+	expect.True(t, !found("Zenobia"), "the answer still quotes the customer")
+}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,6 +1,7 @@
 package erasure_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"path/filepath"
@@ -97,6 +98,12 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 			bill := must.Get(svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f}))(t)
 			must.Get(svc.Invoices.PayFromWallet(ctx, keyed(caller), bill.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)
 		}
+		for _, id := range []string{consumer.ServiceID, agent.ServiceID} {
+			must.Get(svc.Accounts.LookUpServiceID(ctx, keyed(caller), id))(t)
+		}
+		scanned := must.Get(svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: consumer.ID}))(t)
+		must.Get(svc.QRCodes.Resolve(ctx, keyed(caller), scanned.Payload))(t)
+		must.Get(svc.Payouts.LookUpAccountName(ctx, keyed(caller), payout.DestinationParams{PhoneNumber: external.PhoneNumber}))(t)
 		var list []disbursement.RowParams
 		for _, d := range []payout.DestinationParams{
 			{Type: payout.ServiceWallet, AccountID: agent.ID},
@@ -115,7 +122,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	testkit.WantCode(t, "a merchant erases a consumer", svc.EraseConsumer(ctx, callers[0], consumer.ID), api.PermissionDenied)
 	testkit.WantCode(t, "a merchant erases an agent", svc.EraseAgent(ctx, callers[0], agent.ID), api.PermissionDenied)
 	before := rows(t, path)
-	for _, word := range []string{"zenobia", "241112221", "024****221", "kwabena", "551234888", "ofori"} {
+	for _, word := range []string{"zenobia", "241112221", "024****221", "kwabena", "551234888", "ofori", "kojo addo"} {
 		expect.True(t, strings.Contains(before, word), "%s was nowhere", word)
 	}
 
@@ -139,7 +146,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		}
 	}
 	after := rows(t, path)
-	for _, word := range []string{"zenobia", "asante", "241112221", "024****221", "kwabena", "241112222", "551234888", "ofori"} {
+	for _, word := range []string{"zenobia", "asante", "241112221", "024****221", "kwabena", "241112222", "551234888", "ofori", "kojo addo"} {
 		for line := range strings.Lines(after) {
 			expect.True(t, !strings.Contains(line, word), "%s is in %s", word, line)
 		}
@@ -183,4 +190,62 @@ func TestPayeeOfOpenTransferIsKept(t *testing.T) {
 	if err := svc.ErasePayee(ctx, caller, waits); err != nil || kept() {
 		t.Errorf("once it has ended: %v, the number is kept: %t", err, kept())
 	}
+
+	for _, name := range []string{"", "Ofori Payee"} {
+		waits.AccountName = name
+		row := disbursement.RowParams{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: waits}}
+		must.Get(svc.Disbursements.CreateBatch(ctx, caller, disbursement.CreateBatchParams{Rows: []disbursement.RowParams{row}}))(t)
+		waits.AccountName = ""
+		if err := svc.ErasePayee(ctx, caller, waits); api.CodeOf(err) != api.ParameterInvalid || !kept() {
+			t.Errorf("while a row of a batch with the name %q is queued: %v, the number is kept: %t", name, err, kept())
+		}
+	}
+}
+
+// between runs then once, after a View in which a scan has passed the last record of a kind.
+type between struct {
+	storage.Store
+	kind string
+	then func()
+}
+
+type scanning struct {
+	storage.ReadTx
+	ends func(kind string)
+}
+
+func (tx scanning) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
+	page, err := tx.ReadTx.Scan(k, after, id, limit)
+	if len(page) == 0 {
+		tx.ends(k.Name)
+	}
+	return page, err
+}
+
+func (b *between) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	ended := false
+	err := b.Store.View(ctx, func(tx storage.ReadTx) error {
+		return fn(scanning{tx, func(kind string) { ended = ended || kind == b.kind }})
+	})
+	if then := b.then; ended && then != nil {
+		b.then = nil
+		then()
+	}
+	return err
+}
+
+// A row of a batch that becomes a disbursement during the erasure is not missed.
+func TestPayeeOfRowMadeMeanwhileIsKept(t *testing.T) {
+	store := &between{Store: memory.New(), kind: "disbursements"}
+	svc := testkit.New(t, store, payments.Config{Sandbox: true})
+	ctx := t.Context()
+	m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+	caller := api.Caller{Merchant: m.ID}
+	must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
+	to := payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230903", AccountName: "Ofori Payee"}
+	row := disbursement.RowParams{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to}}
+	must.Get(svc.Disbursements.CreateBatch(ctx, caller, disbursement.CreateBatchParams{Rows: []disbursement.RowParams{row}}))(t)
+	store.then = func() { must.Do(t, svc.Drain(ctx)) }
+	to.AccountName = ""
+	testkit.WantCode(t, "erasure", svc.ErasePayee(ctx, caller, to), api.ParameterInvalid)
 }

@@ -48,7 +48,7 @@ var pinGuards = []guard{
 	},
 	{
 		"API key: one that has ended is refused", "account/key.go",
-		"if end := o.Value.ExpiresAt; end != nil && !now.Before(end.Time) {", "", "./account", "TestKeysOfMerchants|TestEndedKeys|TestRights",
+		"if o.Value.ended(now) {", "", "./account", "TestKeysOfMerchants|TestEndedKeys|TestRights",
 	},
 	{
 		"API key: a known one that has ended is refused", "account/keycache.go",

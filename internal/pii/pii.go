@@ -175,6 +175,38 @@ func Redact(doc []byte) ([]byte, error) {
 	})
 }
 
+// lookups are the answers of lookups that hold a name. They have no id: one member says whose the name
+// is, and another is the name.
+var lookups = map[string]struct{ of, name string }{
+	"service_id_lookup":   {"service_id", "name"},
+	"qr_resolve":          {"account_id", "display_name"},
+	"account_name_lookup": {"number", "account_name"},
+}
+
+// redactLookup removes the name from the answer of a lookup if it is of one of the given ids.
+func redactLookup(doc []byte, ids map[string]bool, of, name string) (kept []byte, is bool, err error) {
+	kept, err = edit(doc, func(member string, value json.RawMessage) (json.RawMessage, error) {
+		var text string
+		if member == of && json.Unmarshal(value, &text) == nil {
+			is = ids[text]
+		}
+		if member == name {
+			value = json.RawMessage(`""`)
+		}
+		return value, nil
+	})
+	if err != nil || !is {
+		return doc, false, err
+	}
+	return kept, true, nil
+}
+
+// MaskAccount hides the id of a consumer's account except for its last four characters.
+func MaskAccount(id string) string {
+	const shown = 4
+	return "acc_****" + id[max(0, len(id)-shown):]
+}
+
 // RedactObject removes the personal data of the objects with the given ids from the JSON of a
 // copy: a payment's payer, a transfer's payee, an account's holder. It reports whether the copy
 // is of such an object, even if it holds no such data.
@@ -200,6 +232,9 @@ func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err er
 			})
 		})
 		return kept, is, err
+	}
+	if l, ok := lookups[head.Object]; ok {
+		return redactLookup(doc, ids, l.of, l.name)
 	}
 	holder := head.Object == "" // the stored form of an account
 	if head.Object == "consumer" || head.Object == "cash_agent" {

@@ -63,6 +63,9 @@ func TestRedactObject(t *testing.T) {
 		`{"object":"consumer","account_id":"acc_2","phone_number":"+233241112222"}`:                                 ``,
 		`{"object":"other","account_id":"acc_1","phone_number":"+233241112222"}`:                                    ``,
 		`{"id":"acc_1","object":"consumer","account_id":"acc_2","phone_number":"+233241112222"}`:                    ``,
+		`{"object":"service_id_lookup","service_id":"acc_1","name":"Ama M."}`:                                       `{"object":"service_id_lookup","service_id":"acc_1","name":""}`,
+		`{"object":"account_name_lookup","account_name":"Ama M.","number":"pay_1"}`:                                 `{"object":"account_name_lookup","account_name":"","number":"pay_1"}`,
+		`{"object":"qr_resolve","account_id":"acc_2","display_name":"Ama M."}`:                                      ``,
 		`[]`: ``,
 	} {
 		of := want != ""
@@ -71,5 +74,11 @@ func TestRedactObject(t *testing.T) {
 		}
 		got, is, err := pii.RedactObject([]byte(doc), ids)
 		expect.True(t, err == nil && string(got) == want && is == of, "%s: got %s, %t, %v", doc, got, is, err)
+	}
+}
+
+func TestAccountIDsAreMasked(t *testing.T) {
+	for id, want := range map[string]string{"acc_0123456789": "acc_****6789", "a": "acc_****a"} {
+		expect.Equal(t, pii.MaskAccount(id), want, "%q", id)
 	}
 }

@@ -160,7 +160,7 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: what has ended is booked once", "internal/dispatch/orders.go",
-		"if s.Outcome.Final() {\n\t\tdecision, err", "if false {\n\t\tdecision, err", "./payout", "TestCallbacksBookTheOutcomeOnce|TestContradictionsBookNothing",
+		"if s.Outcome.Final() {\n\t\tbooked :=", "if false {\n\t\tbooked :=", "./payout", "TestCallbacksBookTheOutcomeOnce|TestContradictionsBookNothing",
 	},
 	{
 		"dispatch: a reversal is booked once", "internal/dispatch/decide.go",

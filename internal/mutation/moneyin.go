@@ -109,7 +109,7 @@ var moneyInGuards = []guard{
 	},
 	{
 		"payment: what has ended is booked once", "internal/dispatch/orders.go",
-		"if s.Outcome.Final() {\n\t\tdecision, err", "if false {\n\t\tdecision, err", "./payment", "TestPhonesToTestWith|TestPaymentIsBookedOnce",
+		"if s.Outcome.Final() {\n\t\tbooked :=", "if false {\n\t\tbooked :=", "./payment", "TestPhonesToTestWith|TestPaymentIsBookedOnce",
 	},
 	{
 		"payment: a refused one is polled, and not charged again", "internal/dispatch/orders.go",

@@ -142,8 +142,6 @@ func (r rows) add(values ...any) {
 	}
 }
 
-func (r rows) len() int { return r[0].n }
-
 func (r rows) clear() {
 	for i := range r {
 		r[i].clear()

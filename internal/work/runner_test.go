@@ -15,7 +15,6 @@ import (
 
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -95,7 +94,10 @@ func (w *works) runner() *work.Runner {
 
 func (w *works) add(t *testing.T, scope storage.Scope, id string, at time.Time) {
 	t.Helper()
-	must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error { return testkit.Err(tasks.Insert(tx, scope, id, task{Due: at})) }))
+	must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error {
+		_, err := tasks.Insert(tx, scope, id, task{Due: at})
+		return err
+	}))
 }
 
 func (w *works) count() int {

@@ -37,7 +37,7 @@ var invoiceNoun = &noun[invoice.Invoice]{
 
 // line is a line of an invoice, in a form.
 var line = ask(
-	field{Name: "product", Label: "Product", Optional: true, Hint: "The ID of a product, prod_…, fills what is empty below. Without one, say what it is for and the price."},
+	field{Name: "product", Label: "Product", Soft: "optional", Hint: "The ID of a product, prod_…, fills what is empty below. Without one, say what it is for and the price."},
 	field{Name: "description", Label: "What it is for"}, field{Name: "quantity", Label: "Quantity", Value: "1"}, "unit_amount", "tax_percent",
 )
 

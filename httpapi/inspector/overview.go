@@ -24,7 +24,7 @@ func (v *visit) overview() (*page, error) {
 	}
 	p := &page{
 		Title: "Overview", NavPath: ".", Forms: []*form{addMoney(), askPhone(v)},
-		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Monday 2 January 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
+		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Mon 2 Jan 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
 	}
 	waits := fact{Name: "Events not delivered", Value: waiting, Below: "every endpoint answers"}
 	if silent > 0 {

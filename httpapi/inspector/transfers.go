@@ -149,8 +149,8 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 		{"created", "Asked for; amount and fee reserved", "API", "", nil},
 		{"pending", "To be given to " + with, with, "", nil},
 		{"processing", with + " has it", with, "", nil},
-		{"completed", "Arrived", with, "good", reference(t.ProviderReference)},
-		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad", reference(t.ProviderReference)},
+		{"completed", "Arrived", with, "good", reference(t.ProviderReference, t.ID)},
+		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad", reference(t.ProviderReference, t.ID)},
 		{"canceled", "Cancelled; amount and fee are back", "API", "wait", nil},
 	})}
 	p.Side = []section{

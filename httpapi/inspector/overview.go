@@ -3,6 +3,7 @@ package inspector
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -99,11 +100,8 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 		needs = append(needs, v.orderNeed(&o))
 		known[v.source(o.Object, o.Record)] = true
 	}
-	for _, n := range []need{heldNeed(v, paymentNoun, known), heldNeed(v, disbursementNoun, known), heldNeed(v, payoutNoun, known)} {
-		if n.Title != "" {
-			needs = append(needs, n)
-		}
-	}
+	needs = append(needs, heldNeed(v, paymentNoun, known), heldNeed(v, disbursementNoun, known), heldNeed(v, payoutNoun, known))
+	needs = slices.DeleteFunc(needs, func(n need) bool { return n.Title == "" })
 	for _, id := range endpoints {
 		needs = append(needs, v.endpointNeed(id, unanswered[id]))
 	}

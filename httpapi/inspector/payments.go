@@ -143,7 +143,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	page.found(refundNoun.related(v, "payment", p.ID))
 	money := facts("Amount", cedis(p.Amount))
 	if p.Net != nil {
-		money = facts("Paid", cedis(p.Amount), "Fee", unlessZero(-*p.Fee), "Refunded", unlessZero(-p.AmountRefunded), "To the merchant", cedis(*p.Net-p.AmountRefunded))
+		money = facts("Paid", cedis(p.Amount), "Fee", unlessNone(cedis(-*p.Fee)), "Refunded", unlessNone(cedis(-p.AmountRefunded)), "To the merchant", cedis(*p.Net-p.AmountRefunded))
 	}
 	who := facts("Name", cmp.Or(v.linked("customers", p.Customer), link{Text: by.title}), "Phone", by.number, "Paid with", paidWith(p))
 	next := ""
@@ -164,18 +164,12 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 // can be entered before it is asked for, because the buttons do not follow what happens.
 func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
 	if left := cedis(p.Amount - p.AmountRefunded); p.Status == payment.Completed && left > 0 {
-		amount, reason := amountField("At most "+plainMoney(left)+" can go back."), field{Name: "reason", Label: "Reason", Soft: "optional"}
+		amount, reads := amountField("At most "+plainMoney(left)+" can go back."), map[bool]string{true: "for the credit note", false: "optional"}
 		amount.Value = strings.ReplaceAll(look.Figures(int64(left)), ",", "")
-		if p.Invoice != nil {
-			reason.Soft = "for the credit note"
-		}
-		var kept any
-		if *p.Fee > 0 {
-			kept = sentence("%s is not given back", cedis(*p.Fee))
-		}
+		kept := map[bool]any{true: sentence("%s is not given back", cedis(*p.Fee))}[*p.Fee > 0]
 		return []*form{{
 			Name: "refund", Title: "Refund", Button: "Refund", Danger: true,
-			Fields: ask(amount, reason),
+			Fields: ask(amount, field{Name: "reason", Label: "Reason", Soft: reads[p.Invoice != nil]}),
 			Will:   facts("Amount", sentence("Up to %s", left), "To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee", kept), Note: "The money goes back the way it came.",
 			do: func(v *visit, in *input) (any, error) {
 				if n := in.pesewas("amount"); n != nil && *n > int64(left) {

@@ -74,7 +74,7 @@ func (v *visit) charts(days []api.DayTotals) []section {
 	outcomes.Says = fmt.Sprintf("Payments by day and outcome, the last %d days", len(outcomes.Days))
 	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(cedis(collected)), len(volume.Days))
 	rate.Says = fmt.Sprintf("Payments that succeed, by day: %d of %d in %d days", completed, ended, len(rate.Days))
-	succeed := section{Title: fmt.Sprintf("Payments that succeed, %d days", len(rate.Days)), Half: true, Panel: true, More: &link{"Failed", v.url("payments") + "?status=failed"}}
+	succeed := section{Title: fmt.Sprintf("Succeeded, %d days", len(rate.Days)), Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}}
 	if used := slices.DeleteFunc(slices.Clone(rate.Days), look.Day.Empty); len(used) < rateDays {
 		succeed.Text = fmt.Sprintf("%d of %d succeeded. With payments on %d days a line shows the share of each.", completed, ended, rateDays)
 	} else {
@@ -83,7 +83,7 @@ func (v *visit) charts(days []api.DayTotals) []section {
 	sections := []section{
 		{Title: fmt.Sprintf("Payments, %d days", len(outcomes.Days)), Half: true, Panel: true, Chart: outcomes.Bars()},
 		numbers,
-		{Title: fmt.Sprintf("Collected by network, %d days", len(volume.Days)), Panel: true, More: &link{"Payments", v.url("payments")}, Chart: volume.Bars()},
+		{Title: fmt.Sprintf("Collected, %d days", len(volume.Days)), Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()},
 		succeed,
 	}
 	return append(sections, v.moneyStands()...)

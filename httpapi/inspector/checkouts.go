@@ -17,8 +17,7 @@ var checkoutNoun = &noun[checkout.Session]{
 	},
 	reads: func(v *visit) reader[checkout.Session] { return reading(v.svc.Checkout.List, v.svc.Checkout.Get) },
 	row: func(v *visit, s *checkout.Session) row {
-		name := cmp.Or(look.Text(s.Name), look.Text(s.Email), "A payer")
-		r := row{Href: v.url("checkouts", s.ID), Title: name, Amount: cedis(s.Total), Badge: state(s.Status), ForBelow: look.Text(s.Reference), At: unix(s.Created)}
+		r := row{Href: v.url("checkouts", s.ID), Title: cmp.Or(look.Text(s.Name), look.Text(s.Email), "A payer"), Amount: cedis(s.Total), Badge: state(s.Status), ForBelow: look.Text(s.Reference), At: unix(s.Created)}
 		if len(s.Lines.Data) > 0 {
 			r.For = s.Lines.Data[0].Description
 		}
@@ -39,7 +38,7 @@ func (v *visit) checkoutPage(s *checkout.Session, p *page) {
 	}
 	p.Live = []section{{Title: "Lines", Table: linesTable(s.Lines.Data)}, happened}
 	p.Side = []section{
-		{Title: "Money", Money: facts("Subtotal", cedis(s.Subtotal), "Discount", unlessZero(-s.Discount), "Tax", unlessZero(s.Tax), "Total", p.Amount)},
+		{Title: "Money", Money: facts("Subtotal", cedis(s.Subtotal), "Discount", unlessNone(cedis(-s.Discount)), "Tax", unlessNone(cedis(s.Tax)), "Total", p.Amount)},
 		{Title: "Payer", Facts: facts("Name", cmp.Or(v.linked("customers", s.Customer), link{Text: look.Text(s.Name)}), "E-mail", s.Email, "Phone", look.Phone(look.Text(s.Phone)))},
 		{Title: "Details", Facts: facts("Page", address(look.Text(s.URL)), "Afterwards", address(s.SuccessURL), "Reference", s.Reference, "Payment", v.linked("payments", s.Payment), "Coupon", v.linked("coupons", s.Coupon),
 			"Subscription", v.linked("subscriptions", s.Subscription), "Checkout", id(s.ID), "Expires", unix(s.ExpiresAt))},

@@ -34,8 +34,7 @@ func (v *visit) eventRow(e *event.Event) row {
 	about, amount := v.about(e)
 	is := badge{"neutral", "Not sent"}
 	for _, off := range v.switchedOff() {
-		wanted := slices.Contains(off.Events, e.Type) || slices.Contains(off.Events, event.AllTypes)
-		if wanted && !e.CreatedAt.Before(off.UpdatedAt.Time) {
+		if (slices.Contains(off.Events, e.Type) || slices.Contains(off.Events, event.AllTypes)) && !e.CreatedAt.Before(off.UpdatedAt.Time) {
 			is.Tone = "bad"
 		}
 	}
@@ -62,10 +61,8 @@ func (v *visit) about(e *event.Event) (about string, amount any) {
 		URL                                  string          `json:"url"`
 	}
 	_ = json.Unmarshal(e.Data.Object, &o) // fields of other types stay empty
-	switch {
-	case o.Number != "":
-		about = look.Join(" · ", o.Number, o.CustomerName)
-	default:
+	about = look.Join(" · ", o.Number, o.CustomerName)
+	if o.Number == "" {
 		about = cmp.Or(v.party(string(e.Type), objectOf(e)), o.Name, o.Description, o.Reference, hostOf(o.URL), v.named(string(e.Type), objectOf(e)))
 	}
 	pesewas := o.Amount.IntPart()

@@ -74,17 +74,16 @@ func (v *visit) charts(days []api.DayTotals) []section {
 	outcomes.Says = fmt.Sprintf("Payments by day and outcome, the last %d days", len(outcomes.Days))
 	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(cedis(collected)), len(volume.Days))
 	rate.Says = fmt.Sprintf("Payments that succeed, by day: %d of %d in %d days", completed, ended, len(rate.Days))
-	all := &link{"All payments", v.url("payments")}
-	succeed := section{Title: "Payments that succeed", Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}}
+	succeed := section{Title: fmt.Sprintf("Succeeded, %d days", len(rate.Days)), Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}}
 	if used := slices.DeleteFunc(slices.Clone(rate.Days), look.Day.Empty); len(used) < rateDays {
 		succeed.Text = fmt.Sprintf("%d of %d succeeded. With payments on %d days a line shows the share of each.", completed, ended, rateDays)
 	} else {
 		succeed.Chart = rate.Rate()
 	}
 	sections := []section{
-		{Title: fmt.Sprintf("Payments, last %d days", len(outcomes.Days)), Half: true, Panel: true, Chart: outcomes.Bars()},
+		{Title: fmt.Sprintf("Payments, %d days", len(outcomes.Days)), Half: true, Panel: true, Chart: outcomes.Bars()},
 		numbers,
-		{Title: "Collected, by network", Panel: true, More: all, Chart: volume.Bars()},
+		{Title: fmt.Sprintf("Collected, %d days", len(volume.Days)), Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()},
 		succeed,
 	}
 	return append(sections, v.moneyStands()...)
@@ -138,8 +137,8 @@ var stockNames = map[string]string{
 	"clearing": "Sandbox", "mtnmomo": "MTN MoMo", "paystack": "Paystack", "bank": "Bank", "owed": "Owed to us", "merchants": "Merchants", "reserved": "Reserved", "wallets": "Wallets", "agents": "Agents", "fees": "Our fees", "excess": "Top-ups left",
 }
 
-// routeClasses colour the routes of one network, and the sandbox as the strip of test mode.
-var routeClasses = map[string]string{"clearing": "fw", "mtnmomo": "f1", "mtn": "f1", "telecel": "f2", "airteltigo": "f3"}
+// routeClasses colour the routes of one network.
+var routeClasses = map[string]string{"mtnmomo": "f1", "mtn": "f1", "telecel": "f2", "airteltigo": "f3"}
 
 // flowLife is how long a flow is shown before it is read again: open pages are built each second, and
 // a flow is read from many accounts.

@@ -77,8 +77,10 @@ type field struct {
 	Options []option
 	// Params are further parameters of the service that the field sets.
 	Params []string
-	// Invalid marks the field that an error is about, and Optional one that may stay empty.
-	Invalid, Optional bool
+	// Soft stands after the label, such as optional.
+	Soft string
+	// Invalid marks the field that an error is about.
+	Invalid bool
 }
 
 type option struct{ Name, Value, Label string }
@@ -325,16 +327,16 @@ func networkOptions() (list []option) {
 
 // usual are the fields that several forms have, as they mostly are.
 var usual = map[string]field{
-	"amount": {Label: "Amount in cedis", Hint: "Such as 12.50."}, "name": {Label: "Name"}, "reference": {Label: "Reference", Optional: true},
-	"description":    {Label: "What it is for", Optional: true},
+	"amount": {Label: "Amount in cedis", Hint: "Such as 12.50."}, "name": {Label: "Name"}, "reference": {Label: "Reference", Soft: "optional"},
+	"description":    {Label: "What it is for", Soft: "optional"},
 	"customer_email": {Label: "Customer's e-mail", Kind: "email"},
 	"phone_number":   {Label: "Phone number", Hint: "Such as 024 123 4567."},
-	"coupon":         {Label: "Coupon", Hint: "The ID of a coupon, cpn_…", Optional: true},
-	"product":        {Label: "Product", Hint: "The ID of a product, prod_…", Optional: true},
-	"customer":       {Label: "Customer", Hint: "The ID of a customer, cus_…", Optional: true},
+	"coupon":         {Label: "Coupon", Hint: "The ID of a coupon, cpn_…", Soft: "optional"},
+	"product":        {Label: "Product", Hint: "The ID of a product, prod_…", Soft: "optional"},
+	"customer":       {Label: "Customer", Hint: "The ID of a customer, cus_…", Soft: "optional"},
 	"unit_amount":    {Label: "Price of one in cedis"},
-	"tax_percent":    {Label: "Tax in percent", Optional: true},
-	"failure_reason": {Label: "Reason", Optional: true},
+	"tax_percent":    {Label: "Tax in percent", Soft: "optional"},
+	"failure_reason": {Label: "Reason", Soft: "optional"},
 }
 
 // making is the form that makes an object with a method.

@@ -223,11 +223,10 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 
 // isKnownHost reports whether the inspector answers under a host name.
 func (in *Inspector) isKnownHost(host string) bool {
-	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
+		host = h
 	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
+	name := strings.ToLower(strings.Trim(host, "[]"))
 	// An IP address cannot be rebound.
 	return in.hosts[name] || net.ParseIP(name) != nil
 }

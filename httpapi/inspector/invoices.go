@@ -37,7 +37,7 @@ var invoiceNoun = &noun[invoice.Invoice]{
 
 // line is a line of an invoice, in a form.
 var line = ask(
-	field{Name: "product", Label: "Product", Optional: true, Hint: "The ID of a product, prod_…, fills what is empty below. Without one, say what it is for and the price."},
+	field{Name: "product", Label: "Product", Soft: "optional", Hint: "The ID of a product, prod_…, fills what is empty below. Without one, say what it is for and the price."},
 	field{Name: "description", Label: "What it is for"}, field{Name: "quantity", Label: "Quantity", Value: "1"}, "unit_amount", "tax_percent",
 )
 
@@ -63,7 +63,7 @@ func (v *visit) invoicePage(i *invoice.Invoice, p *page) {
 		hosted = link{}
 	}
 	p.Side = []section{
-		{Title: "Money", Money: facts("Total", cedis(i.Total), "Paid", unlessZero(-i.AmountPaid), "Due", cedis(i.AmountDue))},
+		{Title: "Money", Money: facts("Total", cedis(i.Total), "Paid", unlessNone(cedis(-i.AmountPaid)), "Due", cedis(i.AmountDue))},
 		{Title: "Payer", Facts: facts("Name", cmp.Or(v.linked("customers", i.Customer), link{Text: look.Text(i.Name)}), "E-mail", i.Email, "Phone", look.Phone(look.Text(i.Phone)))},
 		{Title: "Details", Facts: facts("Due on", i.DueDate, "Collection", words(i.CollectionMethod), "Attempts", unlessNone(i.AttemptCount), "Next attempt", i.NextPaymentAttempt, "Memo", i.Memo,
 			"Coupon", v.linked("coupons", i.Coupon), "Subscription", v.linked("subscriptions", i.Subscription), "Payment", v.linked("payments", i.Payment), "Document", link{"Open the PDF", v.url("invoices", i.ID, "invoice.pdf")},

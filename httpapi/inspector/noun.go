@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
 )
 
 // noun describes the objects of one kind: how a list shows them, what the page of one holds, and
@@ -77,7 +78,7 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := section{Heads: n.heads, Rows: rowsOf(v, list, n.show), Pager: pager(v, list)}
+	s := v.listed("", n.heads, rowsOf(v, list, n.show), pager(v, list))
 	if len(s.Rows) == 0 {
 		s.Empty = empty{Title: "No " + lower(n.many) + " yet", Text: n.empty}
 		if len(p.Forms) > 0 {
@@ -120,10 +121,18 @@ func (n *noun[T]) objectPage(v *visit) (*page, error) {
 // show returns the row of an object, whose badge tells a contradiction.
 func (n *noun[T]) show(v *visit, o *T) row {
 	r := n.row(v, o)
-	if n.ordered && v.contradicted(textField(o, "ID")) != nil {
-		r.Badge = badges["contradiction"]
+	if order := v.contradicted(textField(o, "ID")); n.ordered && order != nil {
+		r.Badge, r.ForBelow = badges["contradiction"], contradiction(order)
 	}
 	return r
+}
+
+// listed is a section of rows. If all are of today, the head of their times says so.
+func (v *visit) listed(title string, heads [5]string, rows []row, pager []link) section {
+	if heads[4] == "Time" && !slices.ContainsFunc(rows, func(r row) bool { return !look.SameDay(r.At.Time, v.now) }) {
+		heads[4] = "Today"
+	}
+	return section{Title: title, Heads: heads, Rows: rows, Pager: pager}
 }
 
 // Choices are the forms by which a person decides. They stand beside the problem.
@@ -141,7 +150,7 @@ func paged[T any](v *visit, title string, heads [5]string, list *api.List[T], er
 		v.err = err
 		return section{}
 	}
-	s := section{Title: title, Heads: heads, Rows: rowsOf(v, list, show), Pager: pager(v, list)}
+	s := v.listed(title, heads, rowsOf(v, list, show), pager(v, list))
 	if len(s.Rows) == 0 {
 		s.Empty = empty{Title: "No " + lower(title) + " here", Text: none}
 	}
@@ -151,7 +160,7 @@ func paged[T any](v *visit, title string, heads [5]string, list *api.List[T], er
 // related is a section with the newest of a list, which param chooses as on the list's own page; all
 // of it stands there. The objects of one person or subscription go by what they are for.
 func (n *noun[T]) related(v *visit, param, value string) section {
-	s := section{Title: n.many, Heads: n.heads, Rows: n.newest(v, param, value, latest*max(1, n.folds))}
+	s := v.listed(n.many, n.heads, n.newest(v, param, value, latest*max(1, n.folds)), nil)
 	if n.folds > 0 {
 		s.Rows = slices.CompactFunc(s.Rows, func(a, b row) bool { return a.Below == b.Below && a.Amount == b.Amount })
 		s.Rows = s.Rows[:min(latest, len(s.Rows))]

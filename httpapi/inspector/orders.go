@@ -24,13 +24,18 @@ func (v *visit) orderNeed(o *provider.OrderInfo) need {
 		Text: sentence("%s, without an outcome for %s. It waits for you.", money, look.Lasting(v.now.Sub(o.CreatedAt))),
 	}
 	if o.Contradiction != "" {
-		n.Badge, n.Title, n.Act = badges["contradiction"], capital(strings.ReplaceAll(o.Contradiction, "GHS ", "GH₵"+look.NoBreak)), "Decide"
+		n.Badge, n.Title, n.Act = badges["contradiction"], contradiction(o), "Decide"
 		n.Text = sentence("%s, %s ago. Nothing moves until you decide.", money, look.Lasting(v.now.Sub(o.CreatedAt)))
-		if o.Reported != "" {
-			n.Title = providerOf(o) + " says " + outcomeWords[o.Reported] + ", the ledger says " + outcomeWords[o.Outcome]
-		}
 	}
 	return n
+}
+
+// contradiction says what contradicts what.
+func contradiction(o *provider.OrderInfo) string {
+	if o.Reported == "" {
+		return capital(strings.ReplaceAll(o.Contradiction, "GHS ", "GH₵"+look.NoBreak))
+	}
+	return providerOf(o) + " says " + outcomeWords[o.Reported] + ", the ledger says " + outcomeWords[o.Outcome]
 }
 
 // outcomeWords are what a provider says of an order, as people say it.

@@ -3,6 +3,7 @@ package inspector
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -24,7 +25,7 @@ func (v *visit) overview() (*page, error) {
 	}
 	p := &page{
 		Title: "Overview", NavPath: ".", Forms: []*form{addMoney(), askPhone(v)},
-		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Monday 2 January 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
+		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Mon 2 Jan 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
 	}
 	waits := fact{Name: "Events not delivered", Value: waiting, Below: "every endpoint answers"}
 	if silent > 0 {
@@ -99,11 +100,8 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 		needs = append(needs, v.orderNeed(&o))
 		known[v.source(o.Object, o.Record)] = true
 	}
-	for _, n := range []need{heldNeed(v, paymentNoun, known), heldNeed(v, disbursementNoun, known), heldNeed(v, payoutNoun, known)} {
-		if n.Title != "" {
-			needs = append(needs, n)
-		}
-	}
+	needs = append(needs, heldNeed(v, paymentNoun, known), heldNeed(v, disbursementNoun, known), heldNeed(v, payoutNoun, known))
+	needs = slices.DeleteFunc(needs, func(n need) bool { return n.Title == "" })
 	for _, id := range endpoints {
 		needs = append(needs, v.endpointNeed(id, unanswered[id]))
 	}

@@ -180,8 +180,7 @@ func create[P, T any](v *visit, in *input, method func(context.Context, api.Call
 // makes is the action of a form that fills all params of a method.
 func makes[P, T any](method func(context.Context, api.Caller, P) (*T, error)) action {
 	return func(v *visit, in *input) (any, error) {
-		var none P
-		return create(v, in, method, none)
+		return create(v, in, method, *new(P))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
@@ -135,14 +136,14 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 		begun,
 		{"pending", "Waits for " + paidWith(p), paidWith(p), "", nil},
 		{"processing", "Asked " + paidWith(p) + " to charge " + by.number, paidWith(p), "", "The payer approves on the phone."},
-		{"succeeded", "Paid with " + with, paidWith(p), "good", reference(p.ProviderReference)},
-		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad", reference(p.ProviderReference)},
+		{"succeeded", "Paid with " + with, paidWith(p), "good", reference(p.ProviderReference, p.ID)},
+		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad", reference(p.ProviderReference, p.ID)},
 		{"canceled", "Cancelled before anything was taken", "API", "wait", nil},
 	}, append(also, v.messageTurns(about, p.ID)...)...)}
 	page.found(refundNoun.related(v, "payment", p.ID))
 	money := facts("Amount", cedis(p.Amount))
 	if p.Net != nil {
-		money = facts("Paid", cedis(p.Amount), "Fee", unlessZero(-*p.Fee), "Refunded", unlessZero(-p.AmountRefunded), "To the merchant", cedis(*p.Net-p.AmountRefunded))
+		money = facts("Paid", cedis(p.Amount), "Fee", unlessNone(cedis(-*p.Fee)), "Refunded", unlessNone(cedis(-p.AmountRefunded)), "To the merchant", cedis(*p.Net-p.AmountRefunded))
 	}
 	who := facts("Name", cmp.Or(v.linked("customers", p.Customer), link{Text: by.title}), "Phone", by.number, "Paid with", paidWith(p))
 	next := ""
@@ -163,14 +164,13 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 // can be entered before it is asked for, because the buttons do not follow what happens.
 func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
 	if left := cedis(p.Amount - p.AmountRefunded); p.Status == payment.Completed && left > 0 {
-		var kept any
-		if *p.Fee > 0 {
-			kept = sentence("%s is not given back", cedis(*p.Fee))
-		}
+		amount, reads := amountField("At most "+plainMoney(left)+" can go back."), map[bool]string{true: "for the credit note", false: "optional"}
+		amount.Value = strings.ReplaceAll(look.Figures(int64(left)), ",", "")
+		kept := map[bool]any{true: sentence("%s is not given back", cedis(*p.Fee))}[*p.Fee > 0]
 		return []*form{{
 			Name: "refund", Title: "Refund", Button: "Refund", Danger: true,
-			Fields: ask(amountField("At most "+plainMoney(left)+". Empty for all of it."), field{Name: "reason", Label: "Reason", Optional: true, Hint: "The customer reads it on the credit note of an invoice."}),
-			Will:   facts("To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee", kept), Note: "The money goes back the way it came.",
+			Fields: ask(amount, field{Name: "reason", Label: "Reason", Soft: reads[p.Invoice != nil]}),
+			Will:   facts("Amount", sentence("Up to %s", left), "To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee", kept), Note: "The money goes back the way it came.",
 			do: func(v *visit, in *input) (any, error) {
 				if n := in.pesewas("amount"); n != nil && *n > int64(left) {
 					return nil, api.Invalid("amount", "The amount is more than what is left.")

@@ -43,7 +43,7 @@ func testPaymentsFromPhones(t *testing.T, s *site) {
 	shows(t, body, "processing", "Approve the payment of GHS 12.50 on your phone.", "SIM-"+path.Base(page))
 	expect.True(t, !strings.Contains(body, ">Cancel<"), "what is submitted can be cancelled")
 	_, body = s.do(page, "succeed")
-	shows(t, body, "The provider says that it succeeded.", "completed", "To the merchant", "payment.pending", "payment.processing", "payment.succeeded", "Refund")
+	shows(t, body, "The provider says that it succeeded.", "completed", "To the merchant", "Two smoothies. payment.created, payment.pending", "payment.processing", "payment.succeeded", "Refund")
 	expect.True(t, !strings.Contains(body, "Let the payer") && !strings.Contains(body, "The payer is asked"), "it can be ended again")
 
 	page, _ = ask("0201230903")
@@ -138,7 +138,7 @@ func TestChargesThatNeedAPerson(t *testing.T) {
 	_, body := s.do(page, "book")
 	shows(t, body, "The balance is corrected")
 	expect.True(t, !strings.Contains(body, "Contradiction"), "what was decided is still to be decided")
-	shows(t, body, `badge good">Booked as paid`, "Booked as paid by staff, today at", `<span class="src">Staff</span>`, "MTN said paid, the ledger said failed.", "GH₵12.50 booked", "Adjustment. Balance", "Booked by staff")
+	shows(t, body, `badge good">Booked as paid`, "Booked as paid by staff, today at", `<span class="src">Staff</span>`, "MTN said paid, the ledger said failed.", "GH₵12.50 booked", "Adjustment. Entry txn_", "Booked by staff")
 	answer, _ := s.post(page, token, "book")
 	expect.Equal(t, answer.StatusCode, http.StatusConflict, "booked twice: %s", answer.Status)
 	_, body = s.do("payments/"+ids[2], "keep")

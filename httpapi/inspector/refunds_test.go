@@ -23,11 +23,11 @@ func testRefundForms(t *testing.T, s *site) {
 	shows(t, body, "The refund is made.", "GH₵2.50 to Ama Mensah", "succeeded", "The juice was warm", "refund.created", "refund.succeeded", "As the API shows it")
 	refund := path.Base(at)
 	shows(t, s.page(payment), refund, "Refunded", "GH₵2.50")
-	shows(t, s.page(payment+"?form=refund"), "At most GH₵10.00", "Ama Mensah")
+	shows(t, s.page(payment+"?form=refund"), "At most GH₵10.00", `value="10.00"`, "Up to GH₵10.00", "Ama Mensah")
 	shows(t, s.page("ledger"), "refunds/"+refund, "−GH₵2.50")
 	answer, body := s.post(payment, s.token(), "refund", "amount", "10.01")
 	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "more than is left: %s", answer.Status)
-	shows(t, body, "aria-invalid", `value="10.01"`, "Not refunded yet", "The amount is more than what is left.", "At most GH₵10.00. Empty for all of it.")
+	shows(t, body, "aria-invalid", `value="10.01"`, "Not refunded yet", "The amount is more than what is left.", "At most GH₵10.00 can go back.")
 	s.do(payment, "refund")
 	expect.True(t, !strings.Contains(s.page(payment), "form=refund"), "what was given back is offered again")
 	if body := s.page("refunds?payment=" + path.Base(payment)); rows(body) != 2 {

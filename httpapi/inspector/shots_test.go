@@ -1,6 +1,7 @@
 package inspector_test
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,6 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -60,7 +62,15 @@ func openShop(t *testing.T) *shop {
 	now := time.Now().UTC()
 	fee := payment.Fee{Percent: decimal.New(15, -1)}
 	fees := &payment.Fees{MTN: fee, Telecel: fee, AirtelTigo: fee}
-	s := &shop{site: openWith(t, memory.New(), inspector.Config{}, payments.Config{CollectionFees: fees}), customers: map[string]string{}, one: map[string]string{}}
+	networks := &provider.Router{
+		Rails: map[string]provider.Rail{}, Chargers: map[string]provider.Charger{},
+		Rail: func(to provider.Transfer) string { return cmp.Or(to.Network, "bank") }, Charger: func(c provider.Charge) string { return cmp.Or(c.Network, "bank") },
+	}
+	for _, name := range []string{"mtn", "telecel", "airteltigo", "bank"} {
+		networks.Rails[name], networks.Chargers[name] = provider.Simulated{}, provider.Simulated{}
+	}
+	service := payments.Config{CollectionFees: fees, Test: payments.Providers{Rail: networks, Charger: networks}}
+	s := &shop{site: openWith(t, memory.New(), inspector.Config{}, service), customers: map[string]string{}, one: map[string]string{}}
 	s.Fund(s.Consumer.ID, 50_000)
 	for _, p := range payers {
 		c, err := s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: p.name, Phone: p.number, Email: strings.ToLower(strings.Fields(p.name)[0]) + "@example.com"})

@@ -23,9 +23,9 @@ type turn struct {
 	At     api.Time
 	Title  string
 	Source string
-	// Text is a line beneath, and More a link at its end.
-	Text any
-	More *link
+	// Text is a line beneath, and Events are the types at its end. Href is the page to which Title leads.
+	Text         any
+	Events, Href string
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
 	Tone string
 	// Told are the types of the events that an endpoint took at the first attempt.
@@ -40,9 +40,9 @@ type step struct {
 	text                      any
 }
 
-// reference is what a provider calls an order, in a line beneath a step.
-func reference(of *string) any {
-	if of == nil {
+// reference is what a provider calls an order, in a line beneath a step; nil if that repeats the order's id.
+func reference(of *string, order string) any {
+	if of == nil || strings.Contains(*of, order) {
 		return nil
 	}
 	return sentence("Reference %s.", id(*of))
@@ -121,7 +121,11 @@ func (v *visit) turns(object, id string, created time.Time, status string, own [
 		e := &events[i]
 		verb := strings.TrimPrefix(string(e.Type), object+".")
 		is := steps[slices.IndexFunc(steps, func(s step) bool { return s.verb == verb })]
-		turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, Text: is.text, More: &link{string(e.Type), v.url("events", e.ID)}})
+		if verb == "pending" && e.CreatedAt.Sub(created) < time.Second { // nothing came between
+			turns[0].Events += ", " + string(e.Type)
+		} else {
+			turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, Text: is.text, Events: string(e.Type), Href: v.url("events", e.ID)})
+		}
 		turns = append(turns, v.deliveryTurns(e)...)
 		if second := e.CreatedAt.Unix(); !slices.Contains(seconds, second) {
 			seconds = append(seconds, second)
@@ -138,7 +142,7 @@ func inOrder(title string, turns []turn) section {
 	for _, t := range turns[1:] {
 		if last := &kept[len(kept)-1]; len(last.Told)*len(t.Told) > 0 && last.Title == t.Title {
 			last.Told = append(last.Told, t.Told...)
-			last.Text = strings.Join(last.Told, ", ")
+			last.Text, last.Href = strings.Join(last.Told, ", "), ""
 			continue
 		}
 		kept = append(kept, t)
@@ -199,7 +203,13 @@ func (v *visit) eventsAmong(p event.ListParams, id string, often bool) (found []
 func (v *visit) ledgerTurns(source string, second time.Time) (turns []turn) {
 	list := listOf(v, v.svc.Accounts.ListEntries, account.ListEntriesParams{Source: source, Created: api.Times{From: second, Until: second.Add(time.Second)}})
 	for _, e := range slices.Backward(list) {
-		turns = append(turns, turn{At: e.CreatedAt, Source: "Ledger", Title: plainMoney(e.Amount) + " booked", Text: sentence("%s. Balance %s. Entry %s.", words(e.Type), e.Balance, id(e.ID))})
+		t := turn{At: e.CreatedAt, Source: "Ledger", Title: plainMoney(e.Amount) + " booked", Text: sentence("%s. Entry %s.", words(e.Type), id(e.ID))}
+		if e.Type == "payment" {
+			if p := get(v, v.svc.Payments.Get, source); p.Fee != nil && *p.Fee > 0 {
+				t.Title, t.Text = plainMoney(cedis(p.Amount))+" booked", sentence("%s to the merchant, %s fee. Entry %s.", look.Figures(*p.Net), look.Figures(*p.Fee), id(e.ID))
+			}
+		}
+		turns = append(turns, t)
 	}
 	return turns
 }
@@ -209,11 +219,11 @@ func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
 		host := v.endpointHost(d.Endpoint)
 		if len(d.Attempts) == 0 {
-			turns = append(turns, turn{At: d.CreatedAt, Source: "Webhook", Title: host + " is told next", Text: string(d.Type)})
+			turns = append(turns, turn{At: d.CreatedAt, Source: "Webhook", Title: host + " is told next", Events: string(d.Type), Href: v.url("events", e.ID)})
 		}
 		for n := max(0, len(d.Attempts)-shownAttempts); n < len(d.Attempts); n++ {
 			a := &d.Attempts[n]
-			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a)}
+			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a), Href: v.url("events", e.ID)}
 			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, a.Duration)
 			if n == 0 && answered(a) {
 				t.Told = []string{string(d.Type)}
@@ -270,7 +280,7 @@ func (v *visit) endpointHost(id string) string {
 func (v *visit) messageTurns(about, id string) (turns []turn) {
 	for _, m := range slices.Backward(listOf(v, v.svc.Messages.List, message.ListParams{About: about, Page: api.Page{Limit: perPage}})) {
 		if strings.Contains(m.Text, id) {
-			turns = append(turns, turn{At: m.CreatedAt, Source: words(m.Kind), Title: v.messageTitle(&m), More: &link{"Read it", v.url("messages", m.ID)}})
+			turns = append(turns, turn{At: m.CreatedAt, Source: words(m.Kind), Title: v.messageTitle(&m), Href: v.url("messages", m.ID)})
 		}
 	}
 	return turns
@@ -282,7 +292,7 @@ func (v *visit) messageTitle(m *message.Message) string {
 	case m.Subject != "":
 		return m.Subject
 	case m.To == v.merchant.Phone:
-		return "The merchant was told"
+		return "Merchant informed"
 	case strings.Contains(m.Text, " refunded you "):
 		return "Refund told to the payer"
 	case strings.HasPrefix(m.Text, "You paid "):

@@ -35,11 +35,7 @@ func transferNoun(path, prefix, one, none string, service func(*visit) transferS
 		row: func(v *visit, t *payout.Transfer) row {
 			number := v.phone(t.Destination.Number, service(v).RecipientNumber, t.ID)
 			name, below := recipient(&t.Destination, number)
-			r := row{Href: v.url(path, t.ID), Title: name, Below: below, Number: number, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: look.Text(t.Reference), At: t.CreatedAt}
-			if t.FailureReason != nil {
-				r.ForBelow = *t.FailureReason
-			}
-			return r
+			return row{Href: v.url(path, t.ID), Title: name, Below: below, Number: number, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: cmp.Or(look.Text(t.FailureReason), look.Text(t.Reference)), At: t.CreatedAt}
 		},
 		page: func(v *visit, t *payout.Transfer, p *page) {
 			v.transferPage(one, t, p)
@@ -149,8 +145,8 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 		{"created", "Asked for; amount and fee reserved", "API", "", nil},
 		{"pending", "To be given to " + with, with, "", nil},
 		{"processing", with + " has it", with, "", nil},
-		{"completed", "Arrived", with, "good", reference(t.ProviderReference)},
-		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad", reference(t.ProviderReference)},
+		{"completed", "Arrived", with, "good", reference(t.ProviderReference, t.ID)},
+		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad", reference(t.ProviderReference, t.ID)},
 		{"canceled", "Cancelled; amount and fee are back", "API", "wait", nil},
 	})}
 	p.Side = []section{

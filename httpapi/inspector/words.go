@@ -122,16 +122,8 @@ func (v *visit) when(t api.Time) string {
 	return "on " + t.UTC().Format("2 January 2006 at 15:04")
 }
 
-// unlessZero is an amount, or nil for none.
-func unlessZero(pesewas int64) any {
-	if pesewas == 0 {
-		return nil
-	}
-	return cedis(pesewas)
-}
-
-// unlessNone is a count, or nil for none.
-func unlessNone[N int | int64](n N) any {
+// unlessNone is a count or an amount, or nil for none.
+func unlessNone[N int | int64 | cedis](n N) any {
 	if n == 0 {
 		return nil
 	}
@@ -147,10 +139,8 @@ var typeWords = strings.NewReplacer(
 func words[T ~string](s T) string { return capital(typeWords.Replace(string(s))) }
 
 func capital(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	first := min(1, len(s))
+	return strings.ToUpper(s[:first]) + s[first:]
 }
 
 // network is how people name the network or bank of an order; "" for none.
@@ -217,11 +207,8 @@ func (v *visit) named(kind, id string) string {
 }
 
 // address is the link to a page of the service's, for facts.
-func address(url string) (to link) {
-	if url != "" {
-		to = link{"Open the page", url}
-	}
-	return to
+func address(url string) link {
+	return map[bool]link{true: {"Open the page", url}}[url != ""]
 }
 
 // unix is the time of a count of seconds.

@@ -112,6 +112,9 @@ func (c *Chart) Bars() template.HTML {
 		all += sum
 		highest = max(highest, sum)
 	}
+	if c.Money {
+		w.put(`<span class="key">GH₵</span>`)
+	}
 	for i, k := range c.Keys {
 		share := ""
 		if all > 0 && c.Money {
@@ -172,9 +175,13 @@ func (c *Chart) Rate() template.HTML {
 			lowest, at = rates[i], i
 		}
 	}
-	floor := max(0, min(80, math.Floor(lowest/20)*20))
+	const room = 3 // points between the lowest day and the axis
+	floor := max(0, min(80, math.Floor((lowest-room)/20)*20))
 	y := func(rate float64) float64 { return plotTop + (100-rate)/(100-floor)*w.height }
 	x := func(i int) float64 { return (float64(i) + .5) * 100 / float64(max(1, len(c.Days))) }
+	if all > 0 {
+		w.put(`<p class="bar soft small">%s, %d of %d</p>`, percent(float64(good)*100/float64(all)), good, all)
+	}
 	w.axis("plot tall", []string{percent(floor), percent((floor + 100) / 2), "100%"})
 	w.put(`<svg role="img" aria-label="%s">`, text(c.Says))
 	w.grid(3)
@@ -211,7 +218,7 @@ func (c *Chart) Rate() template.HTML {
 		if at < len(rates)/2 {
 			anchor, dx = "start", 8
 		}
-		w.put(`<circle class="fb" cx="%.2f%%" cy="%.1f" r="4"/><text x="%.2f%%" dx="%d" y="%.1f" text-anchor="%s">%s on %s</text>`, x(at), y(lowest), x(at), dx, min(y(lowest)+4, plotTop+w.height-4), anchor, percent(lowest), c.Days[at].Day.Format("2 Jan"))
+		w.put(`<circle class="fb" cx="%.2f%%" cy="%.1f" r="4"/><text x="%.2f%%" dx="%d" y="%.1f" text-anchor="%s" class="name">%s on %s</text>`, x(at), y(lowest), x(at), dx, y(lowest)-4, anchor, percent(lowest), c.Days[at].Day.Format("2 Jan"))
 	}
 	w.dates(c.Days)
 	w.put(`</svg></div>`)
@@ -352,7 +359,7 @@ func Flow(says string, lies, belongs []Heap) template.HTML {
 		}
 	}
 	var w writer
-	w.put(`<div class="bar small soft"><span>Where it lies</span><span>%s</span><span>Whose it is</span></div><div class="plot tall flow"><svg aria-hidden="true">%s</svg>`, Figures(all), labels[0].String())
+	w.put(`<div class="bar small soft"><span>Where it lies</span><span>GH₵ %s</span><span>Whose it is</span></div><div class="plot tall flow"><svg aria-hidden="true">%s</svg>`, Figures(all), labels[0].String())
 	w.put(`<svg role="img" aria-label="%s" viewBox="0 0 100 %d" preserveAspectRatio="none">%s<rect class="fi" x="49" y="%.2f" width="2" height="%.2f"/></svg>`,
 		text(says), flowHeight, ribbons.String(), (flowHeight-scale*float64(all))/2, scale*float64(all))
 	w.put(`<svg aria-hidden="true">%s</svg></div><details><summary>Show the figures</summary><div class="lines num" tabindex="0" role="region" aria-label="Figures"><table><thead><tr><th scope="col">GH₵</th><th scope="col">Where it lies</th><th scope="col">Whose it is</th></tr></thead><tbody>`, labels[1].String())

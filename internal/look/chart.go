@@ -176,7 +176,7 @@ func (c *Chart) Rate() template.HTML {
 		}
 	}
 	const room = 3 // points between the lowest day and the axis
-	floor := max(0, min(80, math.Floor((lowest-room)/20)*20))
+	floor := max(0, min(80, math.Floor((lowest-room)/10)*10))
 	y := func(rate float64) float64 { return plotTop + (100-rate)/(100-floor)*w.height }
 	x := func(i int) float64 { return (float64(i) + .5) * 100 / float64(max(1, len(c.Days))) }
 	if all > 0 {

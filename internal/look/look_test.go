@@ -208,7 +208,7 @@ func TestRateRemarksOnTheLowestDay(t *testing.T) {
 	c := look.Chart{Keys: keys, Days: days([]int64{95, 5}, []int64{96, 4}, []int64{0, 0}, []int64{81, 19}, []int64{97, 3})}
 	svg := string(c.Rate())
 	expect.True(t, strings.Contains(svg, ">81% on 4 Nov</text>"), "the outlier is not remarked on:\n%s", svg)
-	expect.True(t, strings.Contains(svg, ">60%</text>") && strings.Contains(svg, "92.3%, 369 of 400"), "81%% lies above the axis:\n%s", svg)
+	expect.True(t, strings.Contains(svg, ">70%</text>") && strings.Contains(svg, "92.3%, 369 of 400"), "81%% lies above the axis:\n%s", svg)
 	expect.Equal(t, strings.Count(svg, "<polyline"), 2, "a day without anything interrupts the line")
 	even := look.Chart{Keys: keys, Days: days([]int64{95, 5}, []int64{96, 4})}
 	expect.True(t, !strings.Contains(string(even.Rate()), "<circle class=\"fb\""), "an ordinary day is remarked on")

@@ -332,16 +332,7 @@ func TransferBy(rail provider.Rail, t provider.Transfer) *Provider {
 	if rail == nil {
 		return nil
 	}
-	return &Provider{
-		Submit: func(ctx context.Context, o provider.Order) (provider.Result, error) {
-			t.Order = o
-			return rail.Submit(ctx, t)
-		},
-		Status: func(ctx context.Context, o provider.Order) (provider.Result, error) {
-			t.Order = o
-			return rail.Status(ctx, t)
-		},
-	}
+	return providerOf(t, func(t *provider.Transfer) *provider.Order { return &t.Order }, rail.Submit, rail.Status)
 }
 
 // RefundBy is TransferBy for a refund.
@@ -349,16 +340,7 @@ func RefundBy(rail provider.RefundRail, r provider.Refund) *Provider {
 	if rail == nil {
 		return nil
 	}
-	return &Provider{
-		Submit: func(ctx context.Context, o provider.Order) (provider.Result, error) {
-			r.Order = o
-			return rail.Refund(ctx, r)
-		},
-		Status: func(ctx context.Context, o provider.Order) (provider.Result, error) {
-			r.Order = o
-			return rail.RefundStatus(ctx, r)
-		},
-	}
+	return providerOf(r, func(r *provider.Refund) *provider.Order { return &r.Order }, rail.Refund, rail.RefundStatus)
 }
 
 // ChargeBy is TransferBy for a charge.
@@ -366,14 +348,17 @@ func ChargeBy(charger provider.Charger, c provider.Charge) *Provider {
 	if charger == nil {
 		return nil
 	}
-	return &Provider{
-		Submit: func(ctx context.Context, o provider.Order) (provider.Result, error) {
-			c.Order = o
-			return charger.Charge(ctx, c)
-		},
-		Status: func(ctx context.Context, o provider.Order) (provider.Result, error) {
-			c.Order = o
-			return charger.ChargeStatus(ctx, c)
-		},
+	return providerOf(c, func(c *provider.Charge) *provider.Order { return &c.Order }, charger.Charge, charger.ChargeStatus)
+}
+
+// providerOf returns a Provider by two methods that take a request of type R. order points to its order.
+func providerOf[R any](request R, order func(*R) *provider.Order, submit, status func(context.Context, R) (provider.Result, error)) *Provider {
+	with := func(call func(context.Context, R) (provider.Result, error)) func(context.Context, provider.Order) (provider.Result, error) {
+		return func(ctx context.Context, o provider.Order) (provider.Result, error) {
+			r := request
+			*order(&r) = o
+			return call(ctx, r)
+		}
 	}
+	return &Provider{Submit: with(submit), Status: with(status)}
 }

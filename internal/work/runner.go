@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -74,6 +75,8 @@ type Runner struct {
 	Serial bool
 
 	queues []*queue
+
+	ended atomic.Int64 // counts the pieces of work that have ended
 
 	looking sync.Mutex // held by the worker that looks for due work, so that one connection is enough
 
@@ -186,7 +189,7 @@ func (r *Runner) Start(ctx context.Context) {
 	go func() {
 		workers.Wait()
 		for _, q := range r.queues { // includes the work that a Slot has begun
-			_, _ = q.wait(context.Background())
+			_ = q.wait(context.Background())
 		}
 		close(stopped)
 	}()
@@ -214,7 +217,7 @@ func (r *Runner) Stop(ctx context.Context) error {
 }
 
 // Drain does all work that is due now, and waits for batches that the background work has begun.
-// It returns once a round has found nothing more.
+// It returns once no work has ended during a round.
 func (r *Runner) Drain(ctx context.Context) error {
 	r.mu.Lock()
 	r.draining++
@@ -225,31 +228,30 @@ func (r *Runner) Drain(ctx context.Context) error {
 		r.mu.Unlock()
 	}()
 	for {
-		found := 0
+		// Work that ends may make other work due. A running claim of another call may find nothing, so
+		// that the round waited for it is no reason for another round.
+		before := r.ended.Load()
 		for _, q := range r.queues {
 			q.scheduler.requestScan()
-			n, err := r.claimOnce(ctx, q, false)
-			waited, stopped := r.wait(ctx)
-			if err := errors.Join(err, stopped); err != nil {
+			_, err := r.claimOnce(ctx, q, false)
+			if err := errors.Join(err, r.wait(ctx)); err != nil {
 				return err
 			}
-			found += n + waited
 		}
-		if found == 0 {
+		if r.ended.Load() == before {
 			return nil
 		}
 	}
 }
 
-// wait waits for all running batches, and returns the number of kinds that had any.
-func (r *Runner) wait(ctx context.Context) (found int, err error) {
+// wait waits for all running batches.
+func (r *Runner) wait(ctx context.Context) error {
 	for _, q := range r.queues {
-		n, err := q.wait(ctx)
-		if found += n; err != nil {
-			return found, err
+		if err := q.wait(ctx); err != nil {
+			return err
 		}
 	}
-	return found, nil
+	return nil
 }
 
 func (r *Runner) loop(ctx context.Context, q *queue) {
@@ -389,18 +391,18 @@ func (q *queue) end() {
 	q.mu.Unlock()
 }
 
-// wait waits until no batch is running, and returns 1 if there was one.
-func (q *queue) wait(ctx context.Context) (int, error) {
+// wait waits until no batch is running.
+func (q *queue) wait(ctx context.Context) error {
 	q.mu.Lock()
 	running, idle := q.running, q.idle
 	q.mu.Unlock()
 	if running == 0 {
-		return 0, nil
+		return nil
 	}
 	select {
 	case <-idle:
-		return 1, nil
+		return nil
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return ctx.Err()
 	}
 }

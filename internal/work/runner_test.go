@@ -280,6 +280,30 @@ func TestConcurrentDrainsEnd(t *testing.T) {
 	all.Wait()
 }
 
+// Calls of Drain that find nothing end, even if each waits for claims of the others.
+func TestDrainsThatFindNothingEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var claims atomic.Int64
+		r := &work.Runner{Store: memory.New(), Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
+		r.Add(work.Job{
+			Kind: tasks.Kind(), Timeout: time.Minute, Batch: 3,
+			RunBatch: func(context.Context, []storage.Record) error { return nil },
+			RunInTx: func(context.Context, storage.Claim) ([]storage.Record, bool, error) {
+				time.Sleep(time.Duration(claims.Add(1)%3+1) * time.Second)
+				return nil, false, nil
+			},
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { expect.NoError(t, r.Drain(ctx), "Drain") })
+		}
+		all.Wait()
+		expect.Equal(t, claims.Load(), 6, "claims, of each call in either mode")
+	})
+}
+
 // After a failed claim, the worker claims again later. A closed store ends the workers.
 func TestStoreFailureDelaysWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -117,6 +117,7 @@ func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done [
 	if err != nil || len(done) == 0 {
 		return nil, false, err
 	}
+	defer r.ended.Add(1)
 	report := now.work.Report
 	now.work = r.describe(q, done)
 	now.work.Report, now.work.Duration = report, time.Since(start)
@@ -127,6 +128,7 @@ func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done [
 // runTask runs a piece of work, and reports it. Running work continues when the runner stops,
 // because others may have seen half of it. The timeout bounds it.
 func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record, run func(context.Context, []storage.Record) error) {
+	defer r.ended.Add(1)
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.Timeout)
 	defer cancel()
 	if records[0].Version > 0 { // claimed; else the writer of the record has leased it, and renews the lease

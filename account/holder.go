@@ -107,12 +107,12 @@ func (h *Holder) reachable() string {
 
 var consumers = storage.NewCollection("consumers", append([]storage.Field[Consumer]{
 	storage.TextColumn("phone", func(c *Consumer) string { return c.reachable() }).Nullable(),
-	storage.TextColumn("status", func(c *Consumer) string { return string(c.Status) }).OneOf(statuses...),
+	storage.EnumColumn("status", func(c *Consumer) Status { return c.Status }, statuses...),
 }, nameFields(func(c *Consumer) string { return c.Name })...), storage.Unique("phone", "phone"))
 
 var agents = storage.NewCollection("cash_agents", []storage.Field[Agent]{
 	storage.TextColumn("phone", func(a *Agent) string { return a.reachable() }).Nullable(),
-	storage.TextColumn("status", func(a *Agent) string { return string(a.Status) }).OneOf(statuses...),
+	storage.EnumColumn("status", func(a *Agent) Status { return a.Status }, statuses...),
 }, storage.Unique("phone", "phone"))
 
 // CreateConsumer makes a consumer of the caller's mode, with an empty wallet. Only the operator may

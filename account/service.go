@@ -30,7 +30,7 @@ const (
 	Closed    Status = "closed"
 )
 
-var statuses = []string{string(Active), string(Frozen), string(Suspended), string(Closed)}
+var statuses = []Status{Active, Frozen, Suspended, Closed}
 
 func (s Status) check() error {
 	switch s {

@@ -10,11 +10,11 @@ package checkout
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -38,11 +38,11 @@ const (
 	Expired  Status = "expired"
 )
 
-var statuses = []string{string(Open), string(Complete), string(Expired)}
+var statuses = []Status{Open, Complete, Expired}
 
-// transitions is the state machine: from which statuses each one is entered. Complete and expired are
+// moves is the state machine: from which statuses each one is entered. Complete and expired are
 // final.
-var transitions = map[Status][]Status{
+var moves = status.Moves[Status]{
 	Complete: {Open},
 	Expired:  {Open},
 }
@@ -164,7 +164,7 @@ type sum struct {
 }
 
 var sessions = storage.NewCollection("checkout_sessions", []storage.Field[record]{
-	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.EnumColumn("status", func(r *record) Status { return r.Status }, statuses...).Indexed(),
 	storage.NullTextColumn("customer", func(r *record) *string { return r.Customer }).Indexed(),
 	storage.NullTextColumn("payment", func(r *record) *string { return r.Payment }).Indexed(),
 	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
@@ -180,10 +180,10 @@ func Kinds() []*storage.Kind { return []*storage.Kind{sessions.Kind()} }
 // enter moves the session to another status. It fails, and changes nothing, if the state machine has no
 // such transition.
 func (r *record) enter(to Status) error {
-	if !slices.Contains(transitions[to], r.Status) {
-		return fmt.Errorf("checkout: a session that is %s cannot become %s", r.Status, to)
+	if err := moves.Enter("checkout session", &r.Status, to); err != nil {
+		return err
 	}
-	r.Status, r.Due = to, nil
+	r.Due = nil
 	return nil
 }
 

@@ -143,24 +143,15 @@ type rowRecord struct {
 }
 
 var batches = storage.NewCollection("disbursement_batches", []storage.Field[batchRecord]{
-	storage.TextColumn("status", func(b *batchRecord) string { return string(b.Status) }).
-		OneOf(texts(BatchStatuses())...).Indexed(),
+	storage.EnumColumn("status", func(b *batchRecord) BatchStatus { return b.Status }, BatchStatuses()...).Indexed(),
 	storage.TimeColumn("created", func(b *batchRecord) time.Time { return b.CreatedAt.Time }).Indexed(),
 }).Passthrough(func(b *batchRecord) any { return &b.Batch })
 
 var rows = storage.NewCollection("disbursement_batch_rows", []storage.Field[rowRecord]{
 	storage.TextColumn("batch", func(r *rowRecord) string { return r.Batch }).Indexed(),
-	storage.TextColumn("status", func(r *rowRecord) string { return string(r.Status) }).OneOf(texts(RowStatuses())...),
+	storage.EnumColumn("status", func(r *rowRecord) RowStatus { return r.Status }, RowStatuses()...),
 	storage.NullTimeColumn("due", func(r *rowRecord) *api.Time { return r.Due }),
 }, storage.DueBy("due"))
-
-func texts[T ~string](values []T) []string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		list[i] = string(v)
-	}
-	return list
-}
 
 // Kinds are the kinds that this package stores. Package payout stores the disbursements
 // themselves.

@@ -1,11 +1,10 @@
 package invoice
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -21,11 +20,11 @@ const (
 	Uncollectible Status = "uncollectible"
 )
 
-var statuses = []string{string(Draft), string(Open), string(Paid), string(Void), string(Uncollectible)}
+var statuses = []Status{Draft, Open, Paid, Void, Uncollectible}
 
-// transitions is the state machine: from which statuses each one is entered.
+// moves is the state machine: from which statuses each one is entered.
 // Paid and void are final. A draft that is not wanted is deleted.
-var transitions = map[Status][]Status{
+var moves = status.Moves[Status]{
 	Open:          {Draft},
 	Paid:          {Open},
 	Void:          {Open, Uncollectible},
@@ -205,10 +204,9 @@ func (r *record) setLines(lines []Line) error {
 // enter moves the invoice to another status. Paid and Void leave nothing due. It fails, and
 // changes nothing, if the state machine has no such transition.
 func (r *record) enter(to Status) error {
-	if !slices.Contains(transitions[to], r.Status) {
-		return fmt.Errorf("invoice: an invoice that is %s cannot become %s", r.Status, to)
+	if err := moves.Enter("invoice", &r.Status, to); err != nil {
+		return err
 	}
-	r.Status = to
 	if to == Paid || to == Void {
 		r.AmountDue = 0
 	}
@@ -219,7 +217,7 @@ func (r *record) enter(to Status) error {
 }
 
 var invoices = storage.NewCollection("invoices", []storage.Field[record]{
-	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.EnumColumn("status", func(r *record) Status { return r.Status }, statuses...).Indexed(),
 	storage.NullTextColumn("customer", func(r *record) *string { return r.Customer }).Indexed(),
 	// In seconds, as callers see it.
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Truncate(time.Second) }).Indexed(),

@@ -87,7 +87,7 @@ type record struct {
 }
 
 var messages = storage.NewCollection("messages", []storage.Field[record]{
-	storage.TextColumn("kind", func(r *record) string { return string(r.Kind) }).OneOf(string(KindSMS), string(KindEmail)),
+	storage.EnumColumn("kind", func(r *record) Kind { return r.Kind }, KindSMS, KindEmail),
 	storage.TextColumn("recipient", func(r *record) string { return r.To }).Indexed(),
 	storage.NullTimeColumn("due", func(r *record) *api.Time { return &r.Due }),
 	storage.TextColumn("person", func(r *record) string { return r.Person }).Nullable().Indexed(),

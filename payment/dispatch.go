@@ -3,7 +3,6 @@ package payment
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -11,14 +10,15 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// transitions is the state machine of a payment from a phone: from which statuses each one is
+// moves is the state machine of a payment from a phone: from which statuses each one is
 // entered. Any other payment is made in Completed.
-var transitions = map[Status][]Status{
+var moves = status.Moves[Status]{
 	Processing: {Pending},
 	Completed:  {Processing},
 	Failed:     {Pending, Processing},
@@ -36,11 +36,7 @@ var statusEvent = map[Status]event.Type{
 // enter moves the payment to another status. It fails, and changes nothing, if the state machine
 // has no such transition.
 func (r *record) enter(to Status) error {
-	if !slices.Contains(transitions[to], r.Status) {
-		return fmt.Errorf("payment: a payment that is %s cannot become %s", r.Status, to)
-	}
-	r.Status = to
-	return nil
+	return moves.Enter("payment", &r.Status, to)
 }
 
 // ended reports whether a payment, a top-up or its refund has its outcome.

@@ -38,7 +38,7 @@ const (
 	Cancelled  Status = "cancelled"
 )
 
-var statuses = []string{string(Pending), string(Processing), string(Completed), string(Failed), string(Cancelled)}
+var statuses = []Status{Pending, Processing, Completed, Failed, Cancelled}
 
 // The methods of payment that this library carries out itself. Any other is the host's.
 const (
@@ -138,7 +138,7 @@ type record struct {
 }
 
 var payments = storage.NewCollection("payments", []storage.Field[record]{
-	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.EnumColumn("status", func(r *record) Status { return r.Status }, statuses...).Indexed(),
 	storage.NullTextColumn("qr_code", func(r *record) *string { return r.QRCode }).Indexed(),
 	storage.NullTextColumn("invoice", func(r *record) *string { return r.Invoice }).Indexed(),
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),

@@ -1,13 +1,13 @@
 package payout
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -27,22 +27,17 @@ const (
 	Cancelled  Status = "cancelled"
 )
 
-var statuses = []string{
-	string(Created), string(Pending), string(Processing), string(Succeeded),
-	string(Completed), string(Failed), string(Cancelled),
-}
+var statuses = []Status{Created, Pending, Processing, Succeeded, Completed, Failed, Cancelled}
 
 // Statuses returns the statuses of payouts, for filters. Disbursements have all of them but
 // Succeeded. Created finds nothing, because each payout leaves it in the transaction that creates it.
-func Statuses() []Status {
-	return []Status{Created, Pending, Processing, Succeeded, Completed, Failed, Cancelled}
-}
+func Statuses() []Status { return slices.Clone(statuses) }
 
-// transitions is the state machine: for each status, the statuses from which a transfer may enter
+// moves is the state machine: for each status, the statuses from which a transfer may enter
 // it. A transfer begins in Created, and leaves no status that is not listed here. An external
 // payout ends in Succeeded. A disbursement and every transfer to a wallet end in Completed. An
 // external transfer that has ended so becomes Failed if the rail takes it back.
-var transitions = map[Status][]Status{
+var moves = status.Moves[Status]{
 	Pending:    {Created},
 	Processing: {Pending},
 	Succeeded:  {Processing},
@@ -121,7 +116,7 @@ func collection(v *transfer.Variant) *storage.Collection[record] {
 
 func newCollection(v *transfer.Variant) *storage.Collection[record] {
 	return storage.NewCollection(v.Table, []storage.Field[record]{
-		storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+		storage.EnumColumn("status", func(r *record) Status { return r.Status }, statuses...).Indexed(),
 		storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 		dispatch.DueField((*record).submission),
 	}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Transfer })
@@ -143,11 +138,7 @@ func statusEvent(v *transfer.Variant, s Status) event.Type {
 // enter moves the transfer to another status. It fails, and changes nothing, if the state
 // machine has no such transition.
 func (r *record) enter(to Status) error {
-	if !slices.Contains(transitions[to], r.Status) {
-		return fmt.Errorf("payout: a %s that is %s cannot become %s", r.Object, r.Status, to)
-	}
-	r.Status = to
-	return nil
+	return moves.Enter(r.Object, &r.Status, to)
 }
 
 // after is a time from now on.

@@ -25,8 +25,6 @@ const (
 	Dynamic Type = "dynamic"
 )
 
-var types = []string{string(Static), string(Dynamic)}
-
 func (t Type) check() error {
 	if t != Static && t != Dynamic {
 		return api.Invalid("type", "type must be static or dynamic.")
@@ -60,7 +58,7 @@ type QRCode struct {
 }
 
 var codes = storage.NewCollection("qr_codes", []storage.Field[QRCode]{
-	storage.TextColumn("type", func(c *QRCode) string { return string(c.Type) }).OneOf(types...).Indexed(),
+	storage.EnumColumn("type", func(c *QRCode) Type { return c.Type }, Static, Dynamic).Indexed(),
 	storage.BoolColumn("active", func(c *QRCode) bool { return c.Active }).Indexed(),
 	storage.TimeColumn("created", func(c *QRCode) time.Time { return time.Unix(c.Created, 0) }).Indexed(),
 }, storage.UniqueGlobally("public", "id"))

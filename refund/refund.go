@@ -1,13 +1,13 @@
 package refund
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -22,14 +22,14 @@ const (
 	Failed     Status = "failed" // the reserve is released
 )
 
-var statuses = []string{string(Pending), string(Processing), string(Succeeded), string(Failed)}
+var statuses = []Status{Pending, Processing, Succeeded, Failed}
 
 // Statuses are all statuses, for filters.
-func Statuses() []Status { return []Status{Pending, Processing, Succeeded, Failed} }
+func Statuses() []Status { return slices.Clone(statuses) }
 
-// transitions is the state machine: for each status, the statuses from which a refund may enter
+// moves is the state machine: for each status, the statuses from which a refund may enter
 // it. A refund to a wallet begins in Succeeded, any other in Pending.
-var transitions = map[Status][]Status{
+var moves = status.Moves[Status]{
 	Processing: {Pending},
 	Succeeded:  {Processing},
 	Failed:     {Processing},
@@ -89,17 +89,13 @@ type record struct {
 // enter moves the refund to another status. It fails, and changes nothing, if the state
 // machine has no such transition.
 func (r *record) enter(to Status) error {
-	if !slices.Contains(transitions[to], r.Status) {
-		return fmt.Errorf("refund: a refund that is %s cannot become %s", r.Status, to)
-	}
-	r.Status = to
-	return nil
+	return moves.Enter("refund", &r.Status, to)
 }
 
 func (r *record) ended() bool { return r.Status == Succeeded || r.Status == Failed }
 
 var refunds = storage.NewCollection("refunds", []storage.Field[record]{
-	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.EnumColumn("status", func(r *record) Status { return r.Status }, statuses...).Indexed(),
 	storage.TextColumn("payment", func(r *record) string { return r.Payment }).Indexed(),
 	storage.NullTextColumn("invoice", func(r *record) *string { return r.Invoice }).Indexed(),
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),

@@ -17,6 +17,15 @@ func TextColumn[T any](name string, value func(*T) string) Field[T] {
 	return Field[T]{Column{Name: name, Type: Text}, func(v *T) any { return value(v) }}
 }
 
+// EnumColumn returns a column of type Text that allows these values alone.
+func EnumColumn[T any, E ~string](name string, value func(*T) E, oneOf ...E) Field[T] {
+	f := TextColumn(name, func(v *T) string { return string(value(v)) })
+	for _, text := range oneOf {
+		f.Column.OneOf = append(f.Column.OneOf, string(text))
+	}
+	return f
+}
+
 // NullTextColumn returns a column of type Text that is null where value returns nil.
 func NullTextColumn[T any](name string, value func(*T) *string) Field[T] {
 	return Field[T]{Column{Name: name, Type: Text, Null: true}, func(v *T) any {
@@ -70,11 +79,5 @@ func (f Field[T]) Nullable() Field[T] {
 // Indexed returns the column with an index.
 func (f Field[T]) Indexed() Field[T] {
 	f.Column.Indexed = true
-	return f
-}
-
-// OneOf returns a text column that allows these values alone.
-func (f Field[T]) OneOf(values ...string) Field[T] {
-	f.Column.OneOf = values
 	return f
 }

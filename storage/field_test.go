@@ -19,7 +19,7 @@ func TestColumnValuesOfFields(t *testing.T) {
 		of   *string
 	}
 	fields := []storage.Field[card]{
-		storage.TextColumn("name", func(c *card) string { return c.name }).OneOf("", "a"),
+		storage.EnumColumn("name", func(c *card) string { return c.name }, "", "a"),
 		storage.BoolColumn("open", func(c *card) bool { return c.open }).Indexed(),
 		storage.TimeColumn("at", func(c *card) time.Time { return c.at }),
 		storage.NullTimeColumn("due", func(c *card) *stamp { return c.due }),

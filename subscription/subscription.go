@@ -29,7 +29,7 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-var statuses = []string{string(Trialing), string(Active), string(PastDue), string(Paused), string(Cancelled)}
+var statuses = []Status{Trialing, Active, PastDue, Paused, Cancelled}
 
 // Subscription is a customer's subscription to a plan. Times are Unix seconds, amounts pesewas.
 type Subscription struct {
@@ -191,7 +191,7 @@ type couponTerms struct {
 }
 
 var subscriptions = storage.NewCollection("subscriptions", []storage.Field[record]{
-	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.EnumColumn("status", func(r *record) Status { return r.Status }, statuses...).Indexed(),
 	storage.TextColumn("customer", func(r *record) string { return r.Customer }).Indexed(),
 	storage.TextColumn("plan", func(r *record) string { return r.Plan }).Indexed(),
 	// In seconds, as callers see it.

@@ -23,7 +23,7 @@ type turn struct {
 	At     api.Time
 	Title  string
 	Source string
-	// Text is a line beneath, and Events are the types at its end. Href is the page to which Title leads.
+	// Text is a line beneath; without it the types in Events stand there. Href is the page to which Title leads.
 	Text         any
 	Events, Href string
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
@@ -151,7 +151,7 @@ func inOrder(title string, turns []turn) section {
 	for i := range turns {
 		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
-	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January")}
+	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January") + ", Accra time"}
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.

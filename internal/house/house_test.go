@@ -158,7 +158,7 @@ var rows = [][]string{
 	{"internal/retention", "internal/totals"},
 	{"internal/engine"},
 	{"internal/work", "internal/ledger", "internal/pii"},
-	{"internal/check", "internal/fee", "internal/lookup", "internal/otp", "internal/pace", "internal/spreadsheet", "internal/transfer"},
+	{"internal/check", "internal/fee", "internal/lookup", "internal/otp", "internal/pace", "internal/spreadsheet", "internal/status", "internal/transfer"},
 	{"api"},
 	{"storage/memory", "storage/sqlite", "storage/postgres"},
 	{"storage/internal/sqlstore"},

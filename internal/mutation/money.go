@@ -143,8 +143,8 @@ var transferGuards = []guard{
 		"if f.Percent.IsNegative() || f.Percent.GreaterThan(decimal.NewFromInt(100)) || f.Percent.Exponent() < -6 {", "", "./payout", "TestConfigRefused",
 	},
 	{
-		"states: a transfer moves by its table", "payout/transfer.go",
-		"if !slices.Contains(transitions[to], r.Status) {", "", "./payout", "TestTransferStates",
+		"states: an object moves by its table", "internal/status/status.go",
+		"if !slices.Contains(m[to], *s) {", "", "./internal/status", "TestEnter",
 	},
 	{
 		"states: a transfer that its creating call submits is written as submitted", "internal/dispatch/orders.go",
@@ -152,7 +152,7 @@ var transferGuards = []guard{
 	},
 	{
 		"states: a transfer is not cancelled once the rail knows it", "payout/transfer.go",
-		"{Created, Pending},", "{Created, Pending, Processing},", "./payout", "TestTransferStates|TestRandomLivesMatchTheModel",
+		"{Created, Pending},", "{Created, Pending, Processing},", "./payout", "TestRandomLivesMatchTheModel",
 	},
 	{
 		"states: a name that must match does", "payout/internal.go",

@@ -92,10 +92,6 @@ var moneyInGuards = []guard{
 		`r.OpenPayment, r.NextWorkAt = "", r.NextPaymentAttempt`, "r.NextWorkAt = api.AtOrNil(tx.Now.Add(awaitAgain))", "./invoice", "TestAutomaticPaymentGivenBack",
 	},
 	{
-		"payment: it moves by its table", "payment/dispatch.go",
-		"if !slices.Contains(transitions[to], r.Status) {", "", "./payment", "TestPaymentStates",
-	},
-	{
 		"payment: only a pending one is cancelled", "payment/phoned.go",
 		"if o.Value.Status != Pending {", "", "./payment", "TestSubmittedPaymentIsNotCancelled",
 	},

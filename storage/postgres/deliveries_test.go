@@ -33,10 +33,10 @@ import (
 const workerHooks = "PAYMENTS_TEST_WORKER_HOOKS"
 
 const (
-	faster = 15 // that clock's speed, as a multiple of real time
+	faster = 6 // that clock's speed, as a multiple of real time
 	// lease is the lease of a delivery by that clock, which ends before its renewal. It begins
 	// with the claim. The report comes when the work begins, at most later afterwards.
-	lease, later = 15 * time.Second, 5 * time.Second
+	lease, later = 15 * time.Second, 10 * time.Second
 )
 
 // hookConfig is the configuration of all processes.

@@ -2,8 +2,11 @@ package inspector
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"html/template"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,9 +15,11 @@ import (
 	"github.com/seed-7082ffec/payments/internal/look"
 )
 
-// chartDays is how many days the charts of the overview reach back, and outcomeDays those of the
-// outcomes. A chart shows fewer, but leastDays, where nothing happened before.
-const chartDays, outcomeDays, leastDays = 30, 14, 7
+// leastDays is how many days a chart shows at least. It shows no others where nothing happened before.
+const leastDays = 7
+
+// latencyDays is how many days the chart of deliveries reaches back.
+const latencyDays = 14
 
 // rateDays is how many days a line of rates needs.
 const rateDays = 3
@@ -34,6 +39,75 @@ func paymentsToday(days []api.DayTotals) fact {
 	}
 	return f
 }
+
+// period is the number of days up to today that the overview shows, with the choices.
+func (v *visit) period() (days int, choices []tab) {
+	days = 30
+	for _, n := range []int{7, 30, 90} {
+		if v.param("days") == strconv.Itoa(n) {
+			days = n
+		}
+	}
+	for _, n := range []int{7, 30, 90} {
+		choices = append(choices, tab{link{fmt.Sprintf("%d days", n), v.with("days", strconv.Itoa(n))}, n == days})
+	}
+	return days, choices
+}
+
+// sum adds up the totals of some days with that network and outcome; an empty one matches all.
+func sum(days []api.DayTotals, network string, o api.Outcome) (count, amount int64) {
+	for i := range days {
+		n, pesewas := days[i].Sum(network, o)
+		count, amount = count+n, amount+pesewas
+	}
+	return count, amount
+}
+
+// compared are the figures of the second half of a period beside those of the first. days has its payments.
+func (v *visit) compared(days []api.DayTotals, period api.Times) []fact {
+	var completed, collected, paidOut, rate [2]int64 // rate in tenths of a percent
+	for half := range 2 {
+		part := days[half*len(days)/2 : (half+1)*len(days)/2]
+		completed[half], collected[half] = sum(part, "", api.OutcomeCompleted)
+		if ended, _ := sum(part, "", ""); ended > 0 {
+			rate[half] = (completed[half]*1000 + ended/2) / ended
+		}
+	}
+	for _, totals := range []func(context.Context, api.Caller, api.Times) ([]api.DayTotals, error){v.svc.Payouts.DailyTotals, v.svc.Disbursements.DailyTotals} {
+		sent, err := totals(v.Context(), v.caller, period)
+		v.note(err)
+		for i := range sent {
+			_, amount := sent[i].Sum("", api.OutcomeCompleted)
+			paidOut[i*2/len(sent)] += amount
+		}
+	}
+	share := func(of [2]int64) template.HTML {
+		more := max(of[0], of[1]) - min(of[0], of[1])
+		return changed(of, tenths((more*1000+of[0]/2)/max(1, of[0]))+"%")
+	}
+	return []fact{
+		{Name: "Collected", Value: cedis(collected[1]), Below: share(collected)},
+		{Name: "Paid out", Value: cedis(paidOut[1]), Below: share(paidOut)},
+		{Name: "Payments", Value: completed[1], Below: share(completed)},
+		{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: changed(rate, tenths(max(rate[0], rate[1])-min(rate[0], rate[1]))+" points")},
+	}
+}
+
+// changed says by how much a figure differs from that of the days before.
+func changed(of [2]int64, by string) template.HTML {
+	switch {
+	case of[0] == 0:
+		return "nothing before"
+	case of[1] > of[0]:
+		return value(by + " more than before")
+	case of[1] < of[0]:
+		return value(by + " less than before")
+	}
+	return "as before"
+}
+
+// tenths writes a number of tenths: 84 is 8.4.
+func tenths(n int64) string { return strconv.FormatFloat(float64(n)/10, 'f', -1, 64) }
 
 // charts show how payments ended, what they brought by network, and where the money stands, beside the
 // numbers to test with.
@@ -70,20 +144,19 @@ func (v *visit) charts(days []api.DayTotals) []section {
 	outcomes.Days = look.Recent(outcomes.Days, leastDays)
 	volume.Days = volume.Days[len(days)-len(outcomes.Days):]
 	rate := outcomes
-	outcomes.Days = outcomes.Days[max(0, len(outcomes.Days)-outcomeDays):]
-	outcomes.Says = fmt.Sprintf("Payments by day and outcome, the last %d days", len(outcomes.Days))
+	outcomes.Says = fmt.Sprintf("Payments by day and outcome, %d days", len(outcomes.Days))
 	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(cedis(collected)), len(volume.Days))
 	rate.Says = fmt.Sprintf("Payments that succeed, by day: %d of %d in %d days", completed, ended, len(rate.Days))
-	succeed := section{Title: fmt.Sprintf("Succeeded, %d days", len(rate.Days)), Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}}
+	succeed := section{Title: "Payments that succeed", Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}}
 	if used := slices.DeleteFunc(slices.Clone(rate.Days), look.Day.Empty); len(used) < rateDays {
 		succeed.Text = fmt.Sprintf("%d of %d succeeded. With payments on %d days a line shows the share of each.", completed, ended, rateDays)
 	} else {
 		succeed.Chart = rate.Rate()
 	}
 	sections := []section{
-		{Title: fmt.Sprintf("Payments, %d days", len(outcomes.Days)), Half: true, Panel: true, Chart: outcomes.Bars()},
+		{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()},
 		numbers,
-		{Title: fmt.Sprintf("Collected, %d days", len(volume.Days)), Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()},
+		{Title: "Collected, by network", Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()},
 		succeed,
 	}
 	return append(sections, v.moneyStands()...)
@@ -96,7 +169,7 @@ func (v *visit) latency() []section {
 	for i, class := range []string{"fa", "f4", "f3", "f1", "f5", "fb"} {
 		chart.Keys = append(chart.Keys, look.Key{Name: capital(classes[i]), Class: class})
 	}
-	days, err := v.svc.Webhooks.DailyLatencies(v.Context(), v.caller, v.lastDays(outcomeDays))
+	days, err := v.svc.Webhooks.DailyLatencies(v.Context(), v.caller, v.lastDays(latencyDays))
 	v.note(err)
 	var all int64
 	sums := make([]int64, len(classes))

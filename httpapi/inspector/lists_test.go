@@ -137,10 +137,14 @@ func TestFiguresOfTheOverview(t *testing.T) {
 	s := open(t, inspector.Config{})
 	expect.True(t, !strings.Contains(s.page(""), "<svg role=\"img\""), "a chart of nothing")
 	s.everything()
-	shows(t, s.page(""), "Ended today", "1 completed, 1 failed", `aria-label="Payments by day and outcome, the last 7 days"`, "Show the figures", "Collected, 7 days", "Succeeded, 7 days")
+	shows(t, s.page(""), "Ended today", "1 completed, 1 failed", `aria-label="Payments by day and outcome, 7 days"`, "Show the figures", "Collected, by network", "Payments that succeed",
+		"Last 30 days", "50%", "nothing before", "?days=90")
+	shows(t, s.page("?days=7"), "Last 7 days", `aria-current="true">7 days`)
 	shows(t, s.page("webhooks"), "How long deliveries took", "95% within ", `aria-label="How long deliveries took, by day, the last 7 days. `, "Within 1 second")
 	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 48 * time.Hour}))(t)
 	shows(t, s.page(""), "none has ended yet", "Show the figures")
+	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 7 * 24 * time.Hour}))(t)
+	shows(t, s.page("?days=7"), "100% less than before", "50 points less than before")
 }
 
 // The flow is about all merchants, so a request that may see one alone does not get it.

@@ -19,7 +19,9 @@ const latest = 4
 // overview is the merchant's first page: what needs a person, the money, and the newest.
 func (v *visit) overview() (*page, error) {
 	needs, waiting, silent := v.needs()
-	days, err := v.svc.Payments.DailyTotals(v.Context(), v.caller, v.lastDays(chartDays))
+	shown, choices := v.period()
+	twice := v.lastDays(2 * shown) // the days before are what the figures are compared with
+	days, err := v.svc.Payments.DailyTotals(v.Context(), v.caller, twice)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +44,11 @@ func (v *visit) overview() (*page, error) {
 	happened.Title, happened.Half = "Latest events", true
 	outgoing.Empty.Action = &link{"Make a payout", v.url("payouts") + "?form=create"}
 	figures := section{Figures: []fact{stocks[0], stocks[len(stocks)-1], paymentsToday(days), waits}}
-	p.Live = append(append(append(p.Live, figures, newest, happened), v.charts(days)...), outgoing)
+	p.Live = append(p.Live, figures, newest, happened)
+	if all, _ := sum(days, "", ""); all > 0 {
+		p.Live = append(p.Live, section{Title: fmt.Sprintf("Last %d days", shown), Tabs: choices, Figures: v.compared(days, twice)})
+	}
+	p.Live = append(append(p.Live, v.charts(days[shown:])...), outgoing)
 	return p, v.err
 }
 

@@ -35,7 +35,7 @@ import (
 )
 
 // shopDays is how long the shop of the pictures has been open.
-const shopDays = 30
+const shopDays = 60
 
 // payers are those of the shop of the pictures, by how much they like to pay.
 var payers = []struct{ name, number string }{
@@ -51,7 +51,7 @@ var payers = []struct{ name, number string }{
 	{"Esi Owusu", "0261230003"},
 }
 
-// shop is a site with a month of payments, and one page of each kind.
+// shop is a site with two months of payments, and one page of each kind.
 type shop struct {
 	*site
 	customers map[string]string // by name
@@ -78,7 +78,7 @@ func openShop(t *testing.T) *shop {
 		s.customers[p.name] = c.ID
 	}
 	s.pass(now.Truncate(24 * time.Hour).Add(24*time.Hour + 9*time.Hour).Sub(now)) // all days are sold at nine
-	s.month()
+	s.months()
 	s.today()
 	return s
 }
@@ -99,22 +99,28 @@ func (s *shop) ask(name, number, what string, amount int64) string {
 	return p.ID
 }
 
-// month sells every day but the last, with a bad day in the middle.
-func (s *shop) month() {
+// months sells every day but the last, with a bad day in the middle.
+func (s *shop) months() {
 	till := must.Get(s.QRCodes.Create(s.t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"}))(s.t)
 	s.one["qr-codes"] = till.ID
 	for day := range shopDays - 1 {
-		sold := 24 + (day*5)%7 + 9*(day%7/5)
+		sold := 20 + day/8 + (day*5)%7 + 9*(day%7/5)
 		for i := range sold {
 			p := payers[(day*3+i*7)%len(payers)]
 			number := p.number
-			if i == 7 || i == 16 && day%3 == 0 || day == 21 && i%10 == 0 {
+			if i == 7 || i == 16 && day%3 == 0 || day == shopDays-9 && i%10 == 0 {
 				number = number[:6] + "0901"
 			}
 			s.ask(p.name, number, fmt.Sprintf("Table %d", 1+i%12), int64(15_75+3_70*(i*5%17)+(day*37%11)*2_10))
 		}
 		for i := range 1 + day%3 {
 			s.Pay(till.ID, int64(36_00+day*2_10+12_50*i))
+		}
+		if day%7 == 5 { // wages
+			_, err := s.Disbursements.Create(s.t.Context(), s.Caller, disbursement.CreateParams{
+				Amount: decimal.NewFromInt(int64(3_000 + 20*day)), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241235001", AccountName: "Abena Ofori"}, Description: "Wages",
+			})
+			s.check(err)
 		}
 		s.pass(24 * time.Hour)
 	}
@@ -235,7 +241,7 @@ func (s *shop) newest() {
 	s.one["consumers"] = s.Consumer.ID
 }
 
-// TestPicturesOfAShop takes pictures of a shop of a month.
+// TestPicturesOfAShop takes pictures of a shop of two months.
 func TestPicturesOfAShop(t *testing.T) {
 	if os.Getenv("PAYMENTS_SCREENSHOTS") == "" {
 		t.Skip("PAYMENTS_SCREENSHOTS names no folder")

@@ -109,9 +109,14 @@ func sentence(format string, values ...any) template.HTML {
 	return template.HTML(fmt.Sprintf(template.HTMLEscapeString(format), shown...))
 }
 
-// clock renders a time by the merchant's clock: "14:02" today.
+// clock renders the time of a row by the merchant's clock: "14:02" today. There is no room for the hour of
+// a day of another year.
 func (v *visit) clock(t api.Time) template.HTML {
-	return look.TimeHTML(t.Time, look.Clock(t.Time, v.now))
+	text := look.Clock(t.Time, v.now)
+	if t.UTC().Year() != v.now.UTC().Year() {
+		text = t.UTC().Format("2 Jan 2006")
+	}
+	return look.TimeHTML(t.Time, text)
 }
 
 // when says in a sentence when something was: "today at 14:02".

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
 )
 
@@ -20,10 +21,22 @@ func invoiceRoutes(svc *payments.Service) []route {
 		// The document's address needs no key.
 		read(invoices, "GET /v1/invoices/{id}/pdf", redirectWithID(s.PDFURL)),
 		write(invoices, "POST /v1/invoices/{id}/finalize", withID(s.Finalize)),
-		write(invoices, "POST /v1/invoices/{id}/pay", withIDBody(s.Pay)),
+		write(invoices, "POST /v1/invoices/{id}/pay", payInvoice(s)),
 		write(invoices, "POST /v1/invoices/{id}/void", withID(s.Void)),
 		write(invoices, "POST /v1/invoices/{id}/duplicate", withID(s.Duplicate)),
 		write(invoices, "POST /v1/invoices/{id}/send", withID(s.Send)),
 		write(invoices, "POST /v1/invoices/{id}/mark_uncollectible", withID(s.MarkUncollectible)),
 	}
+}
+
+func payInvoice(s *invoice.Service) handler {
+	return decoded(fromBody[invoice.PayParams](), func(r *request, p invoice.PayParams) (any, error) {
+		// A form may send the phone empty. The service takes that for no phone, and charges the default
+		// method instead.
+		phone := find(r.members, "phone_number")
+		if phone != nil && phone.kind == jsonString && p.PhoneNumber == "" && p.PaymentMethod == "" && !p.PaidOutOfBand {
+			return nil, api.Missing("phone_number")
+		}
+		return s.Pay(r.Context(), r.caller, r.id(), p)
+	})
 }

@@ -3,11 +3,13 @@ package payment
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/otp"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -22,14 +24,13 @@ const maxCodes = 5
 // Confirm passes on a code that the payer got by phone, such as a voucher code, and returns the
 // payment as the charger's answer leaves it. After a wrong code the payment stays processing and
 // waits for another code. The payer may try five codes. The code is not stored. With an idempotency
-// key it may be repeated safely; a replay does not look at the code. If the first call was lost but
-// its code ended the payment, a repeat with the same key returns the payment.
+// key it may be repeated safely; another code needs another key. If the first call was lost but its
+// code ended the payment, a repeat with the same key returns the payment.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing; payment_not_confirmable if no
 // code is asked for; otp_attempts_exceeded.
 func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p ConfirmParams) (*Payment, error) {
-	op := engine.Operation{Name: "payment.confirm", Params: id}
-	return confirm(ctx, s, caller, op, s.orders(), id, p, s.Get, func(r *record) (provider.Charge, *codes, *NextAction) {
+	return confirm(ctx, s, caller, "payment.confirm", s.orders(), id, p, s.Get, func(r *record) (provider.Charge, *codes, *NextAction) {
 		if r.Phoned == nil {
 			return provider.Charge{}, nil, nil
 		}
@@ -40,16 +41,15 @@ func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p C
 // ConfirmTopUp is Confirm for a top-up. Call it as the caller that made the
 // top-up: to any other it is resource_missing.
 func (s *Service) ConfirmTopUp(ctx context.Context, caller api.Caller, id string, p ConfirmParams) (*TopUp, error) {
-	op := engine.Operation{Name: "payment.confirm_top_up", Params: id}
-	return confirm(ctx, s, caller, op, s.topUps.Orders, id, p, s.GetTopUp, func(r *topUpRecord) (provider.Charge, *codes, *NextAction) {
+	return confirm(ctx, s, caller, "payment.confirm_top_up", s.topUps.Orders, id, p, s.GetTopUp, func(r *topUpRecord) (provider.Charge, *codes, *NextAction) {
 		return r.charge(), &r.codes, r.NextAction
 	})
 }
 
-// confirm passes on a code for a payment or a top-up, and returns it afterwards. about is as for
-// confirmCall.
+// confirm passes on a code for a payment or a top-up, and returns it afterwards. operation names the
+// call for its idempotency key. about is as for confirmCall.
 func confirm[R, T any](
-	ctx context.Context, s *Service, caller api.Caller, op engine.Operation, orders *dispatch.Orders[R], id string, p ConfirmParams,
+	ctx context.Context, s *Service, caller api.Caller, operation string, orders *dispatch.Orders[R], id string, p ConfirmParams,
 	get func(context.Context, api.Caller, string) (*T, error), about func(*R) (provider.Charge, *codes, *NextAction),
 ) (*T, error) {
 	if p.Code == "" {
@@ -58,7 +58,8 @@ func confirm[R, T any](
 	if err := check.Text("code", p.Code, api.MaxReference); err != nil {
 		return nil, err
 	}
-	return engine.RunAndStoreAnswer(ctx, s.engine, caller, op, func() (*T, error) {
+	op := func(key []byte) engine.Operation { return confirmOperation(key, caller, operation, id, p.Code) }
+	confirmed, err := engine.RunAndStoreAnswer(ctx, s.engine, caller, op(s.engine.ServerKeys[0]), func() (*T, error) {
 		if s.engine.Host != nil {
 			return nil, fmt.Errorf("payment: confirm: %w", api.ErrNetworkInTx)
 		}
@@ -77,6 +78,24 @@ func confirm[R, T any](
 		}
 		return get(ctx, caller, id)
 	})
+	if api.CodeOf(err) == api.IdempotencyKeyReused {
+		// The server's key may have changed since the first call.
+		for _, key := range s.engine.ServerKeys[1:] {
+			if done, _ := engine.Replay[T](ctx, s.engine, caller, op(key)); done != nil {
+				return done, nil
+			}
+		}
+	}
+	return confirmed, err
+}
+
+// confirmOperation identifies a code by its MAC under one of the server's keys: an idempotency key
+// stores no code, but must not replay the answer to another one.
+func confirmOperation(key []byte, caller api.Caller, operation, id, code string) engine.Operation {
+	return engine.Operation{Name: operation, Params: struct {
+		ID   string `json:"id"`
+		Code []byte `json:"code"`
+	}{id, otp.MAC(key, operation, caller.Merchant, strconv.FormatBool(caller.Live), id, code)}}
 }
 
 // confirmCall counts an attempt with a code, and returns the call that passes the code on; nil if the

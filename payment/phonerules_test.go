@@ -1,6 +1,7 @@
 package payment_test
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -188,6 +189,45 @@ func TestConfirmIsRepeated(t *testing.T) {
 	}
 	caller.IdempotencyKey = "another"
 	testkit.WantCode(t, "another key", testkit.Err(s.Payments.Confirm(t.Context(), caller, p.ID, payment.ConfirmParams{Code: "1"})), api.PaymentNotConfirmable)
+}
+
+// An idempotency key is for one code. Under the key of a wrong code, the right one would be answered by a
+// replay, and not passed on.
+func TestKeyOfConfirmIsForOneCode(t *testing.T) {
+	const wrong, right = "000000", "123456" // of the simulated charger
+	store, old := memory.New(), bytes.Repeat([]byte{1}, 32)
+	open := func(c payments.Config) *payments.Service {
+		c.Sandbox = true
+		return testkit.New(t, store, c)
+	}
+	svc := open(payments.Config{Key: old})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+	s := &shop{svc, api.Caller{Merchant: m.ID}}
+	p := s.create(t, "0241230907")
+	must.Do(t, s.Drain(t.Context()))
+	confirm := func(svc *payments.Service, key, code string) (status payment.Status, replayed bool, err error) {
+		caller := api.Caller{Merchant: m.ID, IdempotencyKey: key, Replayed: &replayed}
+		got, err := svc.Payments.Confirm(t.Context(), caller, p.ID, payment.ConfirmParams{Code: code})
+		if err == nil {
+			status = got.Status
+		}
+		return status, replayed, err
+	}
+	want := func(what string, svc *payments.Service, key, code string, status payment.Status, replay bool) {
+		t.Helper()
+		got, replayed, err := confirm(svc, key, code)
+		expect.True(t, err == nil && got == status && replayed == replay, "%s: %s, replayed %t, %v", what, got, replayed, err)
+	}
+	want("a wrong code", svc, "first", wrong, payment.Processing, false)
+	want("the wrong code again", svc, "first", wrong, payment.Processing, true)
+	_, _, err := confirm(svc, "first", right)
+	testkit.WantCode(t, "the right code with the key of the wrong one", err, api.IdempotencyKeyReused)
+	rotated := open(payments.Config{Key: bytes.Repeat([]byte{2}, 32), FallbackKeys: [][]byte{old}})
+	want("the wrong code after a change of the server's key", rotated, "first", wrong, payment.Processing, true)
+	_, _, err = confirm(rotated, "first", right)
+	testkit.WantCode(t, "the right code after it", err, api.IdempotencyKeyReused)
+	want("the right code with a key of its own", rotated, "second", right, payment.Completed, false)
+	want("the right code again", rotated, "second", right, payment.Completed, true)
 }
 
 // A wallet's payment has no charge to settle.

@@ -169,7 +169,13 @@ func (w *writer) openSession(b *batch) error {
 // lockAndSync opens the session of a batch under the lock, evicts from the cache what
 // other processes have changed, and caches the wanted and the contended values. All of
 // that is one round trip. ctx bounds the wait for a connection and for the lock.
-func (w *writer) lockAndSync(ctx context.Context, b *batch) error {
+func (w *writer) lockAndSync(ctx context.Context, b *batch) (err error) {
+	defer func() {
+		// The panic may come from a hook of the host. Other calls wait for the turn.
+		if p := recover(); p != nil {
+			err = Final{fmt.Errorf("%s: begin: panic: %v", w.store.Name, p)}
+		}
+	}()
 	c := &w.cache
 	had, knew := c.commit, c.valid
 	fetch := w.newFetch()

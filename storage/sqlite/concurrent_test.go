@@ -48,6 +48,7 @@ var (
 	errFaultLost      = errors.New("the connection is lost")
 	errFaultTransient = errors.New("another transaction interfered")
 	errUndone         = errors.New("undone")
+	errHostUndone     = errors.New("the host has rolled back")
 	errEnded          = errors.New("the function panicked or ended its goroutine")
 )
 
@@ -203,7 +204,9 @@ func act(tx storage.Tx, r *rand.Rand) (string, error) {
 	if r.IntN(600) == 0 {
 		blank.Data = make([]byte, 5<<20)
 	}
-	switch r.IntN(26) {
+	switch r.IntN(29) {
+	case 26, 27, 28:
+		return text("exchange", exchange(tx, r, ticket.Scope))
 	case 0, 1, 2, 3:
 		return text("insert", tx.Insert(tickets, ticket))
 	case 4, 5, 6, 7:
@@ -258,6 +261,35 @@ func act(tx storage.Tx, r *rand.Rand) (string, error) {
 		return text(tx.Balance(fmt.Sprint("a", r.IntN(4))))
 	}
 	return contents(tx)
+}
+
+// exchange exchanges the names of two tickets, with updates or with deletes and inserts.
+func exchange(tx storage.Tx, r *rand.Rand, of storage.Scope) error {
+	first := r.IntN(5)
+	a, err := tx.Get(tickets, of, fmt.Sprint("t", first))
+	b, otherErr := tx.Get(tickets, of, fmt.Sprint("t", (first+1+r.IntN(4))%5))
+	if again := r.IntN(2) == 0; again {
+		err = errors.Join(err, otherErr, tx.Delete(tickets, of, a.ID, a.Version), tx.Delete(tickets, of, b.ID, b.Version))
+		if err != nil {
+			return err
+		}
+		a.Columns[0], b.Columns[0] = b.Columns[0], a.Columns[0]
+		return errors.Join(tx.Insert(tickets, a), tx.Insert(tickets, b))
+	}
+	if err := errors.Join(err, otherErr); err != nil {
+		return err
+	}
+	name := b.Columns[0]
+	b.Columns[0] = nil
+	if err := tx.Replace(tickets, b); err != nil {
+		return err
+	}
+	name, a.Columns[0] = a.Columns[0], name
+	if err := tx.Replace(tickets, a); err != nil {
+		return err
+	}
+	b.Version, b.Columns[0] = b.Version+1, name
+	return tx.Replace(tickets, b)
 }
 
 // contents lists what a store holds, in part.
@@ -367,7 +399,7 @@ func playOne(t *testing.T, s *Store, seed uint64) *played {
 			defer func() { _ = host.Rollback() }()
 			p.err = s.In(host).Update(ctx, function(p, nil))
 			if p.err == nil && r.IntN(3) == 0 {
-				p.err = errUndone
+				p.err = errHostUndone
 			}
 			if p.err == nil {
 				p.err = host.Commit()
@@ -457,7 +489,7 @@ func judge(t *testing.T, seed int, s *Store, all []*played) {
 			written = append(written, p)
 		case errors.Is(p.err, errEnded), errors.Is(p.err, storage.ErrUnavailable), errors.Is(p.err, storage.ErrRetry),
 			errors.Is(p.err, context.Canceled), isBusy(p.err): // nothing is written, whatever the function has seen
-		case p.judged && (errors.Is(p.err, errUndone) || isAnswer(p.err)):
+		case p.judged && (p.err == errUndone || p.err == errHostUndone || isAnswer(p.err)):
 			at[p.at-1] = append(at[p.at-1], p)
 		default:
 			t.Errorf("seed %d: call %x: %v", seed, p.seed, p.err)
@@ -477,7 +509,16 @@ func judge(t *testing.T, seed int, s *Store, all []*played) {
 					return err
 				}))
 			} else {
-				_ = reference.Update(t.Context(), func(tx storage.Tx) error { return errors.Join(function(want, nil)(tx), errUndone) })
+				_ = reference.Update(t.Context(), func(tx storage.Tx) error {
+					want.err = function(want, nil)(tx)
+					return errUndone
+				})
+				if p.err == errHostUndone {
+					p.err = nil
+				}
+				if wanted, got := describeResult("", want.err), describeResult("", p.err); got != wanted {
+					t.Errorf("seed %d: call %x fails with %q, want %q", seed, p.seed, got, wanted)
+				}
 			}
 			if diff := cmp.Diff(want.answers, p.answers); diff != "" {
 				t.Errorf("seed %d: failed call %x (%v) after %d (-memory +sqlite):\n%s", seed, p.seed, p.err, n, diff)

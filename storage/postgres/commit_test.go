@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -88,8 +89,11 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 	expect.True(t, succeeded != 0, "no update succeeded")
 }
 
-// panickingTracer panics once the server has answered a COMMIT, if armed.
-type panickingTracer struct{ armed atomic.Bool }
+// panickingTracer panics once the server has answered a statement that begins so, if armed.
+type panickingTracer struct {
+	statement string
+	armed     atomic.Bool
+}
 
 func (p *panickingTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	return ctx
@@ -100,19 +104,44 @@ func (p *panickingTracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pg
 }
 func (p *panickingTracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 func (p *panickingTracer) TraceBatchQuery(_ context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
-	if data.SQL == "COMMIT" && p.armed.CompareAndSwap(true, false) {
+	if strings.HasPrefix(data.SQL, p.statement) && p.armed.CompareAndSwap(true, false) {
 		panic("a tracer of the host")
 	}
 }
 
-// A tracer of the host panics after a commit. The update does not claim that nothing was written.
-func TestPanicOfTracerAfterCommit(t *testing.T) {
+// openTraced opens a store with two connections, which the tracer sees.
+func openTraced(t *testing.T, tracer pgx.QueryTracer) *postgres.Store {
+	t.Helper()
 	config := must.Get(pgxpool.ParseConfig(pgtest.URL(t)))(t)
-	tracer := &panickingTracer{}
-	config.ConnConfig.Tracer = tracer
+	config.MaxConns, config.ConnConfig.Tracer = 2, tracer
 	pool := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 	t.Cleanup(pool.Close)
-	s := openNotes(t, pool, postgres.Config{Schema: pgtest.Schema(t)})
+	return openNotes(t, pool, postgres.Config{Schema: pgtest.Schema(t)})
+}
+
+// A tracer of the host panics after a batch has taken the lock, several times. Each update fails, and
+// leaves neither the write turn, nor a connection, nor the lock behind.
+func TestPanicOfTracerBesideLock(t *testing.T) {
+	tracer := &panickingTracer{statement: "LOCK TABLE"}
+	s := openTraced(t, tracer)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	query := func(tx storage.Tx) error {
+		_, err := tx.List(notes, storage.Query{Scope: scope, Limit: 1})
+		return err
+	}
+	for range 3 {
+		tracer.armed.Store(true)
+		expect.True(t, s.Update(ctx, query) != nil, "the update succeeds")
+		expect.True(t, !tracer.armed.Load(), "the tracer has not panicked")
+	}
+	expect.NoError(t, s.Update(ctx, query), "the next update")
+}
+
+// A tracer of the host panics after a commit. The update does not claim that nothing was written.
+func TestPanicOfTracerAfterCommit(t *testing.T) {
+	tracer := &panickingTracer{statement: "COMMIT"}
+	s := openTraced(t, tracer)
 	insert := func(id string) error {
 		return s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note(id)) })
 	}

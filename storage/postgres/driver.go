@@ -138,12 +138,17 @@ func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, fetch *sq
 	if err != nil {
 		return nil, sqlstore.CommitLog{}, err
 	}
+	began := false
+	defer func() {
+		if !began { // also when a tracer of the host panics
+			s.Close()
+		}
+	}()
 	s.timeout = lockTimeout
 	var log sqlstore.CommitLog
 	lost := false
 	queries := append([]query{d.logQuery(since, &log, &lost)}, d.fetchQueries(fetch)...)
 	if err := s.queryAll(ctx, queries); err != nil {
-		s.Close()
 		if ended := ctx.Err(); ended != nil {
 			return nil, log, ended
 		}
@@ -157,7 +162,7 @@ func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit, fetch *sq
 		d.config.Logger.ErrorContext(ctx, "postgres: the database has lost commits that this process knows of",
 			"schema", d.config.Schema, "known", since.Number, "newest", log.Newest.Number)
 	}
-	s.timeout = roundTripTimeout
+	s.timeout, began = roundTripTimeout, true
 	return s, log, nil
 }
 

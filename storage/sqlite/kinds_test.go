@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -116,4 +117,56 @@ func TestObsoleteIndexesAreDropped(t *testing.T) {
 	queue.OneQueue = true
 	must.Do(t, last.Define(t.Context(), &queue))
 	check(last, false)
+}
+
+// Calls that wait for the write turn behind a Define must not write the new tables by the old
+// declaration: they would leave the new columns as they are.
+func TestDefineEndsOldDeclarationAtOnce(t *testing.T) {
+	before := &storage.Kind{Name: "docs", Columns: []storage.Column{{Name: "size", Type: storage.Int}}}
+	after := &storage.Kind{
+		Name: "docs", Columns: append(before.Columns[:1:1], storage.Column{Name: "text", Type: storage.Text}),
+		Backfill: func(data []byte) ([]any, error) { return []any{int64(len(data)), string(data)}, nil },
+	}
+	document := func(text string, version int64) storage.Record {
+		return storage.Record{Scope: scope, ID: "d", Version: version, Columns: []any{int64(len(text))}, Data: []byte(text)}
+	}
+	for range 10 {
+		s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
+		must.Do(t, s.Define(t.Context(), before))
+		must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(before, document("one", 0)) }))
+		began, proceed := make(chan struct{}), make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() {
+			expect.NoError(t, s.Update(t.Context(), func(storage.Tx) error {
+				close(began)
+				<-proceed
+				return nil
+			}), "Update")
+		})
+		<-began
+		all.Go(func() { expect.NoError(t, s.Define(t.Context(), after), "Define") })
+		awaitQueue(s, 1)
+		for i := range 4 {
+			all.Go(func() {
+				err := s.Update(t.Context(), func(tx storage.Tx) error {
+					now, err := tx.Get(before, scope, "d")
+					if err != nil {
+						return err
+					}
+					return tx.Replace(before, document(fmt.Sprint("later", i), now.Version))
+				})
+				expect.ErrorIs(t, err, storage.ErrInvalid, "Update by the old declaration")
+			})
+			awaitQueue(s, i+2)
+		}
+		close(proceed)
+		all.Wait()
+		must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
+			r, err := tx.Get(after, scope, "d")
+			if err == nil {
+				expect.Equal(t, r.Columns[1], any(string(r.Data)), "the new column of %s", r.Data)
+			}
+			return err
+		}))
+	}
 }

@@ -13,6 +13,7 @@ import (
 // growth are the tests of additions to a kind by a later release.
 var growth = tests{
 	"a value of OneOf":                     growOneOf,
+	"a column":                             growColumn,
 	"a due column":                         growDue,
 	"a unique key":                         growKey,
 	"an index":                             growIndex,
@@ -109,6 +110,24 @@ func growOneOf(t *testing.T, s storage.Store) {
 	refused(t, s, before)
 	want(t, "Define without the value", s.Define(t.Context(), before), storage.ErrNewer)
 	equal(t, "lost", list(t, s, after, lost), []string{"c1"})
+}
+
+// growColumn adds a column to a record that updates have read and written before. A backend that
+// keeps records in memory must not return it without the column.
+func growColumn(t *testing.T, s storage.Store) {
+	before, after := cards(3), cards(4)
+	define(t, s, before)
+	insert(t, s, before, cardOf(t, before, "c1", card{Label: "a", Owner: "o"}))
+	define(t, s, after)
+	update(t, s, func(tx storage.Tx) error {
+		r, err := tx.Get(after, test1, "c1")
+		if err != nil {
+			return err
+		}
+		equal(t, "columns", r.Columns, []any{"a", "new", nil, "o"})
+		return tx.Replace(after, r)
+	})
+	refused(t, s, before)
 }
 
 func growDue(t *testing.T, s storage.Store) {

@@ -15,8 +15,8 @@ import (
 type batch struct {
 	calls           []*call
 	singleCall      bool
-	definesKinds    bool    // changes tables, so the schema version is not checked
-	session         Session // nil until a call queries the database
+	defines         []*storage.Kind // whose tables change, so the schema version is not checked
+	session         Session         // nil until a call queries the database
 	buffered        *writeSet
 	previous        *writeSet // of the batch before, while its commit runs
 	changes         changedHashes
@@ -79,10 +79,10 @@ const pessimisticBatches = 16
 // openBatch opens a batch. The context of its first call bounds the wait for other
 // processes.
 func (w *writer) openBatch(c *call) (*batch, error) {
-	b := &batch{singleCall: c.singleCall, definesKinds: c.definesKinds, done: make(chan struct{})}
+	b := &batch{singleCall: c.singleCall, defines: c.defines, done: make(chan struct{})}
 	b.changes.disabled = !w.store.Remote
 	eager := c.singleCall || w.pessimistic > 0 || len(w.wanted) > 0
-	if f := w.committing; f != nil && (eager || f.failure != nil || f.keyConflictTable != "") {
+	if f := w.committing; f != nil && (eager || f.failure != nil || f.keyConflictTable != "" || f.defines != nil) {
 		select {
 		case <-f.done:
 		case <-c.ctx.Done():
@@ -169,7 +169,13 @@ func (w *writer) openSession(b *batch) error {
 // lockAndSync opens the session of a batch under the lock, evicts from the cache what
 // other processes have changed, and caches the wanted and the contended values. All of
 // that is one round trip. ctx bounds the wait for a connection and for the lock.
-func (w *writer) lockAndSync(ctx context.Context, b *batch) error {
+func (w *writer) lockAndSync(ctx context.Context, b *batch) (err error) {
+	defer func() {
+		// The panic may come from a hook of the host. Other calls wait for the turn.
+		if p := recover(); p != nil {
+			err = Final{fmt.Errorf("%s: begin: panic: %v", w.store.Name, p)}
+		}
+	}()
 	c := &w.cache
 	had, knew := c.commit, c.valid
 	fetch := w.newFetch()
@@ -178,7 +184,7 @@ func (w *writer) lockAndSync(ctx context.Context, b *batch) error {
 	if err != nil {
 		c.contention = contention{} // a value that cannot be fetched must not fail every batch
 	}
-	if err == nil && !b.definesKinds {
+	if err == nil && b.defines == nil {
 		if err = w.store.checkVersion(ctx, session, log.SchemaVersion); err != nil {
 			session.Close()
 		}
@@ -325,6 +331,12 @@ func (b *batch) resetForRerun(round int, class ErrorClass, table string) {
 func (w *writer) writeAndCommit(b *batch) (err error) {
 	defer w.closeSession(b)
 	defer func() {
+		if err == nil && b.defines != nil && b.hasWaitingCalls() {
+			// Before any other call runs: by the old declarations it would write the new tables.
+			w.store.Register(b.defines)
+		}
+	}()
+	defer func() {
 		// The panic may come from a hook of the host. Other calls wait for the outcome.
 		if p := recover(); p != nil {
 			err = Final{fmt.Errorf("%s: commit: panic: %v", w.store.Name, p)}
@@ -373,6 +385,9 @@ func (w *writer) checkBaseIsNewest(b *batch) error {
 func (w *writer) cacheCommitted(b *batch) {
 	if b.committed {
 		b.buffered.markWritten()
+		if b.defines != nil { // cached records have the old columns
+			w.cache.clear()
+		}
 		w.cache.merge(b.buffered)
 		w.cache.valid, w.cache.commit = true, b.commit
 	}

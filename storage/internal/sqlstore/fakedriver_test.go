@@ -21,6 +21,7 @@ type fakeDriver struct {
 	// beforeCommit, if not nil, runs before the n-th commit of a batch that has no session, counted
 	// from 1. Its error fails the commit.
 	beforeCommit func(n int) error
+	beforeLock   func() // if not nil, runs before each batch that takes the lock
 
 	mu       sync.Mutex
 	rows     map[string]storage.Record
@@ -51,6 +52,9 @@ func newFakeStore(ids ...string) (*Store, *fakeDriver) {
 func (d *fakeDriver) BeginRead(context.Context) (Session, error) { return fakeSession{d}, nil }
 
 func (d *fakeDriver) BeginWrite(_ context.Context, since Commit, fetch *Fetch) (Session, CommitLog, error) {
+	if d.beforeLock != nil {
+		d.beforeLock()
+	}
 	d.mu.Lock()
 	for table, keys := range fetch.Records {
 		for _, key := range keys {

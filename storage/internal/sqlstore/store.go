@@ -95,7 +95,7 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 		return err
 	}
 	defer s.Leave()
-	return s.writer.update(ctx, func(t *tx) error { return fn(t) }, false)
+	return s.writer.update(ctx, func(t *tx) error { return fn(t) }, nil)
 }
 
 // Define implements [storage.Store].
@@ -107,7 +107,7 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 		return err
 	}
 	defer s.Leave()
-	err := s.writer.update(ctx, func(t *tx) error {
+	return s.writer.update(ctx, func(t *tx) error {
 		if err := t.usable(); err != nil {
 			return err
 		}
@@ -121,11 +121,7 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 			t.batch.wroteToDatabase, t.batch.changes.everything = true, true // cached records have the old columns
 		}
 		return err
-	}, true)
-	if err == nil {
-		s.Register(kinds)
-	}
-	return err
+	}, kinds)
 }
 
 // checkVersion returns [storage.ErrNewer] if a newer program has changed the tables, so

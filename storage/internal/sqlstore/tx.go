@@ -445,7 +445,7 @@ func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, u
 	if err != nil {
 		return err
 	}
-	was.LeaseOnly, was.Lease = was.LeaseOnly || was.StoredVersion == was.Record.Version && !was.reinserted, CeilMillis(until)
+	was.LeaseOnly, was.Lease = was.LeaseOnly || was.StoredVersion == was.Record.Version, CeilMillis(until)
 	t.putRecord(key, was)
 	return t.afterWrite()
 }

@@ -65,10 +65,9 @@ type writer struct {
 type call struct {
 	ctx        context.Context
 	fn         func(*tx) error
-	singleCall bool // needs a batch of its own
-	// definesKinds says that the function changes tables.
-	definesKinds bool
-	batch        *batch
+	singleCall bool            // needs a batch of its own
+	defines    []*storage.Kind // whose tables the function makes or changes
+	batch      *batch
 
 	signals   chan signal
 	rerunDone chan struct{} // receives after each rerun
@@ -101,10 +100,10 @@ const maxAttempts = 6
 
 // update is Update for a store that is open. A call that defines kinds gets a batch of
 // its own.
-func (w *writer) update(ctx context.Context, fn func(*tx) error, defines bool) error {
-	alone := defines
+func (w *writer) update(ctx context.Context, fn func(*tx) error, defines []*storage.Kind) error {
+	alone := len(defines) > 0
 	for n := 1; ; n++ {
-		c := &call{ctx: ctx, fn: fn, singleCall: alone, definesKinds: defines, signals: make(chan signal, 1)}
+		c := &call{ctx: ctx, fn: fn, singleCall: alone, defines: defines, signals: make(chan signal, 1)}
 		err := w.runInBatch(c)
 		dropped, ok := errors.AsType[Retryable](err)
 		if !ok || n == maxAttempts || n > 2 && !w.isTransient(dropped.Cause) {

@@ -1,9 +1,12 @@
 package sqlstore
 
 import (
+	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -118,4 +121,37 @@ func TestBatchWithoutWritesIsNoCommit(t *testing.T) {
 	if got := s.Stats(); got.Reruns != 0 || got.Commits != rounds || driver.newest.Number != 1+rounds {
 		t.Errorf("%d reruns, %d commits, newest commit %d; want 0, %d and %d", got.Reruns, got.Commits, driver.newest.Number, rounds, 1+rounds)
 	}
+}
+
+// A hook of the host may panic while a batch takes the lock. The update fails, and the next one
+// must not wait for ever.
+func TestPanicBesideTheLockKeepsTheTurn(t *testing.T) {
+	s, driver := newFakeStore("n")
+	panics := 1
+	driver.beforeLock = func() {
+		if panics--; panics >= 0 {
+			panic("in a hook")
+		}
+	}
+	outcome := make(chan error, 2)
+	update := func() {
+		defer func() {
+			if p := recover(); p != nil {
+				outcome <- errors.New("panic")
+			}
+		}()
+		outcome <- s.Update(t.Context(), func(tx storage.Tx) error { return setTally(tx, "n", 1) })
+	}
+	go update()
+	if err := <-outcome; err == nil || !strings.Contains(err.Error(), "in a hook") {
+		t.Errorf("got %v", err)
+	}
+	go update()
+	select {
+	case err := <-outcome:
+		must.Do(t, err)
+	case <-time.After(5 * time.Second):
+		t.Fatal("the next update waits for ever")
+	}
+	s.Wait()
 }

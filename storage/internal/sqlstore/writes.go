@@ -183,14 +183,15 @@ func (w *Writes) addRecords(set *writeSet, changed *changedHashes) {
 	var statements []*Statement
 	for _, i := range set.records.unwritten {
 		changed.add(recordRef(set.records.keys[i]))
-		s := set.records.values[i].statement()
-		if s == nil {
-			continue
+		for _, s := range set.records.values[i].statements() {
+			if s == nil {
+				continue
+			}
+			if positions[s] == nil {
+				statements = append(statements, s)
+			}
+			positions[s] = append(positions[s], i)
 		}
-		if positions[s] == nil {
-			statements = append(statements, s)
-		}
-		positions[s] = append(positions[s], i)
 	}
 	for _, s := range statements {
 		at := positions[s]
@@ -200,20 +201,23 @@ func (w *Writes) addRecords(set *writeSet, changed *changedHashes) {
 	}
 }
 
-// statement returns the statement that writes the record, nil for none.
-func (s *RecordState) statement() *Statement {
+// statements returns the statements that write the record, nil for none. A record that was deleted
+// and inserted again needs both: its old keys are then free before another record takes them.
+func (s *RecordState) statements() (all [2]*Statement) {
 	switch t := s.Table; {
 	case s.Record.Version == 0 && s.StoredVersion == 0:
-		return nil
 	case s.Record.Version == 0:
-		return t.Remove
+		all[0] = t.Remove
 	case s.StoredVersion == 0:
-		return t.Insert
+		all[0] = t.Insert
+	case s.reinserted:
+		all[0], all[1] = t.Remove, t.Insert
 	case s.LeaseOnly:
-		return t.Lease
+		all[0] = t.Lease
 	default:
-		return t.Replace
+		all[0] = t.Replace
 	}
+	return all
 }
 
 // appendRow appends the parameters of the statement that writes the record.

@@ -42,8 +42,8 @@ type RecordState struct {
 	// end of the lease in Unix milliseconds; 0 for none.
 	LeaseOnly bool
 	Lease     int64
-	// reinserted says that the record was deleted and inserted again. Its row then
-	// differs even if the versions are equal.
+	// reinserted says that the record was deleted and inserted again, while the database has the
+	// row from before.
 	reinserted bool
 	// unverified says that the write skipped the query for a taken id or unique key, or
 	// for the version. If one of them is wrong, the write to the database fails.

@@ -52,3 +52,32 @@ func TestHungCallIsGivenUp(t *testing.T) {
 		expect.NoError(t, svc.Stop(gone), "Stop")
 	})
 }
+
+// eager wants to be polled at once, again and again.
+type eager struct {
+	provider.Simulated
+	polls int
+}
+
+func (r *eager) Submit(context.Context, provider.Transfer) (provider.Result, error) {
+	return provider.Result{Outcome: provider.InProgress, PollAfter: time.Nanosecond}, nil
+}
+
+func (r *eager) Status(ctx context.Context, t provider.Transfer) (provider.Result, error) {
+	if r.polls++; r.polls > 100 {
+		return provider.Result{Outcome: provider.Paid}, nil
+	}
+	return r.Submit(ctx, t)
+}
+
+// However soon a provider wants to be polled, a clock that stands still ends the polls.
+func TestPollsAreApart(t *testing.T) {
+	rail := &eager{}
+	s := open(t, nil, rail)
+	id := must.Get(s.disburse(mtn))(t)
+	expect.Equal(t, rail.polls, 0, "polls of the new order")
+	s.now = s.now.Add(time.Second)
+	must.Do(t, s.Drain(t.Context()))
+	expect.Equal(t, rail.polls, 1, "polls a second later")
+	expect.Equal(t, must.Get(s.Disbursements.Get(t.Context(), s.caller, id))(t).Status, payout.Processing, "status")
+}

@@ -12,22 +12,17 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// callTimeout bounds one call of a provider, callGrace its return after that, and bookTimeout the
-// booking of its answer.
+// callTimeout bounds one call of a provider, and bookTimeout the booking of its answer.
 const (
 	callTimeout = 30 * time.Second
-	callGrace   = time.Second
 	bookTimeout = 15 * time.Second
 )
 
 // WorkLimit bounds the work on an order: two calls, and the transactions around them.
-const WorkLimit = 2*(callTimeout+callGrace) + bookTimeout
+const WorkLimit = 2*(callTimeout+work.HostGrace) + bookTimeout
 
-// The errors of a call. They leave out the value of a host's panic, which may quote numbers.
-var (
-	errPanicked       = errors.New("dispatch: the host's code panicked")
-	errInvalidOutcome = errors.New("dispatch: the provider's answer is no outcome")
-)
+// errInvalidOutcome is the error of a call whose answer is none.
+var errInvalidOutcome = errors.New("dispatch: the provider's answer is no outcome")
 
 // ProviderFunc calls a provider for one order: it submits the order, or asks for its status.
 type ProviderFunc = func(context.Context) (provider.Result, error)
@@ -137,36 +132,7 @@ func callProvider(ctx context.Context, call ProviderFunc) (provider.Result, erro
 	return CallHost(ctx, func(ctx context.Context, _ struct{}) (provider.Result, error) { return call(ctx) }, struct{}{})
 }
 
-// CallHost calls a host's code once, for at most 30 seconds. A panic is an error like any
-// other. Code that does not heed the end of its context is left behind: a connection that hangs must
-// not keep an order leased, or a worker from stopping.
+// CallHost calls a host's code once, for at most 30 seconds; see [work.CallHost].
 func CallHost[I, R any](ctx context.Context, do func(context.Context, I) (R, error), in I) (R, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	type answer struct {
-		result R
-		err    error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		a := answer{err: errPanicked}
-		defer func() {
-			_ = recover()
-			answered <- a
-		}()
-		a.result, a.err = do(ctx, in)
-	}()
-	select {
-	case a := <-answered:
-		return a.result, a.err
-	case <-ctx.Done():
-	}
-	late := time.NewTimer(callGrace) // for code that heeds the end
-	defer late.Stop()
-	select {
-	case a := <-answered:
-		return a.result, a.err
-	case <-late.C:
-		return answer{}.result, ctx.Err()
-	}
+	return work.CallHost(ctx, callTimeout, func(ctx context.Context) (R, error) { return do(ctx, in) })
 }

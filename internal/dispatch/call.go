@@ -19,7 +19,7 @@ const (
 )
 
 // WorkLimit bounds the work on an order: two calls, and the transactions around them.
-const WorkLimit = 2*(callTimeout+work.HostGrace) + bookTimeout
+const WorkLimit = 2*callTimeout + bookTimeout
 
 // errInvalidOutcome is the error of a call whose answer is none.
 var errInvalidOutcome = errors.New("dispatch: the provider's answer is no outcome")

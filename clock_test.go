@@ -2,6 +2,7 @@ package payments_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,5 +136,37 @@ func TestAClockWhoseCallerGoesAway(t *testing.T) {
 		close(texter.proceed)
 		expect.NoError(t, svc.Stop(t.Context()), "Stop")
 		expect.Equal(t, len(texter.began), 2, "%d messages were begun", len(texter.began))
+	})
+}
+
+// hung is a Texter that does not heed its context.
+type hung struct{ began, proceed chan struct{} }
+
+func (h hung) SendSMS(context.Context, message.SMS) error {
+	h.began <- struct{}{}
+	<-h.proceed
+	return nil
+}
+
+// However often a clock is moved while work hangs, one drain waits for that work.
+func TestMovedClocksLeaveOneDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		texter := hung{make(chan struct{}, 2), make(chan struct{})}
+		svc, live := paid(t, texter)
+		svc.Start(t.Context())
+		<-texter.began
+		<-texter.began
+		move := func() int {
+			expect.NoError(t, testkit.Err(svc.MoveClock(t.Context(), api.Caller{Merchant: live.Merchant}, payments.ClockParams{By: time.Second})), "MoveClock")
+			synctest.Wait()
+			return runtime.NumGoroutine()
+		}
+		once := move()
+		for range 4 { // for less time than a message has
+			move()
+		}
+		expect.Equal(t, move(), once, "goroutines after many moves")
+		close(texter.proceed)
+		must.Do(t, svc.Stop(t.Context()))
 	})
 }

@@ -81,8 +81,10 @@ type Service struct {
 	base     string
 	config   Config // as New has completed it
 
-	// catchUps are the drains that MoveClock left running.
-	catchUps sync.WaitGroup
+	// catchUps are the drains of MoveClock. abandoned ends those that no caller waits for any more.
+	catchUps  sync.WaitGroup
+	abandonMu sync.Mutex
+	abandoned []context.CancelFunc
 }
 
 // internals are what the packages call in each other's transactions.
@@ -341,13 +343,21 @@ func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParam
 	return *now, nil
 }
 
-// catchUp does the work that is due, and waits for it for at most so long.
+// catchUp does the work that is due, and waits for it for at most so long. It also does what the
+// abandoned drains were to do, and ends them: else one more would wait for work that hangs with each
+// move of a clock.
 func (s *Service) catchUp(ctx context.Context, most time.Duration) {
+	s.abandonMu.Lock()
+	for _, end := range s.abandoned {
+		end()
+	}
+	s.abandoned = nil
+	s.abandonMu.Unlock()
 	caughtUp := make(chan struct{})
+	work, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.catchUps.Go(func() {
 		defer close(caughtUp)
-		work := context.WithoutCancel(ctx)
-		if err := s.runner.Drain(work); err != nil && !errors.Is(err, storage.ErrClosed) {
+		if err := s.runner.Drain(work); err != nil && work.Err() == nil && !errors.Is(err, storage.ErrClosed) {
 			s.engine.Log.ErrorContext(work, "work that became due could not be done", "error", err)
 		}
 	})
@@ -355,9 +365,14 @@ func (s *Service) catchUp(ctx context.Context, most time.Duration) {
 	defer wait.Stop()
 	select {
 	case <-caughtUp:
+		end()
+		return
 	case <-wait.C:
 	case <-ctx.Done():
 	}
+	s.abandonMu.Lock()
+	defer s.abandonMu.Unlock()
+	s.abandoned = append(s.abandoned, end)
 }
 
 // secret is what the server keeps for itself.

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -178,5 +179,71 @@ func TestWorkUnderWayIsWaitedFor(t *testing.T) {
 		}
 		close(texter.proceed)
 		<-ended
+	})
+}
+
+// deaf is a Texter that never comes back from one number, though its context ends.
+type deaf struct {
+	from    string
+	proceed chan struct{}
+	sent    chan message.SMS
+}
+
+func (d deaf) SendSMS(_ context.Context, m message.SMS) error {
+	if m.To == d.from {
+		<-d.proceed
+		return nil
+	}
+	d.sent <- m
+	return nil
+}
+
+// A message that hangs takes no place from others for good, and does not keep the service from stopping.
+func TestHungMessageIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		texter := deaf{"+233241000001", make(chan struct{}), make(chan message.SMS, 10)}
+		defer close(texter.proceed)
+		svc, live := paid(t, texter)
+		svc.Start(t.Context())
+		synctest.Wait()
+		expect.Equal(t, len(texter.sent), 1, "messages to the merchant")
+		time.Sleep(2 * time.Hour)
+		code := must.Get(svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{Amount: new(int64(1))}))(t)
+		must.Get(svc.QRCodes.Pay(t.Context(), live, code.ID, qrcode.PayParams{Wallet: account.WalletRef{Phone: "0241000001"}, PIN: "4826"}))(t)
+		time.Sleep(time.Minute)
+		expect.Equal(t, len(texter.sent), 2, "messages to the merchant two hours later")
+		gone, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		expect.NoError(t, svc.Stop(gone), "Stop")
+	})
+}
+
+// A subscriber that never comes back from one event takes no place from others for good.
+func TestHungSubscriberIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := testkit.New(t, memory.New(), payments.Config{})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		proceed, told := make(chan struct{}), make(chan string, 10)
+		defer close(proceed)
+		hangs := ""
+		svc.Events.Subscribe("host", func(_ context.Context, _ api.Caller, e event.Event) error {
+			if hangs == "" || e.ID == hangs {
+				hangs = e.ID
+				<-proceed
+				return nil
+			}
+			told <- e.ID
+			return nil
+		})
+		svc.Start(t.Context())
+		must.Get(svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{}))(t)
+		time.Sleep(2 * time.Hour)
+		must.Get(svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{}))(t)
+		time.Sleep(time.Minute)
+		expect.Equal(t, len(told), 1, "events told two hours later")
+		gone, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		expect.NoError(t, svc.Stop(gone), "Stop")
 	})
 }

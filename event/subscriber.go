@@ -135,7 +135,7 @@ func (s *Service) runCall(ctx context.Context, claimed storage.Record) error {
 }
 
 // callSubscriber calls a subscriber with an event. A panic is an error.
-func (s *Service) callSubscriber(ctx context.Context, fn Subscriber, caller api.Caller, id string) (err error) {
+func (s *Service) callSubscriber(ctx context.Context, fn Subscriber, caller api.Caller, id string) error {
 	e, err := s.Get(ctx, caller, id)
 	if api.CodeOf(err) == api.ResourceMissing {
 		return nil // the event was removed
@@ -143,13 +143,14 @@ func (s *Service) callSubscriber(ctx context.Context, fn Subscriber, caller api.
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, subscriberTimeout)
-	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("event: panic: %v", p)
-			s.engine.Log.ErrorContext(ctx, "a subscriber panicked", "event", id, "stack", string(debug.Stack()))
-		}
-	}()
-	return fn(ctx, caller, *e)
+	_, err = work.CallHost(ctx, subscriberTimeout, func(ctx context.Context) (_ struct{}, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("event: panic: %v", p)
+				s.engine.Log.ErrorContext(ctx, "a subscriber panicked", "event", id, "stack", string(debug.Stack()))
+			}
+		}()
+		return struct{}{}, fn(ctx, caller, *e)
+	})
+	return err
 }

@@ -371,19 +371,20 @@ func (i *Internal) postpone(ctx context.Context, m *Outgoing) error {
 
 // send calls the host's Texter or Mailer. A panic is a failed attempt like any other. Its
 // value may quote the number, so send logs the stack only.
-func (i *Internal) send(ctx context.Context, caller api.Caller, o *storage.Object[record], attachment *Attachment) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	defer func() {
-		if recover() != nil {
-			err = errPanicked
-			i.svc.engine.Log.ErrorContext(ctx, "the Texter or Mailer panicked", "message", o.ID, "stack", string(debug.Stack()))
+func (i *Internal) send(ctx context.Context, caller api.Caller, o *storage.Object[record], attachment *Attachment) error {
+	_, err := work.CallHost(ctx, sendTimeout, func(ctx context.Context) (_ struct{}, err error) {
+		defer func() {
+			if recover() != nil {
+				err = errPanicked
+				i.svc.engine.Log.ErrorContext(ctx, "the Texter or Mailer panicked", "message", o.ID, "stack", string(debug.Stack()))
+			}
+		}()
+		if o.Value.Kind == KindEmail {
+			return struct{}{}, i.email(ctx, caller, &o.Value, attachment)
 		}
-	}()
-	if o.Value.Kind == KindEmail {
-		return i.email(ctx, caller, &o.Value, attachment)
-	}
-	return i.svc.config.Texter.SendSMS(ctx, SMS{ID: o.ID, To: o.Value.To, Text: o.Value.Text})
+		return struct{}{}, i.svc.config.Texter.SendSMS(ctx, SMS{ID: o.ID, To: o.Value.To, Text: o.Value.Text})
+	})
+	return err
 }
 
 var errPanicked = errors.New("message: the Texter or Mailer panicked")

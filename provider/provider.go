@@ -75,8 +75,8 @@ type Result struct {
 	Reference string
 	// Reason says why the provider refused the order or took it back. The merchant sees its text.
 	Reason Refusal
-	// PollAfter is how long to wait before the library asks again about an order in progress. Zero
-	// means the library's own schedule. With a refused charge of a phone it says that the provider
+	// PollAfter is how long to wait before the library asks again about an order in progress. The
+	// library waits for at least a second. Zero means the library's own schedule. With a refused charge of a phone it says that the provider
 	// may yet report the opposite. The library then asks again after that time, and lists the charge if
 	// it was paid.
 	PollAfter time.Duration

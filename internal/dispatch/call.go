@@ -21,11 +21,8 @@ const (
 // WorkLimit bounds the work on an order: two calls, and the transactions around them.
 const WorkLimit = 2*callTimeout + bookTimeout
 
-// The errors of a call. They leave out the value of a host's panic, which may quote numbers.
-var (
-	errPanicked       = errors.New("dispatch: the host's code panicked")
-	errInvalidOutcome = errors.New("dispatch: the provider's answer is no outcome")
-)
+// errInvalidOutcome is the error of a call whose answer is none.
+var errInvalidOutcome = errors.New("dispatch: the provider's answer is no outcome")
 
 // ProviderFunc calls a provider for one order: it submits the order, or asks for its status.
 type ProviderFunc = func(context.Context) (provider.Result, error)
@@ -135,15 +132,7 @@ func callProvider(ctx context.Context, call ProviderFunc) (provider.Result, erro
 	return CallHost(ctx, func(ctx context.Context, _ struct{}) (provider.Result, error) { return call(ctx) }, struct{}{})
 }
 
-// CallHost calls a host's code once, for at most 30 seconds. A panic is an error like any
-// other.
-func CallHost[I, R any](ctx context.Context, do func(context.Context, I) (R, error), in I) (result R, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	defer func() {
-		if recover() != nil {
-			err = errPanicked
-		}
-	}()
-	return do(ctx, in)
+// CallHost calls a host's code once, for at most 30 seconds; see [work.CallHost].
+func CallHost[I, R any](ctx context.Context, do func(context.Context, I) (R, error), in I) (R, error) {
+	return work.CallHost(ctx, callTimeout, func(ctx context.Context) (R, error) { return do(ctx, in) })
 }

@@ -148,14 +148,15 @@ type Order struct {
 	recheckAfter time.Duration
 }
 
-// SchedulePoll sets the time of the next poll: what the provider asked for, or by the
-// backoff. An order with a deadline is polled at the deadline, too. The worker finds the record at
+// SchedulePoll sets the time of the next poll: what the provider asked for, but not before minPoll, or
+// by the backoff. An order with a deadline is polled at the deadline, too. The worker finds the record at
 // its own next look (Config.Poll). SchedulePoll writes one log line about an order that takes too
 // long. The caller writes the record.
 func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
 		pollAfter = o.backoff(tx.Now)
 	}
+	pollAfter = max(pollAfter, minPoll)
 	if o.Deadline != nil && tx.Now.Before(o.Deadline.Time) {
 		pollAfter = min(pollAfter, o.Deadline.Sub(tx.Now))
 	}
@@ -265,6 +266,9 @@ func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status
 		report: work.Report{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }
+
+// minPoll is the least time between two polls. A shorter wait may be due at once, and then for ever.
+const minPoll = time.Second
 
 // pollBackoff is the backoff of transfers and refunds, ChargeBackoff that of charges.
 var (

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -63,7 +64,7 @@ func TestOrderIsSubmittedOnce(t *testing.T) {
 		}
 	}
 	// What a host's code panics with may be a number, and the error leaves it out.
-	if _, err := (&script{submit: panics}).call(true).submitOrPoll(t.Context()); !errors.Is(err, errPanicked) {
+	if _, err := (&script{submit: panics}).call(true).submitOrPoll(t.Context()); !errors.Is(err, work.ErrPanicked) {
 		t.Errorf("a panic is %v", err)
 	}
 }

@@ -171,13 +171,11 @@ func (q *queue) wakeUp() {
 func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stop != nil {
-		select {
-		case <-r.stopped: // its context has ended
-			r.stop()
-		default:
-			return
-		}
+	if r.runningLocked() {
+		return
+	}
+	if r.stop != nil { // its context has ended, and its work may still run
+		r.stop()
 	}
 	ctx, stop := context.WithCancel(ctx)
 	stopped := make(chan struct{})

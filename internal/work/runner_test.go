@@ -263,6 +263,36 @@ func TestStartAfterTheContextHasEnded(t *testing.T) {
 	})
 }
 
+// A runner starts again though the work of its ended context still runs, and Stop waits for that too.
+func TestStartWhileEarlierWorkEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		proceed := make(chan struct{})
+		w.do = func(_ context.Context, o *storage.Object[task]) error {
+			if o.ID == "slow" {
+				<-proceed
+			}
+			return nil
+		}
+		w.add(t, storage.Scope{}, "slow", time.Now())
+		first, end := context.WithCancel(t.Context())
+		w.Start(first)
+		synctest.Wait()
+		end()
+		synctest.Wait()
+		w.Start(t.Context())
+		expect.True(t, w.Running(), "the second Start has not begun the work")
+		w.add(t, storage.Scope{}, "b", time.Now())
+		w.Wake(tasks.Kind(), storage.Scope{}, time.Time{})
+		w.wantRan(t, 2, "ran after the second Start")
+		gone, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		expect.ErrorIs(t, w.Stop(gone), context.DeadlineExceeded, "Stop did not wait for the earlier work")
+		close(proceed)
+		expect.NoError(t, w.Stop(t.Context()), "Stop")
+	})
+}
+
 // Concurrent calls of Drain all end.
 func TestConcurrentDrainsEnd(t *testing.T) {
 	w := newWorks(t)

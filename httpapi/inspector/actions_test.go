@@ -48,7 +48,7 @@ func testQRCodeForms(t *testing.T, s *site) {
 	page := "qr-codes/" + path.Base(at)
 	s.Fund(s.Consumer.ID, 5000)
 	at, body = s.do(page, "pay", "wallet", "024 100 0001", "pin", "1234")
-	shows(t, body, "Paid.", "GH₵1,234.50 from Ama Mensah", "payment.succeeded", "024****001")
+	shows(t, body, "Paid.", "GH₵1,234.50 from Ama Mensah", "Approved.", "024****001")
 	shows(t, s.page(page), path.Base(at))
 	_, body = s.do(page, "deactivate")
 	shows(t, body, "Off", "Switch on", "qr_code.updated")

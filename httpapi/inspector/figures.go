@@ -88,7 +88,7 @@ func (v *visit) compared(days []api.DayTotals, period api.Times) []fact {
 	return []fact{
 		{Name: "Collected", Value: cedis(collected[1]), Below: share(collected)},
 		{Name: "Paid out", Value: cedis(paidOut[1]), Below: share(paidOut)},
-		{Name: "Payments", Value: completed[1], Below: share(completed)},
+		{Name: "Completed", Value: completed[1], Below: share(completed)},
 		{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: changed(rate, tenths(max(rate[0], rate[1])-min(rate[0], rate[1]))+" points")},
 	}
 }
@@ -154,12 +154,11 @@ func (v *visit) charts(days []api.DayTotals) []section {
 		succeed.Chart = rate.Rate()
 	}
 	sections := []section{
-		{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()},
-		numbers,
 		{Title: "Collected, by network", Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()},
+		{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()},
 		succeed,
 	}
-	return append(sections, v.moneyStands()...)
+	return append(append(sections, v.moneyStands()...), numbers)
 }
 
 // latency draws how long deliveries took, by the day on which they were made.

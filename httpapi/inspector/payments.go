@@ -136,7 +136,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 		begun,
 		{"pending", "Waits for " + paidWith(p), paidWith(p), "", nil},
 		{"processing", "Asked " + paidWith(p) + " to charge " + by.number, paidWith(p), "", "The payer approves on the phone."},
-		{"succeeded", "Paid with " + with, paidWith(p), "good", reference(p.ProviderReference, p.ID)},
+		{"succeeded", "Paid with " + with, paidWith(p), "good", cmp.Or(reference(p.ProviderReference, p.ID), any("Approved."))},
 		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad", reference(p.ProviderReference, p.ID)},
 		{"canceled", "Cancelled before anything was taken", "API", "wait", nil},
 	}, append(also, v.messageTurns(about, p.ID)...)...)}

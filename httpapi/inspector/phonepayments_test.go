@@ -43,7 +43,7 @@ func testPaymentsFromPhones(t *testing.T, s *site) {
 	shows(t, body, "processing", "Approve the payment of GHS 12.50 on your phone.", "SIM-"+path.Base(page))
 	expect.True(t, !strings.Contains(body, ">Cancel<"), "what is submitted can be cancelled")
 	_, body = s.do(page, "succeed")
-	shows(t, body, "The provider says that it succeeded.", "completed", "To the merchant", "Two smoothies.", "payment.succeeded", "Refund")
+	shows(t, body, "The provider says that it succeeded.", "completed", "To the merchant", "Two smoothies.", "Approved.", "Refund")
 	expect.True(t, !strings.Contains(body, "Let the payer") && !strings.Contains(body, "The payer is asked"), "it can be ended again")
 
 	page, _ = ask("0201230903")

@@ -224,13 +224,15 @@ func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 		for n := max(0, len(d.Attempts)-shownAttempts); n < len(d.Attempts); n++ {
 			a := &d.Attempts[n]
 			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a), Href: v.url("events", e.ID)}
-			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, a.Duration)
+			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, max(1, a.Duration))
 			if n == 0 && answered(a) {
 				t.Told = []string{string(d.Type)}
 			}
 			if !answered(a) {
 				t.Tone = "bad"
-				if n == len(d.Attempts)-1 && d.NextAttemptAt != nil {
+				if n+1 < len(d.Attempts) {
+					text += " Tried again after " + look.Lasting(d.Attempts[n+1].At.Sub(a.At.Time)) + "."
+				} else if d.NextAttemptAt != nil {
 					text += " Next in " + look.Lasting(d.NextAttemptAt.Sub(v.now)) + "."
 				}
 			}

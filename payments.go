@@ -17,12 +17,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/disbursement"
@@ -81,10 +80,8 @@ type Service struct {
 	base     string
 	config   Config // as New has completed it
 
-	// catchUps are the drains of MoveClock. abandoned ends those that no caller waits for any more.
-	catchUps  sync.WaitGroup
-	abandonMu sync.Mutex
-	abandoned []context.CancelFunc
+	catchUpsMu sync.Mutex
+	catchUps   map[*catchUp]bool // of MoveClock, those that run; true once no caller waits for them any more
 }
 
 // internals are what the packages call in each other's transactions.
@@ -284,96 +281,22 @@ func (s *Service) Stop(ctx context.Context) error {
 	if err := s.runner.Stop(ctx); err != nil {
 		return err
 	}
-	done := make(chan struct{})
-	go func() {
-		s.catchUps.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("payments: stop: %w", ctx.Err())
+	s.catchUpsMu.Lock()
+	running := slices.Collect(maps.Keys(s.catchUps))
+	s.catchUpsMu.Unlock()
+	for _, c := range running {
+		select {
+		case <-c.ended:
+		case <-ctx.Done():
+			return fmt.Errorf("payments: stop: %w", ctx.Err())
+		}
 	}
+	return nil
 }
 
 // Drain does all work that is due now, and returns when no more is due. Tests call it instead of
 // Start.
 func (s *Service) Drain(ctx context.Context) error { return s.runner.Drain(ctx) }
-
-// clockWait is how long MoveClock waits for what is due; before the move for at most half of it.
-const clockWait = 2 * time.Second
-
-// ClockParams says how far to move a test clock. If both fields are zero, the clock stays.
-type ClockParams struct {
-	// By moves the clock forward by this much; it must not be negative. If By is zero, the clock
-	// moves to To.
-	By time.Duration `json:"by"`
-	To time.Time     `json:"to"`
-}
-
-// MoveClock moves the test clock of the caller's merchant forward, and does the work that became
-// due. Before the move it waits for work that is under way, because that work plans its next step by the
-// clock. It waits for at most two seconds in all; the rest goes on in the background. It returns the new
-// time of the clock.
-//
-// The clock governs the times of objects, expiries, limits and due times of that merchant's test
-// mode; it never goes back. With an idempotency key, a replay moves nothing and returns the
-// first call's time. Refusals: permission_denied in live mode or without Config.Sandbox;
-// parameter_invalid for a time before the clock's, or more than 100 years ahead.
-func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {
-	op := engine.Operation{Name: "clock.move", Params: p}
-	begun := time.Now()
-	if s.engine.Sandbox && !caller.Live && p.By >= 0 {
-		s.catchUp(ctx, clockWait/2)
-	}
-	now, err := s.engine.MoveClock(ctx, caller, op, func(now time.Time) (time.Time, error) {
-		if p.By < 0 {
-			return now, api.Invalid("advance", "advance must not be negative; the clock never goes back.")
-		}
-		if p.By > 0 || p.To.IsZero() {
-			return now.Add(p.By), nil
-		}
-		return p.To, nil
-	})
-	if err != nil {
-		return api.Time{}, err
-	}
-	s.catchUp(ctx, clockWait-time.Since(begun))
-	return *now, nil
-}
-
-// catchUp does the work that is due, and waits for it for at most so long. It also does what the
-// abandoned drains were to do, and ends them: else one more would wait for work that hangs with each
-// move of a clock.
-func (s *Service) catchUp(ctx context.Context, most time.Duration) {
-	s.abandonMu.Lock()
-	for _, end := range s.abandoned {
-		end()
-	}
-	s.abandoned = nil
-	s.abandonMu.Unlock()
-	caughtUp := make(chan struct{})
-	work, end := context.WithCancel(context.WithoutCancel(ctx))
-	s.catchUps.Go(func() {
-		defer close(caughtUp)
-		if err := s.runner.Drain(work); err != nil && work.Err() == nil && !errors.Is(err, storage.ErrClosed) {
-			s.engine.Log.ErrorContext(work, "work that became due could not be done", "error", err)
-		}
-	})
-	wait := time.NewTimer(most)
-	defer wait.Stop()
-	select {
-	case <-caughtUp:
-		end()
-		return
-	case <-wait.C:
-	case <-ctx.Done():
-	}
-	s.abandonMu.Lock()
-	defer s.abandonMu.Unlock()
-	s.abandoned = append(s.abandoned, end)
-}
 
 // secret is what the server keeps for itself.
 type secret struct {

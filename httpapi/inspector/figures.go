@@ -42,13 +42,14 @@ func paymentsToday(days []api.DayTotals) fact {
 
 // period is the number of days up to today that the overview shows, with the choices.
 func (v *visit) period() (days int, choices []tab) {
+	offered := []int{7, 30, 90}
 	days = 30
-	for _, n := range []int{7, 30, 90} {
+	for _, n := range offered {
 		if v.param("days") == strconv.Itoa(n) {
 			days = n
 		}
 	}
-	for _, n := range []int{7, 30, 90} {
+	for _, n := range offered {
 		choices = append(choices, tab{link{fmt.Sprintf("%d days", n), v.with("days", strconv.Itoa(n))}, n == days})
 	}
 	return days, choices

@@ -42,7 +42,7 @@ func BenchmarkDisbursement(b *testing.B) {
 		b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {
 			ours, alone, limit := openDesk(b, sqlite.Config{}), openDesk(b, sqlite.Config{MaxBatchSize: 1}), openDesk(b, sqlite.Config{})
 			before := ours.store.Stats()
-			const turns = 8
+			turns := benchbase.Turns(b, 8)
 			share := max(b.N/turns, 4*connections)
 			var each, shares []float64
 			var together, apart []time.Duration

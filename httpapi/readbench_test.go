@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
@@ -80,7 +81,7 @@ func BenchmarkRead(b *testing.B) {
 			if read.beside != nil {
 				beside = dial(b, d.address, d.key, read.beside)
 			}
-			const turns = 8
+			turns := benchbase.Turns(b, 8)
 			share := int64(b.N/turns + 1)
 			var took, limitTook, besideTook time.Duration
 			for range turns {
@@ -93,7 +94,7 @@ func BenchmarkRead(b *testing.B) {
 			if read.beside != nil {
 				b.ReportMetric(float64(took)/float64(besideTook), read.times)
 			}
-			b.ReportMetric(float64(took)/float64(turns*share), "ns/op")
+			b.ReportMetric(float64(took)/float64(int64(turns)*share), "ns/op")
 			b.ReportMetric(float64(limitTook)/float64(took), "of-limit")
 		})
 	}

@@ -12,6 +12,9 @@ import (
 // old files. A new server must create each file first, and all commits wait for that.
 func FillLog(b testing.TB, url string) {
 	b.Helper()
+	if Trial() {
+		return
+	}
 	conn, err := pgx.Connect(context.Background(), url)
 	if err != nil {
 		b.Fatal(err)

@@ -81,9 +81,9 @@ func BenchmarkTransfer(b *testing.B) {
 func benchmarkLives(
 	b *testing.B, ours *server, limit *bareLoop, thin *thinServer, load func(connections, n int) httpload.Load, connections int, rail time.Duration,
 ) {
-	turns, open := 4, maxOpen(connections, rail)
+	turns, open := benchbase.Turns(b, 4), maxOpen(connections, rail)
 	if open > 1024 { // a turn must be much longer than its beginning and its end
-		turns = 2
+		turns = benchbase.Turns(b, 2)
 	}
 	share := max(b.N/turns, connections)
 	ours.live(b, load(connections, max(share/4, connections)), open)

@@ -27,7 +27,7 @@ func BenchmarkWallet(b *testing.B) {
 }
 
 func benchmarkWallet(b *testing.B, ours *server, thin *thinServer, connections int) {
-	const turns = 6
+	turns := benchbase.Turns(b, 6)
 	share := max(b.N/turns, connections)
 	load := ours.load(connections, share)
 	load.Phones, load.Wallets = nil, ours.wallets

@@ -46,8 +46,10 @@ func BenchmarkHTTP(b *testing.B) {
 				done := must.Get(httpload.Run(b.Context(), httpload.Load{Address: address, Connections: connections, Requests: n, Keys: keys, Wallets: m.serviceIDs()}))(b)
 				return done
 			}
-			drive(keys, 2000)
-			const turns = 4
+			turns := benchbase.Turns(b, 4)
+			if turns > 1 {
+				drive(keys, 2000)
+			}
 			var spread, hot float64 // seconds
 			var transactions float64
 			var ours, theirs, makers, slowest time.Duration
@@ -65,12 +67,12 @@ func BenchmarkHTTP(b *testing.B) {
 				if turn%2 == 0 {
 					hot += drive(keys[:1], n).Elapsed.Seconds()
 				}
-				transactions += limit.run(b, min(max(done.Elapsed, 2*time.Second), 6*time.Second))
+				transactions += limit.run(b, min(max(done.Elapsed, time.Duration(min(turns, 2))*time.Second), 6*time.Second))
 			}
 			now := m.store.Stats()
 			total := float64(turns * n)
 			b.ReportMetric(spread/total*1e9, "ns/op")
-			b.ReportMetric(total/spread/(transactions/turns), "of-pgbench")
+			b.ReportMetric(total/spread/(transactions/float64(turns)), "of-pgbench")
 			b.ReportMetric(spread/hot, "hot-of-spread")
 			b.ReportMetric(float64(now.Updates-before.Updates)/float64(now.Commits-before.Commits), "group")
 			b.ReportMetric(float64(slowest.Milliseconds()), "p99-ms")
@@ -185,7 +187,11 @@ func newPgbench(b *testing.B) *pgbench {
 	if c.Password != "" {
 		p.url += " password=" + c.Password
 	}
-	if out, err := exec.CommandContext(b.Context(), p.program, "-i", "-s", "32", "-q", p.url).CombinedOutput(); err != nil {
+	scale := "32" // a row for each client to lock
+	if benchbase.Trial() {
+		scale = "1"
+	}
+	if out, err := exec.CommandContext(b.Context(), p.program, "-i", "-s", scale, "-q", p.url).CombinedOutput(); err != nil {
 		b.Fatalf("pgbench: %v: %s", err, out)
 	}
 	return p

@@ -326,6 +326,9 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 			if counted && canonicalURL(r.URL) != canonicalURL(*p.URL) {
 				param, counted = "url", false
 			}
+			if r.URL != *p.URL {
+				r.FailingSince = nil // the failures of the old address say nothing of the new one
+			}
 			r.URL = *p.URL
 		}
 		if p.Events != nil {

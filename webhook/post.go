@@ -31,15 +31,16 @@ const (
 // checks when it dials, after it has looked up the name. It uses no proxy, and follows no
 // redirect, which only an http.Client does. A nil resolver is the machine's.
 func transport(allow []netip.Prefix, resolver *net.Resolver) *http.Transport {
-	options := []ssrf.Option{ssrf.WithAnyPort()}
+	var allow4, allow6 []netip.Prefix // an option replaces what an earlier one allowed
 	for _, p := range allow {
 		if p.Addr().Is4() {
-			options = append(options, ssrf.WithAllowedV4Prefixes(p))
+			allow4 = append(allow4, p)
 		} else {
-			options = append(options, ssrf.WithAllowedV6Prefixes(p))
+			allow6 = append(allow6, p)
 		}
 	}
-	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe, Resolver: resolver}
+	guardian := ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(allow4...), ssrf.WithAllowedV6Prefixes(allow6...))
+	dialer := &net.Dialer{Timeout: attemptTimeout, Control: guardian.Safe, Resolver: resolver}
 	return &http.Transport{
 		DialContext:         dialer.DialContext,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
@@ -49,6 +50,9 @@ func transport(allow []netip.Prefix, resolver *net.Resolver) *http.Transport {
 		MaxIdleConnsPerHost: maxInFlight, // endpoints may share a host
 		IdleConnTimeout:     90 * time.Second,
 		ForceAttemptHTTP2:   true,
+		// One connection carries all attempts to a host. If the network has forgotten it, they would time
+		// out until the system gives it up, after a quarter of an hour.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
 
 		MaxResponseHeaderBytes: 16 << 10,
 	}

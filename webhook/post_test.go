@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -101,6 +104,51 @@ func TestReboundNameIsRefused(t *testing.T) {
 	}
 	n := knocks.Load()
 	expect.True(t, n <= 0, "%d connections were made inside", n)
+}
+
+// An attempt over a connection that the network has forgotten fails, and the next one connects anew.
+func TestSilentConnectionIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := transport(nil, nil)
+		defer transport.CloseIdleConnections()
+		silence := conformance.SilentHTTP2(t, transport)
+		s := &Service{engine: &engine.Engine{Clock: time.Now}, live: sender{transport: transport}}
+		post := func() attemptResult {
+			return s.post(t.Context(), true, "https://example.com/", "evt_1", []byte("{}"), []string{newSecret()})
+		}
+		o := post()
+		expect.True(t, o.ok(), "the first attempt: %d %q", o.StatusCode, o.Error)
+		silence()
+		o = post()
+		expect.True(t, o.StatusCode == 0, "an attempt that was lost: %d", o.StatusCode)
+		time.Sleep(retrySchedule[0])
+		o = post()
+		expect.True(t, o.ok(), "the next attempt: %d %q", o.StatusCode, o.Error)
+	})
+}
+
+// Test mode reaches each range that the host has opened, not only the last.
+func TestEachAllowedRangeIsOpen(t *testing.T) {
+	near := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), ReadHeaderTimeout: time.Second}
+	go func() { _ = server.Serve(near) }()
+	defer server.Close()
+	allow := []netip.Prefix{
+		netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"),
+	}
+	for range allow {
+		transport := transport(allow, nil)
+		s := &Service{engine: &engine.Engine{Clock: time.Now}, test: sender{transport: transport}}
+		o := s.post(t.Context(), false, "http://"+near.Addr().String()+"/", "evt_1", []byte("{}"), []string{newSecret()})
+		expect.True(t, o.ok(), "with %v: %d %q", allow, o.StatusCode, o.Error)
+		transport.CloseIdleConnections()
+		allow = append(allow[1:], allow[0])
+	}
+	for _, inside := range []string{"169.254.169.254", "192.168.1.1", "172.16.0.1"} {
+		s := &Service{engine: &engine.Engine{Clock: time.Now}, test: sender{transport: transport(allow, nil)}}
+		o := s.post(t.Context(), false, "http://"+inside+"/", "evt_1", []byte("{}"), []string{newSecret()})
+		expect.True(t, strings.Contains(o.Error, "not public"), "%s: %d %q", inside, o.StatusCode, o.Error)
+	}
 }
 
 // nameServer returns a resolver to which every name has one IPv4 address.

@@ -230,6 +230,32 @@ func TestRetryAfterHeaderDelaysRetry(t *testing.T) {
 	expect.True(t, r.count() == 2, "%d attempts", r.count())
 }
 
+// The failures of an address do not count against the one that took its place.
+func TestNewAddressIsNotDisabledForTheOldOne(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *shop) {
+		old, fresh := listen(t), listen(t)
+		old.answers(500)
+		fresh.answers(503)
+		e := s.endpoint(old.URL, "qr_code.created")
+		s.happen()
+		s.pass(0)
+		s.pass(4 * 24 * time.Hour)
+		must.Get(s.Webhooks.Update(t.Context(), s.Caller, e.ID, webhook.UpdateParams{URL: &fresh.URL}))(t)
+		s.pass(2 * 24 * time.Hour)
+		s.happen()
+		s.pass(0)
+		expect.True(t, fresh.count() > 0, "the new address got nothing")
+		is := must.Get(s.Webhooks.Get(t.Context(), s.Caller, e.ID))(t)
+		expect.True(t, is.Active, "switched off at the first failure of the new address")
+		must.Get(s.Webhooks.Update(t.Context(), s.Caller, e.ID, webhook.UpdateParams{URL: &fresh.URL}))(t) // the same
+		s.pass(5 * 24 * time.Hour)
+		s.happen()
+		s.pass(0)
+		is = must.Get(s.Webhooks.Get(t.Context(), s.Caller, e.ID))(t)
+		expect.True(t, !is.Active, "five days of failure do not switch off")
+	})
+}
+
 // The service switches off an endpoint that says it is gone, at once, or has failed for five days.
 // ResendSince delivers the events that it has missed.
 func TestFailingEndpointIsDisabled(t *testing.T) {

@@ -31,6 +31,9 @@ func Client(given *http.Client) *http.Client {
 	if given == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost = 64
+		// One HTTP/2 connection carries all calls. If the network has forgotten it, they would time out
+		// until the system gives it up, after a quarter of an hour.
+		transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
 		given = &http.Client{Timeout: timeout, Transport: transport}
 	}
 	client := *given

@@ -9,8 +9,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -105,4 +107,22 @@ func TestText(t *testing.T) {
 		err := json.Unmarshal([]byte(in), &got)
 		expect.True(t, err == nil && got == want, "%s: %q, %v", in, got, err)
 	}
+}
+
+// A call over a connection that the network has forgotten fails, and the next one connects anew.
+func TestSilentConnectionIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := Client(nil)
+		transport := client.Transport.(*http.Transport)
+		defer transport.CloseIdleConnections()
+		silence := conformance.SilentHTTP2(t, transport)
+		call := func() error {
+			_, err := Do(t.Context(), client, Request{Op: "op", Method: http.MethodPost, URL: "https://example.com/"})
+			return err
+		}
+		expect.NoError(t, call(), "the first call")
+		silence()
+		expect.True(t, call() != nil, "a call that was lost has an answer")
+		expect.NoError(t, call(), "the next call")
+	})
 }

@@ -104,6 +104,18 @@ func TestForgedCallbacks(t *testing.T) {
 	expect.Equal(t, n.results[failed.ID][0].Outcome, provider.Refused, "the failed transfer")
 }
 
+// A success of nothing books nothing: for the library an amount of 0 is one that MTN did not tell.
+func TestCallbackOfNothing(t *testing.T) {
+	for _, amount := range []string{`"0"`, `0`, `"0.00"`} {
+		r := newRig(t, 1).overHTTP(t)
+		n := new(notified)
+		id := r.order("pay_", 435).ID
+		r.AnswerNext(200, `{"status":"SUCCESSFUL","amount":`+amount+`,"currency":"GHS","externalId":"`+id+`"}`)
+		status := call(r.client.WebhookHandler(n.notify), "PUT", `{"externalId":"`+id+`"}`)
+		expect.True(t, status == 503 && len(n.results) == 0, "%s: %d, %+v", amount, status, n.results)
+	}
+}
+
 // The answer to a callback says how it went.
 func TestCallbackAnswers(t *testing.T) {
 	r, clock := withClock(t, newRig(t, 1))

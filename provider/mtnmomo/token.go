@@ -35,6 +35,10 @@ type product struct {
 	expires time.Time
 	refused time.Time // when MTN last refused a token that was just renewed
 
+	// failures counts the renewals that failed, and failure is the error of the last one.
+	failures int
+	failure  error
+
 	// renewal has room for the one call that renews the token.
 	renewal chan struct{}
 }
@@ -70,9 +74,25 @@ func (p *product) isRefused(now time.Time) bool {
 	return now.Before(p.refused.Add(renewAgain))
 }
 
+// fail notes that a renewal failed.
+func (p *product) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failures, p.failure = p.failures+1, err
+}
+
+// failed returns how many renewals have failed, and the error of the last one.
+func (p *product) failed() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failures, p.failure
+}
+
 // token returns a token other than stale, which MTN has refused. One call renews it at a time.
-// Meanwhile the others go on with the old one if that is still good, and wait if not.
+// Meanwhile the others go on with the old one if that is still good, and wait if not. If the renewal
+// that they wait for fails, they fail with it: thousands may wait, and each would try it again.
 func (c *Client) token(ctx context.Context, p *product, stale string) (string, error) {
+	failures, _ := p.failed()
 	value, fresh := p.kept(stale, c.cfg.Now())
 	if fresh {
 		return value, nil
@@ -94,7 +114,13 @@ func (c *Client) token(ctx context.Context, p *product, stale string) (string, e
 	if value, fresh = p.kept(stale, c.cfg.Now()); fresh {
 		return value, nil // another call was first
 	}
+	if now, err := p.failed(); now != failures && value == "" {
+		return "", err
+	}
 	renewed, err := c.newToken(ctx, p)
+	if err != nil && ctx.Err() == nil { // a call whose own time is up says nothing to the others
+		p.fail(err)
+	}
 	if err != nil && value != "" {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -77,12 +77,50 @@ func TestTokenIsRenewedOnce(t *testing.T) {
 	})
 }
 
+// Calls that wait for a renewal fail with it. They do not ask for a token one after the other while
+// MTN gives none.
+func TestWaitingCallsFailWithRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDisbursing(t)
+		n := &renewals{next: r.config.HTTPClient.Transport}
+		n.fail.Store(true)
+		r.config.HTTPClient = &http.Client{Transport: slow{n}}
+		r.client = must.Get(mtnmomo.New(r.config))(t)
+		var all sync.WaitGroup
+		for range 32 {
+			all.Go(func() {
+				expect.True(t, testkit.Err(r.client.Balance(t.Context(), true)) != nil, "a balance without a token")
+			})
+		}
+		all.Wait()
+		expect.Equal(t, n.calls.Load(), 1, "calls for a token")
+		n.fail.Store(false)
+		expect.NoError(t, testkit.Err(r.client.Balance(t.Context(), true)), "MTN is back")
+
+		// A call whose own time is up says nothing to those that wait.
+		r.ExpireTokens()
+		time.Sleep(2 * time.Hour)
+		short, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		all.Go(func() {
+			expect.ErrorIs(t, testkit.Err(r.client.Balance(short, true)), context.DeadlineExceeded, "the short call")
+		})
+		synctest.Wait()
+		expect.NoError(t, testkit.Err(r.client.Balance(t.Context(), true)), "after the short call")
+		all.Wait()
+	})
+}
+
 // slow is a transport whose calls take a second.
 type slow struct{ next http.RoundTripper }
 
 func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
-	time.Sleep(time.Second)
-	return s.next.RoundTrip(r)
+	select {
+	case <-time.After(time.Second):
+		return s.next.RoundTrip(r)
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
 }
 
 // A token that MTN drops early is renewed once in a call, and the call goes on.

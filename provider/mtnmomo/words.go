@@ -112,7 +112,7 @@ func (f *flow) pending() provider.Result {
 }
 
 // result translates the state of an order, of which a callback knows the id alone. It returns an
-// error if MTN reports success of another order, or of another amount.
+// error if MTN reports the end of another order, or success of another amount.
 func (c *Client) result(ctx context.Context, f *flow, o provider.Order, s state) (provider.Result, error) {
 	outcome, known := statuses[s.Status]
 	if !known {
@@ -122,6 +122,9 @@ func (c *Client) result(ctx context.Context, f *flow, o provider.Order, s state)
 		r := f.pending()
 		r.Reference = string(s.FinancialTransactionID)
 		return r, nil
+	}
+	if s.ExternalID != "" && string(s.ExternalID) != o.ID {
+		return provider.Result{}, fmt.Errorf("mtnmomo: asked about %s, MTN reports another order", o.ID)
 	}
 	r := provider.Result{Outcome: outcome, Reference: string(s.FinancialTransactionID)}
 	if f.charge {
@@ -156,11 +159,9 @@ func (c *Client) result(ctx context.Context, f *flow, o provider.Order, s state)
 func (c *Client) paid(o provider.Order, s state) (int64, error) {
 	amount, exact, readable := pesewas(s.Amount)
 	switch {
-	case s.ExternalID != "" && string(s.ExternalID) != o.ID:
-		return 0, fmt.Errorf("mtnmomo: asked about %s, MTN reports another order", o.ID)
 	case s.Currency != "" && s.Currency != c.cfg.Currency:
 		return 0, fmt.Errorf("mtnmomo: %s is in %s, and MTN reports success in another currency", o.ID, c.cfg.Currency)
-	case s.Amount != "" && (!readable || !exact):
+	case s.Amount != "" && (!readable || !exact || amount == 0): // to the library 0 means that MTN did not tell it
 		return 0, fmt.Errorf("mtnmomo: the answer for %s has no readable amount", o.ID)
 	case s.Amount != "" && o.Amount != 0 && amount != o.Amount:
 		return 0, fmt.Errorf("mtnmomo: %s is of %d pesewas, and MTN reports success of %d", o.ID, o.Amount, amount)

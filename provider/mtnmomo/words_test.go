@@ -98,6 +98,19 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
+// The end of another order ends none, whatever it is.
+func TestEndOfAnotherOrder(t *testing.T) {
+	r := newRig(t, 1).overHTTP(t)
+	for _, word := range []string{"SUCCESSFUL", "FAILED"} {
+		o := r.transfer("567")
+		r.AnswerNext(200, `{"status":"`+word+`","reason":"PAYEE_NOT_FOUND","externalId":"`+r.order("po_", 435).ID+`"}`)
+		got, err := r.client.Status(t.Context(), o)
+		expect.True(t, err != nil && got == provider.Result{}, "%s of another order: %+v", word, got)
+		r.AnswerNext(200, `{"status":"`+word+`","reason":"PAYEE_NOT_FOUND","externalId":"`+o.ID+`"}`)
+		expect.True(t, must.Get(r.client.Status(t.Context(), o))(t).Outcome.Final(), "%s of the order", word)
+	}
+}
+
 // Only MTN's own word tells the outcome; whatever else comes back leaves it unknown.
 func TestAnswers(t *testing.T) {
 	long := `{"status":"SUCCESSFUL","payerMessage":"` + strings.Repeat("x", 4<<20) + `"}`

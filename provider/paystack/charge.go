@@ -190,7 +190,7 @@ func (x transaction) result(o provider.Charge) (provider.Result, error) {
 		return provider.Result{}, err
 	}
 	if r.Outcome == provider.Paid {
-		if x.Amount == nil {
+		if x.Amount == nil || *x.Amount == 0 { // to the library 0 means that Paystack did not tell it
 			return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no amount", o.ID)
 		}
 		r.Amount = int64(*x.Amount)

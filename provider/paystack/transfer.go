@@ -106,6 +106,9 @@ func (is transfer) result(o provider.Order) (provider.Result, error) {
 	if r.Outcome == provider.Paid {
 		r.ProviderFee = int64(is.Fee)
 		if is.Amount != nil {
+			if *is.Amount == 0 { // to the library 0 means that Paystack did not tell it
+				return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no amount", o.ID)
+			}
 			r.Amount = int64(*is.Amount)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ids"
@@ -22,6 +23,9 @@ const SignatureHeader = "X-Paystack-Signature"
 
 // maxEvent is the longest webhook that is read, in bytes.
 const maxEvent = 512 << 10
+
+// eventTimeout bounds the work on a webhook, whose client may have no time-out of its own.
+const eventTimeout = time.Minute
 
 type event struct {
 	Event string `json:"event"`
@@ -61,6 +65,8 @@ func (e *event) order() (kind, reference string) {
 // events of other orders and other kinds, and 503 when Paystack or notify fails.
 func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r provider.Result) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), eventTimeout)
+		defer cancel()
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			http.Error(w, "post a webhook", http.StatusMethodNotAllowed)
@@ -85,7 +91,7 @@ func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r pr
 			http.Error(w, "the body is no event", http.StatusBadRequest)
 		case e.Data.Domain != "" && e.Data.Domain != c.domain():
 			http.Error(w, "the event is of another mode than the key", http.StatusForbidden)
-		case c.report(r.Context(), e, notify) != nil:
+		case c.report(ctx, e, notify) != nil:
 			http.Error(w, "later", http.StatusServiceUnavailable)
 		default:
 			w.WriteHeader(http.StatusOK)

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/conformance"
@@ -132,6 +134,43 @@ func TestWebhookOfAnotherKind(t *testing.T) {
 				prefix, told.ids)
 		}
 	}
+}
+
+// A success of nothing books nothing: for the library an amount of 0 is one that Paystack did not tell.
+func TestWebhookOfNothing(t *testing.T) {
+	for _, amount := range []string{`0`, `""`, `"0"`, `0.0`} {
+		success := succeeds(`{"id":17,"status":"success","amount":` + amount + `,"currency":"GHS"}`)
+		client := clientOf(t, stub{"GET /transaction/verify/*": success, "GET /transfer/verify/*": success})
+		for kind, prefix := range map[string]string{"charge": "pay_", "transfer": "po_"} {
+			told, body := &notes{}, `{"event":"`+kind+`.success","data":{"reference":"`+referenceOf(t, conformance.NewOrder(prefix, 435).ID)+`"}}`
+			status := post(t, client.WebhookHandler(told.notify), body, signed(body))
+			expect.True(t, status == 503 && len(told.ids) == 0, "a %s of %s: %d, %+v", kind, amount, status, told.last)
+		}
+	}
+}
+
+// hangs is a transport that answers nothing until its request ends.
+type hangs struct{}
+
+func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// A webhook ends though Paystack hangs and the host's client has no time-out.
+func TestWebhookEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := must.Get(paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, HTTPClient: &http.Client{Transport: hangs{}}}))(t)
+		body := `{"event":"charge.success","data":{"reference":"` + referenceOf(t, newCharge("67").ID) + `"}}`
+		ended := make(chan int, 1)
+		go func() { ended <- post(t, client.WebhookHandler((&notes{}).notify), body, signed(body)) }()
+		select {
+		case status := <-ended:
+			expect.Equal(t, status, 503, "status")
+		case <-time.After(time.Hour):
+			t.Error("the webhook has no end")
+		}
+	})
 }
 
 // A key decides which events it takes.

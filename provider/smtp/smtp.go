@@ -7,6 +7,7 @@ package smtp
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -46,6 +47,7 @@ type Mailer struct {
 	from    string
 	host    string
 	options []mail.Option // functions, which print as addresses
+	dial    mail.DialContextFunc
 }
 
 // sendTimeout bounds dialling and sending.
@@ -64,11 +66,12 @@ func New(c Config) (*Mailer, error) {
 	if err != nil || portErr != nil || host == "" || port < 1 || port > 65535 {
 		return nil, fmt.Errorf("smtp: server %q is not host:port", c.Server)
 	}
-	m := &Mailer{from: c.From, host: host}
+	m := &Mailer{from: c.From, host: host, dial: (&net.Dialer{}).DialContext}
 	m.options = []mail.Option{mail.WithPort(port), mail.WithTimeout(sendTimeout)}
 	switch {
-	case port == 465:
-		m.options = append(m.options, mail.WithSSL())
+	case port == 465: // no server offers STARTTLS within TLS
+		m.dial = (&tls.Dialer{Config: &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}}).DialContext
+		m.options = append(m.options, mail.WithTLSPolicy(mail.TLSOpportunistic))
 	case c.Insecure:
 		m.options = append(m.options, mail.WithTLSPolicy(mail.TLSOpportunistic))
 	default:
@@ -112,14 +115,25 @@ func (m *Mailer) SendEmail(ctx context.Context, e message.Email) error {
 			return fmt.Errorf("smtp: attachment: %w", err)
 		}
 	}
-	client, err := mail.NewClient(m.host, m.options...)
+	// The client does not close a connection over which it could not log in or say goodbye.
+	var connection net.Conn
+	defer func() {
+		if connection != nil {
+			_ = connection.Close()
+		}
+	}()
+	dial := func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+		connection, err = m.dial(ctx, network, address)
+		return connection, err
+	}
+	client, err := mail.NewClient(m.host, append(slices.Clone(m.options), mail.WithDialContextFunc(dial))...)
 	if err != nil {
 		return fmt.Errorf("smtp: %w", err)
 	}
 	err = client.DialAndSendWithContext(ctx, msg)
 	var refused *mail.SendError
 	switch {
-	case err == nil:
+	case err == nil, msg.IsDelivered(): // what fails after the server took the e-mail must not send it again
 		return nil
 	case !errors.As(err, &refused): // before the recipient was named
 	case slices.Contains(noMailbox, refused.EnhancedStatusCode()):

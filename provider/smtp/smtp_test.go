@@ -1,19 +1,29 @@
 package smtp
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net"
+	"net/http/httptest"
 	"net/mail"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/emersion/go-smtp"
+	mailer "github.com/wneessen/go-mail"
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/internal/conformance"
@@ -78,6 +88,110 @@ func serve(t *testing.T) (*inbox, string) {
 	}()
 	t.Cleanup(func() { _ = server.Close() })
 	return b, listener.Addr().String()
+}
+
+// serveLines serves one connection line by line. It answers a line by its first word, and hangs up
+// after a line without an answer. It sends on ended when the connection has ended. A certificate makes
+// the connection begin with TLS.
+func serveLines(t *testing.T, answers map[string]string, certificate ...tls.Certificate) (address string, ended <-chan struct{}) {
+	t.Helper()
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	if len(certificate) > 0 {
+		listener = tls.NewListener(listener, &tls.Config{Certificates: certificate})
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	end := make(chan struct{}, 1)
+	go func() {
+		defer func() { end <- struct{}{} }()
+		c, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "220 localhost\r\n")
+		content := false
+		for lines := bufio.NewScanner(c); lines.Scan(); {
+			word, _, _ := strings.Cut(lines.Text(), " ")
+			if content && word != "." {
+				continue
+			}
+			content = word == "DATA"
+			answer, ok := answers[word]
+			if !ok {
+				return
+			}
+			_, _ = io.WriteString(c, answer+"\r\n")
+		}
+	}()
+	return listener.Addr().String(), end
+}
+
+// An e-mail that the server took is sent, though the server hangs up right after it. Else the library
+// would send it again.
+func TestTakenEmailIsSent(t *testing.T) {
+	answers := map[string]string{
+		"EHLO": "250 localhost", "NOOP": "250 ok", "MAIL": "250 ok", "RCPT": "250 ok", "DATA": "354 go on", ".": "250 taken", "RSET": "250 ok", "QUIT": "221 bye",
+	}
+	for _, end := range []string{"RSET", "QUIT", "."} {
+		kept := maps.Clone(answers)
+		delete(kept, end)
+		address, ended := serveLines(t, kept)
+		m := must.Get(New(Config{Server: address, From: "invoices@example.com", Insecure: true}))(t)
+		err := m.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"})
+		expect.Equal(t, err == nil, end != ".", "the server hangs up at %s: %v", end, err)
+		<-ended
+	}
+}
+
+// On port 465 the connection begins with TLS, and a password goes over it.
+func TestImplicitTLS(t *testing.T) {
+	web := httptest.NewTLSServer(nil)
+	defer web.Close()
+	trusted := x509.NewCertPool()
+	trusted.AddCert(web.Certificate())
+	password := base64.StdEncoding.EncodeToString([]byte("\x00volta\x00very-secret"))
+	for name, auth := range map[string]string{"a login": "235 ok", "a refused login": "535 no"} {
+		answers := map[string]string{
+			"EHLO": "250-localhost\r\n250 AUTH PLAIN", "AUTH": auth, "NOOP": "250 ok", "MAIL": "250 ok", "RCPT": "250 ok", "DATA": "354 go on",
+			".": "250 taken", "RSET": "250 ok", "QUIT": "221 bye",
+		}
+		address, ended := serveLines(t, answers, web.TLS.Certificates...)
+		_, port, _ := net.SplitHostPort(address)
+		m := must.Get(New(Config{Server: "127.0.0.1:465", From: "invoices@example.com", Username: "volta", Password: "very-secret"}))(t)
+		m.options = append(m.options, mailer.WithPort(must.Get(strconv.Atoi(port))(t)))
+		unknown := m.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"})
+		expect.True(t, unknown != nil && strings.Contains(unknown.Error(), "certificate"), "%s with a certificate of an unknown authority: %v", name, unknown)
+		<-ended
+		address, ended = serveLines(t, answers, web.TLS.Certificates...)
+		m.dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&tls.Dialer{Config: &tls.Config{RootCAs: trusted}}).DialContext(ctx, network, address)
+		}
+		err := m.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"})
+		expect.Equal(t, err == nil, name == "a login", "%s: %v", name, err)
+		expect.True(t, err == nil || !strings.Contains(err.Error(), "very-secret") && !strings.Contains(err.Error(), password), "the error tells the password: %v", err)
+		<-ended
+	}
+}
+
+// A send that fails leaves no connection open.
+func TestFailedSendHangsUp(t *testing.T) {
+	answers := map[string]string{"EHLO": "250 localhost", "NOOP": "250 ok", "MAIL": "451 later", "RSET": "250 ok", "QUIT": "500 no"}
+	for name, c := range map[string]Config{
+		"no STARTTLS":    {},
+		"no login":       {Insecure: true, Username: "volta", Password: "very-secret"},
+		"a refused QUIT": {Insecure: true},
+	} {
+		address, ended := serveLines(t, answers)
+		c.Server, c.From = address, "invoices@example.com"
+		m := must.Get(New(c))(t)
+		err := m.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"})
+		expect.True(t, err != nil, "%s: it is sent", name)
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s: the connection stays open", name)
+		}
+	}
 }
 
 // parts returns the bodies of an e-mail by their media types, however nested.

@@ -26,15 +26,16 @@ type CreditNote struct {
 // Address returns the URL of the note's PDF. The URL needs no key.
 func (n *CreditNote) Address(v *Invoice) string { return v.HostedURL + "/credit_notes/" + n.Refund }
 
-// taxes are the parts of an invoice's taxes that a note takes back, and their sum.
-// The notes of an invoice that is refunded in full add up to its taxes, whatever
-// their parts are.
+// taxes are the parts of an invoice's taxes that a note takes back, and their sum. The notes of an invoice
+// that is refunded in full add up to its taxes, whatever their parts are. But the taxes on what credit has
+// paid stay, since a refund does not give the credit back.
 func (n *CreditNote) taxes(v *Invoice) (rows []TaxRow, sum int64) {
+	whole := v.Total + v.creditUsed
 	until := func(tax, refunded int64) int64 {
 		if tax < 0 { // of credit for a plan with another rate
-			return -((-2*tax*refunded + v.Total) / (2 * v.Total))
+			return -((-2*tax*refunded + whole) / (2 * whole))
 		}
-		return (2*tax*refunded + v.Total) / (2 * v.Total)
+		return (2*tax*refunded + whole) / (2 * whole)
 	}
 	for _, t := range v.TaxRows() {
 		t.Amount = until(t.Amount, n.Before+n.Amount) - until(t.Amount, n.Before)

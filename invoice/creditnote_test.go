@@ -10,9 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -133,4 +135,35 @@ func TestRenderLimiterBoundsConcurrency(t *testing.T) {
 		}()
 		expect.Equal(t, len(p), 0, "%d places are kept", len(p))
 	})
+}
+
+// priced returns a paid invoice of a subscription.
+func priced(t *testing.T, p PriceParams) *record {
+	t.Helper()
+	s, r := &Service{engine: &engine.Engine{}}, sample(t, 1)
+	must.Get(s.price(r, &p))(t)
+	s.fillDerived(r)
+	return r
+}
+
+// What was paid with credit does not come back with a refund, nor do its taxes.
+func TestCreditNoteOfInvoicePaidWithCredit(t *testing.T) {
+	gold := SubscriptionLine{Description: "Gold", Quantity: 1, UnitAmount: 10000, Taxable: true, TaxPercent: new(decimal.NewFromInt(20))}
+	v := &priced(t, PriceParams{Lines: []SubscriptionLine{gold}, CreditBalance: 11000}).Invoice
+	must.True(t, v.Total == 1000 && v.Tax == 2000, "total %d, tax %d", v.Total, v.Tax)
+	_, tax := (&CreditNote{Amount: 1000}).taxes(v)
+	expect.Equal(t, tax, 167, "the tax in 10.00 of 120.00")
+	_, first := (&CreditNote{Amount: 400}).taxes(v)
+	_, second := (&CreditNote{Before: 400, Amount: 600}).taxes(v)
+	expect.Equal(t, first+second, 167, "the tax in two parts")
+}
+
+// A credit note shows taxes below zero, too.
+func TestCreditNoteShowsNegativeTaxes(t *testing.T) {
+	unused := SubscriptionLine{Description: "Unused time on Gold", Quantity: 1, UnitAmount: -1000, Taxable: true, TaxPercent: new(decimal.NewFromInt(20))}
+	r := priced(t, PriceParams{Lines: []SubscriptionLine{unused, {Description: "Untaxed", Quantity: 1, UnitAmount: 3000}}})
+	must.True(t, r.Total == 1800 && r.Tax == -200, "total %d, tax %d", r.Total, r.Tax)
+	note := &CreditNote{Refund: "re_1", Number: "CN-2026-000007", Invoice: r.ID, Amount: 1800, CreatedAt: r.InvoiceDate}
+	text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant, creditNote: note})
+	expect.True(t, strings.Contains(text, "Before tax\n20.00\n") && strings.Contains(text, "Tax 20%\n−2.00\n"), "got %s", text)
 }

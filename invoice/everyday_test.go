@@ -265,3 +265,15 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 		}
 	}
 }
+
+// Nobody is reminded of an invoice of which nothing is due.
+func TestNoReminderOfNothing(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{InvoiceReminders: []int{-3, 2}})
+	s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: new(s.Now().AddDate(0, 0, 7)), Lines: []invoice.LineParams{line(0)}})
+	for range 12 {
+		s.pass(24 * time.Hour)
+	}
+	for _, text := range s.texts("0245556666") {
+		expect.True(t, !strings.HasPrefix(text, "Reminder"), "sent %s", text)
+	}
+}

@@ -220,7 +220,7 @@ func (s *Service) HostedPDF(ctx context.Context, token string) (data []byte, nam
 
 // layoutVersion is raised when documents are laid out anew, so that kept ones are
 // made again.
-const layoutVersion = 6
+const layoutVersion = 7
 
 // document returns a document as it was kept under an id, or makes it.
 func (s *Service) document(ctx context.Context, caller api.Caller, id string, c contents) ([]byte, error) {

@@ -106,6 +106,8 @@ type Invoice struct {
 	// PercentOff is the percentage that the coupon takes off; nil if it takes off an amount, or if it
 	// is not the only discount on the whole invoice.
 	PercentOff *api.Number `json:"-"`
+
+	creditUsed int64 // what a subscription's credit has paid, which Total leaves out
 }
 
 // PersonID returns Unlinked. The deletion of a customer finds copies of the invoice by it.

@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	qr "github.com/skip2/go-qrcode"
@@ -297,7 +298,7 @@ func (s layout) note(c contents) {
 	s.Facts(append(facts, document.Fact{Name: "Refund", Lines: []string{n.Refund}}))
 	taxes, tax := n.taxes(v)
 	var sums []Sum
-	if tax > 0 {
+	if slices.ContainsFunc(taxes, func(t TaxRow) bool { return t.Amount != 0 }) {
 		sums = append(sums, Sum{Name: "Before tax", Amount: n.Amount - tax})
 		for _, t := range taxes {
 			sums = append(sums, Sum{Name: fmt.Sprintf("%s %s%%", t.Name, t.Percent), Amount: t.Amount})

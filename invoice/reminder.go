@@ -74,9 +74,9 @@ func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
 }
 
 // scheduleReminders plans the reminders of an invoice that was finalized. An invoice that is
-// charged automatically has none, nor has one without an address and a number.
+// charged automatically has none, nor has one without an address and a number, or with nothing due.
 func (s *Service) scheduleReminders(tx *engine.Tx, r *record) error {
-	if r.DueDate == nil || r.CollectionMethod != SendInvoice || r.Phone == nil && r.Email == nil {
+	if r.DueDate == nil || r.CollectionMethod != SendInvoice || r.AmountDue == 0 || r.Phone == nil && r.Email == nil {
 		return nil
 	}
 	plan := reminder{DueDate: *r.DueDate}

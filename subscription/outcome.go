@@ -153,14 +153,18 @@ func (r *record) unpaid(id string) *unpaid {
 	return nil
 }
 
-// paid removes an invoice from those that are not paid, with the earlier ones that were given up.
+// paid removes an invoice from those that are not paid, and writes the earlier ones off that were given up.
 func (r *record) paid(id string) {
 	i := slices.IndexFunc(r.Unpaid, func(u unpaid) bool { return u.Invoice == id })
 	if i < 0 {
 		return
 	}
-	later := slices.Clone(r.Unpaid[i+1:])
-	r.Unpaid = append(slices.DeleteFunc(r.Unpaid[:i], func(u unpaid) bool { return u.GivenUp }), later...)
+	r.forget(id)
+	for i--; i >= 0; i-- {
+		if u := &r.Unpaid[i]; u.GivenUp {
+			r.writeOff(u)
+		}
+	}
 }
 
 // keptGivenUp is how many invoices are kept that were given up. A subscription that stays past_due may have
@@ -178,11 +182,11 @@ func (r *record) giveUp(u *unpaid) {
 	}
 	if givenUp > keptGivenUp {
 		i := slices.IndexFunc(r.Unpaid, func(u unpaid) bool { return u.GivenUp })
-		r.Unpaid = slices.Delete(r.Unpaid, i, i+1)
+		r.writeOff(&r.Unpaid[i])
 	}
 }
 
-// writeOff keeps of an invoice that the merchant has given up what a void gives back.
+// writeOff keeps of an invoice that was given up what a void gives back.
 func (r *record) writeOff(u *unpaid) {
 	if u.Used == nil {
 		r.forget(u.Invoice)

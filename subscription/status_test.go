@@ -90,6 +90,36 @@ func TestUncollectedSubscriptionMayStayPastDue(t *testing.T) {
 	expect.Equal(t, c.get(charged.ID).Status, subscription.Active, "after it was voided")
 }
 
+// A void gives back what a given-up invoice has taken, also after a later one was paid, and however many were
+// given up since.
+func TestVoidOfGivenUpInvoiceGivesBack(t *testing.T) {
+	for name, then := range map[string]func(*club, []invoice.Invoice){
+		"at once":               func(*club, []invoice.Invoice) {},
+		"after a later payment": func(c *club, all []invoice.Invoice) { c.pay(all[len(all)-1].ID) },
+		"after many were given up": func(c *club, _ []invoice.Invoice) {
+			for range 24 { // one by one, since an invoice that is made late is due later
+				c.pass(7 * day)
+			}
+		},
+	} {
+		c := openClub(t, payments.Config{KeepPastDue: true})
+		made := c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{})
+		c.pay(*made.LatestInvoice)
+		c.update(made.ID, subscription.UpdateParams{Plan: new(c.plan(1000, weekly("Basic")).ID)})
+		c.pass(7 * day) // -7000 + 1000 + 1000
+		c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(9)), Proration: subscription.NoProration})
+		c.pass(7 * day)
+		v := c.invoice(*c.get(made.ID).LatestInvoice)
+		must.True(t, v.Total == 4000, "%s: total %d", name, v.Total) // 9000 less the credit of 5000
+		c.pass(38 * day)
+		must.True(t, c.invoice(v.ID).Status == invoice.Uncollectible, "%s: %s", name, c.invoice(v.ID).Status)
+		then(c, c.invoices(made.ID))
+		must.Get(c.Invoices.Void(t.Context(), c.Caller, v.ID))(t)
+		c.work()
+		expect.Equal(t, c.get(made.ID).CreditBalance, 5000, "%s: the credit", name)
+	}
+}
+
 // A declined phone is asked again after 1, 3 and 5 days. Then the subscription is cancelled.
 func TestFailedChargesCancel(t *testing.T) {
 	c := openClub(t, payments.Config{})

@@ -154,7 +154,8 @@ type unpaid struct {
 	Overdue bool  `json:"overdue,omitempty"`
 	// GivenUp says that the invoice is uncollectible, and keeps the subscription past_due.
 	GivenUp bool `json:"given_up,omitempty"`
-	// WrittenOff says that the merchant gave the invoice up. It is kept for Used alone.
+	// WrittenOff says that the merchant gave the invoice up, or that it was given up and no longer keeps the
+	// subscription past_due. It is kept for Used alone.
 	WrittenOff bool `json:"written_off,omitempty"`
 	// Used is what comes back if the invoice is voided; nil for nothing.
 	Used *used `json:"used,omitempty"`

@@ -30,7 +30,7 @@ func (n *CreditNote) Address(v *Invoice) string { return v.HostedURL + "/credit_
 // that is refunded in full add up to its taxes, whatever their parts are. But the taxes on what credit has
 // paid stay, since a refund does not give the credit back.
 func (n *CreditNote) taxes(v *Invoice) (rows []TaxRow, sum int64) {
-	whole := v.Total + v.creditUsed
+	whole := v.Total + v.CreditUsed
 	until := func(tax, refunded int64) int64 {
 		if tax < 0 { // of credit for a plan with another rate
 			return -((-2*tax*refunded + whole) / (2 * whole))

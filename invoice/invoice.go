@@ -107,7 +107,8 @@ type Invoice struct {
 	// is not the only discount on the whole invoice.
 	PercentOff *api.Number `json:"-"`
 
-	creditUsed int64 // what a subscription's credit has paid, which Total leaves out
+	// CreditUsed is what the credit of a subscription has paid; Total leaves it out.
+	CreditUsed int64 `json:"-"`
 }
 
 // PersonID returns Unlinked. The deletion of a customer finds copies of the invoice by it.

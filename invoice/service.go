@@ -159,12 +159,12 @@ func (s *Service) fillDerived(r *record) {
 	if r.PercentOff = nil; r.Redemption != nil && r.InvoiceDiscount == 0 {
 		r.PercentOff = r.Redemption.PercentOff
 	}
-	r.creditUsed = 0
+	r.CreditUsed = 0
 	for i := range r.Lines.Data {
 		l := &r.Lines.Data[i]
 		l.Taxes, l.DiscountShare = r.Taxes[l.ID], r.Shares[l.ID]
 		if l.ID == r.CreditLine {
-			r.creditUsed = max(0, -l.Amount)
+			r.CreditUsed = max(0, -l.Amount)
 		}
 	}
 }

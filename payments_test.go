@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,10 +227,9 @@ func TestHungSubscriberIsLeftBehind(t *testing.T) {
 		caller := api.Caller{Merchant: m.ID}
 		proceed, told := make(chan struct{}), make(chan string, 10)
 		defer close(proceed)
-		hangs := ""
+		var hangs atomic.Value // the id of the first event, read beside the call that is left behind
 		svc.Events.Subscribe("host", func(_ context.Context, _ api.Caller, e event.Event) error {
-			if hangs == "" || e.ID == hangs {
-				hangs = e.ID
+			if hangs.CompareAndSwap(nil, e.ID) || hangs.Load() == e.ID {
 				<-proceed
 				return nil
 			}

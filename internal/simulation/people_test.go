@@ -171,7 +171,7 @@ func (g *game) auditReminders(i *invoice.Invoice, told []event.Event, ended bool
 			}
 		}
 	}
-	if !ended || i.Status != invoice.Open || i.DueDate == nil || i.CollectionMethod != invoice.SendInvoice {
+	if !ended || i.Status != invoice.Open || i.AmountDue == 0 || i.DueDate == nil || i.CollectionMethod != invoice.SendInvoice {
 		return
 	}
 	if i.Email == nil && i.Phone == nil {

@@ -79,11 +79,8 @@ func confirm[R, T any](
 		return get(ctx, caller, id)
 	})
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
-		// The server's key may have changed since the first call.
-		for _, key := range s.engine.ServerKeys[1:] {
-			if done, _ := engine.Replay[T](ctx, s.engine, caller, op(key)); done != nil {
-				return done, nil
-			}
+		if done := engine.ReplayByOlderKeys[T](ctx, s.engine, caller, op); done != nil {
+			return done, nil
 		}
 	}
 	return confirmed, err

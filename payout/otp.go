@@ -136,11 +136,8 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 		return s.verifyOTP(ctx, caller, op, purpose, code)
 	})
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
-		// The server's key may have changed since the first call.
-		for _, key := range s.engine.ServerKeys[1:] {
-			if done, _ := engine.Replay[OTP](ctx, s.engine, caller, operation(key)); done != nil {
-				return done, nil
-			}
+		if done := engine.ReplayByOlderKeys[OTP](ctx, s.engine, caller, operation); done != nil {
+			return done, nil
 		}
 		// A used idempotency key must not reveal whether a code is right without counting a wrong
 		// one.

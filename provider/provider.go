@@ -75,10 +75,10 @@ type Result struct {
 	Reference string
 	// Reason says why the provider refused the order or took it back. The merchant sees its text.
 	Reason Refusal
-	// PollAfter is how long to wait before the library asks again about an order in progress. The
-	// library waits for at least a second. Zero means the library's own schedule. With a refused charge of a phone it says that the provider
-	// may yet report the opposite. The library then asks again after that time, and lists the charge if
-	// it was paid.
+	// PollAfter is how long to wait before the library asks again about an order in progress. The library
+	// waits for at least a second. Zero means the library's own schedule. With a refused charge of a phone
+	// it says that the provider may yet report the opposite. The library then asks again after that time,
+	// and lists the charge if it was paid.
 	PollAfter time.Duration
 	// Prompt tells the payer of a charge in progress what to do, in at most 500 bytes; may be empty.
 	Prompt string

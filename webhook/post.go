@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"code.dny.dev/ssrf"
+
+	"github.com/seed-7082ffec/payments/internal/httpcall"
 )
 
 const (
@@ -50,9 +52,7 @@ func transport(allow []netip.Prefix, resolver *net.Resolver) *http.Transport {
 		MaxIdleConnsPerHost: maxInFlight, // endpoints may share a host
 		IdleConnTimeout:     90 * time.Second,
 		ForceAttemptHTTP2:   true,
-		// One connection carries all attempts to a host. If the network has forgotten it, they would time
-		// out until the system gives it up, after a quarter of an hour.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
+		HTTP2:               httpcall.HTTP2(),
 
 		MaxResponseHeaderBytes: 16 << 10,
 	}

@@ -55,10 +55,10 @@ func (v *visit) period() (days int, choices []tab) {
 	return days, choices
 }
 
-// sum adds up the totals of some days with that network and outcome; an empty one matches all.
-func sum(days []api.DayTotals, network string, o api.Outcome) (count, amount int64) {
+// sum adds up the totals of some days with that outcome; an empty one matches all.
+func sum(days []api.DayTotals, o api.Outcome) (count, amount int64) {
 	for i := range days {
-		n, pesewas := days[i].Sum(network, o)
+		n, pesewas := days[i].Sum("", o)
 		count, amount = count+n, amount+pesewas
 	}
 	return count, amount
@@ -69,28 +69,28 @@ func (v *visit) compared(days []api.DayTotals, period api.Times) []fact {
 	var completed, collected, paidOut, rate [2]int64 // rate in tenths of a percent
 	for half := range 2 {
 		part := days[half*len(days)/2 : (half+1)*len(days)/2]
-		completed[half], collected[half] = sum(part, "", api.OutcomeCompleted)
-		if ended, _ := sum(part, "", ""); ended > 0 {
+		completed[half], collected[half] = sum(part, api.OutcomeCompleted)
+		if ended, _ := sum(part, ""); ended > 0 {
 			rate[half] = (completed[half]*1000 + ended/2) / ended
 		}
 	}
 	for _, totals := range []func(context.Context, api.Caller, api.Times) ([]api.DayTotals, error){v.svc.Payouts.DailyTotals, v.svc.Disbursements.DailyTotals} {
 		sent, err := totals(v.Context(), v.caller, period)
 		v.note(err)
-		for i := range sent {
-			_, amount := sent[i].Sum("", api.OutcomeCompleted)
-			paidOut[i*2/len(sent)] += amount
+		for half := range 2 {
+			_, amount := sum(sent[half*len(sent)/2:(half+1)*len(sent)/2], api.OutcomeCompleted)
+			paidOut[half] += amount
 		}
 	}
+	apart := func(of [2]int64) int64 { return max(of[0], of[1]) - min(of[0], of[1]) }
 	share := func(of [2]int64) template.HTML {
-		more := max(of[0], of[1]) - min(of[0], of[1])
-		return changed(of, tenths((more*1000+of[0]/2)/max(1, of[0]))+"%")
+		return changed(of, tenths((apart(of)*1000+of[0]/2)/max(1, of[0]))+"%")
 	}
 	return []fact{
 		{Name: "Collected", Value: cedis(collected[1]), Below: share(collected)},
 		{Name: "Paid out", Value: cedis(paidOut[1]), Below: share(paidOut)},
 		{Name: "Completed", Value: completed[1], Below: share(completed)},
-		{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: changed(rate, tenths(max(rate[0], rate[1])-min(rate[0], rate[1]))+" points")},
+		{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: changed(rate, tenths(apart(rate))+" points")},
 	}
 }
 
@@ -119,7 +119,8 @@ func (v *visit) charts(days []api.DayTotals) []section {
 	for i, n := range api.Networks() {
 		volume.Keys = append(volume.Keys, look.Key{Name: cmp.Or(names[n], look.NetworkName(n)), Class: fmt.Sprintf("f%d", i+1)})
 	}
-	var ended, completed, collected int64
+	ended, _ := sum(days, "")
+	completed, collected := sum(days, api.OutcomeCompleted)
 	for i := range days {
 		d := &days[i]
 		href := v.url("payments") + "?day=" + d.Day.Format("2006-01-02")
@@ -127,14 +128,11 @@ func (v *visit) charts(days []api.DayTotals) []section {
 		for _, o := range []api.Outcome{api.OutcomeCompleted, api.OutcomeFailed, api.OutcomeCancelled} {
 			n, _ := d.Sum("", o)
 			point.Values = append(point.Values, n)
-			ended += n
 		}
 		for _, n := range api.Networks() {
 			_, amount := d.Sum(n, api.OutcomeCompleted)
 			amounts.Values = append(amounts.Values, amount)
-			collected += amount
 		}
-		completed += point.Values[0]
 		outcomes.Days, volume.Days = append(outcomes.Days, point), append(volume.Days, amounts)
 	}
 	numbers := v.numbers()

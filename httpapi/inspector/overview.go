@@ -45,7 +45,7 @@ func (v *visit) overview() (*page, error) {
 	outgoing.Empty.Action = &link{"Make a payout", v.url("payouts") + "?form=create"}
 	figures := section{Figures: []fact{stocks[0], stocks[len(stocks)-1], paymentsToday(days), waits}}
 	p.Live = append(p.Live, figures, newest, happened)
-	if all, _ := sum(days, "", ""); all > 0 {
+	if all, _ := sum(days, ""); all > 0 {
 		p.Live = append(p.Live, section{Title: fmt.Sprintf("Last %d days", shown), Tabs: choices, Figures: v.compared(days, twice)})
 	}
 	p.Live = append(append(p.Live, v.charts(days[shown:])...), outgoing)

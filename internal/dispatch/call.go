@@ -129,7 +129,7 @@ func (c *Call) submitOrPoll(ctx context.Context) (provider.Result, error) {
 }
 
 func callProvider(ctx context.Context, call ProviderFunc) (provider.Result, error) {
-	return CallHost(ctx, func(ctx context.Context, _ struct{}) (provider.Result, error) { return call(ctx) }, struct{}{})
+	return work.CallHost(ctx, callTimeout, call)
 }
 
 // CallHost calls a host's code once, for at most 30 seconds; see [work.CallHost].

@@ -346,6 +346,17 @@ func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, op Operati
 	return answer, nil
 }
 
+// ReplayByOlderKeys is Replay for an operation that depends on the server's key, which may have changed
+// since the first call. It is for a call that was refused with idempotency_key_reused by the newest key.
+func ReplayByOlderKeys[T any](ctx context.Context, e *Engine, caller api.Caller, op func(key []byte) Operation) *T {
+	for _, key := range e.ServerKeys[1:] {
+		if done, _ := Replay[T](ctx, e, caller, op(key)); done != nil {
+			return done
+		}
+	}
+	return nil
+}
+
 // ReplayTx is Replay in a transaction, for a call that writes before its answer is known. It does
 // not set the caller's Replayed.
 func ReplayTx[T any](tx *Tx, op Operation) (*T, error) {

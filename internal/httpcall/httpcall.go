@@ -31,14 +31,18 @@ func Client(given *http.Client) *http.Client {
 	if given == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost = 64
-		// One HTTP/2 connection carries all calls. If the network has forgotten it, they would time out
-		// until the system gives it up, after a quarter of an hour.
-		transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
+		transport.HTTP2 = HTTP2()
 		given = &http.Client{Timeout: timeout, Transport: transport}
 	}
 	client := *given
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &client
+}
+
+// HTTP2 has a transport test a silent connection, which with HTTP/2 carries all calls to a host. If the
+// network has forgotten it, they would time out until the system gives it up, after a quarter of an hour.
+func HTTP2() *http.HTTP2Config {
+	return &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
 }
 
 // Hide returns a function that returns a secret. A struct with the function in place of the secret

@@ -15,8 +15,8 @@ const hostGrace = 20 * time.Second
 var ErrPanicked = errors.New("work: the host's code panicked")
 
 // CallHost calls a host's code once, with a context that ends after the limit. Code that does not heed
-// that is left behind 20 seconds later: a connection that hangs must not keep a record leased, a slot taken, or a runner
-// from stopping.
+// that is left behind 20 seconds later: a connection that hangs must not keep a record leased, a slot
+// taken, or a runner from stopping.
 func CallHost[R any](ctx context.Context, limit time.Duration, do func(context.Context) (R, error)) (R, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

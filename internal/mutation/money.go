@@ -152,7 +152,7 @@ var transferGuards = []guard{
 	},
 	{
 		"states: a transfer is not cancelled once the rail knows it", "payout/transfer.go",
-		"{Created, Pending},", "{Created, Pending, Processing},", "./payout", "TestRandomLivesMatchTheModel",
+		"{Created, Pending},", "{Created, Pending, Processing},", "./payout", "TestTransferStates|TestRandomLivesMatchTheModel",
 	},
 	{
 		"states: a name that must match does", "payout/internal.go",

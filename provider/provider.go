@@ -96,6 +96,9 @@ type Result struct {
 	// Network is the mobile-money network that took the money of a charge, such as "mtn"; may be
 	// empty.
 	Network string
+	// TestMode says that the provider's test mode or sandbox reports this, where no money moves. Notify
+	// then knows no live order with the id.
+	TestMode bool
 }
 
 // Refusal says why a provider does not carry out an order.

@@ -166,6 +166,9 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 	if err != nil {
 		return err
 	}
+	if r.TestMode && caller.Live { // no money has moved
+		return api.NoSuch(string(f.Name))
+	}
 	ref := entry.Ref(id)
 	if _, err = dispatch.Apply(ctx, s.engine, caller, ref, r, f.owners[ref.Object].Book); err == nil {
 		s.engine.Log.InfoContext(ctx, "the provider has reported", string(f.Name), id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)

@@ -207,6 +207,19 @@ func TestReportBeforeTheFirstAttempt(t *testing.T) {
 	must.Get(s.Accounts.Verify(t.Context()))(t)
 }
 
+// A provider's test mode moves no money, so what it reports about a live order books nothing.
+func TestReportOfTestMode(t *testing.T) {
+	s := open(t, nil, provider.Simulated{})
+	ids := []string{must.Get(s.disburse(slow))(t), must.Get(s.charge(slow))(t)}
+	for _, id := range ids {
+		for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused, provider.InProgress} {
+			err := s.Providers.Notify(t.Context(), id, provider.Result{Outcome: outcome, TestMode: true})
+			testkit.WantCode(t, string(outcome), err, api.ResourceMissing)
+		}
+		expect.Equal(t, must.Get(s.Providers.Get(t.Context(), s.caller, id))(t).Outcome, provider.InProgress, "outcome")
+	}
+}
+
 // What no provider carries is refused before anything is kept.
 func TestNoRoute(t *testing.T) {
 	s := open(t, twoProviders(newNamed(0), newNamed(0)))

@@ -68,6 +68,7 @@ func (c *Client) handleCallback(ctx context.Context, id string, notify func(cont
 	case r.Outcome == provider.InProgress:
 		return http.StatusNoContent
 	}
+	r.TestMode = c.cfg.TargetEnvironment == sandbox
 	switch err := notify(ctx, id, r); {
 	case err == nil:
 		return http.StatusNoContent

@@ -116,6 +116,20 @@ func TestCallbackOfNothing(t *testing.T) {
 	}
 }
 
+// A report says whether the money moved in the sandbox.
+func TestCallbackTellsTheSandbox(t *testing.T) {
+	for environment, testMode := range map[string]bool{"sandbox": true, "mtnghana": false} {
+		r := newRig(t, 1).overHTTP(t)
+		r.config.TargetEnvironment = environment
+		n := new(notified)
+		id := r.order("pay_", 435).ID
+		r.AnswerNext(200, `{"status":"SUCCESSFUL","amount":"4.35","currency":"GHS","externalId":"`+id+`"}`)
+		expect.Equal(t, call(newClient(t, r).WebhookHandler(n.notify), "PUT", `{"externalId":"`+id+`"}`), 204, "status")
+		got := n.results[id]
+		expect.True(t, len(got) == 1 && got[0].TestMode == testMode, "%s: %+v", environment, got)
+	}
+}
+
 // The answer to a callback says how it went.
 func TestCallbackAnswers(t *testing.T) {
 	r, clock := withClock(t, newRig(t, 1))

@@ -140,6 +140,7 @@ func (c *Client) report(ctx context.Context, e event, notify func(context.Contex
 		if !r.Outcome.Final() {
 			continue // the library polls
 		}
+		r.TestMode = !c.live()
 		notified := notify(ctx, id, r)
 		if errors.Is(notified, provider.ErrContradicted) || api.CodeOf(notified) == api.ResourceMissing {
 			notified = nil // noted, or of another installation: a repetition changes nothing

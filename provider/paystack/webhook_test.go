@@ -183,6 +183,24 @@ func TestWebhookOfTestKey(t *testing.T) {
 	}
 }
 
+// A report says in which mode of Paystack the money moved.
+func TestWebhookTellsTheMode(t *testing.T) {
+	for key, testMode := range map[string]bool{"sk_test_1": true, "sk_live_1": false} {
+		id := newTransfer("67").ID
+		reference := referenceOf(t, id)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"status":true,"data":{"reference":"` + reference + `","status":"success","amount":1,"currency":"GHS"}}`))
+		}))
+		client := must.Get(paystack.New(paystack.Config{SecretKey: key, BaseURL: server.URL}))(t)
+		told := &notes{}
+		body := `{"event":"transfer.success","data":{"reference":"` + reference + `"}}`
+		expect.Equal(t, post(t, client.WebhookHandler(told.notify), body, paystacktest.Sign([]byte(body), key)), 200, "status")
+		expect.Equal(t, told.last.Outcome, provider.Paid, "outcome with %s", key)
+		expect.Equal(t, told.last.TestMode, testMode, "test mode with %s", key)
+		server.Close()
+	}
+}
+
 // The events of the fake report each order that ended, also refunds, whose events name only the
 // charge.
 func TestEventsOfEachFlow(t *testing.T) {

@@ -39,21 +39,26 @@ func explain(t *testing.T, c *conn, query string) []string {
 var errRefused = errors.New("refused")
 
 // preparedStatements returns the statements that a transaction prepares on the writing connection,
-// where none is prepared before.
+// where none is prepared before. The connection is the test's only inside the transaction.
 func preparedStatements(t *testing.T, s *Store, ask func(storage.Tx) error) (texts []string) {
 	t.Helper()
-	for text, statement := range s.writer.conn.statements {
-		must.Do(t, statement.Close())
-		delete(s.writer.conn.statements, text)
-	}
-	err := s.Update(t.Context(), func(tx storage.Tx) error { return errors.Join(ask(tx), errRefused) })
-	must.True(t, errors.Is(err, errRefused), "%v", err)
-	for text := range s.writer.conn.statements {
-		switch verb, _, _ := strings.Cut(text, " "); verb {
-		case "SELECT", "WITH", "INSERT", "UPDATE", "DELETE":
-			texts = append(texts, text)
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		prepared := s.writer.conn.statements
+		for text, statement := range prepared {
+			must.Do(t, statement.Close())
+			delete(prepared, text)
 		}
-	}
+		err := ask(tx)
+		texts = texts[:0]
+		for text := range prepared {
+			switch verb, _, _ := strings.Cut(text, " "); verb {
+			case "SELECT", "WITH", "INSERT", "UPDATE", "DELETE":
+				texts = append(texts, text)
+			}
+		}
+		return errors.Join(err, errRefused)
+	})
+	must.True(t, errors.Is(err, errRefused), "%v", err)
 	return texts
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -42,7 +43,7 @@ func BenchmarkDisbursement(b *testing.B) {
 		b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {
 			ours, alone, limit := openDesk(b, sqlite.Config{}), openDesk(b, sqlite.Config{MaxBatchSize: 1}), openDesk(b, sqlite.Config{})
 			before := ours.store.Stats()
-			turns := benchbase.Turns(b, 8)
+			turns := effort.Turns(b, 8)
 			share := max(b.N/turns, 4*connections)
 			var each, shares []float64
 			var together, apart []time.Duration

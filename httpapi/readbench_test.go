@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
@@ -81,7 +81,7 @@ func BenchmarkRead(b *testing.B) {
 			if read.beside != nil {
 				beside = dial(b, d.address, d.key, read.beside)
 			}
-			turns := benchbase.Turns(b, 8)
+			turns := effort.Turns(b, 8)
 			share := int64(b.N/turns + 1)
 			var took, limitTook, besideTook time.Duration
 			for range turns {

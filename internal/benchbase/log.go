@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/seed-7082ffec/payments/internal/effort"
 )
 
 // FillLog makes the server of a URL create files for its log. A server in use writes its log over
 // old files. A new server must create each file first, and all commits wait for that.
 func FillLog(b testing.TB, url string) {
 	b.Helper()
-	if Trial() {
+	if effort.Trial() {
 		return
 	}
 	conn, err := pgx.Connect(context.Background(), url)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -180,7 +180,7 @@ func BenchmarkDistance(b *testing.B) {
 	near, far := openServer(b, openPostgresAt(b, 0)), openServer(b, openPostgresAt(b, 5*time.Millisecond))
 	for _, connections := range []int{64, 256} {
 		b.Run(fmt.Sprintf("roundtrip=5ms/connections=%d", connections), func(b *testing.B) {
-			turns := benchbase.Turns(b, 3)
+			turns := effort.Turns(b, 3)
 			share := max(b.N/turns, connections)
 			open := maxOpen(connections, 0)
 			for _, s := range []*server{near, far} {

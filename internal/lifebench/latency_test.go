@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
@@ -54,7 +54,7 @@ func BenchmarkLatency(b *testing.B) {
 }
 
 func benchmarkLatency(b *testing.B, call, writers httpload.Load) {
-	turns := benchbase.Turns(b, 4)
+	turns := effort.Turns(b, 4)
 	call.Requests, call.Limit = max(b.N/turns, 50), processLimit
 	warm := call
 	warm.Requests, warm.Limit = 1<<30, processLimit/4

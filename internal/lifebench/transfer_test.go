@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -81,9 +82,9 @@ func BenchmarkTransfer(b *testing.B) {
 func benchmarkLives(
 	b *testing.B, ours *server, limit *bareLoop, thin *thinServer, load func(connections, n int) httpload.Load, connections int, rail time.Duration,
 ) {
-	turns, open := benchbase.Turns(b, 4), maxOpen(connections, rail)
+	turns, open := effort.Turns(b, 4), maxOpen(connections, rail)
 	if open > 1024 { // a turn must be much longer than its beginning and its end
-		turns = benchbase.Turns(b, 2)
+		turns = effort.Turns(b, 2)
 	}
 	share := max(b.N/turns, connections)
 	ours.live(b, load(connections, max(share/4, connections)), open)

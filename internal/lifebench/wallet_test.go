@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 )
 
@@ -27,7 +28,7 @@ func BenchmarkWallet(b *testing.B) {
 }
 
 func benchmarkWallet(b *testing.B, ours *server, thin *thinServer, connections int) {
-	turns := benchbase.Turns(b, 6)
+	turns := effort.Turns(b, 6)
 	share := max(b.N/turns, connections)
 	load := ours.load(connections, share)
 	load.Phones, load.Wallets = nil, ours.wallets

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -46,7 +47,7 @@ func BenchmarkHTTP(b *testing.B) {
 				done := must.Get(httpload.Run(b.Context(), httpload.Load{Address: address, Connections: connections, Requests: n, Keys: keys, Wallets: m.serviceIDs()}))(b)
 				return done
 			}
-			turns := benchbase.Turns(b, 4)
+			turns := effort.Turns(b, 4)
 			if turns > 1 {
 				drive(keys, 2000)
 			}
@@ -188,7 +189,7 @@ func newPgbench(b *testing.B) *pgbench {
 		p.url += " password=" + c.Password
 	}
 	scale := "32" // a row for each client to lock
-	if benchbase.Trial() {
+	if effort.Trial() {
 		scale = "1"
 	}
 	if out, err := exec.CommandContext(b.Context(), p.program, "-i", "-s", scale, "-q", p.url).CombinedOutput(); err != nil {

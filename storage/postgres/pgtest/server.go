@@ -21,6 +21,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/pgbin"
 )
 
@@ -238,9 +239,10 @@ func (s *Server) launch(settings ...string) error {
 			return err
 		}
 	}
-	// Benchmarks wait for the disk; tests need not, because no test loses the machine.
+	// Benchmarks wait for the disk. Tests need not, because no test loses the machine, nor need benchmarks
+	// that are only tried: then the tests of the same process would wait, too.
 	fsync := "off"
-	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
+	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" && !effort.Trial() {
 		fsync = "on"
 	}
 	settings = append([]string{

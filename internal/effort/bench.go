@@ -1,4 +1,4 @@
-package benchbase
+package effort
 
 import (
 	"flag"

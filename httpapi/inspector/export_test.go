@@ -15,5 +15,12 @@ func PageTime(d time.Duration) (reset func()) {
 	return func() { pageTimeout = was }
 }
 
+// ExportAtMost bounds the rows of an export, until the returned function is called.
+func ExportAtMost(n int) (reset func()) {
+	was := maxExported
+	maxExported = n
+	return func() { maxExported = was }
+}
+
 // LookEvery sets how often open pages look for changes.
 func (in *Inspector) LookEvery(d time.Duration) { in.pollInterval = d }

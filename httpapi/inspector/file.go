@@ -1,12 +1,13 @@
 package inspector
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// file is an image, a document or an e-mail.
+// file is an image, a document, an e-mail or an export.
 type file struct {
 	contentType string
 	data        []byte
@@ -14,6 +15,8 @@ type file struct {
 	name string
 	// policy replaces the pages' Content-Security-Policy.
 	policy string
+	// saved says that the browser keeps the file and does not show it.
+	saved bool
 	// framed says that the inspector's pages show it in a frame.
 	framed bool
 }
@@ -41,7 +44,7 @@ func (v *visit) serveFile(w http.ResponseWriter, read func(*visit) (*file, error
 		h.Set("X-Frame-Options", "SAMEORIGIN")
 	}
 	if f.name != "" {
-		h.Set("Content-Disposition", `inline; filename="`+f.name+`"`)
+		h.Set("Content-Disposition", cmp.Or(map[bool]string{true: "attachment"}[f.saved], "inline")+`; filename="`+f.name+`"`)
 	}
 	_, _ = w.Write(f.data) // an error means that the client has gone
 	return nil

@@ -174,21 +174,18 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 	file, read := files[kind], pages[kind]
 	switch v.kind = kind; {
 	case file != nil:
+		if err := v.begin(); err != nil {
+			return err
+		}
 		return v.serveFile(w, file)
 	case read == nil:
 		v.kind = "" // which anyone can choose
 		return errNoPage
 	}
 	build := func(v *visit) (*page, error) {
-		now, err := v.svc.Now(v.Context(), v.caller)
-		if err != nil {
+		if err := v.begin(); err != nil {
 			return nil, err
 		}
-		v.now, v.err, v.rows = now.Time, nil, map[string]row{}
-		v.contradictions = sync.OnceValue(func() []provider.OrderInfo {
-			return listOf(v, v.svc.Providers.List, provider.ListParams{Contradicted: true, Page: api.Page{Limit: api.MaxLimit}})
-		})
-		v.switchedOff = sync.OnceValue(v.readSwitchedOff)
 		p, err := read(v)
 		if err == nil && v.Method != http.MethodPost {
 			p.Notice = notices[v.query.Get("done")]
@@ -339,6 +336,20 @@ type visit struct {
 	switchedOff func() map[string]*webhook.Endpoint
 	// rows are the objects that were looked up already, by ids.
 	rows map[string]row
+}
+
+// begin forgets what was read before, and reads the merchant's clock.
+func (v *visit) begin() error {
+	now, err := v.svc.Now(v.Context(), v.caller)
+	if err != nil {
+		return err
+	}
+	v.now, v.err, v.rows = now.Time, nil, map[string]row{}
+	v.contradictions = sync.OnceValue(func() []provider.OrderInfo {
+		return listOf(v, v.svc.Providers.List, provider.ListParams{Contradicted: true, Page: api.Page{Limit: api.MaxLimit}})
+	})
+	v.switchedOff = sync.OnceValue(v.readSwitchedOff)
+	return nil
 }
 
 // loadMerchant sets the merchant of the path.

@@ -1,10 +1,12 @@
 package inspector_test
 
 import (
+	"encoding/csv"
 	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,10 +14,12 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -72,6 +76,45 @@ func TestNewerAndOlder(t *testing.T) {
 	expect.True(t, rows(top) == rows(first) && !strings.Contains(top, ">Newer<"), "back to the first page")
 }
 
+// An export has all pages of what the filter chooses, one row for each.
+func TestExport(t *testing.T) {
+	s := open(t, inspector.Config{})
+	expect.True(t, !strings.Contains(s.page("payments"), ">Export<"), "an empty list has an export")
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "=1+1"}))(t)
+	const all = api.MaxLimit + 5
+	for range all {
+		s.Pay(code.ID, 50)
+	}
+	exported := func(query string) (*http.Response, [][]string) {
+		to := linkTo(t, s.page("payments"+query), "Export")
+		answer, body := s.get(s.at(path.Base(to)))
+		must.True(t, answer.StatusCode == http.StatusOK, "%s: %s", to, answer.Status)
+		return answer, must.Get(csv.NewReader(strings.NewReader(body)).ReadAll())(t)
+	}
+	answer, lines := exported("")
+	expect.Equal(t, answer.Header.Get("Content-Type"), "text/csv; charset=utf-8", "type")
+	expect.Equal(t, answer.Header.Get("Content-Disposition"), `attachment; filename="payments.csv"`, "disposition")
+	must.True(t, len(lines) == 1+all, "%d lines", len(lines))
+	expect.Equal(t, strings.Join(lines[0], ","), "ID,Payer,Details,Amount,Status,For,Note,Time", "head")
+	ids := map[string]bool{}
+	for _, line := range lines[1:] {
+		ids[line[0]] = true
+		expect.Equal(t, strings.Join(line[3:6], ","), "0.50,Completed,'=1+1", "a line")
+	}
+	expect.Equal(t, len(ids), all, "payments")
+	newest := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{}))(t).Data[0]
+	expect.True(t, lines[1][0] == newest.ID && lines[1][7] == newest.CreatedAt.UTC().Format(time.RFC3339), "the first line: %q", lines[1])
+	_, lines = exported("?q=" + newest.ID)
+	expect.Equal(t, len(lines), 2, "lines for one id")
+	_, lines = exported("?" + query(linkTo(t, s.page("payments"), "Older")))
+	expect.Equal(t, len(lines), 1+all, "lines from the second page")
+
+	defer inspector.ExportAtMost(api.MaxLimit)()
+	refused, body := s.get(s.at("payments.csv"))
+	expect.Equal(t, refused.StatusCode, http.StatusUnprocessableEntity, "status of a long export")
+	shows(t, body, "An export has at most 100 rows. Choose a shorter period.")
+}
+
 // The timeline of a payment joins what its sources say.
 func TestTimelineJoinsItsSources(t *testing.T) { onEachStore(t, testTimeline) }
 
@@ -84,6 +127,10 @@ func testTimeline(t *testing.T, s *site) {
 	for _, source := range []string{"Payer", "Wallet", "Ledger", "SMS", "Webhook"} {
 		shows(t, body, `<span class="src">`+source+`</span>`)
 	}
+	caller := s.Caller
+	caller.RequestID = "req_1"
+	asked := must.Get(s.Payments.Create(t.Context(), caller, payment.CreateParams{Amount: 1_00, MobileMoney: payment.MobileMoney{PhoneNumber: "0241230904"}}))(t)
+	shows(t, s.page("payments/"+asked.ID), "<dt>Request</dt><dd><span class=\"id\">req_1</span>")
 	shows(t, s.page("payments/"+made["declined"]), "Asked MTN to charge 024 ••• 0910", "The payer declined.", `class="t-bad"`)
 	shows(t, s.page("payouts/"+made["payouts"]), "Asked for; amount and fee reserved", "−GH₵151.50 booked", "024 ••• 0903")
 	shows(t, s.page("subscriptions/"+made["subscriptions"]), "024 ••• 4568", "The first is made on ")

@@ -33,7 +33,7 @@ type noun[T any] struct {
 	dated   bool
 	// empty says what would stand in an empty list.
 	empty string
-	// loud says that the amount heads the page of an object.
+	// loud says that the amount heads the page of an object, and that the list can be exported.
 	loud bool
 	// ordered says that they have orders at providers, which may need a person.
 	ordered bool
@@ -88,6 +88,10 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 			s.Empty = empty{Title: "Nothing matches", Text: "No " + lower(n.one) + " is as the filter says.", Action: &link{"Show all", v.here()}}
 		}
 	}
+	if n.loud && len(s.Rows) > 0 {
+		_, query, _ := strings.Cut(v.with("done", ""), "?")
+		p.Export = strings.TrimSuffix(v.url(n.path+".csv")+"?"+query, "?")
+	}
 	p.Live = []section{s}
 	if n.also != nil {
 		n.also(v, p)
@@ -111,7 +115,13 @@ func (n *noun[T]) objectPage(v *visit) (*page, error) {
 	if n.ordered {
 		v.decide(p)
 	}
-	p.Side[len(p.Side)-1].JSON = indentJSON(o)
+	last := &p.Side[len(p.Side)-1]
+	last.JSON = indentJSON(o)
+	for _, s := range p.Live {
+		if len(s.Timeline) > 0 && last.Facts != nil {
+			last.Facts = append(last.Facts, facts("Request", id(look.Text(s.Timeline[0].Request)))...)
+		}
+	}
 	if more := p.Forms[p.Deciding+len(p.Actions()):]; len(more) > 0 {
 		p.Side = append(p.Side, section{Title: "More actions", Forms: more})
 	}

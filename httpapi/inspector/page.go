@@ -34,6 +34,8 @@ type page struct {
 	// Forms are what can be done here. The head shows a button for each, but for the first Deciding.
 	Forms    []*form
 	Deciding int
+	// Export is the address of a list as a file.
+	Export string
 	// Fixed keeps the head and the filter of a list out of the updates.
 	Fixed  bool
 	Tabs   []tab

@@ -40,6 +40,9 @@ var (
 // describe makes the pages of a noun.
 func describe[T any](n *noun[T]) navEntry {
 	pages[n.path], ways[n.path] = n.listPage, n.way
+	if n.loud {
+		files[n.path+".csv"] = n.export
+	}
 	if n.prefix != "" {
 		paths[n.prefix] = n.path
 		links[strings.ReplaceAll(strings.ToLower(n.one), " ", "_")] = linking{n.prefix + "_", n.one}

@@ -26,6 +26,8 @@ type turn struct {
 	// Text is a line beneath; without it the types in Events stand there. Href is the page to which Title leads.
 	Text         any
 	Events, Href string
+	// Request is the call of the API that caused an event.
+	Request *string
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
 	Tone string
 	// Told are the types of the events that an endpoint took at the first attempt.
@@ -124,7 +126,7 @@ func (v *visit) turns(object, id string, created time.Time, status string, own [
 		if verb == "pending" && e.CreatedAt.Sub(created) < time.Second { // nothing came between
 			turns[0].Events += ", " + string(e.Type)
 		} else {
-			turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, Text: is.text, Events: string(e.Type), Href: v.url("events", e.ID)})
+			turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, Text: is.text, Events: string(e.Type), Href: v.url("events", e.ID), Request: e.Request.ID})
 		}
 		turns = append(turns, v.deliveryTurns(e)...)
 		if second := e.CreatedAt.Unix(); !slices.Contains(seconds, second) {

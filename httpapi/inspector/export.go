@@ -1,0 +1,53 @@
+package inspector
+
+import (
+	"bytes"
+	"maps"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/spreadsheet"
+)
+
+// maxExported bounds the rows of an export, which is made in memory. It is a variable for the tests.
+var maxExported = 5_000
+
+// export is the list as its query selects it, all of its pages, as a file for a spreadsheet. Amounts are
+// in GHS, without the currency.
+func (n *noun[T]) export(v *visit) (*file, error) {
+	w, written := *v, 0
+	w.query, w.limit = maps.Clone(v.query), api.MaxLimit
+	w.query.Del("before")
+	list := func(after string) (*api.List[T], error) {
+		if written >= maxExported {
+			return nil, api.Invalid("period", "An export has at most %d rows. Choose a shorter period.", maxExported)
+		}
+		w.query.Set("after", after)
+		return n.reads(&w).list(&w)
+	}
+	cells := func(o *T) []string {
+		r := n.show(v, o)
+		is, _ := r.Badge.(badge)
+		return []string{
+			textField(o, "ID"), spreadsheet.Text(&r.Title), spreadsheet.Text(&r.Below), exportedAmount(r.Amount), is.Word,
+			spreadsheet.Text(&r.For), spreadsheet.Text(&r.ForBelow), spreadsheet.Time(&r.At),
+		}
+	}
+	var b bytes.Buffer
+	err := spreadsheet.Write(&b, []string{"ID", n.heads[0], "Details", "Amount", "Status", n.heads[3], "Note", "Time"}, list,
+		func(o *T) string { return textField(o, "ID") }, cells, func(rows int) { written = rows })
+	if err == nil {
+		err = v.err
+	}
+	return &file{contentType: "text/csv; charset=utf-8", data: b.Bytes(), name: n.path + ".csv", saved: true}, err
+}
+
+// exportedAmount is the amount of a row as a number.
+func exportedAmount(amount any) string {
+	switch a := amount.(type) {
+	case cedis:
+		return spreadsheet.GHS(int64(a))
+	case api.GHS:
+		return spreadsheet.GHS(pesewas(a))
+	}
+	return ""
+}

@@ -1,6 +1,7 @@
 // Package effort tells tests how much to try. Tests that could go on for hours, such as
 // random runs and faults at each call of the store, try a sample by default. It reaches
-// every call and every store. With PAYMENTS_TEST_EFFORT=full they try more; CI runs both.
+// every call and every store. With PAYMENTS_TEST_EFFORT=full they try more. CI takes the sample in all
+// packages and the full effort in a third of them, in turn.
 package effort
 
 import (
@@ -13,7 +14,7 @@ import (
 // Variable is the environment variable that selects the effort.
 const Variable = "PAYMENTS_TEST_EFFORT"
 
-// Full reports whether tests try all that CI tries.
+// Full reports whether tests try more than a sample.
 func Full() bool { return os.Getenv(Variable) == "full" }
 
 // Of returns how much to try: the sample, or all of it.

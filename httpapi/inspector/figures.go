@@ -66,13 +66,12 @@ func sum(days []api.DayTotals, o api.Outcome) (count, amount int64) {
 
 // compared are the figures of the second half of a period beside those of the first. days has its payments.
 func (v *visit) compared(days []api.DayTotals, period api.Times) []fact {
-	var completed, collected, paidOut, rate [2]int64 // rate in tenths of a percent
+	var completed, collected, paidOut, ended, rate [2]int64 // rate in tenths of a percent
 	for half := range 2 {
 		part := days[half*len(days)/2 : (half+1)*len(days)/2]
 		completed[half], collected[half] = sum(part, api.OutcomeCompleted)
-		if ended, _ := sum(part, ""); ended > 0 {
-			rate[half] = (completed[half]*1000 + ended/2) / ended
-		}
+		ended[half], _ = sum(part, "")
+		rate[half] = (completed[half]*1000 + ended[half]/2) / max(1, ended[half])
 	}
 	for _, totals := range []func(context.Context, api.Caller, api.Times) ([]api.DayTotals, error){v.svc.Payouts.DailyTotals, v.svc.Disbursements.DailyTotals} {
 		sent, err := totals(v.Context(), v.caller, period)
@@ -86,11 +85,15 @@ func (v *visit) compared(days []api.DayTotals, period api.Times) []fact {
 	share := func(of [2]int64) template.HTML {
 		return changed(of, tenths((apart(of)*1000+of[0]/2)/max(1, of[0]))+"%")
 	}
+	succeeded := fact{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: judged(rate, changed(rate, tenths(apart(rate))+" points"))}
+	if ended[1] == 0 {
+		succeeded.Value, succeeded.Below = "–", "none has ended"
+	}
 	return []fact{
-		{Name: "Collected", Value: cedis(collected[1]), Below: share(collected)},
+		{Name: "Collected", Value: cedis(collected[1]), Below: judged(collected, share(collected))},
 		{Name: "Paid out", Value: cedis(paidOut[1]), Below: share(paidOut)},
-		{Name: "Completed", Value: completed[1], Below: share(completed)},
-		{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: changed(rate, tenths(apart(rate))+" points")},
+		{Name: "Completed", Value: completed[1], Below: judged(completed, share(completed))},
+		succeeded,
 	}
 }
 
@@ -105,6 +108,17 @@ func changed(of [2]int64, by string) template.HTML {
 		return value(by + " less than before")
 	}
 	return "as before"
+}
+
+// judged colours the change of a figure that is better when it is larger.
+func judged(of [2]int64, change template.HTML) template.HTML {
+	switch {
+	case of[0] == 0 || of[0] == of[1]:
+		return change
+	case of[1] > of[0]:
+		return `<span class="up">` + change + `</span>`
+	}
+	return `<span class="down">` + change + `</span>`
 }
 
 // tenths writes a number of tenths: 84 is 8.4.

@@ -43,7 +43,7 @@ var paymentNoun = &noun[payment.Payment]{
 // askPhone asks a phone for money.
 func askPhone(v *visit) *form {
 	return &form{
-		Name: "create", Title: "Make a payment", Button: "Ask the phone", Main: true,
+		Name: "create", Title: "Make a payment", Label: "Ask a phone", Button: "Ask the phone", Main: true,
 		Fields: ask("amount", phonePayer, "description", "reference", "customer"), do: makes(v.svc.Payments.Create),
 		Will: facts("From", "The payer's phone", "To", v.merchant.Name, "Fee", "Taken from what arrives"),
 		Note: "The simulated network does what the number's last digits say.",

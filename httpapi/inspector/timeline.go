@@ -143,7 +143,8 @@ func inOrder(title string, turns []turn) section {
 	kept := turns[:1]
 	for _, t := range turns[1:] {
 		if last := &kept[len(kept)-1]; len(last.Told)*len(t.Told) > 0 && last.Title == t.Title {
-			last.Told = append(last.Told, t.Told...)
+			object, _, _ := strings.Cut(last.Told[0], ".")
+			last.Told = append(last.Told, strings.TrimPrefix(t.Told[0], object+"."))
 			last.Text, last.Href = strings.Join(last.Told, ", "), ""
 			continue
 		}
@@ -153,7 +154,7 @@ func inOrder(title string, turns []turn) section {
 	for i := range turns {
 		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
-	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January") + ", Accra time"}
+	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January")}
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.

@@ -117,7 +117,8 @@ type DepositParams struct {
 // call it, once the money has arrived. No route of /v1 makes a deposit in live mode. One idempotency
 // key makes one deposit. The keys of a caller without Merchant are separate from those of merchants.
 //
-// Refusals: permission_denied, parameter_invalid, resource_missing.
+// Refusals: permission_denied, parameter_invalid, resource_missing, account_not_found (the account was
+// closed).
 func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParams) error {
 	if err := operatorOnly(caller); err != nil {
 		return err
@@ -171,23 +172,26 @@ type deposited struct {
 	Posting string `json:"posting"`
 }
 
-// ledgerAccount returns the ledger account that holds the money of an account id.
+// ledgerAccount returns the ledger account that holds the money of an account id. It refuses a closed
+// account, whose money could be neither paid with nor paid out.
 func ledgerAccount(tx storage.ReadTx, live bool, id string) (ledger.Account, error) {
-	if len(id) < 4 {
-		return ledger.Account{}, api.NoSuch("account")
-	}
-	switch id[:4] {
-	case "acc_":
-		_, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
-		return ledger.Wallet(id, live), err
-	case "cag_":
-		_, err := engine.GetTx(tx, agents, operator(live), id, "cash agent")
-		return ledger.Float(id, live), err
-	case "mer_":
+	if strings.HasPrefix(id, "mer_") {
 		_, err := getMerchant(tx, id)
 		return ledger.Available(id, live), err
 	}
-	return ledger.Account{}, api.NoSuch("account")
+	if id == "" {
+		return ledger.Account{}, api.NoSuch("account")
+	}
+	h, _, err := findHolder(tx, live, id, "")
+	switch {
+	case err != nil:
+		return ledger.Account{}, err
+	case h == nil:
+		return ledger.Account{}, api.NoSuch("account")
+	case h.Status == Closed:
+		return ledger.Account{}, api.Errorf(api.AccountNotFound, "to", "This account is closed, and takes no money. Give the money back to whoever has sent it.")
+	}
+	return ledger.Of(id, live), nil
 }
 
 func isSource(s string) bool {

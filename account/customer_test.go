@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -138,4 +139,47 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	}
 	queued := claim()
 	expect.True(t, len(queued) == 1 && queued[0].ID == "cus_host", "queued %+v", queued)
+}
+
+// A search has several senses, each with a page of its own, and large documents shorten a page. Paging in
+// either direction still finds every customer once.
+func TestSearchOfLargeCustomersMissesNone(t *testing.T) {
+	b := newBench(t, nil)
+	caller := api.Caller{Merchant: b.merchant(t)}
+	const text, group = "ama@example.com", 16
+	large := api.Metadata{}
+	for n := range 50 {
+		large[fmt.Sprint("key", n)] = strings.Repeat("₵", 500)
+	}
+	for n := range 3 * group {
+		p := account.CreateCustomerParams{Email: text}
+		if n/group == 1 {
+			p = account.CreateCustomerParams{Name: text, Metadata: large}
+		}
+		must.Get(b.CreateCustomer(t.Context(), caller, p))(t)
+	}
+	all := must.Get(b.ListCustomers(t.Context(), caller, account.ListCustomersParams{Page: api.Page{Limit: 1}}))(t)
+	oldest := ""
+	for _, backward := range []bool{false, true} {
+		seen := map[string]bool{all.Data[0].ID: !backward, oldest: backward}
+		page := api.Page{Limit: group, StartingAfter: all.Data[0].ID}
+		if backward {
+			page = api.Page{Limit: group, EndingBefore: oldest}
+		}
+		for more := true; more; {
+			list := must.Get(b.SearchCustomers(t.Context(), caller, text, page))(t)
+			must.True(t, len(list.Data) > 0, "an empty page")
+			for i := range list.Data {
+				expect.True(t, !seen[list.Data[i].ID], "%s comes twice", list.Data[i].ID)
+				seen[list.Data[i].ID] = true
+			}
+			oldest = list.Data[len(list.Data)-1].ID
+			if page.StartingAfter = oldest; backward {
+				page = api.Page{Limit: group, EndingBefore: list.Data[0].ID}
+			}
+			more = list.HasMore
+		}
+		delete(seen, "")
+		expect.Equal(t, len(seen), 3*group, "found, backward %t", backward)
+	}
 }

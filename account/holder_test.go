@@ -104,6 +104,20 @@ func TestDepositsToHolders(t *testing.T) {
 	}
 }
 
+// Money in a closed account would be stuck there for good: the account can neither pay nor be opened again.
+func TestClosedAccountsTakeNoDeposit(t *testing.T) {
+	b := newBench(t, nil)
+	consumer := b.consumer(t, "0241000001")
+	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001"}))(t)
+	must.Get(b.UpdateConsumer(t.Context(), api.Caller{}, consumer.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
+	must.Get(b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
+	for _, to := range []string{consumer.ID, agent.ID} {
+		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.NewFromInt(1), Source: "bank"})
+		testkit.WantCode(t, to, err, api.AccountNotFound)
+	}
+	expect.True(t, must.Get(b.WalletBalance(t.Context(), api.Caller{}, consumer.ID))(t).IsZero(), "there is money in a closed wallet")
+}
+
 func TestOnlyUsableWalletsPay(t *testing.T) {
 	b := newBench(t, nil)
 	c := b.consumer(t, "0241000001")

@@ -311,8 +311,11 @@ func (i *Internal) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, e
 	if refusal != nil && e.From == "" {
 		return refusal
 	}
-	// A stranger waits as long for a refusal as for a wrong PIN.
-	right, err := s.hasher.Matches(ctx, proof.hash, e.PIN)
+	compare := context.WithoutCancel(ctx) // a counted try ends, even if the payer has gone: a right PIN costs none
+	if refusal != nil {
+		compare = ctx // a stranger waits as long for a refusal as for a wrong PIN
+	}
+	right, err := s.hasher.Matches(compare, proof.hash, e.PIN)
 	switch {
 	case err != nil:
 		return fmt.Errorf("account: compare PIN: %w", err)
@@ -323,7 +326,7 @@ func (i *Internal) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, e
 		return api.Errorf(api.PINInvalid, "pin", "The PIN is wrong. Check the number of the wallet, too. %d wrong entries lock a PIN.", maxPINAttempts)
 	}
 	if s.hasher.Stale(proof.hash) {
-		if proof.rehashed, err = s.hasher.Hash(ctx, e.PIN); err != nil {
+		if proof.rehashed, err = s.hasher.Hash(compare, e.PIN); err != nil {
 			return fmt.Errorf("account: hash PIN: %w", err)
 		}
 	}

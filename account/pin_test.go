@@ -391,6 +391,46 @@ func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	expect.True(t, account.PINRecord(id) == id, "the PIN of a wallet is kept as %s", account.PINRecord(id))
 }
 
+// A payer may go away between the count of a try and its comparison, as one whose connection breaks while
+// the server is busy. A right PIN costs no try then either, and a wrong one does.
+func TestTryOfPayerWhoGoesAway(t *testing.T) {
+	var leave func()
+	b := newBench(t, func(s storage.Store) storage.Store { return &leaving{s, &leave} })
+	id := b.consumer(t, "0241000001").ID
+	before := storedPINs(t, b)[0]
+	try := func(pin string) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		leave = cancel
+		defer func() { leave = nil }()
+		return b.inside.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: pin}, func(p *account.Proof) error {
+			return b.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error { return b.inside.Confirm(tx, p) })
+		})
+	}
+	for range 30 { // with a free processor, chance decides which is seen first
+		expect.ErrorIs(t, try("1234"), context.Canceled, "a right one")
+		must.True(t, storedPINs(t, b)[0] == before, "a right PIN leaves %s", storedPINs(t, b)[0])
+	}
+	for range 5 {
+		testkit.WantCode(t, "a wrong one", try("0000"), api.PINInvalid)
+	}
+	testkit.WantCode(t, "after five wrong ones", entered(t, b.inside, b.engine, api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
+}
+
+// leaving calls then, if it is set, after each commit.
+type leaving struct {
+	storage.Store
+	then *func()
+}
+
+func (l *leaving) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	err := l.Store.Update(ctx, fn)
+	if err == nil && *l.then != nil {
+		(*l.then)()
+	}
+	return err
+}
+
 // writeCounter counts writes.
 type writeCounter struct {
 	storage.Store

@@ -128,3 +128,12 @@ func TestBatchBodyLimit(t *testing.T) {
 	response, data = s.Do("POST", "/v1/disbursements/batch", `{"rows":[],"description":"`+strings.Repeat("a", 2<<20)+`"}`)
 	wants(t, "too long", response, data, 413, "body_too_large", "")
 }
+
+// A closed account takes no money. The test helper still makes one, for a tester of account_not_found who asks
+// for money in each account.
+func TestClosedConsumerBeginsEmpty(t *testing.T) {
+	s := paymentstest.New(t)
+	response, data := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"Ama","status":"closed","balance":5}`)
+	expect.True(t, response.StatusCode == 200 && strings.Contains(string(data), `"balance":0`), "%d: %s", response.StatusCode, data)
+	verified(t, s)
+}

@@ -165,6 +165,9 @@ func (h testHelpers) open(ctx context.Context, caller api.Caller, object string,
 		Balance        decimal.Decimal
 	}{CreateHolderParams: p, Chosen: p.PIN != "", Balance: balance}
 	asked.PIN = "" // secrets are kept nowhere
+	if p.Status == account.Closed {
+		balance = decimal.Zero // a closed account takes no money
+	}
 	if p.PIN == "" {
 		p.PIN = derivedDigits(caller, "pin", 4)
 	}

@@ -112,6 +112,21 @@ func TestTestEmailIsKeptAndSentOnlyByTestMailer(t *testing.T) {
 	expect.True(t, n == 0 && len(mailer.sent) == 1, "%d are kept after a month, %d were sent", n, len(mailer.sent))
 }
 
+// An e-mail of test mode that the host has no Mailer for any more is listed as any other.
+func TestTestEmailOutlivesItsMailer(t *testing.T) {
+	p := newPost(t, nil)
+	p.over(p.engine.Store, message.Config{TestMailer: &mails{fail: 1}})
+	p.email(t, test, receipt, "")
+	p.pass(t, 0)
+	p.over(p.engine.Store, message.Config{})
+	p.pass(t, 5*time.Second)
+	expect.Equal(t, p.kept(t, false), 1, "messages are kept")
+	p.pass(t, 30*24*time.Hour-5*time.Second-time.Millisecond)
+	expect.Equal(t, p.kept(t, false), 1, "messages are kept for a month")
+	p.pass(t, time.Millisecond)
+	expect.Equal(t, p.kept(t, false), 0, "messages are kept after a month")
+}
+
 // Erase deletes all messages to and about the person in that merchant's mode, however many,
 // and none about another person at the same address.
 func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {

@@ -298,11 +298,11 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 		work.SetReport(ctx, work.Report{Name: "forgotten", Level: slog.LevelDebug})
 		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			until := o.Value.CreatedAt.Add(i.svc.config.Retention)
-			if !o.Value.Sent || !until.After(tx.Now) {
+			if !until.After(tx.Now) {
 				return messages.Delete(tx, o)
 			}
-			kept := *o // the host has lengthened the retention
-			kept.Value.Due = api.At(until)
+			kept := *o // the host has lengthened the retention, or has taken the Mailer of test mode away
+			kept.Value.Sent, kept.Value.Due = true, api.At(until)
 			return messages.Replace(tx, &kept)
 		})
 	}

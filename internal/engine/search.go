@@ -16,7 +16,8 @@ func (l Listing[T, O]) AnyTx(tx storage.ReadTx, q storage.Query, either [][]stor
 		return nil, err
 	}
 	var all []storage.Record
-	more := false
+	more, end := false, "" // the end of the page that ends first
+	forward := p.EndingBefore != ""
 	for _, conditions := range either {
 		one := q
 		one.Where = slices.Concat(conditions, q.Where)
@@ -25,12 +26,23 @@ func (l Listing[T, O]) AnyTx(tx storage.ReadTx, q storage.Query, either [][]stor
 			return nil, err
 		}
 		all, more = append(all, found...), more || further
+		if !further {
+			continue
+		}
+		if last := found[len(found)-1].ID; !forward {
+			end = max(end, last)
+		} else if end == "" || found[0].ID < end {
+			end = found[0].ID
+		}
+	}
+	if end != "" { // large documents shorten a page, and what follows its end comes before what other pages have there
+		all = slices.DeleteFunc(all, func(r storage.Record) bool { return r.ID != end && (r.ID > end) == forward })
 	}
 	slices.SortFunc(all, func(a, b storage.Record) int { return cmp.Compare(b.ID, a.ID) })
 	all = slices.CompactFunc(all, func(a, b storage.Record) bool { return a.ID == b.ID })
 	if n := p.Size(); len(all) > n {
 		more = true
-		if p.EndingBefore != "" {
+		if forward {
 			all = all[len(all)-n:]
 		} else {
 			all = all[:n]

@@ -132,7 +132,11 @@ func (rt *router) toAPIError(r *request, err error) *api.Error {
 func (rt *router) errorResponse(r *request, err error) *response {
 	refusal := rt.toAPIError(r, err)
 	r.code = refusal.Code
-	status := statusOf(refusal)
+	return rt.errorAnswer(r, statusOf(refusal), refusal)
+}
+
+// errorAnswer returns an error as the route's page, or as JSON.
+func (rt *router) errorAnswer(r *request, status int, refusal *api.Error) *response {
 	if page := rt.errorPage(r, status, refusal); page != nil {
 		return withErrorHeaders(r, page, status, refusal)
 	}

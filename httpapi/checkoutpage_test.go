@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,4 +28,21 @@ func TestCheckoutPageOfAHeldSessionWhoseTimeIsOver(t *testing.T) {
 	s.Work()
 	expect.Equal(t, read(t, s, "/v1/checkout/sessions/"+id, "status"), "expired", "status after the hold")
 	shows(t, "the page after the hold", "GET", address, nil, 200, "This checkout has expired")
+}
+
+// A subscription is charged to a phone, so the page of its payment offers no wallet.
+func TestPaymentOfASubscriptionOffersNoWallet(t *testing.T) {
+	s := paymentstest.New(t)
+	sell := func() string {
+		_, address := newSession(t, s, `{"mode":"subscription","success_url":"https://shop.example/","plan":"`+newPlan(t, s, "")+`"}`)
+		return address
+	}
+	waiting := startPayment(t, sell(), "0241230903")
+	s.Work()
+	_, page := shows(t, "the payment under way", "GET", waiting, nil, 200, "Use another number<")
+	expect.True(t, !strings.Contains(page, "wallet"), "the page of the payment under way offers a wallet")
+	failed := startPayment(t, sell(), "0241230901")
+	s.Work()
+	_, page = shows(t, "the failed payment", "GET", failed, nil, 200, "Not paid", "Try again")
+	expect.True(t, !strings.Contains(page, "wallet"), "the page of the failed payment offers a wallet")
 }

@@ -68,8 +68,9 @@ type waitingView struct {
 	Message string
 	// Help is where a payer finds a request that does not appear.
 	Help string
-	// Cancellable offers to cancel the payment; otherwise the payer may go another way.
-	Cancellable bool
+	// Cancellable offers to cancel the payment; otherwise the payer may go another way. PhonesOnly says
+	// that this is another number.
+	Cancellable, PhonesOnly bool
 	// Until is the time until which the payer is asked, and UntilDatetime the same for programs.
 	Until, UntilDatetime string
 	Problem              string
@@ -83,8 +84,8 @@ type subject struct {
 	Address string
 	// Query are the parameters with which the form keeps what was entered.
 	Query url.Values
-	// Invoice says that it is an invoice.
-	Invoice bool
+	// Invoice says that it is an invoice, and PhonesOnly that no wallet can pay it.
+	Invoice, PhonesOnly bool
 	// Next is the address of the merchant's website to which the payer goes after the payment that
 	// completed a checkout session; "" for none.
 	Next string
@@ -124,7 +125,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 		if sold, err = p.Checkout.Brief(ctx, h.Caller, *is.CheckoutSession); err != nil {
 			break
 		}
-		s.Address = "../checkout/" + sold.Token
+		s.Address, s.PhonesOnly = "../checkout/"+sold.Token, sold.Mode == checkout.ModeSubscription
 		if sold.Reference != nil {
 			s.Name = *sold.Reference
 		}
@@ -159,7 +160,7 @@ func (p *paymentPage) show(r *request) (any, error) {
 	query := r.URL.Query()
 	problem := ""
 	if query.Get("code") == "wrong" {
-		problem = "This code was not accepted. Check it and enter it again."
+		problem = "This code was not accepted, or your network has not answered. Check the code and enter it again."
 	}
 	return p.render(http.StatusOK, r, h, query.Get("stop") == "1", problem)
 }
@@ -180,6 +181,7 @@ func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop boo
 		return answer, err
 	}
 	v := newWaitingView(h, m, r.id(), stop, problem)
+	v.PhonesOnly = about.PhonesOnly
 	answer, err := renderPage(status, "waiting", v)
 	if err == nil && v.Seconds > 0 {
 		answer.setHeader("Refresh", strconv.Itoa(v.Seconds))
@@ -265,9 +267,9 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 		if about.Address == "" {
 			return
 		}
-		v.Actions = []action{
-			{Label: "Try again", URL: about.form(methodMobile), Main: true},
-			{Label: "Pay from a wallet", URL: about.form(methodWallet)},
+		v.Actions = []action{{Label: "Try again", URL: about.form(methodMobile), Main: true}}
+		if !about.PhonesOnly {
+			v.Actions = append(v.Actions, action{Label: "Pay from a wallet", URL: about.form(methodWallet)})
 		}
 	}
 	switch is.Status {

@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -271,4 +273,20 @@ func TestMissingPagesCountSeparately(t *testing.T) {
 		refused = refused || w.Code == http.StatusTooManyRequests
 	}
 	expect.True(t, refused, "a payment page has a limit of its own")
+}
+
+// mute is a charger whose network does not answer when it gets a code.
+type mute struct{ provider.Simulated }
+
+func (mute) ConfirmCharge(context.Context, provider.Charge, string) (provider.Result, error) {
+	return provider.Result{}, errors.New("no answer")
+}
+
+// While the network has not answered, the page does not say that the code was wrong.
+func TestACodeWithoutAnAnswerIsNotCalledWrong(t *testing.T) {
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Test: payments.Providers{Charger: mute{}}})
+	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0201230907")
+	s.Work()
+	response, _ := shows(t, "the code", "POST", follow, url.Values{"action": {"confirm"}, "code": {"123456"}}, http.StatusSeeOther)
+	shows(t, "after the code", "GET", must.Get(must.Get(url.Parse(follow))(t).Parse(response.Header.Get("Location")))(t).String(), nil, 200, "or your network has not answered")
 }

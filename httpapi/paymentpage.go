@@ -73,7 +73,9 @@ type waitingView struct {
 	Cancellable, PhonesOnly bool
 	// Until is the time until which the payer is asked, and UntilDatetime the same for programs.
 	Until, UntilDatetime string
-	Problem              string
+	// Texts says that an SMS tells the payer of the payment.
+	Texts   bool
+	Problem string
 }
 
 // subject is what a payment is for.
@@ -86,6 +88,8 @@ type subject struct {
 	Query url.Values
 	// Invoice says that it is an invoice, and PhonesOnly that no wallet can pay it.
 	Invoice, PhonesOnly bool
+	// Texts says that an SMS tells the payer of the payment.
+	Texts bool
 	// Next is the address of the merchant's website to which the payer goes after the payment that
 	// completed a checkout session; "" for none.
 	Next string
@@ -109,7 +113,7 @@ func (s *subject) form(method string) string {
 // subject finds what a payment is for. One that is gone has no address.
 func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subject, err error) {
 	is := &h.Payment
-	s = &subject{Name: is.Description}
+	s = &subject{Name: is.Description, Texts: p.Messages.CanText(is.Livemode)}
 	switch {
 	case is.QRCode != nil:
 		var code *qrcode.QRCode
@@ -181,7 +185,7 @@ func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop boo
 		return answer, err
 	}
 	v := newWaitingView(h, m, r.id(), stop, problem)
-	v.PhonesOnly = about.PhonesOnly
+	v.PhonesOnly, v.Texts = about.PhonesOnly, about.Texts
 	answer, err := renderPage(status, "waiting", v)
 	if err == nil && v.Seconds > 0 {
 		answer.setHeader("Refresh", strconv.Itoa(v.Seconds))
@@ -275,14 +279,17 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 	switch is.Status {
 	case payment.Completed:
 		m.About = h.Merchant.Address
-		v = receiptView(m, is, payerNumber(h), about.Name)
+		v = receiptView(m, is, payerNumber(h), about.Name, about.Texts)
 		if about.Invoice && about.Address != "" {
 			v.Actions = []action{{Label: "See the invoice", URL: about.Address}}
 		}
 		if about.Next != "" {
-			v.Actions, v.Note = []action{{Label: "Continue to " + m.Name, URL: about.Next, Main: true}}, "A receipt was sent by SMS."
+			v.Actions, v.Note = []action{{Label: "Continue to " + m.Name, URL: about.Next, Main: true}}, ""
+			if about.Texts {
+				v.Note = textedNote
+			}
 			if about.leads(h) {
-				v.Note += " This page takes you back to " + m.Name + " by itself."
+				v.Note = look.Join(" ", v.Note, "This page takes you back to "+m.Name+" by itself.")
 			}
 		}
 		if is.AmountRefunded == is.Amount {
@@ -308,7 +315,10 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 		v.Facts[1].Name = "From"
 		v.Facts = append(v.Facts, fact{Name: "Payment", ID: is.ID})
 		v.Actions = []action{{Label: "Check now", URL: address}}
-		v.Note = "We keep asking, and an SMS comes when it is paid. You can close this page."
+		v.Note = "We keep asking. Look at this page again later."
+		if about.Texts {
+			v.Note = "We keep asking, and an SMS comes when it is paid. You can close this page."
+		}
 	}
 	v.Title = v.Heading + " · " + m.Name
 	return v

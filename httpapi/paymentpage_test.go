@@ -290,3 +290,17 @@ func TestACodeWithoutAnAnswerIsNotCalledWrong(t *testing.T) {
 	response, _ := shows(t, "the code", "POST", follow, url.Values{"action": {"confirm"}, "code": {"123456"}}, http.StatusSeeOther)
 	shows(t, "after the code", "GET", must.Get(must.Get(url.Parse(follow))(t).Parse(response.Header.Get("Location")))(t).String(), nil, 200, "or your network has not answered")
 }
+
+// Without a Texter no SMS goes out in live mode, and no page promises one.
+func TestPagesPromiseNoSMSWithoutATexter(t *testing.T) {
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Live: payments.Providers{Charger: provider.Simulated{}}})
+	live := s.Caller
+	live.Live = true
+	address := s.Server.URL + "/pay/" + must.Get(s.QRCodes.Create(t.Context(), live, liveCode()))(t).ID
+	for phone, what := range map[string]string{"0241230903": "Approve on your phone", "0241234567": "Paid"} {
+		follow := startPayment(t, address, phone)
+		s.Work()
+		_, page := shows(t, phone, "GET", follow, nil, 200, what)
+		expect.True(t, !strings.Contains(page, "SMS"), "%s: the page promises an SMS", phone)
+	}
+}

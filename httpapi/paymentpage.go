@@ -90,6 +90,8 @@ type subject struct {
 	Invoice, PhonesOnly bool
 	// Texts says that an SMS tells the payer of the payment.
 	Texts bool
+	// Late says that this payment, if it is completed, is not the one that paid it.
+	Late bool
 	// Next is the address of the merchant's website to which the payer goes after the payment that
 	// completed a checkout session; "" for none.
 	Next string
@@ -133,7 +135,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 		if sold.Reference != nil {
 			s.Name = *sold.Reference
 		}
-		if sold.Payment != nil && *sold.Payment == is.ID {
+		if s.Late = look.Text(sold.Payment) != is.ID; !s.Late {
 			s.Next = sold.Destination()
 		}
 	case is.Invoice != nil:
@@ -142,6 +144,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 			break
 		}
 		s.Name, s.Address, s.Invoice = "Invoice "+paid.Number, invoiceAddress(paid), true
+		s.Late = look.Text(paid.Payment) != is.ID
 	}
 	if err != nil && api.CodeOf(err) != api.ResourceMissing {
 		return nil, err
@@ -292,8 +295,12 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 				v.Note = look.Join(" ", v.Note, "This page takes you back to "+m.Name+" by itself.")
 			}
 		}
-		if is.AmountRefunded == is.Amount {
+		switch {
+		case is.AmountRefunded == is.Amount:
 			v.Heading, v.Icon, v.Text = "Paid, and given back", stopIcon, "The money is on its way back to this number."
+		case about.Late:
+			v.Heading, v.Icon, v.Note = "Paid too late", stopIcon, ""
+			v.Text = look.Join(" ", v.Text, "It was paid another way, or was no longer to be paid. Ask "+m.Name+" for the money back.")
 		}
 	case payment.Failed:
 		reason := ""

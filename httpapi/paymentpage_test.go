@@ -304,3 +304,25 @@ func TestPagesPromiseNoSMSWithoutATexter(t *testing.T) {
 		expect.True(t, !strings.Contains(page, "SMS"), "%s: the page promises an SMS", phone)
 	}
 }
+
+// noRefunds is a charger that gives nothing back.
+type noRefunds struct{ provider.Charger }
+
+// A payment that came too late, and that the provider cannot give back, is no plain receipt: the payer
+// must ask for the money.
+func TestPageOfAPaymentThatCameTooLate(t *testing.T) {
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Test: payments.Providers{Charger: noRefunds{provider.Simulated{}}}})
+	_, session := newSession(t, s, `{"success_url":"https://shop.example/","line_items":[{"description":"Juice","unit_amount":500}]}`)
+	_, data := s.Do("POST", "/v1/invoices", `{"auto_finalize":true,"line_items":[{"description":"Juice","unit_amount":500}]}`)
+	for what, address := range map[string]string{"session": session, "invoice": field(t, data, "hosted_invoice_url")} {
+		follow := startPayment(t, address, "0241230903")
+		s.Work()
+		late := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Status: payment.Processing}))(t).Data[0].ID
+		shows(t, what+": another way", "POST", follow, url.Values{"action": {"another"}}, http.StatusSeeOther)
+		startPayment(t, address, "0241234567")
+		s.Work()
+		response, data := s.Do("POST", "/v1/test_helpers/payments/"+late+"/settle", `{"outcome":"succeeded"}`)
+		must.True(t, response.StatusCode == 200, "%s: %s", what, data)
+		shows(t, what, "GET", follow, nil, 200, "Paid too late", "Ask Adom Juice Bar for the money back.")
+	}
+}

@@ -203,6 +203,30 @@ func TestHardTimeoutOfAPage(t *testing.T) {
 	})
 }
 
+// A payer who is slowed gets a page, in words for people, also before the route is known.
+func TestPagesOfSlowedPayers(t *testing.T) {
+	limits := newPageLimiter(Config{})
+	var rt *router
+	var busy *httptest.ResponseRecorder
+	rt, _ = testRouter(Config{InFlight: InFlight{All: 1}}, pageRoutes(problemPages("Nothing here."), route{method: "GET", pattern: "/pay/{id}", handle: func(r *request) (any, error) {
+		if busy == nil {
+			busy = httptest.NewRecorder() // one at a time
+			rt.ServeHTTP(busy, httptest.NewRequest("GET", "/pay/qr_2", nil))
+		}
+		return newResponse("text/plain", nil), limits.checkRate(r, nil)
+	}})...)
+	slowed := serve(rt, httptest.NewRequest("GET", "/pay/qr_1", nil))
+	for n := 0; slowed.Code == 200 && n < 1000; n++ {
+		slowed = serve(rt, httptest.NewRequest("GET", "/pay/qr_1", nil))
+	}
+	for what, w := range map[string]*httptest.ResponseRecorder{"too many at once": busy, "too many": slowed} {
+		expect.True(t, w.Code == 429 && w.Header().Get("Retry-After") != "" && strings.Contains(w.Body.String(), "Wait a little, and load this page again."), "%s: %d %s", what, w.Code, w.Body)
+		expect.True(t, !strings.Contains(w.Body.String(), "header"), "%s: %s", what, w.Body)
+	}
+	unknown := serve(rt, httptest.NewRequest("GET", "/nothing", nil))
+	expect.Equal(t, codeOf(unknown), "not_found", "an unknown path")
+}
+
 // bomb panics when half of its answer has been encoded.
 type bomb struct{}
 

@@ -32,9 +32,6 @@ func (rt *router) startHardTimeout(w http.ResponseWriter, hr *http.Request, id s
 		// A request of its own: the handler still uses the other.
 		r := &request{Request: hr, writer: w}
 		r.caller.RequestID = id
-		if e := rt.paths.find(hr.URL.EscapedPath(), &r.values); e != nil {
-			r.names, r.route = e.names, e.route(hr.Method)
-		}
 		rt.log.WarnContext(hr.Context(), "request answered before its handler was done", "request_id", id)
 		answer := rt.errorAnswer(r, http.StatusServiceUnavailable, errTimeout)
 		// The next request on the connection would wait for this handler.

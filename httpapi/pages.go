@@ -134,6 +134,8 @@ func problemPages(missing string) func(r *request, status int, e *api.Error) (an
 		switch {
 		case status == http.StatusNotFound:
 			return problemPage(status, missing)
+		case e == errOverloaded || e == errTooManyFromCaller:
+			return problemPage(status, slowDown)
 		case status < http.StatusInternalServerError:
 			return problemPage(status, e.Message)
 		case r.Method == http.MethodPost:
@@ -146,6 +148,9 @@ func problemPages(missing string) func(r *request, status int, e *api.Error) (an
 		return problemPage(status, "This page cannot be shown now. Load it again in a moment.")
 	}
 }
+
+// slowDown is what a person reads who sends too many requests, or comes when others do.
+const slowDown = "There are too many requests at the moment. Wait a little, and load this page again."
 
 // problemPage is the page of an error that no form can show.
 func problemPage(status int, problem string) (*response, error) {

@@ -103,6 +103,7 @@ func (s *Service) HostedByID(ctx context.Context, caller api.Caller, id string) 
 // Brief is what the page of a payment shows of its session.
 type Brief struct {
 	ID         string  `json:"id"`
+	Mode       Mode    `json:"mode"`
 	Token      string  `json:"token"` // the secret part of the page's address
 	SuccessURL string  `json:"success_url"`
 	Reference  *string `json:"reference"`

@@ -113,15 +113,8 @@ func (s *Service) expire(tx *engine.Tx, o *storage.Object[record]) error {
 func (s *Service) Expire(ctx context.Context, caller api.Caller, id string) (*Session, error) {
 	op := engine.Operation{Name: "checkout_session.expire", Params: id}
 	return change(ctx, s, caller, op, id, func(v *Session) *Session { return v }, func(tx *engine.Tx, o *storage.Object[record]) error {
-		r := &o.Value
-		if r.Status != Open {
-			return notOpen("is " + string(r.Status))
-		}
-		if err := s.notHeld(tx, tx.Now, o); err != nil {
+		if err := s.payable(tx, tx.Now, o); err != nil {
 			return err
-		}
-		if r.over(tx.Now) {
-			return notOpen("has expired")
 		}
 		return s.expire(tx, o)
 	})

@@ -144,15 +144,20 @@ func notOpen(why string) error {
 // retryHeld is what a caller is told to wait while a payer is asked on the phone.
 const retryHeld = 30 * time.Second
 
-// payable refuses what cannot be paid now.
+// payable refuses what cannot be paid now. A payment from a phone that holds the session may pay it even
+// after its time.
 func (s *Service) payable(tx storage.ReadTx, now time.Time, o *storage.Object[record]) error {
-	switch r := &o.Value; {
-	case r.Status != Open:
+	r := &o.Value
+	if r.Status != Open {
 		return notOpen("is " + string(r.Status))
-	case r.over(now):
+	}
+	if err := s.notHeld(tx, now, o); err != nil {
+		return err
+	}
+	if r.over(now) {
 		return notOpen("has expired")
 	}
-	return s.notHeld(tx, now, o)
+	return nil
 }
 
 // notHeld refuses a session that a payment from a phone holds.

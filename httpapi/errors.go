@@ -132,7 +132,11 @@ func (rt *router) toAPIError(r *request, err error) *api.Error {
 func (rt *router) errorResponse(r *request, err error) *response {
 	refusal := rt.toAPIError(r, err)
 	r.code = refusal.Code
-	status := statusOf(refusal)
+	return rt.errorAnswer(r, statusOf(refusal), refusal)
+}
+
+// errorAnswer returns an error as the route's page, or as JSON.
+func (rt *router) errorAnswer(r *request, status int, refusal *api.Error) *response {
 	if page := rt.errorPage(r, status, refusal); page != nil {
 		return withErrorHeaders(r, page, status, refusal)
 	}
@@ -163,12 +167,19 @@ func withErrorHeaders(r *request, answer *response, status int, refusal *api.Err
 	return answer
 }
 
-// errorPage returns an error as the route's page, or nil for a route that answers JSON.
+// errorPage returns an error as the route's page, or nil for a route that answers JSON. It looks for the
+// route of a request that was refused before.
 func (rt *router) errorPage(r *request, status int, refusal *api.Error) *response {
-	if r.route == nil || r.route.errorPage == nil {
+	row := r.route
+	if row == nil && !pathNeedsAPIKey(r.URL.Path) {
+		if e := rt.paths.find(r.URL.EscapedPath(), &r.values); e != nil {
+			r.names, row = e.names, e.route(r.Method)
+		}
+	}
+	if row == nil || row.errorPage == nil {
 		return nil
 	}
-	page, err := rt.renderRecovered(r, func() (any, error) { return r.route.errorPage(r, status, refusal) })
+	page, err := rt.renderRecovered(r, func() (any, error) { return row.errorPage(r, status, refusal) })
 	if err != nil {
 		rt.log.ErrorContext(r.Context(), "refusal could not be rendered",
 			"request_id", r.caller.RequestID, "error", err)

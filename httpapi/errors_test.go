@@ -174,6 +174,59 @@ func TestHardTimeoutAnswersForSlowHandler(t *testing.T) {
 	})
 }
 
+// A payer whose form has no known outcome is told how to pay once, in words for people, and a person who
+// only looks at a page is told to look again.
+func TestPagesOfFaults(t *testing.T) {
+	for _, fault := range []error{storage.ErrUnavailable, storage.ErrClosed, context.DeadlineExceeded, errors.New("x")} {
+		fails := func(*request) (any, error) { return nil, fault }
+		rt, _ := testRouter(Config{}, pageRoutes(problemPages("Nothing here."),
+			route{method: "GET", pattern: "/pay/{id}", handle: fails}, route{method: "POST", pattern: "/pay/{id}", handle: fails})...)
+		for method, want := range map[string]string{"POST": "you pay at most once", "GET": "Load it again in a moment."} {
+			w := serve(rt, newRequest(method, "/pay/qr_1", ""))
+			page := w.Body.String()
+			expect.True(t, w.Code >= 500 && strings.Contains(page, want), "%s, %v: %d %s", method, fault, w.Code, page)
+			expect.True(t, !strings.Contains(page, "idempotency") && (method == "GET" || !strings.Contains(page, "did not work")), "%s, %v: %s", method, fault, page)
+		}
+	}
+}
+
+// The answer to a form whose handler holds on is a page, too.
+func TestHardTimeoutOfAPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt, _ := testRouter(Config{Timeout: 5 * time.Second}, pageRoutes(problemPages("Nothing here."), route{method: "POST", pattern: "/pay/{id}", handle: func(*request) (any, error) {
+			time.Sleep(20 * time.Second)
+			return "too late", nil
+		}})...)
+		w := serve(rt, newRequest("POST", "/pay/qr_1", ""))
+		expect.True(t, w.Code == 503 && strings.Contains(w.Body.String(), "you pay at most once"), "%d %s", w.Code, w.Body)
+		expect.True(t, strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && w.Header().Get("Retry-After") != "" && w.Header().Get("Connection") == "close", "headers %v", w.Header())
+	})
+}
+
+// A payer who is slowed gets a page, in words for people, also before the route is known.
+func TestPagesOfSlowedPayers(t *testing.T) {
+	limits := newPageLimiter(Config{})
+	var rt *router
+	var busy *httptest.ResponseRecorder
+	rt, _ = testRouter(Config{InFlight: InFlight{All: 1}}, pageRoutes(problemPages("Nothing here."), route{method: "GET", pattern: "/pay/{id}", handle: func(r *request) (any, error) {
+		if busy == nil {
+			busy = httptest.NewRecorder() // one at a time
+			rt.ServeHTTP(busy, httptest.NewRequest("GET", "/pay/qr_2", nil))
+		}
+		return newResponse("text/plain", nil), limits.checkRate(r, nil)
+	}})...)
+	slowed := serve(rt, httptest.NewRequest("GET", "/pay/qr_1", nil))
+	for n := 0; slowed.Code == 200 && n < 1000; n++ {
+		slowed = serve(rt, httptest.NewRequest("GET", "/pay/qr_1", nil))
+	}
+	for what, w := range map[string]*httptest.ResponseRecorder{"too many at once": busy, "too many": slowed} {
+		expect.True(t, w.Code == 429 && w.Header().Get("Retry-After") != "" && strings.Contains(w.Body.String(), "Wait a little, and load this page again."), "%s: %d %s", what, w.Code, w.Body)
+		expect.True(t, !strings.Contains(w.Body.String(), "header"), "%s: %s", what, w.Body)
+	}
+	unknown := serve(rt, httptest.NewRequest("GET", "/nothing", nil))
+	expect.Equal(t, codeOf(unknown), "not_found", "an unknown path")
+}
+
 // bomb panics when half of its answer has been encoded.
 type bomb struct{}
 

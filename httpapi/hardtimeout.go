@@ -33,7 +33,7 @@ func (rt *router) startHardTimeout(w http.ResponseWriter, hr *http.Request, id s
 		r := &request{Request: hr, writer: w}
 		r.caller.RequestID = id
 		rt.log.WarnContext(hr.Context(), "request answered before its handler was done", "request_id", id)
-		answer := errorJSON(r, http.StatusServiceUnavailable, errTimeout)
+		answer := rt.errorAnswer(r, http.StatusServiceUnavailable, errTimeout)
 		// The next request on the connection would wait for this handler.
 		answer.setHeader("Connection", "close")
 		answer.write(w, r)

@@ -70,7 +70,7 @@ func (v *pageLimiter) checkRate(r *request, lookupErr error) error {
 	if api.CodeOf(lookupErr) == api.ResourceMissing {
 		client = "missing " + client
 	}
-	if err := v.limiter.take(storage.Scope{Merchant: client}, time.Now()); err != nil {
+	if err := v.take(client); err != nil {
 		return err
 	}
 	return lookupErr
@@ -82,7 +82,16 @@ func (v *pageLimiter) checkPageRate(r *request, lookupErr error) error {
 	if lookupErr != nil {
 		return v.checkRate(r, lookupErr)
 	}
-	return v.limiter.take(storage.Scope{Merchant: r.URL.Path + " " + v.clientIP(r.Request)}, time.Now())
+	return v.take(r.URL.Path + " " + v.clientIP(r.Request))
+}
+
+// take counts a request, or refuses it in words for a person.
+func (v *pageLimiter) take(what string) error {
+	err := v.limiter.take(storage.Scope{Merchant: what}, time.Now())
+	if e := asAPIError(err); e != nil {
+		return rateLimitError(e.RetryAfter, slowDown)
+	}
+	return err
 }
 
 // payWithPIN runs a payment that a payer confirms with a PIN on the page of r. It refuses the

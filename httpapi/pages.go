@@ -130,13 +130,27 @@ func logoOf[H any](accounts *account.Service, open func(*request) (*H, error), m
 // problemPages returns the page of everything that a page itself cannot show. missing stands where there
 // is nothing at the address.
 func problemPages(missing string) func(r *request, status int, e *api.Error) (any, error) {
-	return func(_ *request, status int, e *api.Error) (any, error) {
-		if status == http.StatusNotFound {
+	return func(r *request, status int, e *api.Error) (any, error) {
+		switch {
+		case status == http.StatusNotFound:
 			return problemPage(status, missing)
+		case e == errOverloaded || e == errTooManyFromCaller:
+			return problemPage(status, slowDown)
+		case status < http.StatusInternalServerError:
+			return problemPage(status, e.Message)
+		case r.Method == http.MethodPost:
+			return renderPage(status, "outcome", outcomeView{
+				pageView: pageView{Title: "Payment"}, Icon: clockIcon, Heading: "It is not known yet whether this worked",
+				Before: "Load this page again in a moment.", Text: "This sends the same form once more: you pay at most once.",
+			})
 		}
-		return problemPage(status, e.Message)
+		// The messages of faults are for programs.
+		return problemPage(status, "This page cannot be shown now. Load it again in a moment.")
 	}
 }
+
+// slowDown is what a person reads who sends too many requests, or comes when others do.
+const slowDown = "There are too many requests at the moment. Wait a little, and load this page again."
 
 // problemPage is the page of an error that no form can show.
 func problemPage(status int, problem string) (*response, error) {

@@ -143,11 +143,14 @@ func dueText(due, now time.Time) (text string, overdue bool) {
 	return fmt.Sprintf("Overdue by %d days, since %s", -days, day), true
 }
 
-// receiptView is the receipt of a completed payment.
-func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string) outcomeView {
+// receiptView is the receipt of a completed payment. texted says that an SMS goes out, too.
+func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string, texted bool) outcomeView {
 	v := outcomeView{
 		pageView: pageView{Title: "Paid to " + m.Name, Test: !paid.Livemode, Merchant: m},
-		Icon:     checkIcon, Heading: "Paid", Amount: paid.Amount, Note: "A receipt was sent by SMS. You can close this page.",
+		Icon:     checkIcon, Heading: "Paid", Amount: paid.Amount, Note: "You can close this page.",
+	}
+	if texted {
+		v.Note = textedNote + " " + v.Note
 	}
 	at := paid.CreatedAt.Time
 	if paid.CompletedAt != nil {
@@ -166,6 +169,9 @@ func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string)
 	}
 	return v
 }
+
+// textedNote says that the payer has the receipt on the phone.
+const textedNote = "A receipt was sent by SMS."
 
 // payerNumber is the payer's number, masked as pages show it.
 func payerNumber(h *payment.Hosted) string {

@@ -116,6 +116,15 @@ func hasNeedlessEscape(escaped string) bool {
 	return false
 }
 
+// route returns the row of a method; nil for none. That of GET answers HEAD, too: the body is left out
+// when it is written.
+func (e *endpoint) route(method string) *route {
+	if method == http.MethodHead && e.methods[method] == nil {
+		method = http.MethodGet
+	}
+	return e.methods[method]
+}
+
 // allowed lists the methods in the order of the alphabet; GET brings HEAD.
 func (e *endpoint) allowed() string {
 	var methods []string

@@ -68,11 +68,14 @@ type waitingView struct {
 	Message string
 	// Help is where a payer finds a request that does not appear.
 	Help string
-	// Cancellable offers to cancel the payment; otherwise the payer may go another way.
-	Cancellable bool
+	// Cancellable offers to cancel the payment; otherwise the payer may go another way. PhonesOnly says
+	// that this is another number.
+	Cancellable, PhonesOnly bool
 	// Until is the time until which the payer is asked, and UntilDatetime the same for programs.
 	Until, UntilDatetime string
-	Problem              string
+	// Texts says that an SMS tells the payer of the payment.
+	Texts   bool
+	Problem string
 }
 
 // subject is what a payment is for.
@@ -83,8 +86,12 @@ type subject struct {
 	Address string
 	// Query are the parameters with which the form keeps what was entered.
 	Query url.Values
-	// Invoice says that it is an invoice.
-	Invoice bool
+	// Invoice says that it is an invoice, and PhonesOnly that no wallet can pay it.
+	Invoice, PhonesOnly bool
+	// Texts says that an SMS tells the payer of the payment.
+	Texts bool
+	// Late says that this payment, if it is completed, is not the one that paid it.
+	Late bool
 	// Next is the address of the merchant's website to which the payer goes after the payment that
 	// completed a checkout session; "" for none.
 	Next string
@@ -108,7 +115,7 @@ func (s *subject) form(method string) string {
 // subject finds what a payment is for. One that is gone has no address.
 func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subject, err error) {
 	is := &h.Payment
-	s = &subject{Name: is.Description}
+	s = &subject{Name: is.Description, Texts: p.Messages.CanText(is.Livemode)}
 	switch {
 	case is.QRCode != nil:
 		var code *qrcode.QRCode
@@ -124,11 +131,11 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 		if sold, err = p.Checkout.Brief(ctx, h.Caller, *is.CheckoutSession); err != nil {
 			break
 		}
-		s.Address = "../checkout/" + sold.Token
+		s.Address, s.PhonesOnly = "../checkout/"+sold.Token, sold.Mode == checkout.ModeSubscription
 		if sold.Reference != nil {
 			s.Name = *sold.Reference
 		}
-		if sold.Payment != nil && *sold.Payment == is.ID {
+		if s.Late = look.Text(sold.Payment) != is.ID; !s.Late {
 			s.Next = sold.Destination()
 		}
 	case is.Invoice != nil:
@@ -137,6 +144,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 			break
 		}
 		s.Name, s.Address, s.Invoice = "Invoice "+paid.Number, invoiceAddress(paid), true
+		s.Late = look.Text(paid.Payment) != is.ID
 	}
 	if err != nil && api.CodeOf(err) != api.ResourceMissing {
 		return nil, err
@@ -159,7 +167,7 @@ func (p *paymentPage) show(r *request) (any, error) {
 	query := r.URL.Query()
 	problem := ""
 	if query.Get("code") == "wrong" {
-		problem = "This code was not accepted. Check it and enter it again."
+		problem = "This code was not accepted, or your network has not answered. Check the code and enter it again."
 	}
 	return p.render(http.StatusOK, r, h, query.Get("stop") == "1", problem)
 }
@@ -180,6 +188,7 @@ func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop boo
 		return answer, err
 	}
 	v := newWaitingView(h, m, r.id(), stop, problem)
+	v.PhonesOnly, v.Texts = about.PhonesOnly, about.Texts
 	answer, err := renderPage(status, "waiting", v)
 	if err == nil && v.Seconds > 0 {
 		answer.setHeader("Refresh", strconv.Itoa(v.Seconds))
@@ -265,26 +274,33 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 		if about.Address == "" {
 			return
 		}
-		v.Actions = []action{
-			{Label: "Try again", URL: about.form(methodMobile), Main: true},
-			{Label: "Pay from a wallet", URL: about.form(methodWallet)},
+		v.Actions = []action{{Label: "Try again", URL: about.form(methodMobile), Main: true}}
+		if !about.PhonesOnly {
+			v.Actions = append(v.Actions, action{Label: "Pay from a wallet", URL: about.form(methodWallet)})
 		}
 	}
 	switch is.Status {
 	case payment.Completed:
 		m.About = h.Merchant.Address
-		v = receiptView(m, is, payerNumber(h), about.Name)
+		v = receiptView(m, is, payerNumber(h), about.Name, about.Texts)
 		if about.Invoice && about.Address != "" {
 			v.Actions = []action{{Label: "See the invoice", URL: about.Address}}
 		}
 		if about.Next != "" {
-			v.Actions, v.Note = []action{{Label: "Continue to " + m.Name, URL: about.Next, Main: true}}, "A receipt was sent by SMS."
+			v.Actions, v.Note = []action{{Label: "Continue to " + m.Name, URL: about.Next, Main: true}}, ""
+			if about.Texts {
+				v.Note = textedNote
+			}
 			if about.leads(h) {
-				v.Note += " This page takes you back to " + m.Name + " by itself."
+				v.Note = look.Join(" ", v.Note, "This page takes you back to "+m.Name+" by itself.")
 			}
 		}
-		if is.AmountRefunded == is.Amount {
+		switch {
+		case is.AmountRefunded == is.Amount:
 			v.Heading, v.Icon, v.Text = "Paid, and given back", stopIcon, "The money is on its way back to this number."
+		case about.Late:
+			v.Heading, v.Icon, v.Note = "Paid too late", stopIcon, ""
+			v.Text = look.Join(" ", v.Text, "It was paid another way, or was no longer to be paid. Ask "+m.Name+" for the money back.")
 		}
 	case payment.Failed:
 		reason := ""
@@ -306,7 +322,10 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 		v.Facts[1].Name = "From"
 		v.Facts = append(v.Facts, fact{Name: "Payment", ID: is.ID})
 		v.Actions = []action{{Label: "Check now", URL: address}}
-		v.Note = "We keep asking, and an SMS comes when it is paid. You can close this page."
+		v.Note = "We keep asking. Look at this page again later."
+		if about.Texts {
+			v.Note = "We keep asking, and an SMS comes when it is paid. You can close this page."
+		}
 	}
 	v.Title = v.Heading + " · " + m.Name
 	return v

@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -271,4 +273,56 @@ func TestMissingPagesCountSeparately(t *testing.T) {
 		refused = refused || w.Code == http.StatusTooManyRequests
 	}
 	expect.True(t, refused, "a payment page has a limit of its own")
+}
+
+// mute is a charger whose network does not answer when it gets a code.
+type mute struct{ provider.Simulated }
+
+func (mute) ConfirmCharge(context.Context, provider.Charge, string) (provider.Result, error) {
+	return provider.Result{}, errors.New("no answer")
+}
+
+// While the network has not answered, the page does not say that the code was wrong.
+func TestACodeWithoutAnAnswerIsNotCalledWrong(t *testing.T) {
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Test: payments.Providers{Charger: mute{}}})
+	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0201230907")
+	s.Work()
+	response, _ := shows(t, "the code", "POST", follow, url.Values{"action": {"confirm"}, "code": {"123456"}}, http.StatusSeeOther)
+	shows(t, "after the code", "GET", must.Get(must.Get(url.Parse(follow))(t).Parse(response.Header.Get("Location")))(t).String(), nil, 200, "or your network has not answered")
+}
+
+// Without a Texter no SMS goes out in live mode, and no page promises one.
+func TestPagesPromiseNoSMSWithoutATexter(t *testing.T) {
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Live: payments.Providers{Charger: provider.Simulated{}}})
+	live := s.Caller
+	live.Live = true
+	address := s.Server.URL + "/pay/" + must.Get(s.QRCodes.Create(t.Context(), live, liveCode()))(t).ID
+	for phone, what := range map[string]string{"0241230903": "Approve on your phone", "0241234567": "Paid"} {
+		follow := startPayment(t, address, phone)
+		s.Work()
+		_, page := shows(t, phone, "GET", follow, nil, 200, what)
+		expect.True(t, !strings.Contains(page, "SMS"), "%s: the page promises an SMS", phone)
+	}
+}
+
+// noRefunds is a charger that gives nothing back.
+type noRefunds struct{ provider.Charger }
+
+// A payment that came too late, and that the provider cannot give back, is no plain receipt: the payer
+// must ask for the money.
+func TestPageOfAPaymentThatCameTooLate(t *testing.T) {
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Test: payments.Providers{Charger: noRefunds{provider.Simulated{}}}})
+	_, session := newSession(t, s, `{"success_url":"https://shop.example/","line_items":[{"description":"Juice","unit_amount":500}]}`)
+	_, data := s.Do("POST", "/v1/invoices", `{"auto_finalize":true,"line_items":[{"description":"Juice","unit_amount":500}]}`)
+	for what, address := range map[string]string{"session": session, "invoice": field(t, data, "hosted_invoice_url")} {
+		follow := startPayment(t, address, "0241230903")
+		s.Work()
+		late := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Status: payment.Processing}))(t).Data[0].ID
+		shows(t, what+": another way", "POST", follow, url.Values{"action": {"another"}}, http.StatusSeeOther)
+		startPayment(t, address, "0241234567")
+		s.Work()
+		response, data := s.Do("POST", "/v1/test_helpers/payments/"+late+"/settle", `{"outcome":"succeeded"}`)
+		must.True(t, response.StatusCode == 200, "%s: %s", what, data)
+		shows(t, what, "GET", follow, nil, 200, "Paid too late", "Ask Adom Juice Bar for the money back.")
+	}
 }

@@ -153,5 +153,5 @@ func (p *payPage) receipt(r *request) (any, error) {
 		return nil, api.NoSuch("payment")
 	}
 	m := newMerchantView(&offer.Merchant, "../logo", offer.Merchant.Address)
-	return renderPage(http.StatusOK, "outcome", receiptView(m, paid, maskedPhone(paid.Phone), offer.Code.Name))
+	return renderPage(http.StatusOK, "outcome", receiptView(m, paid, maskedPhone(paid.Phone), offer.Code.Name, p.Messages.CanText(paid.Livemode)))
 }

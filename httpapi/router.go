@@ -117,11 +117,7 @@ func (rt *router) serve(r *request) (any, error) {
 		return nil, api.Errorf(api.NotFound, "", "There is nothing at this path. Check it against the reference; it has no slash at its end.")
 	}
 	r.pattern, r.allow, r.names = e.pattern, e.allow, e.names
-	method := r.Method
-	if method == http.MethodHead && e.methods[method] == nil {
-		method = http.MethodGet // the body is left out when it is written
-	}
-	if r.route = e.methods[method]; r.route == nil {
+	if r.route = e.route(r.Method); r.route == nil {
 		return nil, api.Errorf(api.MethodNotAllowed, "", "This path does not answer that method. It answers %s.", e.allow)
 	}
 	if r.needsAPIKey && r.route.resource != "" && !r.access.Allows(r.route.resource, r.route.write) {
@@ -138,7 +134,7 @@ func (rt *router) serve(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	switch method {
+	switch r.Method {
 	case http.MethodPost, http.MethodPatch, http.MethodDelete:
 		key, err := idempotencyKey(r.Header)
 		if err != nil {
@@ -149,7 +145,7 @@ func (rt *router) serve(r *request) (any, error) {
 			r.caller.IdempotencyKey = key
 		}
 	}
-	if r.needsAPIKey && (method == http.MethodPost || method == http.MethodPatch) {
+	if r.needsAPIKey && (r.Method == http.MethodPost || r.Method == http.MethodPatch) {
 		// Refuse a malformed body even if the handler needs none.
 		if _, err := r.body(); err != nil {
 			return nil, err

@@ -139,7 +139,10 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 }
 
 // CanText reports whether an SMS of a mode would be sent, or at least listed in test mode.
-func (i *Internal) CanText(live bool) bool { return !live || i.svc.config.Texter != nil }
+func (s *Service) CanText(live bool) bool { return !live || s.config.Texter != nil }
+
+// CanText is [Service.CanText].
+func (i *Internal) CanText(live bool) bool { return i.svc.CanText(live) }
 
 // Text queues an SMS in the caller's transaction. person is the id of the customer, consumer or cash
 // agent who gets the message or is its subject. It may also be the id of the payment from a phone that

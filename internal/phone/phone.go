@@ -17,13 +17,17 @@ const (
 	AirtelTigo = "airteltigo"
 )
 
+// noBreak is a space at which no line ends.
+const noBreak = "\u00a0"
+
 // Parse accepts 0XXXXXXXXX, 233XXXXXXXXX and +233XXXXXXXXX, with spaces and
-// dashes anywhere, and returns +233XXXXXXXXX.
+// dashes anywhere, and returns +233XXXXXXXXX. A number may be copied from a page, with the spaces of
+// Spaced.
 func Parse(text string) (string, error) {
 	if len(text) > 32 {
 		return "", ErrInvalid
 	}
-	s := strings.NewReplacer(" ", "", "-", "").Replace(text)
+	s := strings.NewReplacer(" ", "", noBreak, "", "-", "").Replace(text)
 	switch {
 	case strings.HasPrefix(s, "+233"):
 		s = s[4:]
@@ -65,7 +69,6 @@ func Spaced(number string) string {
 	if err != nil {
 		return number
 	}
-	const noBreak = "\u00a0"
 	n := National(parsed)
 	return n[:3] + noBreak + n[3:6] + noBreak + n[6:]
 }

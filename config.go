@@ -1,12 +1,14 @@
 package payments
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -227,6 +229,11 @@ func (c *Config) check() error {
 	}
 	if c.Test.Texter != nil {
 		return errors.New("payments: Test.Texter must be nil; SMS of test mode are kept to be read")
+	}
+	// A host may clear its own copies of the keys after New.
+	c.Key, c.FallbackKeys = bytes.Clone(c.Key), slices.Clone(c.FallbackKeys)
+	for i := range c.FallbackKeys {
+		c.FallbackKeys[i] = bytes.Clone(c.FallbackKeys[i])
 	}
 	if len(c.Key) > 0 && len(c.Key) < minKey {
 		return fmt.Errorf("payments: Key has %d bytes, want at least %d", len(c.Key), minKey)

@@ -56,6 +56,7 @@ func TestMoveClock(t *testing.T) {
 	testkit.WantCode(t, "back", testkit.Err(move(0, now)), api.ParameterInvalid)
 	testkit.WantCode(t, "by less than nothing", testkit.Err(move(-time.Second, time.Time{})), api.ParameterInvalid)
 	testkit.WantCode(t, "by a century", testkit.Err(move(101*365*24*time.Hour, time.Time{})), api.ParameterInvalid)
+	testkit.WantParam(t, "the operator", testkit.Err(svc.MoveClock(t.Context(), api.Caller{}, payments.ClockParams{By: time.Hour})), api.ResourceMissing, "merchant")
 	live := api.Caller{Merchant: m.ID, Live: true}
 	testkit.WantCode(t, "live", testkit.Err(svc.MoveClock(t.Context(), live, payments.ClockParams{By: time.Hour})), api.PermissionDenied)
 	code, err := svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{})

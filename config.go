@@ -1,17 +1,21 @@
 package payments
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
@@ -195,6 +199,16 @@ type Config struct {
 func (c *Config) keys() [][]byte { return append([][]byte{c.Key}, c.FallbackKeys...) }
 
 func (c *Config) check() error {
+	for name, p := range map[string]any{
+		"Live.Rail": c.Live.Rail, "Live.Charger": c.Live.Charger, "Live.Texter": c.Live.Texter, "Live.Mailer": c.Live.Mailer,
+		"Test.Rail": c.Test.Rail, "Test.Charger": c.Test.Charger, "Test.Mailer": c.Test.Mailer,
+		"Banks": c.Banks, "Customers": c.Customers, "ConsumerCodec": c.ConsumerCodec, "Observer": c.Observer,
+	} {
+		// A variable of a pointer's type that was never set makes a field that is not nil.
+		if v := reflect.ValueOf(p); v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("payments: %s is a nil %T. Leave the field itself nil if there is none", name, p)
+		}
+	}
 	for _, p := range []any{c.Live.Rail, c.Live.Charger, c.Test.Rail, c.Test.Charger} {
 		if r, ok := p.(interface{ Validate() error }); ok {
 			if err := r.Validate(); err != nil {
@@ -207,11 +221,19 @@ func (c *Config) check() error {
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	u, err := url.Parse(c.BaseURL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || strings.ContainsAny(c.BaseURL, " ?#") {
 		return fmt.Errorf("payments: BaseURL %q must be like https://pay.example.com, with http or https and without query", c.BaseURL)
+	}
+	if err := check.Percent("DefaultTax", c.DefaultTax); err != nil {
+		return fmt.Errorf("payments: %w", err)
 	}
 	if c.Test.Texter != nil {
 		return errors.New("payments: Test.Texter must be nil; SMS of test mode are kept to be read")
+	}
+	// A host may clear its own copies of the keys after New.
+	c.Key, c.FallbackKeys = bytes.Clone(c.Key), slices.Clone(c.FallbackKeys)
+	for i := range c.FallbackKeys {
+		c.FallbackKeys[i] = bytes.Clone(c.FallbackKeys[i])
 	}
 	if len(c.Key) > 0 && len(c.Key) < minKey {
 		return fmt.Errorf("payments: Key has %d bytes, want at least %d", len(c.Key), minKey)

@@ -110,6 +110,20 @@ func TestVerifiedCodeIsReplayedAfterKeyRotation(t *testing.T) {
 	testkit.WantCode(t, "another code", testkit.Err(second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: string(other)})), api.OTPInvalid)
 }
 
+// A host may clear its keys in memory once New has them.
+func TestClearedKeysStayInUse(t *testing.T) {
+	store := memory.New()
+	old, fresh := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
+	m := makeUnder(t, testkit.New(t, store, payments.Config{Key: bytes.Clone(old)}), 1)
+	key, fallback := bytes.Clone(fresh), bytes.Clone(old)
+	svc := testkit.New(t, store, payments.Config{Key: key, FallbackKeys: [][]byte{fallback}})
+	clear(key)
+	clear(fallback)
+	expect.Same(t, accepts(t, svc, m), []string(nil), "what was made under the old key and is refused")
+	late := makeUnder(t, svc, 2)
+	expect.Same(t, accepts(t, testkit.New(t, store, payments.Config{Key: fresh, FallbackKeys: [][]byte{old}}), late), []string(nil), "what was made after the keys were cleared and is refused")
+}
+
 // A host that began without a key of its own takes the stored one along.
 func TestStoredKeyWorksAsFallback(t *testing.T) {
 	store := memory.New()

@@ -2,7 +2,9 @@ package payments
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -16,8 +18,9 @@ type Tx struct {
 }
 
 // InTx binds the services to a store inside the host's own open transaction. [postgres.Store.In]
-// and [sqlite.Store.In] make that store from the one that New was given. The host then commits its
-// own rows and the library's objects, money and events together, or none of them.
+// and [sqlite.Store.In] make that store from the one that New was given, which InTx itself refuses.
+// The host then commits its own rows and the library's objects, money and events together, or none
+// of them.
 //
 //	tx, err := pool.Begin(ctx)
 //	defer tx.Rollback(ctx)
@@ -45,6 +48,9 @@ type Tx struct {
 // [postgres.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/postgres#Store.In
 // [sqlite.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/sqlite#Store.In
 func (s *Service) InTx(ctx context.Context, store storage.Store) (*Tx, error) {
+	if reflect.ValueOf(store).Comparable() && store == s.engine.Store {
+		return nil, errors.New("payments: InTx wants the store inside your transaction, such as store.In(tx), and got the one that New was given: each call would commit by itself")
+	}
 	if err := store.Define(ctx, Kinds()...); err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
 	}

@@ -103,6 +103,9 @@ func onEachHost(t *testing.T, config payments.Config, test func(*testing.T, *pay
 func TestOwnTransaction(t *testing.T) {
 	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		ctx := t.Context()
+		if _, err := s.InTx(ctx, db.all); err == nil {
+			t.Error("InTx takes the store itself, in which each call commits alone")
+		}
 		s.Fund(s.Caller.Merchant, 100)
 		wallet := must.Get(s.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"}))(t)
 		pay := func(own *payments.Tx, key string, ghs int64) error {

@@ -21,6 +21,9 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/arkesel"
+	"github.com/seed-7082ffec/payments/provider/paystack"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -76,7 +79,19 @@ func TestNewRefusesWrongConfigurations(t *testing.T) {
 		"another scheme":        {BaseURL: "ftp://pay.example.com"},
 		"a query":               {BaseURL: "https://pay.example.com?x=1"},
 		"a user in the address": {BaseURL: "https://me@pay.example.com"},
+		"a mark of a query":     {BaseURL: "https://pay.example.com?"},
+		"a mark of a fragment":  {BaseURL: "https://pay.example.com/#"},
+		"a space":               {BaseURL: "https://pay.example.com/my shop"},
+		"a port without a host": {BaseURL: "https://:8080"},
 		"a short key":           {Key: []byte("short")},
+		"a tax below zero":      {DefaultTax: new(decimal.NewFromInt(-5))},
+		"a tax above 100":       {DefaultTax: new(decimal.NewFromInt(150))},
+		// A host that sets the variable only if it has a contract with the provider.
+		"a rail that was never set":     {Live: payments.Providers{Rail: (*paystack.Client)(nil)}},
+		"a charger that was never set":  {Test: payments.Providers{Charger: (*provider.Router)(nil)}},
+		"a texter that was never set":   {Live: payments.Providers{Texter: (*arkesel.Client)(nil)}},
+		"banks that were never set":     {Banks: (*paystack.Client)(nil)},
+		"an observer that is never set": {Observer: (*workLog)(nil)},
 	} {
 		if _, err := payments.New(t.Context(), memory.New(), c); err == nil || !strings.HasPrefix(err.Error(), "payments: ") {
 			t.Errorf("%s: got %v", name, err)

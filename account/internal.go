@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
@@ -46,6 +47,9 @@ func (*Internal) Customer(tx storage.ReadTx, scope storage.Scope, id string) (*C
 // HostsCustomers reports that the host keeps its own customers.
 func (i *Internal) HostsCustomers() bool { return i.svc.directory != nil }
 
+// directoryTimeout bounds one call of a host's directory of customers.
+const directoryTimeout = 30 * time.Second
+
 // FindCustomer finds a customer, and returns a function that reads it in the caller's transaction. A
 // host's own directory is asked at once, outside of any transaction. Without one, the function reads the
 // library's own customers. A customer that is unknown or was deleted is refused with
@@ -53,12 +57,17 @@ func (i *Internal) HostsCustomers() bool { return i.svc.directory != nil }
 func (i *Internal) FindCustomer(ctx context.Context, caller api.Caller, id string) (func(storage.ReadTx) (*Customer, error), error) {
 	var known *Customer
 	if i.HostsCustomers() {
-		c, err := i.svc.directory.Customer(ctx, caller, id)
+		c, err := work.CallHost(ctx, directoryTimeout, func(ctx context.Context) (*Customer, error) {
+			return i.svc.directory.Customer(ctx, caller, id)
+		})
 		if err == nil && c == nil {
 			err = api.NoSuch("customer")
 		}
-		if err != nil {
+		if api.IsRefusal(err) {
 			return nil, check.Under("customer", err)
+		}
+		if err != nil {
+			return nil, work.HideText(err, "account: the host's directory of customers failed")
 		}
 		known = c
 	}

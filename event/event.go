@@ -156,13 +156,10 @@ func (i *Internal) Record(tx *engine.Tx, object any, types ...Type) error {
 	return nil
 }
 
-// errNoMerchant refuses calls for a merchant that name none. Each of them has an event.
-var errNoMerchant = api.Errorf(api.ResourceMissing, "merchant", "This call acts for a merchant: set Caller.Merchant to the merchant's id.")
-
 // insert writes one event. It is due at once if an endpoint or a subscriber wants it.
 func (s *Service) insert(tx *engine.Tx, id string, t Type, object any, snapshot []byte) (*Event, error) {
-	if tx.Caller.Merchant == "" {
-		return nil, errNoMerchant
+	if tx.Caller.Merchant == "" { // each call for a merchant that writes has an event
+		return nil, engine.ErrNoMerchant
 	}
 	canonical, ok := t.Canonical()
 	if !ok {

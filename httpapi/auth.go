@@ -13,7 +13,7 @@ import (
 // Authenticator finds the merchant of an API key. The handler calls it for every request under
 // /v1, from many goroutines at once. For a malformed, unknown or revoked key it returns an [api.Error] of
 // type [api.Authentication], and the handler answers 401. Any other error is a fault, and the
-// handler answers 500 or 503.
+// handler answers 500 or 503. The log does not hold its text, which may quote the key.
 type Authenticator func(ctx context.Context, key string) (Access, error)
 
 // Access says what an API key may do.

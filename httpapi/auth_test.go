@@ -1,11 +1,21 @@
 package httpapi
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 func TestAuthentication(t *testing.T) {
@@ -131,5 +141,35 @@ func TestIdempotencyKeyByMethod(t *testing.T) {
 	} {
 		w := serve(rt, newRequest(tt.method, tt.target, "", "X-Idempotency-Key", ""))
 		expect.Equal(t, w.Code, tt.want, "%s with an empty key: status", tt.method)
+	}
+}
+
+// The log holds neither the text of an error of the host's Authenticate nor the value of its panic, which
+// may quote the key. The error still decides the status.
+func TestHostsAuthenticateStaysOutOfTheLog(t *testing.T) {
+	const token = "token-of-esi"
+	for name, c := range map[string]struct {
+		fails  func() error
+		status int
+	}{
+		"a fault":        {func() error { return errors.New("no session " + token) }, http.StatusInternalServerError},
+		"no database":    {func() error { return fmt.Errorf("session %s: %w", token, storage.ErrUnavailable) }, http.StatusServiceUnavailable},
+		"a wrong token":  {func() error { return api.Errorf(api.APIKeyInvalid, "", "There is no session %s.", token) }, http.StatusUnauthorized},
+		"a panic":        {func() error { panic("no session " + token) }, http.StatusInternalServerError},
+		"an error value": {func() error { panic(errors.New("no session " + token)) }, http.StatusInternalServerError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{}))(t)
+			h := New(svc, Config{
+				Authenticate: func(context.Context, string) (Access, error) { return Access{}, c.fails() },
+				Logger:       slog.New(slog.NewTextHandler(&log, nil)),
+			})
+			r := newRequest("GET", "/v1/balance", "")
+			r.Header.Set("Authorization", "Bearer "+token)
+			w := serve(h, r)
+			expect.Equal(t, w.Code, c.status, "answered %s", w.Body)
+			expect.True(t, !strings.Contains(log.String(), token) && !strings.Contains(w.Body.String(), token), "it quotes the token:\n%s\n%s", &log, w.Body)
+		})
 	}
 }

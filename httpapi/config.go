@@ -27,7 +27,8 @@ type Config struct {
 	// TrustedProxies are the networks of the proxies in front. For a request from one of
 	// them, the client is the last address in X-Forwarded-For outside these networks. Nil
 	// stands for none, and the handler logs a warning once if a request has that header. An
-	// empty list stands for none without the warning.
+	// empty list stands for none without the warning. A proxy on a Unix socket has no address: then set
+	// ClientIP.
 	TrustedProxies []netip.Prefix
 	// ClientIP returns the client's address, for the limits on bad keys and on the hosted pages.
 	// Nil stands for the address of the connection, see TrustedProxies. A host behind a proxy sets

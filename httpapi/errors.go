@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -222,7 +223,7 @@ func (rt *router) renderRecovered(r *request, fn func() (any, error)) (answer *r
 		}
 		answer, err = nil, &panicError{p}
 		rt.log.ErrorContext(r.Context(), "panic in a handler",
-			"request_id", r.caller.RequestID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			"request_id", r.caller.RequestID, "panic", work.PanicText(p), "stack", string(debug.Stack()))
 	}()
 	v, err := fn()
 	if err != nil {

@@ -3,7 +3,7 @@ module github.com/seed-7082ffec/payments/otelpayments
 go 1.26.0
 
 require (
-	github.com/seed-7082ffec/payments v0.0.0
+	github.com/seed-7082ffec/payments v0.0.0-00010101000000-000000000000
 	github.com/shopspring/decimal v1.6.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0
@@ -33,5 +33,6 @@ require (
 )
 
 // In this repository the two are developed together. A host's build does not see
-// this line: it takes the versions that are tagged, as otelpayments/v1.2.3.
+// this line. The version above stands below that of every commit, so that until a tag
+// the host's own go.mod names the commit of the library.
 replace github.com/seed-7082ffec/payments => ../

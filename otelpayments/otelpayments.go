@@ -6,7 +6,10 @@
 //	stop, err := observer.WatchHealth(svc)
 //
 // It is a separate module, so that a host without OpenTelemetry gets none of OpenTelemetry's
-// modules in its go.sum. It implements payments.Observer and httpapi.Observer.
+// modules in its go.sum. It implements payments.Observer and httpapi.Observer. Get it together with the
+// library, at one commit:
+//
+//	go get github.com/seed-7082ffec/payments@latest github.com/seed-7082ffec/payments/otelpayments@latest
 //
 // # Metrics
 //

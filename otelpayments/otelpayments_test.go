@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -239,5 +241,18 @@ func TestHealthOfAClosedStore(t *testing.T) {
 	}
 	if err := reader.Collect(t.Context(), &all); err != nil {
 		t.Errorf("when it was stopped: %v", err)
+	}
+}
+
+// A host gets the commits of the library and of this module together. A requirement of v0.0.0, which
+// stands above every commit and is no tag, would refuse the library's.
+func TestHostGetsBothModules(t *testing.T) {
+	file, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^\s*github.com/seed-7082ffec/payments (v\S+)$`).FindSubmatch(file)
+	if found == nil || string(found[1]) == "v0.0.0" {
+		t.Errorf("go.mod requires the library as %q", found)
 	}
 }

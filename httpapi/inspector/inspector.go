@@ -34,6 +34,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -127,7 +128,7 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if p == http.ErrAbortHandler {
 				panic(p)
 			}
-			in.fail(w, v, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			in.fail(w, v, fmt.Errorf("panic: %s\n%s", work.PanicText(p), debug.Stack()))
 		}
 	}()
 	if err := in.serve(w, v); err != nil {

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -75,6 +77,41 @@ func NewOrder(prefix string, amount int64) provider.Order {
 	return provider.Order{ID: NewID(prefix), Live: true, Amount: amount, CreatedAt: now, SubmittedAt: now, Now: now, Attempts: 1}
 }
 
+// Attempted returns a function that returns the order as the library has it at one attempt after
+// another. Each attempt is counted, and comes an hour later, or a second if the order has a deadline.
+// So the checks find a provider whose reference depends on more than the id: it takes a repetition
+// for another order.
+func Attempted(o provider.Order, hasDeadline bool) func() provider.Order {
+	later := time.Hour
+	if hasDeadline {
+		later = time.Second
+	}
+	var attempts atomic.Int64
+	return func() provider.Order {
+		again := o
+		before := int(attempts.Add(1)) - 1
+		again.Attempts += before
+		again.Now = o.Now.Add(time.Duration(before) * later)
+		return again
+	}
+}
+
+// FixedName returns an error unless a provider keeps the promises about its name; see
+// [provider.TransferRouter]. ask returns the name for an order that has this route.
+func FixedName(ask func(route string) (string, bool)) error {
+	name, ok := ask("")
+	switch {
+	case !ok:
+		return errors.New("the provider does not carry an order that it is to pay")
+	case !check.Route(name):
+		return fmt.Errorf("the provider has the name %q, want 1 to 40 lower-case letters, digits and underscores", name)
+	}
+	if again, ok := ask(name); !ok || again != name {
+		return fmt.Errorf("for an order that was submitted to %q the provider answers %q and %t, want the same name and true", name, again, ok)
+	}
+	return nil
+}
+
 // maxPrompt is the length of the longest prompt, in bytes; see [provider.Result].
 const maxPrompt = 500
 
@@ -93,6 +130,8 @@ func (o *Order) Want(t *testing.T, call Call, want provider.Outcome) error {
 		err = fmt.Errorf("%s refuses without a message, and merchants do not see the code", call.Name)
 	case result.NeedsCode && result.Outcome != provider.InProgress:
 		err = fmt.Errorf("%s answers %q and asks for a code; only an order in progress waits for one", call.Name, result.Outcome)
+	case result.Outcome == provider.Paid && result.Amount != 0 && result.Amount != o.Amount:
+		err = fmt.Errorf("%s reports %d pesewas paid of an order of %d; Amount is in pesewas, without the fee, and 0 if unknown", call.Name, result.Amount, o.Amount)
 	case len(result.Prompt) > maxPrompt:
 		err = fmt.Errorf("%s answers a prompt of %d bytes, and at most %d fit", call.Name, len(result.Prompt), maxPrompt)
 	}

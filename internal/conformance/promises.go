@@ -76,7 +76,8 @@ var promises = []promise{
 		if err != nil {
 			return err
 		}
-		return errors.Join(o.Want(t, o.Submit, provider.Paid), other.Want(t, other.Submit, provider.Paid), o.WantMoved(1), other.WantMoved(1))
+		return errors.Join(o.Want(t, o.Submit, provider.Paid), other.Want(t, other.Submit, provider.Paid), other.WantMoved(1),
+			o.Want(t, o.Status, provider.Paid), o.Want(t, o.Submit, provider.Paid), o.WantMoved(1))
 	}},
 	{"an unknown order", provider.Paid, func(t *testing.T, _ *Flow, o *Order) error {
 		return errors.Join(o.Want(t, o.Status, provider.NotFound), o.WantMoved(0))

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// errRoute means that the host's code panicked, or named what is no name.
-var errRoute = errors.New("dispatch: the host's RouteTransfer or RouteCharge panicked, or its name is none")
+// errRoute means that the host's code panicked, or returned a name that is none.
+var errRoute = errors.New("dispatch: the host's RouteTransfer or RouteCharge panicked, or returned another name than 1 to 40 lower-case letters, digits and underscores")
 
 // RouteTransfer returns the rail, or nil if it does not carry the transfer. It gives a transfer that
 // was not submitted yet its route. One that was submitted keeps its route: nil means that the host has

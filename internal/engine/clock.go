@@ -90,12 +90,18 @@ func (e *Engine) wakeClock(c *clockRecord) {
 	c.Resting, c.Due = false, api.AtOrNil(e.Clock().Add(restAfter))
 }
 
+// ErrNoMerchant refuses a call for a merchant that names none.
+var ErrNoMerchant = api.Errorf(api.ResourceMissing, "merchant", "This call acts for a merchant: set Caller.Merchant to the merchant's id.")
+
 // MoveClock sets the merchant's test clock forward to the time that set derives
 // from its present one, and returns the time it then shows. A clock never goes
 // back. With a key it moves once.
 func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, op Operation, set func(now time.Time) (time.Time, error)) (*api.Time, error) {
 	if !e.Sandbox || caller.Live {
 		return nil, api.Errorf(api.PermissionDenied, "", "The clock can be moved in test mode only, and only where the test helpers are switched on.")
+	}
+	if caller.Merchant == "" {
+		return nil, ErrNoMerchant
 	}
 	digest, err := fingerprint(caller.IdempotencyKey, op)
 	if err != nil {

@@ -366,7 +366,7 @@ func (r *Runner) accepting() bool {
 func protect(ctx context.Context, run func(context.Context, []storage.Record) error, records []storage.Record) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("work: panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("work: panic: %s\n%s", PanicText(p), debug.Stack())
 		}
 	}()
 	return run(ctx, records)

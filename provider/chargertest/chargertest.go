@@ -65,8 +65,22 @@ func Run(t *testing.T, open func(t *testing.T) Rig) {
 }
 
 var checks = slices.Concat(
-	conformance.Promises("charge: ", (*Rig).charges), phoneChecks, conformance.Promises("refund: ", (*Rig).refunds), refundChecks,
+	conformance.Promises("charge: ", (*Rig).charges), nameChecks, phoneChecks, conformance.Promises("refund: ", (*Rig).refunds), refundChecks,
 )
+
+var nameChecks = []conformance.Check[*Rig]{
+	{Name: "charge: the name of the provider", Run: func(t *testing.T, r *Rig) error {
+		router, ok := r.Charger.(provider.ChargeRouter)
+		if !ok {
+			t.Skip("the charger has no name")
+		}
+		c := r.charge(t, 435, r.Paid)
+		return conformance.FixedName(func(route string) (string, bool) {
+			c.Route = route
+			return router.RouteCharge(c)
+		})
+	}},
+}
 
 var refundChecks = []conformance.Check[*Rig]{
 	{Name: "refund: several of one charge", Run: func(t *testing.T, r *Rig) error {
@@ -171,10 +185,16 @@ func (r *Rig) charged(t *testing.T, amount int64, of Payer) (provider.Charge, er
 
 // order returns the calls of a charge.
 func (r *Rig) order(c provider.Charge) *conformance.Order {
+	attempt := conformance.Attempted(c.Order, !c.Deadline.IsZero())
+	call := func(name string, do func(context.Context, provider.Charge) (provider.Result, error)) conformance.Call {
+		return conformance.Call{Name: name, Do: func(ctx context.Context) (provider.Result, error) {
+			c := c
+			c.Order = attempt()
+			return do(ctx, c)
+		}}
+	}
 	return r.withHooks(&conformance.Order{
-		Order:  c.Order,
-		Submit: conformance.Call{Name: "Charge", Do: func(ctx context.Context) (provider.Result, error) { return r.Charger.Charge(ctx, c) }},
-		Status: conformance.Call{Name: "ChargeStatus", Do: func(ctx context.Context) (provider.Result, error) { return r.Charger.ChargeStatus(ctx, c) }},
+		Order: c.Order, Submit: call("Charge", r.Charger.Charge), Status: call("ChargeStatus", r.Charger.ChargeStatus),
 	}, c)
 }
 
@@ -192,10 +212,16 @@ func (r *Rig) refund(t *testing.T, c provider.Charge, amount int64) *conformance
 	if c.Phone != "" {
 		back.Payment = c.ID
 	}
+	attempt := conformance.Attempted(back.Order, false)
+	call := func(name string, do func(context.Context, provider.Refund) (provider.Result, error)) conformance.Call {
+		return conformance.Call{Name: name, Do: func(ctx context.Context) (provider.Result, error) {
+			back := back
+			back.Order = attempt()
+			return do(ctx, back)
+		}}
+	}
 	return r.withHooks(&conformance.Order{
-		Order:  back.Order,
-		Submit: conformance.Call{Name: "Refund", Do: func(ctx context.Context) (provider.Result, error) { return rail.Refund(ctx, back) }},
-		Status: conformance.Call{Name: "RefundStatus", Do: func(ctx context.Context) (provider.Result, error) { return rail.RefundStatus(ctx, back) }},
+		Order: back.Order, Submit: call("Refund", rail.Refund), Status: call("RefundStatus", rail.RefundStatus),
 	}, c)
 }
 

@@ -53,22 +53,26 @@ func TestAGoodCharger(t *testing.T) {
 func TestBadChargers(t *testing.T) {
 	faults := map[string]conformance.Fault[*Rig]{}
 	for fault, found := range map[string][]string{
-		"moves twice":                {"submitted twice", "submitted by many", "a lost answer"},
-		"refuses repetitions":        {"submitted twice", "submitted by many", "a lost answer"},
-		"moves when asked":           {"an unknown order"},
-		"moves though cancelled":     {"a cancelled context"},
-		"pays what it refused":       {"a refused order"},
-		"refuses the unknown":        {"an unknown order", "a lost request"},
-		"takes orders alike for one": {"two orders alike"},
-		"takes loss for no":          {"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"},
-		"quotes payers":              {"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"},
-		"quotes its key":             {"a lost request", "a lost answer"},
-		"rounds the amount":          {"what the provider is told"},
-		"refuses without words":      {"a refused order"},
-		"refuses by code only":       {"a refused order"},
-		"quotes payers in refusals":  {"a refused order"},
-		"guesses":                    {"a slow order"},
-		"forgets":                    {"a paid order"},
+		"moves twice":                      {"submitted twice", "submitted by many", "a lost answer"},
+		"refuses repetitions":              {"submitted twice", "submitted by many", "a lost answer"},
+		"moves when asked":                 {"an unknown order"},
+		"moves though cancelled":           {"a cancelled context"},
+		"pays what it refused":             {"a refused order"},
+		"refuses the unknown":              {"an unknown order", "a lost request"},
+		"takes orders alike for one":       {"two orders alike"},
+		"takes loss for no":                {"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"},
+		"quotes payers":                    {"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"},
+		"quotes its key":                   {"a lost request", "a lost answer"},
+		"rounds the amount":                {"what the provider is told"},
+		"reports cedis":                    {"a paid order"},
+		"has a reference for each attempt": {"submitted twice", "submitted by many", "a lost answer"},
+		"has a reference for each moment":  {"submitted twice", "a lost answer"},
+		"remembers the last order only":    {"two orders alike"},
+		"refuses without words":            {"a refused order"},
+		"refuses by code only":             {"a refused order"},
+		"quotes payers in refusals":        {"a refused order"},
+		"guesses":                          {"a slow order"},
+		"forgets":                          {"a paid order"},
 	} {
 		for _, flow := range []string{"charge: ", "refund: "} {
 			prefixed := make([]string, len(found))
@@ -83,6 +87,8 @@ func TestBadChargers(t *testing.T) {
 		"refund: pays anything":                {"refund: more than the charge", "refund: of a refused charge"},
 		"refund: pays all of a charge at once": {"refund: several of one charge"},
 		"charge: takes back what is refunded":  {"refund: leaves its charge paid"},
+		"charge: has a name that is none":      {"charge: the name of the provider"},
+		"charge: changes its name":             {"charge: the name of the provider"},
 	} {
 		faults[fault] = conformance.Fault[*Rig]{Open: func() *Rig { return rig(fault) }, Found: found}
 	}

@@ -18,6 +18,7 @@ type fake struct {
 	mu       sync.Mutex
 	orders   map[string]*order
 	moved    map[string]int
+	last     string // the id of the last order that was submitted
 	loseNext string
 	// a fault to switch on, such as "refund: moves twice"
 	fault string
@@ -102,6 +103,16 @@ func (p *fake) ConfirmCharge(_ context.Context, c provider.Charge, with string) 
 	return p.answer(o), nil
 }
 
+func (p *fake) RouteCharge(c provider.Charge) (string, bool) {
+	switch {
+	case p.fault == "charge: has a name that is none":
+		return "Fake Pay", true
+	case p.fault == "charge: changes its name" && c.Route != "":
+		return "other", true
+	}
+	return "fake", true
+}
+
 func (p *fake) Refund(ctx context.Context, r provider.Refund) (provider.Result, error) {
 	return p.submit(ctx, refundOrder(r))
 }
@@ -122,7 +133,8 @@ func (p *fake) submit(ctx context.Context, o *order) (provider.Result, error) {
 	if ctx.Err() != nil || lose == "request" {
 		return p.lost(o)
 	}
-	known := p.orders[o.ID]
+	known, last := p.orders[o.ID], p.last
+	p.last = o.ID
 	switch {
 	case known == nil:
 		o.outcome = p.decide(o)
@@ -133,7 +145,10 @@ func (p *fake) submit(ctx context.Context, o *order) (provider.Result, error) {
 		}
 	case p.bad(o, "refuses repetitions"):
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "Duplicate reference."}}, nil
-	case p.bad(o, "moves twice") && known.outcome == provider.Paid:
+	case p.bad(o, "moves twice") && known.outcome == provider.Paid,
+		p.bad(o, "has a reference for each attempt") && known.outcome == provider.Paid && known.Attempts != o.Attempts,
+		p.bad(o, "has a reference for each moment") && known.outcome == provider.Paid && !known.Now.Equal(o.Now),
+		p.bad(o, "remembers the last order only") && known.outcome == provider.Paid && last != o.ID:
 		p.moved[o.ID]++
 	case p.bad(o, "pays what it refused") && known.outcome == provider.Refused:
 		p.moved[o.ID]++
@@ -198,6 +213,12 @@ func (p *fake) answer(o *order) provider.Result {
 		outcome = provider.Refused
 	}
 	r := provider.Result{Outcome: outcome, Reference: "r", NeedsCode: o.asks && outcome == provider.InProgress}
+	if outcome == provider.Paid {
+		r.Amount = o.Amount
+	}
+	if p.bad(o, "reports cedis") {
+		r.Amount /= 100
+	}
 	national := "0" + strings.TrimPrefix(o.payer, "+233")
 	switch {
 	case p.bad(o, "asks the paid for a code"):

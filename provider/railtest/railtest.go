@@ -81,6 +81,17 @@ var checks = append(conformance.Promises("", (*Rig).flow), []conformance.Check[*
 		}
 		return r.order(o).WantMoved(0)
 	}},
+	{Name: "the name of the provider", Run: func(t *testing.T, r *Rig) error {
+		router, ok := r.Rail.(provider.TransferRouter)
+		if !ok {
+			t.Skip("the rail has no name")
+		}
+		o := transfer(t, 435, r.Paid)
+		return conformance.FixedName(func(route string) (string, bool) {
+			o.Route = route
+			return router.RouteTransfer(o)
+		})
+	}},
 }...)
 
 // flow returns what the promises need of the rig.
@@ -108,10 +119,17 @@ func transfer(t *testing.T, amount int64, to Destination) provider.Transfer {
 
 // order returns the calls of a transfer.
 func (r *Rig) order(o provider.Transfer) *conformance.Order {
+	attempt := conformance.Attempted(o.Order, false)
+	call := func(name string, do func(context.Context, provider.Transfer) (provider.Result, error)) conformance.Call {
+		return conformance.Call{Name: name, Do: func(ctx context.Context) (provider.Result, error) {
+			o := o
+			o.Order = attempt()
+			return do(ctx, o)
+		}}
+	}
 	order := &conformance.Order{
 		Order: o.Order, Moved: r.Moved, Secrets: []string{o.Number},
-		Submit: conformance.Call{Name: "Submit", Do: func(ctx context.Context) (provider.Result, error) { return r.Rail.Submit(ctx, o) }},
-		Status: conformance.Call{Name: "Status", Do: func(ctx context.Context) (provider.Result, error) { return r.Rail.Status(ctx, o) }},
+		Submit: call("Submit", r.Rail.Submit), Status: call("Status", r.Rail.Status),
 	}
 	if r.Received != nil {
 		order.Received = func() error {

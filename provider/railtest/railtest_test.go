@@ -39,6 +39,7 @@ type fake struct {
 	mu       sync.Mutex
 	orders   map[string]provider.Transfer
 	moved    map[string]int
+	last     string // the id of the last submission
 	loseNext string
 
 	// a fault to switch on
@@ -54,9 +55,17 @@ func (p *fake) Submit(ctx context.Context, o provider.Transfer) (provider.Result
 		return p.lost(o)
 	}
 	_, again := p.orders[o.ID]
-	if p.fault == "changes the amount" {
+	switch p.fault {
+	case "a reference for each attempt":
+		again = again && p.orders[o.ID].Attempts == o.Attempts
+	case "a reference for each moment":
+		again = again && p.orders[o.ID].Now.Equal(o.Now)
+	case "remembers the last order only":
+		again = again && p.last == o.ID
+	case "changes the amount":
 		o.Amount++
 	}
+	p.last = o.ID
 	p.orders[o.ID] = o
 	like := false
 	for id, other := range p.orders {
@@ -84,7 +93,11 @@ func (p *fake) lost(o provider.Transfer) (provider.Result, error) {
 func (p *fake) answer(o provider.Transfer) provider.Result {
 	switch o.Number[len(o.Number)-1] {
 	case '1':
-		return provider.Result{Outcome: provider.Paid, Reference: "r"}
+		paid := provider.Result{Outcome: provider.Paid, Reference: "r", Amount: o.Amount}
+		if p.fault == "reports cedis" {
+			paid.Amount /= 100
+		}
+		return paid
 	case '2':
 		if p.fault == "refuses without words" {
 			return provider.Result{Outcome: provider.Refused}
@@ -112,6 +125,16 @@ func (p *fake) Status(_ context.Context, o provider.Transfer) (provider.Result, 
 		p.moved[o.ID]++
 	}
 	return provider.Result{Outcome: provider.NotFound}, nil
+}
+
+func (p *fake) RouteTransfer(t provider.Transfer) (string, bool) {
+	switch {
+	case p.fault == "has a name that is none":
+		return "Fake Pay", true
+	case p.fault == "changes its name" && t.Route != "":
+		return "other", true
+	}
+	return "fake", true
 }
 
 func (p *fake) AccountName(context.Context, provider.Enquiry) (string, error) {
@@ -166,17 +189,23 @@ func TestAGoodRail(t *testing.T) {
 func TestBadRails(t *testing.T) {
 	faults := map[string]conformance.Fault[*Rig]{}
 	for fault, found := range map[string][]string{
-		"pays twice":                 {"submitted twice", "submitted by many"},
-		"pays when asked":            {"an unknown order"},
-		"takes orders alike for one": {"two orders alike"},
-		"takes loss for no":          {"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"},
-		"quotes numbers":             {"a lost request", "a lost answer"},
-		"changes the amount":         {"what the provider is told"},
-		"refuses without words":      {"a refused order"},
-		"guesses":                    {"a slow order"},
-		"forgets":                    {"a paid order"},
-		"misnames":                   {"the name of an account"},
-		"refuses good destinations":  {"a destination that is looked at"},
+		"pays twice":                    {"submitted twice", "submitted by many"},
+		"pays when asked":               {"an unknown order"},
+		"takes orders alike for one":    {"two orders alike"},
+		"takes loss for no":             {"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"},
+		"quotes numbers":                {"a lost request", "a lost answer"},
+		"changes the amount":            {"what the provider is told"},
+		"reports cedis":                 {"a paid order"},
+		"a reference for each attempt":  {"submitted twice", "submitted by many", "a lost answer"},
+		"a reference for each moment":   {"submitted twice", "a lost answer"},
+		"remembers the last order only": {"two orders alike"},
+		"has a name that is none":       {"the name of the provider"},
+		"changes its name":              {"the name of the provider"},
+		"refuses without words":         {"a refused order"},
+		"guesses":                       {"a slow order"},
+		"forgets":                       {"a paid order"},
+		"misnames":                      {"the name of an account"},
+		"refuses good destinations":     {"a destination that is looked at"},
 	} {
 		faults[fault] = conformance.Fault[*Rig]{Open: func() *Rig { return (&fake{fault: fault}).rig() }, Found: found}
 	}

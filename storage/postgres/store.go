@@ -99,7 +99,7 @@ type Stats struct {
 // unless the Config says not to. Call [Store.Define] with the kinds afterwards. The host
 // closes the pool after the store. ctx bounds the opening alone. Open refuses an engine that
 // speaks PostgreSQL's protocol and does not lock tables as PostgreSQL does, such as CockroachDB
-// and YugabyteDB; see docs/operations.md.
+// and YugabyteDB; see docs/guide/engines.md.
 func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error) {
 	if config.Schema == "" {
 		config.Schema = "payments"

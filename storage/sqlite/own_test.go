@@ -1,7 +1,10 @@
 package sqlite
 
 import (
+	"database/sql"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -67,4 +70,28 @@ func TestKeyMovesInTheHostsTransaction(t *testing.T) {
 		expect.Equal(t, r.ID, "a", "the owner of the key")
 		return err
 	}))
+}
+
+// A transaction of another file is refused, whether or not that file holds tables of the library: it
+// would take rows that this store never sees.
+func TestHostsTransactionOfAnotherFile(t *testing.T) {
+	store, other := openNotes(t, Config{}), openNotes(t, Config{})
+	app := must.Get(sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "app.db")))(t)
+	defer app.Close()
+	memory := must.Get(sql.Open("sqlite", ":memory:"))(t)
+	defer memory.Close()
+	for name, db := range map[string]*sql.DB{"of the library": other.db, "of the host": app, "in memory": memory} {
+		host := must.Get(db.Begin())(t)
+		err := store.In(host).Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("lost")) })
+		expect.ErrorIs(t, err, storage.ErrInvalid, "a file %s", name)
+		must.Do(t, host.Rollback())
+	}
+	// Another name of the same file is the same file.
+	link := filepath.Join(t.TempDir(), "link.db")
+	must.Do(t, os.Symlink(store.path, link))
+	linked := must.Get(sql.Open("sqlite", "file:"+link+"?_txlock=immediate"))(t)
+	defer linked.Close()
+	host := must.Get(linked.Begin())(t)
+	must.Do(t, store.In(host).Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("kept")) }))
+	must.Do(t, host.Commit())
 }

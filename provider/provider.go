@@ -96,8 +96,8 @@ type Result struct {
 	// Network is the mobile-money network that took the money of a charge, such as "mtn"; may be
 	// empty.
 	Network string
-	// TestMode says that the provider's test mode or sandbox reports this, where no money moves. Notify
-	// then knows no live order with the id.
+	// TestMode says that the provider's test mode or sandbox reports this, where no money moves. It books
+	// nothing for a live order: Notify knows none with the id, and the library asks again.
 	TestMode bool
 }
 

@@ -24,6 +24,9 @@ const WorkLimit = 2*callTimeout + bookTimeout
 // errInvalidOutcome is the error of a call whose answer is none.
 var errInvalidOutcome = errors.New("dispatch: the provider's answer is no outcome")
 
+// errTestMode is the error of a call about a live order that was answered in test mode, where no money moves.
+var errTestMode = errors.New("dispatch: the provider answered in its test mode about a live order")
+
 // ProviderFunc calls a provider for one order: it submits the order, or asks for its status.
 type ProviderFunc = func(context.Context) (provider.Result, error)
 
@@ -55,6 +58,9 @@ type Book = func(context.Context, *engine.Tx, Ref, provider.Result) (Decision, e
 // after the provider was called.
 func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book Book) (provider.Result, Decision, error) {
 	result, callErr := c.submitOrPoll(ctx)
+	if result.TestMode && caller.Live {
+		result, callErr = provider.Result{}, errTestMode
+	}
 	report := c.report
 	report.Name = string(result.Outcome)
 	if callErr != nil { // the error may quote the number; the log must not

@@ -218,6 +218,32 @@ func TestReportOfTestMode(t *testing.T) {
 		}
 		expect.Equal(t, must.Get(s.Providers.Get(t.Context(), s.caller, id))(t).Outcome, provider.InProgress, "outcome")
 	}
+	s.restart(testMode{})
+	ids = append(ids, must.Get(s.disburse(mtn))(t), must.Get(s.charge(mtn))(t))
+	s.now = s.now.Add(time.Minute)
+	must.Do(t, s.Drain(t.Context()))
+	for _, id := range ids {
+		expect.Equal(t, must.Get(s.Providers.Get(t.Context(), s.caller, id))(t).Outcome, provider.InProgress, "outcome after an answer in test mode")
+	}
+}
+
+// testMode pays all orders, and says that no money has moved.
+type testMode struct{ provider.Simulated }
+
+func (testMode) Submit(context.Context, provider.Transfer) (provider.Result, error) {
+	return provider.Result{Outcome: provider.Paid, TestMode: true}, nil
+}
+
+func (m testMode) Status(ctx context.Context, t provider.Transfer) (provider.Result, error) {
+	return m.Submit(ctx, t)
+}
+
+func (testMode) Charge(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{Outcome: provider.Paid, TestMode: true}, nil
+}
+
+func (m testMode) ChargeStatus(ctx context.Context, c provider.Charge) (provider.Result, error) {
+	return m.Charge(ctx, c)
 }
 
 // What no provider carries is refused before anything is kept.

@@ -40,7 +40,8 @@ type ClockParams struct {
 // The clock governs the times of objects, expiries, limits and due times of that merchant's test
 // mode; it never goes back. With an idempotency key, a replay moves nothing and returns the
 // first call's time. Refusals: permission_denied in live mode or without Config.Sandbox;
-// resource_missing for the operator, who has no test clock; parameter_invalid for a time before the clock's, or more than 100 years ahead.
+// resource_missing for the operator, who has no test clock; parameter_invalid for a time before the
+// clock's, or more than 100 years ahead.
 func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {
 	op := engine.Operation{Name: "clock.move", Params: p}
 	begun := time.Now()

@@ -30,10 +30,9 @@ type Customer struct {
 
 // CustomerDirectory gives the library the customer records of a host that keeps its own. The
 // library calls it outside of its transactions, but inside the host's own transaction where a host
-// has one (payments.Service.InTx): there all writers wait for its answer. The ctx of
-// a call ends after 30 seconds. For an unknown id it returns an [api.Error] with the code
-// resource_missing; [api.NoSuch] makes one. Callers get any other error, wrapped; the log does not
-// hold its text.
+// has one (payments.Service.InTx): there all writers wait for its answer. The ctx of a call ends after
+// 30 seconds. For an unknown id it returns an [api.Error] with the code resource_missing; [api.NoSuch]
+// makes one. Callers get any other error, wrapped; the log does not hold its text.
 //
 // Invoices, payments, checkout sessions and subscriptions then take their data from the directory
 // alone. The library ignores its own customers, which [Service.CreateCustomer] makes. A host that deletes one of its customers calls

@@ -12,9 +12,9 @@ import (
 
 // In returns a store whose Updates and Views run inside the host's open transaction, so that the host's
 // rows and the library's are committed together or not at all. tx must be of the same file, through
-// modernc.org/sqlite; Update fails with [storage.ErrInvalid] for another file. It should have begun with BEGIN IMMEDIATE (_txlock=immediate in the data source),
-// because a transaction that has read before another connection wrote cannot write any more. Bind
-// services to it with payments.Service.InTx.
+// modernc.org/sqlite; Update fails with [storage.ErrInvalid] for another file. It should have begun with
+// BEGIN IMMEDIATE (_txlock=immediate in the data source), because a transaction that has read before
+// another connection wrote cannot write any more. Bind services to it with payments.Service.InTx.
 //
 // Each Update runs its function once, in a savepoint: a failed one leaves the host's
 // transaction as it was. If another transaction interferes, Update fails with

@@ -107,6 +107,9 @@ type internals struct {
 // field of Config breaks its rule, and with the errors of the store, such as [storage.ErrNewer]. It
 // starts no goroutine: Start or Drain runs the background work. The host closes the store after Stop.
 func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
+	if store == nil {
+		return nil, errors.New("payments: New needs a store, such as that of sqlite.Open or memory.New")
+	}
 	if err := c.check(); err != nil {
 		return nil, err
 	}

@@ -97,6 +97,8 @@ func TestNewRefusesWrongConfigurations(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+	err := testkit.Err(payments.New(t.Context(), nil, payments.Config{}))
+	expect.True(t, err != nil && strings.HasPrefix(err.Error(), "payments: "), "no store: %v", err)
 	closed := memory.New()
 	must.Do(t, closed.Close())
 	expect.ErrorIs(t, testkit.Err(payments.New(t.Context(), closed, payments.Config{})), storage.ErrClosed, "a closed store")

@@ -32,6 +32,7 @@ func TestWrite(t *testing.T) {
 	list := func(after string) (*api.List[string], error) { return pages[after], nil }
 	id := func(s *string) string { return *s }
 	row := func(s *string) []string { return []string{*s, "x"} }
+	expect.Equal(t, api.CodeOf(Write(nil, nil, list, id, row, nil)), api.ParameterMissing, "code without a writer")
 	var b bytes.Buffer
 	told := 0
 	if err := Write(&b, []string{"name", "x"}, list, id, row, func(rows int) { told = 10*told + rows }); err != nil || b.String() != "name,x\na,x\nb,x\n\"c,\"\"d\"\"\",x\n" {

@@ -113,7 +113,7 @@ func TestStoryInABrowser(t *testing.T) {
 	s.turns("Payments")
 	s.reads("payments", "Ama Mensah", "GH₵12.50", "Completed")
 	s.Press("Ama Mensah")
-	s.reads("payment", "Ama Mensah paid Adom Juice Bar with a wallet", paid, "payment.succeeded")
+	s.reads("payment", "Ama Mensah paid Adom Juice Bar with a wallet", paid, "payment.created, succeeded")
 	s.Press("Paid with a wallet")
 	s.waits("Delivered")
 	s.reads("event", paid, `{"received":true}`)

@@ -77,22 +77,19 @@ func NewOrder(prefix string, amount int64) provider.Order {
 	return provider.Order{ID: NewID(prefix), Live: true, Amount: amount, CreatedAt: now, SubmittedAt: now, Now: now, Attempts: 1}
 }
 
-// Attempted returns a function that returns the order as the library has it at one attempt after
-// another. Each attempt is counted, and comes an hour later, or a second if the order has a deadline.
-// So the checks find a provider whose reference depends on more than the id: it takes a repetition
-// for another order.
-func Attempted(o provider.Order, hasDeadline bool) func() provider.Order {
-	later := time.Hour
-	if hasDeadline {
-		later = time.Second
-	}
+// Attempts returns a function that makes the calls about one transfer, charge or refund, whose order is at
+// orderOf. Each call is an attempt, counted and so much later than the one before. So the checks find a
+// provider whose reference depends on more than the id: it takes a repetition for another order.
+func Attempts[T any](of T, orderOf func(*T) *provider.Order, later time.Duration) func(name string, do func(context.Context, T) (provider.Result, error)) Call {
 	var attempts atomic.Int64
-	return func() provider.Order {
-		again := o
-		before := int(attempts.Add(1)) - 1
-		again.Attempts += before
-		again.Now = o.Now.Add(time.Duration(before) * later)
-		return again
+	return func(name string, do func(context.Context, T) (provider.Result, error)) Call {
+		return Call{Name: name, Do: func(ctx context.Context) (provider.Result, error) {
+			again, before := of, int(attempts.Add(1))-1
+			o := orderOf(&again)
+			o.Attempts += before
+			o.Now = o.Now.Add(time.Duration(before) * later)
+			return do(ctx, again)
+		}}
 	}
 }
 

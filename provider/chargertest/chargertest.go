@@ -12,11 +12,11 @@
 package chargertest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -185,14 +185,11 @@ func (r *Rig) charged(t *testing.T, amount int64, of Payer) (provider.Charge, er
 
 // order returns the calls of a charge.
 func (r *Rig) order(c provider.Charge) *conformance.Order {
-	attempt := conformance.Attempted(c.Order, !c.Deadline.IsZero())
-	call := func(name string, do func(context.Context, provider.Charge) (provider.Result, error)) conformance.Call {
-		return conformance.Call{Name: name, Do: func(ctx context.Context) (provider.Result, error) {
-			c := c
-			c.Order = attempt()
-			return do(ctx, c)
-		}}
+	later := time.Hour
+	if !c.Deadline.IsZero() {
+		later = time.Second // before the deadline
 	}
+	call := conformance.Attempts(c, func(c *provider.Charge) *provider.Order { return &c.Order }, later)
 	return r.withHooks(&conformance.Order{
 		Order: c.Order, Submit: call("Charge", r.Charger.Charge), Status: call("ChargeStatus", r.Charger.ChargeStatus),
 	}, c)
@@ -212,14 +209,7 @@ func (r *Rig) refund(t *testing.T, c provider.Charge, amount int64) *conformance
 	if c.Phone != "" {
 		back.Payment = c.ID
 	}
-	attempt := conformance.Attempted(back.Order, false)
-	call := func(name string, do func(context.Context, provider.Refund) (provider.Result, error)) conformance.Call {
-		return conformance.Call{Name: name, Do: func(ctx context.Context) (provider.Result, error) {
-			back := back
-			back.Order = attempt()
-			return do(ctx, back)
-		}}
-	}
+	call := conformance.Attempts(back, func(f *provider.Refund) *provider.Order { return &f.Order }, time.Hour)
 	return r.withHooks(&conformance.Order{
 		Order: back.Order, Submit: call("Refund", rail.Refund), Status: call("RefundStatus", rail.RefundStatus),
 	}, c)

@@ -10,11 +10,11 @@
 package railtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -119,14 +119,7 @@ func transfer(t *testing.T, amount int64, to Destination) provider.Transfer {
 
 // order returns the calls of a transfer.
 func (r *Rig) order(o provider.Transfer) *conformance.Order {
-	attempt := conformance.Attempted(o.Order, false)
-	call := func(name string, do func(context.Context, provider.Transfer) (provider.Result, error)) conformance.Call {
-		return conformance.Call{Name: name, Do: func(ctx context.Context) (provider.Result, error) {
-			o := o
-			o.Order = attempt()
-			return do(ctx, o)
-		}}
-	}
+	call := conformance.Attempts(o, func(o *provider.Transfer) *provider.Order { return &o.Order }, time.Hour)
 	order := &conformance.Order{
 		Order: o.Order, Moved: r.Moved, Secrets: []string{o.Number},
 		Submit: call("Submit", r.Rail.Submit), Status: call("Status", r.Rail.Status),

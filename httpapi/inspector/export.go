@@ -14,6 +14,9 @@ var maxExported = 5_000
 // export is the list as its query selects it, all of its pages, as a file for a spreadsheet. Amounts are
 // in GHS, without the currency.
 func (n *noun[T]) export(v *visit) (*file, error) {
+	if err := v.begin(); err != nil {
+		return nil, err
+	}
 	w, written := *v, 0
 	w.query, w.limit = maps.Clone(v.query), api.MaxLimit
 	w.query.Del("before")

@@ -82,16 +82,14 @@ func (v *visit) compared(days []api.DayTotals, period api.Times) []fact {
 		}
 	}
 	apart := func(of [2]int64) int64 { return max(of[0], of[1]) - min(of[0], of[1]) }
-	share := func(of [2]int64) template.HTML {
-		return changed(of, tenths((apart(of)*1000+of[0]/2)/max(1, of[0]))+"%")
-	}
-	succeeded := fact{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: judged(rate, changed(rate, tenths(apart(rate))+" points"))}
+	share := func(of [2]int64) string { return tenths((apart(of)*1000+of[0]/2)/max(1, of[0])) + "%" }
+	succeeded := fact{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: judged(rate, tenths(apart(rate))+" points")}
 	if ended[1] == 0 {
 		succeeded.Value, succeeded.Below = "–", "none has ended"
 	}
 	return []fact{
 		{Name: "Collected", Value: cedis(collected[1]), Below: judged(collected, share(collected))},
-		{Name: "Paid out", Value: cedis(paidOut[1]), Below: share(paidOut)},
+		{Name: "Paid out", Value: cedis(paidOut[1]), Below: changed(paidOut, share(paidOut))},
 		{Name: "Completed", Value: completed[1], Below: judged(completed, share(completed))},
 		succeeded,
 	}
@@ -110,15 +108,16 @@ func changed(of [2]int64, by string) template.HTML {
 	return "as before"
 }
 
-// judged colours the change of a figure that is better when it is larger.
-func judged(of [2]int64, change template.HTML) template.HTML {
+// judged is changed for a figure that is better when it is larger, in colour.
+func judged(of [2]int64, by string) template.HTML {
+	text := changed(of, by)
 	switch {
 	case of[0] == 0 || of[0] == of[1]:
-		return change
+		return text
 	case of[1] > of[0]:
-		return `<span class="up">` + change + `</span>`
+		return `<span class="up">` + text + `</span>`
 	}
-	return `<span class="down">` + change + `</span>`
+	return `<span class="down">` + text + `</span>`
 }
 
 // tenths writes a number of tenths: 84 is 8.4.

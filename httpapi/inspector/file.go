@@ -1,7 +1,6 @@
 package inspector
 
 import (
-	"cmp"
 	"net/http"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -44,7 +43,11 @@ func (v *visit) serveFile(w http.ResponseWriter, read func(*visit) (*file, error
 		h.Set("X-Frame-Options", "SAMEORIGIN")
 	}
 	if f.name != "" {
-		h.Set("Content-Disposition", cmp.Or(map[bool]string{true: "attachment"}[f.saved], "inline")+`; filename="`+f.name+`"`)
+		disposition := "inline"
+		if f.saved {
+			disposition = "attachment"
+		}
+		h.Set("Content-Disposition", disposition+`; filename="`+f.name+`"`)
 	}
 	_, _ = w.Write(f.data) // an error means that the client has gone
 	return nil

@@ -175,9 +175,6 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 	file, read := files[kind], pages[kind]
 	switch v.kind = kind; {
 	case file != nil:
-		if err := v.begin(); err != nil {
-			return err
-		}
 		return v.serveFile(w, file)
 	case read == nil:
 		v.kind = "" // which anyone can choose

@@ -89,8 +89,7 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 		}
 	}
 	if n.loud && len(s.Rows) > 0 {
-		_, query, _ := strings.Cut(v.with("done", ""), "?")
-		p.Export = strings.TrimSuffix(v.url(n.path+".csv")+"?"+query, "?")
+		p.Export = v.here() + ".csv" + strings.TrimPrefix(v.with("done", ""), v.here())
 	}
 	p.Live = []section{s}
 	if n.also != nil {

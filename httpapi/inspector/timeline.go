@@ -30,8 +30,8 @@ type turn struct {
 	Request *string
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
 	Tone string
-	// Told are the types of the events that an endpoint took at the first attempt.
-	Told []string
+	// Told are the events that an endpoint took at the first attempt.
+	Told []*event.Event
 	// Time is At, with the day if that is not the first turn's.
 	Time template.HTML
 }
@@ -143,9 +143,8 @@ func inOrder(title string, turns []turn) section {
 	kept := turns[:1]
 	for _, t := range turns[1:] {
 		if last := &kept[len(kept)-1]; len(last.Told)*len(t.Told) > 0 && last.Title == t.Title {
-			object, _, _ := strings.Cut(last.Told[0], ".")
-			last.Told = append(last.Told, strings.TrimPrefix(t.Told[0], object+"."))
-			last.Text, last.Href = strings.Join(last.Told, ", "), ""
+			last.Told = append(last.Told, t.Told...)
+			last.Text, last.Href = typesOf(last.Told), ""
 			continue
 		}
 		kept = append(kept, t)
@@ -155,6 +154,21 @@ func inOrder(title string, turns []turn) section {
 		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
 	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January")}
+}
+
+// typesOf names the types of events in the order in which they happened, whichever was taken first, such
+// as "payment.created, succeeded".
+func typesOf(events []*event.Event) string {
+	slices.SortFunc(events, func(a, b *event.Event) int { return strings.Compare(a.ID, b.ID) })
+	object, _, _ := strings.Cut(string(events[0].Type), ".")
+	names := make([]string, len(events))
+	for i, e := range events {
+		names[i] = string(e.Type)
+		if i > 0 {
+			names[i] = strings.TrimPrefix(names[i], object+".")
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.
@@ -229,7 +243,7 @@ func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a), Href: v.url("events", e.ID)}
 			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, max(1, a.Duration))
 			if n == 0 && answered(a) {
-				t.Told = []string{string(d.Type)}
+				t.Told = []*event.Event{e}
 			}
 			if !answered(a) {
 				t.Tone = "bad"

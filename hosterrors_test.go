@@ -42,6 +42,13 @@ func (d *directory) set(fails func() error) {
 	d.fails, d.asked = fails, 0
 }
 
+// count returns how often the directory was asked since it got its fails.
+func (d *directory) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.asked
+}
+
 func (d *directory) Customer(_ context.Context, _ api.Caller, id string) (*account.Customer, error) {
 	d.mu.Lock()
 	d.asked++
@@ -82,9 +89,9 @@ func TestDirectoryErrorsStayOutOfTheLog(t *testing.T) {
 			expect.True(t, err != nil && (name != "an error" || errors.Is(err, errDirectory)), "a call in Go: %v", err)
 			answer, body := s.Do("POST", "/v1/invoices", map[string]any{"customer": customer})
 			expect.Equal(t, answer.StatusCode, http.StatusInternalServerError, "a request: %s", body)
-			before := customers.asked
+			before := customers.count()
 			s.Advance(32 * 24 * time.Hour)
-			expect.True(t, customers.asked > before, "the worker did not ask the directory")
+			expect.True(t, customers.count() > before, "the worker did not ask the directory")
 			expect.True(t, strings.Contains(log.String(), "work failed"), "the log has no line about the worker:\n%s", &log)
 			expect.True(t, !strings.Contains(log.String(), "9998877"), "the log quotes the host's error:\n%s", &log)
 		})
@@ -106,7 +113,7 @@ func TestHungDirectoryIsLeftBehind(t *testing.T) {
 			<-proceed
 			return errDirectory
 		})
-		for customers.asked == 0 { // until the next period begins
+		for customers.count() == 0 { // until the next period begins
 			time.Sleep(6 * time.Hour)
 			synctest.Wait()
 		}

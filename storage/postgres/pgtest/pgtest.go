@@ -79,12 +79,15 @@ var schemas atomic.Int64
 // passes when the server has ended that statement.
 const deadlock = "40P01"
 
-// Schema returns the name of a schema that no other test uses. It is dropped at the end
-// of the test.
+// Schema returns the name of a schema that no other test uses. On a server that outlives the test
+// process it is dropped at the end of the test.
 func Schema(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d_%d_%d", os.Getpid(), time.Now().UnixNano(), schemas.Add(1))
 	url := URL(t)
+	if os.Getenv(urlVariable) == "" { // the server and all that is in it ends with the process
+		return name
+	}
 	t.Cleanup(func() {
 		ctx := context.Background()
 		conn, err := pgx.Connect(ctx, url)

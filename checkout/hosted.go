@@ -23,6 +23,8 @@ type Hosted struct {
 	Token string
 	// Plan is the plan of ModeSubscription, as it was when the session was made; nil for none.
 	Plan *catalog.Plan
+	// Coupon is the coupon of ModeSubscription, as it was when the session was made; nil for none.
+	Coupon *catalog.Coupon
 	// Sums are the totals in the order in which they are shown, the total last.
 	Sums []invoice.Sum
 	// Refusal says why the session cannot be paid now; nil if it can.
@@ -71,7 +73,7 @@ func (s *Service) HostedByID(ctx context.Context, caller api.Caller, id string) 
 			return fmt.Errorf("checkout: merchant: %w", err)
 		}
 		r := &o.Value
-		h.Session, h.Merchant, h.Token, h.Plan, h.Attempt, h.Now = r.Session, *m, r.Token, r.PlanTerms, r.Attempt, tx.Now
+		h.Session, h.Merchant, h.Token, h.Plan, h.Coupon, h.Attempt, h.Now = r.Session, *m, r.Token, r.PlanTerms, r.CouponTerms, r.Attempt, tx.Now
 		email, name := r.payer()
 		if email != nil {
 			h.Email = *email

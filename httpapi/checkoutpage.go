@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/phone"
@@ -113,21 +114,49 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 
 // subscribe says what begins, and what is charged later on.
 func (v *checkoutView) subscribe(h *checkout.Hosted) {
-	price := look.Money(h.Plan.Amount**h.Session.Quantity) + " " + everyText(h.Plan.Interval, h.Plan.IntervalCount)
-	if h.Plan.Taxable != nil && *h.Plan.Taxable {
-		price += ", and tax"
+	trial, coupon := h.Plan.TrialPeriodDays, h.Coupon
+	inTrial := trial != nil && *trial > 0
+	free := h.Session.Total == 0 && !inTrial
+	if free && coupon != nil && coupon.Duration == catalog.Once {
+		coupon = nil // it has made the first payment free
 	}
+	price := priceText(h.Plan, *h.Session.Quantity, coupon)
 	v.Title = "Subscribe at " + v.Merchant.Name
-	switch days := h.Plan.TrialPeriodDays; {
-	case days != nil && *days == 1:
+	switch {
+	case inTrial && *trial == 1:
 		v.Subscription, v.Begin = "Free for a day, then "+price+".", "Start the free trial"
-	case days != nil && *days > 0:
-		v.Subscription, v.Begin = fmt.Sprintf("Free for %d days, then %s.", *days, price), "Start the free trial"
-	case h.Session.Total == 0:
+	case inTrial:
+		v.Subscription, v.Begin = fmt.Sprintf("Free for %d days, then %s.", *trial, price), "Start the free trial"
+	case free:
 		v.Subscription, v.Begin = "Nothing is due now, later "+price+".", "Subscribe"
 	default:
 		v.Subscription = upperFirst(price) + ". This is the first payment."
 	}
+}
+
+// priceText says what each period costs. The coupon may be nil.
+func priceText(p *catalog.Plan, quantity int64, coupon *catalog.Coupon) string {
+	whole, less, every := p.Amount*quantity, p.Amount*quantity, everyText(p.Interval, p.IntervalCount)
+	var duration catalog.Duration
+	if coupon != nil {
+		less -= coupon.Discount(whole)
+		duration = coupon.Duration
+	}
+	text := look.Money(less) + " " + every
+	switch duration {
+	case catalog.Once:
+		text = look.Money(whole) + " " + every + ", the first time " + look.Money(less)
+	case catalog.Repeating:
+		first := "month"
+		if n := *coupon.DurationInMonths; n > 1 {
+			first = fmt.Sprintf("%d months", n)
+		}
+		text += " in the first " + first + ", and " + look.Money(whole) + " after that"
+	}
+	if p.Taxable != nil && *p.Taxable {
+		text += ", and tax"
+	}
+	return text
 }
 
 // endedSessionView says how a session has ended, or why it cannot be paid.

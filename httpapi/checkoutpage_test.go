@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/look"
 )
 
 // A session whose time is over while a payment holds it may still be paid by that payment. Its page must
@@ -45,4 +46,30 @@ func TestPaymentOfASubscriptionOffersNoWallet(t *testing.T) {
 	s.Work()
 	_, page = shows(t, "the failed payment", "GET", failed, nil, 200, "Not paid", "Try again")
 	expect.True(t, !strings.Contains(page, "wallet"), "the page of the failed payment offers a wallet")
+}
+
+// The page says what later periods cost with the coupon.
+func TestCheckoutPageOfASubscriptionWithACoupon(t *testing.T) {
+	for coupon, pages := range map[string][2]string{ // without a trial, and with one
+		``:                                      {"GH₵50.00 every month. This is the first payment.", "Free for 14 days, then GH₵50.00 every month."},
+		`"percent_off":20`:                      {"GH₵50.00 every month, the first time GH₵40.00. This is the first payment.", "then GH₵50.00 every month, the first time GH₵40.00."},
+		`"percent_off":100`:                     {"Nothing is due now, later GH₵50.00 every month.", "then GH₵50.00 every month, the first time GH₵0.00."},
+		`"amount_off":500,"duration":"forever"`: {"GH₵45.00 every month. This is the first payment.", "then GH₵45.00 every month."},
+		`"percent_off":50,"duration":"repeating","duration_in_months":3`: {
+			"GH₵25.00 every month in the first 3 months, and GH₵50.00 after that. This is the first payment.",
+			"then GH₵25.00 every month in the first 3 months, and GH₵50.00 after that.",
+		},
+	} {
+		t.Run(coupon, func(t *testing.T) {
+			s := paymentstest.New(t)
+			terms := ""
+			if coupon != "" {
+				terms = `,"coupon":"` + made(t, s, "/v1/coupons", "{"+coupon+"}") + `"`
+			}
+			for i, trial := range []string{"", `,"trial_period_days":14`} {
+				_, address := newSession(t, s, `{"mode":"subscription","success_url":"https://shop.example/","plan":"`+newPlan(t, s, trial)+`"`+terms+`}`)
+				shows(t, "the page", "GET", address, nil, 200, strings.ReplaceAll(pages[i], "GH₵", "GH₵"+look.NoBreak))
+			}
+		})
+	}
 }

@@ -22,10 +22,15 @@ const applicationID = 0x70617973
 
 // migrate applies all missing migrations, or none.
 func migrate(ctx context.Context, c *conn) error {
-	if done, err := isMigrated(c); done || err != nil {
+	// The marks are read in one transaction: another process may make the file between two reads.
+	_, err := c.exec("BEGIN")
+	if err != nil {
 		return err
 	}
-	var err error
+	done, err := isMigrated(c)
+	if err = errors.Join(err, c.rollback()); done || err != nil {
+		return err
+	}
 	for {
 		if _, err = c.exec("BEGIN IMMEDIATE"); !isBusy(err) {
 			break

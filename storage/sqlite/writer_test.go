@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -366,11 +367,18 @@ func TestCancelWhileTurnIsPassed(t *testing.T) {
 	expect.Equal(t, cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })), "", "kept (-want +got)")
 }
 
-// Two processes may make the same file, and its tables, at once.
-func TestTwoStoresCreateOneFile(t *testing.T) {
+// Several processes may make the same file, and its tables, at once.
+func TestStoresCreateOneFile(t *testing.T) {
+	for range effort.Of(10, 50) {
+		createOneFile(t)
+	}
+}
+
+func createOneFile(t *testing.T) {
+	const stores = 8
 	path := filepath.Join(t.TempDir(), "test.db")
 	var wg sync.WaitGroup
-	for i := range 2 {
+	for i := range stores {
 		wg.Go(func() {
 			s, err := Open(t.Context(), path, Config{})
 			if err != nil {
@@ -385,7 +393,7 @@ func TestTwoStoresCreateOneFile(t *testing.T) {
 	wg.Wait()
 	s := openAt(t, path, Config{})
 	must.Do(t, s.Define(t.Context(), notes))
-	if got := ids(t, s); len(got) != 2 {
+	if got := ids(t, s); len(got) != stores {
 		t.Errorf("there is %v", got)
 	}
 }

@@ -280,7 +280,9 @@ func TestSMS(t *testing.T) {
 	number, send := []string{"-number", "0241234567"}, []string{"-number", "0241234567", "-send-sms"}
 	r.passes("Arkesel without a number", nil, "the sender is Volta", "Left out: key.")
 	r.passes("Arkesel's sandbox", number, "sends nothing", "Left out: SMS.")
+	expect.Equal(t, len(fake.Messages()), 0, "messages without -send-sms")
 	r.passes("Arkesel", send, "whether it has come to 024****567", "All is ok.")
+	expect.Equal(t, len(fake.Messages()), 1, "messages with -send-sms")
 	fake.SetCredit(0)
 	r.finds("no credit", "too little credit", send...)
 	fake.SetCredit(9)

@@ -28,8 +28,9 @@ type Gym struct {
 	merchant api.Caller
 	plan     string // of all members
 
-	mu    sync.Mutex
-	doors map[string]bool // whether the door opens, by subscription
+	mu      sync.Mutex
+	members map[string]*subscription.Subscription // by card, as they joined
+	doors   map[string]bool                       // whether the door opens, by subscription
 }
 
 // monthly is what a month costs, in pesewas, and freeDays how long a member tries the gym for nothing.
@@ -38,7 +39,8 @@ const (
 	freeDays = 7
 )
 
-// Open returns a gym without members. It may be called at each start: the idempotency key makes one plan.
+// Open returns a gym without members. A real one keeps the plan's id with its members. The idempotency key
+// makes one plan of several calls, for 30 days.
 func Open(ctx context.Context, svc *payments.Service, merchant api.Caller) (*Gym, error) {
 	keyed := merchant
 	keyed.IdempotencyKey = "plan-monthly"
@@ -48,12 +50,19 @@ func Open(ctx context.Context, svc *payments.Service, merchant api.Caller) (*Gym
 	if err != nil {
 		return nil, fmt.Errorf("make the plan: %w", err)
 	}
-	return &Gym{svc: svc, merchant: merchant, plan: plan.ID, doors: map[string]bool{}}, nil
+	return &Gym{svc: svc, merchant: merchant, plan: plan.ID, members: map[string]*subscription.Subscription{}, doors: map[string]bool{}}, nil
 }
 
 // Join makes a person a member, whose phone is charged after the free days. The card is the gym's own
-// number of the member, so that a second call adds no second member.
+// number of the member, so that a second call adds no second member: the idempotency keys see to that for
+// 30 days, and the gym's own record from then on.
 func (g *Gym) Join(ctx context.Context, card, name, phone string) (*subscription.Subscription, error) {
+	g.mu.Lock()
+	joined := g.members[card]
+	g.mu.Unlock()
+	if joined != nil {
+		return joined, nil
+	}
 	keyed := g.merchant
 	keyed.IdempotencyKey = "customer-" + card
 	customer, err := g.svc.Accounts.CreateCustomer(ctx, keyed, account.CreateCustomerParams{Name: name, Phone: phone})
@@ -67,6 +76,9 @@ func (g *Gym) Join(ctx context.Context, card, name, phone string) (*subscription
 	if err != nil {
 		return nil, fmt.Errorf("join card %s: %w", card, err)
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.members[card] = member
 	return member, nil
 }
 

@@ -60,7 +60,7 @@ func open(ctx context.Context, s settings, log *slog.Logger) (*app, error) {
 }
 
 func (a *app) openStore(ctx context.Context) error {
-	if !strings.HasPrefix(a.db, "postgres://") && !strings.HasPrefix(a.db, "postgresql://") {
+	if !isPostgreSQL(a.db) {
 		store, err := sqlite.Open(ctx, a.db, sqlite.Config{Logger: a.log})
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func readSettings(get func(name string) string) (settings, error) {
 	e := &environment{get: get}
 	s := settings{
 		addr:        cmp.Or(get("PAYMENTS_ADDR"), "127.0.0.1:8080"),
-		db:          cmp.Or(get("PAYMENTS_DB"), "payments.db"),
+		db:          e.db(),
 		healthToken: get("PAYMENTS_HEALTH_TOKEN"),
 		baseURL:     e.baseURL(),
 		key:         e.key(),
@@ -98,6 +99,23 @@ func (e *environment) baseURL() string {
 		e.problem("PAYMENTS_BASE_URL must be the public address of this server without a path, such as https://pay.example.com")
 	}
 	return text
+}
+
+// notPath matches the beginning of a URL, and of a connection string such as "host=db password=…".
+var notPath = regexp.MustCompile(`^\w{2,}(:/|\s*=)`)
+
+// db is a path or a URL. Text of another form would become the name of a new, empty SQLite file, which
+// may show a password.
+func (e *environment) db() string {
+	text := cmp.Or(strings.TrimSpace(e.get("PAYMENTS_DB")), "payments.db")
+	if !isPostgreSQL(text) && notPath.MatchString(text) {
+		e.problem("PAYMENTS_DB must be the path of an SQLite file, such as payments.db, or begin with postgres://")
+	}
+	return text
+}
+
+func isPostgreSQL(db string) bool {
+	return strings.HasPrefix(db, "postgres://") || strings.HasPrefix(db, "postgresql://")
 }
 
 func isLoopback(host string) bool {

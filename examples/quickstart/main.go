@@ -18,6 +18,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -65,7 +66,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	defer listener.Close()
 	if o.baseURL == "" {
-		o.baseURL = "http://" + listener.Addr().String()
+		o.baseURL = "http://" + reachable(listener.Addr())
 	}
 
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -127,10 +128,25 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return errors.Join(err, server.Shutdown(end), svc.Stop(end))
 }
 
-// withPages serves each page under its prefix, and hands every other path to rest as it
-// came. A mux would redirect paths that are not clean.
+// reachable returns the address for a browser on this machine: a listener on all addresses names none
+// that every browser opens.
+func reachable(listening net.Addr) string {
+	tcp, ok := listening.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return listening.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+}
+
+// withPages serves each page under its prefix, leads from / to the inspector, and hands every other path
+// to rest as it came. A mux would redirect paths that are not clean.
 func withPages(rest http.Handler, pages map[string]http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			w.Header().Set("Location", "/inspector/")
+			w.WriteHeader(http.StatusSeeOther)
+			return
+		}
 		for prefix, page := range pages {
 			switch {
 			case r.URL.Path == prefix:

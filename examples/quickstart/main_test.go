@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -120,6 +121,45 @@ func TestWelcome(t *testing.T) {
 	for _, want := range []string{"export KEY=sk_test_1", "curl -s http://x/v1/payments -H", "curl -s http://x/v1/qr_codes", "mer_1", "http://x/inspector/"} {
 		expect.True(t, strings.Contains(out.String(), want), "%q is missing in\n%s", want, out.String())
 	}
+}
+
+// Each address that is printed for a person leads to a page.
+func TestPrintedAddresses(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := run(ctx, options{addr: "127.0.0.1:0", db: ":memory:"}, write)
+		write.CloseWithError(io.EOF)
+		ended <- err
+	}()
+	n, printed := 0, bufio.NewScanner(read)
+	for printed.Scan() && printed.Text() != "Ctrl-C stops." {
+		if strings.Contains(printed.Text(), "curl") {
+			continue
+		}
+		for _, address := range regexp.MustCompile(`http://127\.0\.0\.1:\d+[^\s"]*`).FindAllString(printed.Text(), -1) {
+			if strings.Contains(address, ":9000/") {
+				continue // a server of the reader's
+			}
+			n++
+			expect.Equal(t, status(t, address, ""), 200, "%s", address)
+		}
+	}
+	expect.True(t, n >= 4, "%d addresses were printed", n)
+	http.DefaultClient.CloseIdleConnections()
+	cancel()
+	expect.NoError(t, <-ended, "the end")
+}
+
+// A server that listens on all addresses prints one that a browser can open.
+func TestAllAddresses(t *testing.T) {
+	line, stop := start(t, options{addr: ":0", db: ":memory:", json: true})
+	defer stop()
+	var k keys
+	must.Do(t, json.Unmarshal([]byte(line), &k))
+	expect.True(t, strings.HasPrefix(k.BaseURL, "http://127.0.0.1:"), "the base is %s", k.BaseURL)
+	expect.Equal(t, status(t, k.BaseURL+"/v1/balance", k.TestKey), 200, "%s", k.BaseURL)
 }
 
 // A page of the inspector that is open does not keep the server from stopping.

@@ -32,15 +32,21 @@ type Shop struct {
 	// merchant stands for the shop in calls of the service.
 	merchant api.Caller
 
+	reading sync.Mutex // of disbursements
+
 	mu     sync.Mutex
 	orders map[string]string // the payment of each order that is paid
 	failed map[string]string // why the last payment of an order failed
+	sent   map[string]string // the disbursement of each supplier's bill
 	bills  map[string]string // the status of each supplier's bill
 }
 
 // New returns a shop without orders.
 func New(svc *payments.Service, merchant api.Caller) *Shop {
-	return &Shop{svc: svc, merchant: merchant, orders: map[string]string{}, failed: map[string]string{}, bills: map[string]string{}}
+	return &Shop{
+		svc: svc, merchant: merchant, orders: map[string]string{}, failed: map[string]string{},
+		sent: map[string]string{}, bills: map[string]string{},
+	}
 }
 
 // Checkout returns a QR code with which an order of so many pesewas can be paid once, until some time
@@ -58,24 +64,27 @@ func (s *Shop) Checkout(ctx context.Context, order string, pesewas int64, placed
 	return code, nil
 }
 
-// AskPhone asks the customer's phone to pay an order. The outcome comes by webhook. Each attempt has
-// a number of its own: the same one again asks only once.
-func (s *Shop) AskPhone(ctx context.Context, order string, attempt int, phone string, pesewas int64) (*payment.Payment, error) {
+// AskPhone asks the customer's phone to pay an order, which Checkout gave a code. The outcome comes by
+// webhook. Each attempt has a number of its own: the same one again asks only once. The phone pays the
+// code, so a customer who scans it, too, does not pay twice.
+func (s *Shop) AskPhone(ctx context.Context, order, code string, attempt int, phone string) (*payment.Payment, error) {
 	caller := s.merchant
 	caller.IdempotencyKey = fmt.Sprintf("phone-%s-%d", order, attempt)
-	p, err := s.svc.Payments.Create(ctx, caller, payment.CreateParams{
-		Amount: pesewas, MobileMoney: payment.MobileMoney{PhoneNumber: phone}, Description: "Order " + order, Reference: order,
-	})
+	p, err := s.svc.QRCodes.Pay(ctx, caller, code, qrcode.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: phone}})
 	if err != nil {
 		return nil, fmt.Errorf("ask for order %s: %w", order, err)
 	}
 	return p, nil
 }
 
-// PayBill sends a supplier GHS by mobile money. The outcome comes by webhook.
+// PayBill sends a supplier GHS by mobile money. The outcome comes by webhook. A second call pays nothing
+// twice: the idempotency key sees to that for 30 days, and the shop's own record from then on.
 func (s *Shop) PayBill(ctx context.Context, bill, phone string, ghs decimal.Decimal) (string, error) {
+	if id := s.get(s.sent, bill); id != "" {
+		return id, nil
+	}
 	caller := s.merchant
-	caller.IdempotencyKey = "bill-" + bill // a second call pays nothing twice
+	caller.IdempotencyKey = "bill-" + bill
 	sent, err := s.svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{
 		Amount: ghs, Reference: bill,
 		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: phone},
@@ -83,13 +92,15 @@ func (s *Shop) PayBill(ctx context.Context, bill, phone string, ghs decimal.Deci
 	if err != nil {
 		return "", fmt.Errorf("pay bill %s: %w", bill, err)
 	}
+	s.set(s.sent, bill, sent.ID)
 	return sent.ID, nil
 }
 
 // Webhooks returns the handler of the shop's webhooks. After an error the service delivers
-// the event again.
+// the event again. Events come in any order, and a provider may take a paid bill back, so the shop reads
+// the disbursement as it is now.
 func (s *Shop) Webhooks(secret string) http.Handler {
-	return webhook.Handler(secret, nil, func(_ context.Context, e event.Event) error {
+	return webhook.Handler(secret, nil, func(ctx context.Context, e event.Event) error {
 		switch e.Type {
 		case event.PaymentSucceeded, event.PaymentFailed:
 			var p payment.Payment
@@ -106,7 +117,13 @@ func (s *Shop) Webhooks(secret string) http.Handler {
 			if err := json.Unmarshal(e.Data.Object, &d); err != nil {
 				return err
 			}
-			s.set(s.bills, *d.Reference, string(d.Status)) // every disbursement has one
+			s.reading.Lock() // one at a time, so that no older answer overwrites a newer one
+			defer s.reading.Unlock()
+			now, err := s.svc.Disbursements.Get(ctx, s.merchant, d.ID)
+			if err != nil {
+				return err
+			}
+			s.set(s.bills, *now.Reference, string(now.Status)) // every disbursement has one
 		}
 		return nil
 	})
@@ -118,23 +135,17 @@ func (s *Shop) set(in map[string]string, name, value string) {
 	in[name] = value
 }
 
-// Paid returns the payment of an order; empty while it is not paid.
-func (s *Shop) Paid(order string) string {
+func (s *Shop) get(from map[string]string, name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.orders[order]
+	return from[name]
 }
+
+// Paid returns the payment of an order; empty while it is not paid.
+func (s *Shop) Paid(order string) string { return s.get(s.orders, order) }
 
 // Failed returns why the last payment of an order failed; empty if none has.
-func (s *Shop) Failed(order string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failed[order]
-}
+func (s *Shop) Failed(order string) string { return s.get(s.failed, order) }
 
 // Bill returns the status of a supplier's bill; empty while it is not known.
-func (s *Shop) Bill(bill string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.bills[bill]
-}
+func (s *Shop) Bill(bill string) string { return s.get(s.bills, bill) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
 	checkout "github.com/seed-7082ffec/payments/examples/unittest"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/payout"
@@ -78,7 +79,11 @@ func TestAnOrderExpires(t *testing.T) {
 // The payer's number decides what the simulated charger answers. A declined order can be tried again.
 func TestAnOrderIsPaidFromAPhone(t *testing.T) {
 	sandbox, shop := open(t)
-	if _, err := shop.AskPhone(t.Context(), "1001", 1, "0241230901", 1250); err != nil {
+	code, err := shop.Checkout(t.Context(), "1001", 1250, sandbox.Advance(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shop.AskPhone(t.Context(), "1001", code.ID, 1, "0241230901"); err != nil {
 		t.Fatal(err)
 	}
 	sandbox.Work() // the payer declines, and the webhook is delivered
@@ -87,7 +92,7 @@ func TestAnOrderIsPaidFromAPhone(t *testing.T) {
 	}
 	var asked string
 	for range 2 { // the second call is a repetition, and asks no phone
-		p, err := shop.AskPhone(t.Context(), "1001", 2, "0241230904", 1250)
+		p, err := shop.AskPhone(t.Context(), "1001", code.ID, 2, "0241230904")
 		if err != nil || asked != "" && p.ID != asked {
 			t.Fatalf("got %+v, %v", p, err)
 		}
@@ -100,6 +105,30 @@ func TestAnOrderIsPaidFromAPhone(t *testing.T) {
 	sandbox.Advance(25 * time.Second) // the payer approves
 	if got := shop.Paid("1001"); got != asked {
 		t.Errorf("paid by %q, want %s", got, asked)
+	}
+}
+
+// A customer whose phone waits for an approval cannot pay the same order by its code, too.
+func TestAnOrderIsPaidOnce(t *testing.T) {
+	sandbox, shop := open(t)
+	code, err := shop.Checkout(t.Context(), "1001", 1250, sandbox.Advance(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := shop.AskPhone(t.Context(), "1001", code.ID, 1, "0241230904")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sandbox.Work()
+	_, err = sandbox.QRCodes.Pay(t.Context(), sandbox.Caller, code.ID, qrcode.PayParams{
+		Wallet: account.WalletRef{AccountID: sandbox.Consumer.ID}, PIN: sandbox.PIN,
+	})
+	if api.CodeOf(err) != api.PaymentInProgress {
+		t.Errorf("paid by the code while the phone is asked: %v", err)
+	}
+	sandbox.Advance(25 * time.Second) // the payer approves
+	if got := shop.Paid("1001"); got != asked.ID {
+		t.Errorf("paid by %q, want %s", got, asked.ID)
 	}
 }
 
@@ -124,9 +153,43 @@ func TestABillIsPaid(t *testing.T) {
 		if got := shop.Bill("flour"); got != string(want) {
 			t.Errorf("the bill is %q, want %s", got, want)
 		}
-		if again, err := shop.PayBill(t.Context(), "flour", undecided, decimal.NewFromInt(100)); err != nil || again != id {
-			t.Errorf("paid again: %s, %v", again, err)
+		for range 2 { // at once, and when the idempotency key has ended
+			if again, err := shop.PayBill(t.Context(), "flour", undecided, decimal.NewFromInt(100)); err != nil || again != id {
+				t.Errorf("paid again: %s, %v", again, err)
+			}
+			sandbox.Advance(31 * 24 * time.Hour)
 		}
+	}
+}
+
+// The provider takes a paid bill back, and the event that it was paid comes last.
+func TestABillIsTakenBack(t *testing.T) {
+	sandbox := paymentstest.New(t)
+	shop, late := checkout.New(sandbox.Service, sandbox.Caller), true
+	sandbox.Receive(func(secret string) http.Handler {
+		handler := shop.Webhooks(secret)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if late { // the shop's server is down
+				http.Error(w, "later", http.StatusServiceUnavailable)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		})
+	}, event.DisbursementCompleted)
+	sandbox.Receive(func(secret string) http.Handler { return shop.Webhooks(secret) }, event.DisbursementFailed)
+	id, err := shop.PayBill(t.Context(), "flour", "0241230903", decimal.NewFromInt(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sandbox.Work()
+	sandbox.Settle(id, provider.Result{Outcome: provider.Paid})
+	sandbox.Work()
+	sandbox.Settle(id, provider.Result{Outcome: provider.Reversed})
+	sandbox.Work()
+	late = false
+	sandbox.Advance(time.Hour) // the delivery is tried again
+	if got := shop.Bill("flour"); got != string(payout.Failed) {
+		t.Errorf("the bill is %q", got)
 	}
 }
 

@@ -8,11 +8,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -32,15 +32,30 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	server := &http.Server{Addr: *addr, Handler: receive(secret, os.Stdout), ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		<-ctx.Done()
-		_ = server.Shutdown(context.Background())
-	}()
-	fmt.Printf("Waiting for deliveries to http://%s/webhooks\n", *addr)
-	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+	listener, err := net.Listen("tcp", *addr)
+	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Printf("Waiting for deliveries to http://%s/webhooks\n", listener.Addr())
+	if err := serve(ctx, listener, receive(secret, os.Stdout)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// serve serves until ctx ends. It returns once the deliveries in hand are answered: one that is cut off is
+// sent again, although its order may have been changed already.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case <-ctx.Done():
+	case err := <-failed:
+		return err
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	return server.Shutdown(end)
 }
 
 // receive returns the handler. A receiver that keeps orders would, in place of

@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -34,5 +38,47 @@ func TestReceive(t *testing.T) {
 	must.Do(t, s.Drain(t.Context()))
 	if text := out.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "payment.succeeded") || !strings.Contains(text, paid.ID) {
 		t.Errorf("printed %q", text)
+	}
+}
+
+// A delivery that is being handled when the receiver stops is answered first.
+func TestStopWaitsForADelivery(t *testing.T) {
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	begun, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- serve(ctx, listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			close(begun)
+			<-release
+			_, _ = io.WriteString(w, "handled")
+		}))
+	}()
+	answered := make(chan string, 1)
+	go func() {
+		answer, err := http.Post("http://"+listener.Addr().String()+"/webhooks", "application/json", strings.NewReader("{}"))
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer answer.Body.Close()
+		body, _ := io.ReadAll(answer.Body)
+		answered <- string(body)
+	}()
+	<-begun
+	stop()
+	select {
+	case err := <-ended:
+		t.Errorf("it stopped with %v while a delivery was being handled", err)
+		ended <- err
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(release)
+	if got := <-answered; got != "handled" {
+		t.Errorf("the delivery was answered %q", got)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := <-ended; err != nil {
+		t.Errorf("it stopped with %v", err)
 	}
 }

@@ -6,9 +6,9 @@
 //	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})
 //	shop.Pay(code.ID, 1250)
 //
-// Everything runs in test mode, in the process, in milliseconds. Time stands still and no
-// background work runs on its own: [Shop.Work] does the due work, and [Shop.Advance] moves
-// the time and does the work that became due.
+// Everything runs in test mode, in the process, in milliseconds. No background work runs on its own:
+// [Shop.Work] does the due work, and [Shop.Advance] moves the time and does the work that became due.
+// Between moves the time goes on as the real one does.
 //
 // Money from a phone works like this:
 //

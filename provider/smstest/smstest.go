@@ -29,11 +29,12 @@ const (
 	BadKey                    // the key is not the right one
 	NoCredit                  // the account has too little credit
 	NotANumber                // the number ends in BadNumber
+	Sandboxed                 // the request asks that nothing is sent
 )
 
 // Language is how a gateway speaks.
 type Language struct {
-	// Read returns the message of a request, and Taken, Invalid or BadKey.
+	// Read returns the message of a request, and Taken, Sandboxed, Invalid or BadKey.
 	Read func(r *http.Request, body []byte) (Message, Verdict)
 	// Write returns the answer: a status and what is sent as JSON. n counts the messages taken.
 	Write func(m Message, v Verdict, n int) (status int, body any)
@@ -150,12 +151,12 @@ func (f *Fake) handle(r *http.Request, body []byte) (what fate, status int, answ
 	switch {
 	case verdict == Invalid:
 		f.problems++
-	case verdict != Taken:
-	case f.credit < 1:
+	case verdict != Taken && verdict != Sandboxed:
+	case verdict == Taken && f.credit < 1:
 		verdict = NoCredit
 	case strings.HasSuffix(m.To, BadNumber):
 		verdict = NotANumber
-	default:
+	case verdict == Taken:
 		f.credit--
 		f.taken = append(f.taken, m)
 	}

@@ -18,7 +18,8 @@ import (
 // APIKey is the key that the fake accepts.
 const APIKey = "arkeseltest-key"
 
-// New returns a fake of Arkesel. It takes only requests of the documented form.
+// New returns a fake of Arkesel. It takes only requests of the documented form. As Arkesel does, it
+// neither sends nor bills the messages of arkesel.Config.Sandbox: they are not among its Messages.
 func New(seed uint64) *smstest.Fake {
 	return smstest.New(seed, smstest.Language{Read: read, Write: write})
 }
@@ -42,7 +43,11 @@ func read(r *http.Request, body []byte) (m smstest.Message, v smstest.Verdict) {
 	case decoder.Decode(&in) != nil || in.Message == "" || in.Sender == "" || len(in.Sender) > 11 || len(in.Recipients) != 1 || !number.MatchString(in.Recipients[0]):
 		return m, smstest.Invalid
 	}
-	return smstest.Message{Sender: in.Sender, To: in.Recipients[0], Text: in.Message}, smstest.Taken
+	m = smstest.Message{Sender: in.Sender, To: in.Recipients[0], Text: in.Message}
+	if in.Sandbox {
+		return m, smstest.Sandboxed
+	}
+	return m, smstest.Taken
 }
 
 func write(m smstest.Message, v smstest.Verdict, n int) (int, any) {
@@ -51,7 +56,7 @@ func write(m smstest.Message, v smstest.Verdict, n int) (int, any) {
 		return status, object{"status": "error", "message": why}
 	}
 	switch v {
-	case smstest.Taken:
+	case smstest.Taken, smstest.Sandboxed:
 		return http.StatusOK, object{"status": "success", "data": []object{{"recipient": m.To, "id": fmt.Sprintf("00000000-0000-4000-8000-%012d", n)}}}
 	case smstest.NotANumber:
 		return http.StatusOK, object{"status": "success", "data": []object{{"invalid numbers": []string{m.To}}}}

@@ -59,6 +59,10 @@ func TestFakeIsStrict(t *testing.T) {
 		"another environment":      {header: "X-Target-Environment", value: "sandbox", want: 500, code: "NOT_ALLOWED_TARGET_ENVIRONMENT"},
 		"a reference of version 1": {header: "X-Reference-Id", value: strings.Replace(reference, "-4628", "-1628", 1), want: 400},
 		"a callback without TLS":   {header: "X-Callback-Url", value: "http://x", want: 500, code: "INVALID_CALLBACK_URL_HOST"},
+		"a callback elsewhere":     {header: "X-Callback-Url", value: "https://pay.example.com:8443/mtn", want: 500, code: "INVALID_CALLBACK_URL_HOST"},
+		"a callback by number":     {header: "X-Callback-Url", value: "https://10.0.0.1/mtn", want: 500, code: "INVALID_CALLBACK_URL_HOST"},
+		"a callback to no host":    {header: "X-Callback-Url", value: "https:///mtn", want: 500, code: "INVALID_CALLBACK_URL_HOST"},
+		"a callback":               {header: "X-Callback-Url", value: "https://pay.example.com:443/mtn", want: 202},
 		"an apostrophe":            {body: swap("Pay", "Ama's"), want: 400},
 		"a long note":              {body: swap("Pay", strings.Repeat("a", 129)), want: 400},
 		"another currency":         {body: swap("GHS", "EUR"), want: 500, code: "INVALID_CURRENCY"},
@@ -116,6 +120,18 @@ func TestFakeKeepsOrders(t *testing.T) {
 	f.Forget("po_1")
 	status, _ = f.call(t, "GET", path+"/"+reference, "")
 	expect.Equal(t, status, 404, "forgotten")
+}
+
+// Callbacks wait for a receiver, whatever the externalId is.
+func TestFakeWithoutAReceiver(t *testing.T) {
+	f := newCaller(t)
+	f.SetFaults(mtnmomotest.Faults{ForgedCallback: 100})
+	f.header.Set("X-Callback-Url", "https://pay.example.com/mtn")
+	status, _ := f.call(t, "POST", "/disbursement/v1_0/transfer", strings.NewReplacer("po_1", "a", "453", "567").Replace(transfer))
+	expect.Equal(t, status, 202, "the transfer")
+	expect.Equal(t, len(f.Deliver()), 0, "delivered")
+	waiting := f.Callbacks()
+	expect.True(t, len(waiting) > 0, "none waits")
 }
 
 // The same seed gives the same faults.

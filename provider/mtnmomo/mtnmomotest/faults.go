@@ -112,11 +112,15 @@ func (f *Fake) Callbacks() []Callback {
 	return all
 }
 
-// Deliver delivers the callbacks that wait to the receiver. It returns the status of each answer.
+// Deliver delivers the callbacks that wait to the receiver. It returns the status of each answer. Without
+// a receiver they go on waiting.
 func (f *Fake) Deliver() (statuses []int) {
 	f.mu.Lock()
 	receiver := f.receiver
 	f.mu.Unlock()
+	if receiver == nil {
+		return nil
+	}
 	for _, c := range f.Callbacks() {
 		statuses = append(statuses, c.deliver(receiver))
 	}
@@ -153,7 +157,7 @@ func (f *Fake) forge(o *order) {
 		lie.Status, lie.Reason = "FAILED", "NOT_ENOUGH_FUNDS"
 	}
 	f.queue(o, lie)
-	lie.ExternalID = lie.ExternalID[:len(lie.ExternalID)-4] + "0000"
+	lie.ExternalID = lie.ExternalID[:max(0, len(lie.ExternalID)-4)] + "0000"
 	f.queue(o, lie)
 }
 

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -250,7 +252,7 @@ func (f *Fake) submit(r *http.Request, kind Kind, body []byte) error {
 		return bad
 	case s.Currency != Currency:
 		return &refusal{http.StatusInternalServerError, "INVALID_CURRENCY"}
-	case o.callback != "" && !strings.HasPrefix(o.callback, "https://"):
+	case o.callback != "" && !isCallback(o.callback):
 		return &refusal{http.StatusInternalServerError, "INVALID_CALLBACK_URL_HOST"}
 	case f.orders[o.reference] != nil:
 		return &refusal{http.StatusConflict, "RESOURCE_ALREADY_EXIST"}
@@ -265,6 +267,12 @@ func (f *Fake) submit(r *http.Request, kind Kind, body []byte) error {
 		f.decide(o, o.planStatus, o.planReason)
 	}
 	return nil
+}
+
+// isCallback reports whether MTN calls an address back: https on port 443 of a host with a name.
+func isCallback(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "https" && u.Hostname() != "" && net.ParseIP(u.Hostname()) == nil && (u.Port() == "" || u.Port() == "443")
 }
 
 // status answers about an order.

@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -161,6 +162,9 @@ func (f *Fake) serve(op string, r *http.Request, body []byte) answer {
 	case "GET /bank":
 		return done(banks())
 	case "GET /bank/resolve":
+		if bank := query.Get("bank_code"); !pays(bank, "mobile_money") && !pays(bank, "ghipss") {
+			return refused("Unknown bank code: " + bank)
+		}
 		if strings.HasSuffix(query.Get("account_number"), NoAccount) {
 			return refused("Could not resolve account name. Check parameters or try again.")
 		}
@@ -182,6 +186,12 @@ func banks() []object {
 		bank("MTN", "MTN", "mobile_money", true), bank("Telecel", "VOD", "mobile_money", true), bank("AT Money", "ATL", "mobile_money", true),
 		bank("GCB Bank", "040100", "ghipss", true), bank("Ecobank Ghana", "130100", "ghipss", true), bank("Old Bank", "999999", "ghipss", false),
 	}
+}
+
+// pays reports whether money can go to a bank or network with this code. The library's sample banks have
+// other codes.
+func pays(code, kind string) bool {
+	return slices.ContainsFunc(banks(), func(b object) bool { return b["code"] == code && b["type"] == kind && b["active"] == true })
 }
 
 func order(reference string) string {

@@ -38,11 +38,11 @@ type Faults struct {
 	DropEvents, RepeatEvents, ForgeEvents, EarlyEvents int
 }
 
-// SetFaults sets what goes wrong from now on.
+// SetFaults sets what goes wrong from now on, also after Settle.
 func (f *Fake) SetFaults(faults Faults) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.faults = faults
+	f.faults, f.calm = faults, false
 }
 
 // fate is what happens to a call.
@@ -268,7 +268,7 @@ func (e Event) Request(ctx context.Context, address string) (*http.Request, erro
 	return r, nil
 }
 
-// Settle ends the faults and decides every order: from now on each call is answered.
+// Settle ends the faults and decides every order: from now on, until SetFaults, each call is answered.
 func (f *Fake) Settle() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -67,6 +67,9 @@ func check(op, contentType string, query map[string][]string, body []byte) (in o
 			return nil, name + " has another type"
 		}
 	}
+	if in["amount"] != nil && integer(in, "amount") <= 0 {
+		return nil, "the amount is not above 0"
+	}
 	reference, _ := in["reference"].(string)
 	kind, _ := in["type"].(string)
 	switch {

@@ -22,7 +22,10 @@ func (o *transfer) order() string { return order(o.reference) }
 
 func (f *Fake) makeRecipient(in object) answer {
 	to := recipient{str(in, "type"), str(in, "bank_code"), str(in, "account_number")}
-	if strings.HasSuffix(to.number, NoAccount) {
+	switch {
+	case !pays(to.bank, to.kind):
+		return refused("Bank is invalid")
+	case strings.HasSuffix(to.number, NoAccount):
 		return refused("Account number is invalid")
 	}
 	for code, known := range f.recipients {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -112,3 +113,14 @@ func (i *Internal) Confirm(tx *engine.Tx, p *Proof) error { return i.svc.confirm
 
 // Jobs are the background work of the accounts.
 func (i *Internal) Jobs() []work.Job { return []work.Job{i.svc.sealJob()} }
+
+// For the tests of this package, which are all external: with one inside, each build of the tests compiles
+// all packages above this one anew.
+
+// LayOutStatement returns the document that the statement's PDF shows.
+func (*Internal) LayOutStatement(ctx context.Context, st *Statement) (*document.Document, error) {
+	return st.layOut(ctx)
+}
+
+// PINRecord returns the id of the record that counts the entries of an account's PIN.
+func (*Internal) PINRecord(account string) string { return pinID(account) }

@@ -374,8 +374,8 @@ func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	for n := range many {
 		ref := account.WalletRef{Phone: fmt.Sprintf("02499%05d", n)}
 		name := payer(b.inside, false, ref)
-		payers[name], records[account.PINRecord(name)] = true, true
-		if account.PINRecord(name) == account.PINRecord(payer(other, false, ref)) {
+		payers[name], records[b.inside.PINRecord(name)] = true, true
+		if b.inside.PINRecord(name) == b.inside.PINRecord(payer(other, false, ref)) {
 			same++
 		}
 	}
@@ -388,7 +388,7 @@ func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 		t.Error("live and test mode wait for each other")
 	}
 	id := b.consumer(t, "0241000001").ID
-	expect.True(t, account.PINRecord(id) == id, "the PIN of a wallet is kept as %s", account.PINRecord(id))
+	expect.True(t, b.inside.PINRecord(id) == id, "the PIN of a wallet is kept as %s", b.inside.PINRecord(id))
 }
 
 // A payer may go away between the count of a try and its comparison, as one whose connection breaks while

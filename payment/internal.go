@@ -11,12 +11,17 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Internal holds the methods that sibling packages call in their own transactions. Only package
 // payments has one, so a host cannot call it.
 type Internal struct{ svc *Service }
+
+// Moves returns the state machine of a payment from a phone, for the tests of this package. They are all
+// external: with one inside, each build of the tests compiles all packages above this one anew.
+func (*Internal) Moves() status.Moves[Status] { return moves }
 
 // NewID makes a payment's id. The caller's posting needs it too.
 func (*Internal) NewID(tx *engine.Tx) string { return tx.NewID("pay_") }

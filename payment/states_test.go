@@ -1,25 +1,27 @@
-package payment
+package payment_test
 
 import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/payment"
 )
 
 // The test repeats the state machine. The code must refuse every move that is missing here.
 func TestPaymentStates(t *testing.T) {
-	allowed := map[[2]Status]bool{
-		{Pending, Processing}: true, {Pending, Failed}: true, {Pending, Cancelled}: true,
-		{Processing, Completed}: true, {Processing, Failed}: true,
+	allowed := map[[2]payment.Status]bool{
+		{payment.Pending, payment.Processing}: true, {payment.Pending, payment.Failed}: true, {payment.Pending, payment.Cancelled}: true,
+		{payment.Processing, payment.Completed}: true, {payment.Processing, payment.Failed}: true,
 	}
-	all := []Status{Pending, Processing, Completed, Failed, Cancelled}
+	moves := new(payment.Internal).Moves()
+	all := []payment.Status{payment.Pending, payment.Processing, payment.Completed, payment.Failed, payment.Cancelled}
 	for _, from := range all {
 		for _, to := range all {
-			r := record{Payment: Payment{Status: from}}
-			entered := r.enter(to) == nil
-			expect.Equal(t, entered, allowed[[2]Status{from, to}], "from %s to %s", from, to)
-			want := map[bool]Status{true: to, false: from}[entered]
-			expect.Equal(t, r.Status, want, "the status after %s to %s", from, to)
+			is := from
+			entered := moves.Enter("payment", &is, to) == nil
+			expect.Equal(t, entered, allowed[[2]payment.Status{from, to}], "from %s to %s", from, to)
+			want := map[bool]payment.Status{true: to, false: from}[entered]
+			expect.Equal(t, is, want, "the status after %s to %s", from, to)
 		}
 	}
 }

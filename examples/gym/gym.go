@@ -54,7 +54,7 @@ func Open(ctx context.Context, svc *payments.Service, merchant api.Caller) (*Gym
 }
 
 // Join makes a person a member, whose phone is charged after the free days. The card is the gym's own
-// number of the member, so that a second call adds no second member: the idempotency keys see to that for
+// number of the member, so that a second call adds no second member. The idempotency keys see to that for
 // 30 days, and the gym's own record from then on.
 func (g *Gym) Join(ctx context.Context, card, name, phone string) (*subscription.Subscription, error) {
 	g.mu.Lock()

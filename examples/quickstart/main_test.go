@@ -21,18 +21,24 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// begin runs the example until ctx ends. It returns what is printed, and how the run ended.
+func begin(ctx context.Context, o options) (printed io.Reader, ended <-chan error) {
+	read, write := io.Pipe()
+	end := make(chan error, 1)
+	go func() {
+		err := run(ctx, o, write)
+		write.CloseWithError(io.EOF)
+		end <- err
+	}()
+	return read, end
+}
+
 // start runs the quickstart until stop is called, and returns its first line.
 func start(t *testing.T, o options) (first string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	read, write := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := run(ctx, o, write)
-		write.CloseWithError(io.EOF)
-		ended <- err
-	}()
-	lines := bufio.NewReader(read)
+	printed, ended := begin(ctx, o)
+	lines := bufio.NewReader(printed)
 	first, err := lines.ReadString('\n')
 	if err != nil {
 		t.Fatalf("no first line: %v, %v", err, <-ended)
@@ -126,19 +132,13 @@ func TestWelcome(t *testing.T) {
 // Each address that is printed for a person leads to a page.
 func TestPrintedAddresses(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	read, write := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := run(ctx, options{addr: "127.0.0.1:0", db: ":memory:"}, write)
-		write.CloseWithError(io.EOF)
-		ended <- err
-	}()
-	n, printed := 0, bufio.NewScanner(read)
-	for printed.Scan() && printed.Text() != "Ctrl-C stops." {
-		if strings.Contains(printed.Text(), "curl") {
+	printed, ended := begin(ctx, options{addr: "127.0.0.1:0", db: ":memory:"})
+	n, lines := 0, bufio.NewScanner(printed)
+	for lines.Scan() && lines.Text() != "Ctrl-C stops." {
+		if strings.Contains(lines.Text(), "curl") {
 			continue
 		}
-		for _, address := range regexp.MustCompile(`http://127\.0\.0\.1:\d+[^\s"]*`).FindAllString(printed.Text(), -1) {
+		for _, address := range regexp.MustCompile(`http://127\.0\.0\.1:\d+[^\s"]*`).FindAllString(lines.Text(), -1) {
 			if strings.Contains(address, ":9000/") {
 				continue // a server of the reader's
 			}

@@ -165,12 +165,8 @@ func (v *visit) charts(days []api.DayTotals) []section {
 	} else {
 		succeed.Chart = rate.Rate()
 	}
-	sections := []section{
-		{Title: "Collected, by network", Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()},
-		{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()},
-		succeed,
-	}
-	return append(append(sections, v.moneyStands()...), numbers)
+	sections := []section{{Title: "Collected, by network", Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()}, succeed}
+	return append(append(sections, v.moneyStands()...), section{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()}, numbers)
 }
 
 // latency draws how long deliveries took, by the day on which they were made.

@@ -128,6 +128,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
 		begun.title, begun.source = "Payment asked for", "API"
 	}
+	said := v.answer(p.ProviderReference, p.ID)
 	var also []turn
 	for _, r := range listOf(v, v.svc.Refunds.List, refund.ListParams{Payment: p.ID, Page: api.Page{Limit: latest}}) {
 		also = append(also, v.turns("refund", r.ID, r.CreatedAt.Time, string(r.Status), refundSteps(&r))...)
@@ -136,8 +137,8 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 		begun,
 		{"pending", "Waits for " + paidWith(p), paidWith(p), "", nil},
 		{"processing", "Asked " + paidWith(p) + " to charge " + by.number, paidWith(p), "", "The payer approves on the phone."},
-		{"succeeded", "Paid with " + with, paidWith(p), "good", cmp.Or(reference(p.ProviderReference, p.ID), any("Approved."))},
-		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad", reference(p.ProviderReference, p.ID)},
+		{"succeeded", "Paid with " + with, paidWith(p), "good", cmp.Or(said, "Approved.")},
+		{"failed", cmp.Or(look.Text(p.FailureReason), "Not paid"), paidWith(p), "bad", said},
 		{"canceled", "Cancelled before anything was taken", "API", "wait", nil},
 	}, append(also, v.messageTurns(about, p.ID)...)...)}
 	page.found(refundNoun.related(v, "payment", p.ID))

@@ -49,6 +49,10 @@ func testPaymentsFromPhones(t *testing.T, s *site) {
 	page, _ = ask("0201230903")
 	_, body = s.do(page, "fail", "failure_reason", "The phone is off.")
 	shows(t, body, "failed", "The phone is off.", "telecel", "payment.failed")
+	page, _ = ask("0241230905")
+	s.check(s.Drain(t.Context()))
+	s.do("clock", "move-clock", "advance", "5", "unit", "minutes")
+	shows(t, s.page(page), "Answered at attempt 2.")
 	page, _ = ask("0241230906")
 	s.check(s.Drain(t.Context()))
 	_, body = s.do(page, "cancel")
@@ -65,7 +69,7 @@ func testPaymentsFromPhones(t *testing.T, s *site) {
 	shows(t, body, "completed")
 
 	list := s.page("payments?payment_method=mobile_money&customer=" + ama.ID)
-	expect.Equal(t, rows(list), 4, "payments of the customer")
+	expect.Equal(t, rows(list), 5, "payments of the customer")
 	expect.Equal(t, rows(s.page("payments?payment_method=service_wallet")), 0, "payments from wallets")
 	shows(t, s.page("customers/"+ama.ID), path.Base(page), "GH₵12.50")
 	for _, text := range []string{list, s.page(page), s.page("customers/" + ama.ID)} {

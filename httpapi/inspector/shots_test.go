@@ -165,7 +165,7 @@ func (s *shop) today() {
 	s.ask("Yaa Asante", "0551230340", "Table 2", 340_00)
 	s.pass(4 * time.Minute)
 	s.pay("0241239113")
-	s.one["payments"] = s.ask("Ama Mensah", "0241230904", "Table 4", 234_50)
+	s.one["payments"] = s.ask("Ama Mensah", "0241230905", "Table 4", 234_50)
 	s.pass(25 * time.Second)
 	s.pass(5 * time.Second)
 	s.pass(3 * time.Minute)

@@ -42,12 +42,16 @@ type step struct {
 	text                      any
 }
 
-// reference is what a provider calls an order, in a line beneath a step; nil if that repeats the order's id.
-func reference(of *string, order string) any {
-	if of == nil || strings.Contains(*of, order) {
-		return nil
+// answer tells, in a line beneath a step, what the provider called an order, unless that repeats the order's
+// id, and which attempt it answered if that was not the first.
+func (v *visit) answer(of *string, order string) (text template.HTML) {
+	if of != nil && !strings.Contains(*of, order) {
+		text = sentence("Reference %s. ", id(*of))
 	}
-	return sentence("Reference %s.", id(*of))
+	if n := get(v, v.svc.Providers.Get, order).Attempts; n > 1 {
+		text += sentence("Answered at attempt %s.", n)
+	}
+	return text
 }
 
 // told are the events of an object in the order of a life, as a noun tells them that has no words of

@@ -141,12 +141,13 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 	d := &t.Destination
 	with := cmp.Or(network(d.Provider), words(d.Type))
 	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, p.row.Title, with, v.when(t.CreatedAt))
+	said := v.answer(t.ProviderReference, t.ID)
 	p.Live = []section{v.timeline(t.Object, t.ID, t.CreatedAt.Time, string(t.Status), []step{
 		{"created", "Asked for; amount and fee reserved", "API", "", nil},
 		{"pending", "To be given to " + with, with, "", nil},
 		{"processing", with + " has it", with, "", nil},
-		{"completed", "Arrived", with, "good", reference(t.ProviderReference, t.ID)},
-		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad", reference(t.ProviderReference, t.ID)},
+		{"completed", "Arrived", with, "good", said},
+		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad", said},
 		{"canceled", "Cancelled; amount and fee are back", "API", "wait", nil},
 	})}
 	p.Side = []section{

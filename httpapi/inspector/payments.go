@@ -128,8 +128,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
 		begun.title, begun.source = "Payment asked for", "API"
 	}
-	said := v.answer(p.ProviderReference, p.ID)
-	var also []turn
+	said, also := v.attempts(paidWith(p), p.ProviderReference, p.ID)
 	for _, r := range listOf(v, v.svc.Refunds.List, refund.ListParams{Payment: p.ID, Page: api.Page{Limit: latest}}) {
 		also = append(also, v.turns("refund", r.ID, r.CreatedAt.Time, string(r.Status), refundSteps(&r))...)
 	}
@@ -156,7 +155,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 		{Title: "Payer", Facts: who},
 		{Title: "Details", Facts: facts("Asked for", next, "Failure", p.FailureReason, "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
 			"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Payment", id(p.ID),
-			"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
+			"At "+cmp.Or(network(p.Provider), "the provider"), reference(p.ProviderReference, p.ID), "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
 	}
 	page.Forms = v.paymentForms(p, by)
 }

@@ -52,7 +52,7 @@ func testPaymentsFromPhones(t *testing.T, s *site) {
 	page, _ = ask("0241230905")
 	s.check(s.Drain(t.Context()))
 	s.do("clock", "move-clock", "advance", "5", "unit", "minutes")
-	shows(t, s.page(page), "Answered at attempt 2.")
+	shows(t, s.page(page), "No answer", "Asked again under the same id.", "Answered at attempt 2.")
 	page, _ = ask("0241230906")
 	s.check(s.Drain(t.Context()))
 	_, body = s.do(page, "cancel")

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -42,7 +43,7 @@ type Config struct {
 type Service struct {
 	engine  *engine.Engine
 	config  Config
-	renders renderLimiter
+	renders document.Limiter
 	// bookOutcome is as in [Internal.BookOutcomesBy]; nil for none.
 	bookOutcome func(*engine.Tx, *Outcome) (booked bool, err error)
 }
@@ -55,7 +56,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	if c.ChargeHours == (ChargeHours{}) {
 		c.ChargeHours = DefaultChargeHours
 	}
-	s := &Service{engine: e, config: c, renders: make(renderLimiter, maxDocuments)}
+	s := &Service{engine: e, config: c, renders: make(document.Limiter, maxDocuments)}
 	return s, &Internal{s}
 }
 

@@ -155,7 +155,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 		{Title: "Payer", Facts: who},
 		{Title: "Details", Facts: facts("Asked for", next, "Failure", p.FailureReason, "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
 			"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Payment", id(p.ID),
-			"At "+cmp.Or(network(p.Provider), "the provider"), reference(p.ProviderReference, p.ID), "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
+			"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
 	}
 	page.Forms = v.paymentForms(p, by)
 }

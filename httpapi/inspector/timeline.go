@@ -42,19 +42,11 @@ type step struct {
 	text                      any
 }
 
-// reference is what a provider calls an order; empty if that repeats the order's id.
-func reference(of *string, order string) id {
-	if of == nil || strings.Contains(*of, order) {
-		return ""
-	}
-	return id(*of)
-}
-
 // attempts tell of an order's attempts at its provider: said, in a line beneath the step that ends it, has the
 // provider's reference, and which attempt was answered if not the first.
-func (v *visit) attempts(with string, of *string, order string) (said template.HTML, unanswered []turn) {
-	if r := reference(of, order); r != "" {
-		said = sentence("Reference %s. ", r)
+func (v *visit) attempts(with string, reference *string, order string) (said template.HTML, unanswered []turn) {
+	if reference != nil {
+		said = sentence("Reference %s. ", id(*reference))
 	}
 	o := get(v, v.svc.Providers.Get, order)
 	if o.Attempts > 1 && o.Outcome.Final() {

@@ -154,7 +154,7 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 		{Title: "Money", Money: facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))},
 		{Title: "Recipient", Facts: facts("Name", p.row.Title, "With", p.row.Below, "Account", id(d.AccountID), "Service ID", id(d.ServiceID))},
 		{Title: "Details", Facts: facts("Failure", t.FailureReason, "For", t.Description, "Reference", t.Reference, one, id(t.ID),
-			"At provider", reference(t.ProviderReference, t.ID))},
+			"At provider", id(look.Text(t.ProviderReference)))},
 	}
 }
 

@@ -44,6 +44,9 @@ func testPaymentsFromPhones(t *testing.T, s *site) {
 	expect.True(t, !strings.Contains(body, ">Cancel<"), "what is submitted can be cancelled")
 	_, body = s.do(page, "succeed")
 	shows(t, body, "The provider says that it succeeded.", "completed", "To the merchant", "Two smoothies.", "Reference", "Refund")
+	_, body = s.do(page, "receipt")
+	shows(t, body, "The receipt was sent again to the payer.")
+	expect.Equal(t, strings.Count(body, "Receipt sent to the payer"), 2, "receipts on the timeline")
 	expect.True(t, !strings.Contains(body, "Let the payer") && !strings.Contains(body, "The payer is asked"), "it can be ended again")
 
 	page, _ = ask("0201230903")

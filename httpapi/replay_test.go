@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -121,6 +122,58 @@ func TestSettleReplaysItsFirstAnswer(t *testing.T) {
 		expect.True(t, again.StatusCode == 200 && again.Header.Get("Idempotent-Replayed") == "true" && string(one) == string(two), "%s again: %d\n%s\n%s", path, again.StatusCode, one, two)
 	}
 	verified(t, s)
+}
+
+// A repetition is answered although a time that was given has passed, or an object that was named is gone.
+func TestReplayOutlivesWhatWasGiven(t *testing.T) {
+	s := paymentstest.New(t)
+	made := func(path, body string) string {
+		t.Helper()
+		response, data := s.Do("POST", path, body)
+		must.True(t, response.StatusCode == 200, "%s: %s", path, data)
+		return field(t, data, "id")
+	}
+	gone := func(path, body string) (id string, leave func()) {
+		id = made(path, body)
+		return id, func() {
+			response, data := s.Do("DELETE", path+"/"+id, nil)
+			must.True(t, response.StatusCode == 200, "%s/%s: %s", path, id, data)
+		}
+	}
+	soon := s.Advance(0).Add(time.Minute)
+	pass := func() { s.Advance(time.Hour) }
+	customer, plan := made("/v1/customers", `{}`), made("/v1/plans", `{"name":"Gold","amount":500,"interval":"month"}`)
+	code, leaveCode := gone("/v1/qr_codes", `{}`)
+	draft, leaveDraft := gone("/v1/invoices", `{}`)
+	product, leaveProduct := gone("/v1/products", `{"name":"Tea","unit_amount":5}`)
+	coupon, leaveCoupon := gone("/v1/coupons", `{"percent_off":5}`)
+	oldPlan, leavePlan := gone("/v1/plans", `{"name":"Tin","amount":500,"interval":"month"}`)
+	for i, c := range []struct {
+		path, body string
+		change     func()
+	}{
+		{"/v1/qr_codes/" + code, `{"name":"x"}`, leaveCode},
+		{"/v1/invoices/" + draft, `{"memo":"x"}`, leaveDraft},
+		{"/v1/plans", `{"name":"Tea","amount":5,"interval":"day","product":"` + product + `"}`, nil},
+		{"/v1/invoices", `{"line_items":[{"product":"` + product + `"}]}`, leaveProduct},
+		{"/v1/invoices", `{"coupon":"` + coupon + `"}`, leaveCoupon},
+		{"/v1/subscriptions", `{"customer":"` + customer + `","plan":"` + oldPlan + `"}`, leavePlan},
+		{"/v1/qr_codes", `{"expires_at":"` + soon.Format(time.RFC3339) + `"}`, pass},
+		{"/v1/coupons", fmt.Sprintf(`{"percent_off":5,"redeem_by":%d}`, soon.Add(time.Hour).Unix()), pass},
+		{"/v1/subscriptions", fmt.Sprintf(`{"customer":"%s","plan":"%s","trial_end":%d}`, customer, plan, soon.Add(2*time.Hour).Unix()), pass},
+		{"/v1/checkout/sessions", fmt.Sprintf(`{"success_url":"https://shop.example/",%s,"expires_at":%d}`, oneLine, soon.Add(4*time.Hour).Unix()), pass},
+	} {
+		key := fmt.Sprint("gone-", i)
+		first, one := s.Do("POST", c.path, c.body, "X-Idempotency-Key", key)
+		must.True(t, first.StatusCode == 200, "%s: %s", c.path, one)
+		if c.change != nil {
+			c.change()
+			refused, data := s.Do("POST", c.path, c.body)
+			expect.True(t, refused.StatusCode >= 400, "%s %s still passes: %s", c.path, c.body, data)
+		}
+		again, two := s.Do("POST", c.path, c.body, "X-Idempotency-Key", key)
+		expect.True(t, again.StatusCode == 200 && again.Header.Get("Idempotent-Replayed") == "true" && string(one) == string(two), "%s again: %d\n%s\n%s", c.path, again.StatusCode, one, two)
+	}
 }
 
 // A PIN that is chosen is another request than one that is made up, and no lines at all than lines left as they are.

@@ -87,6 +87,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
 		r := blank(tx)
+		r.Metadata = p.Metadata
 		if err := s.apply(tx, r, &p.Fields, customer); err != nil {
 			return nil, err
 		}
@@ -255,6 +256,12 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Up
 		}
 		if err := s.apply(tx, &o.Value, &f, customer); err != nil {
 			return err
+		}
+		if len(f.Metadata) > 0 {
+			o.Value.Metadata = o.Value.Metadata.Merge(f.Metadata)
+			if err := check.Metadata(o.Value.Metadata, false); err != nil {
+				return err
+			}
 		}
 		return s.save(tx, o, event.InvoiceUpdated)
 	})

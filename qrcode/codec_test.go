@@ -29,6 +29,7 @@ func TestCodec(t *testing.T) {
 		"another version":  strings.Replace(string(plain), `"v":1`, `"v":2`, 1),
 		"no MAC":           `{"v":1,"e":"consumer","c":"cqr_1"}`,
 		"a MAC that is no": `{"v":1,"e":"consumer","c":"cqr_1","m":"*"}`,
+		"a changed MAC":    changedMAC(t, string(plain)),
 		"no JSON":          "hello", "a list": "[]", "nothing": "",
 	} {
 		if _, err := c.Decode(false, encoded(wrong)); !errors.Is(err, qrcode.ErrNotConsumer) {
@@ -49,6 +50,16 @@ func TestCodec(t *testing.T) {
 	if _, err := qrcode.NewCodec(bytes.Repeat([]byte{2}, 32)).Decode(false, text); !errors.Is(err, qrcode.ErrNotConsumer) {
 		t.Errorf("another key: %v", err)
 	}
+}
+
+// changedMAC changes a bit of the MAC's last character that none of the MAC's bytes has.
+func changedMAC(t *testing.T, payload string) string {
+	t.Helper()
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	at := len(payload) - len(`"}`) - 1
+	n := strings.IndexByte(alphabet, payload[at])
+	must.True(t, n >= 0, "the MAC of %s does not end it", payload)
+	return payload[:at] + alphabet[n^1:n^1+1] + payload[at+1:]
 }
 
 func FuzzDecode(f *testing.F) {

@@ -202,6 +202,31 @@ func TestPayeeOfOpenTransferIsKept(t *testing.T) {
 	}
 }
 
+// The holder of an account at a bank that can no longer be paid is erased all the same.
+func TestPayeeOfGoneBankIsErased(t *testing.T) {
+	for name, left := range map[string][]provider.Bank{"not active": {{Code: "30", Name: "Gone"}}, "removed": nil} {
+		store := memory.New()
+		ctx := t.Context()
+		open := func(banks []provider.Bank) *payments.Service {
+			return testkit.New(t, store, payments.Config{Banks: provider.NewBankDirectory(banks)})
+		}
+		svc := open([]provider.Bank{{Code: "30", Name: "Gone", Active: true}})
+		m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(100), Source: "bank"}))
+		to := payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: "1234567890123", BankCode: "30", AccountName: "Ofori Payee"}
+		must.Get(svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to}))(t)
+		must.Do(t, svc.Drain(ctx))
+
+		svc = open(left)
+		to.AccountName = ""
+		must.Do(t, svc.ErasePayee(ctx, caller, to))
+		for where, text := range testkit.Contents(t, store, m.ID) {
+			expect.True(t, !strings.Contains(text, to.AccountNumber) && !strings.Contains(text, "Ofori"), "%s: the payee is left in %s: %s", name, where, text)
+		}
+	}
+}
+
 // between runs then once, after a View in which a scan has passed the last record of a kind.
 type between struct {
 	storage.Store

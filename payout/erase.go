@@ -22,7 +22,7 @@ func WalletPayee(account string) Payee { return Payee{account: account} }
 // ExternalPayee identifies the holder of a phone or bank account. With the name it also finds
 // transfers whose number the retention rule has removed. Refusals: those of a destination, and
 // parameter_invalid for a service wallet.
-func ExternalPayee(d DestinationParams) (Payee, error) {
+func (*Internal) ExternalPayee(d DestinationParams) (Payee, error) {
 	shown, to, err := d.check(nil)
 	if err == nil && to == nil {
 		err = api.Invalid("destination.type", "destination.type must be mobile_money or bank_transfer. The holder of a wallet is erased by the operator.")

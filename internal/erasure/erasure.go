@@ -148,7 +148,7 @@ func (s *Service) eraseHolder(ctx context.Context, live bool, id, serviceID stri
 // payments that came from the phone, and from their copies. Subscriptions that wait for the confirmation of
 // the number forget it.
 func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
-	p, err := payout.ExternalPayee(d)
+	p, err := s.config.Payouts.ExternalPayee(d)
 	if err != nil {
 		return err
 	}

@@ -184,12 +184,8 @@ func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id str
 	}
 	// The call changes nothing, but a caller that gives a key gets the first answer again.
 	op := engine.Operation{Name: "service_id.look_up", Params: id}
-	return engine.RunAndStoreAnswer(ctx, s.engine, caller, op, func() (found *ServiceIDLookup, err error) {
-		err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-			found, err = lookUpTx(tx, caller.Live, id)
-			return err
-		})
-		return found, err
+	return engine.ReadAndStoreAnswer(ctx, s.engine, caller, op, func(tx *engine.ReadTx) (*ServiceIDLookup, error) {
+		return lookUpTx(tx, caller.Live, id)
 	})
 }
 

@@ -167,7 +167,7 @@ func Kinds() []*storage.Kind { return []*storage.Kind{batches.Kind(), rows.Kind(
 // refused with insufficient_balance. The turns follow the order of the rows, several at a time.
 //
 // Refusals: those of [Service.Create] that need neither the rail nor the balance; parameter_missing (rows),
-// and parameter_invalid for more than [MaxRows] rows or two with one idempotency key.
+// and parameter_invalid for more than [MaxRows] rows, two with one idempotency key, or one with the batch's.
 func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBatchParams) (*Batch, error) {
 	for i := range p.Rows {
 		if err := s.payouts.CheckDigits(transfer.Disbursement, p.Rows[i].Amount); err != nil {
@@ -175,7 +175,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 		}
 	}
 	op := engine.Operation{Name: "disbursement_batch.create", Params: p}
-	prepared, err := s.prepareBatch(caller.Live, &p)
+	prepared, err := s.prepareBatch(caller, &p)
 	if err != nil {
 		// A replay gets its answer even if limits, banks or the rail have changed since.
 		if done, replayErr := engine.Replay[Batch](ctx, s.engine, caller, op); done != nil || replayErr != nil {
@@ -245,7 +245,7 @@ func newRow(tx *engine.Tx, b *batchRecord, p *CreateBatchParams, i int, prepared
 }
 
 // prepareBatch makes the checks that need no transaction.
-func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]preparedRow, error) {
+func (s *Service) prepareBatch(caller api.Caller, p *CreateBatchParams) ([]preparedRow, error) {
 	if len(p.Rows) == 0 {
 		return nil, api.Missing("rows")
 	}
@@ -266,7 +266,7 @@ func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]preparedRow, 
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		var err error
-		if prepared[i], err = s.payouts.Prepare(live, transfer.Disbursement, r.payoutParams(), &r.Reference); err != nil {
+		if prepared[i], err = s.payouts.Prepare(caller.Live, transfer.Disbursement, r.payoutParams(), &r.Reference); err != nil {
 			return nil, underRow(i, err)
 		}
 		if r.IdempotencyKey == "" {
@@ -274,6 +274,9 @@ func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]preparedRow, 
 		}
 		if err := engine.CheckIdempotencyKey(r.IdempotencyKey); err != nil {
 			return nil, api.Invalid(rowParam(i, "idempotency_key"), "%s must have 1 to 255 printable ASCII characters.", rowParam(i, "idempotency_key"))
+		}
+		if r.IdempotencyKey == caller.IdempotencyKey { // the row could never be made
+			return nil, api.Invalid(rowParam(i, "idempotency_key"), "%s is that of the batch, too. Every row needs a key of its own, or none.", rowParam(i, "idempotency_key"))
 		}
 		if same, ok := keys[r.IdempotencyKey]; ok {
 			return nil, api.Invalid(rowParam(i, "idempotency_key"), "%s is that of rows[%d], too. Every row needs a key of its own, or none.", rowParam(i, "idempotency_key"), same)

@@ -108,15 +108,15 @@ func ReadRows(r io.Reader) ([]RowParams, error) {
 		if err != nil {
 			return nil, csvError(err)
 		}
-		if len(all) == MaxRows {
-			return nil, api.Invalid("rows", "There are more than %d rows. Make several batches of them.", MaxRows)
-		}
 		line, _ := c.FieldPos(0)
 		var row RowParams
 		filled := false
 		for i, cell := range record {
 			if cell = strings.TrimSpace(cell); cell == "" {
 				continue
+			}
+			if len(all) == MaxRows {
+				return nil, api.Invalid("rows", "There are more than %d rows. Make several batches of them.", MaxRows)
 			}
 			filled = true
 			if err := row.set(columns[i], strings.Clone(cell)); err != nil {

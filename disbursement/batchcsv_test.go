@@ -53,6 +53,8 @@ func TestReadRows(t *testing.T) {
 		},
 	}}}
 	expect.Same(t, got, want, "got")
+	full := "amount,type\n" + strings.Repeat("1,mobile_money\n", disbursement.MaxRows)
+	expect.Equal(t, len(must.Get(disbursement.ReadRows(strings.NewReader(full+",\n , \n")))(t)), disbursement.MaxRows, "rows of the largest file with empty lines at its end")
 	many := "amount,type\n" + strings.Repeat("1,mobile_money\n", 1001)
 	for name, c := range map[string]struct {
 		text, param, says string

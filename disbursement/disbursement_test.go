@@ -140,6 +140,8 @@ func TestCancelAndSettle(t *testing.T) {
 // A batch with any error is refused as a whole, and the refusal names the parameter.
 func TestInvalidBatchesAreRefused(t *testing.T) {
 	svc, caller := open(t, memory.New(), payments.Config{})
+	keyed := caller
+	keyed.IdempotencyKey = "batch"
 	bad := func(change func(*disbursement.CreateBatchParams)) disbursement.CreateBatchParams {
 		p := some(3)
 		change(&p)
@@ -165,9 +167,10 @@ func TestInvalidBatchesAreRefused(t *testing.T) {
 			p.Rows[0].Destination = payout.DestinationParams{Type: payout.ServiceWallet, AccountID: "acc_1"}
 		}), api.AccountNotFound, "rows[0].destination.account_id"},
 		"a key with a newline":  {bad(func(p *disbursement.CreateBatchParams) { p.Rows[1].IdempotencyKey = "a\nb" }), api.ParameterInvalid, "rows[1].idempotency_key"},
+		"the key of the batch":  {bad(func(p *disbursement.CreateBatchParams) { p.Rows[1].IdempotencyKey = keyed.IdempotencyKey }), api.ParameterInvalid, "rows[1].idempotency_key"},
 		"two rows with one key": {bad(func(p *disbursement.CreateBatchParams) { p.Rows[2].IdempotencyKey = p.Rows[0].IdempotencyKey }), api.ParameterInvalid, "rows[2].idempotency_key"},
 	} {
-		_, err := svc.Disbursements.CreateBatch(t.Context(), caller, test.p)
+		_, err := svc.Disbursements.CreateBatch(t.Context(), keyed, test.p)
 		var e *api.Error
 		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
 			t.Errorf("%s: got %+v", name, err)

@@ -13,7 +13,7 @@ import (
 func (in *Internal) CountQueued(ctx context.Context, within engine.Within, p payout.Payee) (int, error) {
 	queued := map[string]bool{}
 	err := engine.Rewrite(ctx, in.svc.engine, rows, within, func(o *storage.Object[rowRecord]) (bool, error) {
-		if r := &o.Value; r.Status == RowQueued && in.svc.payouts.MatchesRequest(&p, &r.Destination, r.Params.Destination) {
+		if r := &o.Value; r.Status == RowQueued && p.MatchesRequest(&r.Destination, r.Params.Destination) {
 			queued[r.ID] = true
 		}
 		return false, nil

@@ -85,7 +85,8 @@ func (t *target) enquiry(live bool) provider.Enquiry {
 }
 
 // check refuses wrong parameters without a lookup. It returns an external destination and its
-// target; both are nil for a service wallet.
+// target; both are nil for a service wallet. Nil banks do not ask whether the bank can be paid: one
+// that was paid before may be gone.
 func (p *DestinationParams) check(banks provider.BankDirectory) (*Destination, *target, error) {
 	if err := check.Text("destination.account_name", p.AccountName, api.MaxName); err != nil {
 		return nil, nil, err
@@ -143,9 +144,11 @@ func (p *DestinationParams) bankTransfer(banks provider.BankDirectory) (*Destina
 		return nil, nil, api.Errorf(api.InvalidDestination, "destination.account_number",
 			"destination.account_number must have %d to %d digits.", minAccountNumber, maxAccountNumber)
 	}
-	if bank, ok := banks.Bank(p.BankCode); !ok || !bank.Active {
-		return nil, nil, api.Errorf(api.InvalidDestination, "destination.bank_code",
-			"destination.bank_code is of no bank that can be paid. Take it from GET /v1/lookup/banks.")
+	if banks != nil {
+		if bank, ok := banks.Bank(p.BankCode); !ok || !bank.Active {
+			return nil, nil, api.Errorf(api.InvalidDestination, "destination.bank_code",
+				"destination.bank_code is of no bank that can be paid. Take it from GET /v1/lookup/banks.")
+		}
 	}
 	code := p.BankCode
 	return &Destination{Type: BankTransfer, Provider: &code, Number: maskAccount(number), Name: p.AccountName},

@@ -22,8 +22,8 @@ func WalletPayee(account string) Payee { return Payee{account: account} }
 // ExternalPayee identifies the holder of a phone or bank account. With the name it also finds
 // transfers whose number the retention rule has removed. Refusals: those of a destination, and
 // parameter_invalid for a service wallet.
-func (in *Internal) ExternalPayee(d DestinationParams) (Payee, error) {
-	shown, to, err := d.check(in.config.Banks)
+func (*Internal) ExternalPayee(d DestinationParams) (Payee, error) {
+	shown, to, err := d.check(nil)
 	if err == nil && to == nil {
 		err = api.Invalid("destination.type", "destination.type must be mobile_money or bank_transfer. The holder of a wallet is erased by the operator.")
 	}
@@ -60,11 +60,8 @@ func (p *Payee) matches(d *Destination, to *target) bool {
 
 // MatchesRequest reports whether the destination of a transfer that is yet to be made is the payee's.
 // shown is its masked form.
-func (in *Internal) MatchesRequest(p *Payee, shown *Destination, d DestinationParams) bool {
-	_, to, err := d.check(in.config.Banks)
-	if err != nil { // the banks have changed
-		to = nil
-	}
+func (p *Payee) MatchesRequest(shown *Destination, d DestinationParams) bool {
+	_, to, _ := d.check(nil) // an error leaves the masked form
 	return p.matches(shown, to)
 }
 

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"crypto/hmac"
 	"errors"
 	"fmt"
 	"strconv"
@@ -51,6 +52,8 @@ type otpRecord struct {
 	VerifyBy   api.Time  `json:"verify_by"`
 	ValidUntil *api.Time `json:"valid_until,omitempty"` // set by the verification
 	Used       bool      `json:"used,omitempty"`        // by a payout, if SingleUse
+	// Phone is the phoneMAC of the number that got the code; empty for a code of an earlier release.
+	Phone []byte `json:"phone,omitempty"`
 }
 
 var otps = storage.NewCollection[otpRecord]("otps", nil)
@@ -61,7 +64,7 @@ func errNotVerified() *api.Error {
 }
 
 // RequestOTP sends a new code by SMS to the merchant's registered phone. The new code replaces any
-// earlier one, and must be verified within 10 minutes.
+// earlier one, and must be verified within 10 minutes. It expires when the merchant gets another phone.
 //
 // Refusals: parameter_missing and parameter_invalid (purpose), invalid_phone_number for a merchant
 // without a registered phone, rate_limited after 5 codes in 10 minutes, otp_attempts_exceeded after 10
@@ -92,6 +95,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 		}
 		digits := o.Draw(s.engine.ServerKeys[0], boundTo(engine.Scope(caller), purpose, o.Code)...)
 		o.VerifyBy, o.ValidUntil, o.Used = api.At(tx.Now.Add(otp.Life)), nil, false
+		o.Phone = o.phoneMAC(s.engine.ServerKeys[0], engine.Scope(caller), m.Phone)
 		if err := otps.Put(tx, found); err != nil {
 			return nil, fmt.Errorf("payout: keep code: %w", err)
 		}
@@ -198,8 +202,12 @@ func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purp
 			return fmt.Errorf("payout: read code: %w", err)
 		}
 		o := &found.Value
+		expired, err := s.expired(tx, o)
+		if err != nil {
+			return err
+		}
 		var counted bool
-		counted, refusal = o.Check(tx.Now, o.expired(tx.Now), s.engine.ServerKeys, code, boundTo(engine.Scope(caller), purpose, o.Code)...)
+		counted, refusal = o.Check(tx.Now, expired, s.engine.ServerKeys, code, boundTo(engine.Scope(caller), purpose, o.Code)...)
 		if codeID = o.Code; !counted {
 			return nil
 		}
@@ -221,8 +229,10 @@ func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, codeID string) (*s
 	if err != nil {
 		return nil, fmt.Errorf("payout: read code: %w", err)
 	}
-	if o := &found.Value; o.Code != codeID || o.Exhausted() || o.expired(tx.Now) {
-		return nil, nil
+	o := &found.Value
+	expired, err := s.expired(tx, o)
+	if err != nil || expired || o.Code != codeID || o.Exhausted() {
+		return nil, err
 	}
 	return found, nil
 }
@@ -238,8 +248,9 @@ func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otpRecord], error
 	if err != nil {
 		return nil, fmt.Errorf("payout: read code: %w", err)
 	}
-	if o := &found.Value; o.Exhausted() || o.expired(tx.Now) {
-		return nil, nil
+	expired, err := s.expired(tx, &found.Value)
+	if err != nil || expired || found.Value.Exhausted() {
+		return nil, err
 	}
 	return found, nil
 }
@@ -266,7 +277,25 @@ func (s *Service) requireOTP(tx *engine.Tx, codeID string) error {
 	return otps.Replace(tx, found)
 }
 
-// expired reports whether a code can be neither verified nor used any more.
+// expired reports whether a code can be neither verified nor used any more. That includes a code of a
+// merchant who has another phone by now: the old one may be in the hands of a thief.
+func (s *Service) expired(tx *engine.Tx, o *otpRecord) (bool, error) {
+	if o.expired(tx.Now) || len(o.Phone) == 0 {
+		return o.expired(tx.Now), nil
+	}
+	m, err := s.internal.config.Accounts.Merchant(tx, tx.Caller.Merchant)
+	if err != nil {
+		return false, fmt.Errorf("payout: merchant of a code: %w", err)
+	}
+	for _, key := range s.engine.ServerKeys {
+		if hmac.Equal(o.Phone, o.phoneMAC(key, engine.Scope(tx.Caller), m.Phone)) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// expired reports whether the time of a code is over, or a payout has used it.
 func (o *otpRecord) expired(now time.Time) bool {
 	if o.Used {
 		return true
@@ -275,6 +304,11 @@ func (o *otpRecord) expired(now time.Time) bool {
 		return !now.Before(o.ValidUntil.Time)
 	}
 	return !now.Before(o.VerifyBy.Time)
+}
+
+// phoneMAC authenticates the number that got the code.
+func (o *otpRecord) phoneMAC(key []byte, scope storage.Scope, number string) []byte {
+	return otp.MAC(key, append(boundTo(scope, "phone", o.Code), number)...)
 }
 
 // boundTo is what a code is for: a merchant, a mode and a purpose.

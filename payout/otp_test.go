@@ -159,6 +159,26 @@ func TestCodeOfOneMerchant(t *testing.T) {
 	expect.True(t, len(list.Data) == 2, "%d codes were sent, want one to verify and one for seven requests", len(list.Data))
 }
 
+// A code that the old phone of a merchant got is worth nothing once the operator has registered another.
+func TestCodeOfAnOldPhone(t *testing.T) {
+	s := open(t, payments.Config{})
+	register := func(number string) {
+		t.Helper()
+		must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Phone: &number}))(t)
+	}
+	code := s.verified()
+	register("0302000000")
+	testkit.WantCode(t, "a verified code", testkit.Err(s.pay(code, 1_00, "0241234567")), api.OTPVerificationRequired)
+	testkit.WantCode(t, "a verified code, again", s.verify(code), api.OTPExpired)
+	register("0301000000")
+	code = s.request()
+	register("0302000000")
+	testkit.WantCode(t, "a code that was sent", s.verify(code), api.OTPExpired)
+	register("030 100 0000")
+	must.Do(t, s.verify(code))
+	testkit.WantCode(t, "the phone that got the code", testkit.Err(s.pay(code, 1_00, "0241234567")), "")
+}
+
 func TestSingleUse(t *testing.T) {
 	s := open(t, payments.Config{SingleUseOTP: true})
 	code := s.verified()

@@ -131,12 +131,8 @@ func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (
 	}
 	// The call changes nothing, but a caller that gives a key gets the first answer again.
 	op := engine.Operation{Name: "qr_code.resolve", Params: text}
-	return engine.RunAndStoreAnswer(ctx, s.engine, caller, op, func() (r *Resolved, err error) {
-		err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-			r, err = s.resolve(tx, caller.Live, id, tx.Now)
-			return err
-		})
-		return r, err
+	return engine.ReadAndStoreAnswer(ctx, s.engine, caller, op, func(tx *engine.ReadTx) (*Resolved, error) {
+		return s.resolve(tx, caller.Live, id, tx.Now)
 	})
 }
 

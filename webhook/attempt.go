@@ -1,7 +1,9 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -15,7 +17,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pace"
-	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/internal/retry"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -40,7 +41,7 @@ type outgoing struct {
 	caller   api.Caller
 	endpoint *endpointRecord // nil when the endpoint is off or gone, or the event was removed
 	body     []byte          // the event as JSON; nil until it is read
-	person   string          // the customer whose data the body holds; empty for none
+	sent     json.RawMessage // the object of the event as the body has it
 	now      time.Time
 	// reserved says that the fan-out reserved room to wait in the limiter.
 	reserved bool
@@ -168,7 +169,7 @@ func (s *Service) readOutgoing(members []*outgoing) error {
 				}
 				bodies[named] = body
 			}
-			if m.endpoint, m.body, m.person = endpoint, body.json, body.person; body.json == nil {
+			if m.endpoint, m.body, m.sent = endpoint, body.json, body.object; body.json == nil {
 				m.endpoint = nil
 			}
 		}
@@ -176,10 +177,10 @@ func (s *Service) readOutgoing(members []*outgoing) error {
 	})
 }
 
-// payload is what a delivery carries: the JSON of an event, and the customer whose data it holds.
+// payload is what a delivery carries: the JSON of an event, and the event's object in it.
 type payload struct {
 	json   []byte
-	person string
+	object json.RawMessage
 }
 
 // payload returns the event under the type that the endpoint asked for. It is empty when the event
@@ -193,7 +194,7 @@ func (s *Service) payload(tx *engine.ReadTx, d *Delivery) (p payload, err error)
 		return p, err
 	}
 	e.Type = d.Type
-	p.person = e.Person
+	p.object = e.Data.Object
 	p.json, err = plainjson.Marshal(e)
 	return p, err
 }
@@ -268,7 +269,7 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared
 	d.Status, d.NextAttemptAt = out.status, nil
 	if out.attempt != nil {
 		out.attempt.At = api.At(tx.Now)
-		if err := m.eraseAnswer(tx, out.attempt); err != nil {
+		if err := s.eraseLateAnswer(tx, m, out.attempt); err != nil {
 			return err
 		}
 		d.Attempts = append(slices.Clip(d.Attempts), out.attempt.Attempt)
@@ -311,17 +312,20 @@ func (m *outgoing) endpointMoved(tx *engine.Tx, result *attemptResult) (bool, er
 	return is != nil && is.URL != m.endpoint.URL, nil
 }
 
-// eraseAnswer removes the answer of an endpoint, which may quote the event, if the customer whose data
-// the event held was deleted while the attempt was under way.
-func (m *outgoing) eraseAnswer(tx *engine.Tx, result *attemptResult) error {
-	if m.person == "" || result.Response == "" {
+// eraseLateAnswer removes the answer of an endpoint, which may quote the event, if an erasure has changed
+// the event while the attempt was under way.
+func (s *Service) eraseLateAnswer(tx *engine.Tx, m *outgoing, result *attemptResult) error {
+	if result.Response == "" {
 		return nil
 	}
-	deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), m.person)
-	if err != nil {
-		return fmt.Errorf("webhook: customer: %w", err)
-	}
-	if deleted {
+	e, err := s.events.EventAsSent(tx, engine.Scope(tx.Caller), m.Value.Event)
+	switch {
+	case api.CodeOf(err) == api.ResourceMissing: // retention has removed it
+		result.Response = ""
+		return nil
+	case err != nil:
+		return fmt.Errorf("webhook: read event: %w", err)
+	case !bytes.Equal(e.Data.Object, m.sent):
 		result.Response = ""
 	}
 	return nil

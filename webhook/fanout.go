@@ -162,7 +162,7 @@ func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *event.Fanout) (endpoints int
 				continue
 			}
 		}
-		m := &outgoing{Object: newDelivery(tx, id, sub.Endpoint, e.ID, name), caller: tx.Caller, person: e.Person, now: tx.Now, reserved: true}
+		m := &outgoing{Object: newDelivery(tx, id, sub.Endpoint, e.ID, name), caller: tx.Caller, sent: e.Data.Object, now: tx.Now, reserved: true}
 		started, backoff, err := s.start(tx, m, partly)
 		if err != nil {
 			return 0, false, err

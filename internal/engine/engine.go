@@ -405,6 +405,21 @@ func RunAndStoreAnswer[T any](ctx context.Context, e *Engine, caller api.Caller,
 	})
 }
 
+// ReadAndStoreAnswer runs a call that only reads, in fn. With an idempotency key, the transaction that reads
+// also stores the answer, so that no erasure comes between.
+func ReadAndStoreAnswer[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func(*ReadTx) (*T, error)) (answer *T, err error) {
+	if caller.IdempotencyKey == "" {
+		err = e.View(ctx, caller, func(tx *ReadTx) error {
+			answer, err = fn(tx)
+			return err
+		})
+		return answer, err
+	}
+	return Execute(ctx, e, caller, op, func(tx *Tx) (*T, error) {
+		return fn(&ReadTx{ReadTx: tx.Tx, Caller: tx.Caller, Now: tx.Now, engine: e})
+	})
+}
+
 // refusal turns an error of the store into a refusal for the caller.
 func refusal(err error) error {
 	var e *api.Error

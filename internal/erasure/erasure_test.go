@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/effort"
@@ -24,6 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/subscription"
@@ -146,43 +149,56 @@ func TestErasureRemovesEndpointAnswers(t *testing.T) {
 	expect.True(t, !quoted(), "a delivery still quotes the customer")
 }
 
-// An endpoint may answer only after the erasure of the event's customer.
+// An endpoint may answer only after the erasure of the event's customer, or of the recipient of a transfer.
 func TestErasureReachesLateAnswers(t *testing.T) {
-	asked, answer := make(chan bool, 1), make(chan bool)
-	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body := must.Get(io.ReadAll(r.Body))(t)
-		if strings.Contains(string(body), "customer.created") {
-			asked <- true
-			<-answer
-		}
-		must.Get(w.Write(body))(t)
-	}))
-	t.Cleanup(echo.Close)
-	store := memory.New()
-	svc := testkit.New(t, store, payments.Config{WebhookAllow: paymentstest.Loopback(), Poll: 10 * time.Millisecond})
-	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
-	caller := api.Caller{Merchant: m.ID}
-	must.Get(svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: echo.URL, Events: []event.Type{"*"}}))(t)
-	svc.Start(t.Context())
-	c := must.Get(svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia"}))(t)
-	<-asked
-	must.Get(svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID))(t)
-	found := func(word string) bool {
-		for _, text := range testkit.Contents(t, store, m.ID) {
-			if strings.Contains(text, word) {
-				return true
+	for kind, erase := range map[event.Type]func(*payments.Service, api.Caller) (now func()){
+		event.CustomerCreated: func(svc *payments.Service, caller api.Caller) func() {
+			c := must.Get(svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia"}))(t)
+			return func() { must.Get(svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID))(t) }
+		},
+		event.DisbursementCompleted: func(svc *payments.Service, caller api.Caller) func() {
+			to := payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230000", AccountName: "Zenobia"}
+			must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to}))(t)
+			return func() { must.Do(t, svc.ErasePayee(t.Context(), caller, to)) }
+		},
+	} {
+		asked, answer := make(chan bool, 1), make(chan bool)
+		echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body := must.Get(io.ReadAll(r.Body))(t)
+			if strings.Contains(string(body), string(kind)) {
+				asked <- true
+				<-answer
 			}
+			must.Get(w.Write(body))(t)
+		}))
+		t.Cleanup(echo.Close)
+		store := memory.New()
+		svc := testkit.New(t, store, payments.Config{WebhookAllow: paymentstest.Loopback(), Poll: 10 * time.Millisecond})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
+		caller := api.Caller{Merchant: m.ID}
+		must.Get(svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: echo.URL, Events: []event.Type{kind}}))(t)
+		svc.Start(t.Context())
+		now := erase(svc, caller)
+		<-asked
+		now()
+		found := func(word string) bool {
+			for _, text := range testkit.Contents(t, store, m.ID) {
+				if strings.Contains(text, word) {
+					return true
+				}
+			}
+			return false
 		}
-		return false
+		for found("Zenobia") {
+			time.Sleep(time.Millisecond)
+		}
+		close(answer)
+		must.Do(t, svc.Stop(t.Context()))
+		must.Do(t, svc.Drain(t.Context()))
+		expect.True(t, found(string(kind)), "there is no event %s", kind)
+		expect.True(t, !found("Zenobia"), "the answer to %s still quotes the person", kind)
 	}
-	for found("Zenobia") {
-		time.Sleep(time.Millisecond)
-	}
-	close(answer)
-	must.Do(t, svc.Stop(t.Context()))
-	must.Do(t, svc.Drain(t.Context()))
-	expect.True(t, found("customer.created"), "there is no event")
-	expect.True(t, !found("Zenobia"), "the answer still quotes the customer")
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

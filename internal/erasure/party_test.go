@@ -202,6 +202,59 @@ func TestPayeeOfOpenTransferIsKept(t *testing.T) {
 	}
 }
 
+// The holder of an account at a bank that can no longer be paid is erased all the same.
+func TestPayeeOfGoneBankIsErased(t *testing.T) {
+	for name, left := range map[string][]provider.Bank{"not active": {{Code: "30", Name: "Gone"}}, "removed": nil} {
+		store := memory.New()
+		ctx := t.Context()
+		open := func(banks []provider.Bank) *payments.Service {
+			return testkit.New(t, store, payments.Config{Banks: provider.NewBankDirectory(banks)})
+		}
+		svc := open([]provider.Bank{{Code: "30", Name: "Gone", Active: true}})
+		m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(100), Source: "bank"}))
+		to := payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: "1234567890123", BankCode: "30", AccountName: "Ofori Payee"}
+		must.Get(svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to}))(t)
+		must.Do(t, svc.Drain(ctx))
+
+		svc = open(left)
+		to.AccountName = ""
+		must.Do(t, svc.ErasePayee(ctx, caller, to))
+		for where, text := range testkit.Contents(t, store, m.ID) {
+			expect.True(t, !strings.Contains(text, to.AccountNumber) && !strings.Contains(text, "Ofori"), "%s: the payee is left in %s: %s", name, where, text)
+		}
+	}
+}
+
+// A lookup under an idempotency key that runs beside the erasure stores no name.
+func TestErasureReachesLookupsUnderWay(t *testing.T) {
+	for name, lookUp := range map[string]func(svc *payments.Service, caller api.Caller, serviceID, payload string) error{
+		"service id": func(svc *payments.Service, caller api.Caller, serviceID, _ string) error {
+			return testkit.Err(svc.Accounts.LookUpServiceID(t.Context(), caller, serviceID))
+		},
+		"QR code": func(svc *payments.Service, caller api.Caller, _, payload string) error {
+			return testkit.Err(svc.QRCodes.Resolve(t.Context(), caller, payload))
+		},
+	} {
+		for n, more := 1, true; more; n++ { // before each transaction of the lookup
+			store := faultstore.New(memory.New())
+			svc := testkit.New(t, store, payments.Config{})
+			m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+			c := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Zenobia", Phone: "0241112221"}))(t)
+			code := must.Get(svc.QRCodes.IssueConsumerCode(t.Context(), api.Caller{Merchant: m.ID}, qrcode.IssueConsumerCodeParams{Account: c.ID}))(t)
+			store.BetweenAt(n, func() { must.Do(t, svc.EraseConsumer(t.Context(), api.Caller{}, c.ID)) })
+			if err := lookUp(svc, api.Caller{Merchant: m.ID, IdempotencyKey: "k"}, c.ServiceID, code.Payload); err != nil {
+				testkit.WantCode(t, name, err, api.AccountNotFound)
+			}
+			more = store.Heal()
+			for where, text := range testkit.Contents(t, store, m.ID) {
+				expect.True(t, !more || !strings.Contains(text, "Zenobia"), "%s, before transaction %d: the name is in %s: %s", name, n, where, text)
+			}
+		}
+	}
+}
+
 // between runs then once, after a View in which a scan has passed the last record of a kind.
 type between struct {
 	storage.Store

@@ -5,9 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
@@ -15,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -198,4 +202,55 @@ func TestMessageRetentionFollowsConfig(t *testing.T) {
 	want("set longer", 1)
 	now = now.Add(day)
 	want("its time is over", 0)
+}
+
+// A number of a transfer that ended after the passes had gone by it is removed, although the host had
+// lengthened the time or switched it off when the transfer ended.
+func TestRetentionRemovesNumbersAfterChanges(t *testing.T) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+		var svc *payments.Service
+		keep := func(d time.Duration) {
+			svc = testkit.New(t, store, payments.Config{NumberRetention: d, Clock: func() time.Time { return now }})
+		}
+		pass := func(d time.Duration) {
+			t.Helper()
+			now = now.Add(d)
+			must.Do(t, svc.Drain(t.Context()))
+		}
+		ctx := t.Context()
+		keep(30 * day)
+		m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(100), Source: "bank"}))
+		caller := api.Caller{Merchant: m.ID}
+		send := func() string { // it has no outcome
+			return must.Get(svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{
+				Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230903"},
+			}))(t).ID
+		}
+		settle := func(id string) {
+			t.Helper()
+			must.Do(t, svc.Providers.Settle(ctx, caller, id, provider.Result{Outcome: provider.Paid}))
+		}
+		number := func(id string) string {
+			t.Helper()
+			return must.Get(svc.Disbursements.RecipientNumber(ctx, caller, id))(t)
+		}
+		first, second := send(), send()
+		pass(40 * day)
+
+		keep(90 * day)
+		settle(first)
+		expect.Equal(t, number(first), "+233241230903", "the number after 40 days of 90")
+		pass(40 * day)
+		expect.Equal(t, number(first), "+233241230903", "the number after 80 days of 90")
+		pass(20 * day)
+		expect.Equal(t, number(first), "", "the number after 100 days of 90")
+
+		keep(0)
+		settle(second)
+		keep(90 * day)
+		pass(time.Hour)
+		expect.Equal(t, number(second), "", "the number after the rule is on again")
+	})
 }

@@ -127,7 +127,13 @@ const progressID = "retention"
 // id is the name of the kind.
 type mark struct {
 	ID string `json:"id"`
+	// Keep is the rule's at that time. A rule that keeps longer by now begins anew: a record before the
+	// mark may have ended since and kept its part, because it was young enough for the longer time.
+	Keep time.Duration `json:"keep,omitempty"`
 }
+
+// covers reports whether the mark counts for a rule.
+func (m *mark) covers(rule *Rule) bool { return m.Keep >= rule.Keep }
 
 var marks = storage.NewCollection[mark]("retention_marks", nil)
 
@@ -137,10 +143,32 @@ func markOf(tx storage.ReadTx, rule *Rule, scope storage.Scope) (string, error) 
 	if errors.Is(err, storage.ErrNotFound) {
 		return "", nil
 	}
-	if err != nil {
+	if err != nil || !o.Value.covers(rule) {
 		return "", err
 	}
 	return o.Value.ID, nil
+}
+
+// forgetMarks removes the marks of kinds whose rules are off. When they are on again they begin anew, since
+// what has ended meanwhile has kept its part.
+func forgetMarks(ctx context.Context, e *engine.Engine, off map[string]bool) error {
+	for _, live := range []bool{false, true} {
+		if len(off) == 0 {
+			return nil
+		}
+		in := engine.Within{Scope: storage.Scope{Live: live}, All: true}
+		err := engine.Rewrite(ctx, e, marks, in, func(o *storage.Object[mark]) (bool, error) {
+			forget := off[o.ID] && o.Value != mark{}
+			if forget {
+				o.Value = mark{}
+			}
+			return forget, nil
+		})
+		if err != nil {
+			return fmt.Errorf("retention: %w", err)
+		}
+	}
+	return nil
 }
 
 // setMarks moves marks on.
@@ -151,8 +179,8 @@ func (s *Service) setMarks(ctx context.Context, rule *Rule, reached map[storage.
 	return s.engine.Store.Update(ctx, func(tx storage.Tx) error {
 		for scope, id := range reached {
 			o, err := marks.GetOrNew(tx, scope, rule.Kind.Name)
-			if err == nil && o.Value.ID < id {
-				o.Value.ID = id
+			if err == nil && (o.Value.ID < id || !o.Value.covers(rule)) {
+				o.Value = mark{id, rule.Keep}
 				err = marks.Put(tx, o)
 			}
 			if err != nil {
@@ -174,10 +202,17 @@ func Kinds() []*storage.Kind { return []*storage.Kind{progressRecords.Kind(), ma
 // all scopes in the order of ids.
 func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error) {
 	s := &Service{engine: e}
+	off := map[string]bool{}
 	for _, r := range rules {
-		if r.Keep > 0 {
+		switch {
+		case r.Keep > 0:
 			s.rules = append(s.rules, r)
+		case r.Stays:
+			off[r.Kind.Name] = true
 		}
+	}
+	if err := forgetMarks(ctx, e, off); err != nil {
+		return nil, err
 	}
 	if len(s.rules) == 0 {
 		return s, nil

@@ -53,6 +53,14 @@ func (p *payPage) show(r *request) (any, error) {
 		answer.setHeader("Cache-Control", "public, max-age=300")
 		return answer, nil
 	}
+	code := &offer.Code
+	if offer.Refusal == nil && code.UsageLimit != nil && code.UsageCount == *code.UsageLimit-1 { // its last use may be paid
+		m := newMerchantView(&offer.Merchant, code.ID+"/logo", code.Name, code.Description)
+		page, err := undecidedPage(r, p.Payments, offer.Caller, payment.ListParams{QRCode: code.ID}, m)
+		if err != nil || page != nil {
+			return page, err
+		}
+	}
 	// The page of a payment that failed leads here with the amount and the other way to pay.
 	form := r.emptyForm()
 	form.Amount = r.URL.Query().Get("amount")
@@ -64,7 +72,11 @@ func (p *payPage) form(status int, offer *qrcode.Hosted, form waysView) (*respon
 	code := &offer.Code
 	m := newMerchantView(&offer.Merchant, code.ID+"/logo", code.Name, code.Description)
 	if offer.Refusal != nil {
-		return renderPage(status, "outcome", closedView(offer, m))
+		v := closedView(offer, m)
+		if status != http.StatusOK && offer.Refusal.Code != api.QRLimitReached {
+			v.Before = "Nothing was taken." // by this form; who only looks may have paid before
+		}
+		return renderPage(status, "outcome", v)
 	}
 	form.offerPhones(p.Payments.TakesPhones(code.Livemode))
 	if form.AskAmount = code.Amount == nil; !form.AskAmount {
@@ -87,10 +99,10 @@ func closedView(offer *qrcode.Hosted, m *merchantView) outcomeView {
 		v.Text = "It was paid as often as it may be. If you still have something to pay, ask " + m.Name + " for a new code."
 	case api.QRExpired:
 		v.Icon, v.Heading = clockIcon, "This code has expired"
-		v.Text = "Nothing was taken. To pay, ask " + m.Name + " for a new code."
+		v.Text = "To pay, ask " + m.Name + " for a new code."
 	case api.QRInactive:
 		v.Heading = "This code was withdrawn"
-		v.Text = "It is not active, and nothing was taken. To pay, ask " + m.Name + " for the code that is in use now."
+		v.Text = "It is not active. To pay, ask " + m.Name + " for the code that is in use now."
 	}
 	return v
 }

@@ -15,7 +15,7 @@ type payPage struct{ *hostedPages }
 
 func (p *payPage) routes() []route {
 	return pageRoutes(
-		problemPages("There is nothing to pay here. The QR code may have been withdrawn; ask for a new one."),
+		problemPages("There is nothing to pay here. The QR code may have been withdrawn. If you have just paid, do not pay again; otherwise ask for a new code."),
 		route{method: http.MethodGet, pattern: "/pay/{id}", handle: p.show},
 		route{method: http.MethodPost, pattern: "/pay/{id}", handle: p.pay},
 		route{method: http.MethodGet, pattern: "/pay/{id}/logo", handle: logoOf(p.Accounts, p.find, func(h *qrcode.Hosted) string { return h.Merchant.ID })},

@@ -170,7 +170,7 @@ func TestPayPage(t *testing.T) {
 // taken. It says so of a form that it refuses.
 func TestPageOfACodeThatIsClosed(t *testing.T) {
 	s := paymentstest.New(t)
-	for what, close := range map[string]func(code string){
+	for what, end := range map[string]func(code string){
 		"withdrawn": func(code string) { s.Do("POST", "/v1/qr_codes/"+code, `{"active":false}`) },
 		"expired":   func(string) { s.Advance(2 * time.Hour) },
 	} {
@@ -180,7 +180,7 @@ func TestPageOfACodeThatIsClosed(t *testing.T) {
 		form := byPhone(t, address, "0241234567")
 		startPayment(t, address, "0241234567")
 		s.Work()
-		close(code)
+		end(code)
 		_, page := shows(t, what, "GET", address, nil, 200, what)
 		expect.True(t, !strings.Contains(strings.ToLower(page), "nothing was taken"), "%s: the page of one who has paid says that nothing was taken", what)
 		shows(t, what+": a form", "POST", address, form, 402, what, "Nothing was taken.")
@@ -205,4 +205,17 @@ func TestLastUseOfACodeMayBePaid(t *testing.T) {
 	s.Work()
 	s.Advance(11 * time.Minute)
 	shows(t, "two uses left", "GET", several, nil, 200, "Pay with")
+}
+
+// A merchant may delete a code as soon as it is paid. The payer's receipt is gone then, and a form whose answer
+// was lost meets no code. Neither asks the payer to pay with another code.
+func TestDeletedCodeMayBePaid(t *testing.T) {
+	s := paymentstest.New(t)
+	code := newCode(t, s, `{"amount":500}`)
+	address := s.Server.URL + "/pay/" + code
+	response, _ := shows(t, "the form", "POST", address, entry(1, "", "0241000001", "1234"), http.StatusSeeOther)
+	deleted, _ := s.Do("DELETE", "/v1/qr_codes/"+code, "")
+	must.True(t, deleted.StatusCode == 200, "deletion: %d", deleted.StatusCode)
+	shows(t, "the receipt", "GET", s.Server.URL+"/pay/"+response.Header.Get("Location"), nil, 404, "If you have just paid, do not pay again")
+	shows(t, "the form once more", "POST", address, entry(1, "", "0241000001", "1234"), 404, "If you have just paid, do not pay again")
 }

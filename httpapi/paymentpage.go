@@ -68,9 +68,9 @@ type waitingView struct {
 	Message string
 	// Help is where a payer finds a request that does not appear.
 	Help string
-	// Cancellable offers to cancel the payment; otherwise the payer may go another way. PhonesOnly says
-	// that this is another number.
-	Cancellable, PhonesOnly bool
+	// Cancellable offers to cancel the payment; otherwise Leavable offers another way, unless what is paid
+	// for is gone. PhonesOnly says that this is another number.
+	Cancellable, Leavable, PhonesOnly bool
 	// Until is the time until which the payer is asked, and UntilDatetime the same for programs.
 	Until, UntilDatetime string
 	// Texts says that an SMS tells the payer of the payment.
@@ -185,7 +185,7 @@ func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop boo
 		return answer, err
 	}
 	v := newWaitingView(h, m, r.id(), stop, problem)
-	v.PhonesOnly, v.Texts = about.PhonesOnly, about.Texts
+	v.Leavable, v.PhonesOnly, v.Texts = about.Address != "", about.PhonesOnly, about.Texts
 	answer, err := renderPage(status, "waiting", v)
 	if err == nil && v.Seconds > 0 {
 		answer.setHeader("Refresh", strconv.Itoa(v.Seconds))

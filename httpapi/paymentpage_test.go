@@ -379,3 +379,34 @@ func TestAnotherNumberHasAnotherNetwork(t *testing.T) {
 	_, refused = shows(t, "a phone and its network", "POST", address, byPhone(t, address, "0241230908", "network", "telecel"), 429, `value="telecel" checked`)
 	expect.Equal(t, again(refused, "0241234567", ""), "telecel", "the network that was chosen before")
 }
+
+// The page offers no other way to pay for a code that was deleted: it could lead nowhere.
+func TestNoOtherWayToPayADeletedCode(t *testing.T) {
+	s := paymentstest.New(t)
+	code := newCode(t, s, `{"amount":500}`)
+	follow := startPayment(t, s.Server.URL+"/pay/"+code, "0241230903")
+	s.Work()
+	shows(t, "the payment", "GET", follow, nil, 200, "Use another number or a wallet")
+	s.Do("DELETE", "/v1/qr_codes/"+code, "")
+	_, page := shows(t, "of a deleted code", "GET", follow, nil, 200, "Approve on your phone")
+	expect.True(t, !strings.Contains(page, "Use another number"), "the page offers another way")
+}
+
+// A code of the new phone of a subscription that is sent twice has changed the phone once, and is not called
+// wrong.
+func TestCodeOfANewPhoneSentTwice(t *testing.T) {
+	s := paymentstest.New(t)
+	_, address := subscribe(t, s, charged)
+	s.Work()
+	shows(t, "the number", "POST", address+"/phone", url.Values{"action": {"send"}, "phone": {"0201112223"}}, http.StatusSeeOther)
+	right := codeSentTo(t, s, "0201112223")
+	form := func(code string) url.Values { return url.Values{"action": {"confirm"}, "code": {code}} }
+	wrong := "000000"
+	if right == wrong {
+		wrong = "000001"
+	}
+	shows(t, "a wrong code", "POST", address+"/phone", form(wrong), 400, "This code is wrong.")
+	for range 2 {
+		shows(t, "the code", "POST", address+"/phone", form(right), http.StatusSeeOther)
+	}
+}

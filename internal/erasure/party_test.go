@@ -91,9 +91,9 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		price := int64(250)
 		code := must.Get(svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{Amount: &price}))(t)
 		must.Get(svc.QRCodes.Pay(ctx, keyed(caller), code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)
-		// The payer gets the receipts, since the invoices have no number, not even a customer's.
+		// The payer gets the receipts, also where the invoice has another number.
 		customer := must.Get(svc.Accounts.CreateCustomer(ctx, keyed(caller), account.CreateCustomerParams{Name: "Esi Stays"}))(t)
-		for _, f := range []invoice.Fields{{}, {Customer: &customer.ID}} {
+		for _, f := range []invoice.Fields{{}, {Customer: &customer.ID}, {Phone: new("0241112223")}} {
 			f.Lines = []invoice.LineParams{{Description: "a", UnitAmount: new(int64(50))}}
 			bill := must.Get(svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f}))(t)
 			must.Get(svc.Invoices.PayFromWallet(ctx, keyed(caller), bill.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)

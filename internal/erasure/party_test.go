@@ -74,7 +74,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	consumer := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{IdempotencyKey: "c"}, account.CreateHolderParams{Name: "Zenobia Asante", Phone: "0241112221", PIN: "1234"}))(t)
 	agent := must.Get(svc.Accounts.CreateAgent(ctx, api.Caller{IdempotencyKey: "a"}, account.CreateHolderParams{Name: "Kwabena Kiosk", Phone: "0241112222"}))(t)
 	stays := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Adwoa Stays", Phone: "0241112223", PIN: "1234"}))(t)
-	must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: consumer.ID, Amount: decimal.NewFromInt(7), Source: "bank"}))
+	must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: consumer.ID, Amount: decimal.NewFromInt(8), Source: "bank"}))
 	var callers []api.Caller
 	key := 0
 	keyed := func(c api.Caller) api.Caller {

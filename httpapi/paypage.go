@@ -72,11 +72,7 @@ func (p *payPage) form(status int, offer *qrcode.Hosted, form waysView) (*respon
 	code := &offer.Code
 	m := newMerchantView(&offer.Merchant, code.ID+"/logo", code.Name, code.Description)
 	if offer.Refusal != nil {
-		v := closedView(offer, m)
-		if status != http.StatusOK && offer.Refusal.Code != api.QRLimitReached {
-			v.Before = "Nothing was taken." // by this form; who only looks may have paid before
-		}
-		return renderPage(status, "outcome", v)
+		return renderPage(status, "outcome", closedView(offer, m, status != http.StatusOK))
 	}
 	form.offerPhones(p.Payments.TakesPhones(code.Livemode))
 	if form.AskAmount = code.Amount == nil; !form.AskAmount {
@@ -87,8 +83,13 @@ func (p *payPage) form(status int, offer *qrcode.Hosted, form waysView) (*respon
 	})
 }
 
-// closedView says why a code cannot be paid, and what to ask the merchant for.
-func closedView(offer *qrcode.Hosted, m *merchantView) outcomeView {
+// closedView says why a code cannot be paid, and what to ask the merchant for. refused says that it answers
+// a form. Who only looks may have paid before, and a payment that waits on the phone is still taken.
+func closedView(offer *qrcode.Hosted, m *merchantView, refused bool) outcomeView {
+	before, ask := "", "If you have just paid, or approved a payment on your phone, do not pay again. Otherwise ask "
+	if refused {
+		before, ask = "Nothing was taken.", "To pay, ask "
+	}
 	v := outcomeView{
 		pageView: pageView{Title: m.Name, Test: !offer.Code.Livemode, Merchant: m}, Questions: true, Icon: stopIcon,
 		Heading: "This code cannot be paid", Text: offer.Refusal.Message,
@@ -98,11 +99,11 @@ func closedView(offer *qrcode.Hosted, m *merchantView) outcomeView {
 		v.Icon, v.Heading = checkIcon, "This code has been used"
 		v.Text = "It was paid as often as it may be. If you still have something to pay, ask " + m.Name + " for a new code."
 	case api.QRExpired:
-		v.Icon, v.Heading = clockIcon, "This code has expired"
-		v.Text = "To pay, ask " + m.Name + " for a new code."
+		v.Icon, v.Heading, v.Before = clockIcon, "This code has expired", before
+		v.Text = ask + m.Name + " for a new code."
 	case api.QRInactive:
-		v.Heading = "This code was withdrawn"
-		v.Text = "It is not active. To pay, ask " + m.Name + " for the code that is in use now."
+		v.Heading, v.Before = "This code was withdrawn", before
+		v.Text = ask + m.Name + " for the code that is in use now."
 	}
 	return v
 }

@@ -166,8 +166,8 @@ func TestPayPage(t *testing.T) {
 	verified(t, s)
 }
 
-// Who looks at a code that cannot be paid may have paid it before, so the page does not say that nothing was
-// taken. It says so of a form that it refuses.
+// Who looks at a code that cannot be paid may have paid it before, or be about to approve its payment, so the
+// page does not say that nothing was taken, nor to pay another code. It says so of a form that it refuses.
 func TestPageOfACodeThatIsClosed(t *testing.T) {
 	s := paymentstest.New(t)
 	for what, end := range map[string]func(code string){
@@ -181,9 +181,10 @@ func TestPageOfACodeThatIsClosed(t *testing.T) {
 		startPayment(t, address, "0241234567")
 		s.Work()
 		end(code)
-		_, page := shows(t, what, "GET", address, nil, 200, what)
+		_, page := shows(t, what, "GET", address, nil, 200, what, "or approved a payment on your phone, do not pay again")
 		expect.True(t, !strings.Contains(strings.ToLower(page), "nothing was taken"), "%s: the page of one who has paid says that nothing was taken", what)
-		shows(t, what+": a form", "POST", address, form, 402, what, "Nothing was taken.")
+		_, page = shows(t, what+": a form", "POST", address, form, 402, what, "Nothing was taken.", "To pay, ask Adom Juice Bar")
+		expect.True(t, !strings.Contains(page, "do not pay again"), "%s: a form that has taken nothing keeps from paying", what)
 	}
 }
 

@@ -119,10 +119,10 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Creat
 // customer checks the parameters, and returns the customer that they describe.
 func (p *CreateCustomerParams) customer() (*Customer, error) {
 	made := &Customer{Object: "customer", Metadata: api.Metadata{}}
-	if err := check.Metadata(p.Metadata, false); err != nil {
-		return nil, err
+	if p.Metadata != nil {
+		made.Metadata = p.Metadata
 	}
-	given := UpdateCustomerParams{Name: &p.Name, Email: &p.Email, Phone: &p.Phone, Address: &p.Address, Metadata: p.Metadata}
+	given := UpdateCustomerParams{Name: &p.Name, Email: &p.Email, Phone: &p.Phone, Address: &p.Address}
 	return made, given.set(made)
 }
 

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // A repetition is answered byte for byte as the first request was, but for what is
@@ -100,6 +102,78 @@ func TestTestHelpersReplay(t *testing.T) {
 		}
 	}
 	verified(t, s)
+}
+
+// A repeated settle answers as it did first, whatever happened to the object since.
+func TestSettleReplaysItsFirstAnswer(t *testing.T) {
+	s := paymentstest.New(t)
+	_, data := s.Do("POST", "/v1/disbursements", `{"amount":20,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
+	sent := "/v1/test_helpers/disbursements/" + field(t, data, "id") + "/settle"
+	paid := phonePays(t, s, "0903")
+	for path, change := range map[string]struct{ path, body string }{
+		sent:             {sent, `{"outcome":"reversed"}`},
+		settlePath(paid): {"/v1/refunds", `{"amount":5,"payment":"` + strings.TrimPrefix(paid, "/v1/payments/") + `"}`},
+	} {
+		first, one := s.Do("POST", path, `{"outcome":"succeeded"}`, "X-Idempotency-Key", path)
+		must.True(t, first.StatusCode == 200 && field(t, one, "status") == "completed", "%s: %s", path, one)
+		changed, data := s.Do("POST", change.path, change.body)
+		must.True(t, changed.StatusCode == 200, "%s: %s", change.path, data)
+		again, two := s.Do("POST", path, `{"outcome":"succeeded"}`, "X-Idempotency-Key", path)
+		expect.True(t, again.StatusCode == 200 && again.Header.Get("Idempotent-Replayed") == "true" && string(one) == string(two), "%s again: %d\n%s\n%s", path, again.StatusCode, one, two)
+	}
+	verified(t, s)
+}
+
+// A repetition is answered although a time that was given has passed, or an object that was named is gone.
+func TestReplayOutlivesWhatWasGiven(t *testing.T) {
+	s := paymentstest.New(t)
+	made := func(path, body string) string {
+		t.Helper()
+		response, data := s.Do("POST", path, body)
+		must.True(t, response.StatusCode == 200, "%s: %s", path, data)
+		return field(t, data, "id")
+	}
+	gone := func(path, body string) (id string, leave func()) {
+		id = made(path, body)
+		return id, func() {
+			response, data := s.Do("DELETE", path+"/"+id, nil)
+			must.True(t, response.StatusCode == 200, "%s/%s: %s", path, id, data)
+		}
+	}
+	soon := s.Advance(0).Add(time.Minute)
+	pass := func() { s.Advance(time.Hour) }
+	customer, plan := made("/v1/customers", `{}`), made("/v1/plans", `{"name":"Gold","amount":500,"interval":"month"}`)
+	code, leaveCode := gone("/v1/qr_codes", `{}`)
+	draft, leaveDraft := gone("/v1/invoices", `{}`)
+	product, leaveProduct := gone("/v1/products", `{"name":"Tea","unit_amount":5}`)
+	coupon, leaveCoupon := gone("/v1/coupons", `{"percent_off":5}`)
+	oldPlan, leavePlan := gone("/v1/plans", `{"name":"Tin","amount":500,"interval":"month"}`)
+	for i, c := range []struct {
+		path, body string
+		change     func()
+	}{
+		{"/v1/qr_codes/" + code, `{"name":"x"}`, leaveCode},
+		{"/v1/invoices/" + draft, `{"memo":"x"}`, leaveDraft},
+		{"/v1/plans", `{"name":"Tea","amount":5,"interval":"day","product":"` + product + `"}`, nil},
+		{"/v1/invoices", `{"line_items":[{"product":"` + product + `"}]}`, leaveProduct},
+		{"/v1/invoices", `{"coupon":"` + coupon + `"}`, leaveCoupon},
+		{"/v1/subscriptions", `{"customer":"` + customer + `","plan":"` + oldPlan + `"}`, leavePlan},
+		{"/v1/qr_codes", `{"expires_at":"` + soon.Format(time.RFC3339) + `"}`, pass},
+		{"/v1/coupons", fmt.Sprintf(`{"percent_off":5,"redeem_by":%d}`, soon.Add(time.Hour).Unix()), pass},
+		{"/v1/subscriptions", fmt.Sprintf(`{"customer":"%s","plan":"%s","trial_end":%d}`, customer, plan, soon.Add(2*time.Hour).Unix()), pass},
+		{"/v1/checkout/sessions", fmt.Sprintf(`{"success_url":"https://shop.example/",%s,"expires_at":%d}`, oneLine, soon.Add(4*time.Hour).Unix()), pass},
+	} {
+		key := fmt.Sprint("gone-", i)
+		first, one := s.Do("POST", c.path, c.body, "X-Idempotency-Key", key)
+		must.True(t, first.StatusCode == 200, "%s: %s", c.path, one)
+		if c.change != nil {
+			c.change()
+			refused, data := s.Do("POST", c.path, c.body)
+			expect.True(t, refused.StatusCode >= 400, "%s %s still passes: %s", c.path, c.body, data)
+		}
+		again, two := s.Do("POST", c.path, c.body, "X-Idempotency-Key", key)
+		expect.True(t, again.StatusCode == 200 && again.Header.Get("Idempotent-Replayed") == "true" && string(one) == string(two), "%s again: %d\n%s\n%s", c.path, again.StatusCode, one, two)
+	}
 }
 
 // A PIN that is chosen is another request than one that is made up, and no lines at all than lines left as they are.

@@ -37,11 +37,11 @@ func testHelperRoutes(svc *payments.Service) []route {
 		write(testHelper, "POST /v1/test_helpers/qr_codes/{id}/pay", withIDBody(h.pay)),
 		write(testHelper, "POST /v1/test_helpers/invoices/{id}/pay", withIDBody(h.payInvoice)),
 		write(testHelper, "POST /v1/test_helpers/checkout/sessions/{id}/pay", withIDBody(h.paySession)),
-		write(testHelper, "POST /v1/test_helpers/payments/{id}/settle", withIDBody(settle(svc.Providers, svc.Payments.Get, false))),
+		write(testHelper, "POST /v1/test_helpers/payments/{id}/settle", withIDBody(settle(svc, svc.Payments.Get, false))),
 		read(testHelper, "GET /v1/test_helpers/messages", withQuery(svc.Messages.List, oneOf("kind", message.KindSMS, message.KindEmail))),
-		write(testHelper, "POST /v1/test_helpers/payouts/{id}/settle", withIDBody(settle(svc.Providers, svc.Payouts.Get, true))),
-		write(testHelper, "POST /v1/test_helpers/disbursements/{id}/settle", withIDBody(settle(svc.Providers, svc.Disbursements.Get, true))),
-		write(testHelper, "POST /v1/test_helpers/refunds/{id}/settle", withIDBody(settle(svc.Providers, svc.Refunds.Get, false))),
+		write(testHelper, "POST /v1/test_helpers/payouts/{id}/settle", withIDBody(settle(svc, svc.Payouts.Get, true))),
+		write(testHelper, "POST /v1/test_helpers/disbursements/{id}/settle", withIDBody(settle(svc, svc.Disbursements.Get, true))),
+		write(testHelper, "POST /v1/test_helpers/refunds/{id}/settle", withIDBody(settle(svc, svc.Refunds.Get, false))),
 		write(testHelper, "POST /v1/test_helpers/customers", withBody(svc.Accounts.CreateCustomer)),
 		write(testHelper, "POST /v1/test_helpers/clock", withBody(h.clock)),
 	}
@@ -315,8 +315,8 @@ type settleParams struct {
 
 // settle plays the provider of a transfer or refund. verbatim says that the record shows a
 // reason as it was given.
-func settle[T any](providers provider.Service, get func(context.Context, api.Caller, string) (T, error), verbatim bool) func(context.Context, api.Caller, string, settleParams) (T, error) {
-	return func(ctx context.Context, caller api.Caller, id string, p settleParams) (none T, err error) {
+func settle[T any](svc *payments.Service, get func(context.Context, api.Caller, string) (*T, error), verbatim bool) func(context.Context, api.Caller, string, settleParams) (*T, error) {
+	return func(ctx context.Context, caller api.Caller, id string, p settleParams) (*T, error) {
 		result := provider.Result{Outcome: provider.Paid}
 		switch p.Outcome {
 		case "succeeded":
@@ -325,18 +325,23 @@ func settle[T any](providers provider.Service, get func(context.Context, api.Cal
 		case "reversed":
 			result = provider.Result{Outcome: provider.Reversed, Reason: provider.Refusal{Message: p.Reason}}
 		default:
-			return none, api.Invalid("outcome", "outcome must be succeeded, failed or reversed.")
+			return nil, api.Invalid("outcome", "outcome must be succeeded, failed or reversed.")
 		}
 		if err := check.Text("failure_reason", p.Reason, api.MaxText); err != nil {
-			return none, err
+			return nil, err
 		}
 		if _, err := get(ctx, caller, id); err != nil {
-			return none, err // it may be of another noun
+			return nil, err // it may be of another noun
 		}
-		if err := providers.Settle(ctx, caller, id, result); err != nil {
-			return none, err
-		}
-		return get(ctx, caller, id)
+		asked := struct{ ID, Outcome, Reason string }{id, p.Outcome, p.Reason}
+		return payments.Once(ctx, svc, caller, "test_helpers.settle", asked, func() (*T, error) {
+			once := caller
+			once.IdempotencyKey, once.Replayed = operatorKey(caller, "settle"), nil
+			if err := svc.Providers.Settle(ctx, once, id, result); err != nil {
+				return nil, err
+			}
+			return get(ctx, caller, id)
+		})
 	}
 }
 

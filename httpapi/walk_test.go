@@ -120,6 +120,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`"(\w+)":1\d{9}\b`), `"${1}":0`}, // a time of these years
 	{regexp.MustCompile(`"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"`), `"UUID"`},
 	{regexp.MustCompile(`whsec_[0-9A-Za-z+/=]{44}`), `whsec_SECRET`},
+	{regexp.MustCompile(`SIM-[0-9A-Za-z]{8}\b`), `SIM-REFERENCE`},
 	{regexp.MustCompile(`"duration_ms":\d+`), `"duration_ms":0`},
 	{regexp.MustCompile(`\b(INV|CN)-\d{4}-`), `${1}-YEAR-`},
 }

@@ -160,7 +160,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 	return s.config.Accounts.FindCustomer(ctx, caller, *f.Customer)
 }
 
-// apply writes the fields into an invoice.
+// apply writes the fields into an invoice, but for the metadata, which only an update merges.
 func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(storage.ReadTx) (*account.Customer, error)) error {
 	before, was := r.Customer, r.person()
 	if f.Customer != nil {
@@ -211,12 +211,6 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 	}
 	if f.CollectionMethod != nil {
 		r.CollectionMethod = *f.CollectionMethod
-	}
-	if len(f.Metadata) > 0 {
-		r.Metadata = r.Metadata.Merge(f.Metadata)
-		if err := check.Metadata(r.Metadata, false); err != nil {
-			return err
-		}
 	}
 	if f.Coupon != nil {
 		if err := s.putCoupon(tx, r, *f.Coupon); err != nil {

@@ -248,7 +248,7 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 		return nil, fmt.Errorf("invoice: read PDF: %w", err)
 	}
 	var data []byte
-	err = s.renders.run(ctx, func() (err error) {
+	err = s.renders.Run(ctx, func() (err error) {
 		data, err = render(c)
 		return err
 	})

@@ -31,6 +31,10 @@ var moves = status.Moves[Status]{
 	Uncollectible: {Open},
 }
 
+// Moves returns the state machine of an invoice, for the tests of this package. They are all external:
+// with one inside, each build of the tests compiles all packages above this one anew.
+func (*Internal) Moves() status.Moves[Status] { return moves }
+
 // CollectionMethod says how the merchant collects an invoice.
 type CollectionMethod string
 

@@ -7,6 +7,7 @@ import (
 
 	qr "github.com/skip2/go-qrcode"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
@@ -48,6 +49,12 @@ func layOut(c contents) (*document.Document, error) {
 	s.table(v)
 	s.totals(v.Sums())
 	return d, s.foot(v)
+}
+
+// LayOut returns the document of an invoice, or of a credit note of it if n is not nil. logo is nil for
+// none. It is for the tests of this package, as Moves is.
+func (*Internal) LayOut(v *Invoice, m *account.Merchant, n *CreditNote, logo *account.Logo) (*document.Document, error) {
+	return layOut(contents{invoice: v, merchant: m, creditNote: n, logo: logo})
 }
 
 // head writes the letterhead. A logo that cannot be shown is no reason for no invoice.

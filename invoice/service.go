@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -42,7 +43,7 @@ type Config struct {
 type Service struct {
 	engine  *engine.Engine
 	config  Config
-	renders renderLimiter
+	renders document.Limiter
 	// bookOutcome is as in [Internal.BookOutcomesBy]; nil for none.
 	bookOutcome func(*engine.Tx, *Outcome) (booked bool, err error)
 }
@@ -55,7 +56,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	if c.ChargeHours == (ChargeHours{}) {
 		c.ChargeHours = DefaultChargeHours
 	}
-	s := &Service{engine: e, config: c, renders: make(renderLimiter, maxDocuments)}
+	s := &Service{engine: e, config: c, renders: make(document.Limiter, maxDocuments)}
 	return s, &Internal{s}
 }
 
@@ -86,6 +87,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
 		r := blank(tx)
+		r.Metadata = p.Metadata
 		if err := s.apply(tx, r, &p.Fields, customer); err != nil {
 			return nil, err
 		}
@@ -254,6 +256,12 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Up
 		}
 		if err := s.apply(tx, &o.Value, &f, customer); err != nil {
 			return err
+		}
+		if len(f.Metadata) > 0 {
+			o.Value.Metadata = o.Value.Metadata.Merge(f.Metadata)
+			if err := check.Metadata(o.Value.Metadata, false); err != nil {
+				return err
+			}
 		}
 		return s.save(tx, o, event.InvoiceUpdated)
 	})

@@ -1,25 +1,28 @@
-package invoice
+package invoice_test
 
 import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/invoice"
 )
 
 // The state machine, written out once more: every move that is not here is
 // refused.
 func TestInvoiceStates(t *testing.T) {
-	allowed := map[[2]Status]bool{
-		{Draft, Open}: true, {Open, Paid}: true, {Open, Void}: true, {Open, Uncollectible}: true, {Uncollectible, Void}: true,
+	allowed := map[[2]invoice.Status]bool{
+		{invoice.Draft, invoice.Open}: true, {invoice.Open, invoice.Paid}: true, {invoice.Open, invoice.Void}: true,
+		{invoice.Open, invoice.Uncollectible}: true, {invoice.Uncollectible, invoice.Void}: true,
 	}
-	all := []Status{Draft, Open, Paid, Void, Uncollectible}
+	moves := new(invoice.Internal).Moves()
+	all := []invoice.Status{invoice.Draft, invoice.Open, invoice.Paid, invoice.Void, invoice.Uncollectible}
 	for _, from := range all {
 		for _, to := range all {
-			r := record{Invoice: Invoice{Status: from}}
-			entered := r.enter(to) == nil
-			expect.True(t, entered == allowed[[2]Status{from, to}], "from %s to %s: %t", from, to, entered)
-			want := map[bool]Status{true: to, false: from}[entered]
-			expect.True(t, r.Status == want, "from %s to %s: it is %s", from, to, r.Status)
+			is := from
+			entered := moves.Enter("invoice", &is, to) == nil
+			expect.Equal(t, entered, allowed[[2]invoice.Status{from, to}], "from %s to %s", from, to)
+			want := map[bool]invoice.Status{true: to, false: from}[entered]
+			expect.Equal(t, is, want, "the status after %s to %s", from, to)
 		}
 	}
 }

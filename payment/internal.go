@@ -82,11 +82,10 @@ func (i *Internal) FromWallet(tx *engine.Tx, from *account.Consumer, p Payment) 
 // textPaid tells payer and merchant of a completed payment. person is the one whose erasure removes the
 // messages.
 func (s *Service) textPaid(tx *engine.Tx, p *Payment, m *account.Merchant, person, number, payer string) error {
-	amount := money.Text(p.Amount)
-	if err := s.config.Messages.Text(tx, person, number, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", amount, m.Name, p.ID)); err != nil {
+	if err := s.config.Messages.Text(tx, person, number, receiptText(p, m.Name)); err != nil {
 		return err
 	}
-	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", payer, amount, p.ID))
+	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", payer, money.Text(p.Amount), p.ID))
 }
 
 // AttachSubscription makes a completed payment of a checkout session name the subscription that it has

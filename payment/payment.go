@@ -135,6 +135,8 @@ type record struct {
 	dispatch.Submission
 	// Phoned is what the charge needs beside; nil unless the payment is from a phone.
 	Phoned *phoned `json:"phoned,omitempty"`
+	// Receipts are the times of SendReceipt, the oldest first.
+	Receipts []api.Time `json:"receipts,omitempty"`
 }
 
 var payments = storage.NewCollection("payments", []storage.Field[record]{

@@ -110,6 +110,8 @@ func TestPhonesToTestWith(t *testing.T) {
 				payment.Completed: " payment.processing payment.succeeded", payment.Failed: " payment.processing payment.failed",
 				payment.Processing: " payment.processing",
 			}[test.later], "events")
+			unanswered := must.Get(s.Providers.Get(t.Context(), s.caller, p.ID))(t).UnansweredAt
+			expect.Equal(t, !unanswered.IsZero(), test.digits == "0905", "the first attempt was not answered")
 			if test.digits == "0910" {
 				expect.Equal(t, s.stuck(t), p.ID+": failed, and now paid", "stuck")
 			}

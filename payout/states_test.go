@@ -1,29 +1,32 @@
-package payout
+package payout_test
 
 import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/payout"
 )
 
 // The test repeats the state machine. The code must refuse every move that is missing here.
 func TestTransferStates(t *testing.T) {
-	allowed := map[[2]Status]bool{
-		{Created, Pending}: true, {Created, Completed}: true, {Created, Cancelled}: true,
-		{Pending, Processing}: true, {Pending, Cancelled}: true,
-		{Processing, Succeeded}: true, {Processing, Completed}: true, {Processing, Failed}: true,
-		{Succeeded, Failed}: true, {Completed, Failed}: true, // reversed
+	allowed := map[[2]payout.Status]bool{
+		{payout.Created, payout.Pending}: true, {payout.Created, payout.Completed}: true, {payout.Created, payout.Cancelled}: true,
+		{payout.Pending, payout.Processing}: true, {payout.Pending, payout.Cancelled}: true,
+		{payout.Processing, payout.Succeeded}: true, {payout.Processing, payout.Completed}: true, {payout.Processing, payout.Failed}: true,
+		{payout.Succeeded, payout.Failed}: true, {payout.Completed, payout.Failed}: true, // reversed
 	}
-	all := []Status{Created, Pending, Processing, Succeeded, Completed, Failed, Cancelled}
+	inside := new(payout.Internal)
+	moves := inside.Moves()
+	all := []payout.Status{payout.Created, payout.Pending, payout.Processing, payout.Succeeded, payout.Completed, payout.Failed, payout.Cancelled}
 	for _, from := range all {
 		for _, to := range all {
-			r := record{Transfer: Transfer{Status: from}}
-			entered := r.enter(to) == nil
-			expect.Equal(t, entered, allowed[[2]Status{from, to}], "from %s to %s", from, to)
-			want := map[bool]Status{true: to, false: from}[entered]
-			expect.True(t, r.Status == want, "from %s to %s: it is %s", from, to, r.Status)
+			is := from
+			entered := moves.Enter("payout", &is, to) == nil
+			expect.Equal(t, entered, allowed[[2]payout.Status{from, to}], "from %s to %s", from, to)
+			want := map[bool]payout.Status{true: to, false: from}[entered]
+			expect.Equal(t, is, want, "the status after %s to %s", from, to)
 		}
-		final := from == Succeeded || from == Completed || from == Failed || from == Cancelled
-		expect.True(t, from.final() == final, "%s is final: %t", from, from.final())
+		final := from == payout.Succeeded || from == payout.Completed || from == payout.Failed || from == payout.Cancelled
+		expect.Equal(t, inside.Final(from), final, "%s is final", from)
 	}
 }

@@ -55,6 +55,13 @@ func (s Status) final() bool {
 	return false
 }
 
+// Moves returns the state machine of a transfer, for the tests of this package. They are all external:
+// with one inside, each build of the tests compiles all packages above this one anew.
+func (*Internal) Moves() status.Moves[Status] { return moves }
+
+// Final reports whether a transfer with that status has ended. It is for the same tests.
+func (*Internal) Final(s Status) bool { return s.final() }
+
 // Transfer is a payout or a disbursement. [provider.Transfer] is what the rail gets of one.
 type Transfer struct {
 	ID     string `json:"id"`     // po_…

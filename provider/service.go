@@ -121,6 +121,9 @@ type OrderInfo struct {
 	CreatedAt   time.Time
 	// SubmittedAt is when the order was first submitted; zero if it never was.
 	SubmittedAt time.Time
+	// UnansweredAt is when an attempt last brought no answer; zero if each was answered, and for a charge
+	// att_….
+	UnansweredAt time.Time
 	// Payment is the id of the payment that a paid charge att_… has made; empty for other orders.
 	Payment string
 }

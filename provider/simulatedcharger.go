@@ -118,4 +118,5 @@ func (s Simulated) RefundStatus(ctx context.Context, r Refund) (Result, error) {
 	return s.Refund(ctx, r)
 }
 
-func simulatedReference(o Order) string { return "SIM-" + o.ID }
+// simulatedReference is short, as those of networks are: the end of the order's id, which is random.
+func simulatedReference(o Order) string { return "SIM-" + o.ID[max(0, len(o.ID)-8):] }

@@ -1,4 +1,4 @@
-package qrcode
+package qrcode_test
 
 import (
 	"context"
@@ -25,25 +25,30 @@ import (
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
+var libraryCodec = qrcode.NewCodec(make([]byte, 32))
+
 // shop is a merchant with codes, and consumers with money, on SQLite.
 type shop struct {
-	*Service
+	*qrcode.Service
+	inside    *qrcode.Internal
+	engine    *engine.Engine
 	store     *sqlite.Store
 	caller    api.Caller
 	codes     []string
 	consumers []string
 }
 
-func openShop(tb testing.TB, path string) *shop {
+func openShop(tb testing.TB, path string, codec qrcode.ConsumerCodec) *shop {
 	ctx := tb.Context()
 	store := must.Get(sqlite.Open(ctx, path, sqlite.Config{}))(tb)
 	tb.Cleanup(func() { must.Do(tb, store.Close()) })
 	for _, kinds := range [][]*storage.Kind{
-		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), totals.Kinds(), Kinds(),
+		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), totals.Kinds(), qrcode.Kinds(),
 	} {
 		must.Do(tb, store.Define(ctx, kinds...))
 	}
@@ -57,15 +62,12 @@ func openShop(tb testing.TB, path string) *shop {
 	_, payments, err := payment.New(e, payment.Config{Accounts: inside, Events: events, Messages: messages})
 	must.Do(tb, err)
 	must.Do(tb, payments.Totals().Prepare(ctx))
-	codes, _ := New(e, Config{
-		Accounts: inside, Payments: payments, Events: events,
-		Codec: NewCodec(make([]byte, 32)),
-	})
-	s := &shop{store: store, Service: codes}
+	s := &shop{engine: e, store: store}
+	s.Service, s.inside = qrcode.New(e, qrcode.Config{Accounts: inside, Payments: payments, Events: events, Codec: codec})
 	m := must.Get(accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(tb)
 	s.caller = api.Caller{Merchant: m.ID, RequestID: e.NewID("req_")}
 	for i := range 16 {
-		c := must.Get(s.Create(ctx, s.caller, CreateParams{Name: fmt.Sprint("Till ", i), Reference: "till"}))(tb)
+		c := must.Get(s.Create(ctx, s.caller, qrcode.CreateParams{Name: fmt.Sprint("Till ", i), Reference: "till"}))(tb)
 		s.codes = append(s.codes, c.ID)
 	}
 	for i := range 64 {
@@ -83,8 +85,14 @@ func (s *shop) payOne(ctx context.Context, n int64) error {
 	caller.IdempotencyKey = fmt.Sprintf("order-%016d", n)
 	consumer := s.consumers[n%int64(len(s.consumers))]
 	code := s.codes[n%int64(len(s.codes))]
-	p := PayParams{Wallet: account.WalletRef{AccountID: consumer}, Amount: &amount}
-	_, err := engine.Execute(ctx, s.engine, caller, payOperation(code, p), func(tx *engine.Tx) (*payment.Payment, error) { return s.payTx(tx, code, p, consumer) })
+	p := qrcode.PayParams{Wallet: account.WalletRef{AccountID: consumer}, Amount: &amount}
+	op := engine.Operation{Name: "qr_code.pay", Params: struct {
+		Code string `json:"code"`
+		qrcode.PayParams
+	}{code, p}}
+	_, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
+		return s.inside.PayWithoutPIN(tx, code, p, consumer)
+	})
 	return err
 }
 
@@ -97,7 +105,7 @@ func (s *shop) payOne(ctx context.Context, n int64) error {
 func BenchmarkPay(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
-			s := openShop(b, filepath.Join(b.TempDir(), "pay.db"))
+			s := openShop(b, filepath.Join(b.TempDir(), "pay.db"), libraryCodec)
 			before := s.store.Stats()
 			b.ResetTimer()
 			s.payBy(b, callers, b.N)
@@ -110,7 +118,7 @@ func BenchmarkPay(b *testing.B) {
 			b.ReportMetric(bare/each, "of-limit")
 			if callers > 1 {
 				n := max(1, b.N/8)
-				s := openShop(b, filepath.Join(b.TempDir(), "one.db"))
+				s := openShop(b, filepath.Join(b.TempDir(), "one.db"), libraryCodec)
 				start := time.Now()
 				s.payBy(b, 1, n)
 				b.ReportMetric(float64(time.Since(start))/float64(n)/each, "times-one")
@@ -140,7 +148,7 @@ func (s *shop) payBy(b *testing.B, callers, n int) {
 // barePayment returns the nanoseconds that a bare loop takes to write the rows of one payment.
 func barePayment(b *testing.B, group, n int) float64 {
 	path := filepath.Join(b.TempDir(), "bare.db")
-	s := openShop(b, path)
+	s := openShop(b, path, libraryCodec)
 	must.Do(b, s.payOne(b.Context(), 1))
 	return benchbase.Call{
 		Path:   path,
@@ -160,7 +168,7 @@ func BenchmarkFirstPNG(b *testing.B) {
 		n++
 		text := fmt.Sprintf("%s%06d", text, n)
 		begun := time.Now()
-		must.Get(Draw(text, PNG, 256))(b)
+		must.Get(qrcode.Draw(text, qrcode.PNG, 256))(b)
 		ours += time.Since(begun)
 		b.StopTimer()
 		begun = time.Now()

@@ -1,4 +1,4 @@
-package qrcode
+package qrcode_test
 
 import (
 	"bytes"
@@ -13,12 +13,13 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/qrcode"
 )
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
 func TestCodec(t *testing.T) {
-	c := NewCodec(bytes.Repeat([]byte{1}, 32))
+	c := qrcode.NewCodec(bytes.Repeat([]byte{1}, 32))
 	text := must.Get(c.Encode(false, "cqr_1"))(t)
 	expect.Equal(t, must.Get(c.Decode(false, text))(t), "cqr_1", "Decode")
 	plain := must.Get(base64.StdEncoding.DecodeString(text))(t)
@@ -28,9 +29,10 @@ func TestCodec(t *testing.T) {
 		"another version":  strings.Replace(string(plain), `"v":1`, `"v":2`, 1),
 		"no MAC":           `{"v":1,"e":"consumer","c":"cqr_1"}`,
 		"a MAC that is no": `{"v":1,"e":"consumer","c":"cqr_1","m":"*"}`,
+		"a changed MAC":    changedMAC(t, string(plain)),
 		"no JSON":          "hello", "a list": "[]", "nothing": "",
 	} {
-		if _, err := c.Decode(false, encoded(wrong)); !errors.Is(err, ErrNotConsumer) {
+		if _, err := c.Decode(false, encoded(wrong)); !errors.Is(err, qrcode.ErrNotConsumer) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -38,20 +40,30 @@ func TestCodec(t *testing.T) {
 		"no base64": "***", "no padding": strings.TrimRight(encoded("abcd"), "="), "a line break": text[:8] + "\n" + text[8:],
 		"another alphabet": "-_-_", "too long": strings.Repeat("AAAA", 1000),
 	} {
-		if _, err := c.Decode(false, wrong); !errors.Is(err, ErrPayload) {
+		if _, err := c.Decode(false, wrong); !errors.Is(err, qrcode.ErrPayload) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if _, err := c.Decode(true, text); !errors.Is(err, ErrNotConsumer) {
+	if _, err := c.Decode(true, text); !errors.Is(err, qrcode.ErrNotConsumer) {
 		t.Errorf("the other mode: %v", err)
 	}
-	if _, err := NewCodec(bytes.Repeat([]byte{2}, 32)).Decode(false, text); !errors.Is(err, ErrNotConsumer) {
+	if _, err := qrcode.NewCodec(bytes.Repeat([]byte{2}, 32)).Decode(false, text); !errors.Is(err, qrcode.ErrNotConsumer) {
 		t.Errorf("another key: %v", err)
 	}
 }
 
+// changedMAC changes a bit of the MAC's last character that none of the MAC's bytes has.
+func changedMAC(t *testing.T, payload string) string {
+	t.Helper()
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	at := len(payload) - len(`"}`) - 1
+	n := strings.IndexByte(alphabet, payload[at])
+	must.True(t, n >= 0, "the MAC of %s does not end it", payload)
+	return payload[:at] + alphabet[n^1:n^1+1] + payload[at+1:]
+}
+
 func FuzzDecode(f *testing.F) {
-	c := NewCodec(make([]byte, 32))
+	c := qrcode.NewCodec(make([]byte, 32))
 	good := must.Get(c.Encode(false, "cqr_1"))(f)
 	for _, seed := range []string{good, "", "***", encoded("{}"), encoded(`{"v":1,"e":"consumer","c":"","m":""}`), good[:len(good)-4]} {
 		f.Add(seed)
@@ -59,7 +71,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		id, err := c.Decode(false, text)
 		expect.True(t, err != nil || id == "cqr_1", "%q was made up, and names %q", text, id)
-		expect.True(t, err == nil || errors.Is(err, ErrPayload) || errors.Is(err, ErrNotConsumer), "%q: %v", text, err)
+		expect.True(t, err == nil || errors.Is(err, qrcode.ErrPayload) || errors.Is(err, qrcode.ErrNotConsumer), "%q: %v", text, err)
 	})
 }
 
@@ -71,42 +83,41 @@ func (wallets) Encode(_ bool, id string) (string, error) { return "wallet:" + id
 func (wallets) Decode(_ bool, text string) (string, error) {
 	id, ok := strings.CutPrefix(text, "wallet:")
 	if !ok {
-		return "", ErrNotConsumer
+		return "", qrcode.ErrNotConsumer
 	}
 	return id, nil
 }
 
 func TestHostCodecIsUsed(t *testing.T) {
-	s := openShop(t, filepath.Join(t.TempDir(), "own.db"))
-	s.codec = wallets{}
+	s := openShop(t, filepath.Join(t.TempDir(), "own.db"), wallets{})
 	ctx := context.Background()
-	code, err := s.IssueConsumerCode(ctx, s.caller, IssueConsumerCodeParams{Account: s.consumers[0], Type: Dynamic})
+	code, err := s.IssueConsumerCode(ctx, s.caller, qrcode.IssueConsumerCodeParams{Account: s.consumers[0], Type: qrcode.Dynamic})
 	must.True(t, err == nil && strings.HasPrefix(code.Payload, "wallet:cqr_"), "%+v, %v", code, err)
 	r, err := s.Resolve(ctx, s.caller, code.Payload)
-	expect.True(t, err == nil && r.DisplayName == "Ama M." && r.Type == Dynamic && r.Active && r.Amount == nil, "%+v, %v", r, err)
+	expect.True(t, err == nil && r.DisplayName == "Ama M." && r.Type == qrcode.Dynamic && r.Active && r.Amount == nil, "%+v, %v", r, err)
 	for payload, want := range map[string]api.Code{"wallet:cqr_unknown": api.InvalidConsumerQR, "bank:1": api.InvalidConsumerQR, "": api.ParameterMissing} {
 		if _, err := s.Resolve(ctx, s.caller, payload); api.CodeOf(err) != want {
 			t.Errorf("%q: got %v", payload, err)
 		}
 	}
-	if _, err := s.IssueConsumerCode(ctx, s.caller, IssueConsumerCodeParams{Account: "acc_1"}); api.CodeOf(err) != api.AccountNotFound {
+	if _, err := s.IssueConsumerCode(ctx, s.caller, qrcode.IssueConsumerCodeParams{Account: "acc_1"}); api.CodeOf(err) != api.AccountNotFound {
 		t.Errorf("a code for nobody: %v", err)
 	}
 	limit := int64(2)
-	if _, err := s.IssueConsumerCode(ctx, s.caller, IssueConsumerCodeParams{Account: s.consumers[0], UsageLimit: &limit}); api.CodeOf(err) != api.ParameterInvalid {
+	if _, err := s.IssueConsumerCode(ctx, s.caller, qrcode.IssueConsumerCodeParams{Account: s.consumers[0], UsageLimit: &limit}); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("a static code with a limit: %v", err)
 	}
 }
 
 func TestDrawPictures(t *testing.T) {
 	long := "https://pay.example.com/" + strings.Repeat("a", 300)
-	if _, err := Draw(long, PNG, 64); api.CodeOf(err) != api.ParameterInvalid {
+	if _, err := qrcode.Draw(long, qrcode.PNG, 64); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("a code that does not fit: %v", err)
 	}
-	if _, err := Draw(strings.Repeat("a", 5000), PNG, 512); err == nil {
+	if _, err := qrcode.Draw(strings.Repeat("a", 5000), qrcode.PNG, 512); err == nil {
 		t.Error("a text that no code can hold is drawn")
 	}
-	text := must.Get(Terminal("https://pay.example.com/pay/qr_1"))(t)
+	text := must.Get(qrcode.Terminal("https://pay.example.com/pay/qr_1"))(t)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for _, line := range lines {
 		got := len([]rune(line))
@@ -116,20 +127,20 @@ func TestDrawPictures(t *testing.T) {
 
 // The refusals that only Go callers can get.
 func TestPayRefusesBadParams(t *testing.T) {
-	s := openShop(t, filepath.Join(t.TempDir(), "pay.db"))
+	s := openShop(t, filepath.Join(t.TempDir(), "pay.db"), libraryCodec)
 	ctx := context.Background()
 	amount, wrong := int64(5), int64(0)
 	wallet := account.WalletRef{AccountID: s.consumers[0]}
 	for name, test := range map[string]struct {
-		p    PayParams
+		p    qrcode.PayParams
 		want api.Code
 	}{
-		"no amount":       {PayParams{Wallet: wallet, PIN: "1234"}, api.AmountRequired},
-		"a wrong amount":  {PayParams{Wallet: wallet, PIN: "1234", Amount: &wrong}, api.ParameterInvalid},
-		"no PIN":          {PayParams{Wallet: wallet, Amount: &amount}, api.ParameterMissing},
-		"no code":         {PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.ResourceMissing},
-		"a PIN of nobody": {PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.PINInvalid},
-		"nobody":          {PayParams{PIN: "1234", Amount: &amount}, api.AccountNotFound},
+		"no amount":       {qrcode.PayParams{Wallet: wallet, PIN: "1234"}, api.AmountRequired},
+		"a wrong amount":  {qrcode.PayParams{Wallet: wallet, PIN: "1234", Amount: &wrong}, api.ParameterInvalid},
+		"no PIN":          {qrcode.PayParams{Wallet: wallet, Amount: &amount}, api.ParameterMissing},
+		"no code":         {qrcode.PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.ResourceMissing},
+		"a PIN of nobody": {qrcode.PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.PINInvalid},
+		"nobody":          {qrcode.PayParams{PIN: "1234", Amount: &amount}, api.AccountNotFound},
 	} {
 		code := s.codes[0]
 		if name == "no code" {

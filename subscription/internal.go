@@ -1,6 +1,8 @@
 package subscription
 
 import (
+	"time"
+
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
@@ -86,4 +88,11 @@ func (r *record) nextPeriod() *record {
 		next.enterPeriod(r.Period + 1)
 	}
 	return &next
+}
+
+// PeriodStart returns the start of a period of a plan, where period 0 starts at the anchor. It is for the
+// tests of this package, which are all external: with one inside, each build of the tests compiles all
+// packages above this one anew.
+func (*Internal) PeriodStart(interval catalog.Interval, count int64, anchor time.Time, period int64) time.Time {
+	return recurrence{interval, count}.start(anchor, period)
 }

@@ -1,7 +1,6 @@
-package subscription
+package subscription_test
 
 import (
-	"math/big"
 	"testing"
 	"time"
 	_ "time/tzdata" // also where the machine has no time zones
@@ -11,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // plainPeriod is the calendar once more, written by hand: it counts days and months one by one, and
@@ -43,15 +43,18 @@ func plainPeriod(anchor time.Time, interval catalog.Interval, count, k int64) ti
 	return time.Date(y, time.Month(m), d, anchor.Hour(), anchor.Minute(), anchor.Second(), 0, time.UTC)
 }
 
+var periodStart = new(subscription.Internal).PeriodStart
+
 var intervals = []catalog.Interval{catalog.Day, catalog.Week, catalog.Month, catalog.Year}
 
 func TestPeriodsFollowTheCalendar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		anchor := time.Unix(rapid.Int64Range(0, 6_000_000_000).Draw(t, "anchor"), 0).UTC()
-		r := recurrence{rapid.SampledFrom(intervals).Draw(t, "interval"), rapid.Int64Range(1, 40).Draw(t, "count")}
+		interval, count := rapid.SampledFrom(intervals).Draw(t, "interval"), rapid.Int64Range(1, 40).Draw(t, "count")
 		k := rapid.Int64Range(0, 300).Draw(t, "period")
-		expect.True(t, r.start(anchor, k).Equal(plainPeriod(anchor, r.Interval, r.Count, k)), "period %d is %s", k, r.start(anchor, k))
-		expect.True(t, r.start(anchor, k+1).After(r.start(anchor, k)), "period %d is empty", k)
+		start := periodStart(interval, count, anchor, k)
+		expect.True(t, start.Equal(plainPeriod(anchor, interval, count, k)), "period %d is %s", k, start)
+		expect.True(t, periodStart(interval, count, anchor, k+1).After(start), "period %d is empty", k)
 	})
 }
 
@@ -67,31 +70,10 @@ func TestShortMonthsMoveTheirOwnPeriodAlone(t *testing.T) {
 	} {
 		anchor := must.Get(time.Parse(time.DateOnly, test.anchor))(t)
 		for k, want := range test.want {
-			got := recurrence{test.interval, 1}.start(anchor.Add(13*time.Hour+37*time.Second), int64(k))
+			got := periodStart(test.interval, 1, anchor.Add(13*time.Hour+37*time.Second), int64(k))
 			expect.Equal(t, got.Format(time.DateTime), want+" 13:00:37", "period %d of %s", k, test.anchor)
 		}
 	}
-}
-
-// A proration is the exact fraction, rounded half away from zero: the nearest whole number, whose
-// distance is at most a half, and of two equally near ones that with the larger absolute value.
-func TestProrationIsTheNearestPesewa(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		amount := rapid.Int64Range(-99_999_999, 99_999_999).Draw(t, "amount")
-		whole := rapid.Int64Range(1, 3*366*86_400).Draw(t, "whole")
-		left := rapid.Int64Range(0, whole).Draw(t, "left")
-		got := prorate(amount, time.Duration(left)*time.Second, time.Duration(whole)*time.Second)
-		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(amount), big.NewInt(left)), big.NewInt(whole))
-		away := new(big.Rat).Sub(new(big.Rat).SetInt64(got), exact)
-		half := big.NewRat(1, 2)
-		size := new(big.Rat).Abs(away)
-		if size.Cmp(half) > 0 || size.Cmp(half) == 0 && new(big.Rat).Abs(new(big.Rat).SetInt64(got)).Cmp(new(big.Rat).Abs(exact)) < 0 {
-			t.Errorf("%s became %d", exact.FloatString(6), got)
-		}
-	})
-	expect.Equal(t, prorate(-1, time.Second, 2*time.Second), -1, "half of -1")
-	expect.Equal(t, prorate(99_999_999, 365*day, 365*day), 99_999_999, "a whole period")
-	expect.Equal(t, prorate(1000, -time.Second, day), 0, "a period that is over")
 }
 
 // A server's time zone, here with a night of 23 hours, moves no period.
@@ -99,7 +81,6 @@ func TestPeriodsIgnoreTimeZone(t *testing.T) {
 	zone := must.Get(time.LoadLocation("Europe/Berlin"))(t)
 	anchor := time.Date(2026, 3, 25, 9, 0, 0, 0, time.UTC)
 	for _, interval := range []catalog.Interval{catalog.Day, catalog.Week, catalog.Month, catalog.Year} {
-		every := recurrence{interval, 1}
-		expect.Equal(t, every.start(anchor.In(zone), 8), every.start(anchor, 8), "the start of period 8 by the %s", interval)
+		expect.Equal(t, periodStart(interval, 1, anchor.In(zone), 8), periodStart(interval, 1, anchor, 8), "the start of period 8 by the %s", interval)
 	}
 }

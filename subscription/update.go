@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -223,12 +224,12 @@ func (s *Service) prorate(tx *engine.Tx, r, old *record, now time.Time) error {
 		}
 	}
 	left, whole := old.periodEnd().Sub(now), old.periodEnd().Sub(old.periodStart())
-	r.wait("Unused time on ", &cost.Terms, prorate(-cost.Amount, left, whole))
+	r.wait("Unused time on ", &cost.Terms, money.Prorate(-cost.Amount, left, whole))
 	if r.Terms.recurrence != old.Terms.recurrence {
 		return nil
 	}
 	amount := r.Amount * r.Quantity
-	r.wait("Remaining time on ", &r.Terms, prorate(amount, left, whole))
+	r.wait("Remaining time on ", &r.Terms, money.Prorate(amount, left, whole))
 	r.Paid = &periodCost{Invoice: cost.Invoice, Amount: amount, Changed: true, Terms: r.Terms}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/internal/retry"
@@ -83,15 +84,15 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 	report := work.Report{Attempt: len(m.Value.Attempts) + 1}
 	defer func() { work.SetReport(ctx, report) }()
 	limiter := &s.senderFor(m.caller.Live).limiter
-	defer limiter.outcomeWritten()
-	if ok, backoff := limiter.acquireSlot(m.Value.Endpoint, m.reserved, s.engine.Clock()); !ok {
+	defer limiter.OutcomeWritten()
+	if ok, backoff := limiter.AcquireSlot(m.Value.Endpoint, m.reserved, s.engine.Clock()); !ok {
 		report = work.Report{Name: "put_off", Level: slog.LevelDebug}
 		return s.writeOutcome(m, outcome{status: Pending, wait: backoff})
 	}
 	// The attempt releases its slot before it writes the outcome: the write takes nothing of
 	// the endpoint. A delivery that was not posted tells nothing of the endpoint.
-	var result *attemptResult
-	release := sync.OnceFunc(func() { limiter.releaseSlot(m.Value.Endpoint, result, s.engine.Clock()) })
+	var posted *pace.Result
+	release := sync.OnceFunc(func() { limiter.ReleaseSlot(m.Value.Endpoint, posted, s.engine.Clock()) })
 	defer release()
 
 	if m.body == nil {
@@ -104,7 +105,8 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 		release()
 		return s.writeOutcome(m, outcome{status: Failed})
 	}
-	result = new(s.post(ctx, m.caller.Live, m.endpoint.URL, m.Value.Event, m.body, m.endpoint.secrets(m.now)))
+	result := new(s.post(ctx, m.caller.Live, m.endpoint.URL, m.Value.Event, m.body, m.endpoint.secrets(m.now)))
+	posted = &pace.Result{OK: result.ok(), Took: result.took}
 	release()
 
 	status, wait := decide(result, report.Attempt, m.ID)

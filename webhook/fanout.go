@@ -20,7 +20,7 @@ import (
 // transaction needs no leases, which spares two of three writes of an event. It takes only as
 // many events as the limiter has room for their deliveries.
 func (s *Service) fanOut(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
-	room := s.senderFor(c.Live).limiter.awaitRoom()
+	room := s.senderFor(c.Live).limiter.AwaitRoom()
 	c.Limit = min(c.Limit, room/int(s.avgEndpoints.Load())+1)
 	planned := 0
 	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
@@ -192,15 +192,15 @@ func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *event.Fanout) (endpoints int
 // delivery to a healthy endpoint; start stores and leases any other.
 func (s *fanoutTx) start(tx *engine.Tx, m *outgoing, partly *partlyStored) (started bool, backoff time.Duration, err error) {
 	d, limiter := &m.Value, &s.senderFor(tx.Caller.Live).limiter
-	ok, healthy, backoff := limiter.reserveRoom(d.Endpoint, s.engine.Clock())
+	ok, healthy, backoff := limiter.ReserveRoom(d.Endpoint, s.engine.Clock())
 	if !ok {
 		return false, backoff, nil
 	}
 	if !tx.RunAfterCommit(s.deliveries.Kind(), d.ID, func(ctx context.Context) error { return s.attemptFirst(ctx, m) }) {
-		limiter.freeRoom(d.Endpoint)
+		limiter.FreeRoom(d.Endpoint)
 		return false, 0, nil
 	}
-	tx.OnRollback(func() { limiter.freeRoom(d.Endpoint) })
+	tx.OnRollback(func() { limiter.FreeRoom(d.Endpoint) })
 	if healthy {
 		m.unstoredOf = partly
 		partly.unstored.Add(1)

@@ -1,7 +1,9 @@
-package webhook
+package webhook_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,6 +19,8 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/webhook"
 )
 
 const receiverSecret = "whsec_c2VjcmV0"
@@ -40,7 +44,7 @@ func deliver(ctx context.Context, h http.Handler, secret, id string) (status int
 // An event whose handling panicked is handled again when it is delivered again.
 func TestHandlerRetriesAfterPanic(t *testing.T) {
 	calls := 0
-	h := Handler(receiverSecret, nil, func(context.Context, event.Event) error {
+	h := webhook.Handler(receiverSecret, nil, func(context.Context, event.Event) error {
 		if calls++; calls == 1 {
 			panic("planned")
 		}
@@ -56,7 +60,7 @@ func TestHandlerRetriesAfterPanic(t *testing.T) {
 // first handling goes on without the sender.
 func TestHandlerFinishesAfterSenderGivesUp(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan error)
-	h := Handler(receiverSecret, nil, func(ctx context.Context, _ event.Event) error {
+	h := webhook.Handler(receiverSecret, nil, func(ctx context.Context, _ event.Event) error {
 		begun <- struct{}{}
 		return errors.Join(<-end, ctx.Err())
 	})
@@ -75,7 +79,7 @@ func TestHandlerFinishesAfterSenderGivesUp(t *testing.T) {
 }
 
 func TestHandlerWithoutSecretRefusesDeliveries(t *testing.T) {
-	h := Handler("", nil, func(context.Context, event.Event) error {
+	h := webhook.Handler("", nil, func(context.Context, event.Event) error {
 		t.Error("a delivery that anyone can sign was handled")
 		return nil
 	})
@@ -84,7 +88,7 @@ func TestHandlerWithoutSecretRefusesDeliveries(t *testing.T) {
 
 // An event that failed at first counts once among those that Memory remembers.
 func TestSeenEventsForgetTheOldest(t *testing.T) {
-	m := NewMemory(2)
+	m := webhook.NewMemory(2)
 	step := func(id string, failed error) bool {
 		fresh := must.Get(m.Begin(t.Context(), id))(t)
 		if fresh {
@@ -104,33 +108,36 @@ func TestSeenEventsForgetTheOldest(t *testing.T) {
 	expect.True(t, !step("evt_1", nil) && !step("evt_2", nil), "an event was forgotten early")
 	step("evt_3", nil)
 	expect.True(t, !step("evt_2", nil) && step("evt_1", nil), "not the oldest was forgotten")
-	expect.True(t, len(m.known) == 2 && len(m.order) == 2, "%d and %d are remembered", len(m.known), len(m.order))
 }
 
 // Other people's verifiers accept our signatures, with either secret of a
 // rotation, and refuse others.
 func TestThirdPartyVerifiersAcceptSignature(t *testing.T) {
-	old, current, other := newSecret(), newSecret(), newSecret()
-	body := []byte(`{"id":"evt_1","note":"₵ <>&"}`)
-	h := http.Header{}
-	sign(h, "evt_1", body, time.Now(), current, old)
-	for _, secret := range []string{current, old} {
+	s := open(t, memory.New())
+	r := listen(t)
+	e := s.endpoint(r.URL, "*")
+	current := must.Get(s.Webhooks.RotateSecret(t.Context(), s.Caller, e.ID))(t).Secret
+	must.Get(s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"note": "₵ <>&"}}))(t)
+	s.pass(0)
+	must.True(t, r.count() == 1, "%d deliveries", r.count())
+	h, body := r.got[0].Header, r.bodies[0]
+	for _, secret := range []string{current, e.Secret} {
 		v := must.Get(standard.NewWebhook(secret))(t)
 		expect.NoError(t, v.Verify(body, h), "Standard Webhooks")
-		expect.NoError(t, stripe.ValidatePayload(body, h.Get(SignatureHeader), secret), "stripe-go")
-		expect.NoError(t, Verify(h, body, secret, 0, time.Now()), "ours")
+		expect.NoError(t, stripe.ValidatePayload(body, h.Get(webhook.SignatureHeader), secret), "stripe-go")
+		expect.NoError(t, webhook.Verify(h, body, secret, 0, time.Now()), "ours")
 	}
+	other := s.endpoint(r.URL, "*").Secret
 	v := must.Get(standard.NewWebhook(other))(t)
-	expect.True(t, v.Verify(body, h) != nil && stripe.ValidatePayload(body, h.Get(SignatureHeader), other) != nil, "another secret verifies")
+	expect.True(t, v.Verify(body, h) != nil && stripe.ValidatePayload(body, h.Get(webhook.SignatureHeader), other) != nil, "another secret verifies")
 }
 
 func TestVerifyRefusesForgedOrOldSignature(t *testing.T) {
-	secret, body := newSecret(), []byte(`{"id":"evt_1"}`)
+	secret, body := receiverSecret, []byte(`{"id":"evt_1"}`)
 	at := time.Unix(1_700_000_000, 0)
-	h := http.Header{}
-	sign(h, "evt_1", body, at, secret)
-	with := func(value string) http.Header { return http.Header{SignatureHeader: {value}} }
-	good := h.Get(SignatureHeader)
+	h := signed(at, body, secret)
+	with := func(value string) http.Header { return http.Header{webhook.SignatureHeader: {value}} }
+	good := h.Get(webhook.SignatureHeader)
 	for _, c := range []struct {
 		what   string
 		header http.Header
@@ -140,41 +147,38 @@ func TestVerifyRefusesForgedOrOldSignature(t *testing.T) {
 		want   error
 	}{
 		{"good", h, string(body), secret, at, nil},
-		{"at the edge", h, string(body), secret, at.Add(DefaultTolerance), nil},
-		{"too old", h, string(body), secret, at.Add(DefaultTolerance + time.Second), ErrTimestamp},
-		{"from the future", h, string(body), secret, at.Add(-DefaultTolerance - time.Second), ErrTimestamp},
-		{"another body", h, string(body) + " ", secret, at, ErrSignature},
-		{"another secret", h, string(body), newSecret(), at, ErrSignature},
-		{"no header", http.Header{}, string(body), secret, at, ErrNoSignature},
-		{"no time", with(good[strings.Index(good, ",")+1:]), string(body), secret, at, ErrSignature},
-		{"another time", with("t=1700000001" + good[strings.Index(good, ","):]), string(body), secret, at, ErrSignature},
-		{"no signature", with("t=1700000000"), string(body), secret, at, ErrSignature},
-		{"another scheme", with(strings.Replace(good, "v1", "v0", 1)), string(body), secret, at, ErrSignature},
+		{"at the edge", h, string(body), secret, at.Add(webhook.DefaultTolerance), nil},
+		{"too old", h, string(body), secret, at.Add(webhook.DefaultTolerance + time.Second), webhook.ErrTimestamp},
+		{"from the future", h, string(body), secret, at.Add(-webhook.DefaultTolerance - time.Second), webhook.ErrTimestamp},
+		{"another body", h, string(body) + " ", secret, at, webhook.ErrSignature},
+		{"another secret", h, string(body), "whsec_b3RoZXI=", at, webhook.ErrSignature},
+		{"no header", http.Header{}, string(body), secret, at, webhook.ErrNoSignature},
+		{"no time", with(good[strings.Index(good, ",")+1:]), string(body), secret, at, webhook.ErrSignature},
+		{"another time", with("t=1700000001" + good[strings.Index(good, ","):]), string(body), secret, at, webhook.ErrSignature},
+		{"no signature", with("t=1700000000"), string(body), secret, at, webhook.ErrSignature},
+		{"another scheme", with(strings.Replace(good, "v1", "v0", 1)), string(body), secret, at, webhook.ErrSignature},
 		{"spaces", with(strings.Replace(good, ",", ", ", 1)), string(body), secret, at, nil},
-		{"no secret", signed(at, body, ""), string(body), "", at, ErrNoSecret},
-		{"the prefix of a secret", signed(at, body, "whsec_"), string(body), "whsec_", at, ErrNoSecret},
-		{"a blank secret", signed(at, body, " "), string(body), " ", at, ErrNoSecret},
+		{"no secret", signed(at, body, ""), string(body), "", at, webhook.ErrNoSecret},
+		{"the prefix of a secret", signed(at, body, "whsec_"), string(body), "whsec_", at, webhook.ErrNoSecret},
+		{"a blank secret", signed(at, body, " "), string(body), " ", at, webhook.ErrNoSecret},
 		{"a wrong one first", with(strings.Replace(good, ",", ",v1=00,v1=zz,", 1)), string(body), secret, at, nil},
 	} {
-		expect.ErrorIs(t, Verify(c.header, []byte(c.body), c.secret, 0, c.now), c.want, "%s", c.what)
+		expect.ErrorIs(t, webhook.Verify(c.header, []byte(c.body), c.secret, 0, c.now), c.want, "%s", c.what)
 	}
 }
 
-// signed returns the headers of a body that was signed with a secret.
+// signed returns the header of a body that was signed with a secret.
 func signed(at time.Time, body []byte, secret string) http.Header {
-	h := http.Header{}
-	sign(h, "evt_1", body, at, secret)
-	return h
+	mac := hmac.New(sha256.New, []byte(secret))
+	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
+	return http.Header{webhook.SignatureHeader: {fmt.Sprintf("t=%d,v1=%x", at.Unix(), mac.Sum(nil))}}
 }
 
 func FuzzVerify(f *testing.F) {
-	secret, body := newSecret(), []byte(`{}`)
-	h := http.Header{}
-	sign(h, "evt_1", body, time.Unix(1, 0), secret)
-	f.Add(h.Get(SignatureHeader))
+	f.Add(signed(time.Unix(1, 0), []byte(`{}`), receiverSecret).Get(webhook.SignatureHeader))
 	f.Add("t=,v1=,")
 	f.Fuzz(func(t *testing.T, header string) {
-		err := Verify(http.Header{SignatureHeader: {header}}, []byte("other"), secret, 0, time.Unix(1, 0))
+		err := webhook.Verify(http.Header{webhook.SignatureHeader: {header}}, []byte("other"), receiverSecret, 0, time.Unix(1, 0))
 		expect.True(t, err != nil, "%q verifies", header)
 	})
 }

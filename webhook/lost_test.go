@@ -68,9 +68,9 @@ func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
 func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &failing{Store: memory.New()}
-		svc := must.Get(payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)}))(t)
+		c := newCourier(t, store, loopback)
 		listener := pipes{make(chan net.Conn), make(chan struct{})}
-		svc.Webhooks.DialTest(listener.dial)
+		c.dial(listener.dial)
 		var posts atomic.Int64
 		var down atomic.Bool // the database fails when the next event is here
 		server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -81,12 +81,10 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 		go func() { _ = server.Serve(listener) }()
 		defer server.Close()
 
-		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
-		caller := api.Caller{Merchant: m.ID}
-		endpoint := must.Get(svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1/", Events: []event.Type{"*"}}))(t)
-		svc.Start(t.Context())
+		endpoint := c.endpoint("http://127.0.0.1/")
+		c.runner.Start(t.Context())
 		tell := func() *event.Event {
-			e := must.Get(svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
+			e := c.record()
 			time.Sleep(2 * time.Second)
 			return e
 		}
@@ -97,12 +95,12 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 		must.True(t, n == 2 && store.on.Load(), "%d posts", n)
 		store.on.Store(false)
 		time.Sleep(time.Minute)
-		must.Do(t, svc.Stop(t.Context()))
-		list := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Event: e.ID}))(t)
+		must.Do(t, c.runner.Stop(t.Context()))
+		list := must.Get(c.ListDeliveries(t.Context(), c.caller, webhook.ListDeliveriesParams{Event: e.ID}))(t)
 		if len(list.Data) != 1 || list.Data[0].Status != webhook.Delivered || list.Data[0].Endpoint != endpoint.ID || posts.Load() != 3 {
 			t.Errorf("%d posts, %+v", posts.Load(), list.Data)
 		}
-		is, err := svc.Events.Get(t.Context(), caller, e.ID)
+		is, err := c.events.Get(t.Context(), c.caller, e.ID)
 		expect.True(t, err == nil && is.PendingWebhooks == 0, "%+v, %v", is, err)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"code.dny.dev/ssrf"
 
 	"github.com/seed-7082ffec/payments/internal/httpcall"
+	"github.com/seed-7082ffec/payments/internal/pace"
 )
 
 const (
@@ -31,8 +32,8 @@ const (
 
 // transport returns one that connects to public addresses and those in allow only. It
 // checks when it dials, after it has looked up the name. It uses no proxy, and follows no
-// redirect, which only an http.Client does. A nil resolver is the machine's.
-func transport(allow []netip.Prefix, resolver *net.Resolver) *http.Transport {
+// redirect, which only an http.Client does.
+func transport(allow []netip.Prefix) *http.Transport {
 	var allow4, allow6 []netip.Prefix // an option replaces what an earlier one allowed
 	for _, p := range allow {
 		if p.Addr().Is4() {
@@ -42,14 +43,14 @@ func transport(allow []netip.Prefix, resolver *net.Resolver) *http.Transport {
 		}
 	}
 	guardian := ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(allow4...), ssrf.WithAllowedV6Prefixes(allow6...))
-	dialer := &net.Dialer{Timeout: attemptTimeout, Control: guardian.Safe, Resolver: resolver}
+	dialer := &net.Dialer{Timeout: attemptTimeout, Control: guardian.Safe}
 	return &http.Transport{
 		DialContext:         dialer.DialContext,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: attemptTimeout,
 		DisableCompression:  true, // an answer that swells is not unpacked
-		MaxIdleConns:        maxInFlight,
-		MaxIdleConnsPerHost: maxInFlight, // endpoints may share a host
+		MaxIdleConns:        pace.MaxInFlight,
+		MaxIdleConnsPerHost: pace.MaxInFlight, // endpoints may share a host
 		IdleConnTimeout:     90 * time.Second,
 		ForceAttemptHTTP2:   true,
 		HTTP2:               httpcall.HTTP2(),

@@ -1,4 +1,4 @@
-package webhook
+package webhook_test
 
 import (
 	"context"
@@ -15,10 +15,12 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/conformance"
-	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // An answer that drips, and one that never begins, cost the bound on time and no
@@ -36,18 +38,18 @@ func TestSlowAnswersTimeOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport := transport(nil, nil)
-				s := &Service{engine: &engine.Engine{Clock: time.Now}, test: sender{transport: transport}}
-				transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+				c := newCourier(t, memory.New(), nil)
+				c.dial(func(context.Context, string, string) (net.Conn, error) {
 					near, far := net.Pipe()
 					go drip(far, answer.begins)
 					return near, nil
-				}
+				})
+				const limit = 15 * time.Second
 				begun := time.Now() // the bubble's clock
-				o := s.post(t.Context(), false, "http://receiver.test/", "evt_1", []byte("{}"), []string{newSecret()})
+				o := c.attempt("http://receiver.test/")
 				took := time.Since(begun)
-				expect.True(t, took == attemptTimeout && o.Duration == attemptTimeout.Milliseconds(), "it took %s, and %d ms were noted", took, o.Duration)
-				transport.CloseIdleConnections()
+				expect.True(t, took == limit && o.Duration == limit.Milliseconds(), "it took %s, and %d ms were noted", took, o.Duration)
+				c.inside.Transport(false).CloseIdleConnections()
 				time.Sleep(2 * time.Second) // until the last drop
 				expect.True(t, o.StatusCode == answer.status && o.Error == answer.reason, "got %d %q", o.StatusCode, o.Error)
 				expect.True(t, len(o.Response) <= 30 && (answer.status != 200 || o.Response != ""), "kept %q", o.Response)
@@ -94,12 +96,11 @@ func TestReboundNameIsRefused(t *testing.T) {
 		}
 	}()
 	_, port, _ := net.SplitHostPort(inside.Addr().String())
-	address := "https://receiver.example:" + port + "/hook"
-	must.Do(t, checkURL(address, true))
 	for _, to := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "192.168.1.1"} {
-		names := nameServer(t, to)
-		s := &Service{engine: &engine.Engine{Clock: time.Now}, live: sender{transport: transport(nil, names)}}
-		o := s.post(t.Context(), true, address, "evt_1", []byte("{}"), []string{newSecret()})
+		useNameServer(t, to)
+		c := newCourier(t, memory.New(), nil)
+		c.caller.Live = true
+		o := c.attempt("https://receiver.example:" + port + "/hook")
 		expect.True(t, o.StatusCode == 0 && strings.Contains(o.Error, "not public"), "%s: got %d %q", to, o.StatusCode, o.Error)
 	}
 	n := knocks.Load()
@@ -109,21 +110,18 @@ func TestReboundNameIsRefused(t *testing.T) {
 // An attempt over a connection that the network has forgotten fails, and the next one connects anew.
 func TestSilentConnectionIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := transport(nil, nil)
+		c := newCourier(t, memory.New(), nil)
+		c.caller.Live = true
+		transport := c.inside.Transport(true)
 		defer transport.CloseIdleConnections()
 		silence := conformance.SilentHTTP2(t, transport)
-		s := &Service{engine: &engine.Engine{Clock: time.Now}, live: sender{transport: transport}}
-		post := func() attemptResult {
-			return s.post(t.Context(), true, "https://example.com/", "evt_1", []byte("{}"), []string{newSecret()})
-		}
-		o := post()
-		expect.True(t, o.ok(), "the first attempt: %d %q", o.StatusCode, o.Error)
+		e := c.endpoint("https://example.com/")
+		post := func() int { return must.Get(c.Ping(t.Context(), c.caller, e.ID))(t).Attempts[0].StatusCode }
+		expect.Equal(t, post(), 200, "the first attempt")
 		silence()
-		o = post()
-		expect.True(t, o.StatusCode == 0, "an attempt that was lost: %d", o.StatusCode)
-		time.Sleep(retrySchedule[0])
-		o = post()
-		expect.True(t, o.ok(), "the next attempt: %d %q", o.StatusCode, o.Error)
+		expect.Equal(t, post(), 0, "an attempt that was lost")
+		time.Sleep(5 * time.Second) // as a delivery waits
+		expect.Equal(t, post(), 200, "the next attempt")
 	})
 }
 
@@ -137,23 +135,23 @@ func TestEachAllowedRangeIsOpen(t *testing.T) {
 		netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"),
 	}
 	for range allow {
-		transport := transport(allow, nil)
-		s := &Service{engine: &engine.Engine{Clock: time.Now}, test: sender{transport: transport}}
-		o := s.post(t.Context(), false, "http://"+near.Addr().String()+"/", "evt_1", []byte("{}"), []string{newSecret()})
-		expect.True(t, o.ok(), "with %v: %d %q", allow, o.StatusCode, o.Error)
-		transport.CloseIdleConnections()
+		c := newCourier(t, memory.New(), allow)
+		o := c.attempt("http://" + near.Addr().String() + "/")
+		expect.Equal(t, o.StatusCode, 200, "with %v: %q", allow, o.Error)
+		c.inside.Transport(false).CloseIdleConnections()
 		allow = append(allow[1:], allow[0])
 	}
 	for _, inside := range []string{"169.254.169.254", "192.168.1.1", "172.16.0.1"} {
-		s := &Service{engine: &engine.Engine{Clock: time.Now}, test: sender{transport: transport(allow, nil)}}
-		o := s.post(t.Context(), false, "http://"+inside+"/", "evt_1", []byte("{}"), []string{newSecret()})
+		o := newCourier(t, memory.New(), allow).attempt("http://" + inside + "/")
 		expect.True(t, strings.Contains(o.Error, "not public"), "%s: %d %q", inside, o.StatusCode, o.Error)
 	}
 }
 
-// nameServer returns a resolver to which every name has one IPv4 address.
-func nameServer(t *testing.T, ip string) *net.Resolver {
+// useNameServer gives every name one IPv4 address, for the rest of the test.
+func useNameServer(t *testing.T, ip string) {
 	t.Helper()
+	own := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = own })
 	server := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = server.Close() })
 	to := [4]byte(net.ParseIP(ip).To4())
@@ -180,12 +178,24 @@ func nameServer(t *testing.T, ip string) *net.Resolver {
 			}
 		}
 	}()
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
 	}}
 }
 
 func TestUnsafeURLsAreRefused(t *testing.T) {
+	const maxURL = 2048
+	c := newCourier(t, memory.New(), nil)
+	// check makes an endpoint, and returns why it cannot be.
+	check := func(url string, live bool) error {
+		caller := c.caller
+		caller.Live = live
+		e, err := c.Create(t.Context(), caller, webhook.CreateParams{URL: url, Events: []event.Type{"*"}})
+		if err == nil {
+			must.Get(c.Delete(t.Context(), caller, e.ID))(t)
+		}
+		return err
+	}
 	for url, modes := range map[string]string{ // in which modes it is taken
 		"https://example.com/hooks":                          "live test",
 		"https://example.com:8443/h?a=b":                     "live test",
@@ -235,7 +245,7 @@ func TestUnsafeURLsAreRefused(t *testing.T) {
 		"https://example.com/" + strings.Repeat("x", maxURL): "",
 	} {
 		for _, mode := range []string{"live", "test"} {
-			err := checkURL(url, mode == "live")
+			err := check(url, mode == "live")
 			taken := strings.Contains(modes, mode)
 			expect.True(t, (err == nil) == taken && (err == nil || api.CodeOf(err) == api.WebhookURLInvalid), "%s in %s mode: %v", url[:min(len(url), 60)], mode, err)
 		}
@@ -245,9 +255,9 @@ func TestUnsafeURLsAreRefused(t *testing.T) {
 		"224.0.0.1", "255.255.255.255", "198.18.0.1", "192.0.2.1", "１２７.0.0.1", "127。0。0。1", "127.0.0.1:22", "user@127.0.0.1", "example.com@127.0.0.1", "127.0.0.1\\@example.com",
 		"%31%32%37.0.0.1", "127.0.0.1%2eexample.com", "[::1", " 127.0.0.1", "example.com#@127.0.0.1",
 	} {
-		expect.Equal(t, api.CodeOf(checkURL("https://"+host+"/h", true)), api.WebhookURLInvalid, "%s in live mode", host)
+		expect.Equal(t, api.CodeOf(check("https://"+host+"/h", true)), api.WebhookURLInvalid, "%s in live mode", host)
 	}
 	for _, scheme := range []string{"file", "gopher", "data", "unix", "HTTPS+x"} {
-		expect.Equal(t, api.CodeOf(checkURL(scheme+"://example.com/h", false)), api.WebhookURLInvalid, "%s", scheme)
+		expect.Equal(t, api.CodeOf(check(scheme+"://example.com/h", false)), api.WebhookURLInvalid, "%s", scheme)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -38,7 +39,7 @@ type Service struct {
 
 // sender bounds and posts the deliveries of one mode.
 type sender struct {
-	limiter   limiter
+	limiter   pace.Limiter
 	transport *http.Transport
 }
 
@@ -53,6 +54,14 @@ func (s *Service) senderFor(live bool) *sender {
 // Internal is what the packages of this module call. Only payments.New has one.
 type Internal struct{ svc *Service }
 
+// AtHand returns how many deliveries this process has at hand, for the tests of this package. They are all
+// external: with one inside, each build of the tests compiles all packages above this one anew.
+func (i *Internal) AtHand() int { return i.svc.live.limiter.AtHand() + i.svc.test.limiter.AtHand() }
+
+// Transport returns what the deliveries of a mode go over. It is for the same tests, which let it connect
+// to no network.
+func (i *Internal) Transport(live bool) *http.Transport { return i.svc.senderFor(live).transport }
+
 // maxWrites is how many transactions write outcomes at a time. They share a commit, and between
 // them the store serves others.
 const maxWrites = 4
@@ -60,10 +69,10 @@ const maxWrites = 4
 // New returns the service for hosts and the one for the packages of this module.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{engine: e, events: c.Events, deliveries: c.Events.Deliveries()}
-	s.live.transport, s.test.transport = transport(nil, nil), transport(c.Allow, nil)
+	s.live.transport, s.test.transport = transport(nil), transport(c.Allow)
 	s.avgEndpoints.Store(128) // a guess, until the first fan-out
-	s.readBatch = engine.NewBatcher(maxInFlight, 1, s.readOutgoing)
-	s.writeBatch = engine.NewBatcher(maxInFlight, maxWrites, s.runWrites)
+	s.readBatch = engine.NewBatcher(pace.MaxInFlight, 1, s.readOutgoing)
+	s.writeBatch = engine.NewBatcher(pace.MaxInFlight, maxWrites, s.runWrites)
 	return s, &Internal{s}
 }
 
@@ -78,6 +87,6 @@ func (i *Internal) Jobs() []work.Job {
 	return []work.Job{
 		{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, RunInTx: s.fanOut, RunOne: s.fanOutClaimed},
 		// The timeout covers the wait for a slot, the attempt and the write of its outcome.
-		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: maxInFlight, MaxPerMerchant: maxAtHand, RunOne: s.attemptClaimed},
+		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: pace.MaxInFlight, MaxPerMerchant: pace.MaxAtHand, RunOne: s.attemptClaimed},
 	}
 }

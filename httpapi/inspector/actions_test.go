@@ -185,7 +185,7 @@ func testTransferForms(t *testing.T, s *site) {
 		shows(t, body, want, "disbursement.created", "disbursement.pending")
 		if form == "succeed" {
 			_, body = s.do(page, "reverse", "failure_reason", "No such street")
-			shows(t, body, "reversed: No such street", "disbursement.completed", "disbursement.failed")
+			shows(t, body, "reversed: No such street", "Arrived", "Reference")
 		}
 	}
 	at, body = s.do("disbursements", "create", "amount", "1.5", "type", "service_wallet", "number", strings.ToLower(s.Consumer.ServiceID))

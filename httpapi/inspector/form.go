@@ -94,7 +94,7 @@ var notices = map[string]string{
 	"void": "The invoice is void.", "uncollectible": "The invoice is given up.", "add-line": "The line is added.", "resend": "The event is sent again.",
 	"move-clock": "The clock is moved, and what became due is done.", "consumer": "The consumer has a wallet now.", "scan": "Paid.",
 	"book": "The balance is corrected, and the report is off the list.", "keep": "It stays as it is booked, and the report is off the list.",
-	"refund": "The refund is made.", "pay-phone": "The phone is asked.", "confirm": "The code is passed on.", "change": "Changed.", "coupon": "The draft is changed.",
+	"refund": "The refund is made.", "receipt": "The receipt was sent again to the payer.", "pay-phone": "The phone is asked.", "confirm": "The code is passed on.", "change": "Changed.", "coupon": "The draft is changed.",
 	"expire": "It is expired.", "pause": "It is paused.", "resume": "It goes on.",
 }
 

@@ -128,8 +128,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
 		begun.title, begun.source = "Payment asked for", "API"
 	}
-	said := v.answer(p.ProviderReference, p.ID)
-	var also []turn
+	said, also := v.attempts(paidWith(p), p.ProviderReference, p.ID)
 	for _, r := range listOf(v, v.svc.Refunds.List, refund.ListParams{Payment: p.ID, Page: api.Page{Limit: latest}}) {
 		also = append(also, v.turns("refund", r.ID, r.CreatedAt.Time, string(r.Status), refundSteps(&r))...)
 	}
@@ -163,12 +162,18 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 
 // paymentForms are what the merchant, the payer and the provider can do with a payment. A code
 // can be entered before it is asked for, because the buttons do not follow what happens.
-func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
+func (v *visit) paymentForms(p *payment.Payment, by payer) (forms []*form) {
+	if p.Status == payment.Completed && by.number != "" {
+		forms = append(forms, &form{
+			Name: "receipt", Title: "Send the receipt again", Label: "Send receipt", Button: "Send the receipt",
+			Will: facts("To", look.Join("\n", by.title, by.number), "By", "SMS"), do: act(v.svc.Payments.SendReceipt),
+		})
+	}
 	if left := cedis(p.Amount - p.AmountRefunded); p.Status == payment.Completed && left > 0 {
 		amount, reads := amountField("At most "+plainMoney(left)+" can go back."), map[bool]string{true: "for the credit note", false: "optional"}
 		amount.Value = strings.ReplaceAll(look.Figures(int64(left)), ",", "")
 		kept := map[bool]any{true: sentence("%s is not given back", cedis(*p.Fee))}[*p.Fee > 0]
-		return []*form{{
+		return append(forms, &form{
 			Name: "refund", Title: "Refund", Button: "Refund", Danger: true,
 			Fields: ask(amount, field{Name: "reason", Label: "Reason", Soft: reads[p.Invoice != nil]}),
 			Will:   facts("Amount", sentence("Up to %s", left), "To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee", kept), Note: "The money goes back the way it came.",
@@ -178,12 +183,12 @@ func (v *visit) paymentForms(p *payment.Payment, by payer) []*form {
 				}
 				return create(v, in, v.svc.Refunds.Create, refund.CreateParams{Payment: v.id})
 			},
-		}}
+		})
 	}
 	if p.PaymentMethod != payment.FromPhone || !slices.Contains([]payment.Status{payment.Pending, payment.Processing}, p.Status) {
-		return nil
+		return forms
 	}
-	forms := append(outcomes("the payer", "approve", "decline", facts("From", by.title, "Taken", cedis(0))), &form{
+	forms = append(outcomes("the payer", "approve", "decline", facts("From", by.title, "Taken", cedis(0))), &form{
 		Name: "confirm", Title: "Enter the payer's code", Button: "Pass the code on", do: changes(v.svc.Payments.Confirm),
 		Hint:   "Only a payment that asks for a code takes one.",
 		Fields: ask(field{Name: "code", Label: "Code", Hint: "The simulated network takes 123456."}),

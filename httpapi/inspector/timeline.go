@@ -42,16 +42,20 @@ type step struct {
 	text                      any
 }
 
-// answer tells, in a line beneath a step, what the provider called an order, unless that repeats the order's
-// id, and which attempt it answered if that was not the first.
-func (v *visit) answer(of *string, order string) (text template.HTML) {
-	if of != nil && !strings.Contains(*of, order) {
-		text = sentence("Reference %s. ", id(*of))
+// attempts tell of an order's attempts at its provider: said, in a line beneath the step that ends it, has the
+// provider's reference, and which attempt was answered if not the first.
+func (v *visit) attempts(with string, reference *string, order string) (said template.HTML, unanswered []turn) {
+	if reference != nil {
+		said = sentence("Reference %s. ", id(*reference))
 	}
-	if n := get(v, v.svc.Providers.Get, order).Attempts; n > 1 {
-		text += sentence("Answered at attempt %s.", n)
+	o := get(v, v.svc.Providers.Get, order)
+	if o.Attempts > 1 && o.Outcome.Final() {
+		said += sentence("Answered at attempt %s.", o.Attempts)
 	}
-	return text
+	if !o.UnansweredAt.IsZero() {
+		unanswered = []turn{{At: api.At(o.UnansweredAt), Title: "No answer", Source: with, Tone: "wait", Text: "Asked again under the same id."}}
+	}
+	return said, unanswered
 }
 
 // told are the events of an object in the order of a life, as a noun tells them that has no words of
@@ -157,7 +161,7 @@ func inOrder(title string, turns []turn) section {
 	for i := range turns {
 		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
-	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January")}
+	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January") + ", Accra time"}
 }
 
 // typesOf names the types of events in the order in which they happened, whichever was taken first, such

@@ -141,7 +141,7 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 	d := &t.Destination
 	with := cmp.Or(network(d.Provider), words(d.Type))
 	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, p.row.Title, with, v.when(t.CreatedAt))
-	said := v.answer(t.ProviderReference, t.ID)
+	said, unanswered := v.attempts(with, t.ProviderReference, t.ID)
 	p.Live = []section{v.timeline(t.Object, t.ID, t.CreatedAt.Time, string(t.Status), []step{
 		{"created", "Asked for; amount and fee reserved", "API", "", nil},
 		{"pending", "To be given to " + with, with, "", nil},
@@ -149,7 +149,7 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 		{"completed", "Arrived", with, "good", said},
 		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad", said},
 		{"canceled", "Cancelled; amount and fee are back", "API", "wait", nil},
-	})}
+	}, unanswered...)}
 	p.Side = []section{
 		{Title: "Money", Money: facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))},
 		{Title: "Recipient", Facts: facts("Name", p.row.Title, "With", p.row.Below, "Account", id(d.AccountID), "Service ID", id(d.ServiceID))},

@@ -78,6 +78,8 @@ type Submission struct {
 	Attempts int `json:"asked,omitempty"`
 	// SubmittedAt is when the first attempt began, or when a callback came before that.
 	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
+	// UnansweredAt is when an attempt last brought no answer.
+	UnansweredAt *api.Time `json:"unanswered_at,omitempty"`
 	// Stuck says that the log line about a stuck order was written.
 	Stuck bool `json:"stuck,omitempty"`
 	// Deadline is the time until which the payer of a charge is asked; nil for other orders.

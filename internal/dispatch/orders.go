@@ -259,6 +259,9 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 	case decision == Failed:
 		err = o.end(tx, found, order.DueAfterEnd(tx.Now), 0, func() error { return o.Rules.Refused(ctx, tx, r, result) })
 	default:
+		if result.Outcome == "" {
+			s.UnansweredAt = api.AtOrNil(tx.Now)
+		}
 		err = o.wait(tx, found, result)
 	}
 	return decision, err
@@ -323,6 +326,9 @@ func (o *Orders[T]) Info(tx *engine.ReadTx, ref Ref, _ *Entry) (*provider.OrderI
 	info := &provider.OrderInfo{Amount: s.Amount, Outcome: provider.NotFound, Route: s.Route, Network: s.Network, Attempts: s.Attempts}
 	if s.SubmittedAt != nil {
 		info.Outcome, info.SubmittedAt = s.Outcome, s.SubmittedAt.Time
+	}
+	if s.UnansweredAt != nil {
+		info.UnansweredAt = s.UnansweredAt.Time
 	}
 	return info, nil
 }

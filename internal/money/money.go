@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 )
@@ -105,6 +106,24 @@ var maxPesewas = big.NewInt(100_000_000_000_000_000)
 // Share returns a percentage of an amount, rounded half up to the pesewa by its absolute value.
 func Share(pesewas int64, percent decimal.Decimal) int64 {
 	return decimal.New(pesewas, -2).Mul(percent).Round(0).IntPart()
+}
+
+// Prorate returns what an amount for a whole period costs for the rest of it: amount × left / whole,
+// where left and whole are seconds. It rounds half up once, by absolute value.
+func Prorate(amount int64, left, whole time.Duration) int64 {
+	if left <= 0 || whole <= 0 {
+		return 0
+	}
+	seconds, all := int64(left/time.Second), int64(whole/time.Second)
+	abs := big.NewInt(amount)
+	abs.Abs(abs)
+	// floor((2 × amount × left + whole) / (2 × whole))
+	n := new(big.Int).Mul(abs, big.NewInt(2*seconds))
+	n.Add(n, big.NewInt(all)).Quo(n, big.NewInt(2*all))
+	if amount < 0 {
+		n.Neg(n)
+	}
+	return n.Int64()
 }
 
 // Text writes pesewas as people read GHS: 1,234.56.

@@ -3,8 +3,10 @@ package money
 import (
 	"errors"
 	"math"
+	"math/big"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
@@ -132,4 +134,26 @@ func TestShare(t *testing.T) {
 	} {
 		expect.Equal(t, Share(c.pesewas, decimal.RequireFromString(c.percent)), c.want, "%s%% of %d", c.percent, c.pesewas)
 	}
+}
+
+// A proration is the exact fraction, rounded half away from zero: the nearest whole number, whose
+// distance is at most a half, and of two equally near ones that with the larger absolute value.
+func TestProrationIsTheNearestPesewa(t *testing.T) {
+	const day = 24 * time.Hour
+	rapid.Check(t, func(t *rapid.T) {
+		amount := rapid.Int64Range(-99_999_999, 99_999_999).Draw(t, "amount")
+		whole := rapid.Int64Range(1, 3*366*86_400).Draw(t, "whole")
+		left := rapid.Int64Range(0, whole).Draw(t, "left")
+		got := Prorate(amount, time.Duration(left)*time.Second, time.Duration(whole)*time.Second)
+		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(amount), big.NewInt(left)), big.NewInt(whole))
+		away := new(big.Rat).Sub(new(big.Rat).SetInt64(got), exact)
+		half := big.NewRat(1, 2)
+		size := new(big.Rat).Abs(away)
+		if size.Cmp(half) > 0 || size.Cmp(half) == 0 && new(big.Rat).Abs(new(big.Rat).SetInt64(got)).Cmp(new(big.Rat).Abs(exact)) < 0 {
+			t.Errorf("%s became %d", exact.FloatString(6), got)
+		}
+	})
+	expect.Equal(t, Prorate(-1, time.Second, 2*time.Second), -1, "half of -1")
+	expect.Equal(t, Prorate(99_999_999, 365*day, 365*day), 99_999_999, "a whole period")
+	expect.Equal(t, Prorate(1000, -time.Second, day), 0, "a period that is over")
 }

@@ -111,26 +111,26 @@ var keyGuards = []guard{
 // Webhooks: who is told, once, and how many at a time.
 var webhookGuards = []guard{
 	{
-		"webhook limiter: a failure narrows the window", "webhook/limiter.go",
-		"if ep.healthy {\n\t\tep.window = min", "if true {\n\t\tep.window = min", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff|TestFanOutWaitsForRoom",
+		"webhook limiter: a failure narrows the window", "internal/pace/limiter.go",
+		"if ep.healthy {\n\t\tep.window = min", "if true {\n\t\tep.window = min", "./internal/pace", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff|TestFanOutWaitsForRoom",
 	},
 	{
-		"webhook limiter: an endpoint has a window", "webhook/limiter.go",
-		"ep.inFlight < ep.window && l.inFlight < maxInFlight {\n\t\tep.inFlight++", "l.inFlight < maxInFlight {\n\t\tep.inFlight++",
-		"./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly",
+		"webhook limiter: an endpoint has a window", "internal/pace/limiter.go",
+		"ep.inFlight < ep.window && l.inFlight < MaxInFlight {\n\t\tep.inFlight++", "l.inFlight < MaxInFlight {\n\t\tep.inFlight++",
+		"./internal/pace", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly",
 	},
 	{
-		"webhook limiter: all endpoints share a bound", "webhook/limiter.go",
-		"ep.inFlight < ep.window && l.inFlight < maxInFlight {\n\t\tep.inFlight++", "ep.inFlight < ep.window {\n\t\tep.inFlight++",
-		"./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly",
+		"webhook limiter: all endpoints share a bound", "internal/pace/limiter.go",
+		"ep.inFlight < ep.window && l.inFlight < MaxInFlight {\n\t\tep.inFlight++", "ep.inFlight < ep.window {\n\t\tep.inFlight++",
+		"./internal/pace", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly",
 	},
 	{
-		"webhook limiter: the window grows to a bound", "webhook/limiter.go",
-		"min(ep.window+1, maxPerEndpoint)", "ep.window+1", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly",
+		"webhook limiter: the window grows to a bound", "internal/pace/limiter.go",
+		"min(ep.window+1, maxPerEndpoint)", "ep.window+1", "./internal/pace", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly",
 	},
 	{
-		"webhook limiter: waiting deliveries are bounded", "webhook/limiter.go",
-		"if !reserved && l.waitingFull(ep) {", "", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff",
+		"webhook limiter: waiting deliveries are bounded", "internal/pace/limiter.go",
+		"if !reserved && l.waitingFull(ep) {", "", "./internal/pace", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff",
 	},
 	{
 		"webhook: live mode goes to the public network", "webhook/address.go",

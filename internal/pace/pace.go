@@ -1,5 +1,6 @@
-// Package pace limits how often a call may do one thing to one object, where each time costs
-// others something, such as a message or a delivery. The object's record stores the times.
+// Package pace bounds what costs others something. [Limit] is how often a call may do one thing to one
+// object, such as send a message of it; the object's record stores the times. [Limiter] is how many
+// deliveries of events are under way, to each endpoint and in all.
 package pace
 
 import (

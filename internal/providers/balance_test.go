@@ -1,4 +1,4 @@
-package providers
+package providers_test
 
 import (
 	"bytes"
@@ -10,9 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 // purse is a rail and a charger that tells its balance slowly.
@@ -40,36 +43,35 @@ func (p *purse) Balance(ctx context.Context, live bool) (provider.Balance, error
 func TestBalancesAreAskedForInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		from := &purse{available: 100}
-		s := &Service{
-			engine:   &engine.Engine{Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))},
-			balances: balancesOf(from, from),
-		}
-		look := func(pass time.Duration) Account {
+		from := &purse{available: 100_00}
+		svc := testkit.New(t, memory.New(), payments.Config{
+			Live: payments.Providers{Rail: from, Charger: from}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		look := func(pass time.Duration) payments.ProviderBalance {
 			t.Helper()
 			time.Sleep(pass)
 			before := time.Now()
-			all := s.Accounts(t.Context())
-			expect.True(t, len(all) == 1 && all[0].Provider == "rail" && time.Since(before) == 0, "the accounts: %+v", all)
+			all := must.Get(svc.Health(t.Context()))(t).ProviderBalances
+			must.True(t, len(all) == 1 && all[0].Provider == "rail" && time.Since(before) == 0, "the accounts: %+v", all)
 			return all[0]
 		}
 		begin := time.Now()
 		for range 3 {
-			expect.True(t, look(100*time.Millisecond).At.IsZero(), "known before the provider has answered")
+			expect.True(t, look(100*time.Millisecond).At == nil, "known before the provider has answered")
 		}
 		first := look(time.Second)
-		expect.True(t, first.Balance.Available == 100 && first.At.Equal(begin.Add(100*time.Millisecond)), "the first: %+v", first)
-		from.available = 50
+		must.True(t, first.At != nil && first.At.Equal(begin.Add(100*time.Millisecond)) && first.Available.String() == "100", "the first: %+v", first)
+		from.available = 50_00
 		for range 50 {
-			expect.Equal(t, look(time.Second), first, "within the minute")
+			expect.Same(t, look(time.Second), first, "within the minute")
 		}
 		look(10 * time.Second) // asks
 		second := look(2 * time.Second)
-		expect.True(t, second.Balance.Available == 50 && from.asked == 2, "after a minute: %+v, asked %d times", second, from.asked)
+		expect.True(t, second.Available.String() == "50" && from.asked == 2, "after a minute: %+v, asked %d times", second, from.asked)
 		from.err = errors.New("the key sk_live_1 is wrong")
 		for range 3 {
 			look(time.Minute)
-			expect.Equal(t, look(2*time.Second), second, "while the provider does not answer")
+			expect.Same(t, look(2*time.Second), second, "while the provider does not answer")
 		}
 		expect.True(t, strings.Count(log.String(), "does not tell its balance") == 1 && !strings.Contains(log.String(), "sk_live"), "the log: %s", log.String())
 	})
@@ -81,6 +83,8 @@ func TestBalancesOfRailAndCharger(t *testing.T) {
 	router := &provider.Router{
 		Rails:    map[string]provider.Rail{"mtnmomo": &purse{}, "paystack": named},
 		Chargers: map[string]provider.Charger{"paystack": named, "other": provider.Simulated{}},
+		Rail:     func(provider.Transfer) string { return "mtnmomo" },
+		Charger:  func(provider.Charge) string { return "paystack" },
 	}
 	for _, c := range []struct {
 		rail    provider.Rail
@@ -97,11 +101,15 @@ func TestBalancesOfRailAndCharger(t *testing.T) {
 		{router, router, "mtnmomo paystack"},
 		{router, named, "mtnmomo paystack"},
 	} {
-		var names []string
-		for _, a := range balancesOf(c.rail, c.charger) {
-			names = append(names, a.known.Provider)
-		}
-		expect.Equal(t, strings.Join(names, " "), c.want, "%T and %T", c.rail, c.charger)
+		synctest.Test(t, func(t *testing.T) {
+			svc := testkit.New(t, memory.New(), payments.Config{Live: payments.Providers{Rail: c.rail, Charger: c.charger}})
+			var names []string
+			for _, a := range must.Get(svc.Health(t.Context()))(t).ProviderBalances {
+				names = append(names, a.Provider)
+			}
+			expect.Equal(t, strings.Join(names, " "), c.want, "%T and %T", c.rail, c.charger)
+			time.Sleep(2 * time.Second) // until the providers have answered
+		})
 	}
 }
 

@@ -1,4 +1,4 @@
-package webhook
+package pace
 
 import (
 	"slices"
@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// maxInFlight is how many attempts this process has under way at a time in one mode, over
+	// MaxInFlight is how many attempts this process has under way at a time in one mode, over
 	// all endpoints, and maxPerEndpoint how many of them to one endpoint.
-	maxInFlight    = 256
+	MaxInFlight    = 256
 	maxPerEndpoint = 10
 	// initialWindow is the window of an endpoint that is not known yet: one that is merely slow need
 	// not take one event after the other.
 	initialWindow = 4
-	// maxAtHand is how many deliveries this process has at hand in one mode before the fan-out
+	// MaxAtHand is how many deliveries this process has at hand in one mode before the fan-out
 	// makes only the least: those in flight, and those that wait for a slot. A waiting one
 	// costs a few kilobytes.
-	maxAtHand  = 2048
-	maxWaiting = maxAtHand - maxInFlight
+	MaxAtHand  = 2048
+	maxWaiting = MaxAtHand - MaxInFlight
 	// softWaiting deliveries keep all slots busy, and softAtHand keep the store busy. Above
 	// either, the fan-out pauses, at most maxPause; at twice as many it makes only minRoom after
 	// each pause. maxWaiting bounds all that wait.
 	softWaiting = maxWaiting / 4
-	softAtHand  = maxAtHand / 2
+	softAtHand  = MaxAtHand / 2
 	maxPause    = 25 * time.Millisecond
 	// minRoom is how many deliveries the fan-out makes at least after such a pause.
 	minRoom = 128
@@ -40,7 +40,7 @@ const (
 	maxEndpointLimiters = 10_000
 )
 
-// limiter bounds the attempts in flight, to each endpoint and in all. An endpoint begins with
+// Limiter bounds the attempts in flight, to each endpoint and in all. An endpoint begins with
 // a window of a few slots. Each success widens the window by one, up to the bound; a failure
 // narrows it to one. So endpoints that hang hold few of the shared slots, however many
 // they are. Endpoints that wait for a shared slot take turns.
@@ -49,10 +49,10 @@ const (
 // tenths of what is left as its window has slots, so one that is new or fails has one tenth.
 // The limiter puts off a delivery without room to wait until its turn is likely to come.
 //
-// A delivery at hand calls acquireSlot, then releaseSlot if it got one, and outcomeWritten at
-// the end. For one that the fan-out starts, reserveRoom comes before, and freeRoom instead of
+// A delivery at hand calls AcquireSlot, then ReleaseSlot if it got one, and OutcomeWritten at
+// the end. For one that the fan-out starts, ReserveRoom comes before, and FreeRoom instead of
 // the others if the fan-out does not start it after all.
-type limiter struct {
+type Limiter struct {
 	mu         sync.Mutex
 	endpoints  map[string]*endpointLimiter
 	inFlight   int
@@ -62,13 +62,19 @@ type limiter struct {
 	roomSignal chan struct{}      // closed when there is room again; made by the waiting fan-out
 }
 
+// Result is that of an attempt: whether it succeeded, and how long it took.
+type Result struct {
+	OK   bool
+	Took time.Duration
+}
+
 // endpointLimiter bounds the attempts in flight to one endpoint.
 type endpointLimiter struct {
 	window   int  // how many attempts may be in flight
 	healthy  bool // whether the last attempt succeeded
 	inFlight int
 	waiting  []chan struct{} // each receives a slot
-	reserved int             // deliveries that the fan-out has started, before acquireSlot
+	reserved int             // deliveries that the fan-out has started, before AcquireSlot
 	ready    bool            // whether it is among the limiter's ready
 	// interval is about the time between free slots. progress is when the last slot became
 	// free, or the first was taken: so an endpoint that hangs shows before its attempt ends.
@@ -78,17 +84,17 @@ type endpointLimiter struct {
 	nextTurn time.Time
 }
 
-// acquireSlot takes a slot of an endpoint, or waits for one. Without room to wait, or after
+// AcquireSlot takes a slot of an endpoint, or waits for one. Without room to wait, or after
 // maxWait, ok is false and backoff is how long to put the delivery off. A reserved delivery
-// has room to wait. The caller calls outcomeWritten at the end.
-func (l *limiter) acquireSlot(endpoint string, reserved bool, now time.Time) (ok bool, backoff time.Duration) {
+// has room to wait. The caller calls OutcomeWritten at the end.
+func (l *Limiter) AcquireSlot(endpoint string, reserved bool, now time.Time) (ok bool, backoff time.Duration) {
 	l.mu.Lock()
 	ep := l.endpointAt(endpoint, now)
 	if reserved {
 		l.addReserved(ep, -1)
 	}
 	l.atHand++
-	if len(ep.waiting) == 0 && ep.inFlight < ep.window && l.inFlight < maxInFlight {
+	if len(ep.waiting) == 0 && ep.inFlight < ep.window && l.inFlight < MaxInFlight {
 		ep.inFlight++
 		l.inFlight++
 		l.mu.Unlock()
@@ -122,8 +128,16 @@ func (l *limiter) acquireSlot(endpoint string, reserved bool, now time.Time) (ok
 	return false, ep.backoff(now.Add(maxWait))
 }
 
+// AtHand returns how many deliveries are at hand: from ReserveRoom or AcquireSlot to FreeRoom or
+// OutcomeWritten.
+func (l *Limiter) AtHand() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.atHand
+}
+
 // waitingFull reports whether an endpoint has as many waiting as it may.
-func (l *limiter) waitingFull(ep *endpointLimiter) bool {
+func (l *Limiter) waitingFull(ep *endpointLimiter) bool {
 	tenths := 1
 	if ep.healthy {
 		tenths = ep.window
@@ -131,9 +145,9 @@ func (l *limiter) waitingFull(ep *endpointLimiter) bool {
 	return len(ep.waiting)+ep.reserved >= (maxWaiting-l.waiting)*tenths/maxPerEndpoint
 }
 
-// reserveRoom makes room for a delivery that the fan-out starts; acquireSlot or freeRoom follows.
+// ReserveRoom makes room for a delivery that the fan-out starts; AcquireSlot or FreeRoom follows.
 // Without room, ok is false and backoff is how long to put the delivery off.
-func (l *limiter) reserveRoom(endpoint string, now time.Time) (ok, healthy bool, backoff time.Duration) {
+func (l *Limiter) ReserveRoom(endpoint string, now time.Time) (ok, healthy bool, backoff time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ep := l.endpointAt(endpoint, now)
@@ -144,22 +158,22 @@ func (l *limiter) reserveRoom(endpoint string, now time.Time) (ok, healthy bool,
 	return true, ep.healthy, 0
 }
 
-// freeRoom gives up the room that reserveRoom made.
-func (l *limiter) freeRoom(endpoint string) {
+// FreeRoom gives up the room that ReserveRoom made.
+func (l *Limiter) FreeRoom(endpoint string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addReserved(l.endpoint(endpoint), -1)
 }
 
-func (l *limiter) addReserved(ep *endpointLimiter, n int) {
+func (l *Limiter) addReserved(ep *endpointLimiter, n int) {
 	ep.reserved += n
 	l.waiting += n
 	l.atHand += n
 	l.signal()
 }
 
-// outcomeWritten ends what acquireSlot began, with or without a slot.
-func (l *limiter) outcomeWritten() {
+// OutcomeWritten ends what AcquireSlot began, with or without a slot.
+func (l *Limiter) OutcomeWritten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.atHand--
@@ -167,21 +181,21 @@ func (l *limiter) outcomeWritten() {
 }
 
 // saturated reports whether the deliveries at hand keep the slots or the store busy.
-func (l *limiter) saturated() bool { return l.waiting > softWaiting || l.atHand > softAtHand }
+func (l *Limiter) saturated() bool { return l.waiting > softWaiting || l.atHand > softAtHand }
 
 // signal wakes the waiting fan-out if there is room.
-func (l *limiter) signal() {
+func (l *Limiter) signal() {
 	if l.roomSignal != nil && !l.saturated() {
 		close(l.roomSignal)
 		l.roomSignal = nil
 	}
 }
 
-// awaitRoom waits while the limiter is saturated, and returns how many deliveries have room. An
+// AwaitRoom waits while the limiter is saturated, and returns how many deliveries have room. An
 // event that is fanned out without room costs more: its deliveries are stored, and a worker
 // claims each again. The wait ends after maxPause, so that endpoints that hang do not delay the
 // events of others.
-func (l *limiter) awaitRoom() int {
+func (l *Limiter) AwaitRoom() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.saturated() {
@@ -198,12 +212,12 @@ func (l *limiter) awaitRoom() int {
 		timer.Stop()
 		l.mu.Lock()
 	}
-	return max(min(2*softWaiting-l.waiting, maxAtHand-l.atHand), minRoom)
+	return max(min(2*softWaiting-l.waiting, MaxAtHand-l.atHand), minRoom)
 }
 
-// releaseSlot gives a slot back, and hands free slots to waiting deliveries. result is nil if
+// ReleaseSlot gives a slot back, and hands free slots to waiting deliveries. result is nil if
 // nothing was posted.
-func (l *limiter) releaseSlot(endpoint string, result *attemptResult, now time.Time) {
+func (l *Limiter) ReleaseSlot(endpoint string, result *Result, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ep := l.endpoints[endpoint]
@@ -213,7 +227,7 @@ func (l *limiter) releaseSlot(endpoint string, result *attemptResult, now time.T
 		ep.learn(result, now)
 	}
 	l.markReady(ep)
-	for len(l.ready) > 0 && l.inFlight < maxInFlight {
+	for len(l.ready) > 0 && l.inFlight < MaxInFlight {
 		next := l.ready[0]
 		l.ready = slices.Delete(l.ready, 0, 1)
 		next.ready = false
@@ -231,14 +245,14 @@ func (l *limiter) releaseSlot(endpoint string, result *attemptResult, now time.T
 
 // learn adapts the window of an endpoint, and the interval between its free slots, to the result
 // of an attempt.
-func (ep *endpointLimiter) learn(result *attemptResult, now time.Time) {
-	apart := result.took / time.Duration(ep.window)
+func (ep *endpointLimiter) learn(result *Result, now time.Time) {
+	apart := result.Took / time.Duration(ep.window)
 	if len(ep.waiting) > 0 {
 		apart = now.Sub(ep.progress)
 	}
 	ep.interval += (apart - ep.interval) / 8
 	ep.progress = now
-	ep.healthy = result.ok()
+	ep.healthy = result.OK
 	if ep.healthy {
 		ep.window = min(ep.window+1, maxPerEndpoint)
 	} else {
@@ -247,7 +261,7 @@ func (ep *endpointLimiter) learn(result *attemptResult, now time.Time) {
 }
 
 // markReady notes that an endpoint can use a slot.
-func (l *limiter) markReady(ep *endpointLimiter) {
+func (l *Limiter) markReady(ep *endpointLimiter) {
 	if !ep.ready && len(ep.waiting) > 0 && ep.inFlight < ep.window {
 		ep.ready = true
 		l.ready = append(l.ready, ep)
@@ -256,7 +270,7 @@ func (l *limiter) markReady(ep *endpointLimiter) {
 
 // endpointAt returns the limiter of an endpoint. Its progress begins now if nothing is
 // in flight.
-func (l *limiter) endpointAt(endpoint string, now time.Time) *endpointLimiter {
+func (l *Limiter) endpointAt(endpoint string, now time.Time) *endpointLimiter {
 	ep := l.endpoint(endpoint)
 	if ep.inFlight == 0 {
 		ep.progress = now
@@ -266,7 +280,7 @@ func (l *limiter) endpointAt(endpoint string, now time.Time) *endpointLimiter {
 
 // endpoint returns the limiter of an endpoint. If there are too many, it forgets the idle
 // ones.
-func (l *limiter) endpoint(endpoint string) *endpointLimiter {
+func (l *Limiter) endpoint(endpoint string) *endpointLimiter {
 	if ep := l.endpoints[endpoint]; ep != nil {
 		return ep
 	}

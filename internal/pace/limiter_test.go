@@ -1,4 +1,4 @@
-package webhook
+package pace
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 // Each success widens the window of an endpoint by one slot; a failure narrows it to one.
 func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l limiter
+		var l Limiter
 		entered := crowd(t, &l, "a", 30)
 		must.True(t, entered() == initialWindow, "%d entered at first", entered())
 		other := crowd(t, &l, "b", 1)
@@ -22,7 +22,7 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 		leave := func(well bool, want int64) {
 			t.Helper()
 			before := entered()
-			l.releaseSlot("a", answered(well, time.Millisecond), time.Now())
+			l.ReleaseSlot("a", answered(well, time.Millisecond), time.Now())
 			expect.Equal(t, entered()-before, want, "entered after a slot was released")
 		}
 		for range maxPerEndpoint - initialWindow {
@@ -49,32 +49,32 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 // share however few slots.
 func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l limiter
-		for i := range maxInFlight {
+		var l Limiter
+		for i := range MaxInFlight {
 			in := crowd(t, &l, fmt.Sprint("busy", i), 1)
 			must.True(t, in() == 1, "a slot is missing")
 		}
-		first := crowd(t, &l, "first", 3*maxAtHand)
+		first := crowd(t, &l, "first", 3*MaxAtHand)
 		must.True(t, first() == 0 && l.waiting != 0 && l.waiting <= maxWaiting/2, "%d of one endpoint wait, which takes too much room", l.waiting)
 		last := crowd(t, &l, "last", 3)
 		must.True(t, last() == 0, "there is a free slot")
 		for i := range 4 {
-			l.releaseSlot(fmt.Sprint("busy", i), answered(true, time.Millisecond), time.Now())
+			l.ReleaseSlot(fmt.Sprint("busy", i), answered(true, time.Millisecond), time.Now())
 		}
 		if first() != 2 || last() != 2 { // in turns
 			t.Errorf("%d and %d entered", first(), last())
 		}
-		expect.True(t, l.inFlight == maxInFlight, "%d in flight", l.inFlight)
+		expect.True(t, l.inFlight == MaxInFlight, "%d in flight", l.inFlight)
 		time.Sleep(maxWait)
 	})
 }
 
 // crowd starts n calls of acquire. entered returns how many of them have a slot by then.
-func crowd(t *testing.T, l *limiter, endpoint string, n int) (entered func() int64) {
+func crowd(t *testing.T, l *Limiter, endpoint string, n int) (entered func() int64) {
 	var in atomic.Int64
 	for range n {
 		go func() {
-			if ok, _ := l.acquireSlot(endpoint, false, time.Now()); ok {
+			if ok, _ := l.AcquireSlot(endpoint, false, time.Now()); ok {
 				in.Add(1)
 			}
 		}()
@@ -86,25 +86,19 @@ func crowd(t *testing.T, l *limiter, endpoint string, n int) (entered func() int
 }
 
 // answered is the result of an attempt that took so long.
-func answered(well bool, took time.Duration) *attemptResult {
-	status := 500
-	if well {
-		status = 204
-	}
-	return &attemptResult{Attempt: Attempt{StatusCode: status}, took: took}
-}
+func answered(well bool, took time.Duration) *Result { return &Result{OK: well, Took: took} }
 
 // A delivery that is not posted, because its event or endpoint is gone, tells nothing of the
 // endpoint.
 func TestDeliveryWithoutPostKeepsTheWindow(t *testing.T) {
-	var l limiter
+	var l Limiter
 	now := time.Unix(1, 0)
 	one := l.endpoint("a")
-	for _, result := range []*attemptResult{answered(true, time.Millisecond), nil, nil} {
-		if ok, _ := l.acquireSlot("a", false, now); !ok {
+	for _, result := range []*Result{answered(true, time.Millisecond), nil, nil} {
+		if ok, _ := l.AcquireSlot("a", false, now); !ok {
 			t.Fatal("no slot")
 		}
-		l.releaseSlot("a", result, now)
+		l.ReleaseSlot("a", result, now)
 	}
 	if one.window != initialWindow+1 || one.inFlight != 0 || l.inFlight != 0 {
 		t.Errorf("window %d, %d of %d in flight; want a window of %d", one.window, one.inFlight, l.inFlight, initialWindow+1)
@@ -113,14 +107,14 @@ func TestDeliveryWithoutPostKeepsTheWindow(t *testing.T) {
 
 // Deliveries without room come back one after the other, as far apart as attempts last.
 func TestFullEndpointBacksOff(t *testing.T) {
-	var l limiter
+	var l Limiter
 	now := time.Unix(1, 0)
 	one := l.endpoint("a")
 	for range 100 {
-		l.acquireSlot("a", false, now)
-		l.releaseSlot("a", answered(false, time.Second), now)
+		l.AcquireSlot("a", false, now)
+		l.ReleaseSlot("a", answered(false, time.Second), now)
 	}
-	l.acquireSlot("a", false, now)
+	l.AcquireSlot("a", false, now)
 	first, second := one.backoff(now), one.backoff(now)
 	expect.True(t, first >= 500*time.Millisecond && second >= 2*first-time.Millisecond, "put off by %s and %s", first, second)
 	later := one.backoff(now.Add(time.Minute))
@@ -135,17 +129,17 @@ func TestFullEndpointBacksOff(t *testing.T) {
 // reserved room for finds that room.
 func TestFanOutWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l limiter
+		var l Limiter
 		wait := func() (room int, took time.Duration) {
 			start := time.Now()
-			return l.awaitRoom(), time.Since(start)
+			return l.AwaitRoom(), time.Since(start)
 		}
 		if room, took := wait(); room != 2*softWaiting || took != 0 {
 			t.Errorf("room for %d after %s when there is nothing to do", room, took)
 		}
 		made := 0
 		for {
-			if ok, _, _ := l.reserveRoom("a", time.Now()); !ok {
+			if ok, _, _ := l.ReserveRoom("a", time.Now()); !ok {
 				break
 			}
 			made++
@@ -153,7 +147,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		most := maxWaiting / (maxPerEndpoint + 1)
 		expect.True(t, made >= most-1 && made <= most+1, "%d of an endpoint that has not answered yet are reserved", made)
 		for i := range 2 * softWaiting {
-			l.reserveRoom(fmt.Sprint("b", i), time.Now())
+			l.ReserveRoom(fmt.Sprint("b", i), time.Now())
 		}
 		if room, took := wait(); room != minRoom || took != maxPause {
 			t.Errorf("room for %d after %s when all is full", room, took)
@@ -161,7 +155,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		go func() {
 			time.Sleep(maxPause / 5)
 			for i := range 2*softWaiting - 10 {
-				l.freeRoom(fmt.Sprint("b", i))
+				l.FreeRoom(fmt.Sprint("b", i))
 			}
 		}()
 		if room, took := wait(); room < softWaiting || took != maxPause/5 {
@@ -170,10 +164,10 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		var in, out atomic.Int64
 		for range made {
 			go func() {
-				defer l.outcomeWritten()
-				if ok, _ := l.acquireSlot("a", true, time.Now()); ok {
+				defer l.OutcomeWritten()
+				if ok, _ := l.AcquireSlot("a", true, time.Now()); ok {
 					in.Add(1)
-					l.releaseSlot("a", answered(true, time.Millisecond), time.Now())
+					l.ReleaseSlot("a", answered(true, time.Millisecond), time.Now())
 				} else {
 					out.Add(1)
 				}
@@ -182,7 +176,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		synctest.Wait()
 		expect.True(t, in.Load() == int64(made) && out.Load() == 0, "%d of %d that were reserved found room, %d did not", in.Load(), made, out.Load())
 		for i := range 10 {
-			l.freeRoom(fmt.Sprint("b", 2*softWaiting-10+i))
+			l.FreeRoom(fmt.Sprint("b", 2*softWaiting-10+i))
 		}
 		expect.True(t, l.waiting == 0 && l.atHand == 0, "%d wait and %d are claimed when all is done", l.waiting, l.atHand)
 	})

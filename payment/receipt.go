@@ -1,0 +1,79 @@
+package payment
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/pace"
+)
+
+// receipts bounds how often SendReceipt tells the payer of one payment.
+var receipts = pace.Limit{Hour: 5, Day: 20}
+
+// SendReceipt texts the receipt of a completed payment to its payer once more: to the phone that paid, or to the
+// holder of the wallet. It does so at most 5 times an hour and 20 times a day. With an idempotency key it may be
+// repeated safely.
+//
+// Refusals: parameter_invalid (a payment that is not completed, or a payer without a number, also after an erasure
+// or Config.NumberRetention), rate_limited; service_unavailable in live mode without a Texter.
+func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
+	op := engine.Operation{Name: "payment.send_receipt", Params: id}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
+		o, err := get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return nil, err
+		}
+		r := &o.Value
+		r.fillLegacy()
+		if r.Status != Completed {
+			return nil, api.Invalid("id", "This payment is not completed, so there is no receipt.")
+		}
+		person, number, err := s.receiptTo(tx, r)
+		if err != nil {
+			return nil, err
+		}
+		if number == "" {
+			return nil, api.Invalid("id", "No number of the payer is known, so the receipt cannot be texted.")
+		}
+		if !s.config.Messages.CanText(caller.Live) {
+			return nil, api.Errorf(api.Unavailable, "", "The payer cannot be texted in live mode at the moment. Ask the operator.")
+		}
+		if r.Receipts, err = receipts.Take(r.Receipts, tx.Now, "This receipt was sent"); err != nil {
+			return nil, err
+		}
+		m, err := s.config.Accounts.Merchant(tx, caller.Merchant)
+		if err != nil {
+			return nil, fmt.Errorf("payment: merchant: %w", err)
+		}
+		if err := s.config.Messages.Text(tx, person, number, receiptText(&r.Payment, m.Name)); err != nil {
+			return nil, err
+		}
+		return &r.Payment, s.write(tx, o)
+	})
+}
+
+// receiptTo returns the number of the payer, or "", and the person whose erasure removes the message; see
+// [message.Internal.Text].
+func (s *Service) receiptTo(tx *engine.Tx, r *record) (person, number string, err error) {
+	if r.Phoned != nil {
+		return r.ID, r.Phoned.Number, nil
+	}
+	if r.Payer == "" {
+		return "", "", nil
+	}
+	from, err := s.config.Accounts.Consumer(tx, tx.Caller.Live, r.Payer)
+	switch {
+	case api.CodeOf(err) == api.ResourceMissing:
+		return "", "", nil
+	case err != nil:
+		return "", "", fmt.Errorf("payment: payer: %w", err)
+	}
+	return r.Payer, from.Phone, nil
+}
+
+func receiptText(p *Payment, merchant string) string {
+	return fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(p.Amount), merchant, p.ID)
+}

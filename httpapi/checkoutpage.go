@@ -81,6 +81,13 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 	if h.Refusal != nil && !held {
 		v := endedSessionView(h, m, r.id())
 		v.Alert = status != http.StatusOK
+		if is.Payment != nil {
+			paid, err := p.Payments.Get(r.Context(), h.Caller, *is.Payment)
+			if err != nil {
+				return nil, err
+			}
+			v.Text = givenBack(paid)
+		}
 		answer, err := renderPage(status, "outcome", v)
 		if err == nil && justCompleted(h, followSlowAfter) {
 			answer.setHeader("Refresh", fmt.Sprintf("%d; url=%s", followSeconds, is.Destination()))

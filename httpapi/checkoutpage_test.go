@@ -9,6 +9,8 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/refund"
 )
 
 // A session whose time is over while a payment holds it may still be paid by that payment. Its page must
@@ -72,4 +74,15 @@ func TestCheckoutPageOfASubscriptionWithACoupon(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The page of a paid session says what was given back of it, as the receipt does.
+func TestCheckoutPageSaysWhatWasGivenBack(t *testing.T) {
+	s := paymentstest.New(t)
+	id, address := newSession(t, s, `{"success_url":"https://shop.example/","line_items":[{"description":"Juice","unit_amount":500}]}`)
+	paid := *s.PaySession(id, "").Payment
+	_, page := shows(t, "paid", "GET", address, nil, 200, "<h1>Paid</h1>")
+	must.True(t, !strings.Contains(page, "given back"), "the page says that something was given back")
+	must.Get(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid, Amount: new(int64(200))}))(t)
+	shows(t, "refunded", "GET", address, nil, 200, "GH₵\u00a02.00 of it was given back")
 }

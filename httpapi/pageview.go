@@ -164,10 +164,16 @@ func receiptView(m *merchantView, paid *payment.Payment, number, paidFor string,
 		v.Facts = append(v.Facts, fact{Name: "Reference", Text: paid.Reference})
 	}
 	v.Facts = append(v.Facts, fact{Name: "Payment", ID: paid.ID})
-	if paid.AmountRefunded > 0 {
-		v.Text = look.Money(paid.AmountRefunded) + " of it was given back, or is on its way back."
-	}
+	v.Text = givenBack(paid)
 	return v
+}
+
+// givenBack says what a payer has got back of a payment; "" for nothing.
+func givenBack(paid *payment.Payment) string {
+	if paid.AmountRefunded == 0 {
+		return ""
+	}
+	return look.Money(paid.AmountRefunded) + " of it was given back, or is on its way back."
 }
 
 // textedNote says that the payer has the receipt on the phone.

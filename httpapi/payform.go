@@ -31,6 +31,8 @@ type waysView struct {
 	Due       int64
 	// Amount, Phone, Network and Wallet are what was entered, shown again after a refusal.
 	Amount, Phone, Network, Wallet string
+	// Found is Network if the page has found it from the number; "" if the payer has chosen.
+	Found string
 	// Problem is what went wrong, and Field the parameter it is about.
 	Problem, Field string
 }
@@ -38,10 +40,14 @@ type waysView struct {
 // newWaysView reads what was entered.
 func newWaysView(form url.Values) waysView {
 	entered := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return waysView{
+	v := waysView{
 		Token: formToken(form.Get("token")), Wallets: form.Get("method") != methodMobile,
 		Amount: entered("amount"), Phone: entered("phone"), Network: entered("network"), Wallet: entered("wallet"),
 	}
+	if v.Network == form.Get("found") { // from a number in whose place there may be another one now
+		v.Network = ""
+	}
+	return v
 }
 
 // emptyForm is the form that a page shows at first. A link may open the wallet.
@@ -61,6 +67,7 @@ func (v *waysView) findNetwork() {
 	}
 	if number, err := phone.Parse(v.Phone); err == nil {
 		v.Network = phone.Provider(number)
+		v.Found = v.Network
 	}
 }
 

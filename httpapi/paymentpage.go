@@ -68,9 +68,9 @@ type waitingView struct {
 	Message string
 	// Help is where a payer finds a request that does not appear.
 	Help string
-	// Cancellable offers to cancel the payment; otherwise the payer may go another way. PhonesOnly says
-	// that this is another number.
-	Cancellable, PhonesOnly bool
+	// Cancellable offers to cancel the payment; otherwise Leavable offers another way, unless what is paid
+	// for is gone. PhonesOnly says that this is another number.
+	Cancellable, Leavable, PhonesOnly bool
 	// Until is the time until which the payer is asked, and UntilDatetime the same for programs.
 	Until, UntilDatetime string
 	// Texts says that an SMS tells the payer of the payment.
@@ -90,8 +90,6 @@ type subject struct {
 	Invoice, PhonesOnly bool
 	// Texts says that an SMS tells the payer of the payment.
 	Texts bool
-	// Late says that this payment, if it is completed, is not the one that paid it.
-	Late bool
 	// Next is the address of the merchant's website to which the payer goes after the payment that
 	// completed a checkout session; "" for none.
 	Next string
@@ -135,7 +133,7 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 		if sold.Reference != nil {
 			s.Name = *sold.Reference
 		}
-		if s.Late = look.Text(sold.Payment) != is.ID; !s.Late {
+		if look.Text(sold.Payment) == is.ID {
 			s.Next = sold.Destination()
 		}
 	case is.Invoice != nil:
@@ -144,7 +142,6 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 			break
 		}
 		s.Name, s.Address, s.Invoice = "Invoice "+paid.Number, invoiceAddress(paid), true
-		s.Late = look.Text(paid.Payment) != is.ID
 	}
 	if err != nil && api.CodeOf(err) != api.ResourceMissing {
 		return nil, err
@@ -166,7 +163,7 @@ func (p *paymentPage) show(r *request) (any, error) {
 	}
 	query := r.URL.Query()
 	problem := ""
-	if query.Get("code") == "wrong" {
+	if next := h.Payment.NextAction; query.Get("code") == "wrong" && next != nil && next.Type == payment.EnterCode {
 		problem = "This code was not accepted, or your network has not answered. Check the code and enter it again."
 	}
 	return p.render(http.StatusOK, r, h, query.Get("stop") == "1", problem)
@@ -188,7 +185,7 @@ func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop boo
 		return answer, err
 	}
 	v := newWaitingView(h, m, r.id(), stop, problem)
-	v.PhonesOnly, v.Texts = about.PhonesOnly, about.Texts
+	v.Leavable, v.PhonesOnly, v.Texts = about.Address != "", about.PhonesOnly, about.Texts
 	answer, err := renderPage(status, "waiting", v)
 	if err == nil && v.Seconds > 0 {
 		answer.setHeader("Refresh", strconv.Itoa(v.Seconds))
@@ -279,8 +276,13 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 			v.Actions = append(v.Actions, action{Label: "Pay from a wallet", URL: about.form(methodWallet)})
 		}
 	}
-	switch is.Status {
-	case payment.Completed:
+	ended := is.Status == payment.Failed || is.Status == payment.Cancelled
+	switch {
+	case ended && h.Contradicted:
+		v.Icon, v.Heading, v.Before = clockIcon, "It is not clear whether this was paid", "Do not pay again."
+		v.Text = upperFirst(networkName(is.Provider)) + " has reported different outcomes. Ask " + m.Name + " what has become of the money."
+		v.Facts = append(v.Facts, timeFact(is.CreatedAt.Time), fact{Name: "Payment", ID: is.ID})
+	case is.Status == payment.Completed:
 		m.About = h.Merchant.Address
 		v = receiptView(m, is, payerNumber(h), about.Name, about.Texts)
 		if about.Invoice && about.Address != "" {
@@ -298,11 +300,11 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 		switch {
 		case is.AmountRefunded == is.Amount:
 			v.Heading, v.Icon, v.Text = "Paid, and given back", stopIcon, "The money is on its way back to this number."
-		case about.Late:
+		case h.Late:
 			v.Heading, v.Icon, v.Note = "Paid too late", stopIcon, ""
 			v.Text = look.Join(" ", v.Text, "It was paid another way, or was no longer to be paid. Ask "+m.Name+" for the money back.")
 		}
-	case payment.Failed:
+	case is.Status == payment.Failed:
 		reason := ""
 		if is.FailureReason != nil {
 			reason = *is.FailureReason
@@ -313,7 +315,7 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 		v.Icon, v.Heading, v.Text, v.After = crossIcon, "Not paid", reason, "Nothing was taken."
 		v.Facts = append(v.Facts, timeFact(is.CreatedAt.Time))
 		again()
-	case payment.Cancelled:
+	case is.Status == payment.Cancelled:
 		v.Icon, v.Heading, v.Text, v.After = stopIcon, "Cancelled", "The payment was cancelled before the request went out.", "Nothing was taken."
 		v.Facts = append(v.Facts, timeFact(is.CreatedAt.Time))
 		again()
@@ -338,7 +340,8 @@ func (v *outcomeView) notKnown(is *payment.Payment) {
 }
 
 // undecidedPage stands in place of a form while a payment of those that of selects has no outcome. It is
-// nil if there is none. A payer who has not approved it gets the form by a second step.
+// nil if there is none. A payer who has not approved it gets the form by a second step. Behind the secret
+// in its address, the page leads to the payment. That of a QR code is public, and shows nothing of the payer.
 func undecidedPage(r *request, payments *payment.Service, caller api.Caller, of payment.ListParams, m *merchantView) (*response, error) {
 	if r.URL.Query().Get("again") == "1" {
 		return nil, nil
@@ -347,17 +350,18 @@ func undecidedPage(r *request, payments *payment.Service, caller api.Caller, of 
 	if err != nil || unknown == nil {
 		return nil, err
 	}
-	address, err := paymentAddress(r, payments, caller, unknown)
-	if err != nil {
-		return nil, err
-	}
 	v := outcomeView{
 		pageView: pageView{Test: !unknown.Livemode, Merchant: m}, Questions: true,
-		Facts: []fact{{Name: "Amount", Money: unknown.Amount}, {Name: "Payment", ID: unknown.ID}},
-		Actions: []action{
-			{Label: "Check the payment", URL: address, Main: true},
-			{Label: "I did not approve it", URL: r.id() + "?again=1"},
-		},
+		Facts:   []fact{{Name: "Amount", Money: unknown.Amount}},
+		Actions: []action{{Label: "I did not approve it", URL: r.id() + "?again=1"}},
+	}
+	if of.QRCode == "" {
+		address, err := paymentAddress(r, payments, caller, unknown)
+		if err != nil {
+			return nil, err
+		}
+		v.Facts = append(v.Facts, fact{Name: "Payment", ID: unknown.ID})
+		v.Actions = append([]action{{Label: "Check the payment", URL: address, Main: true}}, v.Actions...)
 	}
 	v.notKnown(unknown)
 	v.Title = v.Heading + " · " + m.Name

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
@@ -314,7 +316,8 @@ func TestPageOfAPaymentThatCameTooLate(t *testing.T) {
 	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Test: payments.Providers{Charger: noRefunds{provider.Simulated{}}}})
 	_, session := newSession(t, s, `{"success_url":"https://shop.example/","line_items":[{"description":"Juice","unit_amount":500}]}`)
 	_, data := s.Do("POST", "/v1/invoices", `{"auto_finalize":true,"line_items":[{"description":"Juice","unit_amount":500}]}`)
-	for what, address := range map[string]string{"session": session, "invoice": field(t, data, "hosted_invoice_url")} {
+	code := s.Server.URL + "/pay/" + newCode(t, s, `{"type":"dynamic","amount":500}`)
+	for what, address := range map[string]string{"session": session, "invoice": field(t, data, "hosted_invoice_url"), "code": code} {
 		follow := startPayment(t, address, "0241230903")
 		s.Work()
 		late := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Status: payment.Processing}))(t).Data[0].ID
@@ -324,5 +327,86 @@ func TestPageOfAPaymentThatCameTooLate(t *testing.T) {
 		response, data := s.Do("POST", "/v1/test_helpers/payments/"+late+"/settle", `{"outcome":"succeeded"}`)
 		must.True(t, response.StatusCode == 200, "%s: %s", what, data)
 		shows(t, what, "GET", follow, nil, 200, "Paid too late", "Ask Adom Juice Bar for the money back.")
+	}
+}
+
+// The page of a payment that has failed, and that the provider reports as paid afterwards, does not say that
+// nothing was taken, and leads to no form.
+func TestPageOfAContradictedPayment(t *testing.T) {
+	s := paymentstest.New(t)
+	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":500}`), "0241230910")
+	s.Work()
+	shows(t, "declined", "GET", follow, nil, 200, "Nothing was taken.", "Try again")
+	s.Advance(20 * time.Minute)
+	_, page := shows(t, "reported as paid", "GET", follow, nil, 200, "It is not clear whether this was paid", "Do not pay again.", "Ask Adom Juice Bar")
+	for _, wrong := range []string{"Nothing was taken.", "Try again", "Pay from a wallet"} {
+		expect.True(t, !strings.Contains(page, wrong), "the page says %q", wrong)
+	}
+}
+
+// A page that asks for no code does not ask to enter one again.
+func TestProblemOfACodeEndsWithTheCode(t *testing.T) {
+	s := paymentstest.New(t)
+	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":500}`), "0241230903")
+	s.Work()
+	_, page := shows(t, "the payment", "GET", follow+"?code=wrong", nil, 200, "Approve on your phone")
+	expect.True(t, !strings.Contains(page, "Check the code"), "the page asks for a code")
+}
+
+// A network that the page has found from a number is not that of the number in its place.
+func TestAnotherNumberHasAnotherNetwork(t *testing.T) {
+	s := paymentstest.New(t)
+	address := s.Server.URL + "/pay/" + newCode(t, s, `{"amount":500}`)
+	again := func(page, number, chosen string) string {
+		t.Helper()
+		form := byPhone(t, address, number)
+		for name, input := range map[string]string{"network": `name="network" value="([a-z]+)" checked`, "found": `name="found" value="([a-z]+)"`} {
+			if given := regexp.MustCompile(input).FindStringSubmatch(page); given != nil {
+				form.Set(name, given[1])
+			}
+		}
+		if chosen != "" {
+			form.Set("network", chosen)
+		}
+		response, page := browse(t, "POST", address, form)
+		must.True(t, response.StatusCode == http.StatusSeeOther, "status %d\n%s", response.StatusCode, page)
+		return *must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{}))(t).Data[0].Provider
+	}
+	_, refused := shows(t, "a phone that is not asked", "POST", address, byPhone(t, address, "0241230908"), 429, `value="mtn" checked`)
+	expect.Equal(t, again(refused, "0201234567", ""), "telecel", "the network of another number")
+	expect.Equal(t, again(refused, "0241234567", ""), "mtn", "the network of a number of the same")
+	expect.Equal(t, again(refused, "0201234567", "airteltigo"), "airteltigo", "the network that was chosen")
+	_, refused = shows(t, "a phone and its network", "POST", address, byPhone(t, address, "0241230908", "network", "telecel"), 429, `value="telecel" checked`)
+	expect.Equal(t, again(refused, "0241234567", ""), "telecel", "the network that was chosen before")
+}
+
+// The page offers no other way to pay for a code that was deleted: it could lead nowhere.
+func TestNoOtherWayToPayADeletedCode(t *testing.T) {
+	s := paymentstest.New(t)
+	code := newCode(t, s, `{"amount":500}`)
+	follow := startPayment(t, s.Server.URL+"/pay/"+code, "0241230903")
+	s.Work()
+	shows(t, "the payment", "GET", follow, nil, 200, "Use another number or a wallet")
+	s.Do("DELETE", "/v1/qr_codes/"+code, "")
+	_, page := shows(t, "of a deleted code", "GET", follow, nil, 200, "Approve on your phone")
+	expect.True(t, !strings.Contains(page, "Use another number"), "the page offers another way")
+}
+
+// A code of the new phone of a subscription that is sent twice has changed the phone once, and is not called
+// wrong.
+func TestCodeOfANewPhoneSentTwice(t *testing.T) {
+	s := paymentstest.New(t)
+	_, address := subscribe(t, s, charged)
+	s.Work()
+	shows(t, "the number", "POST", address+"/phone", url.Values{"action": {"send"}, "phone": {"0201112223"}}, http.StatusSeeOther)
+	right := codeSentTo(t, s, "0201112223")
+	form := func(code string) url.Values { return url.Values{"action": {"confirm"}, "code": {code}} }
+	wrong := "000000"
+	if right == wrong {
+		wrong = "000001"
+	}
+	shows(t, "a wrong code", "POST", address+"/phone", form(wrong), 400, "This code is wrong.")
+	for range 2 {
+		shows(t, "the code", "POST", address+"/phone", form(right), http.StatusSeeOther)
 	}
 }

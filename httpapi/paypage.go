@@ -15,7 +15,7 @@ type payPage struct{ *hostedPages }
 
 func (p *payPage) routes() []route {
 	return pageRoutes(
-		problemPages("There is nothing to pay here. The QR code may have been withdrawn; ask for a new one."),
+		problemPages("There is nothing to pay here. The QR code may have been withdrawn. If you have just paid, do not pay again; otherwise ask for a new code."),
 		route{method: http.MethodGet, pattern: "/pay/{id}", handle: p.show},
 		route{method: http.MethodPost, pattern: "/pay/{id}", handle: p.pay},
 		route{method: http.MethodGet, pattern: "/pay/{id}/logo", handle: logoOf(p.Accounts, p.find, func(h *qrcode.Hosted) string { return h.Merchant.ID })},
@@ -53,6 +53,14 @@ func (p *payPage) show(r *request) (any, error) {
 		answer.setHeader("Cache-Control", "public, max-age=300")
 		return answer, nil
 	}
+	code := &offer.Code
+	if offer.Refusal == nil && code.UsageLimit != nil && code.UsageCount == *code.UsageLimit-1 { // its last use may be paid
+		m := newMerchantView(&offer.Merchant, code.ID+"/logo", code.Name, code.Description)
+		page, err := undecidedPage(r, p.Payments, offer.Caller, payment.ListParams{QRCode: code.ID}, m)
+		if err != nil || page != nil {
+			return page, err
+		}
+	}
 	// The page of a payment that failed leads here with the amount and the other way to pay.
 	form := r.emptyForm()
 	form.Amount = r.URL.Query().Get("amount")
@@ -64,7 +72,7 @@ func (p *payPage) form(status int, offer *qrcode.Hosted, form waysView) (*respon
 	code := &offer.Code
 	m := newMerchantView(&offer.Merchant, code.ID+"/logo", code.Name, code.Description)
 	if offer.Refusal != nil {
-		return renderPage(status, "outcome", closedView(offer, m))
+		return renderPage(status, "outcome", closedView(offer, m, status != http.StatusOK))
 	}
 	form.offerPhones(p.Payments.TakesPhones(code.Livemode))
 	if form.AskAmount = code.Amount == nil; !form.AskAmount {
@@ -75,8 +83,13 @@ func (p *payPage) form(status int, offer *qrcode.Hosted, form waysView) (*respon
 	})
 }
 
-// closedView says why a code cannot be paid, and what to ask the merchant for.
-func closedView(offer *qrcode.Hosted, m *merchantView) outcomeView {
+// closedView says why a code cannot be paid, and what to ask the merchant for. refused says that it answers
+// a form. Who only looks may have paid before, and a payment that waits on the phone is still taken.
+func closedView(offer *qrcode.Hosted, m *merchantView, refused bool) outcomeView {
+	before, ask := "", "If you have just paid, or approved a payment on your phone, do not pay again. Otherwise ask "
+	if refused {
+		before, ask = "Nothing was taken.", "To pay, ask "
+	}
 	v := outcomeView{
 		pageView: pageView{Title: m.Name, Test: !offer.Code.Livemode, Merchant: m}, Questions: true, Icon: stopIcon,
 		Heading: "This code cannot be paid", Text: offer.Refusal.Message,
@@ -86,11 +99,11 @@ func closedView(offer *qrcode.Hosted, m *merchantView) outcomeView {
 		v.Icon, v.Heading = checkIcon, "This code has been used"
 		v.Text = "It was paid as often as it may be. If you still have something to pay, ask " + m.Name + " for a new code."
 	case api.QRExpired:
-		v.Icon, v.Heading = clockIcon, "This code has expired"
-		v.Text = "Nothing was taken. To pay, ask " + m.Name + " for a new code."
+		v.Icon, v.Heading, v.Before = clockIcon, "This code has expired", before
+		v.Text = ask + m.Name + " for a new code."
 	case api.QRInactive:
-		v.Heading = "This code was withdrawn"
-		v.Text = "It is not active, and nothing was taken. To pay, ask " + m.Name + " for the code that is in use now."
+		v.Heading, v.Before = "This code was withdrawn", before
+		v.Text = ask + m.Name + " for the code that is in use now."
 	}
 	return v
 }

@@ -11,12 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/qrcode"
 )
 
 // browse sends a request as a browser would, without following redirects.
@@ -162,4 +164,59 @@ func TestPayPage(t *testing.T) {
 	shows(t, "PUT", "PUT", address, nil, 405)
 	shows(t, "a form of 1 MiB", "POST", address, url.Values{"wallet": {strings.Repeat("x", 1<<20)}}, 413)
 	verified(t, s)
+}
+
+// Who looks at a code that cannot be paid may have paid it before, or be about to approve its payment, so the
+// page does not say that nothing was taken, nor to pay another code. It says so of a form that it refuses.
+func TestPageOfACodeThatIsClosed(t *testing.T) {
+	s := paymentstest.New(t)
+	for what, end := range map[string]func(code string){
+		"withdrawn": func(code string) { s.Do("POST", "/v1/qr_codes/"+code, `{"active":false}`) },
+		"expired":   func(string) { s.Advance(2 * time.Hour) },
+	} {
+		expires := must.Get(s.Now(t.Context(), s.Caller))(t).Add(time.Hour)
+		code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Amount: new(int64(100)), ExpiresAt: expires}))(t).ID
+		address := s.Server.URL + "/pay/" + code
+		form := byPhone(t, address, "0241234567")
+		startPayment(t, address, "0241234567")
+		s.Work()
+		end(code)
+		_, page := shows(t, what, "GET", address, nil, 200, what, "or approved a payment on your phone, do not pay again")
+		expect.True(t, !strings.Contains(strings.ToLower(page), "nothing was taken"), "%s: the page of one who has paid says that nothing was taken", what)
+		_, page = shows(t, what+": a form", "POST", address, form, 402, what, "Nothing was taken.", "To pay, ask Adom Juice Bar")
+		expect.True(t, !strings.Contains(page, "do not pay again"), "%s: a form that has taken nothing keeps from paying", what)
+	}
+}
+
+// The page of a code with one use left does not offer a second payment while the first may yet be approved.
+// It is public, so it shows nothing of the first payer.
+func TestLastUseOfACodeMayBePaid(t *testing.T) {
+	s := paymentstest.New(t)
+	address := s.Server.URL + "/pay/" + newCode(t, s, `{"type":"dynamic","amount":500}`)
+	startPayment(t, address, "0241230903")
+	s.Work()
+	shows(t, "in time", "GET", address, nil, 200, "Pay with")
+	s.Advance(11 * time.Minute)
+	_, page := shows(t, "later", "GET", address, nil, 200, "MTN has not answered yet", "Do not pay again.", "I did not approve it")
+	expect.True(t, !strings.Contains(page, "pay_") && !strings.Contains(page, "903"), "the page shows the first payer:\n%s", page)
+	shows(t, "the second step", "GET", address+"?again=1", nil, 200, "Pay with")
+
+	several := s.Server.URL + "/pay/" + newCode(t, s, `{"type":"dynamic","amount":500,"usage_limit":2}`)
+	startPayment(t, several, "0241230903")
+	s.Work()
+	s.Advance(11 * time.Minute)
+	shows(t, "two uses left", "GET", several, nil, 200, "Pay with")
+}
+
+// A merchant may delete a code as soon as it is paid. The payer's receipt is gone then, and a form whose answer
+// was lost meets no code. Neither asks the payer to pay with another code.
+func TestDeletedCodeMayBePaid(t *testing.T) {
+	s := paymentstest.New(t)
+	code := newCode(t, s, `{"amount":500}`)
+	address := s.Server.URL + "/pay/" + code
+	response, _ := shows(t, "the form", "POST", address, entry(1, "", "0241000001", "1234"), http.StatusSeeOther)
+	deleted, _ := s.Do("DELETE", "/v1/qr_codes/"+code, "")
+	must.True(t, deleted.StatusCode == 200, "deletion: %d", deleted.StatusCode)
+	shows(t, "the receipt", "GET", s.Server.URL+"/pay/"+response.Header.Get("Location"), nil, 404, "If you have just paid, do not pay again")
+	shows(t, "the form once more", "POST", address, entry(1, "", "0241000001", "1234"), 404, "If you have just paid, do not pay again")
 }

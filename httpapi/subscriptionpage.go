@@ -337,6 +337,14 @@ func (p *subscriptionPage) changePhone(r *request) (any, error) {
 	if e == nil {
 		return nil, err
 	}
+	if e.Code == api.OTPInvalid { // a form that is sent twice has changed the phone the first time
+		if h, err = p.Subscriptions.Hosted(r.Context(), r.id()); err != nil {
+			return nil, err
+		}
+		if h.PhoneChange == nil {
+			return seeOther("../" + r.id()), nil
+		}
+	}
 	v := newSubscriptionPhoneView(h, r.id(), sends)
 	v.Entered = entered
 	v.Problem, v.Field = phoneChangeProblem(e, entered, sends)

@@ -146,7 +146,7 @@ func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engin
 			}
 			masked := phone.Mask(from.Phone)
 			return s.bookPaid(tx, o, payer{
-				moves: []storage.Move{ledger.Wallet(from.ID, caller.Live).Move(-o.Value.AmountDue)}, source: payment.Source{Payer: from.ID}, phone: from.Phone,
+				moves: []storage.Move{ledger.Wallet(from.ID, caller.Live).Move(-o.Value.AmountDue)}, source: payment.Source{Payer: from.ID}, phone: from.Phone, person: from.ID,
 				payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
 			})
 		})

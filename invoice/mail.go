@@ -90,8 +90,14 @@ func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 	if r.Payment != nil {
 		by = " Payment " + *r.Payment + "."
 	}
-	if err := s.config.Messages.Text(tx, person, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
+	text := fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)
+	if err := s.config.Messages.Text(tx, person, to, text); err != nil {
 		return err
+	}
+	if p.person != "" && p.phone != to {
+		if err := s.config.Messages.Text(tx, p.person, p.phone, text); err != nil {
+			return err
+		}
 	}
 	if r.OutOfBandMethod == nil { // else it is the merchant who has said so
 		if err := s.config.Messages.Text(tx, "", m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s.%s", r.Number, amount, by)); err != nil {

@@ -270,9 +270,12 @@ func methodOrDefault(given string) string {
 // payer is where the money of an invoice comes from.
 type payer struct {
 	// moves are the legs that the money comes from.
-	moves   []storage.Move
-	source  payment.Source
-	phone   string // where the receipt goes when the invoice has none
+	moves  []storage.Move
+	source payment.Source
+	phone  string // where the receipt goes when the invoice has none
+	// person is set if the money comes from phone, or from the wallet of its holder, who then gets the
+	// receipt in any case. The message is erased with the person, or with the payment of this id.
+	person  string
 	payment payment.Payment
 }
 

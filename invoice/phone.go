@@ -188,7 +188,7 @@ func (in *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 	}
 	switch {
 	case p.Status == payment.Completed:
-		return s.markPaid(tx, o, &p.ID, payer{phone: p.Number})
+		return s.markPaid(tx, o, &p.ID, payer{phone: p.Number, person: p.ID})
 	case r.Status != Open:
 		return s.save(tx, o)
 	case !automatic, // a payer may try; the schedule is the merchant's

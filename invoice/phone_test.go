@@ -2,6 +2,7 @@ package invoice_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,30 @@ func TestPayFromPhone(t *testing.T) {
 		expect.Equal(t, p.Reference, v.Number, "reference")
 		expect.Equal(t, len(s.texts("+233"+quick[1:])), 1, "messages to the payer")
 	})
+}
+
+// Another person than the customer who pays learns of it, beside the customer, and nobody twice.
+func TestPayerAndCustomerGetReceipts(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	const customer = "+233551234567"
+	receipts := func(to string) (n int) {
+		for _, text := range s.texts(to) {
+			if strings.HasPrefix(text, "You paid GHS 25.00") {
+				n++
+			}
+		}
+		return n
+	}
+	s.start(s.openInvoice(invoice.Fields{Phone: new(customer)}).ID, quick)
+	expect.Equal(t, receipts("+233"+quick[1:]), 1, "receipts of the phone that has paid")
+	expect.Equal(t, receipts(customer), 1, "receipts of the customer")
+	s.start(s.openInvoice(invoice.Fields{Phone: new(customer)}).ID, customer)
+	expect.Equal(t, receipts(customer), 2, "receipts of the customer who has paid")
+	v := s.openInvoice(invoice.Fields{Phone: new(customer)})
+	must.Get(s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}))(t)
+	expect.Equal(t, receipts(s.Consumer.Phone), 1, "receipts of the holder of the wallet")
+	must.Get(s.Invoices.Pay(t.Context(), s.Caller, s.openInvoice(invoice.Fields{Phone: new(customer)}).ID, invoice.PayParams{ReceiptPhone: "0200000009"}))(t)
+	expect.Equal(t, receipts("+233200000009"), 0, "receipts of a number for an invoice without one")
 }
 
 // While a payer is asked, the invoice is neither paid another way, nor voided, nor written off.

@@ -258,6 +258,7 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 		fee = c.config.Fees.of(*r.Provider, r.Amount)
 	}
 	r.complete(fee, api.At(tx.Now))
+	r.Phoned.Late = !c.taken
 	live := tx.Caller.Live
 	r.ChargeRoute = r.Route
 	moves := dispatch.Charges.ClearingMoves(r.Route, live, -r.Amount, providerFee)

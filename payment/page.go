@@ -24,6 +24,9 @@ type Hosted struct {
 	// Number is the payer's whole number, +233XXXXXXXXX; empty after an erasure. The page shows more of
 	// it than Payment does.
 	Number string
+	// Late says that the payment was completed when there was nothing left to pay. Contradicted says that
+	// the provider has contradicted the outcome that is booked.
+	Late, Contradicted bool
 	// Deadline is the time until which the payer is asked, and Now the merchant's clock.
 	Deadline, Now time.Time
 	// Caller stands for the merchant, for the calls of the page.
@@ -46,11 +49,11 @@ func (s *Service) PageToken(ctx context.Context, caller api.Caller, id string) (
 // Hosted finds a payment by the token in its page's address. An unknown token is resource_missing.
 func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 	id, secret, _ := strings.Cut(token, "-")
-	_, caller, err := dispatch.Charges.FindInIndex(ctx, s.engine, id, "payment")
+	entry, caller, err := dispatch.Charges.FindInIndex(ctx, s.engine, id, "payment")
 	if err != nil {
 		return nil, err
 	}
-	h := &Hosted{Caller: caller}
+	h := &Hosted{Caller: caller, Contradicted: entry.Contradiction != ""}
 	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		o, err := get(tx, engine.Scope(caller), id)
 		if err != nil {
@@ -64,7 +67,7 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 		if err != nil {
 			return fmt.Errorf("payment: merchant: %w", err)
 		}
-		h.Number = r.Phoned.Number
+		h.Number, h.Late = r.Phoned.Number, r.Phoned.Late
 		h.Payment, h.Merchant, h.Deadline, h.Now = r.Payment, *m, r.Deadline.Time, tx.Now
 		return nil
 	})

@@ -49,6 +49,8 @@ type phoned struct {
 	OffSession bool `json:"off_session,omitempty"`
 	// Left says that the payer has chosen another way to pay.
 	Left bool `json:"left,omitempty"`
+	// Late says that the payment was completed when there was nothing left to pay.
+	Late bool `json:"late,omitempty"`
 	codes
 }
 

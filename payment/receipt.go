@@ -17,8 +17,8 @@ var receipts = pace.Limit{Hour: 5, Day: 20}
 // holder of the wallet. It does so at most 5 times an hour and 20 times a day. With an idempotency key it may be
 // repeated safely.
 //
-// Refusals: parameter_invalid (a payment that is not completed, or a payer without a number, also after an erasure
-// or Config.NumberRetention), rate_limited; service_unavailable in live mode without a Texter.
+// Refusals: parameter_invalid (a payment that is not completed or came too late, or a payer without a number, also
+// after an erasure or Config.NumberRetention), rate_limited; service_unavailable in live mode without a Texter.
 func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
 	op := engine.Operation{Name: "payment.send_receipt", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
@@ -30,6 +30,9 @@ func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string)
 		r.fillLegacy()
 		if r.Status != Completed {
 			return nil, api.Invalid("id", "This payment is not completed, so there is no receipt.")
+		}
+		if r.Phoned != nil && r.Phoned.Late { // the payer was told so
+			return nil, api.Invalid("id", "This payment came when there was nothing left to pay, so there is no receipt.")
 		}
 		person, number, err := s.receiptTo(tx, r)
 		if err != nil {

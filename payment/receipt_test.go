@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -49,4 +50,15 @@ func TestSendReceipt(t *testing.T) {
 	testkit.WantCode(t, "another merchant's", testkit.Err(s.Payments.SendReceipt(t.Context(), other, phoned.ID)), api.ResourceMissing)
 	must.Do(t, s.ErasePayee(t.Context(), s.caller, payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}))
 	testkit.WantCode(t, "after an erasure", testkit.Err(s.Payments.SendReceipt(t.Context(), s.caller, phoned.ID)), api.ParameterInvalid)
+}
+
+// A payment that came too late is not what has paid, so no receipt contradicts what its payer was told.
+func TestNoReceiptOfALatePayment(t *testing.T) {
+	s := newShop(t, payments.Config{Test: payments.Providers{Charger: onlyCharges{provider.Simulated{}}}})
+	_, pay := s.limited(t, 1)
+	late := must.Get(pay(never))(t)
+	s.after(t, 10*time.Minute)
+	must.Get(pay(quick))(t)
+	s.settle(t, late.ID, provider.Paid)
+	testkit.WantCode(t, "a receipt", testkit.Err(s.Payments.SendReceipt(t.Context(), s.caller, late.ID)), api.ParameterInvalid)
 }

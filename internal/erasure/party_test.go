@@ -74,7 +74,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	consumer := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{IdempotencyKey: "c"}, account.CreateHolderParams{Name: "Zenobia Asante", Phone: "0241112221", PIN: "1234"}))(t)
 	agent := must.Get(svc.Accounts.CreateAgent(ctx, api.Caller{IdempotencyKey: "a"}, account.CreateHolderParams{Name: "Kwabena Kiosk", Phone: "0241112222"}))(t)
 	stays := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Adwoa Stays", Phone: "0241112223", PIN: "1234"}))(t)
-	must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: consumer.ID, Amount: decimal.NewFromInt(7), Source: "bank"}))
+	must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: consumer.ID, Amount: decimal.NewFromInt(8), Source: "bank"}))
 	var callers []api.Caller
 	key := 0
 	keyed := func(c api.Caller) api.Caller {
@@ -91,9 +91,9 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		price := int64(250)
 		code := must.Get(svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{Amount: &price}))(t)
 		must.Get(svc.QRCodes.Pay(ctx, keyed(caller), code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)
-		// The payer gets the receipts, since the invoices have no number, not even a customer's.
+		// The payer gets the receipts, also where the invoice has another number.
 		customer := must.Get(svc.Accounts.CreateCustomer(ctx, keyed(caller), account.CreateCustomerParams{Name: "Esi Stays"}))(t)
-		for _, f := range []invoice.Fields{{}, {Customer: &customer.ID}} {
+		for _, f := range []invoice.Fields{{}, {Customer: &customer.ID}, {Phone: new("0241112223")}} {
 			f.Lines = []invoice.LineParams{{Description: "a", UnitAmount: new(int64(50))}}
 			bill := must.Get(svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f}))(t)
 			must.Get(svc.Invoices.PayFromWallet(ctx, keyed(caller), bill.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)

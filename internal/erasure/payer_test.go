@@ -174,7 +174,7 @@ func TestErasedPayerIsInNoRow(t *testing.T) {
 		p.refund(t, caller, p.pay(t, caller, number, "", 700))
 		code := must.Get(p.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: new(int64(300))}))(t)
 		must.Get(p.QRCodes.Pay(t.Context(), p.keyed(caller), code.ID, qrcode.PayParams{MobileMoney: from}))(t)
-		for _, f := range []invoice.Fields{{}, {Customer: &c.ID}} {
+		for _, f := range []invoice.Fields{{}, {Customer: &c.ID}, {Phone: new("0241112228")}} {
 			f.Lines = []invoice.LineParams{{Description: "a", UnitAmount: new(int64(50))}}
 			bill := must.Get(p.Invoices.Create(t.Context(), p.keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f}))(t)
 			paid := must.Get(p.Invoices.StartPayment(t.Context(), p.keyed(caller), bill.ID, from))(t)

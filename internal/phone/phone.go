@@ -5,6 +5,7 @@ package phone
 import (
 	"errors"
 	"strings"
+	"unicode"
 )
 
 // ErrInvalid: not a telephone number of Ghana.
@@ -22,12 +23,17 @@ const noBreak = "\u00a0"
 
 // Parse accepts 0XXXXXXXXX, 233XXXXXXXXX and +233XXXXXXXXX, with spaces and
 // dashes anywhere, and returns +233XXXXXXXXX. A number may be copied from a page, with the spaces of
-// Spaced.
+// Spaced, or from a phone's contacts, with other dashes and the invisible marks of its direction.
 func Parse(text string) (string, error) {
-	if len(text) > 32 {
+	if len(text) > 64 {
 		return "", ErrInvalid
 	}
-	s := strings.NewReplacer(" ", "", noBreak, "", "-", "").Replace(text)
+	s := strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Zs, unicode.Pd, unicode.Cf) {
+			return -1
+		}
+		return r
+	}, text)
 	switch {
 	case strings.HasPrefix(s, "+233"):
 		s = s[4:]

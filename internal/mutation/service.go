@@ -198,6 +198,6 @@ var chargeGuards = []guard{
 	},
 	{
 		"QR code: a consumer's payload is authentic", "qrcode/codec.go",
-		"if hmac.Equal(given, mac(key, live, p.Entity, p.Code)) {", "if true || hmac.Equal(given, mac(key, live, p.Entity, p.Code)) {", "./qrcode", "TestCodec",
+		"if hmac.Equal([]byte(p.MAC), []byte(mac(key, live, p.Entity, p.Code))) {", "if true || hmac.Equal([]byte(p.MAC), []byte(mac(key, live, p.Entity, p.Code))) {", "./qrcode", "TestCodec",
 	},
 }

@@ -146,6 +146,17 @@ func (s *shop) limited(t *testing.T, uses int64) (code string, pay func(number s
 	}
 }
 
+// paidLate returns a payment that was approved when another had used up the code.
+func (s *shop) paidLate(t *testing.T) *payment.Payment {
+	t.Helper()
+	_, pay := s.limited(t, 1)
+	late := must.Get(pay(never))(t)
+	s.after(t, 10*time.Minute)
+	must.Get(pay(quick))(t)
+	s.settle(t, late.ID, provider.Paid)
+	return late
+}
+
 func (s *shop) uses(t *testing.T, code string) int64 {
 	t.Helper()
 	return must.Get(s.QRCodes.Get(t.Context(), s.caller, code))(t).UsageCount
@@ -231,19 +242,11 @@ type onlyCharges struct{ provider.Charger }
 // Money that cannot be given back is listed.
 func TestLateSuccessWithoutRefundIsListed(t *testing.T) {
 	s := newShop(t, payments.Config{Test: payments.Providers{Charger: onlyCharges{provider.Simulated{}}}})
-	_, pay := s.limited(t, 1)
-	late := must.Get(pay(never))(t)
-	s.after(t, 10*time.Minute)
-	must.Get(pay(quick))(t)
-	s.settle(t, late.ID, provider.Paid)
+	late := s.paidLate(t)
 	expect.Equal(t, s.stuck(t), late.ID+": completed, paid twice, and the provider gives no refunds", "stuck")
 
 	s = newShop(t, payments.Config{Test: payments.Providers{Charger: noRefunds{}}})
-	_, pay = s.limited(t, 1)
-	late = must.Get(pay(never))(t)
-	s.after(t, 10*time.Minute)
-	must.Get(pay(quick))(t)
-	s.settle(t, late.ID, provider.Paid)
+	late = s.paidLate(t)
 	expect.Equal(t, s.stuck(t), late.ID+": completed, paid twice, and its refund failed", "stuck")
 	expect.Equal(t, s.get(t, late.ID).AmountRefunded, 0, "refunded")
 }

@@ -55,10 +55,6 @@ func TestSendReceipt(t *testing.T) {
 // A payment that came too late is not what has paid, so no receipt contradicts what its payer was told.
 func TestNoReceiptOfALatePayment(t *testing.T) {
 	s := newShop(t, payments.Config{Test: payments.Providers{Charger: onlyCharges{provider.Simulated{}}}})
-	_, pay := s.limited(t, 1)
-	late := must.Get(pay(never))(t)
-	s.after(t, 10*time.Minute)
-	must.Get(pay(quick))(t)
-	s.settle(t, late.ID, provider.Paid)
+	late := s.paidLate(t)
 	testkit.WantCode(t, "a receipt", testkit.Err(s.Payments.SendReceipt(t.Context(), s.caller, late.ID)), api.ParameterInvalid)
 }

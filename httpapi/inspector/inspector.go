@@ -330,6 +330,8 @@ type visit struct {
 	err error
 	// contradictions are the orders that wait for a decision. They are read once for a page.
 	contradictions func() []provider.OrderInfo
+	// order is the order of the page's object, empty if it has none. It is read once for a page.
+	order func() *provider.OrderInfo
 	// switchedOff are the endpoints that the service has switched off. They are read once for a page.
 	switchedOff func() map[string]*webhook.Endpoint
 	// rows are the objects that were looked up already, by ids.
@@ -346,6 +348,7 @@ func (v *visit) begin() error {
 	v.contradictions = sync.OnceValue(func() []provider.OrderInfo {
 		return listOf(v, v.svc.Providers.List, provider.ListParams{Contradicted: true, Page: api.Page{Limit: api.MaxLimit}})
 	})
+	v.order = sync.OnceValue(func() *provider.OrderInfo { return get(v, v.svc.Providers.Get, v.id) })
 	v.switchedOff = sync.OnceValue(v.readSwitchedOff)
 	return nil
 }

@@ -107,7 +107,7 @@ func (v *visit) decide(p *page) {
 // decided tells on the page of an object what a person decided after its order was contradicted. A charge
 // of an invoice's own leaves no order under the invoice's id, but what was booked for it.
 func (v *visit) decided(p *page) {
-	o, t := get(v, v.svc.Providers.Get, v.id), turn{Source: "Staff"}
+	o, t := v.order(), turn{Source: "Staff"}
 	booked, decided := "Booked", !o.ResolvedAt.IsZero()
 	if decided {
 		t.At, t.Title = api.At(o.ResolvedAt), "Kept as booked"

@@ -128,7 +128,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
 		begun.title, begun.source = "Payment asked for", "API"
 	}
-	said, also := v.attempts(paidWith(p), p.ProviderReference, p.ID)
+	said, also := v.attempts(paidWith(p), p.ProviderReference)
 	for _, r := range listOf(v, v.svc.Refunds.List, refund.ListParams{Payment: p.ID, Page: api.Page{Limit: latest}}) {
 		also = append(also, v.turns("refund", r.ID, r.CreatedAt.Time, string(r.Status), refundSteps(&r))...)
 	}

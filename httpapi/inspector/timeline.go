@@ -42,13 +42,13 @@ type step struct {
 	text                      any
 }
 
-// attempts tell of an order's attempts at its provider: said, in a line beneath the step that ends it, has the
+// attempts tell of the attempts at the provider of the page's object: said, in a line beneath the step that ends it, has the
 // provider's reference, and which attempt was answered if not the first.
-func (v *visit) attempts(with string, reference *string, order string) (said template.HTML, unanswered []turn) {
+func (v *visit) attempts(with string, reference *string) (said template.HTML, unanswered []turn) {
 	if reference != nil {
 		said = sentence("Reference %s. ", id(*reference))
 	}
-	o := get(v, v.svc.Providers.Get, order)
+	o := v.order()
 	if o.Attempts > 1 && o.Outcome.Final() {
 		said += sentence("Answered at attempt %s.", o.Attempts)
 	}

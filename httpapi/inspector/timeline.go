@@ -23,15 +23,15 @@ type turn struct {
 	At     api.Time
 	Title  string
 	Source string
-	// Text is a line beneath; without it the types in Events stand there. Href is the page to which Title leads.
+	// Text is a sentence beneath; without it the types in Events stand there. Href is the page to which Title leads.
 	Text         any
 	Events, Href string
 	// Request is the call of the API that caused an event.
 	Request *string
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
 	Tone string
-	// Told are the events that an endpoint took at the first attempt.
-	Told []*event.Event
+	// Taken says that endpoints took the events at the first attempt, such as "Webhook answered 200."
+	Taken string
 	// Time is At, with the day if that is not the first turn's.
 	Time template.HTML
 }
@@ -136,7 +136,7 @@ func (v *visit) turns(object, id string, created time.Time, status string, own [
 		} else {
 			turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, Text: is.text, Events: string(e.Type), Href: v.url("events", e.ID), Request: e.Request.ID})
 		}
-		turns = append(turns, v.deliveryTurns(e)...)
+		turns = append(turns, v.deliveryTurns(e, &turns[len(turns)-1])...)
 		if second := e.CreatedAt.Unix(); !slices.Contains(seconds, second) {
 			seconds = append(seconds, second)
 			booked = append(booked, v.ledgerTurns(id, time.Unix(second, 0))...)
@@ -145,38 +145,13 @@ func (v *visit) turns(object, id string, created time.Time, status string, own [
 	return append(turns, booked...)
 }
 
-// inOrder is a timeline of some turns, the oldest first. What an endpoint took alike in a row is one.
+// inOrder is a timeline of some turns, the oldest first.
 func inOrder(title string, turns []turn) section {
 	slices.SortStableFunc(turns, func(a, b turn) int { return a.At.Compare(b.At.Time) })
-	kept := turns[:1]
-	for _, t := range turns[1:] {
-		if last := &kept[len(kept)-1]; len(last.Told)*len(t.Told) > 0 && last.Title == t.Title {
-			last.Told = append(last.Told, t.Told...)
-			last.Text, last.Href = typesOf(last.Told), ""
-			continue
-		}
-		kept = append(kept, t)
-	}
-	turns = kept
 	for i := range turns {
 		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
-	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January") + ", Accra time"}
-}
-
-// typesOf names the types of events in the order in which they happened, whichever was taken first, such
-// as "payment.created, succeeded".
-func typesOf(events []*event.Event) string {
-	slices.SortFunc(events, func(a, b *event.Event) int { return strings.Compare(a.ID, b.ID) })
-	object, _, _ := strings.Cut(string(events[0].Type), ".")
-	names := make([]string, len(events))
-	for i, e := range events {
-		names[i] = string(e.Type)
-		if i > 0 {
-			names[i] = strings.TrimPrefix(names[i], object+".")
-		}
-	}
-	return strings.Join(names, ", ")
+	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Mon 2 January") + ", Accra time"}
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.
@@ -239,20 +214,24 @@ func (v *visit) ledgerTurns(source string, second time.Time) (turns []turn) {
 	return turns
 }
 
-// deliveryTurns are the attempts to tell the endpoints of an event.
-func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
+// deliveryTurns are the attempts to tell the endpoints of an event, which has that turn. One that was taken at
+// the first attempt, as most are, is no turn of its own.
+func (v *visit) deliveryTurns(e *event.Event, told *turn) (turns []turn) {
 	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
 		host := v.endpointHost(d.Endpoint)
-		if len(d.Attempts) == 0 {
+		switch len(d.Attempts) {
+		case 0:
 			turns = append(turns, turn{At: d.CreatedAt, Source: "Webhook", Title: host + " is told next", Events: string(d.Type), Href: v.url("events", e.ID)})
+		case 1:
+			if a := &d.Attempts[0]; answered(a) {
+				told.Taken = fmt.Sprintf("Webhook%s answered %d.", map[bool]string{true: "s"}[told.Taken != ""], a.StatusCode)
+				continue
+			}
 		}
 		for n := max(0, len(d.Attempts)-shownAttempts); n < len(d.Attempts); n++ {
 			a := &d.Attempts[n]
 			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a), Href: v.url("events", e.ID)}
 			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, max(1, a.Duration))
-			if n == 0 && answered(a) {
-				t.Told = []*event.Event{e}
-			}
 			if !answered(a) {
 				t.Tone = "bad"
 				if n+1 < len(d.Attempts) {
@@ -307,7 +286,7 @@ func (v *visit) endpointHost(id string) string {
 func (v *visit) messageTurns(about, id string) (turns []turn) {
 	for _, m := range slices.Backward(listOf(v, v.svc.Messages.List, message.ListParams{About: about, Page: api.Page{Limit: perPage}})) {
 		if strings.Contains(m.Text, id) {
-			turns = append(turns, turn{At: m.CreatedAt, Source: words(m.Kind), Title: v.messageTitle(&m), Href: v.url("messages", m.ID)})
+			turns = append(turns, turn{At: m.CreatedAt, Source: words(m.Kind), Title: v.messageTitle(&m), Text: "To " + cmp.Or(look.Phone(m.To), m.To) + ".", Href: v.url("messages", m.ID)})
 		}
 	}
 	return turns

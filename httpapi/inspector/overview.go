@@ -18,7 +18,7 @@ const latest = 4
 
 // overview is the merchant's first page: what needs a person, the money, and the newest.
 func (v *visit) overview() (*page, error) {
-	needs, waiting, silent := v.needs()
+	needs, silent := v.needs()
 	shown, choices := v.period()
 	twice := v.lastDays(2 * shown) // the days before are what the figures are compared with
 	days, err := v.svc.Payments.DailyTotals(v.Context(), v.caller, twice)
@@ -29,13 +29,12 @@ func (v *visit) overview() (*page, error) {
 		Title: "Overview", NavPath: ".", Forms: []*form{addMoney(), askPhone(v)},
 		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Mon 2 Jan 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
 	}
-	waits := fact{Name: "Events not delivered", Value: waiting, Below: "every endpoint answers"}
 	if silent > 0 {
 		p.Counts = map[string]string{"webhooks": strconv.Itoa(silent)}
-		waits.Below = sentence("%s not answer", count(silent, "endpoint", "does", "do"))
 	}
 	stocks := v.stocks()
-	stocks[0].Below = `<a href="ledger">Ledger</a>`
+	available, held := stocks[0], stocks[len(stocks)-1]
+	available.Below = sentence("%s %s", held.Value, lower(fmt.Sprint(held.Name)))
 	if len(needs) > 0 {
 		p.Live = []section{{Title: "Needs you", Needs: needs}}
 	}
@@ -43,11 +42,7 @@ func (v *visit) overview() (*page, error) {
 	newest.Title, newest.Half, newest.Empty.Action = "Latest payments", true, &link{"Make a payment", "?form=create"}
 	happened.Title, happened.Half = "Latest events", true
 	outgoing.Empty.Action = &link{"Make a payout", v.url("payouts") + "?form=create"}
-	figures := section{Figures: []fact{stocks[0], stocks[len(stocks)-1], paymentsToday(days), waits}}
-	p.Live = append(p.Live, figures, newest, happened)
-	if all, _ := sum(days, ""); all > 0 {
-		p.Live = append(p.Live, section{Title: fmt.Sprintf("Last %d days", shown), Tabs: choices, Figures: v.compared(days, twice)})
-	}
+	p.Live = append(p.Live, section{Tabs: choices, Figures: append([]fact{available}, v.compared(days, twice)...)}, newest, happened)
 	p.Live = append(append(p.Live, v.charts(days[shown:])...), outgoing)
 	return p, v.err
 }
@@ -78,28 +73,19 @@ func count(n int, noun, one, many string) string {
 }
 
 // needs are what a person must look after: orders at providers that are contradicted, stuck or held, and
-// endpoints that do not answer. waiting counts the newest deliveries that have not arrived, and silent the
-// endpoints that do not answer.
-func (v *visit) needs() (needs []need, waiting string, silent int) {
+// endpoints that do not answer, which silent counts.
+func (v *visit) needs() (needs []need, silent int) {
 	deliveries := listOf(v, v.svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Page: api.Page{Limit: perPage}})
-	pending := 0
 	unanswered := map[string][]*webhook.Delivery{} // by endpoint
 	var endpoints []string
 	for i := range deliveries {
 		d := &deliveries[i]
-		if d.Status != webhook.Delivered {
-			pending++
-		}
 		if n := len(d.Attempts); n > 0 && !answered(&d.Attempts[n-1]) {
 			if unanswered[d.Endpoint] == nil {
 				endpoints = append(endpoints, d.Endpoint)
 			}
 			unanswered[d.Endpoint] = append(unanswered[d.Endpoint], d)
 		}
-	}
-	waiting = strconv.Itoa(pending)
-	if pending == perPage {
-		waiting += "+"
 	}
 	known := map[string]bool{} // by the address of the page
 	for _, o := range listOf(v, v.svc.Providers.List, provider.ListParams{Page: api.Page{Limit: perPage}}) {
@@ -111,7 +97,7 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 	for _, id := range endpoints {
 		needs = append(needs, v.endpointNeed(id, unanswered[id]))
 	}
-	return needs, waiting, len(endpoints)
+	return needs, len(endpoints)
 }
 
 // endpointNeed says that an endpoint does not take its deliveries.

@@ -30,8 +30,8 @@ type turn struct {
 	Request *string
 	// Tone colours a turn for the better or the worse; empty for the ordinary.
 	Tone string
-	// Taken says that endpoints took the events at the first attempt, such as "Webhook answered 200."
-	Taken string
+	// Told are the events that an endpoint took at the first attempt.
+	Told []*event.Event
 	// Time is At, with the day if that is not the first turn's.
 	Time template.HTML
 }
@@ -43,8 +43,8 @@ type step struct {
 }
 
 // attempts tell of the attempts at the provider of the page's object: said, in a line beneath the step that ends it, has the
-// provider's reference, and which attempt was answered if not the first.
-func (v *visit) attempts(with string, reference *string) (said template.HTML, unanswered []turn) {
+// provider's reference, and which attempt was answered if not the first. ended is when that step was taken.
+func (v *visit) attempts(with string, reference *string, ended *api.Time) (said template.HTML, unanswered []turn) {
 	if reference != nil {
 		said = sentence("Reference %s. ", id(*reference))
 	}
@@ -53,7 +53,11 @@ func (v *visit) attempts(with string, reference *string) (said template.HTML, un
 		said += sentence("Answered at attempt %s.", o.Attempts)
 	}
 	if !o.UnansweredAt.IsZero() {
-		unanswered = []turn{{At: api.At(o.UnansweredAt), Title: "No answer", Source: with, Tone: "wait", Text: "Asked again under the same id."}}
+		t := turn{At: api.At(o.UnansweredAt), Title: "No answer", Source: with, Tone: "wait", Text: "Asked again under the same id."}
+		if ended != nil {
+			t.Text = "Asked again under the same id. The answer came " + look.Lasting(ended.Sub(o.UnansweredAt)) + " later."
+		}
+		unanswered = []turn{t}
 	}
 	return said, unanswered
 }
@@ -136,7 +140,7 @@ func (v *visit) turns(object, id string, created time.Time, status string, own [
 		} else {
 			turns = append(turns, turn{At: e.CreatedAt, Title: is.title, Source: is.source, Tone: is.tone, Text: is.text, Events: string(e.Type), Href: v.url("events", e.ID), Request: e.Request.ID})
 		}
-		turns = append(turns, v.deliveryTurns(e, &turns[len(turns)-1])...)
+		turns = append(turns, v.deliveryTurns(e)...)
 		if second := e.CreatedAt.Unix(); !slices.Contains(seconds, second) {
 			seconds = append(seconds, second)
 			booked = append(booked, v.ledgerTurns(id, time.Unix(second, 0))...)
@@ -145,13 +149,38 @@ func (v *visit) turns(object, id string, created time.Time, status string, own [
 	return append(turns, booked...)
 }
 
-// inOrder is a timeline of some turns, the oldest first.
+// inOrder is a timeline of some turns, the oldest first. What an endpoint took alike in a row is one.
 func inOrder(title string, turns []turn) section {
 	slices.SortStableFunc(turns, func(a, b turn) int { return a.At.Compare(b.At.Time) })
+	kept := turns[:1]
+	for _, t := range turns[1:] {
+		if last := &kept[len(kept)-1]; len(last.Told)*len(t.Told) > 0 && last.Source == t.Source {
+			last.Told = append(last.Told, t.Told...)
+			last.Text, last.Href = typesOf(last.Told)+".", ""
+			continue
+		}
+		kept = append(kept, t)
+	}
+	turns = kept
 	for i := range turns {
 		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
 	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Mon 2 January") + ", Accra time"}
+}
+
+// typesOf names the types of events in the order in which they happened, whichever was taken first, such
+// as "payment.created, succeeded".
+func typesOf(events []*event.Event) string {
+	slices.SortFunc(events, func(a, b *event.Event) int { return strings.Compare(a.ID, b.ID) })
+	object, _, _ := strings.Cut(string(events[0].Type), ".")
+	names := make([]string, len(events))
+	for i, e := range events {
+		names[i] = string(e.Type)
+		if i > 0 {
+			names[i] = strings.TrimPrefix(names[i], object+".")
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // eventsOf returns the events of an object, found from that of its creation on.
@@ -214,31 +243,32 @@ func (v *visit) ledgerTurns(source string, second time.Time) (turns []turn) {
 	return turns
 }
 
-// deliveryTurns are the attempts to tell the endpoints of an event, which has that turn. One that was taken at
-// the first attempt, as most are, is no turn of its own.
-func (v *visit) deliveryTurns(e *event.Event, told *turn) (turns []turn) {
+// deliveryTurns are the attempts to tell the endpoints of an event. One that failed before another succeeded is
+// over, and shown as such.
+func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
 		host := v.endpointHost(d.Endpoint)
-		switch len(d.Attempts) {
-		case 0:
-			turns = append(turns, turn{At: d.CreatedAt, Source: "Webhook", Title: host + " is told next", Events: string(d.Type), Href: v.url("events", e.ID)})
-		case 1:
-			if a := &d.Attempts[0]; answered(a) {
-				told.Taken = fmt.Sprintf("Webhook%s answered %d.", map[bool]string{true: "s"}[told.Taken != ""], a.StatusCode)
-				continue
-			}
+		if len(d.Attempts) == 0 {
+			turns = append(turns, turn{At: d.CreatedAt, Source: host, Title: "Webhook is next", Events: string(d.Type), Href: v.url("events", e.ID)})
 		}
 		for n := max(0, len(d.Attempts)-shownAttempts); n < len(d.Attempts); n++ {
 			a := &d.Attempts[n]
-			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a), Href: v.url("events", e.ID)}
+			t := turn{At: a.At, Source: host, Title: "Webhook " + answerText(a), Href: v.url("events", e.ID)}
 			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, max(1, a.Duration))
-			if !answered(a) {
+			switch {
+			case answered(a) && n == 0:
+				t.Told = []*event.Event{e}
+			case answered(a):
+				t.Tone = "good"
+			case d.Status == webhook.Delivered:
+				t.Tone = "wait"
+			default:
 				t.Tone = "bad"
-				if n+1 < len(d.Attempts) {
-					text += " Tried again after " + look.Lasting(d.Attempts[n+1].At.Sub(a.At.Time)) + "."
-				} else if d.NextAttemptAt != nil {
-					text += " Next in " + look.Lasting(d.NextAttemptAt.Sub(v.now)) + "."
-				}
+			}
+			if n+1 < len(d.Attempts) {
+				text += " Again after " + look.Lasting(d.Attempts[n+1].At.Sub(a.At.Time)) + "."
+			} else if d.NextAttemptAt != nil {
+				text += " Next in " + look.Lasting(d.NextAttemptAt.Sub(v.now)) + "."
 			}
 			t.Text = text
 			turns = append(turns, t)

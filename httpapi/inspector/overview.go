@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -18,7 +18,7 @@ const latest = 4
 
 // overview is the merchant's first page: what needs a person, the money, and the newest.
 func (v *visit) overview() (*page, error) {
-	needs, silent := v.needs()
+	needs := v.needs()
 	shown, choices := v.period()
 	twice := v.lastDays(2 * shown) // the days before are what the figures are compared with
 	days, err := v.svc.Payments.DailyTotals(v.Context(), v.caller, twice)
@@ -26,24 +26,24 @@ func (v *visit) overview() (*page, error) {
 		return nil, err
 	}
 	p := &page{
-		Title: "Overview", NavPath: ".", Forms: []*form{addMoney(), askPhone(v)},
+		Title: "Overview", NavPath: ".", Counts: map[string]int{}, Forms: []*form{addMoney(), askPhone(v)},
 		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Mon 2 Jan 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
 	}
-	if silent > 0 {
-		p.Counts = map[string]string{"webhooks": strconv.Itoa(silent)}
+	for _, n := range needs {
+		path, _, _ := strings.Cut(strings.TrimPrefix(n.Href, v.base), "/")
+		path, _, _ = strings.Cut(path, "?")
+		p.Counts[path]++
 	}
 	stocks := v.stocks()
 	available, held := stocks[0], stocks[len(stocks)-1]
-	available.Below = sentence("%s %s", held.Value, lower(fmt.Sprint(held.Name)))
+	available.Below = sentence("now, and %s %s", held.Value, lower(fmt.Sprint(held.Name)))
 	if len(needs) > 0 {
 		p.Live = []section{{Title: "Needs you", Needs: needs}}
 	}
-	newest, happened, outgoing := paymentNoun.related(v, "", ""), eventNoun.related(v, "", ""), payoutNoun.related(v, "", "")
-	newest.Title, newest.Half, newest.Empty.Action = "Latest payments", true, &link{"Make a payment", "?form=create"}
-	happened.Title, happened.Half = "Latest events", true
-	outgoing.Empty.Action = &link{"Make a payout", v.url("payouts") + "?form=create"}
-	p.Live = append(p.Live, section{Tabs: choices, Figures: append([]fact{available}, v.compared(days, twice)...)}, newest, happened)
-	p.Live = append(append(p.Live, v.charts(days[shown:])...), outgoing)
+	newest, happened := paymentNoun.related(v, "", ""), eventNoun.related(v, "", "")
+	newest.Title, newest.Empty.Action, happened.Title = "Latest payments", &link{"Make a payment", "?form=create"}, "Latest events"
+	p.Live = append(p.Live, section{Tabs: choices, Figures: append([]fact{available}, v.compared(days, twice)...)}, newest)
+	p.Live = append(append(p.Live, v.charts(days[shown:])...), happened)
 	return p, v.err
 }
 
@@ -73,8 +73,8 @@ func count(n int, noun, one, many string) string {
 }
 
 // needs are what a person must look after: orders at providers that are contradicted, stuck or held, and
-// endpoints that do not answer, which silent counts.
-func (v *visit) needs() (needs []need, silent int) {
+// endpoints that do not answer.
+func (v *visit) needs() (needs []need) {
 	deliveries := listOf(v, v.svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Page: api.Page{Limit: perPage}})
 	unanswered := map[string][]*webhook.Delivery{} // by endpoint
 	var endpoints []string
@@ -97,13 +97,13 @@ func (v *visit) needs() (needs []need, silent int) {
 	for _, id := range endpoints {
 		needs = append(needs, v.endpointNeed(id, unanswered[id]))
 	}
-	return needs, len(endpoints)
+	return needs
 }
 
 // endpointNeed says that an endpoint does not take its deliveries.
 func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	host, last := v.endpointHost(id), waiting[0].Attempts[len(waiting[0].Attempts)-1]
-	n := need{Badge: badge{"bad", "Webhook"}, Title: host + " " + answerText(&last), Act: "Look", Href: v.url("webhooks", id)}
+	n := need{Badge: badge{"bad", "Failed"}, Title: host + " " + answerText(&last), Act: "Look", Href: v.url("webhooks", id)}
 	n.Text = sentence("%s not delivered. They are not tried again.", count(len(waiting), "event", "was", "were"))
 	if v.switchedOff()[id] != nil {
 		n.Title += ", and was switched off"
@@ -111,6 +111,7 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	}
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {
+			n.Badge = badge{"wait", "Retrying"}
 			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(max(0, d.NextAttemptAt.Sub(v.now))))
 		}
 	}

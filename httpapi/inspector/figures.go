@@ -79,8 +79,8 @@ func (v *visit) compared(days []api.DayTotals, period api.Times) []fact {
 // apart is how far two figures are from each other.
 func apart(of [2]int64) int64 { return max(of[0], of[1]) - min(of[0], of[1]) }
 
-// changed says by how much a figure differs from that of the days before, with a tone if that is good or bad:
-// as for one that is better when it is larger, and by half a percent at least, which is no chance.
+// changed says by how much a figure differs from that of the days before. One that is judged is better when it is
+// larger, and coloured if it differs by half a percent at least.
 func changed(of [2]int64, by string, judged bool) template.HTML {
 	switch of[0] {
 	case 0:

@@ -249,7 +249,7 @@ func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
 		host := v.endpointHost(d.Endpoint)
 		if len(d.Attempts) == 0 {
-			turns = append(turns, turn{At: d.CreatedAt, Source: host, Title: "Webhook is next", Events: string(d.Type), Href: v.url("events", e.ID)})
+			turns = append(turns, turn{At: d.CreatedAt, Source: host, Title: "Webhook not sent yet", Events: string(d.Type), Href: v.url("events", e.ID)})
 		}
 		for n := max(0, len(d.Attempts)-shownAttempts); n < len(d.Attempts); n++ {
 			a := &d.Attempts[n]

@@ -97,6 +97,7 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 			unanswered[d.Endpoint] = append(unanswered[d.Endpoint], d)
 		}
 	}
+	endpoints = slices.DeleteFunc(endpoints, func(id string) bool { return !v.expects(id) })
 	waiting = strconv.Itoa(pending)
 	if pending == perPage {
 		waiting += "+"
@@ -112,6 +113,12 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 		needs = append(needs, v.endpointNeed(id, unanswered[id]))
 	}
 	return needs, waiting, len(endpoints)
+}
+
+// expects reports whether a person wants events at an endpoint: not if it was deleted, or switched off by
+// hand.
+func (v *visit) expects(endpoint string) bool {
+	return get(v, v.svc.Webhooks.Get, endpoint).Active || v.switchedOff()[endpoint] != nil
 }
 
 // endpointNeed says that an endpoint does not take its deliveries.

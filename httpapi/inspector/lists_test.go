@@ -12,15 +12,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -345,4 +350,50 @@ func TestMerchantsAreNotFollowed(t *testing.T) {
 	_, body := s.get(s.address + "/")
 	shows(t, body, "Kofi's Kenkey")
 	expect.True(t, !strings.Contains(body, "live.js") && !strings.Contains(body, "live-state"), "the page asks for a stream:\n%s", body)
+}
+
+// A consumer whose data was erased is still a link with a text, and shows no code.
+func TestErasedConsumer(t *testing.T) {
+	s := open(t, inspector.Config{})
+	gone := s.NewConsumer("Kofi Boateng", "0240001111", 10)
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"}))(t)
+	must.Get(s.QRCodes.Pay(t.Context(), s.Caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(10_00))}))(t)
+	must.Do(t, s.EraseConsumer(t.Context(), api.Caller{}, gone.ID))
+	shows(t, s.page("consumers"), gone.ID+`">A consumer</a>`)
+	shows(t, s.page("consumers/"+gone.ID), "<h1>A consumer ", "<title>A consumer ")
+	expect.True(t, !strings.Contains(s.page("consumers?form=show"), gone.ID), "a closed account shows a code")
+}
+
+// What failed or was cancelled is back, and no page says that it went out.
+func TestMoneyThatIsBack(t *testing.T) {
+	s := open(t, inspector.Config{})
+	sent := must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(7), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230001"},
+	}))(t)
+	s.Work()
+	shows(t, s.page("disbursements/"+sent.ID), "To the recipientGH₵7.00", "From the balance−GH₵7.10")
+	s.Settle(sent.ID, provider.Result{Outcome: provider.Reversed})
+	shows(t, s.page("disbursements/"+sent.ID), "Asked forGH₵7.00", "From the balanceGH₵0.00")
+	rows := must.Get(disbursement.ReadRows(strings.NewReader("amount,type,phone_number\n5,mobile_money,0241230901\n")))(t)
+	batch := must.Get(s.Disbursements.CreateBatch(t.Context(), s.Caller, disbursement.CreateBatchParams{Rows: rows}))(t)
+	s.Work()
+	shows(t, s.page("batches/"+batch.ID), "Failed", "From the balance at first−GH₵5.10")
+	paid := s.AskPhone("0241230911", 12_50)
+	s.Work()
+	back := s.Refund(paid.ID, 0)
+	s.Work()
+	shows(t, s.page("refunds/"+back.ID), "Failed", "Asked forGH₵12.50")
+}
+
+// A spreadsheet has numbers as the API writes them.
+func TestNumbersInExports(t *testing.T) {
+	s := open(t, inspector.Config{})
+	s.AskPhone("0241230001", 1_00)
+	must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(7), Destination: payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: "1234567890", BankCode: "300304", AccountName: "Esi"},
+	}))(t)
+	_, file := s.get(s.at("payments.csv"))
+	shows(t, file, ",024****001,MTN,1.00,")
+	_, file = s.get(s.at("disbursements.csv"))
+	shows(t, file, ",Esi,****7890 · ")
 }

@@ -132,7 +132,7 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	}
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {
-			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(max(0, d.NextAttemptAt.Sub(v.now))))
+			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(d.NextAttemptAt.Sub(v.now)))
 		}
 	}
 	return n

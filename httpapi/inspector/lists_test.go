@@ -251,6 +251,16 @@ func TestSearchOfIDs(t *testing.T) {
 	shows(t, s.page("search?q=plan"), "Nothing matches")
 }
 
+// A name may have digits in it.
+func TestSearchOfNamesWithDigits(t *testing.T) {
+	s := open(t, inspector.Config{})
+	c := must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Kantamanto Stall 24"}))(t)
+	must.Get(s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1_00, Customer: c.ID, MobileMoney: payment.MobileMoney{PhoneNumber: "0241230001"}}))(t)
+	for _, list := range []string{"customers", "payments"} {
+		expect.Equal(t, rows(s.page(list+"?q=kantamanto+stall+24")), 1, "%s of a name with digits", list)
+	}
+}
+
 // A search that cannot find anything says so, and does not show everything.
 func TestSearchWithoutSense(t *testing.T) {
 	s := open(t, inspector.Config{})

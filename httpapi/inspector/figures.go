@@ -24,9 +24,9 @@ const latencyDays = 14
 // rateDays is how many days a line of rates needs.
 const rateDays = 3
 
-// paymentsToday counts the payments of the last day that have ended.
+// paymentsToday counts the payments of the last day that have ended. They count on the day on which they began.
 func paymentsToday(days []api.DayTotals) fact {
-	f := fact{Name: "Ended today", Value: 0, Below: "none has ended yet"}
+	f := fact{Name: "Begun and ended today", Value: 0, Below: "none has ended yet"}
 	today := &days[len(days)-1]
 	if all, _ := today.Sum("", ""); all > 0 {
 		var ended []string

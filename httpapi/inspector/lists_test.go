@@ -191,7 +191,7 @@ func TestFiguresOfTheOverview(t *testing.T) {
 	s := open(t, inspector.Config{})
 	expect.True(t, !strings.Contains(s.page(""), "<svg role=\"img\""), "a chart of nothing")
 	s.everything()
-	shows(t, s.page(""), "Ended today", "1 completed, 1 failed", `aria-label="Payments by day and outcome, 7 days"`, "Show the figures", "Collected, by network", "Payments that succeed",
+	shows(t, s.page(""), "Begun and ended today", "1 completed, 1 failed", `aria-label="Payments by day and outcome, 7 days"`, "Show the figures", "Collected, by network", "Payments that succeed",
 		"Last 30 days", "50%", "nothing before", "?days=90")
 	shows(t, s.page("?days=7"), "Last 7 days", `aria-current="true">7 days`)
 	shows(t, s.page("webhooks"), "How long deliveries took", "95% within ", `aria-label="How long deliveries took, by day, the last 7 days. `, "Within 1 second")
@@ -199,6 +199,18 @@ func TestFiguresOfTheOverview(t *testing.T) {
 	shows(t, s.page(""), "none has ended yet", "Show the figures")
 	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 7 * 24 * time.Hour}))(t)
 	shows(t, s.page("?days=7"), "100% less than before", "none has ended")
+}
+
+// A payment counts on the day on which it began, and the figure of today says so.
+func TestPaymentOverMidnight(t *testing.T) {
+	s := open(t, inspector.Config{})
+	day := must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{}))(t).UTC().Truncate(24 * time.Hour).AddDate(0, 0, 1)
+	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{To: day.Add(-10 * time.Second)}))(t)
+	paid := s.AskPhone("0241230904", 1_00) // for 25 seconds
+	s.Work()
+	s.Advance(time.Minute)
+	expect.Equal(t, must.Get(s.Payments.Get(t.Context(), s.Caller, paid.ID))(t).Status, payment.Completed, "status")
+	shows(t, s.page(""), "Begun and ended today0none has ended yet", "Last 30 days")
 }
 
 // The flow is about all merchants, so a request that may see one alone does not get it.

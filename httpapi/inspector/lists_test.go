@@ -204,7 +204,7 @@ func TestFiguresOfTheOverview(t *testing.T) {
 // A payment counts on the day on which it began, and the figure of today says so.
 func TestPaymentOverMidnight(t *testing.T) {
 	s := open(t, inspector.Config{})
-	day := must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{}))(t).UTC().Truncate(24 * time.Hour).AddDate(0, 0, 1)
+	day := must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{}))(t).UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{To: day.Add(-10 * time.Second)}))(t)
 	paid := s.AskPhone("0241230904", 1_00) // for 25 seconds
 	s.Work()

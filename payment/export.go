@@ -35,7 +35,7 @@ func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams)
 	}, func(p *Payment) string { return p.ID }, func(p *Payment) []string {
 		return []string{
 			p.ID, spreadsheet.Time(&p.CreatedAt), string(p.Status), spreadsheet.GHS(p.Amount), p.Currency,
-			p.PaymentMethod, spreadsheet.Text(p.Provider), spreadsheet.Text(p.Phone), spreadsheet.Text(p.QRCode),
+			spreadsheet.Text(&p.PaymentMethod), spreadsheet.Text(p.Provider), spreadsheet.Text(p.Phone), spreadsheet.Text(p.QRCode),
 			spreadsheet.Text(p.Invoice), spreadsheet.Text(&p.Reference), spreadsheet.GHS(p.AmountRefunded),
 			spreadsheet.Text(&p.Description), spreadsheet.Time(p.CompletedAt), exportAmount(p.Fee), exportAmount(p.Net),
 			spreadsheet.Text(p.FailureReason), spreadsheet.Text(p.ProviderReference), spreadsheet.Text(p.Customer),

@@ -186,4 +186,10 @@ func TestExport(t *testing.T) {
 	err := s.Export(t.Context(), caller, payment.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }})
 	expect.True(t, err == nil && strings.Count(b.String(), "\n") == 102 && strings.Contains(b.String(), ",1.01,GHS,"), "%v\n%s", err, b.String())
 	expect.Same(t, written, []int{100, 101}, "told")
+
+	// The method of an invoice's payment is what the caller of Pay said.
+	s.take(t, caller, payment.Payment{Amount: 5, PaymentMethod: `=HYPERLINK("http://evil")`}, nil)
+	b.Reset()
+	must.Do(t, s.Export(t.Context(), caller, payment.ExportParams{Writer: &b}))
+	expect.True(t, strings.Contains(b.String(), `,GHS,"'=HYPERLINK(""http://evil"")",`), "%s", b.String()[:300])
 }

@@ -56,8 +56,8 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{{"created", "Asked for", "API", "", nil}, {"completed", "The last row was made or refused", "", "good", nil}})}
 	n := &b.Counts
 	money := facts("Asked for, in all rows", b.Amount, "Fees of all rows", b.Fee)
-	if n.Made == n.Total { // what the rows that were made add up to is known only if it is all
-		money = append(money, facts("From the balance", cedis(-pesewas(b.Amount)-pesewas(b.Fee)))...)
+	if n.Made == n.Total { // what the rows that were made add up to is known only if it is all; some can fail later
+		money = append(money, facts("From the balance at first", cedis(-pesewas(b.Amount)-pesewas(b.Fee)))...)
 	}
 	p.Side = []section{
 		{Title: "Money", Money: money},

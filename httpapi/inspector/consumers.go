@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 
@@ -22,7 +23,7 @@ var consumerNoun = &noun[account.Consumer]{
 	row: func(v *visit, c *account.Consumer) row {
 		balance, err := v.svc.Accounts.WalletBalance(v.Context(), testCaller, c.ID)
 		v.note(err)
-		return row{Href: v.url("consumers", c.ID), Title: c.Name, Below: look.Phone(c.Phone), Amount: balance, Badge: state(c.Status), For: c.ServiceID, At: c.CreatedAt}
+		return row{Href: v.url("consumers", c.ID), Title: cmp.Or(c.Name, "A consumer"), Below: look.Phone(c.Phone), Amount: balance, Badge: state(c.Status), For: c.ServiceID, At: c.CreatedAt}
 	},
 	page: (*visit).consumerPage,
 }
@@ -38,7 +39,9 @@ func asOperator[P, T any](call func(context.Context, api.Caller, P) (T, error)) 
 func (v *visit) consumerForms() []*form {
 	var accounts []option
 	for _, c := range listOf(v, asOperator(v.svc.Accounts.ListConsumers), api.Page{Limit: perPage}) {
-		accounts = append(accounts, option{Value: c.ID, Label: c.Name + ", " + look.Phone(c.Phone)})
+		if c.Status != account.Closed { // which have no name left
+			accounts = append(accounts, option{Value: c.ID, Label: c.Name + ", " + look.Phone(c.Phone)})
+		}
 	}
 	return []*form{
 		{

@@ -58,6 +58,7 @@ func (v *visit) about(e *event.Event) (about string, amount any) {
 		CustomerName                         string          `json:"customer_name"`
 		Amount                               decimal.Decimal `json:"amount"`
 		Total                                int64           `json:"total"`
+		Quantity                             int64           `json:"quantity"`
 		URL                                  string          `json:"url"`
 	}
 	_ = json.Unmarshal(e.Data.Object, &o) // fields of other types stay empty
@@ -69,8 +70,10 @@ func (v *visit) about(e *event.Event) (about string, amount any) {
 	switch o.Object {
 	case "payout", "disbursement", "disbursement_batch":
 		pesewas = o.Amount.Shift(2).IntPart()
-	case "invoice":
+	case "invoice", "checkout_session":
 		pesewas = o.Total
+	case "subscription": // of which a period has several
+		pesewas *= o.Quantity
 	}
 	if pesewas != 0 {
 		amount = cedis(pesewas)

@@ -3,8 +3,11 @@ package inspector
 import (
 	"bytes"
 	"maps"
+	"regexp"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/spreadsheet"
 )
 
@@ -31,8 +34,8 @@ func (n *noun[T]) export(v *visit) (*file, error) {
 		r := n.show(v, o)
 		is, _ := r.Badge.(badge)
 		return []string{
-			textField(o, "ID"), spreadsheet.Text(&r.Title), spreadsheet.Text(&r.Below), exportedAmount(r.Amount), is.Word,
-			spreadsheet.Text(&r.For), spreadsheet.Text(&r.ForBelow), spreadsheet.Time(&r.At),
+			textField(o, "ID"), exportedText(r.Title), exportedText(r.Below), exportedAmount(r.Amount), is.Word,
+			exportedText(r.For), exportedText(r.ForBelow), spreadsheet.Time(&r.At),
 		}
 	}
 	var b bytes.Buffer
@@ -42,6 +45,24 @@ func (n *noun[T]) export(v *visit) (*file, error) {
 		err = v.err
 	}
 	return &file{contentType: "text/csv; charset=utf-8", data: b.Bytes(), name: n.path + ".csv", saved: true}, err
+}
+
+var (
+	pagePhone = regexp.MustCompile(`(?:([0-9]{3})\x{a0})?•••\x{a0}([0-9]+)`)
+	pageMoney = strings.NewReplacer("GH₵"+look.NoBreak, "GHS ")
+)
+
+// exportedText is a text of a row with numbers and amounts as the API writes them.
+func exportedText(s string) string {
+	s = pagePhone.ReplaceAllStringFunc(s, func(number string) string {
+		part := pagePhone.FindStringSubmatch(number)
+		if part[1] != "" { // the API shows three digits of a phone's end
+			part[2] = part[2][max(0, len(part[2])-3):]
+		}
+		return part[1] + "****" + part[2]
+	})
+	s = pageMoney.Replace(s)
+	return spreadsheet.Text(&s)
 }
 
 // exportedAmount is the amount of a row as a number.

@@ -12,15 +12,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -227,4 +234,176 @@ func TestSearch(t *testing.T) {
 		expect.Equal(t, rows(s.page("subscriptions?q="+url.QueryEscape(q))), want, "subscriptions of %s", q)
 	}
 	shows(t, s.page("search?q=nothing"), "Nothing matches")
+}
+
+// What looks like an id may be a reference, and payouts and disbursements share a prefix.
+func TestSearchOfIDs(t *testing.T) {
+	s := open(t, inspector.Config{})
+	made := s.everything()
+	for _, noun := range []string{"payouts", "disbursements", "plans", "coupons"} {
+		answer, _ := s.get(s.at("search?q=" + made[noun]))
+		expect.True(t, strings.HasSuffix(answer.Header.Get("Location"), noun+"/"+made[noun]), "%s: %s to %s", noun, answer.Status, answer.Header.Get("Location"))
+	}
+	must.Get(s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1_00, Reference: "inv_0042", MobileMoney: payment.MobileMoney{PhoneNumber: "0241230001"}}))(t)
+	for _, list := range []string{"search", "payments"} {
+		expect.Equal(t, rows(s.page(list+"?q=inv_0042")), 1, "%s by a reference that begins as an id does", list)
+	}
+	shows(t, s.page("search?q=plan"), "Nothing matches")
+}
+
+// A name may have digits in it.
+func TestSearchOfNamesWithDigits(t *testing.T) {
+	s := open(t, inspector.Config{})
+	c := must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Kantamanto Stall 24"}))(t)
+	must.Get(s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1_00, Customer: c.ID, MobileMoney: payment.MobileMoney{PhoneNumber: "0241230001"}}))(t)
+	for _, list := range []string{"customers", "payments"} {
+		expect.Equal(t, rows(s.page(list+"?q=kantamanto+stall+24")), 1, "%s of a name with digits", list)
+	}
+}
+
+// A search that cannot find anything says so, and does not show everything.
+func TestSearchWithoutSense(t *testing.T) {
+	s := open(t, inspector.Config{})
+	s.everything()
+	for _, list := range []string{"plans", "refunds"} {
+		expect.True(t, rows(s.page(list)) > 0, "%s are empty", list)
+		body := s.page(list + "?q=Gold")
+		expect.Equal(t, rows(body), 0, "%s with Gold", list)
+		shows(t, body, "Search: Gold", "Nothing matches")
+	}
+}
+
+// The period counts for those who are searched for, too.
+func TestSearchInAPeriod(t *testing.T) {
+	s := open(t, inspector.Config{})
+	make := func() {
+		must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Esi Owusu"}))(t)
+	}
+	make()
+	s.Advance(72 * time.Hour)
+	make()
+	expect.Equal(t, rows(s.page("customers?q=Esi")), 2, "customers of a name")
+	expect.Equal(t, rows(s.page("customers?q=Esi&period=today")), 1, "customers of a name, made today")
+}
+
+// What customers are found for is on as many pages as it takes, and in the export.
+func TestObjectsOfCustomersByPages(t *testing.T) {
+	s := open(t, inspector.Config{})
+	const people, each = 3, 40
+	for range people {
+		c := must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Esi Owusu"}))(t)
+		for range each {
+			must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: invoice.Fields{Customer: &c.ID}}))(t)
+		}
+	}
+	var pages []string
+	seen := map[string]bool{}
+	body := s.page("invoices?q=Esi")
+	for {
+		pages = append(pages, body)
+		for _, number := range regexp.MustCompile(`INV-[0-9]+-[0-9]+`).FindAllString(body, -1) {
+			seen[number] = true
+		}
+		if !strings.Contains(body, ">Older<") {
+			break
+		}
+		body = s.page("invoices?" + query(linkTo(t, body, "Older")))
+	}
+	expect.True(t, len(seen) == people*each && len(pages) == 5, "%d invoices on %d pages", len(seen), len(pages))
+	for i := len(pages) - 2; i >= 0; i-- {
+		body = s.page("invoices?" + query(linkTo(t, body, "Newer")))
+		expect.Equal(t, rows(body), rows(pages[i]), "rows of page %d on the way back", i)
+		expect.True(t, strings.Contains(body, ">Newer<") == (i > 0), "page %d leads to newer ones", i)
+	}
+	_, file := s.get(s.at("invoices.csv?q=Esi"))
+	expect.Equal(t, strings.Count(file, "\n"), 1+people*each, "lines of the export")
+}
+
+// A merchant who deleted an endpoint, or switched it off, is not asked to look after it.
+func TestEndpointsThatNobodyWants(t *testing.T) {
+	s := open(t, inspector.Config{})
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	t.Cleanup(receiver.Close)
+	var endpoints []string
+	for range 2 {
+		endpoints = append(endpoints, must.Get(s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: receiver.URL, Events: []event.Type{event.QRCodeCreated}}))(t).ID)
+	}
+	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"}))(t)
+	s.Work()
+	shows(t, s.page(""), "Needs you", `Webhooks <span class="count wait">2</span>`)
+	must.Get(s.Webhooks.Delete(t.Context(), s.Caller, endpoints[0]))(t)
+	must.Get(s.Webhooks.Update(t.Context(), s.Caller, endpoints[1], webhook.UpdateParams{Active: new(false)}))(t)
+	body := s.page("")
+	expect.True(t, !strings.Contains(body, "Needs you") && !strings.Contains(body, "class=\"count"), "an endpoint without a use needs a person:\n%s", body)
+}
+
+// Events tell names with letters of Ghana, and the amounts that the lists have.
+func TestWhatEventsAreAbout(t *testing.T) {
+	s := open(t, inspector.Config{})
+	made := s.everything()
+	newest := func(kind event.Type) string {
+		return s.page("events/" + must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: kind}))(t).Data[0].ID)
+	}
+	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "ɔkraman Ɛdwom"}))(t)
+	shows(t, newest(event.QRCodeCreated), `<p class="soft">Ɔkraman Ɛdwom, today`)
+	must.Get(s.Subscriptions.Create(t.Context(), s.Caller, subscription.CreateParams{Customer: made["customers"], Plan: made["plans"], Quantity: new(int64(3))}))(t)
+	shows(t, s.page("subscriptions"), "GH₵135.00")
+	shows(t, newest(event.SubscriptionCreated), "GH₵135.00")
+	must.Get(s.Checkout.Expire(t.Context(), s.Caller, made["checkouts"]))(t)
+	shows(t, newest(event.CheckoutSessionExpired), "GH₵25.00")
+}
+
+// There is no stream of all merchants, so their page does not say that it lost one.
+func TestMerchantsAreNotFollowed(t *testing.T) {
+	s := open(t, inspector.Config{})
+	must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Kofi's Kenkey"}))(t)
+	_, body := s.get(s.address + "/")
+	shows(t, body, "Kofi's Kenkey")
+	expect.True(t, !strings.Contains(body, "live.js") && !strings.Contains(body, "live-state"), "the page asks for a stream:\n%s", body)
+}
+
+// A consumer whose data was erased is still a link with a text, and shows no code.
+func TestErasedConsumer(t *testing.T) {
+	s := open(t, inspector.Config{})
+	gone := s.NewConsumer("Kofi Boateng", "0240001111", 10)
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"}))(t)
+	must.Get(s.QRCodes.Pay(t.Context(), s.Caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(10_00))}))(t)
+	must.Do(t, s.EraseConsumer(t.Context(), api.Caller{}, gone.ID))
+	shows(t, s.page("consumers"), gone.ID+`">A consumer</a>`)
+	shows(t, s.page("consumers/"+gone.ID), "<h1>A consumer ", "<title>A consumer ")
+	expect.True(t, !strings.Contains(s.page("consumers?form=show"), gone.ID), "a closed account shows a code")
+}
+
+// What failed or was cancelled is back, and no page says that it went out.
+func TestMoneyThatIsBack(t *testing.T) {
+	s := open(t, inspector.Config{})
+	sent := must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(7), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230001"},
+	}))(t)
+	s.Work()
+	shows(t, s.page("disbursements/"+sent.ID), "To the recipientGH₵7.00", "From the balance−GH₵7.10")
+	s.Settle(sent.ID, provider.Result{Outcome: provider.Reversed})
+	shows(t, s.page("disbursements/"+sent.ID), "Asked forGH₵7.00", "From the balanceGH₵0.00")
+	rows := must.Get(disbursement.ReadRows(strings.NewReader("amount,type,phone_number\n5,mobile_money,0241230901\n")))(t)
+	batch := must.Get(s.Disbursements.CreateBatch(t.Context(), s.Caller, disbursement.CreateBatchParams{Rows: rows}))(t)
+	s.Work()
+	shows(t, s.page("batches/"+batch.ID), "Failed", "From the balance at first−GH₵5.10")
+	paid := s.AskPhone("0241230911", 12_50)
+	s.Work()
+	back := s.Refund(paid.ID, 0)
+	s.Work()
+	shows(t, s.page("refunds/"+back.ID), "Failed", "Asked forGH₵12.50")
+}
+
+// A spreadsheet has numbers as the API writes them.
+func TestNumbersInExports(t *testing.T) {
+	s := open(t, inspector.Config{})
+	s.AskPhone("0241230001", 1_00)
+	must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(7), Destination: payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: "1234567890", BankCode: "300304", AccountName: "Esi"},
+	}))(t)
+	_, file := s.get(s.at("payments.csv"))
+	shows(t, file, ",024****001,MTN,1.00,")
+	_, file = s.get(s.at("disbursements.csv"))
+	shows(t, file, ",Esi,****7890 · ")
 }

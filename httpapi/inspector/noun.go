@@ -84,7 +84,7 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 		if len(p.Forms) > 0 {
 			s.Empty.Action = &link{cmp.Or(p.Forms[0].Label, p.Forms[0].Title), v.here() + "?form=" + p.Forms[0].Name}
 		}
-		if len(p.Chips) > 0 || n.tab != "" && v.param(n.tab) != "" || v.param("after")+v.param("before") != "" {
+		if len(p.Chips) > 0 || n.tab != "" && v.param(n.tab) != "" || v.param("q")+v.param("after")+v.param("before") != "" {
 			s.Empty = empty{Title: "Nothing matches", Text: "No " + lower(n.one) + " is as the filter says.", Action: &link{"Show all", v.here()}}
 		}
 	}

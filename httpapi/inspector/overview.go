@@ -36,7 +36,7 @@ func (v *visit) overview() (*page, error) {
 	}
 	stocks := v.stocks()
 	available, held := stocks[0], stocks[len(stocks)-1]
-	available.Below = sentence("now, and %s %s", held.Value, lower(fmt.Sprint(held.Name)))
+	available.Below = sentence("%s %s", held.Value, lower(fmt.Sprint(held.Name)))
 	if len(needs) > 0 {
 		p.Live = []section{{Title: "Needs you", Needs: needs}}
 	}
@@ -87,6 +87,7 @@ func (v *visit) needs() (needs []need) {
 			unanswered[d.Endpoint] = append(unanswered[d.Endpoint], d)
 		}
 	}
+	endpoints = slices.DeleteFunc(endpoints, func(id string) bool { return !v.expects(id) })
 	known := map[string]bool{} // by the address of the page
 	for _, o := range listOf(v, v.svc.Providers.List, provider.ListParams{Page: api.Page{Limit: perPage}}) {
 		needs = append(needs, v.orderNeed(&o))
@@ -98,6 +99,12 @@ func (v *visit) needs() (needs []need) {
 		needs = append(needs, v.endpointNeed(id, unanswered[id]))
 	}
 	return needs
+}
+
+// expects reports whether a person wants events at an endpoint: not if it was deleted, or switched off by
+// hand.
+func (v *visit) expects(endpoint string) bool {
+	return get(v, v.svc.Webhooks.Get, endpoint).Active || v.switchedOff()[endpoint] != nil
 }
 
 // endpointNeed says that an endpoint does not take its deliveries.
@@ -112,7 +119,7 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {
 			n.Badge = badge{"wait", "Retrying"}
-			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(max(0, d.NextAttemptAt.Sub(v.now))))
+			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(d.NextAttemptAt.Sub(v.now)))
 		}
 	}
 	return n

@@ -183,7 +183,7 @@ type templateData struct {
 	Token    string
 	// Version is a hash of the live sections.
 	Version string
-	// Follow says that the page has live sections.
+	// Follow says that the page has live sections. Without a merchant there is no stream.
 	Follow bool
 }
 
@@ -199,7 +199,7 @@ type navEntry struct{ Path, Name string }
 // show renders and writes a page.
 func (v *visit) show(w http.ResponseWriter, status int, p *page) error {
 	d := v.data(p)
-	d.Follow = len(p.Live) > 0 && p.Shown == nil && status == http.StatusOK
+	d.Follow = len(p.Live) > 0 && p.Shown == nil && status == http.StatusOK && v.merchant != nil
 	if v.merchant != nil {
 		d.Token = v.token()
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 )
@@ -66,7 +67,7 @@ func choose[P, T any](v *visit, list func(context.Context, api.Caller, P) (*api.
 				customer = to
 			}
 			*to = v.param(name)
-			if l, ok := links[name]; ok && l.prefix != "" && *to == "" && strings.HasPrefix(q, l.prefix) {
+			if l, ok := links[name]; ok && l.prefix != "" && *to == "" && isID(q, l.prefix) {
 				*to, q = q, ""
 			}
 		default:
@@ -74,33 +75,62 @@ func choose[P, T any](v *visit, list func(context.Context, api.Caller, P) (*api.
 		}
 	})
 	switch {
-	case q != "" && text != nil:
+	case q == "":
+	case text != nil:
 		*text = q
-	case q != "" && customer != nil:
+	case customer != nil:
 		return ofCustomers(v, q, func(id string) (*api.List[T], error) {
 			*customer = id
 			return list(v.Context(), v.caller, p)
 		})
+	default: // nothing here is found by it
+		return &api.List[T]{}, nil
 	}
 	return list(v.Context(), v.caller, p)
 }
 
-// ofCustomers lists the newest objects of the customers that a search finds, on one page.
+// isID reports whether a text is an id with that prefix. A reference may begin alike.
+func isID(text, prefix string) bool {
+	rest, found := strings.CutPrefix(text, prefix)
+	return found && len(rest) == ids.Length && ids.IsBase62(rest)
+}
+
+// ofCustomers lists a page of the objects of the customers that a search finds. of lists the same page for
+// one of them.
 func ofCustomers[T any](v *visit, q string, of func(customer string) (*api.List[T], error)) (*api.List[T], error) {
-	people, err := v.svc.Accounts.SearchCustomers(v.Context(), v.caller, q, api.Page{Limit: searchedPeople})
+	people, err := v.svc.Accounts.SearchCustomers(v.Context(), v.caller, account.SearchCustomersParams{Text: q, ListCustomersParams: account.ListCustomersParams{Page: api.Page{Limit: searchedPeople}}})
 	if err != nil {
 		return nil, err
 	}
-	all := &api.List[T]{}
+	all, end := &api.List[T]{}, "" // the end of the page that ends first
+	id, forward := func(o *T) string { return textField(o, "ID") }, v.param("before") != ""
 	for _, c := range people.Data {
 		list, err := of(c.ID)
 		if err != nil {
 			return nil, err
 		}
 		all.Data = append(all.Data, list.Data...)
+		if !list.HasMore {
+			continue
+		}
+		all.HasMore = true
+		if first := id(&list.Data[0]); !forward {
+			end = max(end, id(&list.Data[len(list.Data)-1]))
+		} else if end == "" || first < end {
+			end = first
+		}
 	}
-	slices.SortFunc(all.Data, func(a, b T) int { return strings.Compare(textField(&b, "ID"), textField(&a, "ID")) })
-	all.Data = all.Data[:min(len(all.Data), v.limit)]
+	if end != "" { // what follows the end comes before what other pages have there
+		all.Data = slices.DeleteFunc(all.Data, func(o T) bool { return id(&o) != end && (id(&o) > end) == forward })
+	}
+	slices.SortFunc(all.Data, func(a, b T) int { return strings.Compare(id(&b), id(&a)) })
+	if over := len(all.Data) - v.limit; over > 0 {
+		from := 0
+		if forward {
+			from = over
+		}
+		all.Data, all.HasMore = all.Data[from:from+v.limit], true
+	}
 	return all, nil
 }
 

@@ -27,8 +27,12 @@ func (v *visit) refundPage(r *refund.Refund, p *page) {
 	if r.CreditNote != nil {
 		document = link{"Open credit note " + *r.CreditNote, v.url("refunds", r.ID, "credit-note.pdf")}
 	}
+	money := "To the payer"
+	if r.Status == refund.Failed {
+		money = "Asked for"
+	}
 	p.Side = []section{
-		{Title: "Money", Money: facts("To the payer", p.Amount)},
+		{Title: "Money", Money: facts(money, p.Amount)},
 		{Title: "Payer", Facts: facts("Name", p.row.Title, "Paid with", p.row.Below)},
 		{Title: "Details", Facts: facts("Reason", r.Reason, "Failure", r.FailureReason, "Payment", v.linked("payments", &r.Payment), "QR code", v.linked("qr-codes", r.QRCode),
 			"Invoice", v.linked("invoices", r.Invoice), "Document", document, "Refund", id(r.ID), "At provider", id(look.Text(r.ProviderReference)))},

@@ -7,12 +7,18 @@ var searched = []func(v *visit, param, value string) section{
 
 const wholeValues = "a whole value: an id, a reference, an amount, a phone number or its last four digits, a name or its first word."
 
-// searchPage looks for a whole value. An id leads to the page of its object.
+// searchPage looks for a whole value. An id leads to the page of its object. A reference may look like an id.
 func (v *visit) searchPage() (*page, error) {
 	q := v.param("q")
 	p := &page{Title: "Search", Fixed: true, Filter: []field{{Name: "q", Label: "Search everything", Kind: "search", Value: q, Placeholder: "Name, phone, amount, reference or id"}}}
-	if p.Redirect = v.source("", q); p.Redirect != "" {
-		return p, nil
+	for _, kind := range []string{"", "disbursement"} { // payouts and disbursements share a prefix
+		if find := finders[pathOf(kind, q)]; find != nil {
+			r, err := find(v, q)
+			if v.note(err); err == nil {
+				p.Redirect = r.Href
+				return p, v.err
+			}
+		}
 	}
 	if q == "" {
 		p.Live = []section{{Text: "Enter " + wholeValues}}

@@ -150,8 +150,12 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 		{"failed", cmp.Or(look.Text(t.FailureReason), "Failed"), with, "bad", said},
 		{"canceled", "Cancelled; amount and fee are back", "API", "wait", nil},
 	}, unanswered...)}
+	money := facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))
+	if t.Status == payout.Failed || t.Status == payout.Cancelled { // amount and fee are back
+		money = facts("Asked for", t.Amount, "From the balance", cedis(0))
+	}
 	p.Side = []section{
-		{Title: "Money", Money: facts("To the recipient", t.Amount, "Fee", t.Fee, "From the balance", cedis(-pesewas(t.Amount)-pesewas(t.Fee)))},
+		{Title: "Money", Money: money},
 		{Title: "Recipient", Facts: facts("Name", p.row.Title, "With", p.row.Below, "Account", id(d.AccountID), "Service ID", id(d.ServiceID))},
 		{Title: "Details", Facts: facts("Failure", t.FailureReason, "For", t.Description, "Reference", t.Reference, one, id(t.ID),
 			"At provider", id(look.Text(t.ProviderReference)))},

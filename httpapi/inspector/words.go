@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
@@ -144,7 +145,7 @@ var typeWords = strings.NewReplacer(
 func words[T ~string](s T) string { return capital(typeWords.Replace(string(s))) }
 
 func capital(s string) string {
-	first := min(1, len(s))
+	_, first := utf8.DecodeRuneInString(s) // names can begin with Ɛ or Ɔ
 	return strings.ToUpper(s[:first]) + s[first:]
 }
 

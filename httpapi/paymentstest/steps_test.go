@@ -1,9 +1,12 @@
 package paymentstest_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -153,5 +156,37 @@ func TestInboxOfAllEvents(t *testing.T) {
 	}
 	if sent := shop.Sent("0209999999"); len(sent) != 0 {
 		t.Errorf("a message was sent: %+v", sent)
+	}
+}
+
+// failing is a test that keeps its failure.
+type failing struct {
+	testing.TB
+	said string
+}
+
+func (f *failing) Helper() {}
+
+func (f *failing) Fatal(all ...any) {
+	f.said = fmt.Sprint(all...)
+	runtime.Goexit()
+}
+
+// An inbox that gets a delivery with a wrong signature fails the test, and does not look empty.
+func TestInboxTellsWrongSignatures(t *testing.T) {
+	f := &failing{TB: t}
+	shop := paymentstest.New(f)
+	inbox := shop.Inbox(event.QRCodeCreated)
+	must.Get(shop.Webhooks.RotateSecret(t.Context(), shop.Caller, inbox.Endpoint.ID))(t)
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{time.Hour, ""}, {25 * time.Hour, "paymentstest: a delivery to the inbox: webhook: the signature does not match"}} { // both secrets sign for 24 hours
+		shop.Advance(c.after)
+		must.Get(shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{}))(t)
+		var read sync.WaitGroup
+		read.Go(func() { inbox.Events() })
+		read.Wait()
+		expect.True(t, strings.HasPrefix(f.said, c.want) && (c.want != "" || f.said == ""), "after %s: %q", c.after, f.said)
 	}
 }

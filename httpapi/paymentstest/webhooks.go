@@ -1,13 +1,17 @@
 package paymentstest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -48,6 +52,8 @@ type Inbox struct {
 	shop   *Shop
 	mu     sync.Mutex
 	events []event.Event
+	// wrong is why the last delivery that did not verify did not.
+	wrong error
 }
 
 // Inbox subscribes an inbox to the types; none stands for all.
@@ -55,11 +61,24 @@ func (s *Shop) Inbox(types ...event.Type) *Inbox {
 	s.tb.Helper()
 	in := &Inbox{shop: s}
 	in.Endpoint = s.Receive(func(secret string) http.Handler {
-		return webhook.Handler(secret, nil, func(_ context.Context, e event.Event) error {
+		record := webhook.Handler(secret, nil, func(_ context.Context, e event.Event) error {
 			in.mu.Lock()
 			defer in.mu.Unlock()
 			in.events = append(in.events, e)
 			return nil
+		})
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err == nil {
+				err = webhook.Verify(r.Header, body, secret, 0, time.Now())
+			}
+			if err != nil { // the sender alone would be told
+				in.mu.Lock()
+				in.wrong = fmt.Errorf("paymentstest: a delivery to the inbox: %w", err)
+				in.mu.Unlock()
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			record.ServeHTTP(w, r)
 		})
 	}, types...)
 	return in
@@ -72,6 +91,7 @@ func (in *Inbox) Events() []event.Event {
 	in.shop.Work()
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.shop.check(in.wrong)
 	events := slices.Clone(in.events)
 	slices.SortFunc(events, func(a, b event.Event) int {
 		if a.ID < b.ID { // ids ascend in the order made

@@ -133,7 +133,7 @@ func TestWriting(t *testing.T) {
 		`<span class="money">−<span class="unit">GH₵</span>3.52</span>`:          string(look.MoneyHTML(-352)),
 		`<time datetime="2026-11-22T14:02:09Z">14:02:09</time>`:                  string(look.Seconds(now, now.Add(-14*time.Hour))),
 		"<time datetime=\"2026-11-22T14:02:09Z\">22\u00a0Nov,\u00a014:02</time>": string(look.Seconds(now, now.Add(-15*time.Hour))),
-		"1 second": look.Lasting(1900 * time.Millisecond), "59 minutes": look.Lasting(time.Hour - 1), "47 hours": look.Lasting(48*time.Hour - 1), "2 days": look.Lasting(48 * time.Hour),
+		"0 seconds": look.Lasting(-time.Hour), "1 second": look.Lasting(1900 * time.Millisecond), "59 minutes": look.Lasting(time.Hour - 1), "47 hours": look.Lasting(48*time.Hour - 1), "2 days": look.Lasting(48 * time.Hour),
 		"2 entries": look.Plural(2, "entry"), "0 rows": look.Plural(0, "row"),
 		"&lt;b&gt;qr_<wbr>code.<wbr>created": string(look.Breakable("<b>qr_code.created")),
 	} {

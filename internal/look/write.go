@@ -46,8 +46,9 @@ func SameDay(a, b time.Time) bool {
 	return a.UTC().Truncate(24 * time.Hour).Equal(b.UTC().Truncate(24 * time.Hour))
 }
 
-// Lasting says how long something lasts: "26 minutes".
+// Lasting says how long something lasts: "26 minutes". What is due already lasts for 0 seconds.
 func Lasting(d time.Duration) string {
+	d = max(0, d)
 	switch {
 	case d < time.Minute:
 		return Plural(int(d/time.Second), "second")

@@ -10,6 +10,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/shopspring/decimal"
 
@@ -53,7 +54,7 @@ func Parse(text string) Value {
 	case strings.ContainsAny(v.Text, "•*") && isDigits(bare) && len(bare) >= 6: // as pages and JSON show it
 		v.PhoneStart, v.PhoneEnds = bare[:3], endsOf(bare[3:])
 	}
-	if !strings.ContainsAny(v.Text, "0123456789") {
+	if strings.ContainsFunc(v.Text, unicode.IsLetter) { // and digits: Stall 24
 		v.Name = Name(v.Text)
 	}
 	return v

@@ -30,8 +30,8 @@ func (*Internal) NewID(tx *engine.Tx) string { return tx.NewID("pay_") }
 // It sets object, currency, status, mode, times and fee, which is 0. The payment of a customer who was
 // deleted keeps no phone, because their erasure is over.
 func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
-	if p.Customer != nil && p.Phone != nil {
-		deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *p.Customer)
+	if person := p.PersonID(); person != "" && p.Phone != nil {
+		deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), person)
 		if err != nil {
 			return nil, fmt.Errorf("payment: customer: %w", err)
 		}
@@ -42,7 +42,7 @@ func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Paym
 	p.Object, p.Currency, p.PhoneNumber = "payment", api.Currency, p.Phone
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
 	p.complete(0, p.CreatedAt)
-	r := record{Payment: p, Source: from}
+	r := record{Payment: p, Source: from, FutureCustomer: p.NewCustomer}
 	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, r); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
 	}

@@ -81,10 +81,11 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 	if err := s.config.Subscriptions.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: subscriptions: %w", err)
 	}
-	if err := s.config.Checkout.Erase(ctx, caller, o.ID); err != nil {
+	sessions, err := s.config.Checkout.Erase(ctx, caller, o.ID)
+	if err != nil {
 		return fmt.Errorf("erasure: checkout sessions: %w", err)
 	}
-	paid, err := s.config.Payments.EraseCustomer(ctx, caller, o.ID)
+	paid, err := s.config.Payments.EraseCustomer(ctx, caller, o.ID, sessions)
 	if err != nil {
 		return fmt.Errorf("erasure: payments: %w", err)
 	}

@@ -182,20 +182,15 @@ func (in *Internal) rewritePaid(ctx context.Context, within engine.Within, ids m
 	})
 }
 
-// Erase removes a customer's personal data from sessions, and returns the id of the session that has made
-// the customer, if one has.
-func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) (made []string, err error) {
+// Erase removes a customer's personal data from sessions.
+func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	q := storage.Query{Where: engine.Where(nil, "customer", customer), Limit: api.MaxLimit}
-	err = engine.UpdateEach(ctx, in.svc.engine, caller, sessions, q, func(tx *engine.Tx, o *storage.Object[record]) error {
-		if o.Value.FutureCustomer != "" {
-			tx.OnCommit(func() { made = append(made, o.ID) })
-		}
+	return engine.UpdateEach(ctx, in.svc.engine, caller, sessions, q, func(tx *engine.Tx, o *storage.Object[record]) error {
 		if !o.Value.forget() {
 			return nil
 		}
 		return in.svc.save(tx, o)
 	})
-	return made, err
 }
 
 // Retention returns the rules for sessions that have ended: one removes the phone number and the e-mail,

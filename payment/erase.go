@@ -33,11 +33,10 @@ func (r *record) hasNumber() bool {
 // forgetDeleted forgets the payer of a payment that is about to end, if the customer was deleted in
 // the meantime.
 func (r *record) forgetDeleted(tx *engine.Tx) error {
-	person := r.PersonID()
-	if person == "" || !r.hasNumber() {
+	if r.Customer == nil || !r.hasNumber() {
 		return nil
 	}
-	deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), person)
+	deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *r.Customer)
 	if err != nil {
 		return fmt.Errorf("payment: customer: %w", err)
 	}
@@ -48,27 +47,17 @@ func (r *record) forgetDeleted(tx *engine.Tx) error {
 }
 
 // EraseCustomer removes number and e-mail of a deleted customer from the payments that have ended, and
-// returns the ids of all payments of the customer. These include the attempts at the given checkout
-// sessions, which have made the customer. Any other payment loses number and e-mail when it ends.
-func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, customer string, sessions []string) (ids []string, err error) {
-	where := [][]storage.Equal{engine.Where(nil, "customer", customer)}
-	for _, session := range sessions {
-		where = append(where, engine.Where(nil, "checkout_session", session))
-	}
-	for _, of := range where {
-		q := storage.Query{Where: of, Limit: api.MaxLimit}
-		err = engine.UpdateEach(ctx, i.svc.engine, caller, payments, q, func(tx *engine.Tx, o *storage.Object[record]) error {
-			tx.OnCommit(func() { ids = append(ids, o.ID) })
-			if !o.Value.Status.ended() || !o.Value.forget() {
-				return nil
-			}
-			return i.svc.write(tx, o)
-		})
-		if err != nil {
-			return nil, err
+// returns the ids of all payments of the customer. Any other payment loses them when it ends.
+func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, customer string) (ids []string, err error) {
+	q := storage.Query{Where: engine.Where(nil, "customer", customer), Limit: api.MaxLimit}
+	err = engine.UpdateEach(ctx, i.svc.engine, caller, payments, q, func(tx *engine.Tx, o *storage.Object[record]) error {
+		tx.OnCommit(func() { ids = append(ids, o.ID) })
+		if !o.Value.Status.ended() || !o.Value.forget() {
+			return nil
 		}
-	}
-	return ids, nil
+		return i.svc.write(tx, o)
+	})
+	return ids, err
 }
 
 // ErasePayer removes the number of a consumer from the payments and top-ups of a mode, and adds the

@@ -96,20 +96,14 @@ type Payment struct {
 	// NextAction says what the payer is to do; nil before the submission and after the end.
 	NextAction *NextAction `json:"next_action"`
 
-	// NewCustomer is the id that a checkout session has reserved for the customer it makes on completion,
-	// also if the payment does not complete it. The deletion of that customer finds the payment by it. It
-	// is empty for any other payment. /v1 does not show it.
+	// NewCustomer is the id that the checkout session has reserved for the customer it makes on completion.
+	// The deletion of that customer finds copies of the payment by it. It is empty for any other payment.
+	// /v1 does not show it.
 	NewCustomer string `json:"-"`
 }
 
-// PersonID returns Customer or else NewCustomer. The deletion of the customer finds copies of the payment
-// by it.
-func (p *Payment) PersonID() string {
-	if p.Customer != nil {
-		return *p.Customer
-	}
-	return p.NewCustomer
-}
+// PersonID returns NewCustomer. The deletion of the customer finds copies of the payment by it.
+func (p *Payment) PersonID() string { return p.NewCustomer }
 
 // NextAction is what a payer is to do.
 type NextAction struct {

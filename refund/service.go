@@ -122,8 +122,8 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams, automatic bool) (*Refu
 	if paid.Provider != nil && back.Phone != "" {
 		r.Network = *paid.Provider
 	}
-	if back.Phone != "" {
-		r.Customer = paid.PersonID()
+	if paid.Customer != nil && back.Phone != "" {
+		r.Customer = *paid.Customer
 	}
 	r.Route = back.Source.ChargeRoute
 	switch {

@@ -81,11 +81,10 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 	if err := s.config.Subscriptions.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: subscriptions: %w", err)
 	}
-	sessions, err := s.config.Checkout.Erase(ctx, caller, o.ID)
-	if err != nil {
+	if err := s.config.Checkout.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: checkout sessions: %w", err)
 	}
-	paid, err := s.config.Payments.EraseCustomer(ctx, caller, o.ID, sessions)
+	paid, err := s.config.Payments.EraseCustomer(ctx, caller, o.ID)
 	if err != nil {
 		return fmt.Errorf("erasure: payments: %w", err)
 	}

@@ -365,6 +365,16 @@ func TestWhatEventsAreAbout(t *testing.T) {
 	shows(t, newest(event.CheckoutSessionExpired), "GH₵25.00")
 }
 
+// An event that no endpoint wants is not "sent again".
+func TestResendToNobody(t *testing.T) {
+	s := open(t, inspector.Config{})
+	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"}))(t)
+	e := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{}))(t).Data[0]
+	answer, body := s.post("events/"+e.ID, s.token(), "resend")
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "status, to %s", answer.Header.Get("Location"))
+	shows(t, body, "No active endpoint takes events of this type, so nothing was sent.")
+}
+
 // There is no stream of all merchants, so their page does not say that it lost one.
 func TestMerchantsAreNotFollowed(t *testing.T) {
 	s := open(t, inspector.Config{})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -84,10 +83,7 @@ func (v *visit) about(e *event.Event) (about string, amount any) {
 
 func (v *visit) eventPage(e *event.Event, p *page) {
 	object := objectOf(e)
-	about := link{cmp.Or(v.named(string(e.Type), object), object), v.source(string(e.Type), object)}
-	if strings.HasSuffix(string(e.Type), ".deleted") { // the object is gone
-		about.Href = ""
-	}
+	about := link{cmp.Or(v.named(string(e.Type), object), object), v.rowOf(string(e.Type), object).Href}
 	p.Sentence = sentence("%s, %s", capital(cmp.Or(p.row.Below, "an object")), v.when(e.CreatedAt))
 	p.Forms = []*form{{Name: "resend", Button: "Send it again", do: (*visit).resend}}
 	for _, d := range v.deliveriesOf(e.ID, perPage) {

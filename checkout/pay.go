@@ -239,7 +239,7 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *PayP
 	}
 	start := payment.StartParams{
 		MobileMoney: p.MobileMoney, Amount: r.Total, CheckoutSession: &r.ID, HeldObject: r.ID,
-		Description: r.about(), Customer: r.Customer, Metadata: r.Metadata,
+		Description: r.about(), Customer: r.Customer, NewCustomer: r.FutureCustomer, Metadata: r.Metadata,
 	}
 	if r.Reference != nil {
 		start.Reference = *r.Reference
@@ -335,7 +335,9 @@ func (s *Service) debit(tx *engine.Tx, o *storage.Object[record], consumer strin
 	if err := from.Usable(); err != nil {
 		return err
 	}
-	p := payment.Payment{Amount: r.Total, CheckoutSession: &r.ID, Description: r.about(), Customer: r.Customer, Metadata: r.Metadata}
+	p := payment.Payment{
+		Amount: r.Total, CheckoutSession: &r.ID, Description: r.about(), Customer: r.Customer, NewCustomer: r.FutureCustomer, Metadata: r.Metadata,
+	}
 	if r.Reference != nil {
 		p.Reference = *r.Reference
 	}

@@ -78,7 +78,7 @@ func (s *Service) subscriber(tx *engine.Tx, r *record) (*account.Customer, error
 			return nil, fmt.Errorf("checkout: new customer: %w", err)
 		}
 		r.Customer, r.Phone = &made.ID, &made.Phone
-		return made, nil
+		return made, s.config.Payments.AttachCustomer(tx, r.ID, made.ID)
 	case s.config.Accounts.HostsCustomers():
 		if r.Phone != nil {
 			person.Phone = *r.Phone

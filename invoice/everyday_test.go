@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -33,6 +34,23 @@ func (s *shop) texts(to string) []string {
 		all = append([]string{m.Text}, all...)
 	}
 	return all
+}
+
+// An export goes on when the draft that ends a page is deleted before the next page is read.
+func TestExportGoesOnAfterDeletedDraft(t *testing.T) {
+	store := faultstore.New(memory.New())
+	s := open(t, store, payments.Config{})
+	var ids []string
+	for range api.MaxLimit + 2 {
+		ids = append(ids, must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{}))(t).ID)
+	}
+	var b strings.Builder
+	store.BetweenAt(2, func() { must.Get(s.Invoices.Delete(t.Context(), s.Caller, ids[2]))(t) })
+	must.Do(t, s.Invoices.Export(t.Context(), s.Caller, invoice.ExportParams{Writer: &b}))
+	must.True(t, store.Heal(), "nothing was deleted")
+	for _, id := range ids {
+		expect.Equal(t, strings.Count(b.String(), id), 1, "rows of %s", id)
+	}
 }
 
 // An invoice that was paid outside is paid, and no money has moved.

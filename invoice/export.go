@@ -31,8 +31,7 @@ type ExportParams struct {
 // run as a formula.
 func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
 	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Invoice], error) {
-		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}
-		return s.List(ctx, caller, p.ListParams)
+		return s.listing().ListAfter(ctx, s.engine, p.query(caller), after) // the last draft of a page may be gone
 	}, func(v *Invoice) string { return v.ID }, exportRow, p.Progress)
 }
 

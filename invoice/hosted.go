@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -242,7 +243,7 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 		return err
 	})
 	switch {
-	case err == nil && string(kept.Value.Of) == string(of):
+	case err == nil && bytes.Equal(kept.Value.Of, of):
 		return kept.Value.Data, nil
 	case err != nil && !errors.Is(err, storage.ErrNotFound):
 		return nil, fmt.Errorf("invoice: read PDF: %w", err)
@@ -256,6 +257,10 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 		return nil, err
 	}
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		// The draft may have been deleted meanwhile, or its customer, whom the document shows.
+		if is, err := s.isCurrent(tx, c, of); err != nil || !is {
+			return err
+		}
 		o, err := pdfs.GetOrNew(tx, engine.Scope(caller), id)
 		if err == nil {
 			o.Value = pdf{Of: of, Data: data}
@@ -267,6 +272,20 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 		return nil
 	})
 	return data, err
+}
+
+// isCurrent reports whether the invoice of a document is still as in its digest.
+func (s *Service) isCurrent(tx *engine.Tx, c contents, digest []byte) (bool, error) {
+	o, err := s.get(tx, engine.Scope(tx.Caller), c.invoice.ID)
+	if api.CodeOf(err) == api.ResourceMissing {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	c.invoice = &o.Value.Invoice
+	now, err := c.digest()
+	return bytes.Equal(now, digest), err
 }
 
 // digest tells one state of a document from another.

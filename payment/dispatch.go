@@ -94,7 +94,7 @@ func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
 
 // State implements [dispatch.Rules].
 func (*charging) State(r *record) dispatch.State {
-	r.fillLegacy()
+	r.fillDerived()
 	return dispatch.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: *r.Provider, CreatedAt: r.CreatedAt,
 		Booked: r.booked(), Reference: &r.ProviderReference, Object: &r.Payment, Forget: r.forgetNumber,

@@ -42,7 +42,7 @@ func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Paym
 	p.Object, p.Currency, p.PhoneNumber = "payment", api.Currency, p.Phone
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
 	p.complete(0, p.CreatedAt)
-	r := record{Payment: p, Source: from}
+	r := record{Payment: p, Source: from, FutureCustomer: p.NewCustomer}
 	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, r); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
 	}
@@ -86,6 +86,27 @@ func (s *Service) textPaid(tx *engine.Tx, p *Payment, m *account.Merchant, perso
 		return err
 	}
 	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", payer, money.Text(p.Amount), p.ID))
+}
+
+// AttachCustomer makes all payments of a checkout session name the customer whom the session has made, also
+// those that have failed, or have no outcome yet. So the deletion of the customer finds them.
+func (i *Internal) AttachCustomer(tx *engine.Tx, session, customer string) error {
+	q := storage.Query{Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "checkout_session", session), Limit: api.MaxLimit}
+	for more := true; more; {
+		page, further, err := payments.List(tx, q)
+		if err != nil {
+			return fmt.Errorf("payment: list of session: %w", err)
+		}
+		for _, o := range page {
+			o.Value.Customer = &customer
+			if err := i.svc.write(tx, o); err != nil {
+				return err
+			}
+			q.After = o.ID
+		}
+		more = further
+	}
+	return nil
 }
 
 // AttachSubscription makes a completed payment of a checkout session name the subscription that it has

@@ -95,7 +95,15 @@ type Payment struct {
 	HoldExpiresAt *api.Time `json:"hold_expires_at"`
 	// NextAction says what the payer is to do; nil before the submission and after the end.
 	NextAction *NextAction `json:"next_action"`
+
+	// NewCustomer is the id that the checkout session has reserved for the customer it makes on completion.
+	// The deletion of that customer finds copies of the payment by it. It is empty for any other payment.
+	// /v1 does not show it.
+	NewCustomer string `json:"-"`
 }
+
+// PersonID returns NewCustomer. The deletion of the customer finds copies of the payment by it.
+func (p *Payment) PersonID() string { return p.NewCustomer }
 
 // NextAction is what a payer is to do.
 type NextAction struct {
@@ -135,6 +143,8 @@ type record struct {
 	dispatch.Submission
 	// Phoned is what the charge needs beside; nil unless the payment is from a phone.
 	Phoned *phoned `json:"phoned,omitempty"`
+	// FutureCustomer stores NewCustomer, which the JSON of a payment leaves out.
+	FutureCustomer string `json:"future_customer,omitempty"`
 	// Receipts are the times of SendReceipt, the oldest first.
 	Receipts []api.Time `json:"receipts,omitempty"`
 }
@@ -262,16 +272,17 @@ func listing(url string) engine.Listing[record, Payment] {
 	return engine.Listing[record, Payment]{
 		Collection: payments, Noun: "payment", URL: url,
 		Show: func(r *record) Payment {
-			r.fillLegacy()
+			r.fillDerived()
 			return r.Payment
 		},
 	}
 }
 
-// fillLegacy sets what an earlier release did not store: all its payments were completed as they
-// were made, without a fee.
-func (r *record) fillLegacy() {
+// fillDerived sets what the stored JSON of a payment leaves out, and what an earlier release did not
+// store: all its payments were completed as they were made, without a fee.
+func (r *record) fillDerived() {
 	p := &r.Payment
+	p.NewCustomer = r.FutureCustomer
 	if p.Status == Completed && p.Net == nil {
 		p.complete(0, p.CreatedAt)
 		p.PhoneNumber = p.Phone

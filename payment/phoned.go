@@ -152,8 +152,10 @@ type StartParams struct {
 	Amount                 int64
 	Description, Reference string
 	Customer               *string
-	Email                  string
-	Metadata               api.Metadata
+	// NewCustomer is that of [Payment].
+	NewCustomer string
+	Email       string
+	Metadata    api.Metadata
 	// QRCode, Invoice or CheckoutSession is the id of the paid object. Subscription is the id of the
 	// subscription whose invoice is paid.
 	QRCode, Invoice, CheckoutSession, Subscription *string
@@ -185,10 +187,11 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 			PaymentMethod: FromPhone, Provider: &p.Provider, Phone: &masked, PhoneNumber: &masked,
 			QRCode: p.QRCode, Invoice: p.Invoice, CheckoutSession: p.CheckoutSession, Subscription: p.Subscription,
 			Description: p.Description, Reference: p.Reference,
-			Customer: p.Customer, Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
+			Customer: p.Customer, NewCustomer: p.NewCustomer, Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
 		},
-		Source:     Source{Charge: id},
-		Submission: dispatch.NewSubmission(tx),
+		Source:         Source{Charge: id},
+		Submission:     dispatch.NewSubmission(tx),
+		FutureCustomer: p.NewCustomer,
 		Phoned: &phoned{
 			Number: p.PhoneNumber, Email: p.Email, PageSecret: ids.Secret(rand.Reader, pageSecretLength), Held: p.HeldObject, OffSession: p.OffSession,
 		},

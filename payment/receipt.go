@@ -27,7 +27,7 @@ func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string)
 			return nil, err
 		}
 		r := &o.Value
-		r.fillLegacy()
+		r.fillDerived()
 		if r.Status != Completed {
 			return nil, api.Invalid("id", "This payment is not completed, so there is no receipt.")
 		}

@@ -46,7 +46,7 @@ func get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[rec
 	if err != nil {
 		return nil, err
 	}
-	o.Value.fillLegacy()
+	o.Value.fillDerived()
 	return o, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,22 +22,6 @@ const latencyDays = 14
 
 // rateDays is how many days a line of rates needs.
 const rateDays = 3
-
-// paymentsToday counts the payments of the last day that have ended. They count on the day on which they began.
-func paymentsToday(days []api.DayTotals) fact {
-	f := fact{Name: "Begun and ended today", Value: 0, Below: "none has ended yet"}
-	today := &days[len(days)-1]
-	if all, _ := today.Sum("", ""); all > 0 {
-		var ended []string
-		for _, o := range []api.Outcome{api.OutcomeCompleted, api.OutcomeFailed, api.OutcomeCancelled} {
-			if n, _ := today.Sum("", o); n > 0 {
-				ended = append(ended, fmt.Sprintf("%d %s", n, strings.ToLower(state(o).Word)))
-			}
-		}
-		f.Value, f.Below = all, value(strings.Join(ended, ", "))
-	}
-	return f
-}
 
 // period is the number of days up to today that the overview shows, with the choices.
 func (v *visit) period() (days int, choices []tab) {
@@ -81,43 +64,38 @@ func (v *visit) compared(days []api.DayTotals, period api.Times) []fact {
 			paidOut[half] += amount
 		}
 	}
-	apart := func(of [2]int64) int64 { return max(of[0], of[1]) - min(of[0], of[1]) }
 	share := func(of [2]int64) string { return tenths((apart(of)*1000+of[0]/2)/max(1, of[0])) + "%" }
-	succeeded := fact{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: judged(rate, tenths(apart(rate))+" points")}
+	succeeded := fact{Name: "Succeeded", Value: tenths(rate[1]) + "%", Below: changed(rate, tenths(apart(rate))+" points", true)}
 	if ended[1] == 0 {
 		succeeded.Value, succeeded.Below = "–", "none has ended"
 	}
 	return []fact{
-		{Name: "Collected", Value: cedis(collected[1]), Below: judged(collected, share(collected))},
-		{Name: "Paid out", Value: cedis(paidOut[1]), Below: changed(paidOut, share(paidOut))},
-		{Name: "Completed", Value: completed[1], Below: judged(completed, share(completed))},
+		{Name: "Collected", Value: cedis(collected[1]), Below: changed(collected, share(collected), true)},
+		{Name: "Paid out", Value: cedis(paidOut[1]), Below: changed(paidOut, share(paidOut), false)},
 		succeeded,
 	}
 }
 
-// changed says by how much a figure differs from that of the days before.
-func changed(of [2]int64, by string) template.HTML {
-	switch {
-	case of[0] == 0:
-		return "nothing before"
-	case of[1] > of[0]:
-		return value(by + " more than before")
-	case of[1] < of[0]:
-		return value(by + " less than before")
-	}
-	return "as before"
-}
+// apart is how far two figures are from each other.
+func apart(of [2]int64) int64 { return max(of[0], of[1]) - min(of[0], of[1]) }
 
-// judged is changed for a figure that is better when it is larger, in colour.
-func judged(of [2]int64, by string) template.HTML {
-	text := changed(of, by)
-	switch {
-	case of[0] == 0 || of[0] == of[1]:
-		return text
-	case of[1] > of[0]:
-		return `<span class="up">` + text + `</span>`
+// changed says by how much a figure differs from that of the days before. One that is judged is better when it is
+// larger, and coloured if it differs by half a percent at least.
+func changed(of [2]int64, by string, judged bool) template.HTML {
+	switch of[0] {
+	case 0:
+		return "nothing before"
+	case of[1]:
+		return "as before"
 	}
-	return `<span class="down">` + text + `</span>`
+	word, tone := "more", "up"
+	if of[1] < of[0] {
+		word, tone = "less", "down"
+	}
+	if !judged || apart(of)*200 < of[0] {
+		tone = "soft"
+	}
+	return template.HTML(`<span class="`+tone+`">`) + value(by+" "+word) + "</span> than before"
 }
 
 // tenths writes a number of tenths: 84 is 8.4.
@@ -267,6 +245,9 @@ func (v *visit) moneyStands() []section {
 			}
 			sides[at] = append(sides[at], h)
 		}
+	}
+	for _, heaps := range sides {
+		slices.SortStableFunc(heaps, func(a, b look.Heap) int { return cmp.Compare(b.Amount, a.Amount) })
 	}
 	return []section{{Title: "Where the money stands", Half: true, Panel: true, Aside: "all merchants", Chart: look.Flow("Where the money of test mode lies, and whose it is", sides[0], sides[1])}}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -18,7 +18,7 @@ const latest = 4
 
 // overview is the merchant's first page: what needs a person, the money, and the newest.
 func (v *visit) overview() (*page, error) {
-	needs, waiting, silent := v.needs()
+	needs := v.needs()
 	shown, choices := v.period()
 	twice := v.lastDays(2 * shown) // the days before are what the figures are compared with
 	days, err := v.svc.Payments.DailyTotals(v.Context(), v.caller, twice)
@@ -26,29 +26,24 @@ func (v *visit) overview() (*page, error) {
 		return nil, err
 	}
 	p := &page{
-		Title: "Overview", NavPath: ".", Forms: []*form{addMoney(), askPhone(v)},
+		Title: "Overview", NavPath: ".", Counts: map[string]int{}, Forms: []*form{addMoney(), askPhone(v)},
 		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Mon 2 Jan 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
 	}
-	waits := fact{Name: "Events not delivered", Value: waiting, Below: "every endpoint answers"}
-	if silent > 0 {
-		p.Counts = map[string]string{"webhooks": strconv.Itoa(silent)}
-		waits.Below = sentence("%s not answer", count(silent, "endpoint", "does", "do"))
+	for _, n := range needs {
+		path, _, _ := strings.Cut(strings.TrimPrefix(n.Href, v.base), "/")
+		path, _, _ = strings.Cut(path, "?")
+		p.Counts[path]++
 	}
 	stocks := v.stocks()
-	stocks[0].Below = `<a href="ledger">Ledger</a>`
+	available, held := stocks[0], stocks[len(stocks)-1]
+	available.Below = sentence("%s %s", held.Value, lower(fmt.Sprint(held.Name)))
 	if len(needs) > 0 {
 		p.Live = []section{{Title: "Needs you", Needs: needs}}
 	}
-	newest, happened, outgoing := paymentNoun.related(v, "", ""), eventNoun.related(v, "", ""), payoutNoun.related(v, "", "")
-	newest.Title, newest.Half, newest.Empty.Action = "Latest payments", true, &link{"Make a payment", "?form=create"}
-	happened.Title, happened.Half = "Latest events", true
-	outgoing.Empty.Action = &link{"Make a payout", v.url("payouts") + "?form=create"}
-	figures := section{Figures: []fact{stocks[0], stocks[len(stocks)-1], paymentsToday(days), waits}}
-	p.Live = append(p.Live, figures, newest, happened)
-	if all, _ := sum(days, ""); all > 0 {
-		p.Live = append(p.Live, section{Title: fmt.Sprintf("Last %d days", shown), Tabs: choices, Figures: v.compared(days, twice)})
-	}
-	p.Live = append(append(p.Live, v.charts(days[shown:])...), outgoing)
+	newest, happened := paymentNoun.related(v, "", ""), eventNoun.related(v, "", "")
+	newest.Title, newest.Empty.Action, happened.Title = "Latest payments", &link{"Make a payment", "?form=create"}, "Latest events"
+	p.Live = append(p.Live, section{Tabs: choices, Figures: append([]fact{available}, v.compared(days, twice)...)}, newest)
+	p.Live = append(append(p.Live, v.charts(days[shown:])...), happened)
 	return p, v.err
 }
 
@@ -78,18 +73,13 @@ func count(n int, noun, one, many string) string {
 }
 
 // needs are what a person must look after: orders at providers that are contradicted, stuck or held, and
-// endpoints that do not answer. waiting counts the newest deliveries that have not arrived, and silent the
 // endpoints that do not answer.
-func (v *visit) needs() (needs []need, waiting string, silent int) {
+func (v *visit) needs() (needs []need) {
 	deliveries := listOf(v, v.svc.Webhooks.ListDeliveries, webhook.ListDeliveriesParams{Page: api.Page{Limit: perPage}})
-	pending := 0
 	unanswered := map[string][]*webhook.Delivery{} // by endpoint
 	var endpoints []string
 	for i := range deliveries {
 		d := &deliveries[i]
-		if d.Status != webhook.Delivered {
-			pending++
-		}
 		if n := len(d.Attempts); n > 0 && !answered(&d.Attempts[n-1]) {
 			if unanswered[d.Endpoint] == nil {
 				endpoints = append(endpoints, d.Endpoint)
@@ -98,10 +88,6 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 		}
 	}
 	endpoints = slices.DeleteFunc(endpoints, func(id string) bool { return !v.expects(id) })
-	waiting = strconv.Itoa(pending)
-	if pending == perPage {
-		waiting += "+"
-	}
 	known := map[string]bool{} // by the address of the page
 	for _, o := range listOf(v, v.svc.Providers.List, provider.ListParams{Page: api.Page{Limit: perPage}}) {
 		needs = append(needs, v.orderNeed(&o))
@@ -112,7 +98,7 @@ func (v *visit) needs() (needs []need, waiting string, silent int) {
 	for _, id := range endpoints {
 		needs = append(needs, v.endpointNeed(id, unanswered[id]))
 	}
-	return needs, waiting, len(endpoints)
+	return needs
 }
 
 // expects reports whether a person wants events at an endpoint: not if it was deleted, or switched off by
@@ -124,7 +110,7 @@ func (v *visit) expects(endpoint string) bool {
 // endpointNeed says that an endpoint does not take its deliveries.
 func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	host, last := v.endpointHost(id), waiting[0].Attempts[len(waiting[0].Attempts)-1]
-	n := need{Badge: badge{"bad", "Webhook"}, Title: host + " " + answerText(&last), Act: "Look", Href: v.url("webhooks", id)}
+	n := need{Badge: badge{"bad", "Failed"}, Title: host + " " + answerText(&last), Act: "Look", Href: v.url("webhooks", id)}
 	n.Text = sentence("%s not delivered. They are not tried again.", count(len(waiting), "event", "was", "were"))
 	if v.switchedOff()[id] != nil {
 		n.Title += ", and was switched off"
@@ -132,6 +118,7 @@ func (v *visit) endpointNeed(id string, waiting []*webhook.Delivery) need {
 	}
 	for _, d := range waiting {
 		if d.NextAttemptAt != nil {
+			n.Badge = badge{"wait", "Retrying"}
 			n.Text = sentence("%s to be delivered. Next attempt in %s.", count(len(waiting), "event", "waits", "wait"), look.Lasting(d.NextAttemptAt.Sub(v.now)))
 		}
 	}

@@ -50,7 +50,7 @@ type page struct {
 	// Shown is the form that fills the page.
 	Shown *form
 	// Counts are the numbers in the menu, by path.
-	Counts map[string]string
+	Counts map[string]int
 }
 
 // link is a text with its address.

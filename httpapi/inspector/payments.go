@@ -43,7 +43,7 @@ var paymentNoun = &noun[payment.Payment]{
 // askPhone asks a phone for money.
 func askPhone(v *visit) *form {
 	return &form{
-		Name: "create", Title: "Make a payment", Label: "Ask a phone", Button: "Ask the phone", Main: true,
+		Name: "create", Title: "Make a payment", Button: "Ask the phone", Main: true,
 		Fields: ask("amount", phonePayer, "description", "reference", "customer"), do: makes(v.svc.Payments.Create),
 		Will: facts("From", "The payer's phone", "To", v.merchant.Name, "Fee", "Taken from what arrives"),
 		Note: "The simulated network does what the number's last digits say.",
@@ -128,7 +128,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	if p.QRCode == nil && p.Invoice == nil && p.CheckoutSession == nil {
 		begun.title, begun.source = "Payment asked for", "API"
 	}
-	said, also := v.attempts(paidWith(p), p.ProviderReference)
+	said, also := v.attempts(paidWith(p), p.ProviderReference, p.CompletedAt)
 	for _, r := range listOf(v, v.svc.Refunds.List, refund.ListParams{Payment: p.ID, Page: api.Page{Limit: latest}}) {
 		also = append(also, v.turns("refund", r.ID, r.CreatedAt.Time, string(r.Status), refundSteps(&r))...)
 	}

@@ -23,7 +23,7 @@ type turn struct {
 	At     api.Time
 	Title  string
 	Source string
-	// Text is a line beneath; without it the types in Events stand there. Href is the page to which Title leads.
+	// Text is a sentence beneath; without it the types in Events stand there. Href is the page to which Title leads.
 	Text         any
 	Events, Href string
 	// Request is the call of the API that caused an event.
@@ -43,8 +43,8 @@ type step struct {
 }
 
 // attempts tell of the attempts at the provider of the page's object: said, in a line beneath the step that ends it, has the
-// provider's reference, and which attempt was answered if not the first.
-func (v *visit) attempts(with string, reference *string) (said template.HTML, unanswered []turn) {
+// provider's reference, and which attempt was answered if not the first. ended is when that step was taken.
+func (v *visit) attempts(with string, reference *string, ended *api.Time) (said template.HTML, unanswered []turn) {
 	if reference != nil {
 		said = sentence("Reference %s. ", id(*reference))
 	}
@@ -53,7 +53,11 @@ func (v *visit) attempts(with string, reference *string) (said template.HTML, un
 		said += sentence("Answered at attempt %s.", o.Attempts)
 	}
 	if !o.UnansweredAt.IsZero() {
-		unanswered = []turn{{At: api.At(o.UnansweredAt), Title: "No answer", Source: with, Tone: "wait", Text: "Asked again under the same id."}}
+		t := turn{At: api.At(o.UnansweredAt), Title: "No answer", Source: with, Tone: "wait", Text: "Asked again under the same id."}
+		if ended != nil {
+			t.Text = "Asked again under the same id. The answer came " + look.Lasting(ended.Sub(o.UnansweredAt)) + " later."
+		}
+		unanswered = []turn{t}
 	}
 	return said, unanswered
 }
@@ -150,9 +154,9 @@ func inOrder(title string, turns []turn) section {
 	slices.SortStableFunc(turns, func(a, b turn) int { return a.At.Compare(b.At.Time) })
 	kept := turns[:1]
 	for _, t := range turns[1:] {
-		if last := &kept[len(kept)-1]; len(last.Told)*len(t.Told) > 0 && last.Title == t.Title {
+		if last := &kept[len(kept)-1]; len(last.Told)*len(t.Told) > 0 && last.Source == t.Source {
 			last.Told = append(last.Told, t.Told...)
-			last.Text, last.Href = typesOf(last.Told), ""
+			last.Text, last.Href = typesOf(last.Told)+".", ""
 			continue
 		}
 		kept = append(kept, t)
@@ -161,7 +165,7 @@ func inOrder(title string, turns []turn) section {
 	for i := range turns {
 		turns[i].Time = look.Seconds(turns[i].At.Time, turns[0].At.Time)
 	}
-	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Monday 2 January") + ", Accra time"}
+	return section{Title: title, Timeline: turns, Aside: turns[0].At.UTC().Format("Mon 2 January") + ", Accra time"}
 }
 
 // typesOf names the types of events in the order in which they happened, whichever was taken first, such
@@ -239,27 +243,32 @@ func (v *visit) ledgerTurns(source string, second time.Time) (turns []turn) {
 	return turns
 }
 
-// deliveryTurns are the attempts to tell the endpoints of an event.
+// deliveryTurns are the attempts to tell the endpoints of an event. One that failed before another succeeded is
+// over, and shown as such.
 func (v *visit) deliveryTurns(e *event.Event) (turns []turn) {
 	for _, d := range v.deliveriesOf(e.ID, shownDeliveries) {
 		host := v.endpointHost(d.Endpoint)
 		if len(d.Attempts) == 0 {
-			turns = append(turns, turn{At: d.CreatedAt, Source: "Webhook", Title: host + " is told next", Events: string(d.Type), Href: v.url("events", e.ID)})
+			turns = append(turns, turn{At: d.CreatedAt, Source: host, Title: "Webhook not sent yet", Events: string(d.Type), Href: v.url("events", e.ID)})
 		}
 		for n := max(0, len(d.Attempts)-shownAttempts); n < len(d.Attempts); n++ {
 			a := &d.Attempts[n]
-			t := turn{At: a.At, Source: "Webhook", Title: host + " " + answerText(a), Href: v.url("events", e.ID)}
+			t := turn{At: a.At, Source: host, Title: "Webhook " + answerText(a), Href: v.url("events", e.ID)}
 			text := fmt.Sprintf("%s, attempt %d, in %d ms.", d.Type, n+1, max(1, a.Duration))
-			if n == 0 && answered(a) {
+			switch {
+			case answered(a) && n == 0:
 				t.Told = []*event.Event{e}
-			}
-			if !answered(a) {
+			case answered(a):
+				t.Tone = "good"
+			case d.Status == webhook.Delivered:
+				t.Tone = "wait"
+			default:
 				t.Tone = "bad"
-				if n+1 < len(d.Attempts) {
-					text += " Tried again after " + look.Lasting(d.Attempts[n+1].At.Sub(a.At.Time)) + "."
-				} else if d.NextAttemptAt != nil {
-					text += " Next in " + look.Lasting(d.NextAttemptAt.Sub(v.now)) + "."
-				}
+			}
+			if n+1 < len(d.Attempts) {
+				text += " Again after " + look.Lasting(d.Attempts[n+1].At.Sub(a.At.Time)) + "."
+			} else if d.NextAttemptAt != nil {
+				text += " Next in " + look.Lasting(d.NextAttemptAt.Sub(v.now)) + "."
 			}
 			t.Text = text
 			turns = append(turns, t)
@@ -307,7 +316,7 @@ func (v *visit) endpointHost(id string) string {
 func (v *visit) messageTurns(about, id string) (turns []turn) {
 	for _, m := range slices.Backward(listOf(v, v.svc.Messages.List, message.ListParams{About: about, Page: api.Page{Limit: perPage}})) {
 		if strings.Contains(m.Text, id) {
-			turns = append(turns, turn{At: m.CreatedAt, Source: words(m.Kind), Title: v.messageTitle(&m), Href: v.url("messages", m.ID)})
+			turns = append(turns, turn{At: m.CreatedAt, Source: words(m.Kind), Title: v.messageTitle(&m), Text: "To " + cmp.Or(look.Phone(m.To), m.To) + ".", Href: v.url("messages", m.ID)})
 		}
 	}
 	return turns

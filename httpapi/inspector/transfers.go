@@ -141,7 +141,7 @@ func (v *visit) transferPage(one string, t *payout.Transfer, p *page) {
 	d := &t.Destination
 	with := cmp.Or(network(d.Provider), words(d.Type))
 	p.Sentence = sentence("%s to %s by %s, %s", v.merchant.Name, p.row.Title, with, v.when(t.CreatedAt))
-	said, unanswered := v.attempts(with, t.ProviderReference)
+	said, unanswered := v.attempts(with, t.ProviderReference, t.CompletedAt)
 	p.Live = []section{v.timeline(t.Object, t.ID, t.CreatedAt.Time, string(t.Status), []step{
 		{"created", "Asked for; amount and fee reserved", "API", "", nil},
 		{"pending", "To be given to " + with, with, "", nil},

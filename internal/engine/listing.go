@@ -51,6 +51,25 @@ func (l Listing[T, O]) ListTx(tx storage.ReadTx, q storage.Query, p api.Page) (*
 	if err != nil {
 		return nil, err
 	}
+	return l.show(records, more)
+}
+
+// ListAfter reads the page after an object, for a caller who reads all of them: unlike List, it goes on if
+// the object was deleted meanwhile. An empty id is for the first page.
+func (l Listing[T, O]) ListAfter(ctx context.Context, e *Engine, q storage.Query, id string) (list *api.List[O], err error) {
+	q.Bytes, q.Limit, q.After = maxPage, api.MaxLimit, id
+	err = e.Store.View(ctx, func(tx storage.ReadTx) error {
+		records, more, err := l.Collection.Records(tx, q)
+		if err == nil {
+			list, err = l.show(records, more)
+		}
+		return err
+	})
+	return list, err
+}
+
+// show returns the objects of a page.
+func (l Listing[T, O]) show(records []storage.Record, more bool) (*api.List[O], error) {
 	data := make([]O, len(records))
 	for i := range records {
 		o, err := l.Collection.Decode(records[i])

@@ -1,6 +1,7 @@
 package erasure_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -21,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 const day = 24 * time.Hour
@@ -114,6 +117,48 @@ func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 			t.Errorf("%d messages were there, %d are left, want those about the other customer", before, after)
 		}
 	})
+}
+
+// A document of a draft that is made beside the deletion of its customer, or of the draft, is not kept: it
+// may show the customer.
+func TestErasureReachesDocumentsUnderWay(t *testing.T) {
+	for what, erase := range map[string]func(svc *payments.Service, caller api.Caller, customer, draft string) error{
+		"customer": func(svc *payments.Service, caller api.Caller, customer, _ string) error {
+			_, err := svc.Accounts.DeleteCustomer(t.Context(), caller, customer)
+			return errors.Join(err, svc.Drain(t.Context()))
+		},
+		"draft": func(svc *payments.Service, caller api.Caller, _, draft string) error {
+			return testkit.Err(svc.Invoices.Delete(t.Context(), caller, draft))
+		},
+	} {
+		for n, more := 1, true; more; n++ { // before each transaction of the call
+			store := faultstore.New(memory.New())
+			svc := testkit.New(t, store, payments.Config{})
+			m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+			caller := api.Caller{Merchant: m.ID}
+			c := must.Get(svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia"}))(t)
+			draft := must.Get(svc.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: invoice.Fields{Customer: &c.ID}}))(t)
+			kept := func() (data string) {
+				for where, text := range testkit.Contents(t, store, m.ID) {
+					if strings.HasPrefix(where, "invoice_pdfs") {
+						data += text
+					}
+				}
+				return data
+			}
+			store.BetweenAt(n, func() { must.Do(t, erase(svc, caller, c.ID, draft.ID)) })
+			_, _, err := svc.Invoices.PDFFile(t.Context(), caller, draft.ID)
+			must.True(t, err == nil || api.CodeOf(err) == api.ResourceMissing, "the document: %v", err)
+			if more = store.Heal(); !more {
+				continue
+			}
+			before := kept()
+			_, _, err = svc.Invoices.PDFFile(t.Context(), caller, draft.ID)
+			must.True(t, err == nil || api.CodeOf(err) == api.ResourceMissing, "the document: %v", err)
+			is := before == "" || err == nil && before == kept()
+			expect.True(t, is, "%s erased before transaction %d: a document of before is kept", what, n)
+		}
+	}
 }
 
 // Retention removes the number of an ended transfer after the host's time. That includes

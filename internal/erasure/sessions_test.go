@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/subscription"
 )
@@ -31,14 +32,24 @@ func TestErasureReachesCustomersOfSessions(t *testing.T) {
 		made := must.Get(svc.Checkout.Create(t.Context(), keyed("session"), checkout.CreateParams{
 			Mode: checkout.ModeSubscription, Plan: plan.ID, SuccessURL: "https://shop.example/", Name: "Zenobia",
 		}))(t)
-		pay := checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: "0241112222"}, Email: new("zenobia@example.com")}
-		must.Get(svc.Checkout.Pay(t.Context(), keyed("pay"), made.ID, pay))(t)
-		must.Do(t, svc.Drain(t.Context()))
+		pay := func(number string) {
+			t.Helper()
+			p := checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: number}, Email: new("zenobia@example.com")}
+			must.Get(svc.Checkout.Pay(t.Context(), keyed(number), made.ID, p))(t)
+			must.Do(t, svc.Drain(t.Context()))
+		}
+		pay("0241110901") // declined
+		pay("0241110903") // without an outcome
+		late := must.Get(svc.Payments.List(t.Context(), keyed(""), payment.ListParams{Status: payment.Processing}))(t).Data[0].ID
+		must.Do(t, svc.Payments.Leave(t.Context(), keyed(""), late))
+		pay("0241112222")
 		done := must.Get(svc.Checkout.Get(t.Context(), keyed(""), made.ID))(t)
 		must.True(t, done.Customer != nil && done.Subscription != nil, "no subscription has begun: %+v", done)
 		must.Get(svc.Accounts.DeleteCustomer(t.Context(), keyed("delete"), *done.Customer))(t)
 		must.Do(t, svc.Drain(t.Context()))
-		for _, word := range []string{"Zenobia", "+233241112222"} {
+		must.Do(t, svc.Providers.Settle(t.Context(), keyed(""), late, provider.Result{Outcome: provider.Paid}))
+		must.Do(t, svc.Drain(t.Context()))
+		for _, word := range []string{"Zenobia", "+23324111", "024****901", "024****903", "024****222"} {
 			left(t, store, m.ID, word, "invoices", "invoice_pdfs")
 		}
 	})

@@ -7,12 +7,9 @@
 package lookup
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
@@ -68,18 +65,15 @@ func amount(text string) int64 {
 			break
 		}
 	}
-	if len(text) > 20 || strings.Trim(text, "0123456789.,") != "" {
+	d, err := money.ParseInput(text)
+	if err != nil || d == nil {
 		return 0
 	}
-	d, err := decimal.NewFromString(strings.ReplaceAll(text, ",", ""))
-	if err != nil || !d.Equal(d.Round(2)) {
+	pesewas, err := money.ToPesewas(*d)
+	if err != nil || pesewas < 1 || pesewas > money.Max {
 		return 0
 	}
-	d = d.Shift(2)
-	if !d.IsPositive() || d.GreaterThan(decimal.NewFromInt(math.MaxInt64)) || d.IntPart() > money.Max {
-		return 0
-	}
-	return d.IntPart()
+	return pesewas
 }
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -19,6 +19,8 @@ func TestParse(t *testing.T) {
 		"0.01":             {Text: "0.01", Pesewas: 1},
 		"GH₵ 1,250.50":     {Text: "GH₵ 1,250.50", Pesewas: 125050, Name: "gh₵ 1,250.50"},
 		"GHS 7":            {Text: "GHS 7", Pesewas: 700, Name: "ghs 7"},
+		"1,50":             {Text: "1,50"}, // no 150 cedis
+		"1,2,3":            {Text: "1,2,3"},
 		"999999.99":        {Text: "999999.99", Pesewas: 99_999_999},
 		"1000000":          {Text: "1000000"},
 		"1.005":            {Text: "1.005"},

@@ -205,7 +205,7 @@ func TestMessageRetentionFollowsConfig(t *testing.T) {
 }
 
 // A number of a transfer that ended after the passes had gone by it is removed, although the host had
-// lengthened the time or switched it off when the transfer ended.
+// lengthened the time, for good or for a while, or switched it off when the transfer ended.
 func TestRetentionRemovesNumbersAfterChanges(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -236,8 +236,15 @@ func TestRetentionRemovesNumbersAfterChanges(t *testing.T) {
 			t.Helper()
 			return must.Get(svc.Disbursements.RecipientNumber(ctx, caller, id))(t)
 		}
-		first, second := send(), send()
+		first, second, third := send(), send(), send()
 		pass(40 * day)
+
+		keep(90 * day)
+		pass(2 * time.Hour)
+		settle(third)
+		keep(30 * day)
+		pass(2 * time.Hour)
+		expect.Equal(t, number(third), "", "the number of what ended while the time was longer for two hours")
 
 		keep(90 * day)
 		settle(first)

@@ -128,7 +128,8 @@ const progressID = "retention"
 type mark struct {
 	ID string `json:"id"`
 	// Keep is the rule's at that time. A rule that keeps longer by now begins anew: a record before the
-	// mark may have ended since and kept its part, because it was young enough for the longer time.
+	// mark may have ended since and kept its part, because it was young enough for the longer time. A
+	// process that still keeps less may write its mark after [forgetMarks].
 	Keep time.Duration `json:"keep,omitempty"`
 }
 
@@ -149,16 +150,18 @@ func markOf(tx storage.ReadTx, rule *Rule, scope storage.Scope) (string, error) 
 	return o.Value.ID, nil
 }
 
-// forgetMarks removes the marks of kinds whose rules are off. When they are on again they begin anew, since
-// what has ended meanwhile has kept its part.
-func forgetMarks(ctx context.Context, e *engine.Engine, off map[string]bool) error {
+// forgetMarks removes the marks of rules that are off or keep longer now; keeps has the time of each rule.
+// Such a rule begins anew, now or when it is on or shorter again, since what has ended meanwhile has kept
+// its part.
+func forgetMarks(ctx context.Context, e *engine.Engine, keeps map[string]time.Duration) error {
 	for _, live := range []bool{false, true} {
-		if len(off) == 0 {
+		if len(keeps) == 0 {
 			return nil
 		}
 		in := engine.Within{Scope: storage.Scope{Live: live}, All: true}
 		err := engine.Rewrite(ctx, e, marks, in, func(o *storage.Object[mark]) (bool, error) {
-			forget := off[o.ID] && o.Value != mark{}
+			keep, known := keeps[o.ID]
+			forget := known && o.Value != mark{} && (keep == 0 || o.Value.Keep < keep)
 			if forget {
 				o.Value = mark{}
 			}
@@ -202,16 +205,16 @@ func Kinds() []*storage.Kind { return []*storage.Kind{progressRecords.Kind(), ma
 // all scopes in the order of ids.
 func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error) {
 	s := &Service{engine: e}
-	off := map[string]bool{}
+	keeps := map[string]time.Duration{}
 	for _, r := range rules {
-		switch {
-		case r.Keep > 0:
+		if r.Keep > 0 {
 			s.rules = append(s.rules, r)
-		case r.Stays:
-			off[r.Kind.Name] = true
+		}
+		if r.Stays {
+			keeps[r.Kind.Name] = r.Keep
 		}
 	}
-	if err := forgetMarks(ctx, e, off); err != nil {
+	if err := forgetMarks(ctx, e, keeps); err != nil {
 		return nil, err
 	}
 	if len(s.rules) == 0 {

@@ -25,13 +25,3 @@ var (
 
 // Variants lists both.
 var Variants = []*Variant{Payout, Disbursement}
-
-// Of returns the variant of an object, or nil.
-func Of(object string) *Variant {
-	for _, v := range Variants {
-		if v.Object == object {
-			return v
-		}
-	}
-	return nil
-}

@@ -2,7 +2,7 @@
 // everything else without it.
 (() => {
   const live = document.getElementById("live");
-  const state = document.getElementById("live-state");
+  const state = document.querySelector("#live-state span");
   if (!live || !window.EventSource) return;
   const token = document.querySelector("input[name=token]")?.value ?? "";
   let source, waiting;
@@ -28,8 +28,8 @@
     source?.close();
     if (document.hidden) return; // a browser has few connections to one server
     source = new EventSource(location.href);
-    source.onopen = () => { state.textContent = "Accra time. This page follows what happens."; };
-    source.onerror = () => { state.textContent = "Accra time. The connection is lost. Reload the page to see what is new."; };
+    source.onopen = () => { state.textContent = "This page follows what happens."; };
+    source.onerror = () => { state.textContent = "The connection is lost. Reload the page to see what is new."; };
     source.onmessage = (e) => {
       const idle = !waiting;
       waiting = e.lastEventId === live.dataset.version ? undefined : { html: e.data, version: e.lastEventId };

@@ -212,25 +212,19 @@ func (s *Service) ListCustomers(ctx context.Context, caller api.Caller, p ListCu
 	return customerListing.List(ctx, s.engine, q, p.Page)
 }
 
-// SearchCustomersParams selects customers for a person who looks for one; zero values select all.
-type SearchCustomersParams struct {
-	// Text is an id, a name or its first word, a whole e-mail address, or a whole phone number. An id finds
-	// its customer whatever the other fields say.
-	Text string
-	ListCustomersParams
-}
-
-// SearchCustomers returns the customers that match a text, newest first.
-func (s *Service) SearchCustomers(ctx context.Context, caller api.Caller, p SearchCustomersParams) (list *api.List[Customer], err error) {
+// SearchCustomers returns the customers that match a text and the parameters, newest first. The text is an
+// id, a name or its first word, a whole e-mail address, or a whole phone number. An id finds its customer
+// whatever the parameters say. An empty text lists all.
+func (s *Service) SearchCustomers(ctx context.Context, caller api.Caller, text string, p ListCustomersParams) (list *api.List[Customer], err error) {
 	q, err := p.query(caller)
 	if err != nil {
 		return nil, err
 	}
-	if strings.TrimSpace(p.Text) == "" {
+	if strings.TrimSpace(text) == "" {
 		return customerListing.List(ctx, s.engine, q, p.Page)
 	}
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		v := lookup.Parse(p.Text)
+		v := lookup.Parse(text)
 		if c, err := customers.Get(tx, q.Scope, v.Text); err == nil && v.Text != "" {
 			list = api.NewList(customerListing.URL, []Customer{customerListing.Show(&c.Value)}, false)
 			return nil

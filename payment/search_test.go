@@ -74,12 +74,12 @@ func TestSearchByWholeValues(t *testing.T) {
 			found := must.Get(s.Payments.Search(t.Context(), caller, payment.SearchParams{Text: phoned.ID}))(t)
 			expect.Equal(t, len(found.Data), 0, "another's search")
 		}
-		found := must.Get(s.Accounts.SearchCustomers(t.Context(), s.caller, account.SearchCustomersParams{Text: "ESI@example.com"}))(t)
+		found := must.Get(s.Accounts.SearchCustomers(t.Context(), s.caller, "ESI@example.com", account.ListCustomersParams{}))(t)
 		for _, text := range []string{"esi", "Esi Owusu-Ansah", "0261112223", found.Data[0].ID, ""} {
-			again := must.Get(s.Accounts.SearchCustomers(t.Context(), s.caller, account.SearchCustomersParams{Text: text}))(t)
+			again := must.Get(s.Accounts.SearchCustomers(t.Context(), s.caller, text, account.ListCustomersParams{}))(t)
 			expect.Same(t, again.Data, found.Data, "customers by %q", text)
 		}
-		none := must.Get(s.Accounts.SearchCustomers(t.Context(), s.caller, account.SearchCustomersParams{Text: strings.Repeat("x", 1000)}))(t)
+		none := must.Get(s.Accounts.SearchCustomers(t.Context(), s.caller, strings.Repeat("x", 1000), account.ListCustomersParams{}))(t)
 		expect.Equal(t, len(none.Data), 0, "customers by a long text")
 	})
 }

@@ -2,8 +2,10 @@ package inspector
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/phone"
 )
@@ -15,12 +17,20 @@ var customerNoun = &noun[account.Customer]{
 		return []*form{making("customer", makes(v.svc.Accounts.CreateCustomer), customerFields(&account.Customer{}))}
 	},
 	reads: func(v *visit) reader[account.Customer] {
-		return reading(v.svc.Accounts.SearchCustomers, v.svc.Accounts.GetCustomer)
+		return reading(func(ctx context.Context, caller api.Caller, p customerParams) (*api.List[account.Customer], error) {
+			return v.svc.Accounts.SearchCustomers(ctx, caller, p.Text, p.ListCustomersParams)
+		}, v.svc.Accounts.GetCustomer)
 	},
 	row: func(v *visit, c *account.Customer) row {
 		return row{Href: v.url("customers", c.ID), Title: cmp.Or(c.Name, c.Email, look.Phone(c.Phone), "Customer"), Below: look.Phone(c.Phone), For: c.Email, At: c.CreatedAt}
 	},
 	page: (*visit).customerPage,
+}
+
+// customerParams choose customers, also by what is searched for.
+type customerParams struct {
+	Text string
+	account.ListCustomersParams
 }
 
 // customerFields are a form's, with what a customer has.

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -83,12 +83,9 @@ func (v *visit) about(e *event.Event) (about string, amount any) {
 
 func (v *visit) eventPage(e *event.Event, p *page) {
 	object := objectOf(e)
-	about := link{cmp.Or(v.named(string(e.Type), object), object), v.source(string(e.Type), object)}
-	if strings.HasSuffix(string(e.Type), ".deleted") { // the object is gone
-		about.Href = ""
-	}
+	about := link{cmp.Or(v.named(string(e.Type), object), object), v.rowOf(string(e.Type), object).Href}
 	p.Sentence = sentence("%s, %s", capital(cmp.Or(p.row.Below, "an object")), v.when(e.CreatedAt))
-	p.Forms = []*form{{Name: "resend", Button: "Send it again", do: act(v.svc.Webhooks.Resend)}}
+	p.Forms = []*form{{Name: "resend", Button: "Send it again", do: (*visit).resend}}
 	for _, d := range v.deliveriesOf(e.ID, perPage) {
 		p.Live = append(p.Live, v.delivery(&d))
 	}
@@ -98,6 +95,14 @@ func (v *visit) eventPage(e *event.Event, p *page) {
 	p.Live = append(p.Live, section{Title: "Object at that time", Verbatim: indented(e.Data.Object)})
 	p.Side = []section{{Title: "Details", Facts: facts("Object", about, "Amount", p.row.Amount, "Time", e.CreatedAt, "Event", id(e.ID),
 		"Request", id(look.Text(e.Request.ID)), "Idempotency", id(look.Text(e.Request.IdempotencyKey)))}}
+}
+
+func (v *visit) resend(*input) (any, error) {
+	e, err := v.svc.Webhooks.Resend(v.Context(), v.caller, v.id)
+	if err == nil && e.PendingWebhooks == 0 {
+		return nil, api.Invalid("id", "No active endpoint takes events of this type, so nothing was sent.")
+	}
+	return e, err
 }
 
 // delivery shows a delivery with its attempts and what was answered.

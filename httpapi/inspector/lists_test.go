@@ -353,6 +353,32 @@ func TestWhatEventsAreAbout(t *testing.T) {
 	shows(t, newest(event.CheckoutSessionExpired), "GH₵25.00")
 }
 
+// An event that no endpoint wants is not "sent again".
+func TestResendToNobody(t *testing.T) {
+	s := open(t, inspector.Config{})
+	must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"}))(t)
+	e := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{}))(t).Data[0]
+	answer, body := s.post("events/"+e.ID, s.token(), "resend")
+	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "status, to %s", answer.Header.Get("Location"))
+	shows(t, body, "No active endpoint takes events of this type, so nothing was sent.")
+}
+
+// What was deleted is named, and no link leads to the page that it had.
+func TestNoLinkToWhatIsGone(t *testing.T) {
+	s := open(t, inspector.Config{})
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"}))(t)
+	paid := s.Pay(code.ID, 100)
+	made := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.QRCodeCreated}))(t).Data[0].ID
+	for _, page := range []string{"payments/" + paid.ID, "events/" + made} {
+		shows(t, s.page(page), "/qr-codes/"+code.ID+`">Till 1</a>`)
+	}
+	must.Get(s.QRCodes.Delete(t.Context(), s.Caller, code.ID))(t)
+	for _, page := range []string{"payments/" + paid.ID, "events/" + made} {
+		body := s.page(page)
+		expect.True(t, strings.Contains(body, code.ID) && !strings.Contains(body, "/qr-codes/"+code.ID), "%s leads to what is gone", page)
+	}
+}
+
 // There is no stream of all merchants, so their page does not say that it lost one.
 func TestMerchantsAreNotFollowed(t *testing.T) {
 	s := open(t, inspector.Config{})

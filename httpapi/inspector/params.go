@@ -98,7 +98,7 @@ func isID(text, prefix string) bool {
 // ofCustomers lists a page of the objects of the customers that a search finds. of lists the same page for
 // one of them.
 func ofCustomers[T any](v *visit, q string, of func(customer string) (*api.List[T], error)) (*api.List[T], error) {
-	people, err := v.svc.Accounts.SearchCustomers(v.Context(), v.caller, account.SearchCustomersParams{Text: q, ListCustomersParams: account.ListCustomersParams{Page: api.Page{Limit: searchedPeople}}})
+	people, err := v.svc.Accounts.SearchCustomers(v.Context(), v.caller, q, account.ListCustomersParams{Page: api.Page{Limit: searchedPeople}})
 	if err != nil {
 		return nil, err
 	}

@@ -182,12 +182,12 @@ func facts(pairs ...any) []fact {
 	return kept
 }
 
-// linked is the name of another object with its page, for facts.
+// linked is the name of another object with its page, for facts. One that was deleted has none.
 func (v *visit) linked(path string, object *string) link {
 	if object == nil {
 		return link{}
 	}
-	return link{cmp.Or(v.named(path, *object), *object), v.url(path, *object)}
+	return link{cmp.Or(v.named(path, *object), *object), v.rowOf(path, *object).Href}
 }
 
 // party says from or to whom the money of an object goes; "" where that is not known. kind is as for

@@ -101,9 +101,9 @@ func changed(of [2]int64, by string, judged bool) template.HTML {
 // tenths writes a number of tenths: 84 is 8.4.
 func tenths(n int64) string { return strconv.FormatFloat(float64(n)/10, 'f', -1, 64) }
 
-// charts show how payments ended, what they brought by network, and where the money stands, beside the
-// numbers to test with.
-func (v *visit) charts(days []api.DayTotals) []section {
+// charts show what payments brought by network, how they ended, and where the money stands: beside the latest
+// events. Before the first payment the numbers to test with stand in their place.
+func (v *visit) charts(days []api.DayTotals, events section) []section {
 	outcomes := look.Chart{Keys: []look.Key{{Name: "Completed", Class: "f4"}, {Name: "Failed", Class: "fb"}, {Name: "Cancelled", Class: "f5"}}}
 	volume := look.Chart{Money: true}
 	names := map[string]string{api.WalletNetwork: "Wallet", api.OtherNetwork: "Other"}
@@ -126,10 +126,8 @@ func (v *visit) charts(days []api.DayTotals) []section {
 		}
 		outcomes.Days, volume.Days = append(outcomes.Days, point), append(volume.Days, amounts)
 	}
-	numbers := v.numbers()
 	if ended == 0 {
-		numbers.Half = false
-		return []section{numbers}
+		return []section{v.numbers(), events}
 	}
 	outcomes.Days = look.Recent(outcomes.Days, leastDays)
 	volume.Days = volume.Days[len(days)-len(outcomes.Days):]
@@ -144,7 +142,10 @@ func (v *visit) charts(days []api.DayTotals) []section {
 		succeed.Chart = rate.Rate()
 	}
 	sections := []section{{Title: "Collected, by network", Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()}, succeed}
-	return append(append(sections, v.moneyStands()...), section{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()}, numbers)
+	sections = append(sections, section{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()})
+	flow := v.moneyStands()
+	events.Half = len(flow) > 0
+	return append(append(sections, flow...), events)
 }
 
 // latency draws how long deliveries took, by the day on which they were made.
@@ -254,7 +255,7 @@ func (v *visit) moneyStands() []section {
 
 // numbers are the numbers to test with that are needed most, of those that provider.Simulated has.
 func (v *visit) numbers() section {
-	return section{Title: "Numbers to test with", Half: true, Panel: true, More: &link{"All numbers", v.url("clock") + "#payers"}, Facts: facts(
+	return section{Title: "Numbers to test with", Panel: true, More: &link{"All numbers", v.url("clock") + "#payers"}, Facts: facts(
 		id("…0901"), "declined", id("…0902"), "not enough money", id("…0903"), "stays in processing until you settle it", id("…0904"), "succeeds after 25 seconds",
 		id("…0905"), "times out first, then succeeds", id("…0907"), "asks for a code, 123456", "Any other", "succeeds at once",
 	)}

@@ -27,7 +27,7 @@ func (v *visit) overview() (*page, error) {
 	}
 	p := &page{
 		Title: "Overview", NavPath: ".", Counts: map[string]int{}, Forms: []*form{addMoney(), askPhone(v)},
-		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Mon 2 Jan 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>`,
+		Sentence: sentence("Test clock: %s. ", v.now.UTC().Format("Mon 2 Jan 2006, 15:04")) + `<a href="clock?form=move-clock">Move it</a>. <a href="clock#payers">Numbers to test with</a>`,
 	}
 	for _, n := range needs {
 		path, _, _ := strings.Cut(strings.TrimPrefix(n.Href, v.base), "/")
@@ -43,7 +43,7 @@ func (v *visit) overview() (*page, error) {
 	newest, happened := paymentNoun.related(v, "", ""), eventNoun.related(v, "", "")
 	newest.Title, newest.Empty.Action, happened.Title = "Latest payments", &link{"Make a payment", "?form=create"}, "Latest events"
 	p.Live = append(p.Live, section{Tabs: choices, Figures: append([]fact{available}, v.compared(days, twice)...)}, newest)
-	p.Live = append(append(p.Live, v.charts(days[shown:])...), happened)
+	p.Live = append(p.Live, v.charts(days[shown:], happened)...)
 	return p, v.err
 }
 

@@ -178,9 +178,6 @@ func (v *visit) paymentForms(p *payment.Payment, by payer) (forms []*form) {
 			Fields: ask(amount, field{Name: "reason", Label: "Reason", Soft: reads[p.Invoice != nil]}),
 			Will:   facts("Amount", sentence("Up to %s", left), "To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee", kept), Note: "The money goes back the way it came.",
 			do: func(v *visit, in *input) (any, error) {
-				if n := in.pesewas("amount"); n != nil && *n > int64(left) {
-					return nil, api.Invalid("amount", "The amount is more than what is left.")
-				}
 				return create(v, in, v.svc.Refunds.Create, refund.CreateParams{Payment: v.id})
 			},
 		})

@@ -34,6 +34,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
@@ -53,7 +54,10 @@ var Backends = []Backend{
 	{"sqlite", 4, func(t *testing.T) (storage.Store, error) {
 		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
 	}},
-	{"postgres", 6, func(t *testing.T) (storage.Store, error) { return pgtest.Store(t), nil }},
+	{"postgres", 6, func(t *testing.T) (storage.Store, error) {
+		pool := pgtest.Pool(t, 16)
+		return postgres.Open(t.Context(), pool, postgres.Config{Schema: Schema(t, pool)})
+	}},
 }
 
 // Open returns an empty store, which the caller closes. It skips the test where the

@@ -32,7 +32,12 @@ type savedState struct {
 // saveState saves the present state of the schema.
 func saveState(t *testing.T, pool *pgxpool.Pool, schema string) *savedState {
 	t.Helper()
-	p := &savedState{pool: pool, schema: schema, saved: pgtest.Schema(t), tables: tablesOf(t, pool, schema)}
+	p := &savedState{pool: pool, schema: schema, saved: pgtest.Schema(t)}
+	rows, err := pool.Query(t.Context(), "SELECT tablename FROM pg_tables WHERE schemaname = $1", schema)
+	if err == nil {
+		p.tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	must.Do(t, err)
 	text := "CREATE SCHEMA " + p.saved
 	for _, table := range p.tables {
 		text += fmt.Sprintf("; CREATE TABLE %s.%s AS TABLE %s.%[2]s", p.saved, table, schema)
@@ -44,9 +49,11 @@ func saveState(t *testing.T, pool *pgxpool.Pool, schema string) *savedState {
 // restore writes the saved state back, under the writers' lock.
 func (p *savedState) restore(t *testing.T) {
 	t.Helper()
-	text := "LOCK TABLE " + p.schema + ".storage_writer IN EXCLUSIVE MODE; "
+	text := "LOCK TABLE " + p.schema + ".storage_writer IN EXCLUSIVE MODE"
 	for _, table := range p.tables {
-		text += emptyTable(p.schema, table, fmt.Sprintf("INSERT INTO %[1]s.%[2]s OVERRIDING SYSTEM VALUE TABLE %[3]s.%[2]s", p.schema, table, p.saved))
+		text += fmt.Sprintf(`; ALTER TABLE %[1]s.%[2]s DISABLE TRIGGER USER; DELETE FROM %[1]s.%[2]s;
+			INSERT INTO %[1]s.%[2]s OVERRIDING SYSTEM VALUE TABLE %[3]s.%[2]s; ALTER TABLE %[1]s.%[2]s ENABLE TRIGGER USER`,
+			p.schema, table, p.saved)
 	}
 	p.exec(t, text)
 }

@@ -29,6 +29,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pin"
@@ -51,10 +52,10 @@ type Backend struct {
 // Backends are all stores.
 var Backends = []Backend{
 	{"memory", 1, func(*testing.T) (storage.Store, error) { return memory.New(), nil }},
-	{"sqlite", 4, func(t *testing.T) (storage.Store, error) {
+	{"sqlite", effort.Of(8, 4), func(t *testing.T) (storage.Store, error) {
 		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
 	}},
-	{"postgres", 6, func(t *testing.T) (storage.Store, error) {
+	{"postgres", effort.Of(12, 6), func(t *testing.T) (storage.Store, error) {
 		pool := pgtest.Pool(t, 16)
 		return postgres.Open(t.Context(), pool, postgres.Config{Schema: Schema(t, pool)})
 	}},

@@ -53,7 +53,7 @@ type Backend struct {
 var Backends = []Backend{
 	{"memory", 1, func(*testing.T) (storage.Store, error) { return memory.New(), nil }},
 	{"sqlite", effort.Of(8, 4), func(t *testing.T) (storage.Store, error) {
-		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
+		return sqlite.Open(t.Context(), filepath.Join(effort.TempDir(t), "payments.db"), sqlite.Config{})
 	}},
 	{"postgres", effort.Of(12, 6), func(t *testing.T) (storage.Store, error) {
 		pool := pgtest.Pool(t, 16)

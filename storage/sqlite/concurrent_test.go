@@ -437,7 +437,7 @@ func TestConcurrentCallsAgreeWithMemory(t *testing.T) {
 	} {
 		t.Run(mode.name, func(t *testing.T) {
 			for seed := *concurrentFrom; seed < *concurrentFrom+*concurrentSeeds; seed++ {
-				path := filepath.Join(t.TempDir(), "test.db")
+				path := filepath.Join(effort.TempDir(t), "test.db")
 				var stores []*Store
 				for range mode.stores {
 					s := openAt(t, path, Config{})

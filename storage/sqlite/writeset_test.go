@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -257,7 +258,7 @@ func TestDeleteAfterUnverifiedInsertOfBatch(t *testing.T) {
 
 // A second, equal declaration of a kind uses the same table.
 func TestEqualDeclarationsShareTable(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "notes.db")
+	path := filepath.Join(effort.TempDir(t), "notes.db")
 	s := openAt(t, path, Config{})
 	first, second := *notes, *notes
 	first.Keys, second.Keys = nil, nil

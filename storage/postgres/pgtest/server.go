@@ -286,6 +286,7 @@ func (s *Server) launch(settings ...string) error {
 	settings = append([]string{
 		"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "fsync=" + fsync,
 		"shared_buffers=128MB", "max_wal_size=4GB", "max_locks_per_transaction=256",
+		"dynamic_shared_memory_type=mmap", // that of /dev/shm would outlive a killed server
 	}, settings...)
 	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port)}
 	for _, setting := range settings {

@@ -55,7 +55,7 @@ var crashers = []struct {
 	db   func(t *testing.T) (db string, open func() storage.Store)
 }{
 	{"sqlite", effort.Of(3, 8), func(t *testing.T) (string, func() storage.Store) {
-		path := filepath.Join(t.TempDir(), "payments.db")
+		path := filepath.Join(effort.TempDir(t), "payments.db")
 		return path, func() storage.Store {
 			return must.Get(sqlite.Open(context.Background(), path, sqlite.Config{}))(t)
 		}
@@ -84,7 +84,7 @@ func TestCrashes(t *testing.T) {
 	if race.Detector || runtime.GOOS == "windows" {
 		t.Skip("it kills processes")
 	}
-	binary := filepath.Join(t.TempDir(), "quickstart")
+	binary := filepath.Join(effort.TempDir(t), "quickstart")
 	if out, err := exec.Command("go", "build", "-o", binary, "github.com/seed-7082ffec/payments/examples/quickstart").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}

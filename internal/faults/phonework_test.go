@@ -32,14 +32,14 @@ type collector struct {
 	mu     sync.Mutex
 	taken  map[string]int64
 	given  map[string]int64
-	answer func() (provider.Result, error) // nil: it takes the money
+	answer func(provider.Charge) (provider.Result, error) // nil: it takes the money
 }
 
 func (c *collector) Charge(_ context.Context, o provider.Charge) (provider.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.answer != nil {
-		return c.answer()
+		return c.answer(o)
 	}
 	c.taken[o.ID] = o.Amount
 	return provider.Result{Outcome: provider.Paid, Reference: "r"}, nil
@@ -64,7 +64,7 @@ func (c *collector) RefundStatus(ctx context.Context, o provider.Refund) (provid
 	return c.Refund(ctx, o)
 }
 
-func (c *collector) answers(as func() (provider.Result, error)) {
+func (c *collector) answers(as func(provider.Charge) (provider.Result, error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answer = as
@@ -102,64 +102,75 @@ func (s *booth) get(t *testing.T, id string) *payment.Payment {
 	return must.Get(s.Payments.Get(t.Context(), s.caller, id))(t)
 }
 
+// says is a charger that always gives one answer.
+func says(r provider.Result) func(provider.Charge) (provider.Result, error) {
+	return func(provider.Charge) (provider.Result, error) { return r, nil }
+}
+
 // Whatever a charger answers: only a conclusive answer ends a payment, texts are cut, and when
 // the charger works again, the payment is completed once.
 func TestHostileAnswersOfChargers(t *testing.T) {
-	const number = "0241234567"
-	says := func(r provider.Result) func() (provider.Result, error) {
-		return func() (provider.Result, error) { return r, nil }
-	}
+	const number = "02412345" // and two digits
 	huge := strings.Repeat("ɛ\x00\xff", 300_000)
-	code := says(provider.Result{Outcome: provider.InProgress, NeedsCode: true})
-	answers := map[string]func() (provider.Result, error){
-		"panic":             func() (provider.Result, error) { panic(number) },
-		"error":             func() (provider.Result, error) { return provider.Result{Outcome: provider.Paid}, errors.New(number) },
+	all := map[string]func(provider.Charge) (provider.Result, error){
+		"panic": func(provider.Charge) (provider.Result, error) { panic(number) },
+		"error": func(provider.Charge) (provider.Result, error) {
+			return provider.Result{Outcome: provider.Paid}, errors.New(number)
+		},
 		"no outcome":        says(provider.Result{}),
 		"unknown outcome":   says(provider.Result{Outcome: "perhaps", Reference: number}),
 		"huge outcome":      says(provider.Result{Outcome: provider.Outcome(huge)}),
 		"huge texts":        says(provider.Result{Outcome: provider.InProgress, Reference: huge, Prompt: huge, Network: huge, Reason: provider.Refusal{Message: huge}}),
 		"huge code prompt":  says(provider.Result{Outcome: provider.InProgress, NeedsCode: true, Prompt: huge}),
 		"a negative wait":   says(provider.Result{Outcome: provider.InProgress, PollAfter: -1 << 62, ProviderFee: -1 << 62}),
-		"code, then nobody": code,
+		"code, then nobody": says(provider.Result{Outcome: provider.InProgress, NeedsCode: true}),
+	}
+	// A conclusive answer ends the payment, whatever stands beside it.
+	conclusive := map[string]payment.Status{}
+	for outcome, status := range map[provider.Outcome]payment.Status{provider.Paid: payment.Completed, provider.Refused: payment.Failed} {
+		name := string(outcome) + " and all else"
+		conclusive[name], all[name] = status, says(provider.Result{
+			Outcome: outcome, NeedsCode: true, Reference: huge, Prompt: huge, Network: huge, Reason: provider.Refusal{Message: huge}, ProviderFee: 1 << 62, PollAfter: -1,
+		})
 	}
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
-		for name, answer := range answers {
-			t.Run(name, func(t *testing.T) {
-				s := openBooth(t, store)
-				s.charger.answers(answer)
-				p := must.Get(s.Payments.Create(t.Context(), s.caller, payment.CreateParams{Amount: 500, MobileMoney: payment.MobileMoney{PhoneNumber: number}}))(t)
-				for range 3 {
-					s.pass(t, time.Minute)
-				}
-				if got := s.get(t, p.ID); got.NextAction != nil && got.NextAction.Type == payment.EnterCode {
-					_ = testkit.Err(s.Payments.Confirm(t.Context(), s.caller, p.ID, payment.ConfirmParams{Code: "1"}))
-				}
-				got := s.get(t, p.ID)
-				must.True(t, got.Status == payment.Processing && got.NextAction != nil, "the payment is %+v", got)
-				expect.True(t, len(got.NextAction.Message) <= 500 && (got.ProviderReference == nil || len(*got.ProviderReference) <= 255), "texts are not cut")
-				s.charger.answers(nil)
-				s.pass(t, 5*time.Minute)
-				s.pass(t, time.Hour)
-				expect.Equal(t, s.get(t, p.ID).Status, payment.Completed, "in the end")
-				balance := must.Get(s.Accounts.Balance(t.Context(), s.caller))(t)
-				expect.Equal(t, balance.Available.String(), "5", "balance")
-				expect.True(t, !strings.Contains(s.log.String(), number[1:]), "the log quotes the number")
-			})
+		s := openBooth(t, store)
+		answers, made := map[string]func(provider.Charge) (provider.Result, error){}, map[string]string{} // both by id
+		s.charger.answers(func(o provider.Charge) (provider.Result, error) { return answers[o.ID](o) })
+		for name, answer := range all {
+			phone := payment.MobileMoney{PhoneNumber: fmt.Sprintf("%s%02d", number, len(made))}
+			p := must.Get(s.Payments.Create(t.Context(), s.caller, payment.CreateParams{Amount: 500, MobileMoney: phone}))(t)
+			answers[p.ID], made[p.ID] = answer, name
 		}
-	})
-	// A conclusive answer ends the payment, whatever stands beside it.
-	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
-		for outcome, want := range map[provider.Outcome]payment.Status{provider.Paid: payment.Completed, provider.Refused: payment.Failed} {
-			s := openBooth(t, store)
-			s.charger.answers(says(provider.Result{
-				Outcome: outcome, NeedsCode: true, Reference: huge, Prompt: huge, Network: huge, Reason: provider.Refusal{Message: huge}, ProviderFee: 1 << 62, PollAfter: -1,
-			}))
-			p := must.Get(s.Payments.Create(t.Context(), s.caller, payment.CreateParams{Amount: 500, MobileMoney: payment.MobileMoney{PhoneNumber: number}}))(t)
+		for range 3 {
 			s.pass(t, time.Minute)
-			got := s.get(t, p.ID)
-			expect.Equal(t, got.Status, want, "%s", outcome)
-			expect.True(t, got.NextAction == nil && (got.FailureReason == nil || len(*got.FailureReason) <= 500), "%s: %+v", outcome, got)
 		}
+		for id, name := range made {
+			if got := s.get(t, id); got.NextAction != nil && got.NextAction.Type == payment.EnterCode {
+				_ = testkit.Err(s.Payments.Confirm(t.Context(), s.caller, id, payment.ConfirmParams{Code: "1"}))
+			}
+			got := s.get(t, id)
+			if status := conclusive[name]; status != "" {
+				expect.Equal(t, got.Status, status, "%s", name)
+				expect.True(t, got.NextAction == nil && (got.FailureReason == nil || len(*got.FailureReason) <= 500), "%s: %+v", name, got)
+				continue
+			}
+			must.True(t, got.Status == payment.Processing && got.NextAction != nil, "%s: the payment is %+v", name, got)
+			expect.True(t, len(got.NextAction.Message) <= 500 && (got.ProviderReference == nil || len(*got.ProviderReference) <= 255), "%s: texts are not cut", name)
+		}
+		s.charger.answers(nil)
+		s.pass(t, 5*time.Minute)
+		s.pass(t, time.Hour)
+		for id, name := range made {
+			want := conclusive[name]
+			if want == "" {
+				want = payment.Completed
+			}
+			expect.Equal(t, s.get(t, id).Status, want, "%s: in the end", name)
+		}
+		balance := must.Get(s.Accounts.Balance(t.Context(), s.caller))(t)
+		expect.Equal(t, balance.Available.String(), fmt.Sprint(5*(len(made)-1)), "balance")
+		expect.True(t, !strings.Contains(s.log.String(), number[1:]), "the log quotes the number")
 	})
 }
 
@@ -184,7 +195,7 @@ func TestPhonesPayOnceWhileTheStoreFails(t *testing.T) {
 				pay := func() string {
 					return must.Get(s.QRCodes.Pay(t.Context(), s.caller, code.ID, qrcode.PayParams{MobileMoney: from()}))(t).ID
 				}
-				s.charger.answers(func() (provider.Result, error) { return provider.Result{Outcome: provider.InProgress}, nil })
+				s.charger.answers(says(provider.Result{Outcome: provider.InProgress}))
 				first := pay()
 				s.pass(t, time.Second)
 				must.Do(t, s.Payments.Leave(t.Context(), s.caller, first))

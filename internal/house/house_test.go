@@ -125,7 +125,9 @@ func TestDocFitsAScreen(t *testing.T) {
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			out, err := exec.Command("go", "doc", p.ImportPath).CombinedOutput()
+			doc := exec.Command("go", "doc")
+			doc.Dir, doc.Env = p.Dir, append(os.Environ(), "GO111MODULE=off") // it looks for no other packages
+			out, err := doc.CombinedOutput()
 			expect.True(t, err == nil, "go doc %s: %v\n%s", p.ImportPath, err, out)
 			if n := bytes.Count(out, []byte("\n")); n > longest {
 				mu.Lock()

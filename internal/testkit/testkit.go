@@ -29,11 +29,13 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
@@ -50,10 +52,13 @@ type Backend struct {
 // Backends are all stores.
 var Backends = []Backend{
 	{"memory", 1, func(*testing.T) (storage.Store, error) { return memory.New(), nil }},
-	{"sqlite", 4, func(t *testing.T) (storage.Store, error) {
-		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
+	{"sqlite", effort.Of(8, 4), func(t *testing.T) (storage.Store, error) {
+		return sqlite.Open(t.Context(), filepath.Join(effort.TempDir(t), "payments.db"), sqlite.Config{})
 	}},
-	{"postgres", 6, func(t *testing.T) (storage.Store, error) { return pgtest.Store(t), nil }},
+	{"postgres", effort.Of(12, 6), func(t *testing.T) (storage.Store, error) {
+		pool := pgtest.Pool(t, 16)
+		return postgres.Open(t.Context(), pool, postgres.Config{Schema: Schema(t, pool)})
+	}},
 }
 
 // Open returns an empty store, which the caller closes. It skips the test where the

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -36,14 +37,14 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 		return []loss{message, answer}[rand.IntN(2)]
 	}
 	store := openNotes(t, address.pool(t, 4), postgres.Config{Schema: schema, MaxBatchSize: 4})
-	const callers, each = 8, 40
+	wanted := int64(effort.Of(30, 200)) // cuts
 	var mu sync.Mutex
 	written := map[string]bool{}
 	cutting.Store(true)
 	var all sync.WaitGroup
-	for c := range callers {
+	for c := range 8 {
 		all.Go(func() {
-			for n := range each {
+			for n := 0; n < 200 && (cuts.Load() < wanted || store.Stats().Resolved < 5); n++ {
 				id := fmt.Sprintf("n_%d_%d", c, n)
 				err := store.Update(context.Background(), func(tx storage.Tx) error {
 					if err := tx.Insert(notes, note(id)); err != nil {
@@ -61,12 +62,9 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 	}
 	all.Wait()
 	cutting.Store(false)
-	if n := cuts.Load(); n < 10 {
-		t.Errorf("%d connections were cut, too few to show anything", n)
-	}
 	stats := store.Stats()
 	t.Logf("%d connections cut, %d commits resolved, %d runs repeated", cuts.Load(), stats.Resolved, stats.Reruns)
-	expect.True(t, stats.Resolved != 0, "no answer of a commit was lost")
+	expect.True(t, cuts.Load() >= wanted && stats.Resolved >= 5, "too few were lost to show anything")
 
 	// This reads the database directly, without the store's cache.
 	direct := openNotes(t, pgtest.Pool(t, 4), postgres.Config{Schema: schema})

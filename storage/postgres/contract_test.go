@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -23,7 +24,7 @@ func contract(t *testing.T, pool *pgxpool.Pool) {
 		return must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
 	}
 	storagetest.Run(t, func(t *testing.T) storage.Store {
-		schema = pgtest.Schema(t)
+		schema = testkit.Schema(t, pool)
 		return reopen(t)
 	}, storagetest.Reopens(reopen))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -17,7 +18,7 @@ import (
 
 // A copy from memory to SQLite, to PostgreSQL and back holds the same data each time.
 func TestCopyBetweenAllStores(t *testing.T) {
-	file := must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "copy.db"), sqlite.Config{}))(t)
+	file := must.Get(sqlite.Open(t.Context(), filepath.Join(effort.TempDir(t), "copy.db"), sqlite.Config{}))(t)
 	defer file.Close()
 	first := memory.New()
 	kinds := []*storage.Kind{things}

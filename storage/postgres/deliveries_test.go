@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -158,7 +159,7 @@ func (r *receivers) ServeHTTP(_ http.ResponseWriter, q *http.Request) {
 // process takes a delivery that another holds. After the lease, another process makes the
 // deliveries of the killed one, and only those arrive twice.
 func TestDeliveriesOfKilledProcessAreTakenOver(t *testing.T) {
-	for _, processes := range []int{2, 4} {
+	for _, processes := range effort.Of([]int{3}, []int{2, 4}) {
 		t.Run(fmt.Sprint(processes), func(t *testing.T) { deliveringProcesses(t, processes) })
 	}
 }

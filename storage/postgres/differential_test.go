@@ -44,7 +44,7 @@ var seeds = flag.Int("seeds", effort.Of(2, 4), "how many random sequences the di
 func TestAllStoresAnswerAlike(t *testing.T) {
 	for seed := range uint64(*seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			file := must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "differential.db"), sqlite.Config{}))(t)
+			file := must.Get(sqlite.Open(t.Context(), filepath.Join(effort.TempDir(t), "differential.db"), sqlite.Config{}))(t)
 			defer file.Close()
 			reference := memory.New()
 			others := map[string]storage.Store{"sqlite": file, "postgres": pgtest.Store(t)}

@@ -118,7 +118,7 @@ func (l *load) write(ctx context.Context) {
 			l.maybe[id] = true
 		}
 		l.mu.Unlock()
-		time.Sleep(2 * time.Millisecond) // keeps the log short
+		time.Sleep(10 * time.Millisecond) // leaves the processors to the servers of the tests beside it
 	}
 }
 
@@ -134,7 +134,7 @@ func (l *load) look(ctx context.Context) {
 				return err
 			})
 		})
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

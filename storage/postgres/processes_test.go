@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -16,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -35,6 +37,10 @@ func TestMain(m *testing.M) {
 		os.Exit(httpload.Main())
 	}
 	if os.Getenv(workerURL) == "" {
+		// The parallel tests wait for servers and timeouts, not for processors.
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			panic(err)
+		}
 		goleak.VerifyTestMain(m)
 		return
 	}
@@ -58,7 +64,7 @@ const (
 // replaces each now and then. No acknowledged write is lost, nothing is done twice, and
 // another process takes over the work of a killed one.
 func TestKilledWritersLoseNothing(t *testing.T) {
-	for _, processes := range []int{2, 4} {
+	for _, processes := range effort.Of([]int{3}, []int{2, 4}) {
 		t.Run(fmt.Sprint(processes), func(t *testing.T) { severalProcesses(t, processes) })
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -115,7 +116,7 @@ func TestBackupBesideWriters(t *testing.T) {
 	s := openLarge(t)
 	made := int64(20)
 	for i := range 3 {
-		path := filepath.Join(t.TempDir(), "backup.db")
+		path := filepath.Join(effort.TempDir(t), "backup.db")
 		before, steps, last := made, 0, int64(0)
 		ctx, cancel := context.WithCancel(t.Context())
 		err := s.Backup(ctx, path, func(p storage.Progress) {
@@ -168,7 +169,7 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 			}
 		})
 	}
-	path := t.TempDir()
+	path := effort.TempDir(t)
 	var least, most []int64
 	for i := range 3 {
 		postPayment(t, s, int64(1_000_000+i), 1) // so that there is something
@@ -202,7 +203,7 @@ func TestWriterDoesNotWaitForBackups(t *testing.T) {
 		next++
 		return s.Stats().Checkpoints - before
 	}
-	must.Do(t, s.Backup(t.Context(), filepath.Join(t.TempDir(), "backup.db"), func(storage.Progress) {
+	must.Do(t, s.Backup(t.Context(), filepath.Join(effort.TempDir(t), "backup.db"), func(storage.Progress) {
 		if got := checkpoints(); got != 0 {
 			t.Errorf("the writer made %d checkpoints beside a backup", got)
 		}
@@ -217,7 +218,7 @@ func TestCancelledBackupLeavesNothing(t *testing.T) {
 	s := openLarge(t)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	directory := t.TempDir()
+	directory := effort.TempDir(t)
 	expect.ErrorIs(t, s.Backup(ended, filepath.Join(directory, "backup.db"), nil), context.Canceled, "with an ended context")
 	onlyFile(t, directory, "")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -236,7 +237,7 @@ func TestCancelledBackupLeavesNothing(t *testing.T) {
 
 func TestBackupRefusesUnusablePaths(t *testing.T) {
 	s := openNotes(t, Config{})
-	directory := t.TempDir()
+	directory := effort.TempDir(t)
 	taken := filepath.Join(directory, "taken.db")
 	must.Do(t, os.WriteFile(taken, []byte("precious"), 0o600))
 	err := s.Backup(t.Context(), taken, nil)

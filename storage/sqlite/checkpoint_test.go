@@ -7,13 +7,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 func TestLogStaysBoundedUnderConstantWrites(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := filepath.Join(effort.TempDir(t), "test.db")
 	s := openAt(t, path, Config{})
 	must.Do(t, s.Define(t.Context(), notes))
 	s.checkpointer.interval, s.checkpointer.maxLogPages = 50, 400

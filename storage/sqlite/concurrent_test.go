@@ -188,6 +188,23 @@ func randomTicket(r *rand.Rand) storage.Record {
 	}
 }
 
+func describeResult(v any, err error) string {
+	for _, known := range []error{storage.ErrExists, storage.ErrNotFound, storage.ErrConflict, storage.ErrInsufficient} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return fmt.Sprint(v, err)
+}
+
+func describeRecords(records ...storage.Record) string {
+	var s strings.Builder
+	for _, r := range records {
+		fmt.Fprintf(&s, "%s/%d %v %s; ", r.ID, r.Version, r.Columns, r.Data)
+	}
+	return s.String()
+}
+
 // act makes one random call of a transaction and returns its answer.
 func act(tx storage.Tx, r *rand.Rand) (string, error) {
 	text := func(v any, err error) (string, error) { return describeResult(v, err), err }
@@ -437,7 +454,7 @@ func TestConcurrentCallsAgreeWithMemory(t *testing.T) {
 	} {
 		t.Run(mode.name, func(t *testing.T) {
 			for seed := *concurrentFrom; seed < *concurrentFrom+*concurrentSeeds; seed++ {
-				path := filepath.Join(t.TempDir(), "test.db")
+				path := filepath.Join(effort.TempDir(t), "test.db")
 				var stores []*Store
 				for range mode.stores {
 					s := openAt(t, path, Config{})

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/storagetest"
@@ -15,7 +16,7 @@ func TestContract(t *testing.T) {
 		return must.Get(Open(t.Context(), path, Config{}))(t)
 	}
 	storagetest.Run(t, func(t *testing.T) storage.Store {
-		path = filepath.Join(t.TempDir(), "contract.db")
+		path = filepath.Join(effort.TempDir(t), "contract.db")
 		return reopen(t)
 	}, storagetest.Reopens(reopen))
 }

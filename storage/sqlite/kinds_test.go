@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -42,7 +43,7 @@ func oneOf(values ...string) func(*storage.Kind) {
 }
 
 func TestChangedKindIsRefused(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
+	s := openAt(t, filepath.Join(effort.TempDir(t), "test.db"), Config{})
 	must.Do(t, s.Define(t.Context(), cards(3, storage.Unique("owner", "owner")).Kind()))
 	for _, test := range []struct {
 		name   string
@@ -66,7 +67,7 @@ func TestChangedKindIsRefused(t *testing.T) {
 // A migration reports its progress. One that changes nothing reports nothing.
 func TestMigrationReportsProgress(t *testing.T) {
 	var told []storage.Progress
-	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{MigrationProgress: func(p storage.Progress) { told = append(told, p) }})
+	s := openAt(t, filepath.Join(effort.TempDir(t), "test.db"), Config{MigrationProgress: func(p storage.Progress) { told = append(told, p) }})
 	first := cards(2)
 	must.Do(t, s.Define(t.Context(), first.Kind()))
 	const rows = 1200
@@ -96,7 +97,7 @@ func TestMigrationReportsProgress(t *testing.T) {
 
 // The next Define drops indexes that newer ones replace.
 func TestObsoleteIndexesAreDropped(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := filepath.Join(effort.TempDir(t), "test.db")
 	old := openAt(t, path, Config{})
 	must.Do(t, old.Define(t.Context(), notes))
 	must.Do(t, old.writer.conn.script(`CREATE INDEX "notes.due" ON notes (due_at, id); CREATE INDEX "notes.due.test" ON notes (merchant, due_at, id);
@@ -131,7 +132,7 @@ func TestDefineEndsOldDeclarationAtOnce(t *testing.T) {
 		return storage.Record{Scope: scope, ID: "d", Version: version, Columns: []any{int64(len(text))}, Data: []byte(text)}
 	}
 	for range 10 {
-		s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
+		s := openAt(t, filepath.Join(effort.TempDir(t), "test.db"), Config{})
 		must.Do(t, s.Define(t.Context(), before))
 		must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(before, document("one", 0)) }))
 		began, proceed := make(chan struct{}), make(chan struct{})

@@ -17,6 +17,7 @@ import (
 	"modernc.org/libc"
 	"modernc.org/sqlite"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -33,7 +34,7 @@ func TestReadingDatabaseFilesLosesNoCommit(t *testing.T) {
 		"nothing": {}, "the database": {""}, "the log": {"-wal"}, "the index of the log": {"-shm"}, "all": databaseSuffixes,
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "test.db")
+			path := filepath.Join(effort.TempDir(t), "test.db")
 			h := startHost(t, path)
 			want := h.commit("a", 5)
 			for _, suffix := range read {
@@ -57,7 +58,7 @@ func TestReadingDatabaseFilesLosesNoCommit(t *testing.T) {
 func TestReadingDatabaseFilesKeepsWriteLock(t *testing.T) {
 	for _, suffix := range databaseSuffixes {
 		t.Run("db"+suffix, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "test.db")
+			path := filepath.Join(effort.TempDir(t), "test.db")
 			h := startHost(t, path)
 			h.commit("a", 1)
 			h.do("begin")

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -76,7 +77,7 @@ func TestKeyMovesInTheHostsTransaction(t *testing.T) {
 // would take rows that this store never sees.
 func TestHostsTransactionOfAnotherFile(t *testing.T) {
 	store, other := openNotes(t, Config{}), openNotes(t, Config{})
-	app := must.Get(sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "app.db")))(t)
+	app := must.Get(sql.Open("sqlite", "file:"+filepath.Join(effort.TempDir(t), "app.db")))(t)
 	defer app.Close()
 	memory := must.Get(sql.Open("sqlite", ":memory:"))(t)
 	defer memory.Close()
@@ -87,7 +88,7 @@ func TestHostsTransactionOfAnotherFile(t *testing.T) {
 		must.Do(t, host.Rollback())
 	}
 	// Another name of the same file is the same file.
-	link := filepath.Join(t.TempDir(), "link.db")
+	link := filepath.Join(effort.TempDir(t), "link.db")
 	must.Do(t, os.Symlink(store.path, link))
 	linked := must.Get(sql.Open("sqlite", "file:"+link+"?_txlock=immediate"))(t)
 	defer linked.Close()

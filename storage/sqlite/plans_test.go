@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	accounts "github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -89,7 +90,7 @@ func isFullScan(step string) bool {
 // Every statement uses an index and none sorts, so its cost does not grow with the table. The
 // tables have no statistics.
 func TestStatementsReadByIndexWithoutSort(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plans.db")
+	path := filepath.Join(effort.TempDir(t), "plans.db")
 	s := openAt(t, path, Config{})
 	must.Do(t, s.Define(t.Context(), payments.Kinds()...))
 	statements := map[string]string{} // by what it is
@@ -224,7 +225,7 @@ func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 // A service starts without reading a whole table. That covers the statements of Define, New and
 // Start, and those of the first polls.
 func TestStartReadsNoTableWhole(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "start.db")
+	path := filepath.Join(effort.TempDir(t), "start.db")
 	config := payments.Config{Logger: slog.New(slog.DiscardHandler)}
 	s := openAt(t, path, Config{})
 	svc := must.Get(payments.New(t.Context(), s, config))(t)

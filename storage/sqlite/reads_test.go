@@ -12,6 +12,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -51,7 +52,7 @@ const (
 // of them in its cache.
 func openWithRecords(t *testing.T, k *storage.Kind, record func(i int) storage.Record) *Store {
 	t.Helper()
-	s := openAt(t, filepath.Join(t.TempDir(), "many.db"), Config{})
+	s := openAt(t, filepath.Join(effort.TempDir(t), "many.db"), Config{})
 	must.Do(t, s.Define(t.Context(), k))
 	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		for i := range manyRows {

@@ -11,6 +11,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -19,7 +20,7 @@ import (
 // backup copies the database to another file.
 func backup(t *testing.T, s *Store) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "backup.db")
+	to := filepath.Join(effort.TempDir(t), "backup.db")
 	must.Get(s.db.ExecContext(t.Context(), "VACUUM INTO ?", to))(t)
 	return to
 }
@@ -44,7 +45,7 @@ func restoreInto(t *testing.T, s *Store, from string) {
 // The cache keeps nothing after a restore of a backup under a live store. No booking reaches an
 // account through another account's old number.
 func TestRestoreUnderOpenStoreClearsCache(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
+	path := filepath.Join(effort.TempDir(t), "a.db")
 	here, there := openAt(t, path, Config{}), openAt(t, path, Config{})
 	for _, s := range []*Store{here, there} {
 		must.Do(t, s.Define(t.Context(), notes))
@@ -90,7 +91,7 @@ func TestUpdateFailsAfterFileIsReplaced(t *testing.T) {
 		"no file":      func(path, _ string) error { return os.Remove(path) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "a.db")
+			path := filepath.Join(effort.TempDir(t), "a.db")
 			s := openAt(t, path, Config{})
 			must.Do(t, s.Define(t.Context(), notes))
 			insert(t, s, "n1")

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -59,7 +60,7 @@ func openAt(t testing.TB, path string, config Config) *Store {
 // openNotes opens a new store that knows notes.
 func openNotes(t testing.TB, config Config) *Store {
 	t.Helper()
-	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), config)
+	s := openAt(t, filepath.Join(effort.TempDir(t), "test.db"), config)
 	must.Do(t, s.Define(t.Context(), notes))
 	return s
 }
@@ -93,7 +94,7 @@ func ids(t testing.TB, s *Store) []string {
 func TestOpenEscapesPaths(t *testing.T) {
 	for _, name := range []string{"plain.db", "with space.db", "what?.db", "a#b.db", "100%.db", "%41.db", "a&b=c;d+e.db", "ɛkɔ:₵.db", "?mode=ro"} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), name)
+			path := filepath.Join(effort.TempDir(t), name)
 			s := openAt(t, path, Config{})
 			must.Do(t, s.Define(t.Context(), notes))
 			insert(t, s, "n1")
@@ -110,7 +111,7 @@ func TestOpenEscapesPaths(t *testing.T) {
 }
 
 func TestOpenRelativePath(t *testing.T) {
-	t.Chdir(t.TempDir())
+	t.Chdir(effort.TempDir(t))
 	openAt(t, "relative.db", Config{})
 	if _, err := os.Stat("relative.db"); err != nil {
 		t.Error(err)
@@ -131,10 +132,10 @@ func TestOpenRefusesInvalidPaths(t *testing.T) {
 			t.Errorf("Open(%q): %v, want ErrInvalid that mentions %s", test.path, err, test.want)
 		}
 	}
-	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none", "x.db"), Config{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(effort.TempDir(t), "none", "x.db"), Config{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Open in a missing directory: %v, want ErrNotExist", err)
 	}
-	text := filepath.Join(t.TempDir(), "text")
+	text := filepath.Join(effort.TempDir(t), "text")
 	must.Do(t, os.WriteFile(text, []byte(strings.Repeat("not a database. ", 100)), 0o600))
 	if _, err := Open(t.Context(), text, Config{}); err == nil {
 		t.Error("Open of a text file succeeded")
@@ -151,7 +152,7 @@ func TestOpenRefusesForeignAndNewerFiles(t *testing.T) {
 		{"tables without a mark", "PRAGMA application_id = 0; PRAGMA user_version = 0", storage.ErrInvalid},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "test.db")
+			path := filepath.Join(effort.TempDir(t), "test.db")
 			s := openAt(t, path, Config{})
 			must.Do(t, s.writer.conn.script(test.change))
 			must.Do(t, s.Close())
@@ -192,7 +193,7 @@ func TestConnectionsHaveTheirSettings(t *testing.T) {
 
 // A closed store is one file.
 func TestCloseLeavesOneFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := filepath.Join(effort.TempDir(t), "test.db")
 	s := openAt(t, path, Config{})
 	must.Do(t, s.Define(t.Context(), notes))
 	insert(t, s, "n1")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/effort"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -31,7 +32,7 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 		"another migration": {nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "test.db")
+			path := filepath.Join(effort.TempDir(t), "test.db")
 			old, newer := openAt(t, path, Config{}), openAt(t, path, Config{})
 			known := cards(2)
 			insert := func(id string) error {
@@ -84,7 +85,7 @@ func nullable() *storage.Kind {
 // Another value of OneOf changes the constraint of the table in place. Tables of the first
 // releases have constraints without names, and are rebuilt once.
 func TestOneOfIsExtendedInPlace(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
+	s := openAt(t, filepath.Join(effort.TempDir(t), "test.db"), Config{})
 	first := cards(2)
 	err := s.Define(t.Context(), first.Kind())
 	if err == nil {

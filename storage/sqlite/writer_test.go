@@ -376,7 +376,7 @@ func TestStoresCreateOneFile(t *testing.T) {
 
 func createOneFile(t *testing.T) {
 	const stores = 8
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := filepath.Join(effort.TempDir(t), "test.db")
 	var wg sync.WaitGroup
 	for i := range stores {
 		wg.Go(func() {

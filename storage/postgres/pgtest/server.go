@@ -70,7 +70,7 @@ func NewServer(t testing.TB, settings ...string) *Server {
 		var s *Server
 		if s, err = newServer(bin); err == nil {
 			t.Cleanup(s.remove)
-			if err = s.initialize(); err == nil {
+			if err = s.copyEmpty(); err == nil {
 				err = s.launch(settings...)
 			}
 		}
@@ -218,11 +218,49 @@ func newServer(bin string) (*Server, error) {
 	return s, os.Chown(dir, int(s.as.Uid), int(s.as.Gid))
 }
 
-// initialize makes an empty database.
+// initialize makes an empty database by initdb.
 func (s *Server) initialize() error {
 	initdb := s.command("initdb", "-D", s.data(), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return nil
+}
+
+// empty is a server that never runs. Those of tests begin with a copy of its database, because initdb takes
+// more than a second. A shell deletes it when this process is gone.
+var empty = sync.OnceValues(func() (*Server, error) {
+	bin, err := pgbin.Dir()
+	if err != nil {
+		return nil, err
+	}
+	s, err := newServer(bin)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.initialize(); err == nil {
+		s.shell = exec.Command("/bin/sh", "-c", `read -r _; rm -rf "$0"`, s.dir)
+		s.shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if s.input, err = s.shell.StdinPipe(); err == nil {
+			err = s.shell.Start()
+		}
+	}
+	if err != nil {
+		_ = os.RemoveAll(s.dir) // the error to report is another
+	}
+	return s, err
+})
+
+// copyEmpty makes an empty database.
+func (s *Server) copyEmpty() error {
+	from, err := empty()
+	if err != nil {
+		return err
+	}
+	cp := exec.Command("cp", "-R", from.data(), s.data())
+	cp.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
+	if out, err := cp.CombinedOutput(); err != nil {
+		return fmt.Errorf("cp: %w: %s", err, out)
 	}
 	return nil
 }
@@ -248,6 +286,7 @@ func (s *Server) launch(settings ...string) error {
 	settings = append([]string{
 		"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "fsync=" + fsync,
 		"shared_buffers=128MB", "max_wal_size=4GB", "max_locks_per_transaction=256",
+		"dynamic_shared_memory_type=mmap", // that of /dev/shm would outlive a killed server
 	}, settings...)
 	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port)}
 	for _, setting := range settings {

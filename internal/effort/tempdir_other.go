@@ -1,0 +1,7 @@
+//go:build !linux
+
+package effort
+
+const memory = ""
+
+func memoryHasRoom() bool { return false }

@@ -142,10 +142,11 @@ func (v *visit) charts(days []api.DayTotals, events section) []section {
 		succeed.Chart = rate.Rate()
 	}
 	sections := []section{{Title: "Collected, by network", Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()}, succeed}
-	sections = append(sections, section{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()})
 	flow := v.moneyStands()
-	events.Half = len(flow) > 0
-	return append(append(sections, flow...), events)
+	if outcomes.Tall = len(flow) > 0; outcomes.Tall { // and without the flow all have a place
+		events.Half, events.Panel, events.Rows = true, true, events.Rows[:min(3, len(events.Rows))]
+	}
+	return append(append(sections, flow...), section{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()}, events)
 }
 
 // latency draws how long deliveries took, by the day on which they were made.

@@ -178,7 +178,11 @@ func (v *visit) paymentForms(p *payment.Payment, by payer) (forms []*form) {
 			Fields: ask(amount, field{Name: "reason", Label: "Reason", Soft: reads[p.Invoice != nil]}),
 			Will:   facts("Amount", sentence("Up to %s", left), "To", look.Join("\n", by.title, by.below), "From", v.merchant.Name, "Fee", kept), Note: "The money goes back the way it came.",
 			do: func(v *visit, in *input) (any, error) {
-				return create(v, in, v.svc.Refunds.Create, refund.CreateParams{Payment: v.id})
+				made, err := create(v, in, v.svc.Refunds.Create, refund.CreateParams{Payment: v.id})
+				if api.CodeOf(err) == api.AmountTooLarge {
+					err = api.Invalid("amount", "The amount is more than what is left.")
+				}
+				return made, err
 			},
 		})
 	}

@@ -27,7 +27,7 @@ func testRefundForms(t *testing.T, s *site) {
 	shows(t, s.page("ledger"), "refunds/"+refund, "−GH₵2.50")
 	answer, body := s.post(payment, s.token(), "refund", "amount", "10.01")
 	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "more than is left: %s", answer.Status)
-	shows(t, body, "aria-invalid", `value="10.01"`, "Not refunded yet", "at most GH₵10.00, which is what is left of this payment")
+	shows(t, body, "aria-invalid", `value="10.01"`, "Not refunded yet", "The amount is more than what is left.", "At most GH₵10.00 can go back.")
 	s.do(payment, "refund")
 	expect.True(t, !strings.Contains(s.page(payment), "form=refund"), "what was given back is offered again")
 	if body := s.page("refunds?payment=" + path.Base(payment)); rows(body) != 2 {

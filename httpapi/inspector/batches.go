@@ -52,6 +52,10 @@ func (v *visit) batchPage(b *disbursement.Batch, p *page) {
 	rows, err := v.svc.Disbursements.ListRows(v.Context(), v.caller, b.ID, disbursement.ListRowsParams{Page: v.page(), Status: disbursement.RowStatus(v.param("status"))})
 	p.Sentence = sentence("%s to %s, %s", v.merchant.Name, look.Plural(b.Counts.Total, "recipient"), v.when(b.CreatedAt))
 	lines := paged(v, "Rows", disbursementNoun.heads, rows, err, func(v *visit, r *disbursement.Row) row { return v.batchLine(b, r) }, "No row is as the tab says.")
+	lines.Order = "In the order given"
+	for i := range lines.Pager {
+		lines.Pager[i].Text = map[string]string{"Newer": "Rows before", "Older": "Rows after"}[lines.Pager[i].Text]
+	}
 	lines.Tabs = v.tabs("status", options(disbursement.RowStatuses()...))
 	p.Live = []section{lines, v.timeline("disbursement_batch", b.ID, b.CreatedAt.Time, "", []step{{"created", "Asked for", "API", "", nil}, {"completed", "The last row was made or refused", "", "good", nil}})}
 	n := &b.Counts

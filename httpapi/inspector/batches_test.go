@@ -22,6 +22,10 @@ func testBatchForms(t *testing.T, s *site) {
 	expect.True(t, !strings.Contains(refused, "Row 1<"), "the filter shows all rows")
 	shows(t, s.page("batches?status=completed"), path.Base(at), "2 rows", "Salaries of November")
 	expect.True(t, !strings.Contains(s.page("batches?status=pending"), "bat_"), "the filter shows all batches")
+	many, _ := s.do("batches", "create", "rows", "amount,type,phone_number\n"+strings.Repeat("1,mobile_money,0241234567\n", 30))
+	first := s.page("batches/" + path.Base(many))
+	shows(t, first, "In the order given", "Row 1 ", "Row 25 ")
+	shows(t, s.page("batches/"+path.Base(many)+"?"+query(linkTo(t, first, "Rows after"))), "Row 26 ", "Rows before")
 	wrong := "amount,type,phone_number\n<1>,mobile_money,0241234567"
 	answer, body := s.post("batches", s.token(), "create", "rows", wrong)
 	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "a wrong row: %s", answer.Status)

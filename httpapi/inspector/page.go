@@ -87,7 +87,9 @@ type section struct {
 	Rows     []row
 	Empty    empty
 	Timeline []turn
-	Pager    []link
+	// Order says how Rows are ordered if not the newest first.
+	Order string
+	Pager []link
 	// Forms are what can be done besides.
 	Forms []*form
 	// JSON is the object as the API returns it.

@@ -101,9 +101,9 @@ func changed(of [2]int64, by string, judged bool) template.HTML {
 // tenths writes a number of tenths: 84 is 8.4.
 func tenths(n int64) string { return strconv.FormatFloat(float64(n)/10, 'f', -1, 64) }
 
-// charts show what payments brought by network, how many succeeded, and where the money stands; more is what to
-// fold away. Before the first payment the numbers to test with stand in their place.
-func (v *visit) charts(days []api.DayTotals) (shown, more []section) {
+// charts show what payments brought by network, how they ended, and where the money stands: beside the latest
+// events. Before the first payment the numbers to test with stand in their place.
+func (v *visit) charts(days []api.DayTotals, events section) []section {
 	outcomes := look.Chart{Keys: []look.Key{{Name: "Completed", Class: "f4"}, {Name: "Failed", Class: "fb"}, {Name: "Cancelled", Class: "f5"}}}
 	volume := look.Chart{Money: true}
 	names := map[string]string{api.WalletNetwork: "Wallet", api.OtherNetwork: "Other"}
@@ -127,7 +127,7 @@ func (v *visit) charts(days []api.DayTotals) (shown, more []section) {
 		outcomes.Days, volume.Days = append(outcomes.Days, point), append(volume.Days, amounts)
 	}
 	if ended == 0 {
-		return []section{v.numbers()}, nil
+		return []section{v.numbers(), events}
 	}
 	outcomes.Days = look.Recent(outcomes.Days, leastDays)
 	volume.Days = volume.Days[len(days)-len(outcomes.Days):]
@@ -142,7 +142,11 @@ func (v *visit) charts(days []api.DayTotals) (shown, more []section) {
 		succeed.Chart = rate.Rate()
 	}
 	sections := []section{{Title: "Collected, by network", Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()}, succeed}
-	return append(sections, v.moneyStands()...), []section{{Title: "Payments, by outcome", Panel: true, Chart: outcomes.Bars()}}
+	flow := v.moneyStands()
+	if outcomes.Tall = len(flow) > 0; outcomes.Tall { // and without the flow all have a place
+		events.Half, events.Panel, events.Rows = true, true, events.Rows[:min(3, len(events.Rows))]
+	}
+	return append(append(sections, flow...), section{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()}, events)
 }
 
 // latency draws how long deliveries took, by the day on which they were made.

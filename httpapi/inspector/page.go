@@ -45,8 +45,6 @@ type page struct {
 	// Once is shown in the answer to a form alone, such as a secret.
 	Once *section
 	Live []section
-	// More is folded away at first.
-	More []section
 	// Side is the column on the right.
 	Side []section
 	// Shown is the form that fills the page.

@@ -17,8 +17,8 @@ const (
 	plotDates  = 20 // below the plot
 	plotMargin = 32 // what the style sheet gives a plot above and below its height
 	barsHeight = 148
-	rateHeight = 248
-	flowHeight = 280
+	rateHeight = 208
+	flowHeight = 240
 	flowLabel  = 34 // a name with its amount
 )
 
@@ -52,8 +52,8 @@ type Chart struct {
 	Says string
 	Keys []Key
 	Days []Day
-	// Money says that the values are pesewas, and not counts.
-	Money bool
+	// Money says that the values are pesewas, and not counts. Tall gives bars the height of a line.
+	Money, Tall bool
 }
 
 // writer collects the markup of a plot of that height. Its texts come from here, but for those that it
@@ -78,7 +78,7 @@ func (c *Chart) amount(n int64) string {
 
 // used is the chart without the keys that have nothing on any day, unless none has.
 func (c *Chart) used() *Chart {
-	kept := &Chart{Says: c.Says, Money: c.Money}
+	kept := &Chart{Says: c.Says, Money: c.Money, Tall: c.Tall}
 	for _, d := range c.Days {
 		kept.Days = append(kept.Days, Day{Day: d.Day, Href: d.Href})
 	}
@@ -100,7 +100,10 @@ func (c *Chart) used() *Chart {
 // Bars draws a stack for each day, its keys, and the table of the figures.
 func (c *Chart) Bars() template.HTML {
 	c = c.used()
-	w := writer{height: barsHeight}
+	w, plot := writer{height: barsHeight}, "plot"
+	if c.Tall {
+		w.height, plot = rateHeight, "plot tall"
+	}
 	totals := make([]int64, len(c.Keys))
 	var all, highest int64
 	for _, d := range c.Days {
@@ -129,7 +132,7 @@ func (c *Chart) Bars() template.HTML {
 	for i := range steps + 1 {
 		labels = append(labels, short(i*step, c.Money))
 	}
-	w.axis("plot", labels)
+	w.axis(plot, labels)
 	w.put(`<svg role="img" aria-label="%s">`, text(c.Says))
 	w.grid(len(labels))
 	slot := 100 / float64(max(1, len(c.Days)))

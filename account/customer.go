@@ -216,12 +216,12 @@ func (s *Service) ListCustomers(ctx context.Context, caller api.Caller, p ListCu
 // id, a name or its first word, a whole e-mail address, or a whole phone number. An id finds its customer
 // whatever the parameters say. An empty text lists all.
 func (s *Service) SearchCustomers(ctx context.Context, caller api.Caller, text string, p ListCustomersParams) (list *api.List[Customer], err error) {
+	if strings.TrimSpace(text) == "" {
+		return s.ListCustomers(ctx, caller, p)
+	}
 	q, err := p.query(caller)
 	if err != nil {
 		return nil, err
-	}
-	if strings.TrimSpace(text) == "" {
-		return customerListing.List(ctx, s.engine, q, p.Page)
 	}
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		v := lookup.Parse(text)

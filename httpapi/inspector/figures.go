@@ -143,7 +143,8 @@ func (v *visit) charts(days []api.DayTotals, events section) []section {
 	}
 	sections := []section{{Title: "Collected, by network", Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()}, succeed}
 	flow := v.moneyStands()
-	if outcomes.Tall = len(flow) > 0; outcomes.Tall { // and without the flow all have a place
+	if len(flow) > 0 { // without it the outcomes stand beside the rate, and no half is left
+		outcomes.Tall = true
 		events.Half, events.Panel, events.Rows = true, true, events.Rows[:min(3, len(events.Rows))]
 	}
 	return append(append(sections, flow...), section{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()}, events)

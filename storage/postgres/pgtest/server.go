@@ -239,11 +239,7 @@ var empty = sync.OnceValues(func() (*Server, error) {
 		return nil, err
 	}
 	if err = s.initialize(); err == nil {
-		s.shell = exec.Command("/bin/sh", "-c", `read -r _; rm -rf "$0"`, s.dir)
-		s.shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if s.input, err = s.shell.StdinPipe(); err == nil {
-			err = s.shell.Start()
-		}
+		err = s.watch(`read -r _; rm -rf "$1"`, s.dir)
 	}
 	if err != nil {
 		_ = os.RemoveAll(s.dir) // the error to report is another
@@ -292,11 +288,18 @@ func (s *Server) launch(settings ...string) error {
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
-	// The shell waits for the end of its input, which is the end of this process,
-	// however it comes, and then stops the server.
+	// The shell waits for the end of its input, and then stops the server.
 	const script = `dir=$1; shift; "$@" >>"$dir/log" 2>&1 & server=$!; read -r keep; ` +
 		`kill -QUIT $server; kill -CONT $server; wait $server; [ "$keep" ] || rm -rf "$dir"`
-	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh", s.dir, filepath.Join(s.bin, "postgres")}, args...)...)
+	if err := s.watch(script, append([]string{s.dir, filepath.Join(s.bin, "postgres")}, args...)...); err != nil {
+		return err
+	}
+	return s.await()
+}
+
+// watch starts the shell of the server. The end of its input is the end of this process, however it comes.
+func (s *Server) watch(script string, args ...string) error {
+	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, args...)...)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true}
 	input, err := cmd.StdinPipe()
@@ -307,7 +310,7 @@ func (s *Server) launch(settings ...string) error {
 		return err
 	}
 	s.shell, s.input = cmd, input
-	return s.await()
+	return nil
 }
 
 // stop ends the server and keeps its data.

@@ -25,16 +25,8 @@ const rateDays = 3
 
 // period is the number of days up to today that the overview shows, with the choices.
 func (v *visit) period() (days int, choices []tab) {
-	offered := []int{7, 30, 90}
-	days = 30
-	for _, n := range offered {
-		if v.param("days") == strconv.Itoa(n) {
-			days = n
-		}
-	}
-	for _, n := range offered {
-		choices = append(choices, tab{link{fmt.Sprintf("%d days", n), v.with("days", strconv.Itoa(n))}, n == days})
-	}
+	chosen, choices := v.choice("days", "30", []option{{Value: "7", Label: "7 days"}, {Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}})
+	days, _ = strconv.Atoi(chosen)
 	return days, choices
 }
 
@@ -135,19 +127,23 @@ func (v *visit) charts(days []api.DayTotals, events section) []section {
 	outcomes.Says = fmt.Sprintf("Payments by day and outcome, %d days", len(outcomes.Days))
 	volume.Says = fmt.Sprintf("Collected by day and network: %s in %d days", plainMoney(cedis(collected)), len(volume.Days))
 	rate.Says = fmt.Sprintf("Payments that succeed, by day: %d of %d in %d days", completed, ended, len(rate.Days))
-	succeed := section{Title: "Payments that succeed", Half: true, Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}}
+	succeed := section{Title: "Payments that succeed", Panel: true, More: &link{"Failures", v.url("payments") + "?status=failed"}}
 	if used := slices.DeleteFunc(slices.Clone(rate.Days), look.Day.Empty); len(used) < rateDays {
 		succeed.Text = fmt.Sprintf("%d of %d succeeded. With payments on %d days a line shows the share of each.", completed, ended, rateDays)
 	} else {
 		succeed.Chart = rate.Rate()
 	}
-	sections := []section{{Title: "Collected, by network", Panel: true, More: &link{"All payments", v.url("payments")}, Chart: volume.Bars()}, succeed}
-	flow := v.moneyStands()
-	if len(flow) > 0 { // without it the outcomes stand beside the rate, and no half is left
-		outcomes.Tall = true
-		events.Half, events.Panel, events.Rows = true, true, events.Rows[:min(3, len(events.Rows))]
+	by, tabs := v.choice("by", "network", []option{{Value: "network", Label: "Network"}, {Value: "outcome", Label: "Outcome"}})
+	for i := range tabs {
+		tabs[i].Href += "#daily" // the page stays where the reader is
 	}
-	return append(append(sections, flow...), section{Title: "Payments, by outcome", Half: true, Panel: true, Chart: outcomes.Bars()}, events)
+	daily := section{ID: "daily", Title: "Collected, by network", Panel: true, Tabs: tabs, Chart: volume.Bars()}
+	if by == "outcome" {
+		daily.Title, daily.Chart = "Payments, by outcome", outcomes.Bars()
+	}
+	flow := v.moneyStands()
+	succeed.Half = len(flow) > 0
+	return append(append([]section{daily, succeed}, flow...), events)
 }
 
 // latency draws how long deliveries took, by the day on which they were made.

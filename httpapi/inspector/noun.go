@@ -249,11 +249,22 @@ func (v *visit) tabs(name string, choices []option) []tab {
 	if len(choices) == 0 {
 		return nil
 	}
-	tabs := []tab{{link{"All", v.with(name, "")}, v.param(name) == ""}}
-	for _, o := range choices {
-		tabs = append(tabs, tab{link{o.Label, v.with(name, o.Value)}, v.param(name) == o.Value})
-	}
+	_, tabs := v.choice(name, "", append([]option{{Label: "All"}}, choices...))
 	return tabs
+}
+
+// choice is what the request chose of those offered, or else the usual one, with a tab for each.
+func (v *visit) choice(name, usual string, offered []option) (chosen string, tabs []tab) {
+	chosen = usual
+	for _, o := range offered {
+		if v.param(name) == o.Value {
+			chosen = o.Value
+		}
+	}
+	for _, o := range offered {
+		tabs = append(tabs, tab{link{o.Label, v.with(name, o.Value)}, o.Value == chosen})
+	}
+	return chosen, tabs
 }
 
 // periods are the choices of a period, in days up to today.

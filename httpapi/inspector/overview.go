@@ -42,7 +42,7 @@ func (v *visit) overview() (*page, error) {
 	}
 	newest, happened := paymentNoun.related(v, "", ""), eventNoun.related(v, "", "")
 	newest.Title, newest.Empty.Action, happened.Title = "Latest payments", &link{"Make a payment", "?form=create"}, "Latest events"
-	p.Live = append(p.Live, section{Tabs: choices, Figures: append([]fact{available}, v.compared(days, twice)...)}, newest)
+	p.Live = append(p.Live, section{Title: "Money", Tabs: choices, Figures: append([]fact{available}, v.compared(days, twice)...)}, newest)
 	p.Live = append(p.Live, v.charts(days[shown:], happened)...)
 	return p, v.err
 }

@@ -16,8 +16,7 @@ const (
 	plotTop    = 8
 	plotDates  = 20 // below the plot
 	plotMargin = 32 // what the style sheet gives a plot above and below its height
-	barsHeight = 148
-	rateHeight = 208
+	plotHeight = 208
 	flowHeight = 240
 	flowLabel  = 34 // a name with its amount
 )
@@ -52,8 +51,8 @@ type Chart struct {
 	Says string
 	Keys []Key
 	Days []Day
-	// Money says that the values are pesewas, and not counts. Tall gives bars the height of a line.
-	Money, Tall bool
+	// Money says that the values are pesewas, and not counts.
+	Money bool
 }
 
 // writer collects the markup of a plot of that height. Its texts come from here, but for those that it
@@ -78,7 +77,7 @@ func (c *Chart) amount(n int64) string {
 
 // used is the chart without the keys that have nothing on any day, unless none has.
 func (c *Chart) used() *Chart {
-	kept := &Chart{Says: c.Says, Money: c.Money, Tall: c.Tall}
+	kept := &Chart{Says: c.Says, Money: c.Money}
 	for _, d := range c.Days {
 		kept.Days = append(kept.Days, Day{Day: d.Day, Href: d.Href})
 	}
@@ -100,10 +99,7 @@ func (c *Chart) used() *Chart {
 // Bars draws a stack for each day, its keys, and the table of the figures.
 func (c *Chart) Bars() template.HTML {
 	c = c.used()
-	w, plot := writer{height: barsHeight}, "plot"
-	if c.Tall {
-		w.height, plot = rateHeight, "plot tall"
-	}
+	w := writer{height: plotHeight}
 	totals := make([]int64, len(c.Keys))
 	var all, highest int64
 	for _, d := range c.Days {
@@ -132,7 +128,7 @@ func (c *Chart) Bars() template.HTML {
 	for i := range steps + 1 {
 		labels = append(labels, short(i*step, c.Money))
 	}
-	w.axis(plot, labels)
+	w.axis(labels)
 	w.put(`<svg role="img" aria-label="%s">`, text(c.Says))
 	w.grid(len(labels))
 	slot := 100 / float64(max(1, len(c.Days)))
@@ -160,7 +156,7 @@ func (c *Chart) Bars() template.HTML {
 // Rate draws the share of the first key in the sum of all, in percent by day. A day without anything
 // interrupts the line. It remarks on the lowest day, if that is far below the whole.
 func (c *Chart) Rate() template.HTML {
-	w := writer{height: rateHeight}
+	w := writer{height: plotHeight}
 	rates := make([]float64, len(c.Days))
 	lowest, at := 100.0, -1
 	var good, all int64
@@ -185,7 +181,7 @@ func (c *Chart) Rate() template.HTML {
 	if all > 0 {
 		w.put(`<p class="bar soft small">%s, %d of %d</p>`, percent(float64(good)*100/float64(all)), good, all)
 	}
-	w.axis("plot tall", []string{percent(floor), percent((floor + 100) / 2), "100%"})
+	w.axis([]string{percent(floor), percent((floor + 100) / 2), "100%"})
 	w.put(`<svg role="img" aria-label="%s">`, text(c.Says))
 	w.grid(3)
 	w.put(`<svg viewBox="0 0 100 %g" preserveAspectRatio="none">`, w.height+plotMargin)
@@ -230,8 +226,8 @@ func (c *Chart) Rate() template.HTML {
 }
 
 // axis begins the plot with the labels of the lines, the lowest first.
-func (w *writer) axis(class string, labels []string) {
-	w.put(`<div class="%s"><svg aria-hidden="true">`, class)
+func (w *writer) axis(labels []string) {
+	w.put(`<div class="plot"><svg aria-hidden="true">`)
 	for i, l := range labels {
 		w.put(`<text x="100%%" y="%.1f" text-anchor="end">%s</text>`, plotTop+w.height-float64(i)*w.height/float64(len(labels)-1)+4, text(l))
 	}
@@ -362,7 +358,7 @@ func Flow(says string, lies, belongs []Heap) template.HTML {
 		}
 	}
 	var w writer
-	w.put(`<div class="bar small soft"><span>Where it lies</span><span>GH₵ %s</span><span>Whose it is</span></div><div class="plot tall flow"><svg aria-hidden="true">%s</svg>`, Figures(all), labels[0].String())
+	w.put(`<div class="bar small soft"><span>Where it lies</span><span>GH₵ %s</span><span>Whose it is</span></div><div class="plot flow"><svg aria-hidden="true">%s</svg>`, Figures(all), labels[0].String())
 	w.put(`<svg role="img" aria-label="%s" viewBox="0 0 100 %d" preserveAspectRatio="none">%s<rect class="fi" x="49" y="%.2f" width="2" height="%.2f"/></svg>`,
 		text(says), flowHeight, ribbons.String(), (flowHeight-scale*float64(all))/2, scale*float64(all))
 	w.put(`<svg aria-hidden="true">%s</svg></div><details><summary>Show the figures</summary><div class="lines num" tabindex="0" role="region" aria-label="Figures"><table><thead><tr><th scope="col">GH₵</th><th scope="col">Where it lies</th><th scope="col">Whose it is</th></tr></thead><tbody>`, labels[1].String())

@@ -42,7 +42,7 @@ import (
 // Config configures the inspector. The zero value works.
 type Config struct {
 	// Allow reports whether a request may see a merchant's test mode. Nil allows every
-	// request to see all merchants.
+	// request to see all merchants. An open page with live updates asks again every second.
 	Allow func(r *http.Request, merchant string) bool
 	// Hosts are further host names of the inspector, without ports. The inspector always accepts
 	// the host of the service's BaseURL, localhost and IP addresses. It refuses other names, to

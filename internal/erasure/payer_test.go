@@ -260,3 +260,23 @@ func TestErasureReachesCodesUnderWay(t *testing.T) {
 		}
 	}
 }
+
+// A call about an ended payment that runs beside the erasure of its payer stores no number with its answer.
+func TestErasureReachesAnswersUnderWay(t *testing.T) {
+	for n, more := 1, true; more; n++ { // before each transaction of the erasure
+		store := faultstore.New(memory.New())
+		svc := testkit.New(t, store, payments.Config{})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		caller := api.Caller{Merchant: m.ID, IdempotencyKey: "receipt"}
+		from := payment.MobileMoney{PhoneNumber: "0241112222"}
+		paid := must.Get(svc.Payments.Create(t.Context(), api.Caller{Merchant: m.ID}, payment.CreateParams{Amount: 100, MobileMoney: from}))(t)
+		must.Do(t, svc.Drain(t.Context()))
+		store.BetweenAt(n, func() {
+			_, err := svc.Payments.SendReceipt(t.Context(), caller, paid.ID)
+			must.True(t, err == nil || api.IsRefusal(err), "the receipt: %v", err)
+		})
+		must.Do(t, svc.ErasePayee(t.Context(), api.Caller{Merchant: m.ID}, payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: from.PhoneNumber}))
+		more = store.Heal()
+		left(t, store, m.ID, "024****222", "messages")
+	}
+}

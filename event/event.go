@@ -341,9 +341,11 @@ func (*Internal) Retention(keep time.Duration) retention.Rule {
 	return retention.NewRule(events, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.FannedOut })
 }
 
-// List is [Service.List].
-func (i *Internal) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Event], error) {
-	return i.svc.List(ctx, caller, p)
+// ListAfter returns the events of a period that come after one in the list, which may be gone; see
+// [engine.Listing.ListAfter].
+func (i *Internal) ListAfter(ctx context.Context, caller api.Caller, created api.Times, id string) (*api.List[Event], error) {
+	listing := engine.Listing[record, Event]{Collection: events, Noun: "event", Show: func(r *record) Event { return r.Event }}
+	return listing.ListAfter(ctx, i.svc.engine, storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", created)}, id)
 }
 
 func unknownType(param string, t Type) error {

@@ -111,6 +111,9 @@ func New(c Config) (*Observer, error) {
 
 // ObserveRequest implements [httpapi.Observer].
 func (o *Observer) ObserveRequest(ctx context.Context, r httpapi.Observation) {
+	if r.Method == "other" {
+		r.Method = "_OTHER" // OpenTelemetry's word
+	}
 	attrs := make([]attribute.KeyValue, 0, 8)
 	attrs = append(attrs,
 		attribute.String("http.request.method", r.Method),

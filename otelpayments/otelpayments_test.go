@@ -84,9 +84,9 @@ func open(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) get(t *testing.T, path string) {
+func (b *bench) do(t *testing.T, method, path string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.server.URL+path, nil)
+	r, err := http.NewRequestWithContext(t.Context(), method, b.server.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +153,9 @@ func TestObserverRecordsMetricsAndSpans(t *testing.T) {
 		t.Errorf("%v disbursements are due, want 1", got)
 	}
 	b.Work()
-	b.get(t, "/v1/disbursements/"+sent.ID)
-	b.get(t, "/v1/disbursements/po_0")
+	b.do(t, "GET", "/v1/disbursements/"+sent.ID)
+	b.do(t, "GET", "/v1/disbursements/po_0")
+	b.do(t, "BREW", "/v1/teapots")
 
 	values := b.collect(t)
 	if lag, ok := values["payments.seals.lag{}"]; !ok || lag < 0 || lag > 60 {
@@ -170,6 +171,7 @@ func TestObserverRecordsMetricsAndSpans(t *testing.T) {
 
 		"payments.request.duration{http.request.method=GET,http.response.status_code=200,http.route=/v1/disbursements/{id},payments.live=false}":                                1,
 		"payments.request.duration{http.request.method=GET,http.response.status_code=404,http.route=/v1/disbursements/{id},payments.code=resource_missing,payments.live=false}": 1,
+		"payments.request.duration{http.request.method=_OTHER,http.response.status_code=404,http.route=,payments.code=not_found,payments.live=false}":                           1,
 	} {
 		if got, ok := values[name]; !ok || got != want {
 			t.Errorf("%s is %v (%t), want %v", name, got, ok, want)

@@ -30,7 +30,7 @@ const maxCodes = 5
 // Refusals: parameter_missing, parameter_invalid, resource_missing; payment_not_confirmable if no
 // code is asked for; otp_attempts_exceeded.
 func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p ConfirmParams) (*Payment, error) {
-	return confirm(ctx, s, caller, "payment.confirm", s.orders(), id, p, s.Get, func(r *record) (provider.Charge, *codes, *NextAction) {
+	return confirm(ctx, s, caller, "payment.confirm", s.orders(), id, p, listing("").Show, func(r *record) (provider.Charge, *codes, *NextAction) {
 		if r.Phoned == nil {
 			return provider.Charge{}, nil, nil
 		}
@@ -41,7 +41,7 @@ func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p C
 // ConfirmTopUp is Confirm for a top-up. Call it as the caller that made the
 // top-up: to any other it is resource_missing.
 func (s *Service) ConfirmTopUp(ctx context.Context, caller api.Caller, id string, p ConfirmParams) (*TopUp, error) {
-	return confirm(ctx, s, caller, "payment.confirm_top_up", s.topUps.Orders, id, p, s.GetTopUp, func(r *topUpRecord) (provider.Charge, *codes, *NextAction) {
+	return confirm(ctx, s, caller, "payment.confirm_top_up", s.topUps.Orders, id, p, topUpListing.Show, func(r *topUpRecord) (provider.Charge, *codes, *NextAction) {
 		return r.charge(), &r.codes, r.NextAction
 	})
 }
@@ -50,7 +50,7 @@ func (s *Service) ConfirmTopUp(ctx context.Context, caller api.Caller, id string
 // call for its idempotency key. about is as for confirmCall.
 func confirm[R, T any](
 	ctx context.Context, s *Service, caller api.Caller, operation string, orders *dispatch.Orders[R], id string, p ConfirmParams,
-	get func(context.Context, api.Caller, string) (*T, error), about func(*R) (provider.Charge, *codes, *NextAction),
+	show func(*R) T, about func(*R) (provider.Charge, *codes, *NextAction),
 ) (*T, error) {
 	if p.Code == "" {
 		return nil, api.Missing("code")
@@ -59,7 +59,8 @@ func confirm[R, T any](
 		return nil, err
 	}
 	op := func(key []byte) engine.Operation { return confirmOperation(key, caller, operation, id, p.Code) }
-	confirmed, err := engine.RunAndStoreAnswer(ctx, s.engine, caller, op(s.engine.ServerKeys[0]), func() (*T, error) {
+	newest := op(s.engine.ServerKeys[0])
+	confirmed, err := engine.ExecuteWithReplay(ctx, s.engine, caller, newest, func() (*T, error) {
 		if s.engine.Host != nil {
 			return nil, fmt.Errorf("payment: confirm: %w", api.ErrNetworkInTx)
 		}
@@ -76,7 +77,13 @@ func confirm[R, T any](
 				return nil, err
 			}
 		}
-		return get(ctx, caller, id)
+		return engine.ReadAndStoreAnswer(ctx, s.engine, caller, newest, func(tx *engine.ReadTx) (*T, error) {
+			o, err := orders.Get(tx, caller, id)
+			if err != nil {
+				return nil, err
+			}
+			return new(show(&o.Value)), nil
+		})
 	})
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
 		if done := engine.ReplayByOlderKeys[T](ctx, s.engine, caller, op); done != nil {

@@ -93,8 +93,8 @@ func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids 
 	})
 }
 
-// FindPhone adds to ids the ids of all ended payments from the phone with this number. It returns
-// the number of those still under way.
+// FindPhone adds to ids the ids of all ended payments from the phone with this number, and removes the
+// masked number from them, so that later copies have none. It returns the number of those still under way.
 func (i *Internal) FindPhone(ctx context.Context, within engine.Within, number string, ids map[string]bool) (open int, err error) {
 	under := map[string]bool{}
 	err = engine.Rewrite(ctx, i.svc.engine, payments, within, func(o *storage.Object[record]) (bool, error) {
@@ -102,6 +102,9 @@ func (i *Internal) FindPhone(ctx context.Context, within engine.Within, number s
 		case r.Phoned == nil || r.Phoned.Number != number:
 		case r.Status.ended():
 			ids[o.ID] = true
+			shown := r.Phone != nil || r.PhoneNumber != nil
+			r.Phone, r.PhoneNumber = nil, nil
+			return shown, nil
 		default:
 			under[o.ID] = true
 		}

@@ -133,7 +133,7 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 }
 
 // ResendSince sends an endpoint again the events of its types that were created in the period, and
-// returns their number. A zero period selects all events. It queues event by event, each in a
+// returns their number. A zero period selects all events that are still kept. It queues event by event, each in a
 // transaction. An inactive endpoint gets none. ResendSince helps an endpoint that was switched off or
 // has lost events. After an error it returns how many are queued; a repeated call queues these again.
 // With an idempotency key a replay sends nothing, unless the first call failed halfway.
@@ -160,18 +160,23 @@ func (s *Service) resendSince(ctx context.Context, caller api.Caller, endpoint s
 	if _, err := s.Get(ctx, caller, endpoint); err != nil {
 		return 0, err
 	}
-	n := 0
-	p := event.ListParams{Page: api.Page{Limit: api.MaxLimit}, Created: times}
+	n, last := 0, ""
 	for {
-		list, err := s.events.List(ctx, caller, p)
+		list, err := s.events.ListAfter(ctx, caller, times, last)
 		if err != nil {
 			return n, err
 		}
 		for i := range list.Data {
-			e := &list.Data[i]
 			sent := 0
-			err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-				sent, err = s.resend(tx, e, endpoint)
+			last = list.Data[i].ID
+			err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+				e, err := s.events.EventAsSent(tx, engine.Scope(caller), last)
+				if sent = 0; api.CodeOf(err) == api.ResourceMissing {
+					return nil // the retention has removed it
+				}
+				if err == nil {
+					sent, err = s.resend(tx, e, endpoint)
+				}
 				return err
 			})
 			if err != nil {
@@ -182,7 +187,6 @@ func (s *Service) resendSince(ctx context.Context, caller api.Caller, endpoint s
 		if !list.HasMore {
 			return n, nil
 		}
-		p.StartingAfter = list.Data[len(list.Data)-1].ID
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -106,6 +107,25 @@ func TestEventsAndDeliveriesAreRemovedTogether(t *testing.T) {
 		}
 	}
 	expect.True(t, r.count() == 1, "%d were told", r.count())
+}
+
+// ResendSince goes on when the retention removes the events that it has come to.
+func TestResendBesideRetention(t *testing.T) {
+	now, store := time.Now(), faultstore.New(memory.New())
+	s := paymentstest.NewWithStore(t, store, payments.Config{
+		WebhookAllow: loopback, EventRetention: 10 * 24 * time.Hour, Clock: func() time.Time { return now },
+	})
+	for range api.MaxLimit + 1 {
+		must.Get(s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"a": 1}}))(t)
+	}
+	e := must.Get(s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: listen(t).URL, Events: []event.Type{"*"}}))(t)
+	must.Do(t, s.Drain(t.Context()))
+	store.BetweenAt(api.MaxLimit/2, func() { // on the first page
+		now = now.Add(11 * 24 * time.Hour)
+		must.Do(t, s.Drain(t.Context()))
+	})
+	n := must.Get(s.Webhooks.ResendSince(t.Context(), s.Caller, e.ID, api.Times{}))(t)
+	expect.True(t, store.Heal() && n < api.MaxLimit/2, "%d events were sent again, also those that are gone", n)
 }
 
 // Two processes over one store share the work, and no delivery is made twice.

@@ -39,8 +39,16 @@ func (n *noun[T]) export(v *visit) (*file, error) {
 		}
 	}
 	var b bytes.Buffer
-	err := spreadsheet.Write(&b, []string{"ID", n.heads[0], "Details", "Amount", "Status", n.heads[3], "Note", "Time"}, list,
-		func(o *T) string { return textField(o, "ID") }, cells, func(rows int) { written = rows })
+	write := func() error {
+		b.Reset()
+		written = 0
+		return spreadsheet.Write(&b, []string{"ID", n.heads[0], "Details", "Amount", "Status", n.heads[3], "Note", "Time"}, list,
+			func(o *T) string { return textField(o, "ID") }, cells, func(rows int) { written = rows })
+	}
+	err := write()
+	if api.CodeOf(err) == api.ResourceMissing { // the last object of a page was deleted meanwhile
+		err = write()
+	}
 	if err == nil {
 		err = v.err
 	}

@@ -1,7 +1,7 @@
 // Package inspector serves a website that shows the objects of test mode, and acts on them. It shows
 // balances and entries, QR codes, payments, refunds, payouts, disbursements and their batches. It shows
 // invoices, checkout sessions, subscriptions, products, coupons, plans and customers. It also shows
-// messages, events with their deliveries, webhook endpoints, consumers and the test clock.
+// messages, events with their deliveries, webhook endpoints, consumers, top-ups and the test clock.
 //
 //	inspect := inspector.New(svc, inspector.Config{})
 //	defer inspect.Close()
@@ -42,7 +42,7 @@ import (
 // Config configures the inspector. The zero value works.
 type Config struct {
 	// Allow reports whether a request may see a merchant's test mode. Nil allows every
-	// request to see all merchants.
+	// request to see all merchants. An open page with live updates asks again every second.
 	Allow func(r *http.Request, merchant string) bool
 	// Hosts are further host names of the inspector, without ports. The inspector always accepts
 	// the host of the service's BaseURL, localhost and IP addresses. It refuses other names, to
@@ -345,8 +345,13 @@ func (v *visit) begin() error {
 		return err
 	}
 	v.now, v.err, v.rows = now.Time, nil, map[string]row{}
-	v.contradictions = sync.OnceValue(func() []provider.OrderInfo {
-		return listOf(v, v.svc.Providers.List, provider.ListParams{Contradicted: true, Page: api.Page{Limit: api.MaxLimit}})
+	v.contradictions = sync.OnceValue(func() (all []provider.OrderInfo) {
+		for o, err := range api.All(v.Context(), v.caller, provider.ListParams{Contradicted: true}, v.svc.Providers.List) {
+			if v.note(err); err == nil {
+				all = append(all, *o)
+			}
+		}
+		return all
 	})
 	v.order = sync.OnceValue(func() *provider.OrderInfo { return get(v, v.svc.Providers.Get, v.id) })
 	v.switchedOff = sync.OnceValue(v.readSwitchedOff)

@@ -28,8 +28,11 @@ var ledgerNoun = &noun[account.Entry]{
 // entry or an event: payouts and disbursements share a prefix.
 func pathOf(kind, id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
-	if prefix == "po" && strings.HasPrefix(kind, "disbursement") {
+	switch {
+	case prefix == "po" && strings.HasPrefix(kind, "disbursement"):
 		return "disbursements"
+	case kind == "top_up_refund": // which has the prefix of a payment's
+		return ""
 	}
 	return paths[prefix]
 }

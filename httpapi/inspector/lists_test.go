@@ -21,12 +21,14 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -120,6 +122,28 @@ func TestExport(t *testing.T) {
 	refused, body := s.get(s.at("payments.csv"))
 	expect.Equal(t, refused.StatusCode, http.StatusUnprocessableEntity, "status of a long export")
 	shows(t, body, "An export has at most 100 rows. Choose a shorter period.")
+}
+
+// An export has every other draft if the last one of a page is deleted while it is made.
+func TestExportBesideADeletion(t *testing.T) {
+	store := faultstore.New(memory.New())
+	s := openOn(t, store, inspector.Config{})
+	draft := func() { must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{}))(t) }
+	for range api.MaxLimit + 1 {
+		draft()
+	}
+	for n, more := 1, true; more; n++ { // before each transaction of the export
+		store.BetweenAt(n, func() {
+			page := must.Get(s.Invoices.List(t.Context(), s.Caller, invoice.ListParams{Page: api.Page{Limit: api.MaxLimit}}))(t)
+			must.Get(s.Invoices.Delete(t.Context(), s.Caller, page.Data[api.MaxLimit-1].ID))(t)
+		})
+		answer, file := s.get(s.at("invoices.csv"))
+		more = store.Heal()
+		must.True(t, answer.StatusCode == http.StatusOK && strings.Count(file, "\ninv_") >= api.MaxLimit, "transaction %d: %s, %d lines", n, answer.Status, strings.Count(file, "\n"))
+		if more {
+			draft()
+		}
+	}
 }
 
 // The timeline of a payment joins what its sources say.

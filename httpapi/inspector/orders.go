@@ -20,7 +20,7 @@ func (v *visit) orderNeed(o *provider.OrderInfo) need {
 		money += " " + value(party)
 	}
 	n := need{
-		Badge: badge{"wait", "Stuck"}, Title: "A " + strings.ReplaceAll(o.Object, "_", " ") + " stays in processing", Act: "Settle", Href: v.source(o.Object, o.Record),
+		Badge: badge{"wait", "Stuck"}, Title: "A " + lower(words(o.Object)) + " stays in processing", Act: "Settle", Href: v.source(o.Object, o.Record),
 		Text: sentence("%s, without an outcome for %s. It waits for you.", money, look.Lasting(v.now.Sub(o.CreatedAt))),
 	}
 	if o.Contradiction != "" {
@@ -47,10 +47,10 @@ func providerOf(o *provider.OrderInfo) string {
 }
 
 // missing is what the merchant's balance has too little by if the provider is right; 0 for an order that
-// needs a person for another reason.
+// needs a person for another reason, and for a top-up, which is in no merchant's balance.
 func missing(o *provider.OrderInfo) int64 {
 	switch paid := o.Reported == provider.Paid; {
-	case o.Reported == "":
+	case o.Reported == "", strings.HasPrefix(o.Object, "top_up"):
 		return 0
 	case paid == (o.Flow == provider.Charges): // what other flows pay leaves the balance
 		return o.Amount
@@ -91,7 +91,7 @@ func (v *visit) decide(p *page) {
 	p.Forms = slices.Insert(p.Forms, 0, &form{
 		Name: "book", Title: "Book it as " + says, Button: "Book " + plainMoney(cedis(missing)), Hint: n.Title + ".",
 		Will: facts("Balance of "+v.merchant.Name, cedis(missing), "Fee", "None"),
-		Note: "It becomes an adjustment of the balance. The " + strings.ReplaceAll(o.Object, "_", " ") + " stays " + booked + ", and leaves the list.",
+		Note: "It becomes an adjustment of the balance. The " + lower(words(o.Object)) + " stays " + booked + ", and leaves the list.",
 		do: func(v *visit, in *input) (any, error) {
 			v.caller.IdempotencyKey = "inspector-book-" + o.ID + "-" + o.Contradiction // the same for two who decide at once
 			if _, err := v.svc.Accounts.Adjust(v.Context(), v.caller, account.AdjustParams{

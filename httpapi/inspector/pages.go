@@ -24,7 +24,7 @@ var navigation = []navGroup{
 	{"Money in", []navEntry{describe(paymentNoun), describe(qrCodeNoun), describe(invoiceNoun), describe(checkoutNoun), describe(subscriptionNoun), describe(refundNoun)}},
 	{"Money out", []navEntry{describe(disbursementNoun), describe(payoutNoun), describe(batchNoun)}},
 	{"Catalogue", []navEntry{describe(productNoun), describe(planNoun), describe(couponNoun)}},
-	{"People", []navEntry{describe(customerNoun), describe(consumerNoun)}},
+	{"People", []navEntry{describe(customerNoun), describe(consumerNoun), describe(topUpNoun)}},
 	{"Developers", []navEntry{describe(eventNoun), describe(webhookNoun), describe(messageNoun), describe(ledgerNoun), {"clock", "Test clock"}}},
 }
 

@@ -1,6 +1,7 @@
 package inspector_test
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"path"
@@ -155,6 +156,40 @@ func TestChargesThatNeedAPerson(t *testing.T) {
 	expect.True(t, after.Sub(before.Decimal).Equal(decimal.New(1250, -2)), "the balance was %s, and is %s", before, after)
 	body = s.page("")
 	expect.True(t, !strings.Contains(body, "Decide") && strings.Contains(body, "Settle"), "the list of what needs a person")
+}
+
+// A top-up that has no outcome for long is settled on its page.
+func TestStuckTopUpIsSettled(t *testing.T) {
+	s := open(t, inspector.Config{})
+	who := must.Get(s.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Esi Owusu", Phone: "0241230903"}))(t)
+	made := must.Get(s.Payments.TopUp(t.Context(), s.Caller, payment.TopUpParams{Account: who.ID, Amount: 1250}))(t)
+	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 2 * time.Hour}))(t)
+	shows(t, s.page(""), "A top-up stays in processing", "GH₵12.50 from Esi Owusu", "top-ups/"+made.ID+`">Settle`)
+	shows(t, s.page("top-ups"), "Esi Owusu", "GH₵12.50", "Processing")
+	_, body := s.do("top-ups/"+made.ID, "succeed")
+	shows(t, body, "In the wallet", "Completed")
+	expect.Equal(t, must.Get(s.Accounts.WalletBalance(t.Context(), api.Caller{}, who.ID))(t).String(), "12.5", "the wallet")
+
+	// The provider's contradiction moves no merchant's money.
+	expect.ErrorIs(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Refused}), provider.ErrContradicted, "refused after all")
+	body = s.page("top-ups/" + made.ID)
+	shows(t, body, "MTN says failed, the ledger says paid", "Keep it as booked")
+	expect.True(t, !strings.Contains(body, "Book it as"), "the merchant's balance is offered for a top-up")
+	_, body = s.do("top-ups/"+made.ID, "keep")
+	shows(t, body, "Kept as paid by staff")
+}
+
+// However many orders were contradicted, a person decides each on its page.
+func TestManyContradictions(t *testing.T) {
+	s := open(t, inspector.Config{})
+	var first string
+	for range api.MaxLimit + 1 {
+		p := must.Get(s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1250, MobileMoney: payment.MobileMoney{PhoneNumber: "0241230901"}}))(t)
+		first = cmp.Or(first, p.ID)
+		s.check(s.Drain(t.Context()))
+		expect.ErrorIs(t, s.Providers.Notify(t.Context(), p.ID, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "paid after all")
+	}
+	shows(t, s.page("payments/"+first), "MTN says paid, the ledger says failed", "Keep it as failed")
 }
 
 // A transfer that was paid after it had failed takes the money from the balance, and its page says so.

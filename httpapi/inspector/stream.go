@@ -109,7 +109,11 @@ func (v *visit) stream(w http.ResponseWriter, build func(*visit) (*page, error))
 			return nil
 		case <-look.C:
 		}
-		// End the stream when its page fails; the browser reconnects and gets the error.
+		// End the stream when its page fails or is no longer for this request; the browser reconnects and
+		// gets the error.
+		if !v.in.allows(v.Request, v.caller.Merchant) {
+			return nil
+		}
 		if p, err = build(v); err != nil {
 			return nil
 		}

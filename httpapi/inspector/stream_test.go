@@ -2,6 +2,7 @@ package inspector_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -184,4 +185,20 @@ func TestStream(t *testing.T) {
 	look.Close()
 	expect.Equal(t, readToEnd(t, overview), io.EOF, "after Close")
 	s.page("")
+}
+
+// A request that may no longer see its merchant gets no further update.
+func TestStreamEndsWithItsPermission(t *testing.T) {
+	s, asked := open(t, inspector.Config{}), 0
+	look := inspector.New(s.Service, inspector.Config{Allow: func(*http.Request, string) bool {
+		asked++
+		return asked <= 3
+	}})
+	look.LookEvery(time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/"+s.Caller.Merchant+"/", nil)
+	r.Header.Set("Accept", "text/event-stream")
+	look.ServeHTTP(httptest.NewRecorder(), r)
+	must.Do(t, ctx.Err())
 }

@@ -138,7 +138,7 @@ func unlessNone[N int | int64 | cedis](n N) any {
 
 // typeWords are the words of the API for ways of payment and types, as people say them.
 var typeWords = strings.NewReplacer(
-	"service_wallet", "Wallet", "mobile_money", "Mobile money", "bank_transfer", "Bank transfer", "default", "Saved method", "sms", "SMS", "email", "E-mail", "_", " ",
+	"service_wallet", "Wallet", "mobile_money", "Mobile money", "bank_transfer", "Bank transfer", "default", "Saved method", "sms", "SMS", "email", "E-mail", "top_up", "Top-up", "_", " ",
 )
 
 // words writes a word of the API as people say it.

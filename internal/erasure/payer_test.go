@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -234,4 +235,48 @@ func TestErasedConsumerIsInNoTopUp(t *testing.T) {
 	got := must.Get(p.Payments.GetTopUp(t.Context(), caller, open.ID))(t)
 	expect.Equal(t, got.Status, payment.Returned, "the top-up")
 	p.gone(t, "241112229", "024****229", "zenobia")
+}
+
+// A call that passes on a payer's code stores no number of a payer who is erased meanwhile.
+func TestErasureReachesCodesUnderWay(t *testing.T) {
+	for n, more := 1, true; more; n++ { // before each transaction of the call
+		store := faultstore.New(memory.New())
+		svc := testkit.New(t, store, payments.Config{})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		caller := api.Caller{Merchant: m.ID, IdempotencyKey: "code"}
+		from := payment.MobileMoney{PhoneNumber: "0241110907"}
+		paid := must.Get(svc.Payments.Create(t.Context(), api.Caller{Merchant: m.ID}, payment.CreateParams{Amount: 100, MobileMoney: from}))(t)
+		must.Do(t, svc.Drain(t.Context()))
+		var erased error
+		store.BetweenAt(n, func() {
+			erased = svc.ErasePayee(t.Context(), caller, payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: from.PhoneNumber})
+		})
+		got := must.Get(svc.Payments.Confirm(t.Context(), caller, paid.ID, payment.ConfirmParams{Code: "123456"}))(t)
+		expect.Equal(t, got.Status, payment.Completed, "after the code")
+		if more = store.Heal(); more && erased == nil {
+			left(t, store, m.ID, "024****907")
+		} else if more {
+			testkit.WantParam(t, "a payment under way", erased, api.ParameterInvalid, "destination")
+		}
+	}
+}
+
+// A call about an ended payment that runs beside the erasure of its payer stores no number with its answer.
+func TestErasureReachesAnswersUnderWay(t *testing.T) {
+	for n, more := 1, true; more; n++ { // before each transaction of the erasure
+		store := faultstore.New(memory.New())
+		svc := testkit.New(t, store, payments.Config{})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		caller := api.Caller{Merchant: m.ID, IdempotencyKey: "receipt"}
+		from := payment.MobileMoney{PhoneNumber: "0241112222"}
+		paid := must.Get(svc.Payments.Create(t.Context(), api.Caller{Merchant: m.ID}, payment.CreateParams{Amount: 100, MobileMoney: from}))(t)
+		must.Do(t, svc.Drain(t.Context()))
+		store.BetweenAt(n, func() {
+			_, err := svc.Payments.SendReceipt(t.Context(), caller, paid.ID)
+			must.True(t, err == nil || api.IsRefusal(err), "the receipt: %v", err)
+		})
+		must.Do(t, svc.ErasePayee(t.Context(), api.Caller{Merchant: m.ID}, payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: from.PhoneNumber}))
+		more = store.Heal()
+		left(t, store, m.ID, "024****222", "messages")
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -107,7 +108,7 @@ func (d *day) close(ctx context.Context) error {
 	}
 	unexplained := position.Difference
 	for _, l := range position.Lines {
-		d.print("  %s: the books have %s, the statement %s", l.Reference, cedis(l.Booked), cedis(l.Reported))
+		d.print("  %s: the books have %s, the statement %s", named(l.Reference), cedis(l.Booked), cedis(l.Reported))
 		if read.seen[l.Reference] && !different[l.Reference] {
 			// They agree, but for the day: a fee of yesterday may be booked today.
 			unexplained -= l.Reported - l.Booked
@@ -146,8 +147,8 @@ func (d *day) differences(r *provider.Reconciliation) map[string]bool {
 		{"went to another provider by the books", r.RouteDiffers},
 	} {
 		for _, x := range kind.list {
-			reference := x.Row.Reference
-			if reference == "" {
+			reference, inStatement := x.Row.Reference, x.Order == nil || x.Row.Reference != ""
+			if !inStatement {
 				if reference = x.Order.ID; !x.Order.Outcome.Final() {
 					d.print("  %s is still under way", reference)
 					continue
@@ -158,8 +159,8 @@ func (d *day) differences(r *provider.Reconciliation) map[string]bool {
 			}
 			of[reference] = true
 			d.open++
-			line := fmt.Sprintf("  %s %s", reference, kind.says)
-			if x.Row.Reference != "" {
+			line := fmt.Sprintf("  %s %s", named(reference), kind.says)
+			if inStatement {
 				line += fmt.Sprintf("; statement: GHS %s %s", x.Row.Amount.StringFixed(2), x.Row.Status)
 			}
 			if x.Order != nil {
@@ -170,10 +171,13 @@ func (d *day) differences(r *provider.Reconciliation) map[string]bool {
 	}
 	for _, row := range r.Repeated {
 		d.open++
-		d.print("  %s is in the statement twice", row.Reference)
+		d.print("  %s is in the statement twice", named(row.Reference))
 	}
 	return of
 }
+
+// named is a reference for people. A provider's own bookings, such as its fees, may have none.
+func named(reference string) string { return cmp.Or(reference, "A row without a reference") }
 
 func (d *day) print(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 

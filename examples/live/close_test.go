@@ -81,6 +81,7 @@ func TestCloseDay(t *testing.T) {
 		"a lost row":     {without(statement, ",50.00,"), paid + " is in the books and not in the statement"},
 		"a foreign row":  {statement + "po_0000000000000000000000,3.00,success,1.00,transfer\n", "po_0000000000000000000000 is in the statement and not in the books"},
 		"a doubled row":  {statement + strings.SplitAfter(statement, "\n")[1], "is in the statement twice"},
+		"no reference":   {statement + ",3.00,success,0.00,transfer\n", "A row without a reference is in the statement and not in the books; statement: GHS 3.00 success"},
 		"another status": {strings.Replace(statement, ",50.00,success", ",50.00,failed", 1), paid + " has another outcome"},
 	} {
 		out, err := r.close("paystack", c.statement)

@@ -239,6 +239,9 @@ func TestReconcile(t *testing.T) {
 		report := must.Get(reconcile(statement, c.live, c.until, c.flow))(t)
 		expect.Equal(t, fmt.Sprint(len(report.MissingHere), len(report.MissingThere)), fmt.Sprint(c.here, c.there), "%s: missing here and there", what)
 	}
+	// A provider's own bookings, such as its fees, may have no reference.
+	report = must.Get(reconcile(head+"x,success,,0.50\nx,success,,0.75\n", true, time.Time{}, provider.Transfers))(t)
+	expect.Equal(t, fmt.Sprint(len(report.MissingHere), len(report.Repeated)), "2 0", "rows without a reference, missing here and repeated")
 	for name, text := range map[string]string{
 		"empty": "", "no amount": "reference,status\n", "not money": head + "x,success,po_1,5.505\n", "ragged": head + "x,success\n",
 	} {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -109,12 +110,14 @@ func (p *ReconcileParams) Outcome(word string) Outcome {
 // reference, amount and status, in any order and in upper or lower case. It may have fee, in GHS, and
 // type: "settlement", "charge", "transfer" or "refund". CSV ignores other columns.
 func CSV(r io.Reader) RowReader {
-	c := csv.NewReader(r)
+	text := bufio.NewReader(r)
+	c := csv.NewReader(text)
 	c.ReuseRecord = true
-	return &csvRows{csv: c}
+	return &csvRows{text: text, csv: c}
 }
 
 type csvRows struct {
+	text    *bufio.Reader
 	csv     *csv.Reader
 	columns []int // of the names in columnNames, -1 where there is none; nil before the first line
 }
@@ -159,6 +162,9 @@ func (c *csvRows) Read() (Row, error) {
 }
 
 func (c *csvRows) head() error {
+	if mark, err := c.text.Peek(3); err == nil && string(mark) == "\ufeff" {
+		_, _ = c.text.Discard(3) // the mark that spreadsheets write before UTF-8
+	}
 	line, err := c.csv.Read()
 	if errors.Is(err, io.EOF) {
 		return errors.New("the statement is empty; its first line names the columns")
@@ -170,8 +176,7 @@ func (c *csvRows) head() error {
 	for i, wanted := range columnNames {
 		found := -1
 		for at, name := range line {
-			// A byte order mark may stand before the first name.
-			if strings.EqualFold(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")), wanted) {
+			if strings.EqualFold(strings.TrimSpace(name), wanted) {
 				found = at
 			}
 		}

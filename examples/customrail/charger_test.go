@@ -82,14 +82,26 @@ func TestPaymentFromAPhone(t *testing.T) {
 	}
 
 	handler := routes(svc, secret)
-	body := `{"reference":"` + made.ID + `","status":"paid","provider_id":"p-1"}`
-	for range 2 {
+	post := func(amount string, want int) payment.Status {
+		t.Helper()
+		body := `{"reference":"` + made.ID + `","status":"paid"` + amount + `,"provider_id":"p-1"}`
 		r := httptest.NewRequest(http.MethodPost, "/callbacks/provider", strings.NewReader(body))
 		r.Header.Set("X-Signature", hex.EncodeToString(sign(secret, []byte(body))))
 		w := httptest.NewRecorder()
-		if handler.ServeHTTP(w, r); w.Code != http.StatusNoContent {
-			t.Errorf("callback: %d", w.Code)
+		if handler.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("callback of %s: %d", amount, w.Code)
 		}
+		is, err := svc.Payments.Get(t.Context(), caller, made.ID)
+		check(t, err)
+		return is.Status
+	}
+	for amount, answer := range map[string]int{"": http.StatusBadRequest, `,"amount":20.001`: http.StatusBadRequest, `,"amount":2`: http.StatusNoContent} {
+		if is := post(amount, answer); is != payment.Processing {
+			t.Errorf("a payment of GHS 20 is %s after a callback of %s", is, amount)
+		}
+	}
+	for range 2 {
+		post(`,"amount":20.00`, http.StatusNoContent)
 	}
 	paid, err := svc.Payments.Get(t.Context(), caller, made.ID)
 	check(t, err)

@@ -43,6 +43,8 @@ type report struct {
 	Reference  string `json:"reference"`
 	Status     string `json:"status"` // pending, paid or rejected
 	ProviderID string `json:"provider_id"`
+	// Amount is what an order that is paid has moved. It is read without a float, and refuses exponents.
+	Amount api.GHS `json:"amount"`
 	// Code and Message say why an order is rejected. The Message of a pending collection is for
 	// the payer.
 	Code    string `json:"code"`
@@ -99,7 +101,12 @@ func (r report) result() (provider.Result, error) {
 	result := provider.Result{Reference: r.ProviderID}
 	switch r.Status {
 	case "paid":
-		result.Outcome = provider.Paid
+		// The library compares the amount with the order's, and books nothing if they differ.
+		pesewas := r.Amount.Shift(2)
+		if !pesewas.IsPositive() || !pesewas.IsInteger() || !pesewas.BigInt().IsInt64() {
+			return provider.Result{}, errors.New("the provider answers that an order is paid, with an amount that is none")
+		}
+		result.Outcome, result.Amount = provider.Paid, pesewas.IntPart()
 	case "pending":
 		result.Outcome, result.Prompt = provider.InProgress, r.Message
 	case "rejected":

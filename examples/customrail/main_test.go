@@ -103,7 +103,7 @@ func (p *bank) answer(w http.ResponseWriter, reference string) {
 	told := report{Reference: reference, Status: "pending", ProviderID: "p-1", Message: "Approve it: dial *170#."}
 	switch number := sent.number(); number[len(number)-1] {
 	case '1':
-		told.Status, told.Message = "paid", ""
+		told.Status, told.Message, told.Amount = "paid", "", api.GHS{Decimal: sent.Amount}
 	case '2':
 		told.Status, told.Code, told.Message = "rejected", "bad_account", "The account is closed."
 	}
@@ -178,14 +178,14 @@ func TestStory(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		return w.Code
 	}
-	paid := `{"reference":"` + made.ID + `","status":"paid","provider_id":"p-1"}`
+	paid := `{"reference":"` + made.ID + `","status":"paid","amount":19.99,"provider_id":"p-1"}`
 	for _, c := range []struct {
 		what, body string
 		key        []byte
 		want       int
 	}{
 		{"a forged one", paid, []byte("guess"), http.StatusUnauthorized},
-		{"an unknown reference", `{"reference":"po_0","status":"paid"}`, secret, http.StatusNotFound},
+		{"an unknown reference", `{"reference":"po_0","status":"paid","amount":19.99}`, secret, http.StatusNotFound},
 		{"an unknown status", `{"reference":"` + made.ID + `","status":"lost"}`, secret, http.StatusBadRequest},
 		{"no JSON", `paid`, secret, http.StatusBadRequest},
 		{"paid", paid, secret, http.StatusNoContent},

@@ -57,7 +57,7 @@ func TestWire(t *testing.T) {
 // Only the provider's own word ends a transfer; whatever else comes back leaves
 // the outcome unknown.
 func TestAnswers(t *testing.T) {
-	long := `{"status":"paid","provider_id":"` + strings.Repeat("x", maxAnswer) + `"}`
+	long := `{"status":"paid","amount":1.15,"provider_id":"` + strings.Repeat("x", maxAnswer) + `"}`
 	for _, c := range []struct {
 		what         string
 		code         int
@@ -65,7 +65,10 @@ func TestAnswers(t *testing.T) {
 		submit, asks provider.Outcome // "" for an error
 		refusal      api.Code
 	}{
-		{"paid", 200, `{"status":"paid"}`, provider.Paid, provider.Paid, ""},
+		{"paid", 200, `{"status":"paid","amount":1.15}`, provider.Paid, provider.Paid, ""},
+		{"paid, and no amount", 200, `{"status":"paid"}`, "", "", ""},
+		{"paid of an odd amount", 200, `{"status":"paid","amount":1.155}`, "", "", ""},
+		{"paid of a huge amount", 200, `{"status":"paid","amount":1e999999999}`, "", "", ""},
 		{"pending", 200, `{"status":"pending"}`, provider.InProgress, provider.InProgress, ""},
 		{"a bad account", 200, `{"status":"rejected","code":"bad_account"}`, provider.Refused, provider.Refused, api.InvalidDestination},
 		{"rejected for another reason", 200, `{"status":"rejected","code":"x"}`, provider.Refused, provider.Refused, api.RecipientUnavailable},
@@ -74,7 +77,7 @@ func TestAnswers(t *testing.T) {
 		{"no status", 200, `{}`, "", "", ""},
 		{"nothing", 200, ``, "", "", ""},
 		{"a page", 200, `<html>`, "", "", ""},
-		{"cut off", 200, `{"status":"paid"`, "", "", ""},
+		{"cut off", 200, `{"status":"paid","amount":1.15`, "", "", ""},
 		{"too long", 200, long, "", "", ""},
 		{"our mistake", 400, `{"status":"rejected"}`, "", "", ""},
 		{"a wrong token", 401, `{"status":"rejected"}`, "", "", ""},
@@ -108,7 +111,7 @@ func TestAnswers(t *testing.T) {
 func TestRedirect(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		t.Error("the redirect was followed")
-		_, _ = io.WriteString(w, `{"status":"paid"}`)
+		_, _ = io.WriteString(w, `{"status":"paid","amount":1.15}`)
 	}))
 	defer other.Close()
 	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))

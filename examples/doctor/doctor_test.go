@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,11 @@ func newRig(t *testing.T, provider string, fake http.Handler, variable string, e
 func (r *rig) examine(args ...string) (out string, code int) {
 	r.t.Helper()
 	var b bytes.Buffer
-	d := must.Get(newDoctor(append(r.args, args...), func(name string) string { return r.env[name] }, &b, &b))(r.t)
+	live := string(must.Get(os.ReadFile("../live/main.go"))(r.t)) // whose environment the doctor examines
+	d := must.Get(newDoctor(append(r.args, args...), func(name string) string {
+		expect.True(r.t, strings.Contains(live, name), "the doctor reads %s, and the server does not", name)
+		return r.env[name]
+	}, &b, &b))(r.t)
 	now := time.Now()
 	r.waited = 0
 	d.now = func() time.Time { return now }
@@ -243,8 +248,8 @@ func TestMTNFailures(t *testing.T) {
 		"an unused product":     {answers: map[string]answer{"GET /disbursement/v1_0": {401, ""}}, sentence: "gave a token and then does not accept it"},
 		"another environment":   {env: map[string]string{"MTN_TARGET_ENVIRONMENT": "mtnuganda"}, sentence: "NOT_ALLOWED_TARGET_ENVIRONMENT"},
 		"an unlisted machine":   {answers: map[string]answer{"POST /disbursement/v1_0/transfer": {403, ""}}, sentence: "403: it is not whitelisted"},
-		"a callback by http":    {env: map[string]string{"MTN_CALLBACK_URL": "http://pay.example.com/callbacks/mtn"}, sentence: "only https on port 443"},
-		"a callback port":       {env: map[string]string{"MTN_CALLBACK_URL": "https://pay.example.com:8443/"}, sentence: "only https on port 443"},
+		"a callback by http":    {env: map[string]string{"PAYMENTS_BASE_URL": "http://pay.example.com"}, sentence: "only https on port 443"},
+		"a callback port":       {env: map[string]string{"PAYMENTS_BASE_URL": "https://pay.example.com:8443/"}, sentence: "only https on port 443"},
 		"a callback host":       {answers: map[string]answer{"POST /disbursement/v1_0/transfer": word(500, "INVALID_CALLBACK_URL_HOST")}, sentence: "INVALID_CALLBACK_URL_HOST"},
 		"the same, later":       {number: "0241234460", sentence: "INVALID_CALLBACK_URL_HOST"},
 		"a currency":            {number: "0241234461", sentence: "INVALID_CURRENCY"},

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
@@ -18,7 +19,7 @@ const sandbox = "sandbox"
 const mtnFloat = "The float is empty: the disbursement account at MTN has less than GHS 1.00. Put money into it on the partner portal. No money has moved."
 
 var mtnFailures = []failure{
-	{word: "invalid_callback_url_host", says: "MTN does not take the address of the callbacks (INVALID_CALLBACK_URL_HOST). Its host must be the one that the API user was made with (providerCallbackHost): make a new API user, or change PAYMENTS_BASE_URL or MTN_CALLBACK_URL."},
+	{word: "invalid_callback_url_host", says: "MTN does not take the address of the callbacks (INVALID_CALLBACK_URL_HOST). Its host must be the one that the API user was made with (providerCallbackHost): make a new API user, or change PAYMENTS_BASE_URL."},
 	{word: "not_allowed_target_environment", says: "MTN does not take the target environment (NOT_ALLOWED_TARGET_ENVIRONMENT). Set MTN_TARGET_ENVIRONMENT to what MTN told you: mtnghana, or sandbox with the host of the sandbox. Keys of the sandbox do not work in production."},
 	{word: "invalid_currency", says: "MTN does not take the currency (INVALID_CURRENCY). The sandbox takes EUR, and production GHS: is MTN_TARGET_ENVIRONMENT right for the host?"},
 	{word: "payer_limit_reached", says: "The limit of your disbursement account at MTN is reached. Ask MTN to raise it, or wait a day."},
@@ -90,19 +91,16 @@ func (d *doctor) product(name, title string) (mtnmomo.Credentials, bool) {
 
 // callback returns the address of the callbacks, as examples/live makes it, or "" if it has none.
 func (d *doctor) callback() string {
-	text := d.env("MTN_CALLBACK_URL")
-	if base := d.env("PAYMENTS_BASE_URL"); text == "" && base != "" {
-		text = base + "/callbacks/mtn"
-	}
-	if text == "" {
+	base := strings.TrimRight(d.env("PAYMENTS_BASE_URL"), "/")
+	if base == "" {
 		d.skip("callback host", "Set PAYMENTS_BASE_URL to have the address of the callbacks tried with the cedi.")
 		return ""
 	}
-	u, err := url.Parse(text)
+	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Port() != "" && u.Port() != "443" {
-		d.notOK("callback host", "MTN calls back only https on port 443. Set PAYMENTS_BASE_URL or MTN_CALLBACK_URL to such an address.")
+		d.notOK("callback host", "MTN calls back only https on port 443. Set PAYMENTS_BASE_URL to such an address.")
 		return ""
 	}
 	d.ok("callback host", "%s. It must be the providerCallbackHost of the API users; only the cedi shows whether it is", u.Hostname())
-	return text
+	return base + "/callbacks/mtn"
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -90,7 +91,7 @@ func (d *day) setTime(date string) error {
 
 func (d *day) close(ctx context.Context) error {
 	operator := api.Caller{Live: true}
-	read := d.rows()
+	read := d.rows(ctx)
 	report, err := d.svc.Providers.Reconcile(ctx, operator, provider.ReconcileParams{
 		Rows: read, Route: d.route, From: d.from, Until: d.until, Book: true, Outcomes: words,
 	})
@@ -100,14 +101,14 @@ func (d *day) close(ctx context.Context) error {
 	d.print("%s on %s: %d rows agree, %d fees and settlements are booked now.", d.route, d.from.Format(time.DateOnly), report.Matched, len(report.Booked))
 	different := d.differences(report)
 	position, err := d.svc.Providers.Position(ctx, operator, provider.PositionParams{
-		Route: d.route, From: d.from, Until: d.until, Rows: d.rows(), Reported: d.reported, Outcomes: words,
+		Route: d.route, From: d.from, Until: d.until, Rows: d.rows(ctx), Reported: d.reported, Outcomes: words,
 	})
 	if err != nil {
 		return err
 	}
 	unexplained := position.Difference
 	for _, l := range position.Lines {
-		d.print("  %s: the books have %s, the statement %s", l.Reference, cedis(l.Booked), cedis(l.Reported))
+		d.print("  %s: the books have %s, the statement %s", named(l.Reference), cedis(l.Booked), cedis(l.Reported))
 		if read.seen[l.Reference] && !different[l.Reference] {
 			// They agree, but for the day: a fee of yesterday may be booked today.
 			unexplained -= l.Reported - l.Booked
@@ -146,8 +147,8 @@ func (d *day) differences(r *provider.Reconciliation) map[string]bool {
 		{"went to another provider by the books", r.RouteDiffers},
 	} {
 		for _, x := range kind.list {
-			reference := x.Row.Reference
-			if reference == "" {
+			reference, inStatement := x.Row.Reference, x.Order == nil || x.Row.Reference != ""
+			if !inStatement {
 				if reference = x.Order.ID; !x.Order.Outcome.Final() {
 					d.print("  %s is still under way", reference)
 					continue
@@ -158,8 +159,8 @@ func (d *day) differences(r *provider.Reconciliation) map[string]bool {
 			}
 			of[reference] = true
 			d.open++
-			line := fmt.Sprintf("  %s %s", reference, kind.says)
-			if x.Row.Reference != "" {
+			line := fmt.Sprintf("  %s %s", named(reference), kind.says)
+			if inStatement {
 				line += fmt.Sprintf("; statement: GHS %s %s", x.Row.Amount.StringFixed(2), x.Row.Status)
 			}
 			if x.Order != nil {
@@ -170,23 +171,37 @@ func (d *day) differences(r *provider.Reconciliation) map[string]bool {
 	}
 	for _, row := range r.Repeated {
 		d.open++
-		d.print("  %s is in the statement twice", row.Reference)
+		d.print("  %s is in the statement twice", named(row.Reference))
 	}
 	return of
 }
+
+// named is a reference for people. A provider's own bookings, such as its fees, may have none.
+func named(reference string) string { return cmp.Or(reference, "A row without a reference") }
 
 func (d *day) print(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 
 func cedis(pesewas int64) string { return "GHS " + api.FromPesewas(pesewas).StringFixed(2) }
 
 // rows reads the statement. Paystack's references become the library's ids.
-func (d *day) rows() *rows {
-	return &rows{provider.CSV(bytes.NewReader(d.statement)), map[string]bool{}}
+func (d *day) rows(ctx context.Context) *rows {
+	booked := func(id string) (provider.Outcome, error) {
+		order, err := d.svc.Providers.Get(ctx, api.Caller{Live: true}, id)
+		if api.CodeOf(err) == api.ResourceMissing {
+			return provider.NotFound, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		return order.Outcome, nil
+	}
+	return &rows{provider.CSV(bytes.NewReader(d.statement)), booked, map[string]bool{}}
 }
 
 type rows struct {
 	provider.RowReader
-	seen map[string]bool // references
+	booked func(id string) (provider.Outcome, error)
+	seen   map[string]bool // references
 }
 
 // Read implements [provider.RowReader].
@@ -195,9 +210,13 @@ func (r *rows) Read() (provider.Row, error) {
 	if id, ok := paystack.OrderID(row.Reference); ok {
 		row.Reference = id
 	}
-	// Paystack calls a charge reversed once all of it was refunded. The refund has a row of its own.
-	if row.Status == "reversed" && !strings.HasPrefix(row.Reference, "po_") {
-		row.Status = "success"
+	// Paystack calls a charge reversed once all of it was refunded. The refund has a row of its own, so the
+	// charge was paid. Only one that the books have as taken back, too, was reversed.
+	if err == nil && row.Status == "reversed" && !strings.HasPrefix(row.Reference, "po_") {
+		var booked provider.Outcome
+		if booked, err = r.booked(row.Reference); booked == provider.Paid {
+			row.Status = "success"
+		}
 	}
 	r.seen[row.Reference] = true
 	return row, err

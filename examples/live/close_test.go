@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
+	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
 )
 
 // trade moves money over both providers, and returns the payment from a phone of Telecel. What the
@@ -80,6 +81,7 @@ func TestCloseDay(t *testing.T) {
 		"a lost row":     {without(statement, ",50.00,"), paid + " is in the books and not in the statement"},
 		"a foreign row":  {statement + "po_0000000000000000000000,3.00,success,1.00,transfer\n", "po_0000000000000000000000 is in the statement and not in the books"},
 		"a doubled row":  {statement + strings.SplitAfter(statement, "\n")[1], "is in the statement twice"},
+		"no reference":   {statement + ",3.00,success,0.00,transfer\n", "A row without a reference is in the statement and not in the books; statement: GHS 3.00 success"},
 		"another status": {strings.Replace(statement, ",50.00,success", ",50.00,failed", 1), paid + " has another outcome"},
 	} {
 		out, err := r.close("paystack", c.statement)
@@ -89,6 +91,20 @@ func TestCloseDay(t *testing.T) {
 	expect.True(t, err == nil && strings.Contains(out, "a difference of GHS 0.00"), "MTN tells the balances of both accounts: %v: %s", err, out)
 	out, err = r.close("mtnmomo", r.mtnStatement(), "-balance", "1.00")
 	expect.True(t, err != nil && strings.Contains(out, "The provider says GHS 1.00"), "another balance: %v: %s", err, out)
+}
+
+// A charge that Paystack took back has the same word in the statement as one that was refunded. The
+// books have it taken back, too, and the day closes.
+func TestCloseDayWithLostDispute(t *testing.T) {
+	r := newRig(t)
+	paid := r.trade()
+	expect.True(t, r.paystack.Dispute(paid, 50_00), "the dispute is opened")
+	r.paystack.ResolveDispute(paid, paystacktest.AutoAccepted)
+	r.work()
+	order := must.Get(r.app.svc.Providers.Get(t.Context(), api.Caller{Live: true}, paid))(t)
+	expect.Equal(t, order.Outcome, provider.Reversed, "what is booked")
+	out, err := r.close("paystack", r.paystack.Statement())
+	expect.True(t, err == nil && strings.Contains(out, "a difference of GHS 0.00"), "the day: %v: %s", err, out)
 }
 
 // The next morning fees of yesterday are booked, which changes neither day's result.

@@ -75,13 +75,29 @@ var storeGuards = []guard{
 		"if !was.unverified {", "if true || !was.unverified {", "./storage/sqlite", "TestDeleteAfterUnverifiedInsertOfBatch|TestContract",
 	},
 	{
+		"store: SQL deletes a record before it inserts it again", "storage/internal/sqlstore/writes.go",
+		"case s.reinserted:", "", "./storage/sqlite", "TestContract/keys",
+	},
+	{
+		"store: SQL notices a key that is taken before it is free", "storage/internal/sqlstore/tx.go",
+		"t.batch.keyConflict = true", "_ = t.batch", "./storage/sqlite", "TestContract/keys",
+	},
+	{
+		"store: SQL commits no key that is taken before it is free", "storage/internal/sqlstore/batch.go",
+		"case b.keyConflict:", "", "./storage/sqlite", "TestContract/keys",
+	},
+	{
+		"store: SQL claims what its transaction has written", "storage/internal/sqlstore/tx.go",
+		"if err := t.flushBefore(k.Name); err != nil {", "if err := t.usable(); err != nil {", "./storage/sqlite", "TestContract/claims",
+	},
+	{
 		"writer: a failed call leaves nothing in its batch", "storage/internal/sqlstore/writer.go",
 		"if c.err == nil && t.failed == nil && c.ctx.Err() == nil {", "if t.failed == nil && c.ctx.Err() == nil {",
 		"./storage/sqlite", "TestFailedCallKeepsRestOfBatch|TestContract",
 	},
 	{
 		"writer: a call whose writes reach the database early has a batch of its own", "storage/internal/sqlstore/flush.go",
-		"if t.own.hasUnwritten() && !t.alone {", "", "./storage/sqlite", "TestFailedCallKeepsRestOfBatch",
+		"if !t.alone {", "", "./storage/sqlite", "TestFailedCallKeepsRestOfBatch",
 	},
 	{
 		"writer: a call that gave up on an assumption looks first", "storage/internal/sqlstore/writer.go",

@@ -38,7 +38,7 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 		if err != nil {
 			return nil, fmt.Errorf("providers: read statement: %w", err)
 		}
-		if seen[row.Reference] {
+		if row.Reference != "" && seen[row.Reference] { // what has no reference is no order
 			report.Repeated = append(report.Repeated, row)
 			continue
 		}

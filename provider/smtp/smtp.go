@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	netmail "net/mail"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +67,7 @@ func New(c Config) (*Mailer, error) {
 	if err != nil || portErr != nil || host == "" || port < 1 || port > 65535 {
 		return nil, fmt.Errorf("smtp: server %q is not host:port", c.Server)
 	}
-	m := &Mailer{from: c.From, host: host, dial: (&net.Dialer{}).DialContext}
+	m := &Mailer{host: host, dial: (&net.Dialer{}).DialContext}
 	m.options = []mail.Option{mail.WithPort(port), mail.WithTimeout(sendTimeout)}
 	switch {
 	case port == 465: // no server offers STARTTLS within TLS
@@ -84,18 +85,18 @@ func New(c Config) (*Mailer, error) {
 	if _, err := mail.NewClient(host, m.options...); err != nil {
 		return nil, fmt.Errorf("smtp: %w", err)
 	}
-	if err := mail.NewMsg().From(c.From); err != nil {
+	from, err := netmail.ParseAddress(c.From)
+	if err != nil {
 		return nil, errors.New("smtp: From is not an e-mail address")
 	}
+	m.from = from.Address
 	return m, nil
 }
 
 // SendEmail implements [message.Mailer].
 func (m *Mailer) SendEmail(ctx context.Context, e message.Email) error {
 	msg := mail.NewMsg()
-	if err := msg.FromFormat(oneLine(e.FromName), m.from); err != nil {
-		return fmt.Errorf("smtp: sender: %w", err)
-	}
+	msg.FromMailAddress(&netmail.Address{Name: oneLine(e.FromName), Address: m.from}) // which quotes the name
 	if err := msg.To(e.To); err != nil {
 		return fmt.Errorf("smtp: the recipient is not an e-mail address: %w", message.ErrUndeliverable)
 	}
@@ -103,7 +104,7 @@ func (m *Mailer) SendEmail(ctx context.Context, e message.Email) error {
 	if e.ID != "" {
 		// The same for every try, so that what arrives twice can be told.
 		_, domain, _ := strings.Cut(m.from, "@")
-		msg.SetMessageIDWithValue(e.ID + "@" + strings.TrimSuffix(domain, ">"))
+		msg.SetMessageIDWithValue(e.ID + "@" + domain)
 	}
 	msg.SetBodyString(mail.TypeTextPlain, e.Text)
 	if e.HTML != "" {

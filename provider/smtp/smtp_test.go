@@ -241,6 +241,21 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// Any name of a merchant stands beside the sender's address, which may come with a name of its own.
+func TestSenderNames(t *testing.T) {
+	box, address := serve(t)
+	for _, from := range []string{"invoices@example.com", "Volta <invoices@example.com>"} {
+		m := must.Get(New(Config{Server: address, From: from, Insecure: true}))(t)
+		for _, name := range []string{"", "Adom Juice Bar", `Auntie "Efua" & Sons`, `Back\slash\`, "Ɛnyonam, Ltd. <shop@example.org>"} {
+			must.Do(t, m.SendEmail(t.Context(), message.Email{ID: "msg_1", To: "ama@example.com", FromName: name, Text: "x"}))
+			got := must.Get(mail.ReadMessage(bytes.NewReader(box.data)))(t)
+			sender := must.Get(mail.ParseAddress(got.Header.Get("From")))(t)
+			expect.Same(t, *sender, mail.Address{Name: name, Address: "invoices@example.com"}, "from %s", from)
+			expect.Equal(t, box.from+" "+got.Header.Get("Message-ID"), "invoices@example.com <msg_1@example.com>", "envelope and id from %s", from)
+		}
+	}
+}
+
 // No print of the configuration or the mailer shows the password.
 func TestPasswordIsNotPrinted(t *testing.T) {
 	c := Config{Server: "localhost:587", From: "invoices@example.com", Username: "volta", Password: "very-secret"}

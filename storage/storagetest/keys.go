@@ -150,8 +150,8 @@ func keysMoveByDelete(t *testing.T, s storage.Store) {
 }
 
 // takenThenFreed writes records whose id or key is taken, and frees it in the same update. A
-// backend that writes only the difference at the end would have nothing to write, and must notice
-// all the same.
+// backend that writes only the difference at the end would have nothing to write, or would find
+// the key free, and must notice all the same.
 func takenThenFreed(t *testing.T, s storage.Store) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), item(test1, "it_2"))
 	insertAndDelete := func(r storage.Record) func(storage.Tx) error {
@@ -174,14 +174,28 @@ func takenThenFreed(t *testing.T, s storage.Store) {
 			return tx.Replace(items, with(now, "token", "b"))
 		}
 	}
+	thenFree := func(r storage.Record, free func(storage.Tx) error) func(storage.Tx) error {
+		return func(tx storage.Tx) error {
+			if err := tx.Insert(items, r); err != nil {
+				return err
+			}
+			return free(tx)
+		}
+	}
 	added, changed := with(item(test1, "it_3"), "token", "a"), with(item(test1, "it_2"), "token", "a")
 	changed.Version = 1
+	freed := item(test1, "it_1")
+	freed.Version = 1
 	for what, fn := range map[string]func(storage.Tx) error{
 		"Insert of a taken id, and Delete":           insertAndDelete(item(test1, "it_1")),
 		"Insert of an id that is global, and Delete": insertAndDelete(item(live1, "it_1")),
 		"Insert of a taken key, and Delete":          insertAndDelete(added),
 		"Insert of a taken key, and Replace":         thenReplace(added, func(tx storage.Tx) error { return tx.Insert(items, added) }),
 		"Replace with a taken key, and with another": thenReplace(changed, func(tx storage.Tx) error { return tx.Replace(items, changed) }),
+		"Insert of a taken key, and Delete of its owner": thenFree(added, func(tx storage.Tx) error {
+			return tx.Delete(items, test1, "it_1", 1)
+		}),
+		"Insert of a taken key, and Replace of its owner": thenFree(added, func(tx storage.Tx) error { return tx.Replace(items, freed) }),
 	} {
 		want(t, what, s.Update(t.Context(), fn), storage.ErrExists)
 	}

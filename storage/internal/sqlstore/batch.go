@@ -24,8 +24,8 @@ type batch struct {
 	commit          Commit
 	wroteToDatabase bool // whether any write has reached the database
 
-	failure          error  // why the batch cannot be committed
-	keyConflictTable string // the table of an insert that cannot succeed
+	failure     error // why the batch cannot be committed
+	keyConflict bool  // whether a record took a key before another gave it up
 
 	done       chan struct{} // closed when the commit has ended
 	commitDone bool          // whether the commit has ended; guarded by writer.mu
@@ -82,7 +82,7 @@ func (w *writer) openBatch(c *call) (*batch, error) {
 	b := &batch{singleCall: c.singleCall, defines: c.defines, done: make(chan struct{})}
 	b.changes.disabled = !w.store.Remote
 	eager := c.singleCall || w.pessimistic > 0 || len(w.wanted) > 0
-	if f := w.committing; f != nil && (eager || f.failure != nil || f.keyConflictTable != "" || f.defines != nil) {
+	if f := w.committing; f != nil && (eager || f.failure != nil || f.keyConflict || f.defines != nil) {
 		select {
 		case <-f.done:
 		case <-c.ctx.Done():
@@ -259,9 +259,6 @@ func (w *writer) rerunBatch(b *batch, err error) error {
 			w.pessimistic = pessimisticBatches
 		}
 		w.store.counters.reruns.Add(int64(len(b.calls)))
-		if b.keyConflictTable != "" {
-			table = b.keyConflictTable
-		}
 		b.resetForRerun(round, class, table)
 		ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 		err = w.lockAndSync(ctx, b)
@@ -323,7 +320,7 @@ func (b *batch) resetForRerun(round int, class ErrorClass, table string) {
 	}
 	b.buffered, b.previous, b.session = new(writeSet), nil, nil
 	b.changes = changedHashes{disabled: b.changes.disabled}
-	b.wroteToDatabase, b.failure, b.keyConflictTable = false, nil, ""
+	b.wroteToDatabase, b.failure, b.keyConflict = false, nil, false
 }
 
 // writeAndCommit writes what the batch has buffered, and commits. It ends the
@@ -347,7 +344,7 @@ func (w *writer) writeAndCommit(b *batch) (err error) {
 		return nil
 	case b.failure != nil:
 		return b.failure
-	case b.keyConflictTable != "":
+	case b.keyConflict:
 		return errKeyConflict
 	case !b.hasWrites() && b.session == nil:
 		return w.checkBaseIsNewest(b)

@@ -18,19 +18,19 @@ func (t *tx) afterWrite() error {
 	return t.flushAll()
 }
 
-// flushAll writes the buffered writes of the call, and of the calls before it, to the
-// database. Writes there cannot be undone for one call alone, so the call must have the
-// transaction for itself.
+// flushAll writes the buffered writes of the call, or else of the calls before it, to the
+// database. Writes there cannot be undone for one call alone, so a call that has written
+// must have the transaction for itself.
 func (t *tx) flushAll() error {
-	if t.own.hasUnwritten() && !t.alone {
+	if !t.own.hasUnwritten() {
+		return t.flushBatch()
+	}
+	if !t.alone {
 		if err := t.needOwnBatch(); err != nil {
 			return err
 		}
 	}
-	if err := t.flushBatch(); err != nil || !t.own.hasUnwritten() {
-		return err
-	}
-	return t.writeBuffered(t.own)
+	return t.writeBuffered(t.own) // the batch has no other call, and so no other writes
 }
 
 // flushBatch writes the buffered writes of the calls before to the database.
@@ -38,11 +38,7 @@ func (t *tx) flushBatch() error {
 	if !t.batch.buffered.hasUnwritten() {
 		return nil
 	}
-	if err := t.writeBuffered(t.batch.buffered); err != nil {
-		return err
-	}
-	t.own.rebase(t.batch.buffered)
-	return nil
+	return t.writeBuffered(t.batch.buffered)
 }
 
 // flushKind flushes everything if the database lacks a write to a kind, to the ledger for

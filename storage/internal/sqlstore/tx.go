@@ -392,7 +392,7 @@ func (t *tx) verifyState(table *Table, key RecordKey, was RecordState) (RecordSt
 func (t *tx) releaseKeys(table *Table, key RecordKey, freed []string) {
 	for _, unique := range freed {
 		if owner, ok := t.keyOwner(unique); ok && owner != key && owner != (RecordKey{}) {
-			t.batch.keyConflictTable = table.Kind.Name
+			t.batch.keyConflict = true
 		}
 		t.own.keyOwners.put(unique, RecordKey{})
 	}

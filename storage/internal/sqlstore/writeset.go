@@ -107,26 +107,6 @@ func (w *writeSet) merge(above *writeSet) {
 	above.clear()
 }
 
-// rebase updates the stored versions of this set after the set below was written to the
-// database.
-func (w *writeSet) rebase(below *writeSet) {
-	for _, i := range w.records.unwritten {
-		if s := below.records.find(w.records.keys[i]); s != nil {
-			w.records.values[i].StoredVersion = s.StoredVersion
-		}
-	}
-	for _, i := range w.accounts.unwritten {
-		if a := below.accounts.find(w.accounts.keys[i]); a != nil {
-			w.accounts.values[i].StoredEntries = a.StoredEntries
-		}
-	}
-	for _, i := range w.sequences.unwritten {
-		if s := below.sequences.find(w.sequences.keys[i]); s != nil {
-			w.sequences.values[i].StoredValue = s.StoredValue
-		}
-	}
-}
-
 // clear empties the set and keeps its memory.
 func (w *writeSet) clear() {
 	w.records.clear()

@@ -97,8 +97,8 @@ func (s *Shop) PayBill(ctx context.Context, bill, phone string, ghs decimal.Deci
 }
 
 // Webhooks returns the handler of the shop's webhooks. After an error the service delivers
-// the event again. Events come in any order, a provider may take a paid bill back, and an order may be
-// paid twice, so the shop reads the disbursement or the payment as it is now.
+// the event again. Events come in any order. A provider may take a paid bill back, and an order may be
+// paid twice. So the shop reads the disbursement or the payment as it is now.
 func (s *Shop) Webhooks(secret string) http.Handler {
 	return webhook.Handler(secret, nil, func(ctx context.Context, e event.Event) error {
 		switch e.Type {

@@ -46,10 +46,11 @@ type checkoutView struct {
 	Waiting, Until, UntilDatetime string
 }
 
-// open finds the session, and bounds how often one client address guesses at secrets and PINs.
+// open finds the session. Each page has a limit of its own, so that payers with one address do not slow
+// each other; missing ones share theirs, against guesses.
 func (p *checkoutPage) open(r *request) (*checkout.Hosted, error) {
 	h, err := p.Checkout.Hosted(r.Context(), r.id())
-	return h, p.checkRate(r, err)
+	return h, p.checkPageRate(r, err)
 }
 
 func (p *checkoutPage) show(r *request) (any, error) {
@@ -205,8 +206,8 @@ func endedSessionView(h *checkout.Hosted, m *merchantView, address string) outco
 
 // pay takes the form.
 func (p *checkoutPage) pay(r *request) (any, error) {
-	h, err := p.open(r)
-	if err != nil {
+	h, err := p.Checkout.Hosted(r.Context(), r.id())
+	if err := p.checkRate(r, err); err != nil { // which bounds the PINs that one address tries
 		return nil, err
 	}
 	form, err := r.payForm(h.Caller)

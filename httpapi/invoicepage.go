@@ -88,10 +88,11 @@ func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysVie
 	return v
 }
 
-// open finds the invoice, and bounds how often one client address guesses at secrets and PINs.
+// open finds the invoice. Each page has a limit of its own, so that payers with one address do not slow
+// each other; missing ones share theirs, against guesses.
 func (p *invoicePage) open(r *request) (*invoice.Hosted, error) {
 	h, err := p.Invoices.Hosted(r.Context(), r.id())
-	return h, p.checkRate(r, err)
+	return h, p.checkPageRate(r, err)
 }
 
 func (p *invoicePage) show(r *request) (any, error) {
@@ -120,8 +121,8 @@ func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, form way
 
 // pay takes the form.
 func (p *invoicePage) pay(r *request) (any, error) {
-	h, err := p.open(r)
-	if err != nil {
+	h, err := p.Invoices.Hosted(r.Context(), r.id())
+	if err := p.checkRate(r, err); err != nil { // which bounds the PINs that one address tries
 		return nil, err
 	}
 	form, err := r.payForm(h.Caller)

@@ -297,11 +297,14 @@ func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address 
 				v.Note = look.Join(" ", v.Note, "This page takes you back to "+m.Name+" by itself.")
 			}
 		}
+		if h.Late { // the SMS was no receipt
+			v.Note = ""
+		}
 		switch {
 		case is.AmountRefunded == is.Amount:
 			v.Heading, v.Icon, v.Text = "Paid, and given back", stopIcon, "The money is on its way back to this number."
 		case h.Late:
-			v.Heading, v.Icon, v.Note = "Paid too late", stopIcon, ""
+			v.Heading, v.Icon = "Paid too late", stopIcon
 			v.Text = look.Join(" ", v.Text, "It was paid another way, or was no longer to be paid. Ask "+m.Name+" for the money back.")
 		}
 	case is.Status == payment.Failed:

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -57,22 +58,46 @@ func TestPaymentPagesAreSecret(t *testing.T) {
 	}
 	response, _ := browse(t, "GET", s.Server.URL+"/pay/"+code+"/receipt/"+paid, nil)
 	expect.Equal(t, response.StatusCode, 404, "the receipt of a payment under way")
-	slowed := func(address string) *http.Response {
-		t.Helper()
-		for range 1000 { // a hundred at once, and a few more while they are sent
-			if response, _ := browse(t, "GET", address, nil); response.StatusCode == 429 {
-				return response
-			}
-		}
-		t.Fatalf("%s is not slowed", address)
-		return nil
-	}
-	slowed(s.Server.URL + "/payment/pay_1-x")
+	slowed(t, s.Server.URL+"/payment/pay_1-x")
 	// Many payers wait behind one address, and each page has a limit of its own.
-	response = slowed(follow)
+	response = slowed(t, follow)
 	expect.Equal(t, response.Header.Get("Refresh"), "15", "Refresh, so that the page follows on")
 	other := startPayment(t, s.Server.URL+"/pay/"+code, "0241230903")
 	shows(t, "the page of another payer", "GET", other, nil, 200)
+}
+
+// The phones of a network share few addresses. A payer who loads one page again and again does not keep the others
+// from theirs.
+func TestPayersOfOneAddressLoadTheirPages(t *testing.T) {
+	s := paymentstest.New(t)
+	_, first := newSession(t, s, `{"success_url":"https://shop.example/","line_items":[{"description":"Juice","unit_amount":500}]}`)
+	_, second := newSession(t, s, `{"success_url":"https://shop.example/","line_items":[{"description":"Juice","unit_amount":500}]}`)
+	bill := func() string {
+		v := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+			Lines: []invoice.LineParams{{Description: "Juice", UnitAmount: new(int64(500))}},
+		}}))(t)
+		return v.HostedURL
+	}
+	firstBill, secondBill := bill(), bill()
+	for _, pages := range [][2]string{{first, second}, {firstBill, secondBill}} {
+		slowed(t, pages[0])
+		shows(t, "the page of another payer", "GET", pages[1], nil, 200)
+		shows(t, "the form of another payer", "POST", pages[1], url.Values{"method": {"mobile"}}, 400, "Enter your mobile money number")
+	}
+	slowed(t, s.Server.URL+"/checkout/guess")
+	shows(t, "after guesses", "GET", second, nil, 200)
+}
+
+// slowed loads a page until the client is slowed.
+func slowed(t *testing.T, address string) *http.Response {
+	t.Helper()
+	for range 1000 { // a hundred at once, and a few more while they are sent
+		if response, _ := browse(t, "GET", address, nil); response.StatusCode == 429 {
+			return response
+		}
+	}
+	t.Fatalf("%s is not slowed", address)
+	return nil
 }
 
 // One address does not ask many phones on one page.
@@ -267,14 +292,20 @@ func TestMissingPagesCountSeparately(t *testing.T) {
 	expect.Equal(t, get(page), http.StatusOK, "a page that exists")
 	expect.Equal(t, get(page+"/pdf"), http.StatusOK, "its document")
 	expect.True(t, limited(page), "200 looks are answered")
-	// Invoices and payment pages count together. The limit may let one through meanwhile.
-	code, refused := newCode(t, s, `{"amount":100}`), false
-	for range 5 {
+	// Forms of invoices and of payment pages count together. The limit may let one through meanwhile.
+	code, refused := newCode(t, s, `{"amount":100}`), 0
+	for i := range 205 {
+		path := page
+		if i >= 200 {
+			path = "/pay/" + code
+		}
 		w := httptest.NewRecorder()
-		s.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/pay/"+code, nil))
-		refused = refused || w.Code == http.StatusTooManyRequests
+		s.Handler.ServeHTTP(w, httptest.NewRequest("POST", path, nil))
+		if i >= 200 && w.Code == http.StatusTooManyRequests {
+			refused++
+		}
 	}
-	expect.True(t, refused, "a payment page has a limit of its own")
+	expect.True(t, refused > 0, "forms of a payment page have a limit of their own")
 }
 
 // mute is a charger whose network does not answer when it gets a code.

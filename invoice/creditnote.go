@@ -130,7 +130,7 @@ func (s *Service) queueRefundMessages(tx *engine.Tx, r *record, n *CreditNote, p
 	}
 	person, to := r.receiptTarget(payer, phone)
 	amount := money.Text(n.Amount)
-	text := fmt.Sprintf("%s refunded you GHS %s of invoice %s. Refund %s.", m.Name, amount, r.Number, n.Refund)
+	text := fmt.Sprintf("%s refunded you GHS %s of invoice %s. Refund %s.", s.config.Messages.Name(m.Name), amount, r.Number, n.Refund)
 	if err := s.config.Messages.Text(tx, person, to, text); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ var mailTemplate = template.Must(template.New("mail").Parse(mailText))
 
 // emailData is what the template of an e-mail about an invoice shows.
 type emailData struct {
-	Merchant, Title, Amount, Description, Due, Payment, URL, Action string
+	Merchant, Title, Amount, State, Description, Due, Payment, URL, Action string
 }
 
 // queueInvoiceMessages queues the messages about an invoice to the customer, by e-mail and SMS
@@ -40,18 +40,23 @@ func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued
 	if err != nil {
 		return false, fmt.Errorf("invoice: merchant: %w", err)
 	}
-	word, due := "Invoice", ""
-	if reminder {
+	word, state, due := "Invoice", "", ""
+	switch {
+	case reminder:
 		word, due = "Reminder of invoice", ", due "+day(r.DueDate.Time)
+	case r.Status == Paid: // the customer must not pay again
+		state, due = "It is paid. Thank you.", ", paid"
+	case r.Status == Void:
+		state, due = "It was withdrawn: there is nothing to pay.", ", withdrawn: there is nothing to pay"
 	}
 	if r.Phone != nil {
-		text := fmt.Sprintf("%s %s from %s: GHS %s%s. %s", word, r.Number, m.Name, money.Text(r.Total), due, r.HostedURL)
+		text := fmt.Sprintf("%s %s from %s: GHS %s%s. %s", word, r.Number, s.config.Messages.Name(m.Name), money.Text(r.Total), due, r.HostedURL)
 		if err := s.config.Messages.Text(tx, r.person(), *r.Phone, text); err != nil {
 			return false, err
 		}
 	}
 	e := emailData{
-		Merchant: m.Name, Title: word + " " + r.Number, Amount: money.Text(r.Total),
+		Merchant: m.Name, Title: word + " " + r.Number, Amount: money.Text(r.Total), State: state,
 		URL: r.HostedURL, Action: "See the invoice",
 	}
 	if r.Status == Open {
@@ -90,7 +95,7 @@ func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 	if r.Payment != nil {
 		by = " Payment " + *r.Payment + "."
 	}
-	text := fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)
+	text := fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, s.config.Messages.Name(m.Name), r.Number, by)
 	if err := s.config.Messages.Text(tx, person, to, text); err != nil {
 		return err
 	}
@@ -131,6 +136,9 @@ func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e emailDa
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s from %s\n\nGHS %s\n", e.Title, e.Merchant, e.Amount)
+	if e.State != "" {
+		fmt.Fprintf(&text, "\n%s\n", e.State)
+	}
 	if e.Description != "" {
 		fmt.Fprintf(&text, "\n%s\n", e.Description)
 	}

@@ -3,6 +3,7 @@ package invoice_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -181,6 +183,33 @@ func TestSendFailsWithoutTexterAndMailer(t *testing.T) {
 	testkit.WantCode(t, "send in live mode", testkit.Err(s.Invoices.Send(t.Context(), live, v.ID)), api.Unavailable)
 	sent := must.Get(s.Events.List(t.Context(), live, event.ListParams{Type: event.InvoiceSent}))(t)
 	expect.Equal(t, len(sent.Data), 0, "it is said to be sent")
+}
+
+// The messages of an invoice for which nothing is due ask for no money.
+func TestSendSaysThatNothingIsDue(t *testing.T) {
+	for status, test := range map[invoice.Status]struct {
+		end  func(s *shop, id string) error
+		says string
+	}{
+		invoice.Paid: {func(s *shop, id string) error {
+			return testkit.Err(s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{}))
+		}, "paid"},
+		invoice.Void: {func(s *shop, id string) error { return testkit.Err(s.Invoices.Void(s.t.Context(), s.Caller, id)) }, "nothing to pay"},
+	} {
+		s := open(t, memory.New(), payments.Config{})
+		v := s.openInvoice(invoice.Fields{Phone: new("0241112222"), Email: new("ama@example.com")})
+		must.Do(t, test.end(s, v.ID))
+		s.pass(time.Minute)
+		must.Get(s.Invoices.Send(t.Context(), s.Caller, v.ID))(t)
+		for kind, to := range map[message.Kind]string{message.KindSMS: "0241112222", message.KindEmail: "ama@example.com"} {
+			sent := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: to, Page: api.Page{Limit: 1}}))(t).Data[0]
+			text := sent.Text
+			if kind == message.KindEmail {
+				text = must.Get(s.Messages.Get(t.Context(), s.Caller, sent.ID))(t).HTML + text
+			}
+			expect.True(t, sent.Kind == kind && strings.Count(text, test.says) == strings.Count(text, "GHS"), "%s, %s: %s", status, kind, text)
+		}
+	}
 }
 
 // stale is a store that runs the next update of an invoice on what does not last: it

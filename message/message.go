@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -143,6 +144,20 @@ func (s *Service) CanText(live bool) bool { return !live || s.config.Texter != n
 
 // CanText is [Service.CanText].
 func (i *Internal) CanText(live bool) bool { return i.svc.CanText(live) }
+
+// maxName is the length of a name in an SMS, in characters. A gateway bills each 160 characters of a text, and each
+// 70 of one with letters such as ɛ.
+const maxName = 40
+
+// Name returns a name as an SMS shows it: on one line, and cut if it is long.
+func (*Internal) Name(name string) string {
+	line := []rune(strings.Join(strings.Fields(name), " "))
+	if len(line) <= maxName {
+		return string(line)
+	}
+	const cut = "..." // the sign … is not in the alphabet of plain SMS
+	return strings.TrimRight(string(line[:maxName-len(cut)]), " ") + cut
+}
 
 // Text queues an SMS in the caller's transaction. person is the id of the customer, consumer or cash
 // agent who gets the message or is its subject. It may also be the id of the payment from a phone that

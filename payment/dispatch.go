@@ -296,7 +296,8 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 		if !givenBack {
 			back = "Ask them for the money back."
 		}
-		return c.config.Messages.Text(tx, r.ID, r.Phoned.Number, fmt.Sprintf("You paid GHS %s to %s, for which it was too late. %s Payment %s.", money.Text(r.Amount), m.Name, back, r.ID))
+		text := fmt.Sprintf("You paid GHS %s to %s, for which it was too late. %s Payment %s.", money.Text(r.Amount), c.config.Messages.Name(m.Name), back, r.ID)
+		return c.config.Messages.Text(tx, r.ID, r.Phoned.Number, text)
 	}
 	return c.textPaid(tx, &r.Payment, m, r.ID, r.Phoned.Number, payer)
 }

@@ -82,10 +82,10 @@ func (i *Internal) FromWallet(tx *engine.Tx, from *account.Consumer, p Payment) 
 // textPaid tells payer and merchant of a completed payment. person is the one whose erasure removes the
 // messages.
 func (s *Service) textPaid(tx *engine.Tx, p *Payment, m *account.Merchant, person, number, payer string) error {
-	if err := s.config.Messages.Text(tx, person, number, receiptText(p, m.Name)); err != nil {
+	if err := s.config.Messages.Text(tx, person, number, s.receiptText(p, m)); err != nil {
 		return err
 	}
-	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", payer, money.Text(p.Amount), p.ID))
+	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", s.config.Messages.Name(payer), money.Text(p.Amount), p.ID))
 }
 
 // AttachCustomer makes all payments of a checkout session name the customer whom the session has made, also

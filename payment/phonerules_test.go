@@ -67,6 +67,32 @@ func TestHoldEndsWithoutWorker(t *testing.T) {
 	testkit.WantCode(t, "the second", pay(), "")
 }
 
+// The clocks of two servers differ. One whose clock is behind still sees a hold that the other has seen end. It
+// does not exceed the limit of the code.
+func TestUsageLimitHoldsBetweenClocks(t *testing.T) {
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	s := newShop(t, payments.Config{Clock: func() time.Time { return now }, Live: payments.Providers{Charger: &told{charge: inProgress, status: inProgress}}})
+	s.caller.Live = true
+	code := must.Get(s.QRCodes.Create(t.Context(), s.caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: new(int64(100))}))(t)
+	pay := func(number string) string {
+		p := must.Get(s.QRCodes.Pay(t.Context(), s.caller, code.ID, qrcode.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: number}}))(t)
+		return p.ID
+	}
+	first := pay(quick)
+	must.Do(t, s.Drain(t.Context()))
+	now = now.Add(10 * time.Minute)
+	second := pay("0201234567")
+	now = now.Add(-time.Millisecond)
+	must.Do(t, s.Drain(t.Context()))
+	for _, id := range []string{second, first} {
+		must.Do(t, s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid}))
+	}
+	got := must.Get(s.QRCodes.Get(t.Context(), s.caller, code.ID))(t)
+	expect.Equal(t, got.UsageCount, int64(1), "uses of a code that can be used once")
+	stuck := must.Get(s.Providers.List(t.Context(), s.caller, provider.ListParams{}))(t).Data
+	expect.True(t, len(stuck) == 1 && stuck[0].ID == first, "orders that need a person: %+v", stuck)
+}
+
 // A payment that ends after another prompt of its phone leaves that one open.
 func TestLaterPromptStaysOpen(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)

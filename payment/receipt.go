@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
@@ -51,7 +52,7 @@ func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string)
 		if err != nil {
 			return nil, fmt.Errorf("payment: merchant: %w", err)
 		}
-		if err := s.config.Messages.Text(tx, person, number, receiptText(&r.Payment, m.Name)); err != nil {
+		if err := s.config.Messages.Text(tx, person, number, s.receiptText(&r.Payment, m)); err != nil {
 			return nil, err
 		}
 		return &r.Payment, s.write(tx, o)
@@ -77,6 +78,6 @@ func (s *Service) receiptTo(tx *engine.Tx, r *record) (person, number string, er
 	return r.Payer, from.Phone, nil
 }
 
-func receiptText(p *Payment, merchant string) string {
-	return fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(p.Amount), merchant, p.ID)
+func (s *Service) receiptText(p *Payment, m *account.Merchant) string {
+	return fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(p.Amount), s.config.Messages.Name(m.Name), p.ID)
 }

@@ -14,17 +14,21 @@ import (
 type Internal struct{ svc *Service }
 
 // TakesPayment reports whether an approved payment from a phone may use the code. It may if its hold is
-// active, or if a use is free that no other payment holds.
+// active, or if a use is free that no other payment holds. A process whose clock is ahead may have seen the
+// hold end, and have given the use to another payer.
 func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
-	if p.HoldActive || !p.HadHold {
+	if !p.HadHold {
 		return true, nil
 	}
 	code, err := codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode)
 	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
+		return p.HoldActive, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("qrcode: read: %w", err)
+	}
+	if c := &code.Value; p.HoldActive {
+		return c.UsageCount < *c.UsageLimit, nil
 	}
 	return i.svc.free(tx, tx.Now, code)
 }

@@ -214,7 +214,8 @@ func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) err
 	if payer == "" {
 		payer = r.Payment // the messages about a payment from a phone are found by its id
 	}
-	return in.config.Messages.Text(tx, payer, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
+	text := fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", in.config.Messages.Name(m.Name), money.Text(r.Amount), r.Payment, r.ID)
+	return in.config.Messages.Text(tx, payer, phone, text)
 }
 
 // noteOnInvoice updates the invoice whose payment a refund gives back, and sets the refund's credit

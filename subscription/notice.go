@@ -37,6 +37,6 @@ func (s *Service) notice(t *turn, r *record) ([]event.Type, error) {
 		return nil, fmt.Errorf("subscription: merchant: %w", err)
 	}
 	text := fmt.Sprintf("On %s %s will ask this phone to pay GHS %s for %s. See or cancel it: %s",
-		at.Format("2 January"), m.Name, money.Text(priced.Total), r.Terms.Name, r.ManageURL)
+		at.Format("2 January"), s.config.Messages.Name(m.Name), money.Text(priced.Total), s.config.Messages.Name(r.Terms.Name), r.ManageURL)
 	return nil, s.config.Messages.Text(t.tx, r.Customer, r.Phone, text)
 }

@@ -84,7 +84,8 @@ func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id, p
 		if err != nil {
 			return fmt.Errorf("subscription: merchant: %w", err)
 		}
-		text := fmt.Sprintf("%s is your code to let %s charge this phone for %s. It is valid for 10 minutes. Do not tell it to anybody.", digits, m.Name, r.Terms.Name)
+		text := fmt.Sprintf("%s is your code to let %s charge this phone for %s. It is valid for 10 minutes. Do not tell it to anybody.",
+			digits, s.config.Messages.Name(m.Name), s.config.Messages.Name(r.Terms.Name))
 		if err := s.config.Messages.Text(tx, r.Customer, number, text); err != nil {
 			return err
 		}

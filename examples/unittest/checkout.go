@@ -97,8 +97,8 @@ func (s *Shop) PayBill(ctx context.Context, bill, phone string, ghs decimal.Deci
 }
 
 // Webhooks returns the handler of the shop's webhooks. After an error the service delivers
-// the event again. Events come in any order, and a provider may take a paid bill back, so the shop reads
-// the disbursement as it is now.
+// the event again. Events come in any order. A provider may take a paid bill back, and an order may be
+// paid twice. So the shop reads the disbursement or the payment as it is now.
 func (s *Shop) Webhooks(secret string) http.Handler {
 	return webhook.Handler(secret, nil, func(ctx context.Context, e event.Event) error {
 		switch e.Type {
@@ -107,10 +107,17 @@ func (s *Shop) Webhooks(secret string) http.Handler {
 			if err := json.Unmarshal(e.Data.Object, &p); err != nil {
 				return err
 			}
-			if p.Status == payment.Completed {
-				s.set(s.orders, p.Reference, p.ID)
-			} else {
+			if p.Status != payment.Completed {
 				s.set(s.failed, p.Reference, *p.FailureReason)
+				return nil
+			}
+			// The service gives back what a customer pays a second time, such as on a phone that approves late.
+			now, err := s.svc.Payments.Get(ctx, s.merchant, p.ID)
+			if err != nil {
+				return err
+			}
+			if now.AmountRefunded < now.Amount {
+				s.setOnce(s.orders, p.Reference, p.ID)
 			}
 		case "disbursement.completed", "disbursement.failed":
 			var d payout.Transfer
@@ -133,6 +140,15 @@ func (s *Shop) set(in map[string]string, name, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in[name] = value
+}
+
+// setOnce is set for what has no value yet.
+func (s *Shop) setOnce(in map[string]string, name, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if in[name] == "" {
+		in[name] = value
+	}
 }
 
 func (s *Shop) get(from map[string]string, name string) string {

@@ -132,6 +132,28 @@ func TestAnOrderIsPaidOnce(t *testing.T) {
 	}
 }
 
+// A customer pays by the code, and then approves on the phone, too. The service gives the second payment back, and
+// the order keeps the first.
+func TestAnOrderKeepsThePaymentThatStays(t *testing.T) {
+	sandbox, shop := open(t)
+	code, err := shop.Checkout(t.Context(), "1001", 1250, sandbox.Advance(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := shop.AskPhone(t.Context(), "1001", code.ID, 1, "0241230903")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sandbox.Advance(11 * time.Minute) // the phone has not answered in time
+	paid := sandbox.Pay(code.ID, 0)
+	sandbox.Work()
+	sandbox.SettlePayment(asked.ID, provider.Result{Outcome: provider.Paid})
+	sandbox.Work()
+	if got := shop.Paid("1001"); got != paid.ID {
+		t.Errorf("paid by %q, want %s, since %s is given back", got, paid.ID, asked.ID)
+	}
+}
+
 // The test decides what the mobile-money provider answers.
 func TestABillIsPaid(t *testing.T) {
 	for want, result := range map[payout.Status]provider.Result{

@@ -164,8 +164,12 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: a reversal is booked once", "internal/dispatch/decide.go",
-		"case booked.Outcome == provider.Paid && r.Outcome == provider.Reversed && booked.Reversible:",
-		"case booked.Outcome != \"\" && r.Outcome == provider.Reversed && booked.Reversible:", "./payout", "TestReversedTransferComesBack",
+		"case booked.Outcome == provider.Paid && r.Outcome == provider.Reversed && booked.Reversible",
+		"case booked.Outcome != \"\" && r.Outcome == provider.Reversed && booked.Reversible", "./payout", "TestReversedTransferComesBack",
+	},
+	{
+		"dispatch: a reversal of another amount is listed", "internal/dispatch/decide.go",
+		"booked.Reversible && !booked.otherAmount(r):", "booked.Reversible:", "./payout", "TestReversalOfAnotherAmountBooksNothing",
 	},
 	{
 		"money: a payment is taken back once", "payment/dispatch.go",

@@ -64,7 +64,7 @@ var pinGuards = []guard{
 var codeGuards = []guard{
 	{
 		"otp: five guesses of one code", "internal/otp/otp.go",
-		"case s.Exhausted():", "case false:", "./payout", "TestOTPLimits|TestParallelGuesses",
+		"case s.Guesses >= guesses:", "case false:", "./payout", "TestOTPLimits|TestParallelGuesses",
 	},
 	{
 		"otp: ten wrong guesses a day", "internal/otp/otp.go",
@@ -92,7 +92,11 @@ var codeGuards = []guard{
 	},
 	{
 		"otp: a newer code takes the place of one that was guessed", "payout/otp.go",
-		"o.Code != codeID || o.Exhausted()", "o.Exhausted()", "./payout", "TestNewerCodeReplaces",
+		"o.Code != codeID || o.Exhausted(tx.Now)", "o.Exhausted(tx.Now)", "./payout", "TestNewerCodeReplaces",
+	},
+	{
+		"otp: a lock ends a code that was compared", "internal/otp/otp.go",
+		"return s.Guesses >= guesses || s.locked(now) != nil", "return s.Guesses >= guesses", "./payout", "TestLockBetweenComparisonAndUse",
 	},
 	{
 		"otp: a used idempotency key guesses for nothing", "payout/otp.go",

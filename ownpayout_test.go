@@ -72,6 +72,31 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 	})
 }
 
+// Ten wrong entries in a day lock all codes, in the host's transaction, too.
+func TestOwnTransactionHeedsLockOfCodes(t *testing.T) {
+	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		pay := func(want api.Code) {
+			t.Helper()
+			inHost(t, s, db, rollback, func(own *payments.Tx) {
+				testkit.WantCode(t, "a payout", testkit.Err(own.Payouts.Create(t.Context(), s.Caller, outside("0241234567"))), want)
+			})
+		}
+		for _, wrong := range []int{4, 4, 2} {
+			code := s.OTP()
+			pay("")
+			other := "000000"
+			if code == other {
+				other = "111111"
+			}
+			for range wrong {
+				_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: other})
+				testkit.WantCode(t, "a wrong one", err, api.OTPInvalid)
+			}
+		}
+		pay(api.OTPVerificationRequired)
+	})
+}
+
 // Everything that a transaction of the host's did is gone when it rolls back, and
 // no subscriber or endpoint hears of it.
 func TestOwnTransactionLeavesNothing(t *testing.T) {

@@ -147,6 +147,10 @@ func TestInvalidPINsAreRefused(t *testing.T) {
 	testkit.WantCode(t, "the PIN stays", enter(t.Context(), b, id, "1234", nil), "")
 	testkit.WantCode(t, "an unknown account", b.SetPIN(t.Context(), api.Caller{}, "acc_1", account.SetPINParams{PIN: "4826"}), api.ResourceMissing)
 	testkit.WantCode(t, "the other mode", b.SetPIN(t.Context(), api.Caller{Live: true}, id, account.SetPINParams{PIN: "4826"}), api.ResourceMissing)
+	erased := b.consumer(t, "0241000002").ID
+	must.Get(b.inside.CloseConsumer(t.Context(), api.Caller{}, erased))(t)
+	testkit.WantCode(t, "an erased account", b.SetPIN(t.Context(), api.Caller{}, erased, account.SetPINParams{PIN: "4826"}), api.AccountNotFound)
+	expect.True(t, !strings.Contains(strings.Join(storedPINs(t, b), " "), erased), "a PIN of an erased person is stored")
 	// A new PIN unlocks.
 	for range 5 {
 		testkit.WantCode(t, "a wrong one", enter(t.Context(), b, id, "0000", nil), api.PINInvalid)

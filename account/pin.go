@@ -131,7 +131,7 @@ type noAnswer struct{}
 
 // SetPIN gives a consumer's or cash agent's account of the caller's mode a new PIN, and ends every
 // lock. Live mode refuses repeated and sequential digits with parameter_invalid. An unknown account is
-// resource_missing. Only the operator may call it. With an idempotency key a replay changes nothing,
+// resource_missing, and a closed one account_not_found. Only the operator may call it. With an idempotency key a replay changes nothing,
 // whatever its PIN: the library stores no PIN to compare.
 //
 // Five wrong entries in a day lock the PIN. The first lock lasts 15 minutes, the next an hour, then 6
@@ -158,6 +158,8 @@ func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string,
 				return nil, err
 			case holder == nil:
 				return nil, api.NoSuch("account")
+			case holder.Status == Closed: // an erased holder would have a PIN again
+				return nil, api.Errorf(api.AccountNotFound, "", "This account is closed, and takes no PIN. Create a new one.")
 			}
 			return &noAnswer{}, setPIN(tx, caller.Live, account, hash)
 		})

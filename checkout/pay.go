@@ -380,11 +380,16 @@ func (s *Service) end(tx *engine.Tx, o *storage.Object[record], t event.Type) er
 	if err := s.save(tx, o, t); err != nil {
 		return err
 	}
-	if r := &o.Value; r.hasNumber() && retention.Outlived(r.CreatedAt, tx.Now, s.engine.NumberRetention) {
-		r.forgetNumber()
-		return s.save(tx, o)
+	r := &o.Value
+	if !r.hasNumber() {
+		return nil
 	}
-	return nil
+	outlived, err := retention.Outlived(tx, sessions.Kind(), o.Scope, o.ID, r.CreatedAt, tx.Now, s.engine.NumberRetention)
+	if err != nil || !outlived {
+		return err
+	}
+	r.forgetNumber()
+	return s.save(tx, o)
 }
 
 // emailReceipt tells the payer that the session is complete, if it has an e-mail. The SMS goes out with

@@ -44,14 +44,14 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 		RequestID: o.Value.Request, IdempotencyKey: o.Value.IdempotencyKey, Replayed: &replayed,
 	}
 	made, err := s.createWith(ctx, caller, *o.Value.Params, func(tx *engine.Tx, t *payout.Transfer) error {
-		return s.finishRow(tx, o, t.ID, nil)
+		return s.finishRow(tx, o, t, nil)
 	})
 	var refusal *api.Error
 	wait, more := retrySchedule.After(o.Value.Attempts + 1)
 	switch {
 	case err == nil && replayed:
 		// The key had been used before, so createWith did not commit finishRow.
-		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.finishRow(tx, o, made.ID, nil) })
+		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.finishRow(tx, o, made, nil) })
 	case errors.As(err, &refusal) && isTransient(refusal) && more:
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			later := *o
@@ -60,7 +60,7 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 			return rows.Replace(tx, &later)
 		})
 	case refusal != nil:
-		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.finishRow(tx, o, "", refusal) })
+		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.finishRow(tx, o, nil, refusal) })
 	}
 	if errors.Is(err, storage.ErrConflict) {
 		return nil // another worker has taken the row over
@@ -71,13 +71,17 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 // isTransient reports a refusal that says nothing about the row itself.
 func isTransient(e *api.Error) bool { return e.Type == api.Fault || e.Type == api.RateLimit }
 
-// finishRow writes what became of a row, and counts it. It changes a copy: the transaction
-// may run again, and needs the claimed version then.
-func (s *Service) finishRow(tx *engine.Tx, claimed *storage.Object[rowRecord], made string, refusal *api.Error) error {
+// finishRow writes what became of a row, and counts it: made is its disbursement, nil for a refusal. It
+// changes a copy: the transaction may run again, and needs the claimed version then.
+func (s *Service) finishRow(tx *engine.Tx, claimed *storage.Object[rowRecord], made *payout.Transfer, refusal *api.Error) error {
 	o := *claimed
 	r := &o.Value
-	r.Params, r.Due, r.DisbursementID, r.Status = nil, nil, made, RowMade
-	if refusal != nil {
+	r.Params, r.Due = nil, nil
+	foreseen := r.Fee
+	if refusal == nil {
+		// Fees and the holder of a number may have changed since the batch was made.
+		r.Status, r.DisbursementID, r.Fee, r.Destination = RowMade, made.ID, made.Fee, made.Destination
+	} else {
 		r.Status = RowRefused
 		r.Error = &RowError{Code: refusal.Code, Message: refusal.Message, Param: refusal.Param}
 	}
@@ -88,6 +92,7 @@ func (s *Service) finishRow(tx *engine.Tx, claimed *storage.Object[rowRecord], m
 	if err != nil {
 		return fmt.Errorf("disbursement: read batch: %w", err)
 	}
+	b.Value.Fee = api.GHS{Decimal: b.Value.Fee.Sub(foreseen.Decimal).Add(r.Fee.Decimal)}
 	counts := &b.Value.Counts
 	counts.Queued--
 	if refusal != nil {

@@ -215,3 +215,33 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	expect.True(t, err == nil && again.ID == first.ID, "again: %+v, %v", again, err)
 	testkit.WantParam(t, "a new one", testkit.Err(strict.Disbursements.CreateBatch(t.Context(), api.Caller{Merchant: caller.Merchant}, some(2))), api.AmountTooLarge, "rows[0].amount")
 }
+
+// Fees and the holder of a number may change before a row has its turn. Then row and batch show what was
+// paid, and to whom.
+func TestRowShowsWhatWasPaid(t *testing.T) {
+	store := memory.New()
+	svc, caller := open(t, store, payments.Config{})
+	holder := func(name string) *account.Consumer {
+		t.Helper()
+		return must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: name, Phone: "0241000001"}))(t)
+	}
+	ama := holder("Ama Mensah")
+	p := some(2)
+	p.Rows[1].Destination = payout.DestinationParams{Type: payout.ServiceWallet, PhoneNumber: ama.Phone}
+	batch := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, p))(t)
+	expect.Equal(t, batch.Fee.String(), "0.1", "the fee at first")
+	must.Get(svc.Accounts.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
+	kofi := holder("Kofi Owusu")
+
+	dearer, _ := open(t, store, payments.Config{Fees: &payout.Fees{MobileMoney: payout.Fee{Flat: ghs("0.25")}}})
+	must.Do(t, dearer.Drain(t.Context()))
+	rows := all(t, svc, caller, batch.ID)
+	for _, r := range rows {
+		must.True(t, r.Disbursement != nil, "row %d: %+v", r.Number, r)
+		expect.True(t, r.Fee.Equal(r.Disbursement.Fee.Decimal), "row %d: fee %s, paid %s", r.Number, r.Fee, r.Disbursement.Fee)
+		expect.Equal(t, r.Destination.AccountID, r.Disbursement.Destination.AccountID, "the holder of row %d", r.Number)
+	}
+	expect.True(t, rows[1].Destination.AccountID == kofi.ID && worth(t, svc, kofi.ID) == "1.00", "row 2: %+v", rows[1])
+	is := must.Get(svc.Disbursements.GetBatch(t.Context(), caller, batch.ID))(t)
+	expect.True(t, is.Fee.String() == "0.25" && is.Amount.String() == "2", "the batch: %+v", is)
+}

@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -82,8 +83,8 @@ type RefundedParams struct {
 	Invoice string
 	Amount  int64 // pesewas
 	Reason  string
-	// Payer is the account that paid. Phone is its number, for an SMS if the invoice has no phone
-	// number. Both may be empty.
+	// Payer is the account that paid, and Phone its number, or that of the phone that paid. Phone gets an
+	// SMS beside the invoice's own number. Both may be empty.
 	Payer, Phone string
 	// Silent says that the customer is told nothing.
 	Silent bool
@@ -133,6 +134,11 @@ func (s *Service) queueRefundMessages(tx *engine.Tx, r *record, n *CreditNote, p
 	text := fmt.Sprintf("%s refunded you GHS %s of invoice %s. Refund %s.", s.config.Messages.Name(m.Name), amount, r.Number, n.Refund)
 	if err := s.config.Messages.Text(tx, person, to, text); err != nil {
 		return err
+	}
+	if phone != to { // the money went to its holder
+		if err := s.config.Messages.Text(tx, cmp.Or(payer, *r.Payment), phone, text); err != nil {
+			return err
+		}
 	}
 	return s.email(tx, r, m, emailData{
 		Merchant: m.Name, Title: "Refund of invoice " + r.Number, Amount: amount,

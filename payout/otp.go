@@ -231,7 +231,7 @@ func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, codeID string) (*s
 	}
 	o := &found.Value
 	expired, err := s.expired(tx, o)
-	if err != nil || expired || o.Code != codeID || o.Exhausted() {
+	if err != nil || expired || o.Code != codeID || o.Exhausted(tx.Now) {
 		return nil, err
 	}
 	return found, nil
@@ -249,7 +249,7 @@ func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otpRecord], error
 		return nil, fmt.Errorf("payout: read code: %w", err)
 	}
 	expired, err := s.expired(tx, &found.Value)
-	if err != nil || expired || found.Value.Exhausted() {
+	if err != nil || expired || found.Value.Exhausted(tx.Now) {
 		return nil, err
 	}
 	return found, nil

@@ -297,3 +297,25 @@ func TestGuessesUnderAUsedKeyAreCounted(t *testing.T) {
 	}
 	testkit.WantCode(t, "a wrong code too many", s.verify(wrong(code)), api.OTPAttemptsExceeded)
 }
+
+// Wrong entries that lock all codes between the comparison of the right one and its use also lock that one.
+func TestLockBetweenComparisonAndUse(t *testing.T) {
+	store := faultstore.New(memory.New())
+	s := paymentstest.NewWithStore(t, store, payments.Config{})
+	guess := func(times int, code string) {
+		t.Helper()
+		for range times {
+			_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: wrong(code)})
+			testkit.WantCode(t, "a wrong one", err, api.OTPInvalid)
+		}
+	}
+	guess(4, s.OTP())
+	guess(4, s.OTP())
+	code := s.OTP()
+	store.BetweenAt(2, func() { guess(2, code) })
+	testkit.WantCode(t, "pay", testkit.Err(s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+		Amount: decimal.NewFromInt(1), OTPCode: code,
+		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+	})), api.OTPVerificationRequired)
+	expect.True(t, store.Heal(), "nothing was guessed meanwhile")
+}

@@ -124,6 +124,33 @@ func TestReversalBeforeTheEnd(t *testing.T) {
 	s.Verified()
 }
 
+// A provider that took back another amount than the transfer's books nothing back, before or after the
+// end: a person finds out where the money is.
+func TestReversalOfAnotherAmountBooksNothing(t *testing.T) {
+	s := open(t, payments.Config{Test: payments.Providers{Rail: quiet{}}})
+	part := provider.Result{Outcome: provider.Reversed, Amount: 20_00}
+	listed := func() string {
+		t.Helper()
+		list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t).Data
+		must.True(t, len(list) == 1, "listed: %+v", list)
+		must.Do(t, s.Providers.Resolve(t.Context(), list[0].ID))
+		return string(list[0].Outcome) + ": " + list[0].Contradiction
+	}
+	made := must.Get(s.disburse("60", momo("0241234567")))(t)
+	must.Do(t, s.Providers.Notify(t.Context(), made.ID, part))
+	expect.True(t, s.get(made.ID).Status == payout.Processing && s.available() == "939.4", "available %s", s.available())
+	expect.Equal(t, listed(), "in_progress: the provider reports 2000 pesewas reversed, and not 6000", "on its way")
+
+	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid, Amount: 60_00}))
+	expect.ErrorIs(t, s.Providers.Notify(t.Context(), made.ID, part), provider.ErrContradicted, "paid")
+	expect.True(t, s.get(made.ID).Status == payout.Completed && s.available() == "939.4", "available %s", s.available())
+	expect.Equal(t, listed(), "paid: completed, and now reversed: 2000 pesewas of 6000", "paid")
+
+	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Reversed, Amount: 60_00}))
+	expect.True(t, s.get(made.ID).Status == payout.Failed && s.available() == "1000", "available %s", s.available())
+	s.Verified()
+}
+
 // A transfer within the service has no provider that could take it back.
 func TestTransferToWalletIsNotReversed(t *testing.T) {
 	s := open(t, payments.Config{})

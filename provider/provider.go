@@ -85,9 +85,9 @@ type Result struct {
 	// NeedsCode says that a charge in progress waits for a code that the payer got; see
 	// [ChargeConfirmer].
 	NeedsCode bool
-	// Amount is what the provider reports that has moved, in pesewas and without its fee; 0 if it does
-	// not say. If a paid order has another amount than the order's, the library books nothing, leaves
-	// the order in progress, and lists it for a person.
+	// Amount is what the provider reports that has moved, or has come back, in pesewas and without its
+	// fee; 0 if it does not say. If a paid or reversed order has another amount than the order's, the
+	// library books nothing, leaves the order as it is, and lists it for a person.
 	Amount int64
 	// ProviderFee is the provider's own fee for an order that is paid, in pesewas; 0 if unknown. The
 	// provider takes it out of the money that it holds for the operator. The library books it as the

@@ -23,9 +23,9 @@ type Service interface {
 	// Notify fails with resource_missing for an unknown id, and for a live order that a provider's test
 	// mode reports. It fails with parameter_invalid for an outcome other than InProgress, Paid, Refused
 	// and Reversed. It fails with ErrContradicted when the opposite, or a payment of another amount, was
-	// booked before, and for the reversal of a refund or a top-up that was paid. These three errors are
-	// final: answer the provider that its callback has arrived. After any other error, let the provider
-	// repeat it.
+	// booked before. It does so for the reversal of another amount than was paid, too, and of a refund or
+	// a top-up that was paid. These three errors are final: answer the provider that its callback has
+	// arrived. After any other error, let the provider repeat it.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's.
 	//

@@ -322,3 +322,39 @@ func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 	sms := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}}))(t)
 	expect.True(t, strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number), "told %s", sms.Data[0].Text)
 }
+
+// The money goes back to the payer, who hears of it also if the invoice has the number of somebody else. A
+// payer with the invoice's number hears of it once.
+func TestRefundOfInvoiceTellsPayer(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	const customer, helper = "0245556666", "0241000002"
+	for payer, pay := range map[string]func(id string) error{
+		s.Consumer.Phone: func(id string) error {
+			p := invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}
+			return testkit.Err(s.Invoices.PayFromWallet(t.Context(), s.Caller, id, p))
+		},
+		helper: func(id string) error {
+			return testkit.Err(s.Invoices.StartPayment(t.Context(), s.Caller, id, payment.MobileMoney{PhoneNumber: helper}))
+		},
+		customer: func(id string) error {
+			return testkit.Err(s.Invoices.StartPayment(t.Context(), s.Caller, id, payment.MobileMoney{PhoneNumber: customer}))
+		},
+	} {
+		v := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+			Phone: new(customer), Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: new(int64(25_00))}},
+		}}))(t)
+		must.Do(t, pay(v.ID))
+		s.pass(0)
+		r := s.refund(refund.CreateParams{Invoice: v.ID})
+		s.pass(0)
+		for _, number := range []string{customer, payer} {
+			told := 0
+			for _, m := range s.Sent(number) {
+				if strings.Contains(m.Text, r.ID) {
+					told++
+				}
+			}
+			expect.Equal(t, told, 1, "%s is told of a refund to %s", number, payer)
+		}
+	}
+}

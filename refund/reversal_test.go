@@ -189,6 +189,20 @@ func TestPaymentTakenBackAfterARefund(t *testing.T) {
 	s.Verified()
 }
 
+// A provider that took back another amount than the payment's books nothing back: a person finds out where
+// the rest is.
+func TestReversalOfAnotherAmountBooksNothing(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	paid := s.fromPhone(10_00)
+	err := s.Providers.Notify(t.Context(), paid.ID, provider.Result{Outcome: provider.Reversed, Amount: 3_00})
+	expect.ErrorIs(t, err, provider.ErrContradicted, "a part")
+	s.owes("a part", "1010", "0")
+	expect.Equal(t, s.listed(), paid.ID+" paid: completed, and now reversed: 300 pesewas of 1000", "listed")
+	must.Do(t, s.Providers.Notify(t.Context(), paid.ID, provider.Result{Outcome: provider.Reversed, Amount: 10_00}))
+	s.owes("all", "1000", "0")
+	s.Verified()
+}
+
 // recorder notes the id of the last charge.
 type recorder struct {
 	provider.Simulated

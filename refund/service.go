@@ -200,7 +200,7 @@ func (in *Internal) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, 
 }
 
 // succeeded completes a refund whose money is back. It updates the invoice and tells the
-// customer, on the payer's phone if the invoice has no number.
+// customer, on the invoice's number and on the payer's.
 func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
 	ofInvoice, err := in.noteOnInvoice(tx, r, invoice.RefundedParams{Payer: payer, Phone: phone})

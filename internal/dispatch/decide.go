@@ -45,9 +45,14 @@ type Booked struct {
 	// Reversible says that the caller can book a paid order back. For any other, a reversal is a
 	// contradiction.
 	Reversible bool
-	// Amount is what was paid, in pesewas. That the provider now reports another amount is a
-	// contradiction, too: it may have taken a part back.
+	// Amount is what was paid, in pesewas. That the provider now reports another amount, paid or reversed,
+	// is a contradiction, too: it may have taken a part back.
 	Amount int64
+}
+
+// otherAmount reports that a result is about another amount than the booked one.
+func (b *Booked) otherAmount(r provider.Result) bool {
+	return r.Amount != 0 && b.Amount != 0 && r.Amount != b.Amount
 }
 
 // Decide says what a result means, and sets the next poll or notes a contradiction. The zero
@@ -55,15 +60,18 @@ type Booked struct {
 func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r provider.Result) (Decision, error) {
 	paid := r.Outcome == provider.Paid
 	switch {
-	case booked.Outcome == provider.Paid && r.Outcome == provider.Reversed && booked.Reversible:
+	case booked.Outcome == provider.Paid && r.Outcome == provider.Reversed && booked.Reversible && !booked.otherAmount(r):
 		return Reversed, nil
 	case booked.Outcome != "":
 		// Refused and Reversed agree: the money is not with its recipient.
 		if r.Outcome.Final() && paid != (booked.Outcome == provider.Paid) {
 			how := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome)
+			if booked.otherAmount(r) {
+				how += fmt.Sprintf(": %d pesewas of %d", r.Amount, booked.Amount)
+			}
 			return Contradicted, o.contradict(ctx, tx, how, r.Outcome)
 		}
-		if paid && r.Amount != 0 && booked.Amount != 0 && r.Amount != booked.Amount {
+		if paid && booked.otherAmount(r) {
 			how := fmt.Sprintf("%s, and now %d pesewas of %d", booked.Status, r.Amount, booked.Amount)
 			return Contradicted, o.contradict(ctx, tx, how, "")
 		}
@@ -96,14 +104,15 @@ func LogBalanceInsufficient(ctx context.Context, log *slog.Logger, f *Flow, args
 // contradictionReport is what the observer gets for a contradiction.
 var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
 
-// CheckAmount returns the result to book for an order of this amount. A result that is paid with
-// another amount leaves the order open, and lists it for a person: the transaction may be one that
+// CheckAmount returns the result to book for an order of this amount. A result that is paid or reversed
+// with another amount leaves the order open, and lists it for a person: the transaction may be one that
 // a stranger has opened under the order's reference.
 func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r provider.Result) (provider.Result, error) {
-	if r.Outcome != provider.Paid || r.Amount == 0 || r.Amount == amount {
+	moved := r.Outcome == provider.Paid || r.Outcome == provider.Reversed
+	if !moved || r.Amount == 0 || r.Amount == amount {
 		return r, nil
 	}
-	why := fmt.Sprintf("the provider reports %d pesewas paid, and not %d", r.Amount, amount)
+	why := fmt.Sprintf("the provider reports %d pesewas %s, and not %d", r.Amount, r.Outcome, amount)
 	return provider.Result{Outcome: provider.InProgress}, o.NeedsPerson(ctx, tx, why)
 }
 

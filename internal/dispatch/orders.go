@@ -294,8 +294,14 @@ func (o *Orders[T]) end(tx *engine.Tx, found *storage.Object[T], due *api.Time, 
 
 // writeEnded writes a record that has ended. It removes a number that retention has passed over already.
 func (o *Orders[T]) writeEnded(tx *engine.Tx, found *storage.Object[T], s *State) error {
-	if s.Due == nil && retention.Outlived(s.CreatedAt, tx.Now, o.Keep) {
-		s.Forget()
+	if s.Due == nil {
+		outlived, err := retention.Outlived(tx, o.Kind(), found.Scope, found.ID, s.CreatedAt, tx.Now, o.Keep)
+		if err != nil {
+			return err
+		}
+		if outlived {
+			s.Forget()
+		}
 	}
 	return o.Write(tx, found)
 }

@@ -89,7 +89,7 @@ func (s *State) Check(now time.Time, expired bool, keys [][]byte, digits string,
 		return false, refusal
 	}
 	switch {
-	case s.Exhausted():
+	case s.Guesses >= guesses:
 		return false, tooManyGuesses(0)
 	case expired:
 		return false, api.Errorf(api.OTPExpired, "code", "The code has expired. Request a new one.")
@@ -108,8 +108,8 @@ func (s *State) Check(now time.Time, expired bool, keys [][]byte, digits string,
 	return true, api.Errorf(api.OTPInvalid, "code", "The code is wrong. %d more tries are left.", guesses-s.Guesses)
 }
 
-// Exhausted reports whether too many wrong guesses have ended the code.
-func (s *State) Exhausted() bool { return s.Guesses >= guesses }
+// Exhausted reports whether too many wrong guesses have ended the code, or all codes of the day.
+func (s *State) Exhausted(now time.Time) bool { return s.Guesses >= guesses || s.locked(now) != nil }
 
 // locked refuses codes for the rest of a day with too many wrong guesses.
 func (s *State) locked(now time.Time) *api.Error {

@@ -266,5 +266,18 @@ func TestRetentionRemovesNumbersAfterChanges(t *testing.T) {
 		keep(90 * day)
 		pass(time.Hour)
 		expect.Equal(t, number(second), "", "the number after the rule is on again")
+
+		// Processes restart one after another: one without the rule is still there.
+		keep(0)
+		fourth := send()
+		pass(10 * day)
+		former := svc
+		keep(30 * day)
+		pass(30 * day)
+		now, svc = now.Add(time.Hour), former
+		settle(fourth)
+		keep(30 * day)
+		pass(2 * time.Hour)
+		expect.Equal(t, number(fourth), "", "the number of what ended in the former process, after a pass of the new one")
 	})
 }

@@ -63,10 +63,26 @@ func (r *Rule) name() string {
 	return r.Kind.Name
 }
 
-// Outlived reports whether something is old enough now for a rule that removes it after keep: the rule
-// has already passed over it, if it could not be removed then. A keep of zero removes nothing.
-func Outlived(created api.Time, now time.Time, keep time.Duration) bool {
-	return keep > 0 && !created.Add(keep).After(now)
+// Outlived reports whether a record that ends now loses its part at once, since a pass has gone by it: it is
+// old enough for this process, which removes parts after keep, or it is before the mark, which another
+// process with a shorter time may have moved. A keep of zero removes nothing. A record younger than an
+// hour spares the read of the mark.
+func Outlived(tx storage.ReadTx, kind *storage.Kind, scope storage.Scope, id string, created api.Time, now time.Time, keep time.Duration) (bool, error) {
+	age := now.Sub(created.Time)
+	switch {
+	case keep > 0 && age >= keep:
+		return true, nil
+	case age < every:
+		return false, nil
+	}
+	o, err := marks.Get(tx, scope, kind.Name)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("retention: read mark: %w", err)
+	}
+	return id <= o.Value.ID, nil
 }
 
 // NewRule returns the rule that removes old records of a collection. about returns when a

@@ -539,36 +539,6 @@ func TestDeletedCouponOfLateApproval(t *testing.T) {
 	s.is(made.ID, checkout.Complete, checkout.Paid)
 }
 
-// A repeated call asks no phone again, debits no wallet again, and makes no second session.
-func TestCallsAreRepeated(t *testing.T) {
-	s := open(t)
-	keyed := func(key string) api.Caller {
-		c := s.Caller
-		c.IdempotencyKey = key
-		return c
-	}
-	made := must.Get(s.Checkout.Create(t.Context(), keyed("create"), order()))(t)
-	again := must.Get(s.Checkout.Create(t.Context(), keyed("create"), order()))(t)
-	expect.Equal(t, again.ID, made.ID, "the same session")
-	from := checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: declines}}
-	for range 2 {
-		must.Get(s.Checkout.Pay(t.Context(), keyed("phone"), made.ID, from))(t)
-		s.work()
-	}
-	expect.Equal(t, len(s.payments(made.ID)), 1, "payments")
-	wallet := checkout.PayParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}
-	for range 2 {
-		done := must.Get(s.Checkout.Pay(t.Context(), keyed("wallet"), made.ID, wallet))(t)
-		expect.Equal(t, done.Status, checkout.Complete, "status")
-	}
-	expect.Equal(t, len(s.payments(made.ID)), 2, "payments")
-	other := s.create(order())
-	for range 2 {
-		must.Get(s.Checkout.Expire(t.Context(), keyed("expire"), other.ID))(t)
-	}
-	s.Verified()
-}
-
 func TestListsFilter(t *testing.T) {
 	s := open(t)
 	customer := must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{}))(t)

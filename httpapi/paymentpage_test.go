@@ -160,17 +160,6 @@ func TestForeignPagesCannotPost(t *testing.T) {
 	}
 }
 
-// Posted many times at once, the form pays once, and leads to one page.
-func TestPhoneFormPostedAtOnce(t *testing.T) {
-	s := paymentstest.New(t)
-	address := s.Server.URL + "/pay/" + newCode(t, s, `{"amount":1250}`)
-	at := postAtOnce(t, address, byPhone(t, address, "024 123 4567"))
-	expect.True(t, strings.HasPrefix(at, "../payment/"), "the page is at %s", at)
-	s.Work()
-	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-	expect.Equal(t, balance.Available.String(), "1012.5", "the merchant has")
-}
-
 func entry(n int, amount, wallet, pin string) url.Values {
 	token := fmt.Sprintf("%022d", n)
 	return url.Values{"token": {token}, "amount": {amount}, "wallet": {wallet}, "pin": {pin}}

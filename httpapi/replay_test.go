@@ -104,26 +104,6 @@ func TestTestHelpersReplay(t *testing.T) {
 	verified(t, s)
 }
 
-// A repeated settle answers as it did first, whatever happened to the object since.
-func TestSettleReplaysItsFirstAnswer(t *testing.T) {
-	s := paymentstest.New(t)
-	_, data := s.Do("POST", "/v1/disbursements", `{"amount":20,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
-	sent := "/v1/test_helpers/disbursements/" + field(t, data, "id") + "/settle"
-	paid := phonePays(t, s, "0903")
-	for path, change := range map[string]struct{ path, body string }{
-		sent:             {sent, `{"outcome":"reversed"}`},
-		settlePath(paid): {"/v1/refunds", `{"amount":5,"payment":"` + strings.TrimPrefix(paid, "/v1/payments/") + `"}`},
-	} {
-		first, one := s.Do("POST", path, `{"outcome":"succeeded"}`, "X-Idempotency-Key", path)
-		must.True(t, first.StatusCode == 200 && field(t, one, "status") == "completed", "%s: %s", path, one)
-		changed, data := s.Do("POST", change.path, change.body)
-		must.True(t, changed.StatusCode == 200, "%s: %s", change.path, data)
-		again, two := s.Do("POST", path, `{"outcome":"succeeded"}`, "X-Idempotency-Key", path)
-		expect.True(t, again.StatusCode == 200 && again.Header.Get("Idempotent-Replayed") == "true" && string(one) == string(two), "%s again: %d\n%s\n%s", path, again.StatusCode, one, two)
-	}
-	verified(t, s)
-}
-
 // A repetition is answered although a time that was given has passed, or an object that was named is gone.
 func TestReplayOutlivesWhatWasGiven(t *testing.T) {
 	s := paymentstest.New(t)

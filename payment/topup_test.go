@@ -3,7 +3,6 @@ package payment_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -184,76 +182,6 @@ func (f chargerFunc) Charge(_ context.Context, c provider.Charge) (provider.Resu
 
 func (f chargerFunc) ChargeStatus(_ context.Context, c provider.Charge) (provider.Result, error) {
 	return f(c)
-}
-
-// Of concurrent calls with one key one asks the payer.
-func TestTopUpTwiceAtOnce(t *testing.T) {
-	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
-		var mu sync.Mutex
-		asked := map[string]bool{}
-		charger := chargerFunc(func(c provider.Charge) (provider.Result, error) {
-			mu.Lock()
-			asked[c.ID] = true
-			mu.Unlock()
-			time.Sleep(20 * time.Millisecond)
-			return provider.Result{Outcome: provider.Paid}, nil
-		})
-		svc := testkit.New(t, store, payments.Config{Live: payments.Providers{Charger: charger}, PromptLimits: payment.PromptLimits{Recent: -1}})
-		c := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"}))(t)
-		var wait sync.WaitGroup
-		for range 8 {
-			wait.Go(func() {
-				for {
-					_, err := svc.Payments.TopUp(t.Context(), api.Caller{Live: true, IdempotencyKey: "k"}, payment.TopUpParams{Account: c.ID, Amount: 500})
-					if api.CodeOf(err) != api.IdempotencyKeyInUse {
-						expect.NoError(t, err, "top up")
-						return
-					}
-					time.Sleep(5 * time.Millisecond)
-				}
-			})
-		}
-		wait.Wait()
-		expect.Equal(t, len(asked), 1, "charges")
-		balance := must.Get(svc.Accounts.WalletBalance(t.Context(), api.Caller{Live: true}, c.ID))(t)
-		expect.Equal(t, balance.StringFixed(2), "5.00", "balance")
-	})
-}
-
-// Any operation of the store fails during a top-up, as if the process had died there. The call that
-// repeats it with the same key asks the payer no second time, and the money is booked once.
-func TestTopUpSurvivesFailures(t *testing.T) {
-	for n := 1; ; n++ {
-		now := time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)
-		store := faultstore.New(memory.New())
-		charged := map[string]bool{}
-		svc := testkit.New(t, store, payments.Config{
-			Clock: func() time.Time { return now },
-			Live: payments.Providers{Charger: chargerFunc(func(c provider.Charge) (provider.Result, error) {
-				charged[c.ID] = true
-				return provider.Result{Outcome: provider.Paid}, nil
-			})},
-		})
-		operator := api.Caller{Live: true, IdempotencyKey: "k"}
-		c := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"}))(t)
-		topUp := func() error {
-			return testkit.Err(svc.Payments.TopUp(t.Context(), operator, payment.TopUpParams{Account: c.ID, Amount: 500}))
-		}
-		store.FailAt(n)
-		_ = topUp()
-		hit := store.Heal()
-		for range 3 {
-			now = now.Add(15 * time.Minute)
-			must.Do(t, svc.Drain(t.Context()))
-		}
-		expect.NoError(t, topUp(), "operation %d failed: the repeated call", n)
-		balance := must.Get(svc.Accounts.WalletBalance(t.Context(), api.Caller{Live: true}, c.ID))(t)
-		expect.True(t, len(charged) == 1 && balance.StringFixed(2) == "5.00", "operation %d failed: %d charges, balance %s", n, len(charged), balance)
-		if !hit {
-			expect.True(t, n >= 20, "only %d operations; the test wants more", n)
-			return
-		}
-	}
 }
 
 // The limits of a tier refuse a top-up before the prompt.

@@ -199,20 +199,6 @@ func TestConcurrentRefundsAndPayoutsShareBalance(t *testing.T) {
 	})
 }
 
-func TestReplayedRefunds(t *testing.T) {
-	s := open(t, memory.New(), payments.Config{})
-	paid := s.paidQR(10_00)
-	caller := s.Caller
-	caller.IdempotencyKey = "refund-1"
-	first := must.Get(s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID}))(t)
-	var replayed bool
-	caller.Replayed = &replayed
-	again, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
-	expect.True(t, err == nil && again.ID == first.ID && replayed, "got %+v, %v, replayed %t", again, err, replayed)
-	testkit.WantParam(t, "another request", testkit.Err(s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})), api.IdempotencyKeyReused, "")
-	s.holds("afterwards", "1000", "0", "1000")
-}
-
 // The simulated charger answers by the payment method.
 func TestRefundThroughCharger(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {

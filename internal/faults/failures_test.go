@@ -316,7 +316,7 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 				must.Do(t, s.svc.Drain(t.Context()))
 				expect.NoError(t, testkit.Err(c.do(t.Context(), caller, k, id)), "%s: operation %d failed, and the repetition said", c.name, k)
 				got := shape(before, s.contents(t))
-				expect.True(t, got["new payments"]+got["changed payments"] == 1 && got["new posting"] == 1, "%s: operation %d failed, and in the end there is %v", c.name, k, got)
+				expect.True(t, got["new payments"]+got["changed payments"]+got["new top_ups"] == 1 && got["new posting"] == 1, "%s: operation %d failed, and in the end there is %v", c.name, k, got)
 			}
 		}
 	})

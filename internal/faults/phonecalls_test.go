@@ -77,6 +77,10 @@ func (s *subject) fromPhones(svc *payments.Service, on agents) (all calls) {
 		report(p.ID, provider.Result{Outcome: provider.InProgress, NeedsCode: true})
 		return p.ID
 	}, do: byIDWith(svc.Payments.Confirm, payment.ConfirmParams{Code: "123456"})})
+	all = append(all, call{
+		name: "mobile money: top up", once: true, outside: true,
+		do: with(svc.Payments.TopUp, payment.TopUpParams{Account: on.consumer, Amount: 500}),
+	})
 	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
 		all.once("mobile money: settle "+string(outcome), pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: outcome})

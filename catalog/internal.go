@@ -125,10 +125,7 @@ func count(tx *engine.Tx, id string, by int64) error {
 }
 
 func putCoupon(tx *engine.Tx, o *storage.Object[Coupon]) error {
-	if err := coupons.Replace(tx, o); err != nil {
-		return fmt.Errorf("catalog: write coupon: %w", err)
-	}
-	return nil
+	return coupons.Replace(tx, o)
 }
 
 // usableCoupon reads a coupon that is neither deleted nor inactive.

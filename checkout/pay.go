@@ -43,10 +43,8 @@ func (p *PayParams) check() error {
 			return err
 		}
 	}
-	if p.Name != nil {
-		if err := check.Text("customer_name", *p.Name, api.MaxName); err != nil {
-			return err
-		}
+	if err := check.OptionalText("customer_name", p.Name, api.MaxName); err != nil {
+		return err
 	}
 	if p.MobileMoney == (payment.MobileMoney{}) {
 		return nil
@@ -241,9 +239,7 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *PayP
 		MobileMoney: p.MobileMoney, Amount: r.Total, CheckoutSession: &r.ID, HeldObject: r.ID,
 		Description: r.about(), Customer: r.Customer, NewCustomer: r.FutureCustomer, Metadata: r.Metadata,
 	}
-	if r.Reference != nil {
-		start.Reference = *r.Reference
-	}
+	engine.SetGiven(&start.Reference, r.Reference)
 	if email, _ := r.payer(); email != nil {
 		start.Email = *email
 	}
@@ -338,9 +334,7 @@ func (s *Service) debit(tx *engine.Tx, o *storage.Object[record], consumer strin
 	p := payment.Payment{
 		Amount: r.Total, CheckoutSession: &r.ID, Description: r.about(), Customer: r.Customer, NewCustomer: r.FutureCustomer, Metadata: r.Metadata,
 	}
-	if r.Reference != nil {
-		p.Reference = *r.Reference
-	}
+	engine.SetGiven(&p.Reference, r.Reference)
 	paid, err := s.config.Payments.FromWallet(tx, from, p)
 	if err != nil {
 		return err
@@ -396,14 +390,10 @@ func (s *Service) emailReceipt(tx *engine.Tx, r *record, payer string) error {
 	p := invoice.PaidReceipt{
 		Person: payer, To: *r.Email, Title: "Receipt", Amount: r.Total, Description: r.about(), URL: s.address(r),
 	}
-	if r.Payment != nil {
-		p.Payment = *r.Payment
-	}
+	engine.SetGiven(&p.Payment, r.Payment)
 	if r.Reference != nil {
 		p.Title = "Receipt for " + *r.Reference
 	}
-	if r.Customer != nil {
-		p.Person = *r.Customer
-	}
+	engine.SetGiven(&p.Person, r.Customer)
 	return s.config.Invoices.EmailReceipt(tx, p)
 }

@@ -301,14 +301,11 @@ type ListParams struct {
 // with the id of its newest event as EndingBefore. It then sees every event once, however
 // many processes write, and whatever their clocks say.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Event], error) {
-	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
-	if p.Type != "" {
-		canonical, ok := p.Type.Canonical()
-		if !ok {
-			return nil, unknownType("type", p.Type)
-		}
-		q.Where = []storage.Equal{{Column: "type", Value: string(canonical)}}
+	canonical, ok := p.Type.Canonical()
+	if p.Type != "" && !ok {
+		return nil, unknownType("type", p.Type)
 	}
+	q := engine.Query(caller, ListParams{Type: canonical, Created: p.Created})
 	listing := engine.Listing[record, record]{
 		Collection: events, Noun: "event", URL: "/v1/events", Show: func(r *record) record { return *r },
 	}

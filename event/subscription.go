@@ -94,10 +94,7 @@ func changeSubscriptions(tx *engine.Tx, endpoint string, replacement ...Subscrip
 	}
 	o.Value.List = slices.DeleteFunc(o.Value.List, func(s Subscription) bool { return s.Endpoint == endpoint })
 	o.Value.List = append(o.Value.List, replacement...)
-	if err := subscribed.Put(tx, o); err != nil {
-		return fmt.Errorf("event: write subscriptions: %w", err)
-	}
-	return nil
+	return subscribed.Put(tx, o)
 }
 
 // countSubscriptions counts the endpoints that want events of a canonical type.

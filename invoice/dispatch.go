@@ -60,9 +60,7 @@ func request(r *record, c *charge, order provider.Order) provider.Charge {
 	request := provider.Charge{
 		Order: order, PaymentMethod: c.PaymentMethod, OffSession: c.OffSession, Invoice: r.ID, Number: r.Number,
 	}
-	if r.Customer != nil {
-		request.Customer = *r.Customer
-	}
+	engine.SetGiven(&request.Customer, r.Customer)
 	return request
 }
 

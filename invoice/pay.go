@@ -296,9 +296,7 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 	}
 	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
 	p.payment.Reference, p.payment.Customer, p.payment.Subscription = r.Number, r.Customer, r.Subscription
-	if r.Description != nil {
-		p.payment.Description = *r.Description
-	}
+	engine.SetGiven(&p.payment.Description, r.Description)
 	if _, err := s.config.Payments.RecordCompleted(tx, p.payment, p.source); err != nil {
 		return err
 	}

@@ -111,10 +111,7 @@ func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline ti
 		return errTooManyPrompts(wait)
 	}
 	p.Open, p.Until = payment, api.At(deadline)
-	if err := prompts.Put(tx, o); err != nil {
-		return fmt.Errorf("payment: count prompt: %w", err)
-	}
-	return nil
+	return prompts.Put(tx, o)
 }
 
 // CountCode counts a code that is sent to a phone by SMS, over all merchants, and refuses one beyond 5 in 10
@@ -130,10 +127,7 @@ func (in *Internal) CountCode(tx *engine.Tx, number string) error {
 	if wait := o.Value.count(tx.Now, codeLimits); wait > 0 {
 		return otp.TooManySends(wait)
 	}
-	if err := prompts.Put(tx, o); err != nil {
-		return fmt.Errorf("payment: count code: %w", err)
-	}
-	return nil
+	return prompts.Put(tx, o)
 }
 
 // count counts that the phone is asked now, or returns how long it must not be asked.
@@ -188,10 +182,7 @@ func (s *Service) endPrompt(tx *engine.Tx, number, payment string, unsent time.T
 		p.Open = ""
 	}
 	p.At = slices.DeleteFunc(p.At, func(t api.Time) bool { return t.Equal(unsent) })
-	if err := prompts.Replace(tx, o); err != nil {
-		return fmt.Errorf("payment: end prompt: %w", err)
-	}
-	return nil
+	return prompts.Replace(tx, o)
 }
 
 // unsent returns the time of the prompt of a payment or top-up that was never submitted, for

@@ -76,9 +76,7 @@ func (in *Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRef
 	}
 	left := p.Amount - p.AmountRefunded
 	give := left
-	if amount != nil {
-		give = *amount
-	}
+	engine.SetGiven(&give, amount)
 	switch {
 	case give < 1 && amount != nil:
 		return nil, api.Invalid("amount", "amount must be a whole number of pesewas, at least 1; leave it out to refund all that is left.")

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,10 +107,7 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (
 	if p.Account == "" {
 		return nil, api.Missing("account_id")
 	}
-	if err := check.Pesewas("amount", p.Amount); err != nil {
-		return nil, err
-	}
-	if err := check.Currency(p.Currency); err != nil {
+	if err := cmp.Or(check.Pesewas("amount", p.Amount), check.Currency(p.Currency)); err != nil {
 		return nil, err
 	}
 	op := topUpOperation(p)

@@ -60,10 +60,7 @@ func (s *Service) countNameLookup(ctx context.Context, caller api.Caller) error 
 			return errTooManyNames("hour", hour.Add(time.Hour).Sub(now))
 		}
 		c.Last, c.InHour, c.InDay = api.At(now), c.InHour+1, c.InDay+1
-		if err := nameCounts.Put(tx, found); err != nil {
-			return fmt.Errorf("payout: count a name: %w", err)
-		}
-		return nil
+		return nameCounts.Put(tx, found)
 	})
 }
 

@@ -206,10 +206,7 @@ func (s *Service) countUse(tx *engine.Tx, code *storage.Object[QRCode]) error {
 		c.Active = false
 		return s.replace(tx, code)
 	}
-	if err := codes.Replace(tx, code); err != nil {
-		return fmt.Errorf("qrcode: count use: %w", err)
-	}
-	return nil
+	return codes.Replace(tx, code)
 }
 
 // toPay returns the amount to pay, in pesewas, or why the code cannot be paid now.

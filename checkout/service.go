@@ -45,7 +45,6 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	return s, &Internal{s}
 }
 
-// get reads a session.
 func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
 	o, err := engine.GetTx(tx, sessions, scope, id, "checkout_session")
 	if err != nil {

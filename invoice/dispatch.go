@@ -244,7 +244,6 @@ func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started t
 	return s.save(tx, o, types...)
 }
 
-// endCharge ends the open charge of an invoice, if there is one.
 func (r *record) endCharge(tx *engine.Tx) error {
 	c := r.OpenCharge
 	r.OpenCharge, r.NextWorkAt = nil, nil

@@ -171,7 +171,6 @@ func (s *Service) fillDerived(r *record) {
 	}
 }
 
-// get reads an invoice.
 func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
 	o, err := engine.GetTx(tx, invoices, scope, id, "invoice")
 	if err != nil {

@@ -40,7 +40,6 @@ func (r *record) counted(amount int64) *CountedRefund {
 	return c
 }
 
-// get reads a payment.
 func get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
 	o, err := engine.GetTx(tx, payments, scope, id, "payment")
 	if err != nil {

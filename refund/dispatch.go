@@ -11,7 +11,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// orders are refunds as orders.
 type orders struct {
 	*dispatch.Orders[record]
 	internal *Internal

@@ -57,7 +57,6 @@ func (s *Service) fillDerived(r *record) {
 	r.ManageURL = s.engine.BaseURL + "/subscription/" + r.Token
 }
 
-// get reads a subscription.
 func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
 	o, err := engine.GetTx(tx, subscriptions, scope, id, "subscription")
 	if err != nil {

@@ -174,7 +174,6 @@ func (s *Service) sendInstead(tx *engine.Tx, r *record) error {
 	return s.config.Invoices.SendInstead(tx, charged, due)
 }
 
-// changeTerms changes plan and quantity.
 func (s *Service) changeTerms(tx *engine.Tx, r *record, p UpdateParams, person person) error {
 	old := *r
 	engine.SetGiven(&r.Quantity, p.Quantity)
@@ -273,7 +272,6 @@ func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, person person
 	return nil
 }
 
-// person reads the customer of a subscription.
 type person = func(storage.ReadTx) (*account.Customer, error)
 
 // withID names a subscription in the data of an operation.

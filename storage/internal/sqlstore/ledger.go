@@ -356,7 +356,6 @@ func (t *tx) Post(p storage.Posting) error {
 	return t.afterWrite()
 }
 
-// isBuffered reports whether a write set has the posting.
 func (t *tx) isBuffered(id string) bool {
 	p, _ := findBuffered(t, func(w *writeSet) *orderedMap[string, storage.Posting] { return &w.postings }, id)
 	return p != nil

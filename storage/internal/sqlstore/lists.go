@@ -278,7 +278,6 @@ func (s *listQuery) idsBetween(from, until timePosition) (ids []string, err erro
 	return ids, err
 }
 
-// byIDs returns the records with these ids.
 func (s *listQuery) byIDs(ids []string) ([]storage.Record, error) {
 	if len(ids) == 0 {
 		return nil, nil

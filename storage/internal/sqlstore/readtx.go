@@ -9,7 +9,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// readTx reads in one session.
 type readTx struct {
 	ctx   context.Context // of the caller; checked between statements
 	ioCtx context.Context // of the statements
@@ -158,7 +157,6 @@ func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int
 	return t.records(table, limit, k.Columns, nil, nil, table.scan, t.store.cursorText(after.Merchant), after.Live, t.store.cursorText(id), limit)
 }
 
-// queryRecord reads one record.
 func (t *readTx) queryRecord(q *RowQuery) (storage.Record, error) {
 	var r storage.Record
 	err := t.query("read", q.Table.Kind.Name, func(row Row) (err error) {

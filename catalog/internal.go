@@ -111,12 +111,9 @@ func (*Internal) ReturnRedemption(tx *engine.Tx, id string) error {
 
 // count changes how often a coupon was redeemed.
 func count(tx *engine.Tx, id string, by int64) error {
-	o, err := coupons.Get(tx, engine.Scope(tx.Caller), id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("catalog: read coupon: %w", err)
+	o, err := engine.OrNil(coupons.Get(tx, engine.Scope(tx.Caller), id))
+	if o == nil || err != nil {
+		return err
 	}
 	if o.Value.TimesRedeemed += by; o.Value.TimesRedeemed < 0 {
 		return fmt.Errorf("catalog: coupon %s has been given back more often than redeemed", id)

@@ -1,7 +1,6 @@
 package event
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -65,12 +64,9 @@ func (*Internal) Subscriptions(tx storage.ReadTx, scope storage.Scope) ([]Subscr
 }
 
 func subscriptionsOf(tx storage.ReadTx, scope storage.Scope) ([]Subscription, error) {
-	o, err := subscribed.Get(tx, scope, subscriptionsID)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("event: read subscriptions: %w", err)
+	o, err := engine.OrNil(subscribed.Get(tx, scope, subscriptionsID))
+	if o == nil || err != nil {
+		return nil, err
 	}
 	return o.Value.List, nil
 }

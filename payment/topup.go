@@ -3,7 +3,6 @@ package payment
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -183,12 +182,9 @@ func openTopUp(tx *engine.Tx, p TopUpParams) (string, error) {
 	if key == "" {
 		return "", nil
 	}
-	o, err := topUps.Find(tx, "open_key", engine.Scope(tx.Caller), key)
-	if errors.Is(err, storage.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("payment: find top-up: %w", err)
+	o, err := engine.OrNil(topUps.Find(tx, "open_key", engine.Scope(tx.Caller), key))
+	if o == nil || err != nil {
+		return "", err
 	}
 	if o.Value.Given != p {
 		return "", api.Errorf(api.IdempotencyKeyReused, "", "This idempotency key was used with another request. Use a new key for a new request, and the same key only to repeat one.")

@@ -19,12 +19,9 @@ func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error
 	if p.HoldActive || !p.HadHold {
 		return true, nil
 	}
-	code, err := codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode)
-	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("qrcode: read: %w", err)
+	code, err := engine.OrNil(codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode))
+	if code == nil || err != nil {
+		return false, err
 	}
 	return i.svc.free(tx, tx.Now, code)
 }
@@ -32,12 +29,9 @@ func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error
 // CountUse counts the use of a code by a payment from a phone that is completed. A deleted code
 // counts none.
 func (i *Internal) CountUse(tx *engine.Tx, id string) error {
-	code, err := codes.Get(tx, engine.Scope(tx.Caller), id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("qrcode: read: %w", err)
+	code, err := engine.OrNil(codes.Get(tx, engine.Scope(tx.Caller), id))
+	if code == nil || err != nil {
+		return err
 	}
 	i.svc.setURL(&code.Value)
 	return i.svc.countUse(tx, code)

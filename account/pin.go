@@ -256,6 +256,49 @@ func pinID(account string) string {
 	return account
 }
 
+// PayFromWallet runs a call that pays from the wallet that ref names, in a transaction that confirms
+// the PIN of entry, whose Account it sets. due refuses, before a try is counted, what can be refused
+// without the PIN. If it reports that nothing is due, pay runs without a PIN and without a consumer.
+func PayFromWallet[T any](ctx context.Context, i *Internal, caller api.Caller, op engine.Operation, ref WalletRef, entry PINEntry, due func(*engine.ReadTx) (bool, error), pay func(*engine.Tx, *Consumer) (*T, error)) (*T, error) {
+	e := i.svc.engine
+	return engine.ExecuteWithReplay(ctx, e, caller, op, func() (done *T, err error) {
+		var charged bool
+		err = e.View(ctx, caller, func(tx *engine.ReadTx) (err error) {
+			if charged, err = due(tx); err != nil || !charged {
+				return err
+			}
+			if entry.PIN == "" {
+				return api.Missing("pin")
+			}
+			entry.Account, err = i.PayingAccount(tx, caller.Live, ref)
+			return err
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case !charged:
+			return engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*T, error) { return pay(tx, nil) })
+		}
+		err = i.WithPIN(ctx, caller, entry, func(proof *Proof) (err error) {
+			done, err = engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*T, error) {
+				if err := i.Confirm(tx, proof); err != nil {
+					return nil, err
+				}
+				from, err := i.Payer(tx, caller.Live, WalletRef{AccountID: proof.account})
+				if err != nil {
+					return nil, err
+				}
+				if err := from.Usable(); err != nil {
+					return nil, err
+				}
+				return pay(tx, from)
+			})
+			return err
+		})
+		return done, err
+	})
+}
+
 // PINEntry is a PIN that a person entered for an account.
 type PINEntry struct {
 	// Account is the consumer's, as [Internal.PayingAccount] returns it.
@@ -412,9 +455,6 @@ func (s *Service) textLocked(ctx context.Context, caller api.Caller, p *Proof) {
 		s.engine.Log.ErrorContext(ctx, "a holder could not be told that the PIN is locked", "account", p.account, "error", err)
 	}
 }
-
-// Account is the id of the account whose PIN was entered.
-func (p *Proof) Account() string { return p.account }
 
 func (s *Service) confirm(tx *engine.Tx, p *Proof) error {
 	tx.OnCommit(func() { p.confirmed = true })

@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -116,8 +117,32 @@ func pay[T any](ctx context.Context, s *Service, caller api.Caller, name, id str
 			return s.startPayment(tx, o, &p)
 		})
 	}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*T, error) {
-		return payFromWallet(ctx, s, caller, op, id, p, answer)
+	return account.PayFromWallet(ctx, s.config.Accounts, caller, op, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, func(tx *engine.ReadTx) (bool, error) {
+		o, err := s.get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return false, err
+		}
+		if err := cmp.Or(s.payable(tx, tx.Now, o), p.checkFor(&o.Value), s.couponLeft(tx, &o.Value)); err != nil || o.Value.Total == 0 {
+			return false, err
+		}
+		if p.Wallet == (account.WalletRef{}) {
+			return false, api.Missing("phone_number")
+		}
+		return true, nil
+	}, func(tx *engine.Tx, from *account.Consumer) (*T, error) {
+		o, err := s.get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.begin(tx, o, &p); err != nil {
+			return nil, err
+		}
+		if from == nil {
+			err = s.complete(tx, o, nil, id)
+		} else {
+			err = s.debit(tx, o, from)
+		}
+		return answer(&o.Value.Session), err
 	})
 }
 
@@ -254,64 +279,6 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *PayP
 	return s.save(tx, o)
 }
 
-// payFromWallet pays from a wallet, or completes a session for which nothing is due.
-func payFromWallet[T any](ctx context.Context, s *Service, caller api.Caller, op engine.Operation, id string, p PayParams, answer func(*Session) *T) (*T, error) {
-	entry := account.PINEntry{PIN: p.PIN, From: p.From}
-	var free bool
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		// What can be refused without the PIN is refused before a try is counted.
-		o, err := s.get(tx, engine.Scope(caller), id)
-		if err != nil {
-			return err
-		}
-		if err := s.payable(tx, tx.Now, o); err != nil {
-			return err
-		}
-		if err := p.checkFor(&o.Value); err != nil {
-			return err
-		}
-		if err := s.couponLeft(tx, &o.Value); err != nil {
-			return err
-		}
-		switch free = o.Value.Total == 0; {
-		case free:
-			return nil
-		case p.Wallet == (account.WalletRef{}):
-			return api.Missing("phone_number")
-		case p.PIN == "":
-			return api.Missing("pin")
-		}
-		entry.Account, err = s.config.Accounts.PayingAccount(tx, caller.Live, p.Wallet)
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case free:
-		return change(ctx, s, caller, op, id, answer, func(tx *engine.Tx, o *storage.Object[record]) error {
-			if err := s.begin(tx, o, &p); err != nil {
-				return err
-			}
-			return s.complete(tx, o, nil, id)
-		})
-	}
-	var done *T
-	err = s.config.Accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
-		var err error
-		done, err = change(ctx, s, caller, op, id, answer, func(tx *engine.Tx, o *storage.Object[record]) error {
-			if err := s.config.Accounts.Confirm(tx, proof); err != nil {
-				return err
-			}
-			if err := s.begin(tx, o, &p); err != nil {
-				return err
-			}
-			return s.debit(tx, o, proof.Account())
-		})
-		return err
-	})
-	return done, err
-}
-
 // couponLeft refuses a session whose coupon cannot be redeemed now, unless the session has a redemption.
 func (s *Service) couponLeft(tx *engine.ReadTx, r *record) error {
 	if r.Coupon == nil || r.Redeemed {
@@ -322,15 +289,8 @@ func (s *Service) couponLeft(tx *engine.ReadTx, r *record) error {
 }
 
 // debit moves the money of a session from a consumer's wallet, and completes the session.
-func (s *Service) debit(tx *engine.Tx, o *storage.Object[record], consumer string) error {
+func (s *Service) debit(tx *engine.Tx, o *storage.Object[record], from *account.Consumer) error {
 	r := &o.Value
-	from, err := s.config.Accounts.Payer(tx, tx.Caller.Live, account.WalletRef{AccountID: consumer})
-	if err != nil {
-		return err
-	}
-	if err := from.Usable(); err != nil {
-		return err
-	}
 	p := payment.Payment{
 		Amount: r.Total, CheckoutSession: &r.ID, Description: r.about(), Customer: r.Customer, NewCustomer: r.FutureCustomer, Metadata: r.Metadata,
 	}

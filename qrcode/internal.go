@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -82,5 +83,9 @@ func (*Internal) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
 // package: a PIN takes long to compare, by design. The tests are all external, because with one inside, each
 // build of the tests compiles all packages above this one anew.
 func (i *Internal) PayWithoutPIN(tx *engine.Tx, code string, p PayParams, consumer string) (*payment.Payment, error) {
-	return i.svc.payTx(tx, code, p, consumer)
+	from, err := i.svc.accounts.Payer(tx, tx.Caller.Live, account.WalletRef{AccountID: consumer})
+	if err != nil {
+		return nil, err
+	}
+	return i.svc.payTx(tx, code, p, from)
 }

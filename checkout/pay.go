@@ -189,9 +189,7 @@ func (s *Service) notHeld(tx storage.ReadTx, now time.Time, o *storage.Object[re
 	if err != nil || held == 0 {
 		return err
 	}
-	e := api.Errorf(api.PaymentInProgress, "", "A payment of this checkout session from a phone is under way. Look at the session again in a few minutes.")
-	e.RetryAfter = retryHeld
-	return e
+	return api.Errorf(api.PaymentInProgress, "", "A payment of this checkout session from a phone is under way. Look at the session again in a few minutes.").After(retryHeld)
 }
 
 // begin prepares a payable session for its payment: it takes what the payer has entered, and redeems

@@ -159,9 +159,7 @@ func (p *prompted) wait(now time.Time, l PromptLimits) time.Duration {
 }
 
 func errTooManyPrompts(wait time.Duration) error {
-	e := api.Errorf(api.TooManyPrompts, "", "This phone was asked to approve payments too often. Try again after the seconds in the header Retry-After, or pay another way.")
-	e.RetryAfter = wait
-	return e
+	return api.Errorf(api.TooManyPrompts, "", "This phone was asked to approve payments too often. Try again after the seconds in the header Retry-After, or pay another way.").After(wait)
 }
 
 // endPrompt ends the open prompt of a phone, if it is that of this payment or top-up. unsent is the

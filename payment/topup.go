@@ -190,9 +190,7 @@ func openTopUp(tx *engine.Tx, p TopUpParams) (string, error) {
 		return "", api.Errorf(api.IdempotencyKeyReused, "", "This idempotency key was used with another request. Use a new key for a new request, and the same key only to repeat one.")
 	}
 	if tx.Now.Sub(o.Value.CreatedAt.Time) < dispatch.WorkLimit {
-		e := api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.")
-		e.RetryAfter = dispatch.ChargeBackoff[0]
-		return "", e
+		return "", api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.").After(dispatch.ChargeBackoff[0])
 	}
 	return o.ID, nil
 }

@@ -65,7 +65,5 @@ func (s *Service) countNameLookup(ctx context.Context, caller api.Caller) error 
 }
 
 func errTooManyNames(period string, wait time.Duration) error {
-	e := api.Errorf(api.RateLimited, "", "Too many names of accounts were looked up in this %s. Try again in the next one, or go on without the name.", period)
-	e.RetryAfter = wait
-	return e
+	return api.Errorf(api.RateLimited, "", "Too many names of accounts were looked up in this %s. Try again in the next one, or go on without the name.", period).After(wait)
 }

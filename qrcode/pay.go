@@ -184,9 +184,7 @@ func (s *Service) toPay(tx storage.ReadTx, now time.Time, code *storage.Object[Q
 		return 0, err
 	}
 	if !free {
-		e := api.Errorf(api.PaymentInProgress, "", "Another payment of this QR code is under way. Try again in a few minutes, or ask for a new code.")
-		e.RetryAfter = retryHeld
-		return 0, e
+		return 0, api.Errorf(api.PaymentInProgress, "", "Another payment of this QR code is under way. Try again in a few minutes, or ask for a new code.").After(retryHeld)
 	}
 	return c.charge(entered)
 }

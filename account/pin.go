@@ -256,49 +256,6 @@ func pinID(account string) string {
 	return account
 }
 
-// PayFromWallet runs a call that pays from the wallet that ref names, in a transaction that confirms
-// the PIN of entry, whose Account it sets. due refuses, before a try is counted, what can be refused
-// without the PIN. If it reports that nothing is due, pay runs without a PIN and without a consumer.
-func PayFromWallet[T any](ctx context.Context, i *Internal, caller api.Caller, op engine.Operation, ref WalletRef, entry PINEntry, due func(*engine.ReadTx) (bool, error), pay func(*engine.Tx, *Consumer) (*T, error)) (*T, error) {
-	e := i.svc.engine
-	return engine.ExecuteWithReplay(ctx, e, caller, op, func() (done *T, err error) {
-		var charged bool
-		err = e.View(ctx, caller, func(tx *engine.ReadTx) (err error) {
-			if charged, err = due(tx); err != nil || !charged {
-				return err
-			}
-			if entry.PIN == "" {
-				return api.Missing("pin")
-			}
-			entry.Account, err = i.PayingAccount(tx, caller.Live, ref)
-			return err
-		})
-		switch {
-		case err != nil:
-			return nil, err
-		case !charged:
-			return engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*T, error) { return pay(tx, nil) })
-		}
-		err = i.WithPIN(ctx, caller, entry, func(proof *Proof) (err error) {
-			done, err = engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*T, error) {
-				if err := i.Confirm(tx, proof); err != nil {
-					return nil, err
-				}
-				from, err := i.Payer(tx, caller.Live, WalletRef{AccountID: proof.account})
-				if err != nil {
-					return nil, err
-				}
-				if err := from.Usable(); err != nil {
-					return nil, err
-				}
-				return pay(tx, from)
-			})
-			return err
-		})
-		return done, err
-	})
-}
-
 // PINEntry is a PIN that a person entered for an account.
 type PINEntry struct {
 	// Account is the consumer's, as [Internal.PayingAccount] returns it.
@@ -323,6 +280,42 @@ type Proof struct {
 	// confirmed says that confirm ran in a committed transaction. A replay's transaction is
 	// rolled back.
 	confirmed bool
+}
+
+// PayFromWallet runs pay for the wallet that ref names and the PIN of entry, whose Account it sets. The
+// transaction of pay must begin with confirm, which confirms the PIN and returns the consumer. due
+// refuses, before a try is counted, what can be refused without the PIN. If it reports that nothing is
+// due, no PIN is asked for, and confirm returns no consumer.
+func (i *Internal) PayFromWallet(ctx context.Context, caller api.Caller, ref WalletRef, entry PINEntry, due func(*engine.ReadTx) (bool, error), pay func(confirm func(*engine.Tx) (*Consumer, error)) error) error {
+	var charged bool
+	err := i.svc.engine.View(ctx, caller, func(tx *engine.ReadTx) (err error) {
+		if charged, err = due(tx); err != nil || !charged {
+			return err
+		}
+		if entry.PIN == "" {
+			return api.Missing("pin")
+		}
+		entry.Account, err = i.PayingAccount(tx, caller.Live, ref)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !charged:
+		return pay(func(*engine.Tx) (*Consumer, error) { return nil, nil })
+	}
+	return i.WithPIN(ctx, caller, entry, func(proof *Proof) error {
+		return pay(func(tx *engine.Tx) (*Consumer, error) {
+			if err := i.Confirm(tx, proof); err != nil {
+				return nil, err
+			}
+			from, err := i.Payer(tx, caller.Live, WalletRef{AccountID: proof.account})
+			if err != nil {
+				return nil, err
+			}
+			return from, from.Usable()
+		})
+	})
 }
 
 // WithPIN counts a try, compares the PIN outside of any transaction, and, when it is right, runs

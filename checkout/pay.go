@@ -117,7 +117,7 @@ func pay[T any](ctx context.Context, s *Service, caller api.Caller, name, id str
 			return s.startPayment(tx, o, &p)
 		})
 	}
-	return account.PayFromWallet(ctx, s.config.Accounts, caller, op, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, func(tx *engine.ReadTx) (bool, error) {
+	due := func(tx *engine.ReadTx) (bool, error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return false, err
@@ -129,20 +129,31 @@ func pay[T any](ctx context.Context, s *Service, caller api.Caller, name, id str
 			return false, api.Missing("phone_number")
 		}
 		return true, nil
-	}, func(tx *engine.Tx, from *account.Consumer) (*T, error) {
-		o, err := s.get(tx, engine.Scope(caller), id)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.begin(tx, o, &p); err != nil {
-			return nil, err
-		}
-		if from == nil {
-			err = s.complete(tx, o, nil, id)
-		} else {
-			err = s.debit(tx, o, from)
-		}
-		return answer(&o.Value.Session), err
+	}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *T, err error) {
+		err = s.config.Accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*T, error) {
+				from, err := confirm(tx)
+				if err != nil {
+					return nil, err
+				}
+				o, err := s.get(tx, engine.Scope(caller), id)
+				if err != nil {
+					return nil, err
+				}
+				if err := s.begin(tx, o, &p); err != nil {
+					return nil, err
+				}
+				if from == nil {
+					err = s.complete(tx, o, nil, id)
+				} else {
+					err = s.debit(tx, o, from)
+				}
+				return answer(&o.Value.Session), err
+			})
+			return err
+		})
+		return done, err
 	})
 }
 

@@ -96,29 +96,40 @@ func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id strin
 		ID string `json:"id"`
 		PayFromWalletParams
 	}{id, p}}
-	due := func(tx storage.ReadTx, now time.Time) (*storage.Object[record], error) {
+	payable := func(tx storage.ReadTx, now time.Time) (*storage.Object[record], error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
 		}
 		return o, s.payable(tx, now, o, caller.IdempotencyKey)
 	}
-	return account.PayFromWallet(ctx, s.config.Accounts, caller, op, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, func(tx *engine.ReadTx) (bool, error) {
-		o, err := due(tx, tx.Now)
+	due := func(tx *engine.ReadTx) (bool, error) {
+		o, err := payable(tx, tx.Now)
 		return err == nil && o.Value.AmountDue > 0, err
-	}, func(tx *engine.Tx, from *account.Consumer) (*Invoice, error) {
-		o, err := due(tx, tx.Now)
-		if err != nil {
-			return nil, err
-		}
-		if from == nil {
-			return &o.Value.Invoice, s.markPaid(tx, o, nil, payer{}) // no money moves
-		}
-		masked := phone.Mask(from.Phone)
-		return &o.Value.Invoice, s.bookPaid(tx, o, payer{
-			moves: []storage.Move{ledger.Wallet(from.ID, caller.Live).Move(-o.Value.AmountDue)}, source: payment.Source{Payer: from.ID}, phone: from.Phone, person: from.ID,
-			payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
+	}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *Invoice, err error) {
+		err = s.config.Accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
+				from, err := confirm(tx)
+				if err != nil {
+					return nil, err
+				}
+				o, err := payable(tx, tx.Now)
+				if err != nil {
+					return nil, err
+				}
+				if from == nil {
+					return &o.Value.Invoice, s.markPaid(tx, o, nil, payer{}) // no money moves
+				}
+				masked := phone.Mask(from.Phone)
+				return &o.Value.Invoice, s.bookPaid(tx, o, payer{
+					moves: []storage.Move{ledger.Wallet(from.ID, caller.Live).Move(-o.Value.AmountDue)}, source: payment.Source{Payer: from.ID}, phone: from.Phone, person: from.ID,
+					payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
+				})
+			})
+			return err
 		})
+		return done, err
 	})
 }
 

@@ -103,15 +103,26 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 			return s.startTx(tx, id, p)
 		})
 	}
-	return account.PayFromWallet(ctx, s.accounts, caller, op, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, func(tx *engine.ReadTx) (bool, error) {
+	due := func(tx *engine.ReadTx) (bool, error) {
 		code, err := s.getCode(tx, engine.Scope(caller), id)
 		if err != nil {
 			return false, err
 		}
 		_, err = s.toPay(tx.ReadTx, tx.Now, code, p.Amount)
 		return true, err
-	}, func(tx *engine.Tx, from *account.Consumer) (*payment.Payment, error) {
-		return s.payTx(tx, id, p, from)
+	}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *payment.Payment, err error) {
+		err = s.accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
+				from, err := confirm(tx)
+				if err != nil {
+					return nil, err
+				}
+				return s.payTx(tx, id, p, from)
+			})
+			return err
+		})
+		return done, err
 	})
 }
 

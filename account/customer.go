@@ -262,8 +262,6 @@ func (p *ListCustomersParams) query(caller api.Caller) (storage.Query, error) {
 	if err != nil {
 		return storage.Query{}, err
 	}
-	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
-	q.Where = engine.Where(q.Where, "email", strings.ToLower(p.Email))
-	q.Where = engine.Where(q.Where, "phone", number)
-	return q, nil
+	p.Email, p.Phone = strings.ToLower(p.Email), number
+	return engine.Query(caller, *p), nil
 }

@@ -162,7 +162,6 @@ func (b entryReader) number(posting string) (int64, error) {
 	return 0, nil
 }
 
-// span returns the entries of a period.
 func (b entryReader) span(period api.Times) (s span, err error) {
 	balance, err := b.tx.Balance(b.account)
 	if err != nil {

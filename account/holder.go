@@ -259,9 +259,7 @@ func update[T any](ctx context.Context, s *Service, caller api.Caller, id string
 				return nil, err
 			}
 		}
-		if p.Tier != nil {
-			holder(&o.Value).Tier = *p.Tier
-		}
+		engine.SetGiven(&holder(&o.Value).Tier, p.Tier)
 		return &o.Value, in.Replace(tx, o)
 	})
 }

@@ -211,10 +211,7 @@ func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Du
 		k.ExpiresAt = api.AtOrNil(at)
 	}
 	k.Revoked = k.Revoked || revokes
-	if err := apiKeys.Replace(tx, o); err != nil {
-		return fmt.Errorf("account: expire key: %w", err)
-	}
-	return nil
+	return apiKeys.Replace(tx, o)
 }
 
 // ListKeys returns the keys of the caller's merchant and mode, newest first.

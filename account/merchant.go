@@ -2,6 +2,7 @@ package account
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 
@@ -64,10 +65,7 @@ func (p *CreateMerchantParams) check() error {
 	if p.Phone, err = check.Phone("phone", p.Phone); err != nil {
 		return err
 	}
-	if err := check.Email("email", p.Email); err != nil {
-		return err
-	}
-	if err := check.Text("address", p.Address, api.MaxText); err != nil {
+	if err := cmp.Or(check.Email("email", p.Email), check.Text("address", p.Address, api.MaxText)); err != nil {
 		return err
 	}
 	if len(p.Logo) > maxLogo {
@@ -141,9 +139,7 @@ func (p *UpdateMerchantParams) apply(m *Merchant) (*CreateMerchantParams, error)
 	for _, field := range []struct{ to, from *string }{
 		{&all.Name, p.Name}, {&all.Phone, p.Phone}, {&all.Email, p.Email}, {&all.Address, p.Address},
 	} {
-		if field.from != nil {
-			*field.to = *field.from
-		}
+		engine.SetGiven(field.to, field.from)
 	}
 	return all, all.check()
 }

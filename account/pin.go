@@ -284,6 +284,42 @@ type Proof struct {
 	confirmed bool
 }
 
+// PayFromWallet runs pay for the wallet that ref names and the PIN of entry, whose Account it sets. The
+// transaction of pay must begin with confirm, which confirms the PIN and returns the consumer. due
+// refuses, before a try is counted, what can be refused without the PIN. If it reports that nothing is
+// due, no PIN is asked for, and confirm returns no consumer.
+func (i *Internal) PayFromWallet(ctx context.Context, caller api.Caller, ref WalletRef, entry PINEntry, due func(*engine.ReadTx) (bool, error), pay func(confirm func(*engine.Tx) (*Consumer, error)) error) error {
+	var charged bool
+	err := i.svc.engine.View(ctx, caller, func(tx *engine.ReadTx) (err error) {
+		if charged, err = due(tx); err != nil || !charged {
+			return err
+		}
+		if entry.PIN == "" {
+			return api.Missing("pin")
+		}
+		entry.Account, err = i.PayingAccount(tx, caller.Live, ref)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !charged:
+		return pay(func(*engine.Tx) (*Consumer, error) { return nil, nil })
+	}
+	return i.WithPIN(ctx, caller, entry, func(proof *Proof) error {
+		return pay(func(tx *engine.Tx) (*Consumer, error) {
+			if err := i.Confirm(tx, proof); err != nil {
+				return nil, err
+			}
+			from, err := i.Payer(tx, caller.Live, WalletRef{AccountID: proof.account})
+			if err != nil {
+				return nil, err
+			}
+			return from, from.Usable()
+		})
+	})
+}
+
 // WithPIN counts a try, compares the PIN outside of any transaction, and, when it is right, runs
 // the effect, whose transaction must call [Internal.Confirm]. A wrong PIN is pin_invalid. While
 // the PIN is locked, every entry is pin_locked. A right PIN never counts as a failed try, even if
@@ -414,9 +450,6 @@ func (s *Service) textLocked(ctx context.Context, caller api.Caller, p *Proof) {
 		s.engine.Log.ErrorContext(ctx, "a holder could not be told that the PIN is locked", "account", p.account, "error", err)
 	}
 }
-
-// Account is the id of the account whose PIN was entered.
-func (p *Proof) Account() string { return p.account }
 
 func (s *Service) confirm(tx *engine.Tx, p *Proof) error {
 	tx.OnCommit(func() { p.confirmed = true })

@@ -64,9 +64,7 @@ func (t *pinAttempts) count(now time.Time, from string) *api.Error {
 		}
 	}
 	if from != "" && len(here) >= maxPINAttemptsPerAddress {
-		e := api.Errorf(api.PINLocked, "pin", "There were too many wrong entries from this connection. Try again later, or from another one.")
-		e.RetryAfter = here[0].At.Add(pinAttemptWindow).Sub(now)
-		return e
+		return api.Errorf(api.PINLocked, "pin", "There were too many wrong entries from this connection. Try again later, or from another one.").After(here[0].At.Add(pinAttemptWindow).Sub(now))
 	}
 	t.Recent = append(t.Recent, pinAttempt{At: api.At(now), From: from, Lock: t.Locks})
 	if open < maxPINAttempts {
@@ -86,9 +84,7 @@ func (t *pinAttempts) locked(now time.Time) *api.Error {
 	case !ends:
 		return api.Errorf(api.PINLocked, "pin", "The PIN is locked after too many wrong entries. Its holder can have it unlocked by customer care.")
 	case t.LockedUntil != nil && now.Before(t.LockedUntil.Time):
-		e := api.Errorf(api.PINLocked, "pin", "The PIN is locked after too many wrong entries. Try again later.")
-		e.RetryAfter = t.LockedUntil.Sub(now)
-		return e
+		return api.Errorf(api.PINLocked, "pin", "The PIN is locked after too many wrong entries. Try again later.").After(t.LockedUntil.Sub(now))
 	}
 	return nil
 }

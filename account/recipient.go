@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -115,11 +114,8 @@ func find[T any](tx storage.ReadTx, holders *storage.Collection[T], live bool, i
 	} else {
 		o, err = holders.Get(tx, operator(live), id)
 	}
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("account: find in %s: %w", holders.Kind().Name, err)
+	if o, err = engine.OrNil(o, err); o == nil || err != nil {
+		return nil, err
 	}
 	return &o.Value, nil
 }

@@ -242,7 +242,6 @@ var (
 	errSealed = errors.New("account: a seal is there that the sealer has not made")
 )
 
-// write writes the seals of one account.
 func (b *sealing) write(tx storage.Tx) error {
 	b.written = nil
 	head := *b.head

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -47,12 +46,9 @@ func newServiceID(tx *engine.Tx, o owner, account string, modes ...bool) (string
 
 // findServiceID returns the owner of a service id, or nil.
 func findServiceID(tx storage.ReadTx, live bool, id string) (*serviceID, error) {
-	o, err := serviceIDs.Get(tx, operator(live), id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("account: read service id: %w", err)
+	o, err := engine.OrNil(serviceIDs.Get(tx, operator(live), id))
+	if o == nil || err != nil {
+		return nil, err
 	}
 	return &o.Value, nil
 }

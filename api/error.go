@@ -45,6 +45,13 @@ func (e *Error) WithCause(err error) *Error {
 	return &c
 }
 
+// After returns a copy that tells the caller how long to wait; see RetryAfter.
+func (e *Error) After(wait time.Duration) *Error {
+	c := *e
+	c.RetryAfter = wait
+	return &c
+}
+
 // Under returns a copy whose Param and Message have param as a prefix: phone_number becomes
 // destination.phone_number. An error without Param gets param itself.
 func (e *Error) Under(param string) *Error {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -199,7 +200,7 @@ type ListCouponsParams struct {
 
 // List returns coupons, newest first.
 func (s *Coupons) List(ctx context.Context, caller api.Caller, p ListCouponsParams) (*api.List[Coupon], error) {
-	return couponListing.List(ctx, s.engine, query(caller, p.Created, p.Active), p.Page)
+	return couponListing.List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
 // UpdateCouponParams change a coupon. Nil keeps a field; an empty Name clears it. What the coupon
@@ -212,12 +213,7 @@ type UpdateCouponParams struct {
 }
 
 func (p *UpdateCouponParams) check() error {
-	if p.Name != nil {
-		if err := check.Text("name", *p.Name, api.MaxName); err != nil {
-			return err
-		}
-	}
-	return check.Metadata(p.Metadata, true)
+	return cmp.Or(check.OptionalText("name", p.Name, api.MaxName), check.Metadata(p.Metadata, true))
 }
 
 // Update changes a coupon. Finalized invoices that have it keep their discount. A draft that names a
@@ -233,9 +229,7 @@ func (s *Coupons) Update(ctx context.Context, caller api.Caller, id string, p Up
 		if p.Name != nil {
 			is.Name = api.TextOrNil(*p.Name)
 		}
-		if p.Active != nil {
-			is.Active = *p.Active
-		}
+		engine.SetGiven(&is.Active, p.Active)
 		return merge(&is.Metadata, p.Metadata)
 	})
 }

@@ -111,12 +111,9 @@ func (*Internal) ReturnRedemption(tx *engine.Tx, id string) error {
 
 // count changes how often a coupon was redeemed.
 func count(tx *engine.Tx, id string, by int64) error {
-	o, err := coupons.Get(tx, engine.Scope(tx.Caller), id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("catalog: read coupon: %w", err)
+	o, err := engine.OrNil(coupons.Get(tx, engine.Scope(tx.Caller), id))
+	if o == nil || err != nil {
+		return err
 	}
 	if o.Value.TimesRedeemed += by; o.Value.TimesRedeemed < 0 {
 		return fmt.Errorf("catalog: coupon %s has been given back more often than redeemed", id)
@@ -125,10 +122,7 @@ func count(tx *engine.Tx, id string, by int64) error {
 }
 
 func putCoupon(tx *engine.Tx, o *storage.Object[Coupon]) error {
-	if err := coupons.Replace(tx, o); err != nil {
-		return fmt.Errorf("catalog: write coupon: %w", err)
-	}
-	return nil
+	return coupons.Replace(tx, o)
 }
 
 // usableCoupon reads a coupon that is neither deleted nor inactive.

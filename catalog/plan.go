@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -87,10 +88,7 @@ func (p *CreatePlanParams) check() error {
 	if err := checkName(p.Name); err != nil {
 		return err
 	}
-	if err := check.Pesewas("amount", p.Amount); err != nil {
-		return err
-	}
-	if err := check.Currency(p.Currency); err != nil {
+	if err := cmp.Or(check.Pesewas("amount", p.Amount), check.Currency(p.Currency)); err != nil {
 		return err
 	}
 	if p.Interval == "" {
@@ -109,10 +107,7 @@ func (p *CreatePlanParams) check() error {
 	if err := checkWhole("trial_period_days", p.TrialPeriodDays, 0, maxTrialDays); err != nil {
 		return err
 	}
-	if err := check.Percent("tax_percent", p.TaxPercent); err != nil {
-		return err
-	}
-	return check.Metadata(p.Metadata, false)
+	return cmp.Or(check.Percent("tax_percent", p.TaxPercent), check.Metadata(p.Metadata, false))
 }
 
 // Create makes a plan. With an idempotency key it may be repeated safely.
@@ -171,9 +166,7 @@ type ListPlansParams struct {
 
 // List returns plans, newest first.
 func (s *Plans) List(ctx context.Context, caller api.Caller, p ListPlansParams) (*api.List[Plan], error) {
-	q := query(caller, p.Created, p.Active)
-	q.Where = engine.Where(q.Where, "product", p.Product)
-	return planListing.List(ctx, s.engine, q, p.Page)
+	return planListing.List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
 // UpdatePlanParams change a plan. Nil keeps a field. Its price and its period never change: make
@@ -209,15 +202,9 @@ func (s *Plans) Update(ctx context.Context, caller api.Caller, id string, p Upda
 	}
 	op := engine.Operation{Name: "plan.update", Params: withID[UpdatePlanParams]{id, p}}
 	return change(ctx, s.engine, caller, op, planListing, id, func(tx *engine.Tx, is *Plan) error {
-		if p.Name != nil {
-			is.Name = *p.Name
-		}
-		if p.Active != nil {
-			is.Active = *p.Active
-		}
-		if p.TrialPeriodDays != nil {
-			is.TrialPeriodDays = *p.TrialPeriodDays
-		}
+		engine.SetGiven(&is.Name, p.Name)
+		engine.SetGiven(&is.Active, p.Active)
+		engine.SetGiven(&is.TrialPeriodDays, p.TrialPeriodDays)
 		if err := merge(&is.Metadata, p.Metadata); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -66,13 +67,7 @@ func (p *CreateProductParams) check() error {
 			return err
 		}
 	}
-	if err := check.Currency(p.Currency); err != nil {
-		return err
-	}
-	if err := check.Percent("tax_percent", p.TaxPercent); err != nil {
-		return err
-	}
-	return check.Metadata(p.Metadata, false)
+	return cmp.Or(check.Currency(p.Currency), check.Percent("tax_percent", p.TaxPercent), check.Metadata(p.Metadata, false))
 }
 
 // Create makes a product. With an idempotency key it may be repeated safely.
@@ -110,7 +105,7 @@ type ListProductsParams struct {
 
 // List returns products, newest first.
 func (s *Products) List(ctx context.Context, caller api.Caller, p ListProductsParams) (*api.List[Product], error) {
-	return productListing.List(ctx, s.engine, query(caller, p.Created, p.Active), p.Page)
+	return productListing.List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
 // UpdateProductParams change a product. Nil keeps a field. An empty Description clears the description.
@@ -131,10 +126,8 @@ func (p *UpdateProductParams) check() error {
 	if err := checkNewName(p.Name); err != nil {
 		return err
 	}
-	if p.Description != nil {
-		if err := check.Text("description", *p.Description, api.MaxText); err != nil {
-			return err
-		}
+	if err := check.OptionalText("description", p.Description, api.MaxText); err != nil {
+		return err
 	}
 	if p.UnitAmount != nil && *p.UnitAmount != nil {
 		if err := check.Pesewas("unit_amount", **p.UnitAmount); err != nil {
@@ -161,24 +154,18 @@ func (s *Products) Update(ctx context.Context, caller api.Caller, id string, p U
 	}
 	op := engine.Operation{Name: "product.update", Params: withID[UpdateProductParams]{id, p}}
 	return change(ctx, s.engine, caller, op, productListing, id, func(_ *engine.Tx, is *Product) error {
-		if p.Name != nil {
-			is.Name = *p.Name
-		}
+		engine.SetGiven(&is.Name, p.Name)
 		if p.Description != nil {
 			is.Description = api.TextOrNil(*p.Description)
 		}
 		if p.UnitAmount != nil {
 			is.UnitAmount, is.Currency = *p.UnitAmount, currencyOf(*p.UnitAmount)
 		}
-		if p.Taxable != nil {
-			is.Taxable = *p.Taxable
-		}
+		engine.SetGiven(&is.Taxable, p.Taxable)
 		if p.TaxPercent != nil {
 			is.TaxPercent = numberOrNil(*p.TaxPercent)
 		}
-		if p.Active != nil {
-			is.Active = *p.Active
-		}
+		engine.SetGiven(&is.Active, p.Active)
 		return merge(&is.Metadata, p.Metadata)
 	})
 }

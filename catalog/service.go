@@ -70,16 +70,6 @@ func listing[T any](c *storage.Collection[T], noun string) engine.Listing[T, T] 
 	return engine.Listing[T, T]{Collection: c, Noun: noun, URL: "/v1/" + noun + "s", Show: func(v *T) T { return *v }}
 }
 
-// query selects the caller's objects by their times and, unless active is nil, by whether they are
-// active.
-func query(caller api.Caller, created api.Times, active *bool) storage.Query {
-	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", created)}
-	if active != nil {
-		q.Where = append(q.Where, storage.Equal{Column: "active", Value: *active})
-	}
-	return q
-}
-
 // checkName refuses a name that is empty or too long.
 func checkName(name string) error {
 	if name == "" {

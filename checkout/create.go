@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -87,10 +88,7 @@ func (p *CreateParams) check(in *invoice.Internal, live bool) error {
 	if err := p.checkPayer(); err != nil {
 		return err
 	}
-	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
-		return err
-	}
-	return check.Metadata(p.Metadata, false)
+	return cmp.Or(check.Text("reference", p.Reference, api.MaxReference), check.Metadata(p.Metadata, false))
 }
 
 // checkSold refuses what the mode does not sell, and sets the default of Quantity.
@@ -122,10 +120,7 @@ func (p *CreateParams) checkPayer() error {
 			return api.Invalid(given.param, "Give either customer or %s.", given.param)
 		}
 	}
-	if err := check.Text("customer_name", p.Name, api.MaxName); err != nil {
-		return err
-	}
-	if err := check.Email("customer_email", p.Email); err != nil {
+	if err := cmp.Or(check.Text("customer_name", p.Name, api.MaxName), check.Email("customer_email", p.Email)); err != nil {
 		return err
 	}
 	var err error

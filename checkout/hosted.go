@@ -75,12 +75,8 @@ func (s *Service) HostedByID(ctx context.Context, caller api.Caller, id string) 
 		r := &o.Value
 		h.Session, h.Merchant, h.Token, h.Plan, h.Coupon, h.Attempt, h.Now = r.Session, *m, r.Token, r.PlanTerms, r.CouponTerms, r.Attempt, tx.Now
 		email, name := r.payer()
-		if email != nil {
-			h.Email = *email
-		}
-		if name != nil {
-			h.Name = *name
-		}
+		engine.SetGiven(&h.Email, email)
+		engine.SetGiven(&h.Name, name)
 		for i, row := range r.Sums {
 			h.Sums = append(h.Sums, invoice.Sum{Name: row.Name, Amount: row.Amount, Bold: i == len(r.Sums)-1})
 		}

@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -43,10 +44,8 @@ func (p *PayParams) check() error {
 			return err
 		}
 	}
-	if p.Name != nil {
-		if err := check.Text("customer_name", *p.Name, api.MaxName); err != nil {
-			return err
-		}
+	if err := check.OptionalText("customer_name", p.Name, api.MaxName); err != nil {
+		return err
 	}
 	if p.MobileMoney == (payment.MobileMoney{}) {
 		return nil
@@ -118,8 +117,43 @@ func pay[T any](ctx context.Context, s *Service, caller api.Caller, name, id str
 			return s.startPayment(tx, o, &p)
 		})
 	}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*T, error) {
-		return payFromWallet(ctx, s, caller, op, id, p, answer)
+	due := func(tx *engine.ReadTx) (bool, error) {
+		o, err := s.get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return false, err
+		}
+		if err := cmp.Or(s.payable(tx, tx.Now, o), p.checkFor(&o.Value), s.couponLeft(tx, &o.Value)); err != nil || o.Value.Total == 0 {
+			return false, err
+		}
+		if p.Wallet == (account.WalletRef{}) {
+			return false, api.Missing("phone_number")
+		}
+		return true, nil
+	}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *T, err error) {
+		err = s.config.Accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*T, error) {
+				from, err := confirm(tx)
+				if err != nil {
+					return nil, err
+				}
+				o, err := s.get(tx, engine.Scope(caller), id)
+				if err != nil {
+					return nil, err
+				}
+				if err := s.begin(tx, o, &p); err != nil {
+					return nil, err
+				}
+				if from == nil {
+					err = s.complete(tx, o, nil, id)
+				} else {
+					err = s.debit(tx, o, from)
+				}
+				return answer(&o.Value.Session), err
+			})
+			return err
+		})
+		return done, err
 	})
 }
 
@@ -166,9 +200,7 @@ func (s *Service) notHeld(tx storage.ReadTx, now time.Time, o *storage.Object[re
 	if err != nil || held == 0 {
 		return err
 	}
-	e := api.Errorf(api.PaymentInProgress, "", "A payment of this checkout session from a phone is under way. Look at the session again in a few minutes.")
-	e.RetryAfter = retryHeld
-	return e
+	return api.Errorf(api.PaymentInProgress, "", "A payment of this checkout session from a phone is under way. Look at the session again in a few minutes.").After(retryHeld)
 }
 
 // begin prepares a payable session for its payment: it takes what the payer has entered, and redeems
@@ -241,9 +273,7 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *PayP
 		MobileMoney: p.MobileMoney, Amount: r.Total, CheckoutSession: &r.ID, HeldObject: r.ID,
 		Description: r.about(), Customer: r.Customer, NewCustomer: r.FutureCustomer, Metadata: r.Metadata,
 	}
-	if r.Reference != nil {
-		start.Reference = *r.Reference
-	}
+	engine.SetGiven(&start.Reference, r.Reference)
 	if email, _ := r.payer(); email != nil {
 		start.Email = *email
 	}
@@ -258,64 +288,6 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *PayP
 	return s.save(tx, o)
 }
 
-// payFromWallet pays from a wallet, or completes a session for which nothing is due.
-func payFromWallet[T any](ctx context.Context, s *Service, caller api.Caller, op engine.Operation, id string, p PayParams, answer func(*Session) *T) (*T, error) {
-	entry := account.PINEntry{PIN: p.PIN, From: p.From}
-	var free bool
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		// What can be refused without the PIN is refused before a try is counted.
-		o, err := s.get(tx, engine.Scope(caller), id)
-		if err != nil {
-			return err
-		}
-		if err := s.payable(tx, tx.Now, o); err != nil {
-			return err
-		}
-		if err := p.checkFor(&o.Value); err != nil {
-			return err
-		}
-		if err := s.couponLeft(tx, &o.Value); err != nil {
-			return err
-		}
-		switch free = o.Value.Total == 0; {
-		case free:
-			return nil
-		case p.Wallet == (account.WalletRef{}):
-			return api.Missing("phone_number")
-		case p.PIN == "":
-			return api.Missing("pin")
-		}
-		entry.Account, err = s.config.Accounts.PayingAccount(tx, caller.Live, p.Wallet)
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case free:
-		return change(ctx, s, caller, op, id, answer, func(tx *engine.Tx, o *storage.Object[record]) error {
-			if err := s.begin(tx, o, &p); err != nil {
-				return err
-			}
-			return s.complete(tx, o, nil, id)
-		})
-	}
-	var done *T
-	err = s.config.Accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
-		var err error
-		done, err = change(ctx, s, caller, op, id, answer, func(tx *engine.Tx, o *storage.Object[record]) error {
-			if err := s.config.Accounts.Confirm(tx, proof); err != nil {
-				return err
-			}
-			if err := s.begin(tx, o, &p); err != nil {
-				return err
-			}
-			return s.debit(tx, o, proof.Account())
-		})
-		return err
-	})
-	return done, err
-}
-
 // couponLeft refuses a session whose coupon cannot be redeemed now, unless the session has a redemption.
 func (s *Service) couponLeft(tx *engine.ReadTx, r *record) error {
 	if r.Coupon == nil || r.Redeemed {
@@ -326,21 +298,12 @@ func (s *Service) couponLeft(tx *engine.ReadTx, r *record) error {
 }
 
 // debit moves the money of a session from a consumer's wallet, and completes the session.
-func (s *Service) debit(tx *engine.Tx, o *storage.Object[record], consumer string) error {
+func (s *Service) debit(tx *engine.Tx, o *storage.Object[record], from *account.Consumer) error {
 	r := &o.Value
-	from, err := s.config.Accounts.Payer(tx, tx.Caller.Live, account.WalletRef{AccountID: consumer})
-	if err != nil {
-		return err
-	}
-	if err := from.Usable(); err != nil {
-		return err
-	}
 	p := payment.Payment{
 		Amount: r.Total, CheckoutSession: &r.ID, Description: r.about(), Customer: r.Customer, NewCustomer: r.FutureCustomer, Metadata: r.Metadata,
 	}
-	if r.Reference != nil {
-		p.Reference = *r.Reference
-	}
+	engine.SetGiven(&p.Reference, r.Reference)
 	paid, err := s.config.Payments.FromWallet(tx, from, p)
 	if err != nil {
 		return err
@@ -401,14 +364,10 @@ func (s *Service) emailReceipt(tx *engine.Tx, r *record, payer string) error {
 	p := invoice.PaidReceipt{
 		Person: payer, To: *r.Email, Title: "Receipt", Amount: r.Total, Description: r.about(), URL: s.address(r),
 	}
-	if r.Payment != nil {
-		p.Payment = *r.Payment
-	}
+	engine.SetGiven(&p.Payment, r.Payment)
 	if r.Reference != nil {
 		p.Title = "Receipt for " + *r.Reference
 	}
-	if r.Customer != nil {
-		p.Person = *r.Customer
-	}
+	engine.SetGiven(&p.Person, r.Customer)
 	return s.config.Invoices.EmailReceipt(tx, p)
 }

@@ -45,7 +45,6 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	return s, &Internal{s}
 }
 
-// get reads a session.
 func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
 	o, err := engine.GetTx(tx, sessions, scope, id, "checkout_session")
 	if err != nil {
@@ -114,21 +113,12 @@ type ListParams struct {
 
 // List returns sessions, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Session], error) {
-	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
+	return s.listing().List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
 // ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
-}
-
-func (p *ListParams) query(caller api.Caller) storage.Query {
-	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
-	q.Where = engine.Where(q.Where, "status", string(p.Status))
-	q.Where = engine.Where(q.Where, "customer", p.Customer)
-	q.Where = engine.Where(q.Where, "payment", p.Payment)
-	q.Where = engine.Where(q.Where, "subscription", p.Subscription)
-	return q
+	return s.listing().ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
 }
 
 // ListLines lists the lines of a session in their order. Cursors are lines' ids: starting_after goes

@@ -48,9 +48,7 @@ func (s *Service) subscribe(tx *engine.Tx, r *record) error {
 	p := subscription.StartParams{
 		Customer: customer, Plan: r.PlanTerms, Quantity: *r.Quantity, Coupon: r.CouponTerms, Phone: r.Charged, Metadata: r.Metadata,
 	}
-	if r.Payment != nil {
-		p.Payment = *r.Payment
-	}
+	engine.SetGiven(&p.Payment, r.Payment)
 	begun, err := s.config.Subscriptions.Start(tx, p)
 	if err != nil {
 		return fmt.Errorf("checkout: subscribe: %w", err)
@@ -65,12 +63,8 @@ func (s *Service) subscribe(tx *engine.Tx, r *record) error {
 // asked. The record of a host's customer has what the session has taken from it.
 func (s *Service) subscriber(tx *engine.Tx, r *record) (*account.Customer, error) {
 	person := account.CreateCustomerParams{Phone: r.Charged}
-	if r.Name != nil {
-		person.Name = *r.Name
-	}
-	if r.Email != nil {
-		person.Email = *r.Email
-	}
+	engine.SetGiven(&person.Name, r.Name)
+	engine.SetGiven(&person.Email, r.Email)
 	switch {
 	case r.Customer == nil:
 		made, err := s.config.Accounts.NewCustomer(tx, r.FutureCustomer, person)
@@ -80,9 +74,7 @@ func (s *Service) subscriber(tx *engine.Tx, r *record) (*account.Customer, error
 		r.Customer, r.Phone = &made.ID, &made.Phone
 		return made, s.config.Payments.AttachCustomer(tx, r.ID, made.ID)
 	case s.config.Accounts.HostsCustomers():
-		if r.Phone != nil {
-			person.Phone = *r.Phone
-		}
+		engine.SetGiven(&person.Phone, r.Phone)
 		return &account.Customer{ID: *r.Customer, Object: "customer", Name: person.Name, Email: person.Email, Phone: person.Phone, Livemode: r.Livemode}, nil
 	}
 	return s.config.Accounts.Customer(tx, engine.Scope(tx.Caller), *r.Customer)

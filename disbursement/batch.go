@@ -1,6 +1,7 @@
 package disbursement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -253,13 +254,11 @@ func (s *Service) prepareBatch(caller api.Caller, p *CreateBatchParams) ([]prepa
 	if len(p.Rows) > MaxRows {
 		return nil, api.Invalid("rows", "rows may have at most %d elements; there are %d. Make several batches of them.", MaxRows, len(p.Rows))
 	}
-	if err := check.Text("description", p.Description, api.MaxText); err != nil {
-		return nil, err
-	}
-	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
-		return nil, err
-	}
-	if err := check.Metadata(p.Metadata, false); err != nil {
+	if err := cmp.Or(
+		check.Text("description", p.Description, api.MaxText),
+		check.Text("reference", p.Reference, api.MaxReference),
+		check.Metadata(p.Metadata, false),
+	); err != nil {
 		return nil, err
 	}
 	prepared := make([]preparedRow, len(p.Rows))
@@ -329,20 +328,12 @@ type ListBatchesParams struct {
 
 // ListBatches lists batches, newest first.
 func (s *Service) ListBatches(ctx context.Context, caller api.Caller, p ListBatchesParams) (*api.List[Batch], error) {
-	return batchListing.List(ctx, s.engine, p.query(caller), p.Page)
+	return batchListing.List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
 // ListBatchesJSON writes the JSON of what ListBatches returns, at less cost; see package payments.
 func (s *Service) ListBatchesJSON(ctx context.Context, caller api.Caller, p ListBatchesParams, w io.Writer) error {
-	return batchListing.ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
-}
-
-func (p *ListBatchesParams) query(caller api.Caller) storage.Query {
-	return storage.Query{
-		Scope: engine.Scope(caller),
-		Where: engine.Where(nil, "status", string(p.Status)),
-		Range: engine.InTimes(nil, "created", p.Created),
-	}
+	return batchListing.ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
 }
 
 // ListRowsParams selects rows of a batch; zero values select all.

@@ -301,14 +301,11 @@ type ListParams struct {
 // with the id of its newest event as EndingBefore. It then sees every event once, however
 // many processes write, and whatever their clocks say.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Event], error) {
-	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
-	if p.Type != "" {
-		canonical, ok := p.Type.Canonical()
-		if !ok {
-			return nil, unknownType("type", p.Type)
-		}
-		q.Where = []storage.Equal{{Column: "type", Value: string(canonical)}}
+	canonical, ok := p.Type.Canonical()
+	if p.Type != "" && !ok {
+		return nil, unknownType("type", p.Type)
 	}
+	q := engine.Query(caller, ListParams{Type: canonical, Created: p.Created})
 	listing := engine.Listing[record, record]{
 		Collection: events, Noun: "event", URL: "/v1/events", Show: func(r *record) record { return *r },
 	}
@@ -345,7 +342,7 @@ func (*Internal) Retention(keep time.Duration) retention.Rule {
 // [engine.Listing.ListAfter].
 func (i *Internal) ListAfter(ctx context.Context, caller api.Caller, created api.Times, id string) (*api.List[Event], error) {
 	listing := engine.Listing[record, Event]{Collection: events, Noun: "event", Show: func(r *record) Event { return r.Event }}
-	return listing.ListAfter(ctx, i.svc.engine, storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", created)}, id)
+	return listing.ListAfter(ctx, i.svc.engine, engine.Query(caller, ListParams{Created: created}), id)
 }
 
 func unknownType(param string, t Type) error {

@@ -45,12 +45,8 @@ func (f *Fanout) WasPartlyStored() bool { return f.object.Value.PartlyStored }
 func (f *Fanout) Caller() api.Caller {
 	e, scope := f.Event(), f.object.Scope
 	caller := api.Caller{Merchant: scope.Merchant, Live: scope.Live}
-	if e.Request.ID != nil {
-		caller.RequestID = *e.Request.ID
-	}
-	if e.Request.IdempotencyKey != nil {
-		caller.IdempotencyKey = *e.Request.IdempotencyKey
-	}
+	engine.SetGiven(&caller.RequestID, e.Request.ID)
+	engine.SetGiven(&caller.IdempotencyKey, e.Request.IdempotencyKey)
 	return caller
 }
 

@@ -1,7 +1,6 @@
 package event
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -65,12 +64,9 @@ func (*Internal) Subscriptions(tx storage.ReadTx, scope storage.Scope) ([]Subscr
 }
 
 func subscriptionsOf(tx storage.ReadTx, scope storage.Scope) ([]Subscription, error) {
-	o, err := subscribed.Get(tx, scope, subscriptionsID)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("event: read subscriptions: %w", err)
+	o, err := engine.OrNil(subscribed.Get(tx, scope, subscriptionsID))
+	if o == nil || err != nil {
+		return nil, err
 	}
 	return o.Value.List, nil
 }
@@ -94,10 +90,7 @@ func changeSubscriptions(tx *engine.Tx, endpoint string, replacement ...Subscrip
 	}
 	o.Value.List = slices.DeleteFunc(o.Value.List, func(s Subscription) bool { return s.Endpoint == endpoint })
 	o.Value.List = append(o.Value.List, replacement...)
-	if err := subscribed.Put(tx, o); err != nil {
-		return fmt.Errorf("event: write subscriptions: %w", err)
-	}
-	return nil
+	return subscribed.Put(tx, o)
 }
 
 // countSubscriptions counts the endpoints that want events of a canonical type.

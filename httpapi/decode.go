@@ -199,7 +199,6 @@ func decodeObject(members []jsonMember, params []param, at *place, into reflect.
 	return nil
 }
 
-// find returns the value of a member, or nil.
 func find(members []jsonMember, name string) *jsonValue {
 	for i := range members {
 		if members[i].name == name {

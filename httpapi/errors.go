@@ -144,7 +144,6 @@ func (rt *router) errorAnswer(r *request, status int, refusal *api.Error) *respo
 	return errorJSON(r, status, refusal)
 }
 
-// errorJSON returns an error as JSON.
 func errorJSON(r *request, status int, refusal *api.Error) *response {
 	// Strings alone, so that encoding cannot fail.
 	answer, _ := encode(r, status, errorBody{errorDetail{

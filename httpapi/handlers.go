@@ -123,7 +123,6 @@ func oneOf[T ~string](name string, values ...T) enum {
 	return e
 }
 
-// fromQuery returns what decodes params from the query.
 func fromQuery[P any](enums []enum) func(*request) (P, error) {
 	params := paramsOf(reflect.TypeFor[P]())
 	for _, e := range enums {

@@ -19,7 +19,6 @@ type hardTimeout struct {
 	done bool // the handler or the timer answers
 }
 
-// startHardTimeout starts the timer that answers the request.
 func (rt *router) startHardTimeout(w http.ResponseWriter, hr *http.Request, id string) *hardTimeout {
 	l := &hardTimeout{}
 	l.timer = time.AfterFunc(rt.config.timeout()+hardTimeoutGrace, func() {

@@ -25,7 +25,6 @@ func newQuery(rawQuery string) *query {
 	return &query{values: values}
 }
 
-// err returns the first error, or nil.
 func (q *query) err() error { return q.firstErr }
 
 // page reads limit, starting_after and ending_before.

@@ -80,9 +80,7 @@ func (l *limiter) take(scope storage.Scope, now time.Time) error {
 
 // rateLimitError is a refusal with the time after which the next request passes.
 func rateLimitError(wait time.Duration, message string) error {
-	refusal := api.Errorf(api.RateLimited, "", "%s", message)
-	refusal.RetryAfter = wait
-	return refusal
+	return api.Errorf(api.RateLimited, "", "%s", message).After(wait)
 }
 
 // charge counts one request that was let through. Below zero, the bucket fills up again

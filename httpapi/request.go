@@ -51,7 +51,6 @@ func (r *request) PathValue(name string) string {
 	return ""
 }
 
-// id returns the {id} of the path.
 func (r *request) id() string { return r.PathValue("id") }
 
 // body returns the members of the JSON body, which the first call reads. For POST and PATCH

@@ -350,7 +350,6 @@ type clockParams struct {
 	Now     *time.Time `param:"now"`
 }
 
-// clockAnswer is how the clock is answered.
 type clockAnswer struct {
 	Object string   `json:"object"`
 	Now    api.Time `json:"now"`

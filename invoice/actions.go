@@ -48,7 +48,6 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	return s.save(tx, o, event.InvoiceFinalized)
 }
 
-// open enters Open.
 func (r *record) open(at time.Time) error {
 	if err := r.enter(Open); err != nil {
 		return err

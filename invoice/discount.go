@@ -31,7 +31,6 @@ func (s *Service) putCoupon(tx *engine.Tx, r *record, id string) error {
 	return nil
 }
 
-// redeem counts the redemption of the invoice's coupon, if it has one.
 func (s *Service) redeem(tx *engine.Tx, r *record) error {
 	if r.Redemption == nil {
 		return nil

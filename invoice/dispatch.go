@@ -60,9 +60,7 @@ func request(r *record, c *charge, order provider.Order) provider.Charge {
 	request := provider.Charge{
 		Order: order, PaymentMethod: c.PaymentMethod, OffSession: c.OffSession, Invoice: r.ID, Number: r.Number,
 	}
-	if r.Customer != nil {
-		request.Customer = *r.Customer
-	}
+	engine.SetGiven(&request.Customer, r.Customer)
 	return request
 }
 
@@ -246,7 +244,6 @@ func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started t
 	return s.save(tx, o, types...)
 }
 
-// endCharge ends the open charge of an invoice, if there is one.
 func (r *record) endCharge(tx *engine.Tx) error {
 	c := r.OpenCharge
 	r.OpenCharge, r.NextWorkAt = nil, nil

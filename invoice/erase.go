@@ -2,8 +2,6 @@ package invoice
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -32,15 +30,9 @@ func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer strin
 
 // forgetDocument removes the PDF that was made of an invoice, if there is one.
 func forgetDocument(tx storage.Tx, scope storage.Scope, id string) error {
-	o, err := pdfs.Get(tx, scope, id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
+	o, err := engine.OrNil(pdfs.Get(tx, scope, id))
+	if o == nil || err != nil {
+		return err
 	}
-	if err == nil {
-		err = pdfs.Delete(tx, o)
-	}
-	if err != nil {
-		return fmt.Errorf("invoice: forget PDF: %w", err)
-	}
-	return nil
+	return pdfs.Delete(tx, o)
 }

@@ -12,7 +12,6 @@ type eventRequest struct {
 	IdempotencyKey string `json:"key,omitempty"`
 }
 
-// eventRequestOf returns the request of a caller, or nil for none.
 func eventRequestOf(c api.Caller) *eventRequest {
 	if c.RequestID == "" && c.IdempotencyKey == "" {
 		return nil

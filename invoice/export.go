@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/spreadsheet"
 )
 
@@ -31,7 +32,7 @@ type ExportParams struct {
 // run as a formula.
 func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
 	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Invoice], error) {
-		return s.listing().ListAfter(ctx, s.engine, p.query(caller), after) // the last draft of a page may be gone
+		return s.listing().ListAfter(ctx, s.engine, engine.Query(caller, p.ListParams), after) // the last draft of a page may be gone
 	}, func(v *Invoice) string { return v.ID }, exportRow, p.Progress)
 }
 

@@ -66,10 +66,7 @@ func (f *Fields) check() error {
 		{"footer", f.Footer, api.MaxText},
 		{"memo", f.Memo, api.MaxText},
 	} {
-		if text.value == nil {
-			continue
-		}
-		if err := check.Text(text.name, *text.value, text.limit); err != nil {
+		if err := check.OptionalText(text.name, text.value, text.limit); err != nil {
 			return err
 		}
 	}
@@ -209,17 +206,13 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 	if f.DueDate != nil {
 		r.DueDate = api.AtOrNil(*f.DueDate)
 	}
-	if f.CollectionMethod != nil {
-		r.CollectionMethod = *f.CollectionMethod
-	}
+	engine.SetGiven(&r.CollectionMethod, f.CollectionMethod)
 	if f.Coupon != nil {
 		if err := s.putCoupon(tx, r, *f.Coupon); err != nil {
 			return err
 		}
 	}
-	if f.Discount != nil {
-		r.InvoiceDiscount = *f.Discount
-	}
+	engine.SetGiven(&r.InvoiceDiscount, f.Discount)
 	lines := r.Lines.Data
 	if f.Lines != nil {
 		var err error

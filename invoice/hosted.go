@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -95,65 +96,41 @@ func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id strin
 		ID string `json:"id"`
 		PayFromWalletParams
 	}{id, p}}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Invoice, error) {
-		return s.payFromWallet(ctx, caller, op, id, p)
-	})
-}
-
-// payFromWallet is PayFromWallet without a look for an earlier call.
-func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engine.Operation, id string, p PayFromWalletParams) (*Invoice, error) {
-	entry := account.PINEntry{PIN: p.PIN, From: p.From}
-	var free bool
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		// What can be refused without the PIN is refused before a try is counted.
+	payable := func(tx storage.ReadTx, now time.Time) (*storage.Object[record], error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := s.payable(tx, tx.Now, o, caller.IdempotencyKey); err != nil {
-			return err
-		}
-		if free = o.Value.AmountDue == 0; free {
-			return nil
-		}
-		if p.PIN == "" {
-			return api.Missing("pin")
-		}
-		entry.Account, err = s.config.Accounts.PayingAccount(tx, caller.Live, p.Wallet)
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case free:
-		return s.payWithoutCharge(ctx, caller, op, id, "")
+		return o, s.payable(tx, now, o, caller.IdempotencyKey)
 	}
-	var done *Invoice
-	err = s.config.Accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
-		var err error
-		done, err = s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-			if err := s.config.Accounts.Confirm(tx, proof); err != nil {
-				return err
-			}
-			if err := s.payable(tx, tx.Now, o, caller.IdempotencyKey); err != nil {
-				return err
-			}
-			from, err := s.config.Accounts.Payer(tx, caller.Live, account.WalletRef{AccountID: proof.Account()})
-			if err != nil {
-				return err
-			}
-			if err := from.Usable(); err != nil {
-				return err
-			}
-			masked := phone.Mask(from.Phone)
-			return s.bookPaid(tx, o, payer{
-				moves: []storage.Move{ledger.Wallet(from.ID, caller.Live).Move(-o.Value.AmountDue)}, source: payment.Source{Payer: from.ID}, phone: from.Phone, person: from.ID,
-				payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
+	due := func(tx *engine.ReadTx) (bool, error) {
+		o, err := payable(tx, tx.Now)
+		return err == nil && o.Value.AmountDue > 0, err
+	}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *Invoice, err error) {
+		err = s.config.Accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
+				from, err := confirm(tx)
+				if err != nil {
+					return nil, err
+				}
+				o, err := payable(tx, tx.Now)
+				if err != nil {
+					return nil, err
+				}
+				if from == nil {
+					return &o.Value.Invoice, s.markPaid(tx, o, nil, payer{}) // no money moves
+				}
+				masked := phone.Mask(from.Phone)
+				return &o.Value.Invoice, s.bookPaid(tx, o, payer{
+					moves: []storage.Move{ledger.Wallet(from.ID, caller.Live).Move(-o.Value.AmountDue)}, source: payment.Source{Payer: from.ID}, phone: from.Phone, person: from.ID,
+					payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
+				})
 			})
+			return err
 		})
-		return err
+		return done, err
 	})
-	return done, err
 }
 
 // pdf is a document that was made. Its id is the invoice's, or the credit note's.

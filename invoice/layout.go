@@ -16,7 +16,6 @@ import (
 // layout is a document under way.
 type layout struct{ *document.Document }
 
-// layOut lays a document out.
 func layOut(c contents) (*document.Document, error) {
 	// The time is the invoice's, so that the same invoice makes the same bytes.
 	title, made := "Invoice", c.invoice.InvoiceDate

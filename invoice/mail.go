@@ -65,9 +65,7 @@ func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued
 			e.Due = day(r.DueDate.Time)
 		}
 	}
-	if r.Description != nil {
-		e.Description = *r.Description
-	}
+	engine.SetGiven(&e.Description, r.Description)
 	return true, s.email(tx, r, m, e, r.ID)
 }
 
@@ -75,9 +73,7 @@ func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued
 // as the invoice has it, or to the payer's.
 func (r *record) receiptTarget(payer, phone string) (person, to string) {
 	person, to = r.person(), phone
-	if r.Phone != nil {
-		to = *r.Phone
-	}
+	engine.SetGiven(&to, r.Phone)
 	if payer != "" && to == phone && (r.Phone == nil || person == "") {
 		person = payer
 	}
@@ -118,9 +114,7 @@ func (s *Service) emailReceipt(tx *engine.Tx, r *record, m *account.Merchant) er
 		Merchant: m.Name, Title: "Receipt for invoice " + r.Number, Amount: money.Text(r.AmountPaid),
 		URL: r.HostedURL, Action: "See the invoice",
 	}
-	if r.Payment != nil {
-		e.Payment = *r.Payment
-	}
+	engine.SetGiven(&e.Payment, r.Payment)
 	return s.email(tx, r, m, e, r.ID)
 }
 

@@ -193,9 +193,7 @@ func (s *Service) payable(tx storage.ReadTx, now time.Time, o *storage.Object[re
 	case r.Status != Open:
 		return notOpen(r.Status)
 	case r.OpenCharge != nil && idempotencyKey != "" && r.OpenCharge.IdempotencyKey == idempotencyKey:
-		e := api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.")
-		e.RetryAfter = retryAfter
-		return e
+		return api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.").After(retryAfter)
 	case r.OpenCharge != nil:
 		return chargeUnderWay()
 	}
@@ -203,9 +201,7 @@ func (s *Service) payable(tx storage.ReadTx, now time.Time, o *storage.Object[re
 }
 
 func chargeUnderWay() error {
-	e := api.Errorf(api.InvoicePaymentInProgress, "", "A payment of this invoice is under way. Look at the invoice again in a moment.")
-	e.RetryAfter = retryAfter
-	return e
+	return api.Errorf(api.InvoicePaymentInProgress, "", "A payment of this invoice is under way. Look at the invoice again in a moment.").After(retryAfter)
 }
 
 // notHeld refuses an invoice that a payment from a phone holds.
@@ -214,9 +210,7 @@ func (s *Service) notHeld(tx storage.ReadTx, now time.Time, o *storage.Object[re
 	if err != nil || held == 0 {
 		return err
 	}
-	e := api.Errorf(api.PaymentInProgress, "", "A payment of this invoice from a phone is under way. Look at the invoice again in a few minutes.")
-	e.RetryAfter = retryHeld
-	return e
+	return api.Errorf(api.PaymentInProgress, "", "A payment of this invoice from a phone is under way. Look at the invoice again in a few minutes.").After(retryHeld)
 }
 
 // runCharge calls the charger, books the result, and returns the invoice or the refusal.
@@ -255,9 +249,7 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 		}
 		return nil, api.Errorf(api.PaymentFailed, "", "%s Try another payment method.", reason)
 	}
-	e := api.Errorf(api.Unavailable, "", "The outcome of the payment is not known yet. Repeat the request with the same idempotency key, or look at the invoice, in a moment.")
-	e.RetryAfter = retryAfter
-	return nil, e
+	return nil, api.Errorf(api.Unavailable, "", "The outcome of the payment is not known yet. Repeat the request with the same idempotency key, or look at the invoice, in a moment.").After(retryAfter)
 }
 
 func methodOrDefault(given string) string {
@@ -296,9 +288,7 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 	}
 	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
 	p.payment.Reference, p.payment.Customer, p.payment.Subscription = r.Number, r.Customer, r.Subscription
-	if r.Description != nil {
-		p.payment.Description = *r.Description
-	}
+	engine.SetGiven(&p.payment.Description, r.Description)
 	if _, err := s.config.Payments.RecordCompleted(tx, p.payment, p.source); err != nil {
 		return err
 	}

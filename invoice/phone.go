@@ -68,12 +68,8 @@ func (s *Service) askPhone(tx *engine.Tx, o *storage.Object[record], from paymen
 		MobileMoney: from, Amount: r.AmountDue, Invoice: &r.ID, Reference: r.Number, Customer: r.Customer, Metadata: r.Metadata,
 		Subscription: r.Subscription, HeldObject: r.ID, OffSession: offSession,
 	}
-	if r.Description != nil {
-		start.Description = *r.Description
-	}
-	if r.Email != nil {
-		start.Email = *r.Email
-	}
+	engine.SetGiven(&start.Description, r.Description)
+	engine.SetGiven(&start.Email, r.Email)
 	p, err := s.config.Payments.Start(tx, start)
 	if err == nil {
 		r.AttemptCount++

@@ -2,7 +2,6 @@ package invoice
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -103,12 +102,9 @@ func (in *Internal) Jobs() []work.Job {
 func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		plan, err := reminders.Get(tx, engine.Scope(caller), claimed.ID)
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("invoice: read reminders: %w", err)
+		plan, err := engine.OrNil(reminders.Get(tx, engine.Scope(caller), claimed.ID))
+		if plan == nil || err != nil {
+			return err
 		}
 		o, err := s.get(tx, engine.Scope(caller), claimed.ID)
 		if err != nil {

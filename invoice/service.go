@@ -171,7 +171,6 @@ func (s *Service) fillDerived(r *record) {
 	}
 }
 
-// get reads an invoice.
 func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
 	o, err := engine.GetTx(tx, invoices, scope, id, "invoice")
 	if err != nil {
@@ -184,10 +183,7 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*stora
 // write writes a changed invoice, which ends its lease.
 func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
 	s.fillDerived(&o.Value)
-	if err := invoices.Replace(tx, o); err != nil {
-		return fmt.Errorf("invoice: write: %w", err)
-	}
-	return nil
+	return invoices.Replace(tx, o)
 }
 
 // save writes a changed invoice and records its events. If the open charge is due, a process may
@@ -366,21 +362,12 @@ type ListParams struct {
 
 // List returns invoices, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Invoice], error) {
-	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
+	return s.listing().List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
 // ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
-}
-
-func (p *ListParams) query(caller api.Caller) storage.Query {
-	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
-	q.Range = engine.InTimes(q.Range, "due_date", p.DueDate)
-	q.Where = engine.Where(q.Where, "customer", p.Customer)
-	q.Where = engine.Where(q.Where, "status", string(p.Status))
-	q.Where = engine.Where(q.Where, "subscription", p.Subscription)
-	return q
+	return s.listing().ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
 }
 
 // ListLines lists the lines of an invoice in their order. Cursors are lines' ids:

@@ -103,7 +103,6 @@ func (s *Service) price(r *record, p *PriceParams) (creditBalance int64, err err
 	return p.CreditBalance + l.Amount, nil
 }
 
-// line makes the line of an invoice.
 func (p *SubscriptionLine) line(defaultTax *decimal.Decimal) (*Line, error) {
 	if p.Quantity < 1 || decimal.NewFromInt(p.Quantity).GreaterThan(maxQuantity) {
 		return nil, fmt.Errorf("invoice: a subscription's line with quantity %d", p.Quantity)

@@ -86,10 +86,7 @@ func (s *Service) orders() *dispatch.Orders[record] {
 }
 
 func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
-	if err := payments.Replace(tx, o); err != nil {
-		return fmt.Errorf("payment: write: %w", err)
-	}
-	return nil
+	return payments.Replace(tx, o)
 }
 
 // State implements [dispatch.Rules].
@@ -110,9 +107,7 @@ func (r *record) charge() provider.Charge {
 	if r.Invoice != nil {
 		c.Invoice, c.Number = *r.Invoice, r.Reference
 	}
-	if r.Customer != nil {
-		c.Customer = *r.Customer
-	}
+	engine.SetGiven(&c.Customer, r.Customer)
 	return c
 }
 
@@ -287,9 +282,7 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 		return fmt.Errorf("payment: merchant: %w", err)
 	}
 	payer := "A customer" // one who was deleted in the meantime
-	if r.Phone != nil {
-		payer = *r.Phone
-	}
+	engine.SetGiven(&payer, r.Phone)
 	// The messages are erased with the payment's other copies of the number, so its id finds them.
 	if !c.taken { // the merchant must not take this for money to keep
 		back := "The money comes back to you."

@@ -1,7 +1,6 @@
 package payment
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -115,17 +114,11 @@ func (*Internal) EndedHolds() *storage.Kind { return endedHolds.Kind() }
 // TakeEndedHold deletes a row of EndedHolds and returns the id of its checkout session; "" if another
 // worker has taken it.
 func (*Internal) TakeEndedHold(tx *engine.Tx, payment string) (session string, err error) {
-	o, err := endedHolds.Get(tx, engine.Scope(tx.Caller), payment)
-	if errors.Is(err, storage.ErrNotFound) {
-		return "", nil
+	o, err := engine.OrNil(endedHolds.Get(tx, engine.Scope(tx.Caller), payment))
+	if o == nil || err != nil {
+		return "", err
 	}
-	if err == nil {
-		err = endedHolds.Delete(tx, o)
-	}
-	if err != nil {
-		return "", fmt.Errorf("payment: take ended hold: %w", err)
-	}
-	return o.Value.Session, nil
+	return o.Value.Session, endedHolds.Delete(tx, o)
 }
 
 // tellHoldEnded writes the row of EndedHolds of a payment of a checkout session that still has a hold.

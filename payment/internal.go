@@ -117,13 +117,10 @@ func (*Internal) AttachSubscription(tx *engine.Tx, id, customer, subscription, i
 		return err
 	}
 	o.Value.Customer, o.Value.Subscription, o.Value.Invoice = &customer, &subscription, &invoice
-	if err := payments.Replace(tx, o); err != nil {
-		return fmt.Errorf("payment: attach subscription: %w", err)
-	}
-	return nil
+	return payments.Replace(tx, o)
 }
 
 // List is [Service.List] in the caller's snapshot; url is the path of the list.
 func (*Internal) List(tx *engine.ReadTx, p ListParams, url string) (*api.List[Payment], error) {
-	return listing(url).ListTx(tx, p.query(engine.Scope(tx.Caller)), p.Page)
+	return listing(url).ListTx(tx, engine.Query(tx.Caller, p), p.Page)
 }

@@ -83,7 +83,7 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 // processing. It returns nil for none. It ignores the status and the page of the parameters.
 func (s *Service) Undecided(ctx context.Context, caller api.Caller, p ListParams) (found *Payment, err error) {
 	p.Status = Processing
-	q := p.query(engine.Scope(caller))
+	q := engine.Query(caller, p)
 	q.Limit = api.MaxLimit
 	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		page, _, err := payments.List(tx, q)

@@ -312,26 +312,10 @@ type ListParams struct {
 
 // List returns payments, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Payment], error) {
-	return listing("/v1/payments").List(ctx, s.engine, p.query(engine.Scope(caller)), p.Page)
+	return listing("/v1/payments").List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
 // ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return listing("/v1/payments").ListJSON(ctx, s.engine, p.query(engine.Scope(caller)), p.Page, w)
-}
-
-func (p *ListParams) query(scope storage.Scope) storage.Query {
-	q := storage.Query{Scope: scope, Range: engine.InTimes(nil, "created", p.Created)}
-	for _, condition := range []struct{ column, value string }{
-		{"status", string(p.Status)},
-		{"payment_method", p.PaymentMethod},
-		{"customer", p.Customer},
-		{"qr_code", p.QRCode},
-		{"invoice", p.Invoice},
-		{"checkout_session", p.CheckoutSession},
-		{"subscription", p.Subscription},
-	} {
-		q.Where = engine.Where(q.Where, condition.column, condition.value)
-	}
-	return q
+	return listing("/v1/payments").ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
 }

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -68,22 +69,17 @@ type CreateParams struct {
 }
 
 func (p *CreateParams) check() error {
-	if err := check.Pesewas("amount", p.Amount); err != nil {
-		return err
-	}
-	if err := check.Currency(p.Currency); err != nil {
+	if err := cmp.Or(check.Pesewas("amount", p.Amount), check.Currency(p.Currency)); err != nil {
 		return err
 	}
 	if err := p.MobileMoney.Check(); err != nil {
 		return err
 	}
-	if err := check.Text("description", p.Description, api.MaxText); err != nil {
-		return err
-	}
-	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
-		return err
-	}
-	return check.Metadata(p.Metadata, false)
+	return cmp.Or(
+		check.Text("description", p.Description, api.MaxText),
+		check.Text("reference", p.Reference, api.MaxReference),
+		check.Metadata(p.Metadata, false),
+	)
 }
 
 // Create asks a phone to approve a payment. A worker submits the payment to the [provider.Charger],

@@ -111,10 +111,7 @@ func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline ti
 		return errTooManyPrompts(wait)
 	}
 	p.Open, p.Until = payment, api.At(deadline)
-	if err := prompts.Put(tx, o); err != nil {
-		return fmt.Errorf("payment: count prompt: %w", err)
-	}
-	return nil
+	return prompts.Put(tx, o)
 }
 
 // CountCode counts a code that is sent to a phone by SMS, over all merchants, and refuses one beyond 5 in 10
@@ -130,10 +127,7 @@ func (in *Internal) CountCode(tx *engine.Tx, number string) error {
 	if wait := o.Value.count(tx.Now, codeLimits); wait > 0 {
 		return otp.TooManySends(wait)
 	}
-	if err := prompts.Put(tx, o); err != nil {
-		return fmt.Errorf("payment: count code: %w", err)
-	}
-	return nil
+	return prompts.Put(tx, o)
 }
 
 // count counts that the phone is asked now, or returns how long it must not be asked.
@@ -165,9 +159,7 @@ func (p *prompted) wait(now time.Time, l PromptLimits) time.Duration {
 }
 
 func errTooManyPrompts(wait time.Duration) error {
-	e := api.Errorf(api.TooManyPrompts, "", "This phone was asked to approve payments too often. Try again after the seconds in the header Retry-After, or pay another way.")
-	e.RetryAfter = wait
-	return e
+	return api.Errorf(api.TooManyPrompts, "", "This phone was asked to approve payments too often. Try again after the seconds in the header Retry-After, or pay another way.").After(wait)
 }
 
 // endPrompt ends the open prompt of a phone, if it is that of this payment or top-up. unsent is the
@@ -188,10 +180,7 @@ func (s *Service) endPrompt(tx *engine.Tx, number, payment string, unsent time.T
 		p.Open = ""
 	}
 	p.At = slices.DeleteFunc(p.At, func(t api.Time) bool { return t.Equal(unsent) })
-	if err := prompts.Replace(tx, o); err != nil {
-		return fmt.Errorf("payment: end prompt: %w", err)
-	}
-	return nil
+	return prompts.Replace(tx, o)
 }
 
 // unsent returns the time of the prompt of a payment or top-up that was never submitted, for

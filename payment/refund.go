@@ -40,7 +40,6 @@ func (r *record) counted(amount int64) *CountedRefund {
 	return c
 }
 
-// get reads a payment.
 func get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
 	o, err := engine.GetTx(tx, payments, scope, id, "payment")
 	if err != nil {
@@ -76,9 +75,7 @@ func (in *Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRef
 	}
 	left := p.Amount - p.AmountRefunded
 	give := left
-	if amount != nil {
-		give = *amount
-	}
+	engine.SetGiven(&give, amount)
 	switch {
 	case give < 1 && amount != nil:
 		return nil, api.Invalid("amount", "amount must be a whole number of pesewas, at least 1; leave it out to refund all that is left.")

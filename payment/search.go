@@ -32,7 +32,7 @@ const searchedPeople = 10
 // number is left, in a payment from a wallet or after payments.Config.NumberRetention, its last three
 // digits find the payment.
 func (s *Service) Search(ctx context.Context, caller api.Caller, p SearchParams) (list *api.List[Payment], err error) {
-	q := p.query(engine.Scope(caller))
+	q := engine.Query(caller, p.ListParams)
 	q.Where = engine.Where(q.Where, "provider", p.Network)
 	found := listing("/v1/payments")
 	if strings.TrimSpace(p.Text) == "" {

@@ -79,10 +79,7 @@ func countTopUp(tx *engine.Tx, consumer string, amount int64) error {
 	}
 	o.Value.DayAmount += amount
 	o.Value.MonthAmount += amount
-	if err := topUpTotals.Put(tx, o); err != nil {
-		return fmt.Errorf("payment: count top-up: %w", err)
-	}
-	return nil
+	return topUpTotals.Put(tx, o)
 }
 
 // checkTier refuses a top-up that takes a wallet above a limit of the holder's tier, with

@@ -1,8 +1,8 @@
 package payment
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -106,10 +106,7 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p TopUpParams) (
 	if p.Account == "" {
 		return nil, api.Missing("account_id")
 	}
-	if err := check.Pesewas("amount", p.Amount); err != nil {
-		return nil, err
-	}
-	if err := check.Currency(p.Currency); err != nil {
+	if err := cmp.Or(check.Pesewas("amount", p.Amount), check.Currency(p.Currency)); err != nil {
 		return nil, err
 	}
 	op := topUpOperation(p)
@@ -185,20 +182,15 @@ func openTopUp(tx *engine.Tx, p TopUpParams) (string, error) {
 	if key == "" {
 		return "", nil
 	}
-	o, err := topUps.Find(tx, "open_key", engine.Scope(tx.Caller), key)
-	if errors.Is(err, storage.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("payment: find top-up: %w", err)
+	o, err := engine.OrNil(topUps.Find(tx, "open_key", engine.Scope(tx.Caller), key))
+	if o == nil || err != nil {
+		return "", err
 	}
 	if o.Value.Given != p {
 		return "", api.Errorf(api.IdempotencyKeyReused, "", "This idempotency key was used with another request. Use a new key for a new request, and the same key only to repeat one.")
 	}
 	if tx.Now.Sub(o.Value.CreatedAt.Time) < dispatch.WorkLimit {
-		e := api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.")
-		e.RetryAfter = dispatch.ChargeBackoff[0]
-		return "", e
+		return "", api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.").After(dispatch.ChargeBackoff[0])
 	}
 	return o.ID, nil
 }

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -146,18 +147,12 @@ func (in *Internal) PrepareScanned(live bool, v *transfer.Variant, p CreateParam
 // prepareCommon checks all but the destination, and computes the fee from the destination's
 // type.
 func (in *Internal) prepareCommon(live bool, v *transfer.Variant, p CreateParams, reference *string) (*preparedTransfer, error) {
-	if err := check.Currency(p.Currency); err != nil {
-		return nil, err
-	}
-	if err := check.Text("description", p.Description, api.MaxText); err != nil {
-		return nil, err
-	}
-	if reference != nil {
-		if err := check.Text("reference", *reference, api.MaxReference); err != nil {
-			return nil, err
-		}
-	}
-	if err := check.Metadata(p.Metadata, false); err != nil {
+	if err := cmp.Or(
+		check.Currency(p.Currency),
+		check.Text("description", p.Description, api.MaxText),
+		check.OptionalText("reference", reference, api.MaxReference),
+		check.Metadata(p.Metadata, false),
+	); err != nil {
 		return nil, err
 	}
 	amount, err := in.limits[v].check(p.Amount)
@@ -359,20 +354,12 @@ type ListParams struct {
 
 // List returns transfers of a variant, newest first.
 func (in *Internal) List(ctx context.Context, caller api.Caller, v *transfer.Variant, p ListParams) (*api.List[Transfer], error) {
-	return listing(v).List(ctx, in.engine, p.query(caller), p.Page)
+	return listing(v).List(ctx, in.engine, engine.Query(caller, p), p.Page)
 }
 
 // ListJSON writes to w the JSON of what List returns.
 func (in *Internal) ListJSON(ctx context.Context, caller api.Caller, v *transfer.Variant, p ListParams, w io.Writer) error {
-	return listing(v).ListJSON(ctx, in.engine, p.query(caller), p.Page, w)
-}
-
-func (p *ListParams) query(caller api.Caller) storage.Query {
-	return storage.Query{
-		Scope: engine.Scope(caller),
-		Where: engine.Where(nil, "status", string(p.Status)),
-		Range: engine.InTimes(nil, "created", p.Created),
-	}
+	return listing(v).ListJSON(ctx, in.engine, engine.Query(caller, p), p.Page, w)
 }
 
 // Cancel takes back a transfer that was not submitted to the rail yet. Any other is refused
@@ -419,8 +406,5 @@ func (in *Internal) countDailyTotal(tx *engine.Tx, v *transfer.Variant, created 
 		left := max(0, most-(found.Value.Pesewas-amount))
 		return api.Errorf(api.DailyLimitExceeded, "amount", "The daily limit of payouts is GHS %s, of which GHS %s is left today.", money.Text(most), money.Text(left))
 	}
-	if err := dailyTotals.Put(tx, found); err != nil {
-		return fmt.Errorf("payout: count the day: %w", err)
-	}
-	return nil
+	return dailyTotals.Put(tx, found)
 }

@@ -60,15 +60,10 @@ func (s *Service) countNameLookup(ctx context.Context, caller api.Caller) error 
 			return errTooManyNames("hour", hour.Add(time.Hour).Sub(now))
 		}
 		c.Last, c.InHour, c.InDay = api.At(now), c.InHour+1, c.InDay+1
-		if err := nameCounts.Put(tx, found); err != nil {
-			return fmt.Errorf("payout: count a name: %w", err)
-		}
-		return nil
+		return nameCounts.Put(tx, found)
 	})
 }
 
 func errTooManyNames(period string, wait time.Duration) error {
-	e := api.Errorf(api.RateLimited, "", "Too many names of accounts were looked up in this %s. Try again in the next one, or go on without the name.", period)
-	e.RetryAfter = wait
-	return e
+	return api.Errorf(api.RateLimited, "", "Too many names of accounts were looked up in this %s. Try again in the next one, or go on without the name.", period).After(wait)
 }

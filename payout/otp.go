@@ -241,12 +241,9 @@ func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, codeID string) (*s
 // cannot be entered there, because a rollback would lose the count of the guess. The payout
 // relies on a code verified before.
 func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otpRecord], error) {
-	found, err := otps.Get(tx, engine.Scope(tx.Caller), string(ForPayout))
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("payout: read code: %w", err)
+	found, err := engine.OrNil(otps.Get(tx, engine.Scope(tx.Caller), string(ForPayout)))
+	if found == nil || err != nil {
+		return nil, err
 	}
 	expired, err := s.expired(tx, &found.Value)
 	if err != nil || expired || found.Value.Exhausted(tx.Now) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -20,12 +21,12 @@ func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error
 	if !p.HadHold {
 		return true, nil
 	}
-	code, err := codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode)
-	if errors.Is(err, storage.ErrNotFound) {
-		return p.HoldActive, nil
-	}
+	code, err := engine.OrNil(codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode))
 	if err != nil {
-		return false, fmt.Errorf("qrcode: read: %w", err)
+		return false, err
+	}
+	if code == nil {
+		return p.HoldActive, nil
 	}
 	if c := &code.Value; p.HoldActive {
 		return c.UsageCount < *c.UsageLimit, nil
@@ -36,12 +37,9 @@ func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error
 // CountUse counts the use of a code by a payment from a phone that is completed. A deleted code
 // counts none.
 func (i *Internal) CountUse(tx *engine.Tx, id string) error {
-	code, err := codes.Get(tx, engine.Scope(tx.Caller), id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("qrcode: read: %w", err)
+	code, err := engine.OrNil(codes.Get(tx, engine.Scope(tx.Caller), id))
+	if code == nil || err != nil {
+		return err
 	}
 	i.svc.setURL(&code.Value)
 	return i.svc.countUse(tx, code)
@@ -92,5 +90,9 @@ func (*Internal) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
 // package: a PIN takes long to compare, by design. The tests are all external, because with one inside, each
 // build of the tests compiles all packages above this one anew.
 func (i *Internal) PayWithoutPIN(tx *engine.Tx, code string, p PayParams, consumer string) (*payment.Payment, error) {
-	return i.svc.payTx(tx, code, p, consumer)
+	from, err := i.svc.accounts.Payer(tx, tx.Caller.Live, account.WalletRef{AccountID: consumer})
+	if err != nil {
+		return nil, err
+	}
+	return i.svc.payTx(tx, code, p, from)
 }

@@ -103,8 +103,26 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 			return s.startTx(tx, id, p)
 		})
 	}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*payment.Payment, error) {
-		return s.pay(ctx, caller, op, id, p)
+	due := func(tx *engine.ReadTx) (bool, error) {
+		code, err := s.getCode(tx, engine.Scope(caller), id)
+		if err != nil {
+			return false, err
+		}
+		_, err = s.toPay(tx.ReadTx, tx.Now, code, p.Amount)
+		return true, err
+	}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *payment.Payment, err error) {
+		err = s.accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
+				from, err := confirm(tx)
+				if err != nil {
+					return nil, err
+				}
+				return s.payTx(tx, id, p, from)
+			})
+			return err
+		})
+		return done, err
 	})
 }
 
@@ -115,45 +133,9 @@ func payOperation(code string, p PayParams) engine.Operation {
 	}{code, p}}
 }
 
-// pay runs Pay for a call that is not a replay.
-func (s *Service) pay(ctx context.Context, caller api.Caller, op engine.Operation, id string, p PayParams) (*payment.Payment, error) {
-	entry := account.PINEntry{PIN: p.PIN, From: p.From}
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		// Refuse the call before it counts an attempt, if the PIN does not matter.
-		code, err := s.getCode(tx, engine.Scope(caller), id)
-		if err != nil {
-			return err
-		}
-		if _, err := s.toPay(tx.ReadTx, tx.Now, code, p.Amount); err != nil {
-			return err
-		}
-		if p.PIN == "" {
-			return api.Missing("pin")
-		}
-		entry.Account, err = s.accounts.PayingAccount(tx, caller.Live, p.Wallet)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var paid *payment.Payment
-	err = s.accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
-		var err error
-		paid, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
-			if err := s.accounts.Confirm(tx, proof); err != nil {
-				return nil, err
-			}
-			return s.payTx(tx, id, p, proof.Account())
-		})
-		return err
-	})
-	return paid, err
-}
-
 // payTx is the effect of Pay. It reads everything that it relies on again, inside the
 // transaction.
-func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID string) (*payment.Payment, error) {
-	live := tx.Caller.Live
+func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, from *account.Consumer) (*payment.Payment, error) {
 	code, err := s.getCode(tx, engine.Scope(tx.Caller), codeID)
 	if err != nil {
 		return nil, err
@@ -163,14 +145,7 @@ func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID st
 	if err != nil {
 		return nil, err
 	}
-	consumer, err := s.accounts.Payer(tx, live, account.WalletRef{AccountID: consumerID})
-	if err != nil {
-		return nil, err
-	}
-	if err := consumer.Usable(); err != nil {
-		return nil, err
-	}
-	paid, err := s.payments.FromWallet(tx, consumer, payment.Payment{
+	paid, err := s.payments.FromWallet(tx, from, payment.Payment{
 		Amount: amount, QRCode: &c.ID, Description: c.Description, Reference: c.Reference, Metadata: c.Metadata,
 	})
 	if err != nil {
@@ -206,10 +181,7 @@ func (s *Service) countUse(tx *engine.Tx, code *storage.Object[QRCode]) error {
 		c.Active = false
 		return s.replace(tx, code)
 	}
-	if err := codes.Replace(tx, code); err != nil {
-		return fmt.Errorf("qrcode: count use: %w", err)
-	}
-	return nil
+	return codes.Replace(tx, code)
 }
 
 // toPay returns the amount to pay, in pesewas, or why the code cannot be paid now.
@@ -223,9 +195,7 @@ func (s *Service) toPay(tx storage.ReadTx, now time.Time, code *storage.Object[Q
 		return 0, err
 	}
 	if !free {
-		e := api.Errorf(api.PaymentInProgress, "", "Another payment of this QR code is under way. Try again in a few minutes, or ask for a new code.")
-		e.RetryAfter = retryHeld
-		return 0, e
+		return 0, api.Errorf(api.PaymentInProgress, "", "Another payment of this QR code is under way. Try again in a few minutes, or ask for a new code.").After(retryHeld)
 	}
 	return c.charge(entered)
 }

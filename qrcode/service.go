@@ -1,6 +1,7 @@
 package qrcode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -71,16 +72,12 @@ func (p *CreateParams) check() error {
 			return err
 		}
 	}
-	if err := check.Currency(p.Currency); err != nil {
-		return err
-	}
-	if err := check.Text("name", p.Name, api.MaxName); err != nil {
-		return err
-	}
-	if err := check.Text("description", p.Description, api.MaxText); err != nil {
-		return err
-	}
-	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
+	if err := cmp.Or(
+		check.Currency(p.Currency),
+		check.Text("name", p.Name, api.MaxName),
+		check.Text("description", p.Description, api.MaxText),
+		check.Text("reference", p.Reference, api.MaxReference),
+	); err != nil {
 		return err
 	}
 	if err := checkLimit(&p.UsageLimit, p.Type); err != nil {
@@ -182,17 +179,12 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams,
 }
 
 func (p *ListParams) query(caller api.Caller) (storage.Query, error) {
-	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
 	if p.Type != "" {
 		if err := p.Type.check(); err != nil {
-			return q, err
+			return storage.Query{}, err
 		}
 	}
-	q.Where = engine.Where(q.Where, "type", string(p.Type))
-	if p.Active != nil {
-		q.Where = append(q.Where, storage.Equal{Column: "active", Value: *p.Active})
-	}
-	return q, nil
+	return engine.Query(caller, *p), nil
 }
 
 // UpdateParams change a code. Nil keeps a field.
@@ -207,17 +199,11 @@ type UpdateParams struct {
 }
 
 func (p *UpdateParams) check() error {
-	if p.Name != nil {
-		if err := check.Text("name", *p.Name, api.MaxName); err != nil {
-			return err
-		}
-	}
-	if p.Description != nil {
-		if err := check.Text("description", *p.Description, api.MaxText); err != nil {
-			return err
-		}
-	}
-	return check.Metadata(p.Metadata, true)
+	return cmp.Or(
+		check.OptionalText("name", p.Name, api.MaxName),
+		check.OptionalText("description", p.Description, api.MaxText),
+		check.Metadata(p.Metadata, true),
+	)
 }
 
 // Update changes a code. A dynamic code at its usage limit can be activated, but payments stay
@@ -236,15 +222,9 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 			return nil, err
 		}
 		c := &o.Value
-		if p.Name != nil {
-			c.Name = *p.Name
-		}
-		if p.Description != nil {
-			c.Description = *p.Description
-		}
-		if p.Active != nil {
-			c.Active = *p.Active
-		}
+		engine.SetGiven(&c.Name, p.Name)
+		engine.SetGiven(&c.Description, p.Description)
+		engine.SetGiven(&c.Active, p.Active)
 		if p.ExpiresAt != nil {
 			if !p.ExpiresAt.IsZero() {
 				if err := check.Ahead("expires_at", *p.ExpiresAt, tx.Now); err != nil {

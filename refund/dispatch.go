@@ -11,7 +11,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// orders are refunds as orders.
 type orders struct {
 	*dispatch.Orders[record]
 	internal *Internal
@@ -53,12 +52,8 @@ func (r *record) outcome() provider.Outcome {
 // Provider implements [dispatch.Rules].
 func (o *orders) Provider(tx *engine.Tx, r *record, _ provider.Order) (*dispatch.Provider, error) {
 	back := provider.Refund{Charge: r.Charge, Phone: r.Phone, Network: r.Network, PaymentMethod: r.PaymentMethod, Payment: r.Payment}
-	if r.Invoice != nil {
-		back.Invoice = *r.Invoice
-	}
-	if r.Reason != nil {
-		back.Reason = *r.Reason
-	}
+	engine.SetGiven(&back.Invoice, r.Invoice)
+	engine.SetGiven(&back.Reason, r.Reason)
 	return dispatch.RefundBy(o.internal.config.Payments.RefundRail(tx.Caller.Live, r.Route), back), nil
 }
 

@@ -1,6 +1,7 @@
 package refund
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -68,13 +69,7 @@ func (p *CreateParams) check() error {
 	if p.Payment == "" && p.Invoice == "" {
 		return api.Missing("payment")
 	}
-	if err := check.Currency(p.Currency); err != nil {
-		return err
-	}
-	if err := check.Text("reason", p.Reason, api.MaxText); err != nil {
-		return err
-	}
-	return check.Metadata(p.Metadata, false)
+	return cmp.Or(check.Currency(p.Currency), check.Text("reason", p.Reason, api.MaxText), check.Metadata(p.Metadata, false))
 }
 
 // Create gives money back: the merchant pays the whole amount, and the operator keeps the fee of the
@@ -226,9 +221,7 @@ func (in *Internal) noteOnInvoice(tx *engine.Tx, r *record, p invoice.RefundedPa
 		return false, err
 	}
 	p.Refund, p.Invoice, p.Amount = r.ID, *r.Invoice, r.Amount
-	if r.Reason != nil {
-		p.Reason = *r.Reason
-	}
+	engine.SetGiven(&p.Reason, r.Reason)
 	note, err := in.config.Invoices.Refunded(tx, p)
 	if err != nil {
 		return false, err
@@ -298,20 +291,12 @@ type ListParams struct {
 
 // List returns refunds, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Refund], error) {
-	return listing.List(ctx, s.engine, p.query(caller), p.Page)
+	return listing.List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
 // ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return listing.ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
-}
-
-func (p *ListParams) query(caller api.Caller) storage.Query {
-	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
-	q.Where = engine.Where(q.Where, "payment", p.Payment)
-	q.Where = engine.Where(q.Where, "invoice", p.Invoice)
-	q.Where = engine.Where(q.Where, "status", string(p.Status))
-	return q
+	return listing.ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
 }
 
 // CreditNoteURL returns the URL of the PDF of a refund's credit note. The URL needs no key.

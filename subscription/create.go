@@ -264,9 +264,7 @@ func trialEnd(from time.Time, days *int64) time.Time {
 func (s *Service) takePlan(r *record, p *catalog.Plan) {
 	r.Plan, r.Amount = p.ID, p.Amount
 	r.Terms = terms{Name: p.Name, recurrence: recurrence{p.Interval, p.IntervalCount}, Taxable: p.Taxable != nil && *p.Taxable, TaxPercent: p.TaxPercent}
-	if p.Product != nil {
-		r.Terms.Product = *p.Product
-	}
+	engine.SetGiven(&r.Terms.Product, p.Product)
 	if r.Terms.Taxable && r.Terms.TaxPercent == nil {
 		// Without a rate nothing is taxed. A default that the host sets later is for later subscriptions.
 		if r.Terms.Taxable = s.config.DefaultTax != nil; r.Terms.Taxable {

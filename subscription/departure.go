@@ -2,7 +2,6 @@ package subscription
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -29,12 +28,9 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 	q := ofCustomer(of.ID)
 	q.Scope = of.Scope
 	return s.engine.UpdateWhile(ctx, api.Caller{Merchant: of.Scope.Merchant, Live: of.Scope.Live}, func(tx *engine.Tx) (more bool, err error) {
-		departed, err := pii.Departures.Get(tx, of.Scope, of.ID)
-		if errors.Is(err, storage.ErrNotFound) {
-			return false, nil // another worker has done it
-		}
-		if err != nil {
-			return false, fmt.Errorf("subscription: read departure: %w", err)
+		departed, err := engine.OrNil(pii.Departures.Get(tx, of.Scope, of.ID))
+		if departed == nil || err != nil { // another worker may have done it
+			return false, err
 		}
 		page, more, err := subscriptions.List(tx, q)
 		if err != nil {

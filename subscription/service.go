@@ -57,7 +57,6 @@ func (s *Service) fillDerived(r *record) {
 	r.ManageURL = s.engine.BaseURL + "/subscription/" + r.Token
 }
 
-// get reads a subscription.
 func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
 	o, err := engine.GetTx(tx, subscriptions, scope, id, "subscription")
 	if err != nil {
@@ -135,18 +134,10 @@ type ListParams struct {
 
 // List returns subscriptions, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Subscription], error) {
-	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
+	return s.listing().List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
 // ListJSON writes the JSON of what List returns, at less cost; see package payments.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
-}
-
-func (p *ListParams) query(caller api.Caller) storage.Query {
-	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
-	q.Where = engine.Where(q.Where, "customer", p.Customer)
-	q.Where = engine.Where(q.Where, "plan", p.Plan)
-	q.Where = engine.Where(q.Where, "status", string(p.Status))
-	return q
+	return s.listing().ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
 }

@@ -134,9 +134,7 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParam
 			return "", err
 		}
 	}
-	if p.DaysUntilDue != nil {
-		r.DaysUntilDue = *p.DaysUntilDue
-	}
+	engine.SetGiven(&r.DaysUntilDue, p.DaysUntilDue)
 	if sends {
 		if err := s.sendInstead(tx, r); err != nil {
 			return "", err
@@ -176,12 +174,9 @@ func (s *Service) sendInstead(tx *engine.Tx, r *record) error {
 	return s.config.Invoices.SendInstead(tx, charged, due)
 }
 
-// changeTerms changes plan and quantity.
 func (s *Service) changeTerms(tx *engine.Tx, r *record, p UpdateParams, person person) error {
 	old := *r
-	if p.Quantity != nil {
-		r.Quantity = *p.Quantity
-	}
+	engine.SetGiven(&r.Quantity, p.Quantity)
 	if p.Plan != nil && *p.Plan != r.Plan {
 		plan, err := s.config.Catalog.Plan(tx, engine.Scope(tx.Caller), *p.Plan)
 		if err != nil {
@@ -277,7 +272,6 @@ func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, person person
 	return nil
 }
 
-// person reads the customer of a subscription.
 type person = func(storage.ReadTx) (*account.Customer, error)
 
 // withID names a subscription in the data of an operation.

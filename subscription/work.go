@@ -249,9 +249,7 @@ func (s *Service) workThrough(ctx context.Context, caller api.Caller, id string)
 		if err := s.leaveToWorker(ctx, as, id); err != nil {
 			return customer, err
 		}
-		e := api.Errorf(api.Unavailable, "", "Much became due of this subscription, and is being worked through. Try again in a moment.")
-		e.RetryAfter = 5 * time.Second
-		return customer, e
+		return customer, api.Errorf(api.Unavailable, "", "Much became due of this subscription, and is being worked through. Try again in a moment.").After(5 * time.Second)
 	}
 	return customer, nil
 }

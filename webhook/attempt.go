@@ -333,12 +333,9 @@ func (s *Service) eraseLateAnswer(tx *engine.Tx, m *outgoing, result *attemptRes
 
 // recordSuccess ends a series of failures of an endpoint.
 func recordSuccess(tx *engine.Tx, id string) error {
-	o, err := endpoints.Get(tx, engine.Scope(tx.Caller), id)
-	if errors.Is(err, storage.ErrNotFound) || err == nil && o.Value.FailingSince == nil {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("webhook: read endpoint: %w", err)
+	o, err := engine.OrNil(endpoints.Get(tx, engine.Scope(tx.Caller), id))
+	if o == nil || err != nil || o.Value.FailingSince == nil {
+		return err
 	}
 	o.Value.FailingSince = nil
 	return endpoints.Replace(tx, o)
@@ -347,12 +344,9 @@ func recordSuccess(tx *engine.Tx, id string) error {
 // recordFailure notes a failure of an endpoint. It switches the endpoint off if the endpoint
 // is gone or has failed for too long.
 func (s *Service) recordFailure(tx *engine.Tx, id string, gone bool) error {
-	o, err := endpoints.Get(tx, engine.Scope(tx.Caller), id)
-	if errors.Is(err, storage.ErrNotFound) || err == nil && !o.Value.Active {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("webhook: read endpoint: %w", err)
+	o, err := engine.OrNil(endpoints.Get(tx, engine.Scope(tx.Caller), id))
+	if o == nil || err != nil || !o.Value.Active {
+		return err
 	}
 	r := &o.Value
 	first := r.FailingSince == nil

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -62,11 +61,8 @@ var endpoints = storage.NewCollection[endpointRecord]("webhook_endpoints", nil).
 
 // activeEndpoint returns an endpoint, or nil when it is off or was deleted.
 func activeEndpoint(tx storage.ReadTx, scope storage.Scope, id string) (*endpointRecord, error) {
-	o, err := endpoints.Get(tx, scope, id)
-	if errors.Is(err, storage.ErrNotFound) || err == nil && !o.Value.Active {
-		return nil, nil
-	}
-	if err != nil {
+	o, err := engine.OrNil(endpoints.Get(tx, scope, id))
+	if o == nil || err != nil || !o.Value.Active {
 		return nil, err
 	}
 	return &o.Value, nil

@@ -317,7 +317,6 @@ func choice(name, label string, of []option) field {
 	return field{Name: name, Label: label, Kind: "select", Options: append([]option{{Label: "Any"}}, of...)}
 }
 
-// networkOptions are the networks.
 func networkOptions() (list []option) {
 	for _, n := range look.Networks() {
 		list = append(list, option{Value: n.Code, Label: n.Name})

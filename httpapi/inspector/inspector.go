@@ -358,7 +358,6 @@ func (v *visit) begin() error {
 	return nil
 }
 
-// loadMerchant sets the merchant of the path.
 func (v *visit) loadMerchant(id string) error {
 	if !v.in.allows(v.Request, id) {
 		return errNoPage

@@ -98,7 +98,6 @@ func (n *noun[T]) listPage(v *visit) (*page, error) {
 	return p, v.err
 }
 
-// objectPage is the page of one object.
 func (n *noun[T]) objectPage(v *visit) (*page, error) {
 	o, err := n.reads(v).get(v, v.id)
 	if err != nil {
@@ -370,7 +369,6 @@ func pager[T any](v *visit, list *api.List[T]) []link {
 	return links
 }
 
-// rowsOf returns the rows of a list.
 func rowsOf[T any](v *visit, list *api.List[T], show func(*visit, *T) row) []row {
 	rows := make([]row, len(list.Data))
 	for i := range list.Data {

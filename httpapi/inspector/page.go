@@ -198,7 +198,6 @@ type navGroup struct {
 // navEntry is a link of the menu.
 type navEntry struct{ Path, Name string }
 
-// show renders and writes a page.
 func (v *visit) show(w http.ResponseWriter, status int, p *page) error {
 	d := v.data(p)
 	d.Follow = len(p.Live) > 0 && p.Shown == nil && status == http.StatusOK && v.merchant != nil

@@ -37,7 +37,6 @@ var (
 	ways = map[string]string{}
 )
 
-// describe makes the pages of a noun.
 func describe[T any](n *noun[T]) navEntry {
 	pages[n.path], ways[n.path] = n.listPage, n.way
 	if n.loud {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
@@ -102,36 +102,15 @@ func ofCustomers[T any](v *visit, q string, of func(customer string) (*api.List[
 	if err != nil {
 		return nil, err
 	}
-	all, end := &api.List[T]{}, "" // the end of the page that ends first
-	id, forward := func(o *T) string { return textField(o, "ID") }, v.param("before") != ""
+	var pages []*api.List[T]
 	for _, c := range people.Data {
 		list, err := of(c.ID)
 		if err != nil {
 			return nil, err
 		}
-		all.Data = append(all.Data, list.Data...)
-		if !list.HasMore {
-			continue
-		}
-		all.HasMore = true
-		if first := id(&list.Data[0]); !forward {
-			end = max(end, id(&list.Data[len(list.Data)-1]))
-		} else if end == "" || first < end {
-			end = first
-		}
+		pages = append(pages, list)
 	}
-	if end != "" { // what follows the end comes before what other pages have there
-		all.Data = slices.DeleteFunc(all.Data, func(o T) bool { return id(&o) != end && (id(&o) > end) == forward })
-	}
-	slices.SortFunc(all.Data, func(a, b T) int { return strings.Compare(id(&b), id(&a)) })
-	if over := len(all.Data) - v.limit; over > 0 {
-		from := 0
-		if forward {
-			from = over
-		}
-		all.Data, all.HasMore = all.Data[from:from+v.limit], true
-	}
-	return all, nil
+	return engine.Union(pages, func(o *T) string { return textField(o, "ID") }, v.page()), nil
 }
 
 // fill sets the params that the form has fields for. An empty field leaves a param as it is, or

@@ -102,7 +102,6 @@ func (v *visit) payer(p *payment.Payment) (is payer) {
 	return is
 }
 
-// paidWith is the network or the method of a payment.
 func paidWith(p *payment.Payment) string {
 	return cmp.Or(network(p.Provider), words(p.PaymentMethod))
 }

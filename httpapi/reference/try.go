@@ -156,7 +156,6 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// readable is the answer as text.
 func (w *recorder) readable() string {
 	data, kind := w.body.Bytes(), w.header.Get("Content-Type")
 	var b bytes.Buffer

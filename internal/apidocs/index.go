@@ -81,7 +81,6 @@ func words(texts ...string) string {
 	return strings.ToLower(plain(strings.Join(texts, " "), " "))
 }
 
-// sentence is the first one of a description.
 func sentence(description template.HTML) string {
 	first, _, found := strings.Cut(plain(string(description), ""), ". ")
 	if found {

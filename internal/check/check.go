@@ -41,6 +41,14 @@ func Text(param, s string, limit int) error {
 	return nil
 }
 
+// OptionalText is Text for a text that may be left out; nil is fine.
+func OptionalText(param string, s *string, limit int) error {
+	if s == nil {
+		return nil
+	}
+	return Text(param, *s, limit)
+}
+
 // Email refuses text that is not one plain e-mail address. It accepts the empty address: the
 // caller refuses that where an address is required.
 func Email(param, address string) error {

@@ -325,7 +325,6 @@ func (c *Contract) checkUndescribed(path string, x exchange) error {
 	return err
 }
 
-// checkCode checks an error's body and returns its code.
 func (c *Contract) checkCode(x exchange) (string, error) {
 	var body struct {
 		Error struct{ Code, Type, Param string }

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -44,12 +43,9 @@ func (f *Flow) ClearingMoves(route string, live bool, amount, fee int64) []stora
 // BookFee books the provider's own fee of an order that has ended, as far as it differs from what is
 // booked.
 func (f *Flow) BookFee(tx *engine.Tx, id string, fee int64) error {
-	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
-	if errors.Is(err, storage.ErrNotFound) { // a transfer within the service has none
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("dispatch: book provider's fee: %w", err)
+	o, err := engine.OrNil(f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id))
+	if o == nil || err != nil { // a transfer within the service has none
+		return err
 	}
 	more := fee - o.Value.ProviderFee
 	if more == 0 {

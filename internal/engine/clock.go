@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -58,12 +57,9 @@ func (e *Engine) clock(tx storage.ReadTx, caller api.Caller) (time.Time, *storag
 	if !e.Sandbox || caller.Live || caller.Merchant == "" {
 		return now, nil, nil
 	}
-	o, err := clocks.Get(tx, storage.Scope{}, caller.Merchant)
-	if errors.Is(err, storage.ErrNotFound) {
-		return now, nil, nil
-	}
-	if err != nil {
-		return now, nil, fmt.Errorf("engine: read test clock: %w", err)
+	o, err := OrNil(clocks.Get(tx, storage.Scope{}, caller.Merchant))
+	if o == nil || err != nil {
+		return now, nil, err
 	}
 	return now.Add(o.Value.ahead()), o, nil
 }

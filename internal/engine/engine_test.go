@@ -420,16 +420,21 @@ func TestFilters(t *testing.T) {
 	where = engine.Where(where, "type", "")
 	where = engine.Where(where, "status", "open")
 	expect.Same(t, where, []storage.Equal{{Column: "status", Value: "open"}}, "the filter")
-	var ranges []storage.Range
-	ranges = engine.InTimes(ranges, "due", api.Times{})
-	ranges = engine.InTimes(ranges, "created", api.Times{From: from})
-	ranges = engine.InTimes(ranges, "paid", api.Times{Until: from})
-	want := []storage.Range{{Column: "created", From: from}, {Column: "paid", Until: from}}
-	expect.Same(t, ranges, want, "the ranges")
-	c := api.Caller{Merchant: "mer_1", Live: true}
-	if got, want := engine.Scope(c), (storage.Scope{Merchant: "mer_1", Live: true}); got != want {
-		t.Errorf("scope %+v", got)
-	}
+	type status string
+	q := engine.Query(api.Caller{Merchant: "mer_1", Live: true}, struct {
+		api.Page
+		Status         status    `param:"status"`
+		Customer, Plan string    `param:"customer,id"`
+		Active         *bool     `param:"active"`
+		Due            api.Times `param:"due"`
+		Created        api.Times `param:"created"`
+		Paid           api.Times `param:"paid"`
+	}{Page: api.Page{Limit: 3}, Status: "open", Customer: "cus_1", Active: new(false), Created: api.Times{From: from}, Paid: api.Times{Until: from}})
+	expect.Same(t, q, storage.Query{
+		Scope: storage.Scope{Merchant: "mer_1", Live: true},
+		Where: []storage.Equal{{Column: "status", Value: "open"}, {Column: "customer", Value: "cus_1"}, {Column: "active", Value: false}},
+		Range: []storage.Range{{Column: "created", From: from}, {Column: "paid", Until: from}},
+	}, "the query")
 }
 
 // A list in memory comes in pages, from either end, in its order.

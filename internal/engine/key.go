@@ -87,12 +87,9 @@ func storedAnswer[T any](tx storage.ReadTx, caller api.Caller, now time.Time, di
 	if digest == "" {
 		return nil, nil
 	}
-	o, err := idempotencyKeys.Get(tx, Scope(caller), caller.IdempotencyKey)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("engine: read idempotency key: %w", err)
+	o, err := OrNil(idempotencyKeys.Get(tx, Scope(caller), caller.IdempotencyKey))
+	if o == nil || err != nil {
+		return nil, err
 	}
 	if !now.Before(o.Value.Expires.Time) {
 		return nil, nil

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"reflect"
+	"strings"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -19,10 +22,32 @@ func Where(conditions []storage.Equal, column, value string) []storage.Equal {
 	return append(conditions, storage.Equal{Column: column, Value: value})
 }
 
-// InTimes adds a filter on a time column to a query's ranges.
-func InTimes(ranges []storage.Range, column string, t api.Times) []storage.Range {
-	if t.Empty() {
-		return ranges
+// Query returns the query of a caller's list. Each of its params that is set is a condition on the column
+// that its tag param names: a text or a bool is the value, and [api.Times] are a range.
+func Query(caller api.Caller, params any) storage.Query {
+	q := storage.Query{Scope: Scope(caller)}
+	for f, v := range reflect.ValueOf(params).Fields() {
+		column, _, _ := strings.Cut(f.Tag.Get("param"), ",")
+		switch is := v.Interface().(type) {
+		case api.Page:
+		case api.Times:
+			if !is.Empty() {
+				q.Range = append(q.Range, storage.Range{Column: column, From: is.From, Until: is.Until})
+			}
+		case *bool:
+			if is != nil {
+				q.Where = append(q.Where, storage.Equal{Column: column, Value: *is})
+			}
+		default:
+			q.Where = Where(q.Where, column, v.String())
+		}
 	}
-	return append(ranges, storage.Range{Column: column, From: t.From, Until: t.Until})
+	return q
+}
+
+// SetGiven sets a field to a value that is given; nil keeps it.
+func SetGiven[T any](field, given *T) {
+	if given != nil {
+		*field = *given
+	}
 }

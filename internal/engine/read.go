@@ -33,6 +33,14 @@ func OrMissing[T any](o *storage.Object[T], err error, noun string) (*storage.Ob
 	return o, nil
 }
 
+// OrNil turns the result of a read into the object, or nil if there is none.
+func OrNil[T any](o *storage.Object[T], err error) (*storage.Object[T], error) {
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	return o, err
+}
+
 // inEvents is how many elements of a list inside an object its events carry.
 const inEvents = 10
 

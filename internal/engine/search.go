@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -15,46 +14,47 @@ func (l Listing[T, O]) AnyTx(tx storage.ReadTx, q storage.Query, either [][]stor
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	var all []storage.Record
-	more, end := false, "" // the end of the page that ends first
-	forward := p.EndingBefore != ""
+	var pages []*api.List[storage.Record]
 	for _, conditions := range either {
 		one := q
 		one.Where = slices.Concat(conditions, q.Where)
-		found, further, err := l.records(tx, one, p)
+		found, more, err := l.records(tx, one, p)
 		if err != nil {
 			return nil, err
 		}
-		all, more = append(all, found...), more || further
-		if !further {
+		pages = append(pages, &api.List[storage.Record]{Data: found, HasMore: more})
+	}
+	all := Union(pages, func(r *storage.Record) string { return r.ID }, p)
+	return l.show(all.Data, all.HasMore)
+}
+
+// Union returns the page that several lists have together, each object once. pages are the same page of each
+// list, with the newest ids first.
+func Union[T any](pages []*api.List[T], id func(*T) string, p api.Page) *api.List[T] {
+	all, end := &api.List[T]{}, "" // the end of the page that ends first
+	forward := p.EndingBefore != ""
+	for _, page := range pages {
+		all.Data, all.HasMore = append(all.Data, page.Data...), all.HasMore || page.HasMore
+		if !page.HasMore {
 			continue
 		}
-		if last := found[len(found)-1].ID; !forward {
-			end = max(end, last)
-		} else if end == "" || found[0].ID < end {
-			end = found[0].ID
+		if first := id(&page.Data[0]); !forward {
+			end = max(end, id(&page.Data[len(page.Data)-1]))
+		} else if end == "" || first < end {
+			end = first
 		}
 	}
 	if end != "" { // large documents shorten a page, and what follows its end comes before what other pages have there
-		all = slices.DeleteFunc(all, func(r storage.Record) bool { return r.ID != end && (r.ID > end) == forward })
+		all.Data = slices.DeleteFunc(all.Data, func(o T) bool { return id(&o) != end && (id(&o) > end) == forward })
 	}
-	slices.SortFunc(all, func(a, b storage.Record) int { return cmp.Compare(b.ID, a.ID) })
-	all = slices.CompactFunc(all, func(a, b storage.Record) bool { return a.ID == b.ID })
-	if n := p.Size(); len(all) > n {
-		more = true
+	slices.SortFunc(all.Data, func(a, b T) int { return cmp.Compare(id(&b), id(&a)) })
+	all.Data = slices.CompactFunc(all.Data, func(a, b T) bool { return id(&a) == id(&b) })
+	if over := len(all.Data) - p.Size(); over > 0 {
+		from := 0
 		if forward {
-			all = all[len(all)-n:]
-		} else {
-			all = all[:n]
+			from = over
 		}
+		all.Data, all.HasMore = all.Data[from:from+p.Size()], true
 	}
-	data := make([]O, len(all))
-	for i := range all {
-		o, err := l.Collection.Decode(all[i])
-		if err != nil {
-			return nil, fmt.Errorf("search %s: %w", l.Noun, err)
-		}
-		data[i] = l.Show(&o.Value)
-	}
-	return api.NewList(l.URL, data, more), nil
+	return all
 }

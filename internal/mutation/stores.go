@@ -88,7 +88,7 @@ var storeGuards = []guard{
 	},
 	{
 		"store: SQL claims what its transaction has written", "storage/internal/sqlstore/tx.go",
-		"if err := t.flushBefore(k.Name); err != nil {", "if err := t.usable(); err != nil {", "./storage/sqlite", "TestContract/claims",
+		"table, err := t.tableToQuery(k, k.CheckClaim(c))", "table, err := t.table(k)", "./storage/sqlite", "TestContract/claims",
 	},
 	{
 		"writer: a failed call leaves nothing in its batch", "storage/internal/sqlstore/writer.go",

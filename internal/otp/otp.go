@@ -65,9 +65,7 @@ func (s *State) Start(now time.Time, id string, perDay int) error {
 
 // TooManySends refuses another code before a time is over.
 func TooManySends(wait time.Duration) error {
-	e := api.Errorf(api.RateLimited, "", "Too many codes were sent. Wait before you request another: the header Retry-After has the seconds.")
-	e.RetryAfter = wait
-	return e
+	return api.Errorf(api.RateLimited, "", "Too many codes were sent. Wait before you request another: the header Retry-After has the seconds.").After(wait)
 }
 
 // Draw returns the digits of the code. It is bound to what the parts say.

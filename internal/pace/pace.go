@@ -22,9 +22,7 @@ func (l Limit) Take(done []api.Time, now time.Time, what string) ([]api.Time, er
 		Wait(done, now, l.Day, 24*time.Hour),
 	)
 	if wait > 0 {
-		refusal := api.Errorf(api.RateLimited, "", "%s too often: at most %d times an hour and %d times a day. Try again after the seconds in the header Retry-After.", what, l.Hour, l.Day)
-		refusal.RetryAfter = wait
-		return nil, refusal
+		return nil, api.Errorf(api.RateLimited, "", "%s too often: at most %d times an hour and %d times a day. Try again after the seconds in the header Retry-After.", what, l.Hour, l.Day).After(wait)
 	}
 	kept := append([]api.Time(nil), done[max(0, len(done)+1-l.Day):]...)
 	return append(kept, api.At(now)), nil

@@ -113,5 +113,4 @@ func (s *Service) ownerOf(id string) owner {
 	return s.flowOf(id).owners[object]
 }
 
-// all are the flows.
 func (s *Service) all() []*flow { return []*flow{s.transfers, s.refunds, s.charges} }

@@ -97,7 +97,6 @@ func (l positionLines) of(reference string) *provider.PositionLine {
 	return l[reference]
 }
 
-// addStatement adds the rows of a statement to the lines.
 func (s *Service) addStatement(ctx context.Context, live bool, p *provider.PositionParams, lines positionLines) error {
 	words := provider.ReconcileParams{Outcomes: p.Outcomes}
 	for {
@@ -114,7 +113,6 @@ func (s *Service) addStatement(ctx context.Context, live bool, p *provider.Posit
 	}
 }
 
-// addRow adds a row with this outcome to its line.
 func (s *Service) addRow(ctx context.Context, live bool, route string, outcome provider.Outcome, row *provider.Row, lines positionLines) error {
 	if row.Settlement {
 		told, _, err := s.settlementTold(ctx, live, route, row)

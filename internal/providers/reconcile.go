@@ -12,7 +12,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/provider"
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Reconcile implements [provider.Service].
@@ -52,7 +51,9 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 			return nil, fmt.Errorf("providers: reconcile: %w", err)
 		}
 	}
-	q := storage.Query{Range: engine.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}
+	q := engine.Query(api.Caller{}, struct {
+		Created api.Times `param:"created"`
+	}{api.Times{From: p.From, Until: p.Until}})
 	for _, f := range s.covered(&p) {
 		err := f.Each(ctx, s.engine, caller.Live, q, nil, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
 			order, err := f.info(tx, ref, e)

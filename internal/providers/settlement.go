@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -75,16 +74,16 @@ func (s *Service) RecordSettlement(ctx context.Context, caller api.Caller, p pro
 	var recorded *provider.Settlement
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		id, scope := settlementID(p.Route, p.Reference), storage.Scope{Live: caller.Live}
-		old, err := settlements.Get(tx, scope, id)
-		if err == nil {
+		old, err := engine.OrNil(settlements.Get(tx, scope, id))
+		if err != nil {
+			return err
+		}
+		if old != nil {
 			recorded = old.Value.shown()
 			if recorded.SettlementParams != p {
 				return api.Invalid("reference", "This settlement was recorded before with another amount or fee.")
 			}
 			return nil
-		}
-		if !errors.Is(err, storage.ErrNotFound) {
-			return fmt.Errorf("providers: read settlement: %w", err)
 		}
 		r := settlement{p.Route, p.Reference, p.Amount, p.Fee, tx.NewID("txn_"), api.At(tx.Now)}
 		if _, err := settlements.Insert(tx, scope, id, r); err != nil {
@@ -109,12 +108,9 @@ func (s *Service) RecordSettlement(ctx context.Context, caller api.Caller, p pro
 // findSettlement returns a recorded settlement, or nil.
 func (s *Service) findSettlement(ctx context.Context, live bool, route, reference string) (found *provider.Settlement, err error) {
 	err = s.engine.View(ctx, api.Caller{Live: live}, func(tx *engine.ReadTx) error {
-		o, err := settlements.Get(tx, storage.Scope{Live: live}, settlementID(route, reference))
-		if err == nil {
+		o, err := engine.OrNil(settlements.Get(tx, storage.Scope{Live: live}, settlementID(route, reference)))
+		if o != nil {
 			found = o.Value.shown()
-		}
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil
 		}
 		return err
 	})

@@ -156,11 +156,8 @@ var marks = storage.NewCollection[mark]("retention_marks", nil)
 
 // markOf returns the id of the last visited record of a scope, or "".
 func markOf(tx storage.ReadTx, rule *Rule, scope storage.Scope) (string, error) {
-	o, err := marks.Get(tx, scope, rule.Kind.Name)
-	if errors.Is(err, storage.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil || !o.Value.covers(rule) {
+	o, err := engine.OrNil(marks.Get(tx, scope, rule.Kind.Name))
+	if o == nil || err != nil || !o.Value.covers(rule) {
 		return "", err
 	}
 	return o.Value.ID, nil

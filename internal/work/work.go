@@ -91,7 +91,6 @@ func (w *workContext) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-// describe returns the Work on records.
 func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	work := Work{Queue: q.Kind.Name, Scope: records[0].Scope, Records: len(records)}
 	if q.RunOne != nil && len(records) == 1 {

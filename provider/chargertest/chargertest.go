@@ -150,7 +150,6 @@ func (r *Rig) refunds() *conformance.Flow {
 	}
 }
 
-// charge makes a new charge of a payer.
 func (r *Rig) charge(t *testing.T, amount int64, of Payer) provider.Charge {
 	t.Helper()
 	if of == (Payer{}) {
@@ -183,7 +182,6 @@ func (r *Rig) charged(t *testing.T, amount int64, of Payer) (provider.Charge, er
 	return c, nil
 }
 
-// order returns the calls of a charge.
 func (r *Rig) order(c provider.Charge) *conformance.Order {
 	later := time.Hour
 	if !c.Deadline.IsZero() {

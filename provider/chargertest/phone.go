@@ -71,7 +71,6 @@ type codeCharge struct {
 	right, wrong conformance.Call
 }
 
-// asked makes a charge that asks for a code.
 func (r *Rig) asked(t *testing.T) (*codeCharge, error) {
 	t.Helper()
 	charge := r.charge(t, 435, r.NeedsCode)

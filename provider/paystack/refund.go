@@ -34,7 +34,6 @@ type refundRequest struct {
 	Note        string `json:"merchant_note"`
 }
 
-// refund is a refund at Paystack.
 type refund struct {
 	ID           number  `json:"id"`
 	Status       string  `json:"status"`
@@ -238,7 +237,6 @@ func (is refund) result(o provider.Order) (provider.Result, error) {
 	return r, sameMoney(o, is.Amount, is.Currency, "")
 }
 
-// isRefundID reports whether a text is the id of a refund.
 func isRefundID(text string) bool {
 	_, ok := ids.ToBase36(text)
 	return ok && strings.HasPrefix(text, "re_")

@@ -105,7 +105,6 @@ func (r *Rig) flow() *conformance.Flow {
 	}
 }
 
-// transfer makes a new transfer to a destination.
 func transfer(t *testing.T, amount int64, to Destination) provider.Transfer {
 	t.Helper()
 	if to.Number == "" {
@@ -117,7 +116,6 @@ func transfer(t *testing.T, amount int64, to Destination) provider.Transfer {
 	}
 }
 
-// order returns the calls of a transfer.
 func (r *Rig) order(o provider.Transfer) *conformance.Order {
 	call := conformance.Attempts(o, func(o *provider.Transfer) *provider.Order { return &o.Order }, time.Hour)
 	order := &conformance.Order{

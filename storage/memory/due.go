@@ -25,10 +25,7 @@ func (t *table) eachDue(live bool, by time.Time, yield func(*row) bool) {
 
 func (t *tx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
 	table, err := t.table(k)
-	if err != nil {
-		return storage.Backlog{}, err
-	}
-	if err := k.CheckBacklog(due, limit); err != nil {
+	if err = cmp.Or(err, k.CheckBacklog(due, limit)); err != nil {
 		return storage.Backlog{}, err
 	}
 	var b storage.Backlog
@@ -48,10 +45,7 @@ func (t *tx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog
 
 func (t *tx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.Due, error) {
 	table, err := t.table(k)
-	if err != nil {
-		return nil, err
-	}
-	if err := k.CheckNextDue(limit); err != nil {
+	if err = cmp.Or(err, k.CheckNextDue(limit)); err != nil {
 		return nil, err
 	}
 	var next []storage.Due
@@ -69,10 +63,7 @@ func (t *tx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.
 
 func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	table, err := t.table(k)
-	if err != nil {
-		return nil, err
-	}
-	if err := k.CheckClaim(c); err != nil {
+	if err = cmp.Or(err, k.CheckClaim(c)); err != nil {
 		return nil, err
 	}
 	var found []*row

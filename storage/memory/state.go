@@ -120,7 +120,6 @@ func (t *table) put(r *row) {
 	}
 }
 
-// remove removes a record.
 func (t *table) remove(r *row) {
 	t.records.Delete(recordKey(r.Scope, r.ID))
 	for i := range t.kind.Keys {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -73,10 +74,7 @@ func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (
 
 func (t *tx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
 	table, err := t.table(k)
-	if err != nil {
-		return nil, err
-	}
-	if err := k.CheckQuery(q); err != nil {
+	if err = cmp.Or(err, k.CheckQuery(q)); err != nil {
 		return nil, err
 	}
 	var page []storage.Record
@@ -202,10 +200,7 @@ func (t *tx) Next(sequence string) (int64, error) {
 
 func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, until time.Time) error {
 	table, err := t.table(k)
-	if err != nil {
-		return err
-	}
-	if err := k.CheckLease(until); err != nil {
+	if err = cmp.Or(err, k.CheckLease(until)); err != nil {
 		return err
 	}
 	r, err := table.current(s, id, version)

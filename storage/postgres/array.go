@@ -135,7 +135,6 @@ func registerArrays(c *pgx.Conn) {
 // rows are rows stored by column.
 type rows []array
 
-// add adds a row.
 func (r rows) add(values ...any) {
 	for i, v := range values {
 		r[i].add(v)

@@ -195,7 +195,6 @@ func (d driver) logQuery(since sqlstore.Commit, log *sqlstore.CommitLog, lost *b
 	}}
 }
 
-// fetchQueries returns one query for each table.
 func (d driver) fetchQueries(f *sqlstore.Fetch) []query {
 	var all []query
 	for table, keys := range f.Records {

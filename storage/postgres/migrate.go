@@ -179,7 +179,6 @@ func (m *migration) exists(query string, args ...any) (bool, error) {
 	return m.queryRow(query, args, &one)
 }
 
-// applied returns how many migrations the schema has.
 func (m *migration) applied() (int, error) {
 	there, err := m.exists(`SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'storage_migrations'`, m.schema)
 	if !there || err != nil {

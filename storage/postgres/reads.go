@@ -31,7 +31,6 @@ const (
 	maxBatchedReads = 64
 )
 
-// batchedRead is one read.
 type batchedRead struct {
 	sqlstore.RowQuery
 	done   chan struct{} // closed when the result is set

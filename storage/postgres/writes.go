@@ -99,7 +99,6 @@ func (s *Store) withEncoder(use func(*encoder) error) error {
 	return use(e)
 }
 
-// queue adds the statements that write.
 func (e *encoder) queue(b *pgx.Batch, w *sqlstore.Writes) {
 	for _, r := range w.Statements {
 		into := e.arrays[r.Statement]

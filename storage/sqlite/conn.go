@@ -96,7 +96,6 @@ func createFile(file string) error {
 	return f.Close()
 }
 
-// fileURI returns the URI of a file.
 func fileURI(file string) string {
 	path := filepath.ToSlash(file)
 	if !strings.HasPrefix(path, "/") {

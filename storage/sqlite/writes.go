@@ -77,7 +77,6 @@ func newMultiInsert(into, row string) *multiInsert {
 	return &all
 }
 
-// insert inserts rows.
 func (c *conn) insert(by *multiInsert, rows *sqlstore.Rows) error {
 	for from := 0; from < rows.Count; {
 		size := insertSizes - 1

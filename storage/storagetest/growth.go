@@ -68,7 +68,6 @@ func oneOf(values ...string) func(*storage.Kind) {
 	return func(k *storage.Kind) { k.Columns[1].OneOf = values }
 }
 
-// cardOf returns the record of a card under its kind.
 func cardOf(t *testing.T, k *storage.Kind, id string, c card) storage.Record {
 	t.Helper()
 	data, err := json.Marshal(c)

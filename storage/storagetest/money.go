@@ -120,7 +120,6 @@ func checkLedger(t *testing.T, s storage.Store) {
 	})
 }
 
-// balances returns the balances of all accounts.
 func balances(t *testing.T, s storage.Store) map[string]int64 {
 	t.Helper()
 	got := map[string]int64{}

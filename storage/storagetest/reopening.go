@@ -7,7 +7,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// reopening are the tests of the data after Close.
 func reopening(again func(*testing.T) storage.Store) tests {
 	// reopen closes a store and opens its database.
 	reopen := func(t *testing.T, s storage.Store) storage.Store {

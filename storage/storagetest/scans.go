@@ -20,7 +20,6 @@ var scans = tests{
 	"SetSequence sets the last number":  setSequence,
 }
 
-// scanAll reads all records of a kind in pages.
 func scanAll(t tester, s storage.ReadTx, k *storage.Kind, limit int) (all []storage.Record) {
 	t.Helper()
 	var last storage.Record
@@ -113,7 +112,6 @@ func scanSeesWrites(t *testing.T, s storage.Store) {
 	})
 }
 
-// sequencesOf reads all sequences in pages.
 func sequencesOf(t tester, s storage.ReadTx, limit int) (all []storage.Sequence) {
 	t.Helper()
 	after := ""

@@ -164,7 +164,6 @@ func (f *Fake) route(r *http.Request, product, path string, body []byte) (any, i
 	return nil, 0, &refusal{http.StatusNotFound, ""} // the gateway knows no such path
 }
 
-// provision makes API users and their keys.
 func (f *Fake) provision(r *http.Request, path string, body []byte) (any, int, error) {
 	user, isKey := strings.CutSuffix(strings.TrimPrefix(path, "apiuser/"), "/apikey")
 	switch key := r.Header.Get("Ocp-Apim-Subscription-Key"); {
@@ -297,7 +296,6 @@ func (f *Fake) status(kind Kind, reference string) (*state, error) {
 	return &s, nil
 }
 
-// body returns the state of an order.
 func (o *order) body() state {
 	s := state{
 		Amount: fmt.Sprintf("%d.%02d", o.amount/100, o.amount%100), Currency: Currency, Financial: o.financial, ExternalID: o.id,

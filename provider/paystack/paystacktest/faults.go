@@ -210,7 +210,6 @@ func Sign(body []byte, key string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// send queues an event.
 func (f *Fake) send(name string, data object) {
 	body, err := json.Marshal(object{"event": name, "data": data})
 	if err != nil {

@@ -53,7 +53,6 @@ func (f *Fake) listRefunds(query url.Values) answer {
 	return f.list(all, query)
 }
 
-// listed is a row of a list.
 type listed struct {
 	of           *transaction
 	made, hidden time.Time

@@ -41,14 +41,8 @@ func (t *readTx) claimable(table *Table, c storage.Claim) ([]storage.Record, err
 
 // Backlog implements [storage.ReadTx].
 func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
-	table, err := t.table(k)
+	table, err := t.tableToQuery(k, k.CheckBacklog(due, limit))
 	if err != nil {
-		return storage.Backlog{}, err
-	}
-	if err := k.CheckBacklog(due, limit); err != nil {
-		return storage.Backlog{}, err
-	}
-	if err := t.flushBefore(k.Name); err != nil {
 		return storage.Backlog{}, err
 	}
 	var all storage.Backlog
@@ -74,28 +68,14 @@ func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Bac
 
 // NextDue implements [storage.ReadTx].
 func (t *readTx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.Due, error) {
-	table, err := t.table(k)
+	table, err := t.tableToQuery(k, k.CheckNextDue(limit))
 	if err != nil {
 		return nil, err
 	}
-	if err := k.CheckNextDue(limit); err != nil {
-		return nil, err
-	}
-	if err := t.flushBefore(k.Name); err != nil {
-		return nil, err
-	}
-	var next []storage.Due
-	err = t.query("read", k.Name, func(row Row) error {
-		var merchant string
-		var due int64
-		if err := row.Scan(&merchant, &due); err != nil {
-			return err
-		}
-		next = append(next, storage.Due{Scope: storage.Scope{Merchant: merchant, Live: from.Live}, At: fromMillis(due)})
-		return t.ctx.Err()
+	return collect(t, k.Name, func(row Row) (storage.Due, error) {
+		next, due := storage.Due{Scope: from}, int64(0)
+		err := row.Scan(&next.Scope.Merchant, &due)
+		next.At = fromMillis(due)
+		return next, cmp.Or(err, t.ctx.Err())
 	}, table.nextDue, from.Live, t.store.cursorText(from.Merchant), from.Live, from.Live, limit)
-	if err != nil {
-		return nil, err
-	}
-	return next, nil
 }

@@ -48,16 +48,14 @@ func (f *Fetch) AddRecord(t *Table, row Row) error {
 // AddAccount adds a row of a name, whether it is guarded, its balance, and its number of
 // entries.
 func (f *Fetch) AddAccount(row Row) error {
-	var b storage.Balance
-	err := row.Scan(&b.Account, &b.Guarded, &b.Amount, &b.Entries)
+	b, err := scanBalance(row)
 	f.values[accountRef(b.Account)] = Account{Balance: b, StoredEntries: b.Entries}
 	return err
 }
 
 // AddSequence adds a row of a name and a value.
 func (f *Fetch) AddSequence(row Row) error {
-	var s storage.Sequence
-	err := row.Scan(&s.Name, &s.Value)
+	s, err := scanSequence(row)
 	f.values[sequenceRef(s.Name)] = s.Value
 	return err
 }

@@ -87,17 +87,12 @@ func (t *readTx) balances(names []string) ([]storage.Balance, error) {
 }
 
 func (t *readTx) accounts(query string, args ...any) ([]storage.Balance, error) {
-	var all []storage.Balance
-	err := t.query("read", "accounts", func(row Row) error {
-		var b storage.Balance
-		err := row.Scan(&b.Account, &b.Guarded, &b.Amount, &b.Entries)
-		all = append(all, b)
-		return err
-	}, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return collect(t, "accounts", scanBalance, query, args...)
+}
+
+func scanBalance(row Row) (b storage.Balance, err error) {
+	err = row.Scan(&b.Account, &b.Guarded, &b.Amount, &b.Entries)
+	return b, err
 }
 
 // Balances implements [storage.ReadTx].
@@ -116,19 +111,12 @@ func (t *readTx) Entries(name string, before int64, limit int) ([]storage.Entry,
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	var entries []storage.Entry
-	err := t.query("read", "entries", func(row Row) error {
-		e := storage.Entry{Account: name}
-		var at int64
+	return collect(t, "entries", func(row Row) (storage.Entry, error) {
+		e, at := storage.Entry{Account: name}, int64(0)
 		err := row.Scan(&e.Number, &e.Amount, &e.Balance, &e.Posting, &e.Type, &e.Ref, &at)
 		e.At = fromMillis(at)
-		entries = append(entries, e)
-		return err
+		return e, err
 	}, t.store.ledger.entries, name, before, limit)
-	if err != nil {
-		return nil, err
-	}
-	return entries, nil
 }
 
 // accountsAtOnce is how many accounts one statement reads the entries of.
@@ -150,17 +138,16 @@ func (t *readTx) FirstEntries(names []string, upTo int64) ([]storage.Entry, erro
 		for i := 0; i < len(part) || i&(i-1) != 0; i++ { // some lengths, so that there are few statements
 			args = append(args, part[min(i, len(part)-1)])
 		}
-		err := t.query("read", "entries", func(row Row) error {
-			var e storage.Entry
+		entries, err := collect(t, "entries", func(row Row) (e storage.Entry, err error) {
 			var at int64
-			err := row.Scan(&e.Account, &e.Number, &e.Amount, &e.Balance, &e.Posting, &e.Type, &e.Ref, &at)
+			err = row.Scan(&e.Account, &e.Number, &e.Amount, &e.Balance, &e.Posting, &e.Type, &e.Ref, &at)
 			e.At = fromMillis(at)
-			all = append(all, e)
-			return err
+			return e, err
 		}, t.store.ledger.firstEntries(len(args)-1), args...)
 		if err != nil {
 			return nil, err
 		}
+		all = append(all, entries...)
 	}
 	return all, nil
 }
@@ -220,17 +207,12 @@ func (t *readTx) Sequences(after string, limit int) ([]storage.Sequence, error) 
 	if err := t.flushBefore(""); err != nil || limit < 1 {
 		return nil, err
 	}
-	var all []storage.Sequence
-	err := t.query("read", "sequences", func(row Row) error {
-		var s storage.Sequence
-		err := row.Scan(&s.Name, &s.Value)
-		all = append(all, s)
-		return err
-	}, t.store.ledger.sequences, t.store.cursorText(after), limit)
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return collect(t, "sequences", scanSequence, t.store.ledger.sequences, t.store.cursorText(after), limit)
+}
+
+func scanSequence(row Row) (s storage.Sequence, err error) {
+	err = row.Scan(&s.Name, &s.Value)
+	return s, err
 }
 
 // Balance implements [storage.ReadTx].
@@ -356,7 +338,6 @@ func (t *tx) Post(p storage.Posting) error {
 	return t.afterWrite()
 }
 
-// isBuffered reports whether a write set has the posting.
 func (t *tx) isBuffered(id string) bool {
 	p, _ := findBuffered(t, func(w *writeSet) *orderedMap[string, storage.Posting] { return &w.postings }, id)
 	return p != nil

@@ -269,16 +269,12 @@ func (s *listQuery) idsBetween(from, until timePosition) (ids []string, err erro
 	}
 	st.text.WriteString(" ORDER BY id || ''" + direction)
 	st.addLimit("LIMIT", s.query.Limit)
-	err = st.query(func(row Row) error {
-		var id string
-		err := row.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
+	return collect(s.readTx, s.table.Kind.Name, func(row Row) (id string, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, st.text.String(), st.args...)
 }
 
-// byIDs returns the records with these ids.
 func (s *listQuery) byIDs(ids []string) ([]storage.Record, error) {
 	if len(ids) == 0 {
 		return nil, nil

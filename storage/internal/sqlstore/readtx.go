@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// readTx reads in one session.
 type readTx struct {
 	ctx   context.Context // of the caller; checked between statements
 	ioCtx context.Context // of the statements
@@ -55,6 +55,30 @@ func (t *readTx) table(k *storage.Kind) (*Table, error) {
 		return nil, err
 	}
 	return t.store.Table(k)
+}
+
+// tableToQuery returns the table of a kind with what is buffered of it. It fails if wrong, the check of the call,
+// is an error.
+func (t *readTx) tableToQuery(k *storage.Kind, wrong error) (*Table, error) {
+	table, err := t.table(k)
+	if err = cmp.Or(err, wrong); err != nil {
+		return nil, err
+	}
+	return table, t.flushBefore(k.Name)
+}
+
+// collect runs a statement and returns what scan makes of each row.
+func collect[T any](t *readTx, what string, scan func(Row) (T, error), text string, args ...any) ([]T, error) {
+	var all []T
+	err := t.query("read", what, func(row Row) error {
+		v, err := scan(row)
+		all = append(all, v)
+		return err
+	}, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // query runs a statement and calls scan for each row.
@@ -122,10 +146,7 @@ func (t *Table) keyIndex(name string) int {
 // List implements [storage.ReadTx].
 func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
 	table, err := t.table(k)
-	if err != nil {
-		return nil, err
-	}
-	if err := k.CheckQuery(q); err != nil {
+	if err = cmp.Or(err, k.CheckQuery(q)); err != nil {
 		return nil, err
 	}
 	if !t.store.validText(q.Scope.Merchant) {
@@ -148,17 +169,13 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 
 // Scan implements [storage.ReadTx].
 func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
-	table, err := t.table(k)
-	if err == nil {
-		err = t.flushBefore(k.Name)
-	}
+	table, err := t.tableToQuery(k, nil)
 	if err != nil {
 		return nil, err
 	}
 	return t.records(table, limit, k.Columns, nil, nil, table.scan, t.store.cursorText(after.Merchant), after.Live, t.store.cursorText(id), limit)
 }
 
-// queryRecord reads one record.
 func (t *readTx) queryRecord(q *RowQuery) (storage.Record, error) {
 	var r storage.Record
 	err := t.query("read", q.Table.Kind.Name, func(row Row) (err error) {

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -401,14 +402,8 @@ func (t *tx) releaseKeys(table *Table, key RecordKey, freed []string) {
 // Claim implements [storage.Tx]. It buffers the leases like other writes: the lock keeps
 // other writers from claiming the same records.
 func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
-	table, err := t.table(k)
+	table, err := t.tableToQuery(k, k.CheckClaim(c))
 	if err != nil {
-		return nil, err
-	}
-	if err := k.CheckClaim(c); err != nil {
-		return nil, err
-	}
-	if err := t.flushBefore(k.Name); err != nil {
 		return nil, err
 	}
 	records, err := t.claimable(table, c)
@@ -434,10 +429,7 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 // Lease implements [storage.Tx]. A row that is not written yet is written with its lease.
 func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, until time.Time) error {
 	table, err := t.table(k)
-	if err != nil {
-		return err
-	}
-	if err := k.CheckLease(until); err != nil {
+	if err = cmp.Or(err, k.CheckLease(until)); err != nil {
 		return err
 	}
 	key := RecordKey{k.Name, s, id}

@@ -128,7 +128,6 @@ func (w *writeSet) markWritten() {
 	w.entries, w.bytes = nil, 0
 }
 
-// putRecord sets the state of a record.
 func (w *writeSet) putRecord(k RecordKey, s RecordState) {
 	w.records.put(k, s)
 	w.bytes += len(s.Record.Data) + 256

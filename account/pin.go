@@ -131,8 +131,8 @@ type noAnswer struct{}
 
 // SetPIN gives a consumer's or cash agent's account of the caller's mode a new PIN, and ends every
 // lock. Live mode refuses repeated and sequential digits with parameter_invalid. An unknown account is
-// resource_missing, and a closed one account_not_found. Only the operator may call it. With an idempotency key a replay changes nothing,
-// whatever its PIN: the library stores no PIN to compare.
+// resource_missing, and a closed one account_not_found. Only the operator may call it. With an
+// idempotency key a replay changes nothing, whatever its PIN: the library stores no PIN to compare.
 //
 // Five wrong entries in a day lock the PIN. The first lock lasts 15 minutes, the next an hour, then 6
 // and 24 hours; the fifth lasts until UnlockPIN or SetPIN. A right entry resets the count. The holder

@@ -134,7 +134,7 @@ func TestReversalOfAnotherAmountBooksNothing(t *testing.T) {
 		list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t).Data
 		must.True(t, len(list) == 1, "listed: %+v", list)
 		must.Do(t, s.Providers.Resolve(t.Context(), list[0].ID))
-		return string(list[0].Outcome) + ": " + list[0].Contradiction
+		return string(list[0].Outcome+list[0].Reported) + ": " + list[0].Contradiction
 	}
 	made := must.Get(s.disburse("60", momo("0241234567")))(t)
 	must.Do(t, s.Providers.Notify(t.Context(), made.ID, part))

@@ -93,8 +93,8 @@ func changed(of [2]int64, by string, judged bool) template.HTML {
 // tenths writes a number of tenths: 84 is 8.4.
 func tenths(n int64) string { return strconv.FormatFloat(float64(n)/10, 'f', -1, 64) }
 
-// charts show what payments brought by network, how they ended, and where the money stands: beside the latest
-// events. Before the first payment the numbers to test with stand in their place.
+// charts show what payments brought by network or how they ended, how many succeed, and where the money
+// stands, and then the latest events. Before the first payment the numbers to test with stand in their place.
 func (v *visit) charts(days []api.DayTotals, events section) []section {
 	outcomes := look.Chart{Keys: []look.Key{{Name: "Completed", Class: "f4"}, {Name: "Failed", Class: "fb"}, {Name: "Cancelled", Class: "f5"}}}
 	volume := look.Chart{Money: true}
@@ -137,9 +137,9 @@ func (v *visit) charts(days []api.DayTotals, events section) []section {
 	for i := range tabs {
 		tabs[i].Href += "#daily" // the page stays where the reader is
 	}
-	daily := section{ID: "daily", Title: "Collected, by network", Panel: true, Tabs: tabs, Chart: volume.Bars()}
+	daily := section{ID: "daily", Title: fmt.Sprintf("Collected in %d days", len(days)), Panel: true, Tabs: tabs, Chart: volume.Bars()}
 	if by == "outcome" {
-		daily.Title, daily.Chart = "Payments, by outcome", outcomes.Bars()
+		daily.Title, daily.Chart = fmt.Sprintf("Payments in %d days", len(days)), outcomes.Bars()
 	}
 	flow := v.moneyStands()
 	succeed.Half = len(flow) > 0

@@ -215,9 +215,9 @@ func TestFiguresOfTheOverview(t *testing.T) {
 	s := open(t, inspector.Config{})
 	expect.True(t, !strings.Contains(s.page(""), "<svg role=\"img\""), "a chart of nothing")
 	s.everything()
-	shows(t, s.page(""), "Available", "reserved", `aria-label="Collected by day and network: GH₵12.50 in 7 days"`, "Show the figures", "Collected, by network", "Payments that succeed",
+	shows(t, s.page(""), "Available", "reserved", `aria-label="Collected by day and network: GH₵12.50 in 7 days"`, "Show the figures", "Collected in 30 days", "Payments that succeed",
 		`aria-current="true">30 days`, "50%", "nothing before", "?days=90")
-	shows(t, s.page("?days=7&by=outcome"), `aria-current="true">7 days`, "Payments, by outcome", `aria-label="Payments by day and outcome, 7 days"`, "?by=network&days=7#daily")
+	shows(t, s.page("?days=7&by=outcome"), `aria-current="true">7 days`, "Payments in 7 days", `aria-label="Payments by day and outcome, 7 days"`, "?by=network&days=7#daily")
 	shows(t, s.page("webhooks"), "How long deliveries took", "95% within ", `aria-label="How long deliveries took, by day, the last 7 days. `, "Within 1 second")
 	must.Get(s.MoveClock(t.Context(), s.Caller, payments.ClockParams{By: 48 * time.Hour}))(t)
 	shows(t, s.page(""), "Show the figures")

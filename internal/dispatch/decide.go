@@ -65,11 +65,11 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 	case booked.Outcome != "":
 		// Refused and Reversed agree: the money is not with its recipient.
 		if r.Outcome.Final() && paid != (booked.Outcome == provider.Paid) {
-			how := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome)
-			if booked.otherAmount(r) {
-				how += fmt.Sprintf(": %d pesewas of %d", r.Amount, booked.Amount)
+			how, against := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome), r.Outcome
+			if booked.otherAmount(r) { // no outcome says how much is missing
+				how, against = how+fmt.Sprintf(": %d pesewas of %d", r.Amount, booked.Amount), ""
 			}
-			return Contradicted, o.contradict(ctx, tx, how, r.Outcome)
+			return Contradicted, o.contradict(ctx, tx, how, against)
 		}
 		if paid && booked.otherAmount(r) {
 			how := fmt.Sprintf("%s, and now %d pesewas of %d", booked.Status, r.Amount, booked.Amount)

@@ -44,8 +44,8 @@ type Batch struct {
 	Object string      `json:"object"` // always "disbursement_batch"
 	Status BatchStatus `json:"status"`
 	Counts Counts      `json:"counts"`
-	// Amount and Fee are the sums over all rows, refused ones included, in GHS. The fee of a row, and
-	// so the sum, follows the fees at the row's turn, if they have changed since.
+	// Amount and Fee are the sums over all rows, refused ones included, in GHS. A row's fee, and with it
+	// the sum, changes at the row's turn if the operator's fees have changed since.
 	Amount      api.GHS      `json:"amount"`
 	Fee         api.GHS      `json:"fee"`
 	Currency    string       `json:"currency"`

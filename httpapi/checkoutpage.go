@@ -47,7 +47,7 @@ type checkoutView struct {
 }
 
 // open finds the session. Each page has a limit of its own, so that payers with one address do not slow
-// each other; missing ones share theirs, against guesses.
+// each other. Missing pages share one.
 func (p *checkoutPage) open(r *request) (*checkout.Hosted, error) {
 	h, err := p.Checkout.Hosted(r.Context(), r.id())
 	return h, p.checkPageRate(r, err)
@@ -207,7 +207,7 @@ func endedSessionView(h *checkout.Hosted, m *merchantView, address string) outco
 // pay takes the form.
 func (p *checkoutPage) pay(r *request) (any, error) {
 	h, err := p.Checkout.Hosted(r.Context(), r.id())
-	if err := p.checkRate(r, err); err != nil { // which bounds the PINs that one address tries
+	if err := p.checkRate(r, err); err != nil { // forms count by address: each has a PIN
 		return nil, err
 	}
 	form, err := r.payForm(h.Caller)

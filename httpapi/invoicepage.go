@@ -89,7 +89,7 @@ func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysVie
 }
 
 // open finds the invoice. Each page has a limit of its own, so that payers with one address do not slow
-// each other; missing ones share theirs, against guesses.
+// each other. Missing pages share one.
 func (p *invoicePage) open(r *request) (*invoice.Hosted, error) {
 	h, err := p.Invoices.Hosted(r.Context(), r.id())
 	return h, p.checkPageRate(r, err)
@@ -122,7 +122,7 @@ func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, form way
 // pay takes the form.
 func (p *invoicePage) pay(r *request) (any, error) {
 	h, err := p.Invoices.Hosted(r.Context(), r.id())
-	if err := p.checkRate(r, err); err != nil { // which bounds the PINs that one address tries
+	if err := p.checkRate(r, err); err != nil { // forms count by address: each has a PIN
 		return nil, err
 	}
 	form, err := r.payForm(h.Caller)
@@ -164,7 +164,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 
 func (p *invoicePage) document(r *request) (any, error) {
 	data, name, err := p.Invoices.HostedPDF(r.Context(), r.id()) // also of a draft
-	return inlinePDF(data, name, p.checkRate(r, err))
+	return inlinePDF(data, name, p.checkPageRate(r, err))
 }
 
 // inlinePDF answers a document under its name.
@@ -179,5 +179,5 @@ func inlinePDF(data []byte, name string, err error) (any, error) {
 
 func (p *invoicePage) creditNote(r *request) (any, error) {
 	data, name, err := p.Invoices.HostedCreditNote(r.Context(), r.id(), r.PathValue("note"))
-	return inlinePDF(data, name, p.checkRate(r, err))
+	return inlinePDF(data, name, p.checkPageRate(r, err))
 }

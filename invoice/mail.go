@@ -47,7 +47,7 @@ func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued
 	case r.Status == Paid: // the customer must not pay again
 		state, due = "It is paid. Thank you.", ", paid"
 	case r.Status == Void:
-		state, due = "It was withdrawn: there is nothing to pay.", ", withdrawn: there is nothing to pay"
+		state, due = "It was withdrawn: there is nothing to pay.", ", withdrawn"
 	}
 	if r.Phone != nil {
 		text := fmt.Sprintf("%s %s from %s: GHS %s%s. %s", word, r.Number, s.config.Messages.Name(m.Name), money.Text(r.Total), due, r.HostedURL)

@@ -194,7 +194,7 @@ func TestSendSaysThatNothingIsDue(t *testing.T) {
 		invoice.Paid: {func(s *shop, id string) error {
 			return testkit.Err(s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{}))
 		}, "paid"},
-		invoice.Void: {func(s *shop, id string) error { return testkit.Err(s.Invoices.Void(s.t.Context(), s.Caller, id)) }, "nothing to pay"},
+		invoice.Void: {func(s *shop, id string) error { return testkit.Err(s.Invoices.Void(s.t.Context(), s.Caller, id)) }, "withdrawn"},
 	} {
 		s := open(t, memory.New(), payments.Config{})
 		v := s.openInvoice(invoice.Fields{Phone: new("0241112222"), Email: new("ama@example.com")})

@@ -41,14 +41,18 @@ func TestLongNamesFitOneSMS(t *testing.T) {
 	paid := must.Get(s.QRCodes.Pay(t.Context(), s.Caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: payer.ID}, PIN: "1234"}))(t)
 	must.Do(t, s.Providers.Settle(t.Context(), s.Caller, late.ID, provider.Result{Outcome: provider.Paid}))
 	s.Refund(paid.ID, 1_00)
-	for _, pay := range []bool{true, false} {
+	for _, end := range []string{"paid", "void", ""} {
 		bill := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 			Phone: new("0241000098"), DueDate: new(s.Now().AddDate(0, 0, 1)), Description: &long,
 			Lines: []invoice.LineParams{{Description: long, Quantity: new(decimal.NewFromInt(1)), UnitAmount: new(int64(100_00))}},
 		}}))(t)
-		if pay {
+		switch end {
+		case "paid":
 			bill = must.Get(s.Invoices.Pay(t.Context(), s.Caller, bill.ID, invoice.PayParams{}))(t)
 			s.Refund(*bill.Payment, 1_00)
+		case "void":
+			must.Get(s.Invoices.Void(t.Context(), s.Caller, bill.ID))(t)
+			must.Get(s.Invoices.Send(t.Context(), s.Caller, bill.ID))(t)
 		}
 	}
 	member := s.Subscribe("0241000097", 1_00)

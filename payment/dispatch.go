@@ -321,7 +321,7 @@ func (r *record) booked() dispatch.Booked {
 	if r.Reversed {
 		return dispatch.Booked{Outcome: provider.Reversed, Status: string(provider.Reversed)}
 	}
-	return dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Reversible: true}
+	return dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Reversible: true, Left: r.Amount - r.AmountRefunded}
 }
 
 // CheckFromPhone refuses a payment that is not from a phone with payment_not_settleable.

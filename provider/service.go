@@ -23,9 +23,9 @@ type Service interface {
 	// Notify fails with resource_missing for an unknown id, and for a live order that a provider's test
 	// mode reports. It fails with parameter_invalid for an outcome other than InProgress, Paid, Refused
 	// and Reversed. It fails with ErrContradicted when the opposite, or a payment of another amount, was
-	// booked before. It does so for the reversal of another amount than was paid, too, and of a refund or
-	// a top-up that was paid. These three errors are final: answer the provider that its callback has
-	// arrived. After any other error, let the provider repeat it.
+	// booked before. A reversal is such a contradiction if it is of another amount than was paid, or of a
+	// refund or a top-up that was paid. These three errors are final: answer the provider that its callback
+	// has arrived. After any other error, let the provider repeat it.
 	Notify(ctx context.Context, id string, r Result) error
 	// Settle plays the provider in test mode: it books the result for an order of the caller's.
 	//
@@ -110,7 +110,8 @@ type OrderInfo struct {
 	// now paid". It is empty for a stuck order, and after Resolve.
 	Contradiction string
 	// Reported is the outcome that the provider reported later than Outcome and against it, also after
-	// Resolve. It is empty if a person must look after the order for another reason.
+	// Resolve. It is empty if a person must look after the order for another reason, such as another
+	// amount.
 	Reported Outcome
 	// ResolvedAt is when Resolve took a contradiction off the list; zero while one is on it.
 	ResolvedAt time.Time

@@ -91,6 +91,9 @@ func (*Internal) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
 // build of the tests compiles all packages above this one anew.
 func (i *Internal) PayWithoutPIN(tx *engine.Tx, code string, p PayParams, consumer string) (*payment.Payment, error) {
 	from, err := i.svc.accounts.Payer(tx, tx.Caller.Live, account.WalletRef{AccountID: consumer})
+	if err == nil {
+		err = from.Usable()
+	}
 	if err != nil {
 		return nil, err
 	}

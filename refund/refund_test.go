@@ -309,7 +309,7 @@ func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 	expect.True(t, strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number), "told %s", sms.Data[0].Text)
 }
 
-// The money goes back to the payer, who hears of it also if the invoice has the number of somebody else. A
+// The money goes back to the payer, who hears of it also if the invoice has another number. A
 // payer with the invoice's number hears of it once.
 func TestRefundOfInvoiceTellsPayer(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})

@@ -214,7 +214,7 @@ func (r *rows) Read() (provider.Row, error) {
 	// charge was paid. Only one that the books have as taken back, too, was reversed.
 	if err == nil && row.Status == "reversed" && !strings.HasPrefix(row.Reference, "po_") {
 		var booked provider.Outcome
-		if booked, err = r.booked(row.Reference); booked == provider.Paid {
+		if booked, err = r.booked(row.Reference); booked != provider.Reversed {
 			row.Status = "success"
 		}
 	}

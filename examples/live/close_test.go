@@ -80,6 +80,9 @@ func TestCloseDay(t *testing.T) {
 		"another amount": {strings.Replace(statement, ",50.00,", ",45.00,", 1), paid + " has another amount"},
 		"a lost row":     {without(statement, ",50.00,"), paid + " is in the books and not in the statement"},
 		"a foreign row":  {statement + "po_0000000000000000000000,3.00,success,1.00,transfer\n", "po_0000000000000000000000 is in the statement and not in the books"},
+		"a foreign charge that went back": {
+			statement + "pay_0000000000000000000000,50.00,reversed,0.98,charge\n", "pay_0000000000000000000000 is in the statement and not in the books; statement: GHS 50.00 success",
+		},
 		"a doubled row":  {statement + strings.SplitAfter(statement, "\n")[1], "is in the statement twice"},
 		"no reference":   {statement + ",3.00,success,0.00,transfer\n", "A row without a reference is in the statement and not in the books; statement: GHS 3.00 success"},
 		"another status": {strings.Replace(statement, ",50.00,success", ",50.00,failed", 1), paid + " has another outcome"},

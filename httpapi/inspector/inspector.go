@@ -345,13 +345,8 @@ func (v *visit) begin() error {
 		return err
 	}
 	v.now, v.err, v.rows = now.Time, nil, map[string]row{}
-	v.contradictions = sync.OnceValue(func() (all []provider.OrderInfo) {
-		for o, err := range api.All(v.Context(), v.caller, provider.ListParams{Contradicted: true}, v.svc.Providers.List) {
-			if v.note(err); err == nil {
-				all = append(all, *o)
-			}
-		}
-		return all
+	v.contradictions = sync.OnceValue(func() []provider.OrderInfo {
+		return listOf(v, v.svc.Providers.List, provider.ListParams{Contradicted: true, Page: api.Page{Limit: api.MaxLimit}})
 	})
 	v.order = sync.OnceValue(func() *provider.OrderInfo { return get(v, v.svc.Providers.Get, v.id) })
 	v.switchedOff = sync.OnceValue(v.readSwitchedOff)

@@ -65,6 +65,11 @@ func (v *visit) contradicted(id string) *provider.OrderInfo {
 	if at := slices.IndexFunc(orders, func(o provider.OrderInfo) bool { return o.Record == id }); at >= 0 {
 		return &orders[at]
 	}
+	if id == v.id && len(orders) == api.MaxLimit { // its own page shows it, however many there are
+		if o := v.order(); o.Contradiction != "" {
+			return o
+		}
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (v *visit) topUpPage(t *payment.TopUp, p *page) {
 	p.Live = []section{inOrder(whatHappened, turns)}
 	p.Side = []section{
 		{Title: "Money", Money: facts("Amount", p.Amount)},
-		{Title: "Details", Facts: facts("Consumer", v.linked("consumers", &t.Account), "Failure", t.FailureReason, "Top-up", id(t.ID), "At provider", id(look.Text(t.ProviderReference)))},
+		{Title: "Details", Facts: facts("Consumer", v.linked("consumers", &t.Account), "Failure", t.FailureReason, "Refund", id(look.Text(t.Refund)), "Top-up", id(t.ID), "At provider", id(look.Text(t.ProviderReference)))},
 	}
 	if t.Status == payment.Pending || t.Status == payment.Processing {
 		p.Forms = outcomes("the payer", "approve", "decline", facts("From", p.row.Title, "Taken", cedis(0)))

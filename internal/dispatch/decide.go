@@ -45,14 +45,18 @@ type Booked struct {
 	// Reversible says that the caller can book a paid order back. For any other, a reversal is a
 	// contradiction.
 	Reversible bool
-	// Amount is what was paid, in pesewas. That the provider now reports another amount, paid or reversed,
-	// is a contradiction, too: it may have taken a part back.
-	Amount int64
+	// Amount is what was paid, in pesewas. Another amount in a later report, paid or reversed, is a
+	// contradiction, too: the provider may have taken a part back. Left is what refunds have left of the
+	// amount. A reversal of that is none.
+	Amount, Left int64
 }
 
-// otherAmount reports that a result is about another amount than the booked one.
+// otherAmount reports that a result says that another amount has moved than the booked one.
 func (b *Booked) otherAmount(r provider.Result) bool {
-	return r.Amount != 0 && b.Amount != 0 && r.Amount != b.Amount
+	if r.Amount == 0 || b.Amount == 0 || r.Amount == b.Amount {
+		return false
+	}
+	return r.Outcome == provider.Paid || r.Outcome == provider.Reversed && r.Amount != b.Left
 }
 
 // Decide says what a result means, and sets the next poll or notes a contradiction. The zero

@@ -63,10 +63,10 @@ func (r *Rule) name() string {
 	return r.Kind.Name
 }
 
-// Outlived reports whether a record that ends now loses its part at once, since a pass has gone by it: it is
-// old enough for this process, which removes parts after keep, or it is before the mark, which another
-// process with a shorter time may have moved. A keep of zero removes nothing. A record younger than an
-// hour spares the read of the mark.
+// Outlived reports whether a record that ends now loses its part at once, since a pass has gone by it. So
+// it is if it is older than keep, after which this process removes parts; zero removes none. So it is, too,
+// if its id is before the mark, which a process with a shorter keep may have moved. A pass visits no record
+// younger than an hour, and Outlived reads no mark for one.
 func Outlived(tx storage.ReadTx, kind *storage.Kind, scope storage.Scope, id string, created api.Time, now time.Time, keep time.Duration) (bool, error) {
 	age := now.Sub(created.Time)
 	switch {

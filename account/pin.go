@@ -285,9 +285,9 @@ type Proof struct {
 }
 
 // PayFromWallet runs pay for the wallet that ref names and the PIN of entry, whose Account it sets. The
-// transaction of pay must begin with confirm, which confirms the PIN and returns the consumer. due
-// refuses, before a try is counted, what can be refused without the PIN. If it reports that nothing is
-// due, no PIN is asked for, and confirm returns no consumer.
+// transaction of pay must call confirm before it changes anything: confirm confirms the PIN and returns
+// the consumer. due refuses, before a try is counted, what can be refused without the PIN. If it reports
+// that nothing is due, no PIN is asked for, and confirm returns no consumer.
 func (i *Internal) PayFromWallet(ctx context.Context, caller api.Caller, ref WalletRef, entry PINEntry, due func(*engine.ReadTx) (bool, error), pay func(confirm func(*engine.Tx) (*Consumer, error)) error) error {
 	var charged bool
 	err := i.svc.engine.View(ctx, caller, func(tx *engine.ReadTx) (err error) {

@@ -1,7 +1,6 @@
 package checkout
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -122,7 +121,13 @@ func pay[T any](ctx context.Context, s *Service, caller api.Caller, name, id str
 		if err != nil {
 			return false, err
 		}
-		if err := cmp.Or(s.payable(tx, tx.Now, o), p.checkFor(&o.Value), s.couponLeft(tx, &o.Value)); err != nil || o.Value.Total == 0 {
+		if err := s.payable(tx, tx.Now, o); err != nil {
+			return false, err
+		}
+		if err := p.checkFor(&o.Value); err != nil {
+			return false, err
+		}
+		if err := s.couponLeft(tx, &o.Value); err != nil || o.Value.Total == 0 {
 			return false, err
 		}
 		if p.Wallet == (account.WalletRef{}) {
@@ -132,24 +137,18 @@ func pay[T any](ctx context.Context, s *Service, caller api.Caller, name, id str
 	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *T, err error) {
 		err = s.config.Accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
-			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*T, error) {
+			done, err = change(ctx, s, caller, op, id, answer, func(tx *engine.Tx, o *storage.Object[record]) error {
 				from, err := confirm(tx)
 				if err != nil {
-					return nil, err
-				}
-				o, err := s.get(tx, engine.Scope(caller), id)
-				if err != nil {
-					return nil, err
+					return err
 				}
 				if err := s.begin(tx, o, &p); err != nil {
-					return nil, err
+					return err
 				}
 				if from == nil {
-					err = s.complete(tx, o, nil, id)
-				} else {
-					err = s.debit(tx, o, from)
+					return s.complete(tx, o, nil, id)
 				}
-				return answer(&o.Value.Session), err
+				return s.debit(tx, o, from)
 			})
 			return err
 		})

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
@@ -96,33 +95,28 @@ func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id strin
 		ID string `json:"id"`
 		PayFromWalletParams
 	}{id, p}}
-	payable := func(tx storage.ReadTx, now time.Time) (*storage.Object[record], error) {
+	due := func(tx *engine.ReadTx) (bool, error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		return o, s.payable(tx, now, o, caller.IdempotencyKey)
-	}
-	due := func(tx *engine.ReadTx) (bool, error) {
-		o, err := payable(tx, tx.Now)
-		return err == nil && o.Value.AmountDue > 0, err
+		return o.Value.AmountDue > 0, s.payable(tx, tx.Now, o, caller.IdempotencyKey)
 	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *Invoice, err error) {
 		err = s.config.Accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
-			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
+			done, err = s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 				from, err := confirm(tx)
 				if err != nil {
-					return nil, err
+					return err
 				}
-				o, err := payable(tx, tx.Now)
-				if err != nil {
-					return nil, err
+				if err := s.payable(tx, tx.Now, o, caller.IdempotencyKey); err != nil {
+					return err
 				}
 				if from == nil {
-					return &o.Value.Invoice, s.markPaid(tx, o, nil, payer{}) // no money moves
+					return s.markPaid(tx, o, nil, payer{}) // no money moves
 				}
 				masked := phone.Mask(from.Phone)
-				return &o.Value.Invoice, s.bookPaid(tx, o, payer{
+				return s.bookPaid(tx, o, payer{
 					moves: []storage.Move{ledger.Wallet(from.ID, caller.Live).Move(-o.Value.AmountDue)}, source: payment.Source{Payer: from.ID}, phone: from.Phone, person: from.ID,
 					payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
 				})

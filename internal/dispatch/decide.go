@@ -53,10 +53,13 @@ type Booked struct {
 
 // otherAmount reports that a result says that another amount has moved than the booked one.
 func (b *Booked) otherAmount(r provider.Result) bool {
-	if r.Amount == 0 || b.Amount == 0 || r.Amount == b.Amount {
-		return false
-	}
-	return r.Outcome == provider.Paid || r.Outcome == provider.Reversed && r.Amount != b.Left
+	return b.Amount != 0 && movedOther(r, b.Amount) && (r.Outcome == provider.Paid || r.Amount != b.Left)
+}
+
+// movedOther reports that a result says that another amount than this one was paid, or has come back.
+func movedOther(r provider.Result, amount int64) bool {
+	moved := r.Outcome == provider.Paid || r.Outcome == provider.Reversed
+	return moved && r.Amount != 0 && r.Amount != amount
 }
 
 // Decide says what a result means, and sets the next poll or notes a contradiction. The zero
@@ -112,8 +115,7 @@ var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelErr
 // with another amount leaves the order open, and lists it for a person: the transaction may be one that
 // a stranger has opened under the order's reference.
 func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r provider.Result) (provider.Result, error) {
-	moved := r.Outcome == provider.Paid || r.Outcome == provider.Reversed
-	if !moved || r.Amount == 0 || r.Amount == amount {
+	if !movedOther(r, amount) {
 		return r, nil
 	}
 	why := fmt.Sprintf("the provider reports %d pesewas %s, and not %d", r.Amount, r.Outcome, amount)

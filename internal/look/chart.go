@@ -16,7 +16,7 @@ const (
 	plotTop    = 8
 	plotDates  = 20 // below the plot
 	plotMargin = 32 // what the style sheet gives a plot above and below its height
-	plotHeight = 208
+	plotHeight = 208.0
 	flowHeight = 240
 	flowLabel  = 34 // a name with its amount
 )
@@ -55,12 +55,8 @@ type Chart struct {
 	Money bool
 }
 
-// writer collects the markup of a plot of that height. Its texts come from here, but for those that it
-// escapes.
-type writer struct {
-	strings.Builder
-	height float64
-}
+// writer collects the markup of a plot. Its texts come from here, but for those that it escapes.
+type writer struct{ strings.Builder }
 
 func (w *writer) put(format string, values ...any) { fmt.Fprintf(w, format, values...) }
 
@@ -99,7 +95,7 @@ func (c *Chart) used() *Chart {
 // Bars draws a stack for each day, its keys, and the table of the figures.
 func (c *Chart) Bars() template.HTML {
 	c = c.used()
-	w := writer{height: plotHeight}
+	var w writer
 	totals := make([]int64, len(c.Keys))
 	var all, highest int64
 	for _, d := range c.Days {
@@ -123,7 +119,7 @@ func (c *Chart) Bars() template.HTML {
 	}
 	step := tick(highest, c.Money)
 	steps := max(1, (highest+step-1)/step)
-	height := func(n int64) float64 { return float64(n) / float64(step*steps) * w.height }
+	height := func(n int64) float64 { return float64(n) / float64(step*steps) * plotHeight }
 	var labels []string
 	for i := range steps + 1 {
 		labels = append(labels, short(i*step, c.Money))
@@ -133,7 +129,7 @@ func (c *Chart) Bars() template.HTML {
 	w.grid(len(labels))
 	slot := 100 / float64(max(1, len(c.Days)))
 	for i, d := range c.Days {
-		y := plotTop + w.height
+		y := plotTop + plotHeight
 		told := d.Day.Format("2 January")
 		w.put(`<g>`)
 		for k, n := range d.Values {
@@ -145,7 +141,7 @@ func (c *Chart) Bars() template.HTML {
 			w.put(`<rect class="%s" x="%.2f%%" y="%.1f" width="%.2f%%" height="%.1f"/>`, c.Keys[k].Class, (float64(i)+.12)*slot, y, slot*.76, max(h-1, .6)) // 1 px of paper between parts
 			told += ", " + c.Keys[k].Name + " " + c.amount(n)
 		}
-		w.put(`<rect x="%.2f%%" y="%d" width="%.2f%%" height="%g" fill-opacity="0"><title>%s</title></rect></g>`, float64(i)*slot, plotTop, slot, w.height, text(told))
+		w.put(`<rect x="%.2f%%" y="%d" width="%.2f%%" height="%g" fill-opacity="0"><title>%s</title></rect></g>`, float64(i)*slot, plotTop, slot, plotHeight, text(told))
 	}
 	w.dates(c.Days)
 	w.put(`</svg></div>`)
@@ -156,7 +152,7 @@ func (c *Chart) Bars() template.HTML {
 // Rate draws the share of the first key in the sum of all, in percent by day. A day without anything
 // interrupts the line. It remarks on the lowest day, if that is far below the whole.
 func (c *Chart) Rate() template.HTML {
-	w := writer{height: plotHeight}
+	var w writer
 	rates := make([]float64, len(c.Days))
 	lowest, at := 100.0, -1
 	var good, all int64
@@ -176,7 +172,7 @@ func (c *Chart) Rate() template.HTML {
 	}
 	const room = 3 // points between the lowest day and the axis
 	floor := max(0, min(80, math.Floor((lowest-room)/10)*10))
-	y := func(rate float64) float64 { return plotTop + (100-rate)/(100-floor)*w.height }
+	y := func(rate float64) float64 { return plotTop + (100-rate)/(100-floor)*plotHeight }
 	x := func(i int) float64 { return (float64(i) + .5) * 100 / float64(max(1, len(c.Days))) }
 	if all > 0 {
 		w.put(`<p class="bar soft small">%s, %d of %d</p>`, percent(float64(good)*100/float64(all)), good, all)
@@ -184,7 +180,7 @@ func (c *Chart) Rate() template.HTML {
 	w.axis([]string{percent(floor), percent((floor + 100) / 2), "100%"})
 	w.put(`<svg role="img" aria-label="%s">`, text(c.Says))
 	w.grid(3)
-	w.put(`<svg viewBox="0 0 100 %g" preserveAspectRatio="none">`, w.height+plotMargin)
+	w.put(`<svg viewBox="0 0 100 %g" preserveAspectRatio="none">`, plotHeight+plotMargin)
 	for i := 0; i < len(rates); i++ {
 		from := i
 		for i < len(rates) && rates[i] >= 0 {
@@ -229,21 +225,21 @@ func (c *Chart) Rate() template.HTML {
 func (w *writer) axis(labels []string) {
 	w.put(`<div class="plot"><svg aria-hidden="true">`)
 	for i, l := range labels {
-		w.put(`<text x="100%%" y="%.1f" text-anchor="end">%s</text>`, plotTop+w.height-float64(i)*w.height/float64(len(labels)-1)+4, text(l))
+		w.put(`<text x="100%%" y="%.1f" text-anchor="end">%s</text>`, plotTop+plotHeight-float64(i)*plotHeight/float64(len(labels)-1)+4, text(l))
 	}
 	w.put(`</svg>`)
 }
 
 func (w *writer) grid(lines int) {
 	for i := range lines {
-		y := plotTop + w.height - float64(i)*w.height/float64(lines-1)
+		y := plotTop + plotHeight - float64(i)*plotHeight/float64(lines-1)
 		w.put(`<line x1="0" x2="100%%" y1="%.1f" y2="%[1]f"/>`, y)
 	}
 }
 
 // dates labels the first, the middle and the last day.
 func (w *writer) dates(days []Day) {
-	n, y := len(days), plotTop+w.height+plotDates
+	n, y := len(days), plotTop+plotHeight+plotDates
 	if n == 0 {
 		return
 	}

@@ -75,14 +75,8 @@ func Outlived(tx storage.ReadTx, kind *storage.Kind, scope storage.Scope, id str
 	case age < every:
 		return false, nil
 	}
-	o, err := marks.Get(tx, scope, kind.Name)
-	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("retention: read mark: %w", err)
-	}
-	return id <= o.Value.ID, nil
+	o, err := engine.OrNil(marks.Get(tx, scope, kind.Name))
+	return o != nil && id <= o.Value.ID, err
 }
 
 // NewRule returns the rule that removes old records of a collection. about returns when a

@@ -24,6 +24,13 @@ func (s *Service) Now(ctx context.Context, caller api.Caller) (api.Time, error) 
 // clockWait is how long MoveClock waits for what is due; before the move for at most half of it.
 const clockWait = 2 * time.Second
 
+// The bounds of one move of a test clock: how far, and how many periods of subscriptions it begins. Each
+// period has an invoice, with its events and messages.
+const (
+	MaxClockMove    = 1827 * 24 * time.Hour // five years
+	maxClockPeriods = 2000
+)
+
 // ClockParams says how far to move a test clock. If both fields are zero, the clock stays.
 type ClockParams struct {
 	// By moves the clock forward by this much; it must not be negative. If By is zero, the clock
@@ -41,7 +48,8 @@ type ClockParams struct {
 // mode; it never goes back. With an idempotency key, a replay moves nothing and returns the
 // first call's time. Refusals: permission_denied in live mode or without Config.Sandbox;
 // resource_missing for the operator, who has no test clock; parameter_invalid for a time before the
-// clock's, or more than 100 years ahead.
+// clock's or more than MaxClockMove after it, for more than 100 years ahead, and for a move that would
+// begin more than 2,000 periods of subscriptions. A refused move moves nothing.
 func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {
 	op := engine.Operation{Name: "clock.move", Params: p}
 	begun := time.Now()
@@ -56,12 +64,35 @@ func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParam
 			return now.Add(p.By), nil
 		}
 		return p.To, nil
-	})
+	}, func(tx *engine.Tx, to time.Time) error { return s.checkMove(tx, p, to) })
 	if err != nil {
 		return api.Time{}, err
 	}
 	s.catchUp(ctx, clockWait-time.Since(begun))
 	return *now, nil
+}
+
+// checkMove refuses a move that is too far, or makes too much due.
+func (s *Service) checkMove(tx *engine.Tx, p ClockParams, to time.Time) error {
+	param := "now"
+	if p.By > 0 {
+		param = "advance"
+	}
+	by := to.Sub(tx.Now)
+	if by > MaxClockMove {
+		return api.Invalid(param, "One call moves the clock by at most 1,827 days, which are %d seconds. Move it in several steps.", int64(MaxClockMove/time.Second))
+	}
+	if by <= 24*time.Hour {
+		return nil // no interval is shorter, so no subscription begins many periods
+	}
+	periods, err := s.internal.subscriptions.CountPeriods(tx, to, maxClockPeriods)
+	if err != nil {
+		return err
+	}
+	if periods > maxClockPeriods {
+		return api.Invalid(param, "This move would begin more than 2,000 periods of subscriptions, each with an invoice. Move the clock in smaller steps, or cancel subscriptions first.")
+	}
+	return nil
 }
 
 // catchUp is a drain of MoveClock.

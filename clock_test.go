@@ -3,6 +3,7 @@ package payments_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,14 +13,17 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // Now shows a merchant's test clock, and to all others the real time.
@@ -55,12 +59,59 @@ func TestMoveClock(t *testing.T) {
 	}
 	testkit.WantCode(t, "back", testkit.Err(move(0, now)), api.ParameterInvalid)
 	testkit.WantCode(t, "by less than nothing", testkit.Err(move(-time.Second, time.Time{})), api.ParameterInvalid)
-	testkit.WantCode(t, "by a century", testkit.Err(move(101*365*24*time.Hour, time.Time{})), api.ParameterInvalid)
+	testkit.WantParam(t, "by more than five years", testkit.Err(move(payments.MaxClockMove+1, time.Time{})), api.ParameterInvalid, "advance")
+	testkit.WantParam(t, "to more than five years later", testkit.Err(move(0, now.AddDate(6, 0, 0))), api.ParameterInvalid, "now")
 	testkit.WantParam(t, "the operator", testkit.Err(svc.MoveClock(t.Context(), api.Caller{}, payments.ClockParams{By: time.Hour})), api.ResourceMissing, "merchant")
 	live := api.Caller{Merchant: m.ID, Live: true}
 	testkit.WantCode(t, "live", testkit.Err(svc.MoveClock(t.Context(), live, payments.ClockParams{By: time.Hour})), api.PermissionDenied)
 	code, err := svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{})
 	expect.True(t, err == nil && code.Created == now.Unix(), "a live code was made at %d, %v", code.Created, err)
+}
+
+// One move begins at most 2,000 periods of subscriptions. It counts the periods of those that go on, also in
+// trial and past due.
+func TestMoveClockBoundsPeriods(t *testing.T) {
+	const declines = "0241230901"
+	type kind struct {
+		plan  catalog.CreatePlanParams
+		phone string // is charged automatically
+		ends  bool
+	}
+	daily := catalog.CreatePlanParams{Interval: catalog.Day}
+	yearly := catalog.CreatePlanParams{Interval: catalog.Day, IntervalCount: new(int64(365))}
+	monthly := kind{plan: catalog.CreatePlanParams{Interval: catalog.Month}}
+	for name, test := range map[string]struct {
+		kinds []kind
+		by    time.Duration
+		want  api.Code
+	}{
+		"two daily ones":              {[]kind{{plan: daily}, {plan: daily}}, payments.MaxClockMove, api.ParameterInvalid},
+		"in trial":                    {[]kind{{plan: daily}, {plan: catalog.CreatePlanParams{Interval: catalog.Day, TrialPeriodDays: new(int64(1))}}}, payments.MaxClockMove, api.ParameterInvalid},
+		"past due":                    {[]kind{{plan: daily}, {plan: daily, phone: declines}}, payments.MaxClockMove, api.ParameterInvalid},
+		"one that ends":               {[]kind{{plan: yearly}, {plan: daily, ends: true}, {plan: daily, ends: true}}, payments.MaxClockMove, ""},
+		"two of 365 days each":        {[]kind{{plan: yearly}, {plan: yearly}}, payments.MaxClockMove, ""},
+		"more than a page of a month": {slices.Repeat([]kind{monthly}, api.MaxLimit+1), 40 * 24 * time.Hour, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testkit.OpenShop(t, memory.New(), payments.Config{})
+			ctx := t.Context()
+			customer := must.Get(s.Accounts.CreateCustomer(ctx, s.Caller, account.CreateCustomerParams{Name: "Esi", Phone: "0241234567"}))(t)
+			for _, k := range test.kinds {
+				k.plan.Name, k.plan.Amount = "Gold", 1_00
+				p := subscription.CreateParams{Customer: customer.ID, Plan: must.Get(s.Plans.Create(ctx, s.Caller, k.plan))(t).ID}
+				if k.phone != "" {
+					p.CollectionMethod, p.PhoneNumber = invoice.ChargeAutomatically, k.phone
+				}
+				made := must.Get(s.Subscriptions.Create(ctx, s.Caller, p))(t)
+				if k.ends {
+					must.Get(s.Subscriptions.Update(ctx, s.Caller, made.ID, subscription.UpdateParams{CancelAtPeriodEnd: new(true)}))(t)
+				}
+			}
+			must.Do(t, s.Drain(ctx))
+			_, err := s.MoveClock(ctx, s.Caller, payments.ClockParams{By: test.by})
+			testkit.WantCode(t, "the move", err, test.want)
+		})
+	}
 }
 
 // heldCharger charges as the simulated charger does, once it may.

@@ -113,8 +113,7 @@ type Config struct {
 	// 20,000.00).
 	PayoutLimits, DisbursementLimits payout.Limits
 	// NameMatch compares the account_name of a transfer with match_account_name to the registered
-	// name. [payout.MatchNames] makes such a function. Nil means MatchNames with
-	// [payout.DefaultNameTolerance].
+	// name. Nil means [payout.DefaultNameMatch].
 	NameMatch payout.NameMatch
 	// NameQuota bounds how many account names each merchant may look up per hour and per day. A
 	// zero field means that of [payout.DefaultNameQuota].

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -36,6 +37,21 @@ type Health struct {
 	// ProviderBalances are the operator's accounts at those providers of live mode that are a
 	// [provider.Balancer].
 	ProviderBalances []ProviderBalance `json:"provider_balances"`
+	// Providers are the live providers that this process has called since its start, by their names in order.
+	Providers []ProviderCalls `json:"providers"`
+}
+
+// ProviderCalls are this process's calls of a live provider: submissions of transfers, refunds and charges, and
+// questions about them.
+type ProviderCalls struct {
+	// Route is the name of the provider, as in ProviderBalance.
+	Route string `json:"route"`
+	// LastSuccess is when the provider last answered a call; nil if it has not yet. LastError is the class of
+	// the call that failed last, or of the last answer that told another amount than the order's; empty for none.
+	LastSuccess *api.Time      `json:"last_success"`
+	LastError   provider.Class `json:"last_error"`
+	// Failures counts those of the last five minutes by class.
+	Failures map[provider.Class]int `json:"failures"`
 }
 
 // ProviderBalance is the operator's money at a provider.
@@ -121,6 +137,10 @@ func (s *Service) Health(ctx context.Context) (*Health, error) {
 			b.Available = new(api.FromPesewas(a.Balance.Available))
 		}
 		h.ProviderBalances = append(h.ProviderBalances, b)
+	}
+	h.Providers = []ProviderCalls{}
+	for _, c := range s.internal.providers.Calls() {
+		h.Providers = append(h.Providers, ProviderCalls{Route: c.Route, LastSuccess: api.AtOrNil(c.LastSuccess), LastError: c.LastError, Failures: c.Failures})
 	}
 	return h, nil
 }

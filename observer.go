@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // Observer observes the background work, for metrics and traces. Package otelpayments, a separate
@@ -56,6 +57,11 @@ type Work struct {
 	Attempt int
 	// RequestID is the id of the API request that caused the work; may be empty.
 	RequestID string
+	// Provider names the provider that a transfer, refund or charge was submitted to or asked about: as its
+	// Order does, or else "rail" or "charger". ErrorClass is the class of the provider's error, if the call
+	// failed or told another amount than the order's. Both are empty for other work.
+	Provider   string
+	ErrorClass provider.Class
 	// Level is the level of the log line: Debug for housekeeping, Info for success, Warn for a
 	// coming retry, Error for a problem that needs a person.
 	Level slog.Level
@@ -76,6 +82,7 @@ func (o observed) EndWork(ctx context.Context, w work.Work) { o.observer.EndWork
 func publicWork(w *work.Work) Work {
 	return Work{
 		Queue: w.Queue, ID: w.ID, Merchant: w.Scope.Merchant, Live: w.Scope.Live, Records: w.Records, Wait: w.Wait,
-		Duration: w.Duration, Outcome: w.Name, Attempt: w.Attempt, RequestID: w.RequestID, Level: w.Level, Err: w.Err,
+		Duration: w.Duration, Outcome: w.Name, Attempt: w.Attempt, RequestID: w.RequestID,
+		Provider: w.Provider, ErrorClass: provider.Class(w.ErrorClass), Level: w.Level, Err: w.Err,
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -147,7 +147,7 @@ func TestObserver(t *testing.T) {
 	want := map[string]int{
 		"disbursements no_answer 1 WARN failed":  1,
 		"webhook_deliveries again 1 WARN failed": 1,
-		"event_tellings again 1 WARN failed":     1,
+		"subscriber_calls again 1 WARN failed":   1,
 		"messages again 1 WARN failed":           1,
 		"invoices no_answer 1 WARN failed":       1,
 	}
@@ -169,7 +169,7 @@ func TestObserver(t *testing.T) {
 	}
 	got = l.told()
 	for _, outcome := range []string{
-		"disbursements paid 2 INFO", "webhook_deliveries delivered 2 INFO", "event_tellings told 2 INFO",
+		"disbursements paid 2 INFO", "webhook_deliveries delivered 2 INFO", "subscriber_calls told 2 INFO",
 		"messages sent 2 INFO", "invoices paid 2 INFO",
 	} {
 		expect.True(t, got[outcome] == 1, "%q is told %d times, want once; all: %v", outcome, got[outcome], got)

@@ -7,9 +7,6 @@
 //
 // Each resource of the API, such as a payout, has a package and a field in [Service]. This package
 // connects them and runs their background work. Package httpapi puts them on HTTP.
-//
-// A method such as GetJSON writes the JSON of what Get returns, and a newline. It costs less than encoding
-// that value. When it fails, the writer may hold a part of the JSON.
 package payments
 
 import (
@@ -32,8 +29,12 @@ import (
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/outbox"
 	"github.com/seed-7082ffec/payments/internal/providers"
+	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/internal/session"
 	"github.com/seed-7082ffec/payments/internal/totals"
+	"github.com/seed-7082ffec/payments/internal/transfer"
+	"github.com/seed-7082ffec/payments/internal/upgrade"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
@@ -59,12 +60,12 @@ type Services struct {
 	Coupons  *catalog.Coupons
 	Plans    *catalog.Plans
 
-	Payouts       *payout.Service
-	Disbursements *disbursement.Service
+	Payouts       payout.Service
+	Disbursements disbursement.Service
 	Invoices      *invoice.Service
 	Subscriptions *subscription.Service
-	Checkout      *checkout.Service
-	Refunds       *refund.Service
+	Checkout      checkout.Service
+	Refunds       refund.Service
 	Webhooks      *webhook.Service
 	Providers     provider.Service
 }
@@ -92,20 +93,20 @@ type internals struct {
 	catalog       *catalog.Internal
 	payments      *payment.Internal
 	qrcodes       *qrcode.Internal
-	payouts       *payout.Internal
-	disbursements *disbursement.Internal
+	transfers     *transfer.Service
 	invoices      *invoice.Internal
 	subscriptions *subscription.Internal
-	checkout      *checkout.Internal
-	refunds       *refund.Internal
+	sessions      *session.Service
+	refunds       *refunding.Service
 	webhooks      *webhook.Internal
 	providers     *providers.Service
 	erasure       *erasure.Service
 }
 
-// New makes the tables in the store, or brings them up to date, and returns the services. It fails if a
-// field of Config breaks its rule, and with the errors of the store, such as [storage.ErrNewer]. It
-// starts no goroutine: Start or Drain runs the background work. The host closes the store after Stop.
+// New makes the tables in the store, or brings them and their records up to date, and returns the services.
+// It fails if a field of Config breaks its rule, and with the errors of the store, such as
+// [storage.ErrNewer]. It starts no goroutine: Start or Drain runs the background work. The host closes the
+// store after Stop.
 func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if store == nil {
 		return nil, errors.New("payments: New needs a store, such as that of sqlite.Open or memory.New")
@@ -115,6 +116,9 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 	if err := store.Define(ctx, Kinds()...); err != nil {
 		return nil, fmt.Errorf("payments: prepare the store: %w", err)
+	}
+	if err := upgrade.Run(ctx, store, Kinds()); err != nil {
+		return nil, fmt.Errorf("payments: %w", err)
 	}
 	newID := c.NewID
 	if newID == nil {
@@ -145,24 +149,15 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		BaseURL: c.BaseURL, ServerKeys: c.keys(), StuckAfter: c.StuckAfter, NumberRetention: c.NumberRetention,
 	}
 
-	if err := s.wire(c, nil); err != nil {
+	if err := s.wire(c); err != nil {
 		return nil, err
 	}
 	if err := s.internal.accounts.Prepare(ctx); err != nil {
 		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
 	}
-	counted := []totals.Counted{s.internal.payments.Totals()}
-	for _, t := range s.internal.payouts.Totals() {
-		counted = append(counted, t)
-	}
-	for _, t := range counted {
-		if err := t.Prepare(ctx); err != nil {
-			return nil, fmt.Errorf("payments: prepare the totals: %w", err)
-		}
-	}
 	rules := slices.Concat(
-		s.internal.payouts.Retention(), s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention), s.internal.payments.Retention(),
-		s.internal.refunds.Retention(), s.internal.checkout.Retention(c.CheckoutRetention), []retention.Rule{s.internal.messages.Retention(c.MessageRetention)},
+		s.internal.transfers.Retention(), s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention), s.internal.payments.Retention(),
+		s.internal.refunds.Retention(), s.internal.sessions.Retention(c.CheckoutRetention), []retention.Rule{s.internal.messages.Retention(c.MessageRetention)},
 	)
 	kept, err := retention.New(ctx, s.engine, rules...)
 	if err != nil {
@@ -171,33 +166,27 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.internal.subscriptions.Jobs()...)
 	s.runner.Add(s.internal.providers.Jobs()...)
 	s.runner.Add(s.internal.payments.Jobs()...)
-	s.runner.Add(s.internal.disbursements.Jobs()...)
+	s.runner.Add(s.internal.transfers.Jobs()...)
 	s.runner.Add(s.internal.webhooks.Jobs()...)
 	s.runner.Add(s.internal.events.CallSubscribers())
 	s.runner.Add(s.internal.invoices.Jobs()...)
-	s.runner.Add(s.internal.checkout.Jobs()...)
+	s.runner.Add(s.internal.sessions.Jobs()...)
 	s.runner.Add(s.internal.accounts.Jobs()...)
 	s.runner.Add(s.internal.erasure.Job())
 	s.runner.Add(outbox.Job(s.internal.messages, s.internal.invoices, c.Logger))
-	s.runner.Add(s.engine.ForgetIdempotencyKeys(), kept.Job())
-	s.runner.Add(totals.Job(counted...))
+	s.runner.Add(s.engine.ForgetIdempotencyKeys(), s.engine.ForgetTombstones(), kept.Job())
 	if c.Sandbox {
 		s.runner.Add(s.engine.RestClocks(s.runner.Kinds()))
 	}
 	return s, nil
 }
 
-// wire makes the services over the engine. outer is nil, or the service that this one works
-// for inside a host's transaction.
-func (s *Service) wire(c Config, outer *Service) error {
+// wire makes the services over the engine.
+func (s *Service) wire(c Config) error {
 	in := &s.internal
 	s.Events, in.events = event.New(s.engine)
 	s.Messages, in.messages = message.New(s.engine, message.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
-	ac := account.Config{Messages: in.messages, Events: in.events, Customers: c.Customers}
-	if outer != nil {
-		ac.Outer = outer.internal.accounts
-	}
-	s.Accounts, in.accounts = account.New(s.engine, ac)
+	s.Accounts, in.accounts = account.New(s.engine, account.Config{Messages: in.messages, Events: in.events, Customers: c.Customers})
 	s.Products, s.Coupons, s.Plans, in.catalog = catalog.New(s.engine, in.events)
 	var err error
 	s.Payments, in.payments, err = payment.New(s.engine, payment.Config{
@@ -211,15 +200,15 @@ func (s *Service) wire(c Config, outer *Service) error {
 	s.QRCodes, in.qrcodes = qrcode.New(s.engine, qrcode.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Codec: c.ConsumerCodec,
 	})
-	s.Payouts, in.payouts, err = payout.New(s.engine, payout.Config{
-		Accounts: in.accounts, Events: in.events, Messages: in.messages, SingleUse: c.SingleUseOTP,
+	in.transfers, err = transfer.New(s.engine, transfer.Config{
+		Accounts: in.accounts, Events: in.events, Messages: in.messages, QRCodes: in.qrcodes, SingleUse: c.SingleUseOTP,
 		Rail: c.Live.Rail, TestRail: c.Test.Rail, Banks: c.Banks, Fees: c.Fees,
 		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, NameQuota: c.NameQuota,
 	})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
-	s.Disbursements, in.disbursements = disbursement.New(s.engine, in.accounts, in.payouts, in.qrcodes, in.events)
+	s.Payouts, s.Disbursements = in.transfers.Payouts(), in.transfers.Disbursements()
 	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
 		DefaultTax: c.DefaultTax, ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders,
@@ -228,22 +217,28 @@ func (s *Service) wire(c Config, outer *Service) error {
 		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Payments: in.payments, Events: in.events, Messages: in.messages,
 		DefaultTax: c.DefaultTax, KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})
-	s.Checkout, in.checkout = checkout.New(s.engine, checkout.Config{
+	in.sessions = session.New(s.engine, session.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog, Invoices: in.invoices,
 		Subscriptions: in.subscriptions,
 	})
-	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
+	s.Checkout = in.sessions
+	in.refunds = refunding.New(s.engine, refunding.Config{
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages,
 	})
+	s.Refunds = in.refunds
+	err = in.payments.SetPayables(payment.Payables{QRCodes: in.qrcodes, Invoices: in.invoices, Sessions: in.sessions, Refunds: in.refunds})
+	if err != nil {
+		return fmt.Errorf("payments: %w", err)
+	}
 	in.providers = providers.New(s.engine, providers.Config{
-		Payouts: in.payouts, Refunds: in.refunds, Payments: in.payments, QRCodes: in.qrcodes, Invoices: in.invoices, Checkout: in.checkout, Accounts: in.accounts,
+		Transfers: in.transfers, Refunds: in.refunds, Payments: in.payments, Invoices: in.invoices, Accounts: in.accounts,
 		Rail: c.Live.Rail, Charger: c.Live.Charger,
 	})
 	s.Providers = in.providers
 	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})
 	in.erasure = erasure.New(s.engine, erasure.Config{
-		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Payouts: in.payouts, Disbursements: in.disbursements,
-		Invoices: in.invoices, Subscriptions: in.subscriptions, Checkout: in.checkout, Messages: in.messages, Webhooks: in.webhooks,
+		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Transfers: in.transfers,
+		Invoices: in.invoices, Subscriptions: in.subscriptions, Sessions: in.sessions, Messages: in.messages, Webhooks: in.webhooks,
 	})
 	return nil
 }
@@ -255,8 +250,9 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), subscription.Kinds(), checkout.Kinds(), refund.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
+		transfer.Kinds(), invoice.Kinds(), subscription.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
 		retention.Kinds(), totals.Kinds(),
+		upgrade.Kinds(),
 		{secrets.Kind()},
 	} {
 		all = append(all, kinds...)

@@ -17,11 +17,11 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pin"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -79,13 +79,23 @@ func TestMerchants(t *testing.T) {
 	b := newBench(t, nil)
 	png := []byte("\x89PNG\r\n\x1a\n…")
 	m := must.Get(b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301 000 000", Logo: png}))(t)
-	expect.True(t, m.Phone == "+233301000000" && m.HasLogo && strings.HasPrefix(m.ServiceID, "SVC"), "merchant %+v", m)
+	expect.Equal(t, m.Phone, "+233301000000", "merchant: phone")
+	expect.Equal(t, m.HasLogo, true, "merchant: HasLogo")
+	expect.True(t, strings.HasPrefix(m.ServiceID, "SVC"), "merchant %+v", m)
 	logo, err := b.GetLogo(t.Context(), api.Caller{}, m.ID)
-	expect.True(t, err == nil && logo.Type == "image/png" && string(logo.Data) == string(png), "logo %v, %v", logo, err)
+	must.Do(t, err)
+	expect.Equal(t, logo.Type, "image/png", "logo: type")
+	expect.Equal(t, string(logo.Data), string(png), "logo: data")
 	m, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Name: new("Adom Juice")})
-	expect.True(t, err == nil && m.HasLogo && m.Name == "Adom Juice" && m.Phone == "+233301000000", "a new name: %+v, %v", m, err)
+	must.Do(t, err)
+	expect.Equal(t, m.HasLogo, true, "a new name: HasLogo")
+	expect.Equal(t, m.Name, "Adom Juice", "a new name: name")
+	expect.Equal(t, m.Phone, "+233301000000", "a new name: phone")
 	m, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Phone: new(""), Logo: []byte{}})
-	expect.True(t, err == nil && !m.HasLogo && m.Phone == "" && m.Name == "Adom Juice", "cleared: %+v, %v", m, err)
+	must.Do(t, err)
+	expect.Equal(t, m.HasLogo, false, "cleared: HasLogo")
+	expect.Equal(t, m.Phone, "", "cleared: phone")
+	expect.Equal(t, m.Name, "Adom Juice", "cleared: name")
 	testkit.WantCode(t, "a logo that was removed", testkit.Err(b.GetLogo(t.Context(), api.Caller{}, m.ID)), api.ResourceMissing)
 	got := must.Get(b.GetMerchant(t.Context(), api.Caller{}, m.ID))(t)
 	must.Get(b.GetMerchant(t.Context(), api.Caller{Merchant: m.ID}, m.ID))(t)
@@ -93,7 +103,10 @@ func TestMerchants(t *testing.T) {
 	expect.Same(t, got, m, "got")
 	second := b.merchant(t)
 	list, err := b.ListMerchants(t.Context(), api.Caller{}, api.Page{Limit: 1})
-	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].ID == second && list.HasMore, "list %+v, %v", list, err)
+	must.Do(t, err)
+	must.True(t, len(list.Data) == 1, "list %+v, %v", list, err)
+	expect.Equal(t, list.Data[0].ID, second, "list: ID of the first")
+	expect.Equal(t, list.HasMore, true, "list: HasMore")
 	for name, p := range map[string]account.CreateMerchantParams{
 		"no name": {}, "a long name": {Name: strings.Repeat("n", 256)}, "a phone of elsewhere": {Name: "M", Phone: "+4412345678"},
 		"two e-mail addresses": {Name: "M", Email: "a@example.com,b@example.com"}, "a long address": {Name: "M", Address: strings.Repeat("a", 501)},
@@ -112,7 +125,8 @@ func TestHolders(t *testing.T) {
 	ama := b.consumer(t, "0241000001")
 	testkit.WantCode(t, "a phone twice", testkit.Err(b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "B", Phone: "+233 24 100 0001"})), api.ParameterInvalid)
 	agent, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001", SubAgent: true})
-	expect.True(t, err == nil && agent.SubAgent, "an agent with a consumer's phone: %+v, %v", agent, err)
+	must.Do(t, err)
+	expect.Equal(t, agent.SubAgent, true, "an agent with a consumer's phone: SubAgent")
 	if _, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "L", Phone: "0241000001"}); err != nil {
 		t.Errorf("the phone in the other mode: %v", err)
 	}
@@ -168,8 +182,11 @@ func TestKeysOfMerchants(t *testing.T) {
 	key := must.Get(b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "server", Resources: []string{"payments"}}))(t)
 	expect.True(t, strings.HasPrefix(key.Secret, "sk_live_") && strings.HasPrefix(key.Secret, key.Hint[:12]), "key %+v", key)
 	access, err := b.Authenticate(t.Context(), key.Secret)
-	expect.True(t, err == nil && access.Merchant == caller.Merchant && access.Live, "access %+v, %v", access, err)
-	expect.True(t, !access.Allows("qr_codes", false) && access.Allows("payments", true), "the key's resources do not hold")
+	must.Do(t, err)
+	expect.Equal(t, access.Merchant, caller.Merchant, "access: merchant")
+	expect.Equal(t, access.Live, true, "access: Live")
+	expect.True(t, !access.Allows("qr_codes", false), "the key's resources do not hold")
+	expect.True(t, access.Allows("payments", true), "the key's resources do not hold")
 	flipped := []byte(key.Secret)
 	flipped[20] ^= 1
 	for _, bad := range []string{"", "sk_live_", string(flipped), strings.ToUpper(key.Secret), key.Secret + "a", "pk" + key.Secret[2:]} {
@@ -311,7 +328,8 @@ func TestGuessesAreBounded(t *testing.T) {
 		})
 	}
 	all.Wait()
-	expect.True(t, compared.Load() == 5 && lockedOut.Load() == 195, "%d were compared, %d locked out", compared.Load(), lockedOut.Load())
+	expect.Equal(t, compared.Load(), 5, "compared")
+	expect.Equal(t, lockedOut.Load(), 195, "locked out")
 }
 
 // Many right entries at once do not lock each other out.
@@ -333,7 +351,9 @@ func TestDepositsAndStatement(t *testing.T) {
 		must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: merchant, Amount: decimal.New(int64(n+1), -2), Source: "bank", Ref: fmt.Sprint("r", n)}))
 	}
 	balance, err := b.Balance(t.Context(), caller)
-	expect.True(t, err == nil && balance.Available.String() == "0.28" && balance.Reserved.String() == "0", "balance %+v, %v", balance, err)
+	must.Do(t, err)
+	expect.Equal(t, balance.Available.String(), "0.28", "balance: available")
+	expect.Equal(t, balance.Reserved.String(), "0", "balance: reserved")
 	read := func(p api.Page) (refs []string, first, last string, more bool) {
 		list, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: p})
 		must.True(t, err == nil, "%+v: %v", p, err)
@@ -347,19 +367,26 @@ func TestDepositsAndStatement(t *testing.T) {
 	}
 	all, newest, oldest, more := read(api.Page{})
 	diff := cmp.Diff([]string{"r6", "r5", "r4", "r3", "r2", "r1", "r0"}, all)
-	expect.True(t, diff == "" && !more, "all: %v, more %t", all, more)
+	expect.True(t, diff == "", "all: %v, more %t", all, more)
+	expect.True(t, !more, "all: %v, more %t", all, more)
 	refs, _, last, more := read(api.Page{Limit: 3})
-	expect.True(t, fmt.Sprint(refs) == "[r6 r5 r4]" && more, "first page: %v, %t", refs, more)
+	expect.Equal(t, fmt.Sprint(refs), "[r6 r5 r4]", "first page: refs")
+	expect.True(t, more, "first page: %v, %t", refs, more)
 	refs, _, last, more = read(api.Page{Limit: 3, StartingAfter: last})
-	expect.True(t, fmt.Sprint(refs) == "[r3 r2 r1]" && more, "second page: %v, %t", refs, more)
+	expect.Equal(t, fmt.Sprint(refs), "[r3 r2 r1]", "second page: refs")
+	expect.True(t, more, "second page: %v, %t", refs, more)
 	refs, _, _, more = read(api.Page{Limit: 3, StartingAfter: last})
-	expect.True(t, fmt.Sprint(refs) == "[r0]" && !more, "last page: %v, %t", refs, more)
+	expect.Equal(t, fmt.Sprint(refs), "[r0]", "last page: refs")
+	expect.True(t, !more, "last page: %v, %t", refs, more)
 	refs, _, _, more = read(api.Page{StartingAfter: oldest})
-	expect.True(t, len(refs) == 0 && !more, "after the oldest: %v, %t", refs, more)
+	expect.Equal(t, len(refs), 0, "after the oldest: number of refs")
+	expect.True(t, !more, "after the oldest: %v, %t", refs, more)
 	refs, _, _, more = read(api.Page{EndingBefore: newest})
-	expect.True(t, len(refs) == 0 && !more, "before the newest: %v, %t", refs, more)
+	expect.Equal(t, len(refs), 0, "before the newest: number of refs")
+	expect.True(t, !more, "before the newest: %v, %t", refs, more)
 	refs, _, _, more = read(api.Page{Limit: 2, EndingBefore: oldest})
-	expect.True(t, fmt.Sprint(refs) == "[r2 r1]" && more, "before the oldest: %v, %t", refs, more)
+	expect.Equal(t, fmt.Sprint(refs), "[r2 r1]", "before the oldest: refs")
+	expect.True(t, more, "before the oldest: %v, %t", refs, more)
 	testkit.WantCode(t, "another's cursor", testkit.Err(b.ListEntries(t.Context(), api.Caller{Merchant: "mer_1"}, account.ListEntriesParams{Page: api.Page{StartingAfter: newest}})), api.ResourceMissing)
 
 	for name, d := range map[string]account.DepositParams{
@@ -385,7 +412,8 @@ func TestDepositKeysBelongToOperator(t *testing.T) {
 		must.Do(t, b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-1"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	}
 	balance, err := b.Balance(t.Context(), caller)
-	expect.True(t, err == nil && balance.Available.String() == "1", "balance %+v, %v", balance, err)
+	must.Do(t, err)
+	expect.Equal(t, balance.Available.String(), "1", "balance: available")
 	caller.IdempotencyKey = "ref-2"
 	must.Do(t, b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-2"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	expect.NoError(t, testkit.Err(b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Kofi"})), "the merchant's own key")
@@ -430,11 +458,13 @@ func TestCustomers(t *testing.T) {
 	c, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Akua", Phone: "0241234567"})
 	must.True(t, err == nil && c.Phone == "+233241234567", "%+v, %v", c, err)
 	again, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Akua", Phone: "024 123 4567"})
-	expect.True(t, err == nil && again.ID == c.ID, "again: %+v, %v", again, err)
+	must.Do(t, err)
+	expect.Equal(t, again.ID, c.ID, "again: ID")
 	testkit.WantCode(t, "the key for another", testkit.Err(b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Esi"})),
 		api.IdempotencyKeyReused)
 	got, err := b.GetCustomer(t.Context(), caller, c.ID)
 	diff := cmp.Diff(c, got)
-	expect.True(t, diff == "" && err == nil, "%v %s", err, diff)
+	expect.True(t, diff == "", "%v %s", err, diff)
+	must.Do(t, err)
 	testkit.WantCode(t, "the other mode", testkit.Err(b.GetCustomer(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, c.ID)), api.ResourceMissing)
 }

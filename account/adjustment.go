@@ -39,7 +39,9 @@ type AdjustParams struct {
 	// name or account of the operator who decided, in at most 255.
 	Reason string `json:"reason"`
 	Actor  string `json:"actor"`
-	// Reference is the operator's own, at most 100 characters.
+	// Reference is the operator's own, at most 100 characters. The id of a payment from a phone that has ended says
+	// that the adjustment books what became of it, after its provider contradicted itself. Then the payment's page
+	// says so to the payer, and an SMS tells payer and merchant of one that was booked as paid.
 	Reference string `json:"reference,omitempty"`
 }
 
@@ -102,8 +104,16 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams)
 		if _, err := adjustments.Insert(tx, engine.Scope(caller), a.ID, a); err != nil {
 			return nil, fmt.Errorf("account: keep adjustment: %w", err)
 		}
-		return &a, nil
+		if s.adjusted == nil {
+			return &a, nil
+		}
+		return &a, s.adjusted(tx, &a, pesewas)
 	})
+}
+
+// OnAdjust has each adjustment told in its transaction.
+func (i *Internal) OnAdjust(adjusted func(tx *engine.Tx, a *Adjustment, pesewas int64) error) {
+	i.svc.adjusted = adjusted
 }
 
 // ListAdjustments returns the adjustments of a merchant in the caller's mode, newest first. As for

@@ -137,15 +137,7 @@ func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParam
 	if strings.HasPrefix(d.To, "mer_") {
 		clock.Merchant = d.To // the entries of a merchant carry the times of its own clock
 	}
-	// The fingerprint has the fields of earlier versions, so that their keys stay valid.
-	op := engine.Operation{Name: "deposit", Params: struct {
-		To             string
-		Live           bool
-		Amount         decimal.Decimal
-		Source         string
-		Ref            string
-		IdempotencyKey string
-	}{To: d.To, Live: caller.Live, Amount: d.Amount, Source: d.Source, Ref: d.Ref}}
+	op := engine.Operation{Name: "deposit", Params: d}
 	_, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*deposited, error) {
 		to, err := ledgerAccount(tx, caller.Live, d.To)
 		if err != nil {

@@ -11,11 +11,11 @@ import (
 )
 
 // ReadEntries returns the balance of a ledger account at the end of a period. Unless fn is nil, it runs
-// fn on the entries of the period, the oldest first. It reads in small steps, each in a View of its
+// fn on the entries of the period, the oldest first. It reads in small steps, each in a View of e of its
 // own. All entries of the account must have the times of one clock.
-func (i *Internal) ReadEntries(ctx context.Context, of ledger.Account, period api.Times, fn func(*storage.Entry) error) (balance int64, err error) {
+func (i *Internal) ReadEntries(ctx context.Context, e *engine.Engine, of ledger.Account, period api.Times, fn func(*storage.Entry) error) (balance int64, err error) {
 	var all span
-	err = i.svc.engine.View(ctx, api.Caller{}, func(tx *engine.ReadTx) error {
+	err = e.View(ctx, api.Caller{}, func(tx *engine.ReadTx) error {
 		book := entryReader{tx, of.Name}
 		if all, err = book.span(period); err != nil {
 			return err
@@ -32,7 +32,7 @@ func (i *Internal) ReadEntries(ctx context.Context, of ledger.Account, period ap
 	if fn == nil {
 		return balance, nil
 	}
-	return balance, i.svc.entriesOf(ctx, of.Name, all, fn)
+	return balance, i.In(e).entriesOf(ctx, of.Name, all, fn)
 }
 
 // OperatorOnly refuses a caller with a Merchant.

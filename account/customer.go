@@ -51,19 +51,21 @@ var customers = storage.NewCollection("customers", append([]storage.Field[Custom
 type CreateCustomerParams struct {
 	Name     string       `json:"name,omitempty"`         // at most 255 characters
 	Email    string       `json:"email,omitempty"`        // one plain address
-	Phone    string       `json:"phone_number,omitempty"` // a Ghanaian number in any common form
+	Phone    string       `json:"phone_number,omitempty"` // a Ghanaian number in any common form, or another with + and its country code
 	Address  string       `json:"address,omitempty"`      // at most 500 characters
 	Metadata api.Metadata `json:"metadata,omitempty"`
 }
 
 // UpdateCustomerParams changes a customer: nil leaves a field as it is, the empty text
-// clears it. Metadata is merged, see [api.Metadata.Merge].
+// clears it. Metadata is merged, see [api.Metadata.Merge]; ClearMetadata drops all keys first.
 type UpdateCustomerParams struct {
 	Name     *string      `json:"name,omitempty" param:",clear"`
 	Email    *string      `json:"email,omitempty" param:",clear"`
 	Phone    *string      `json:"phone_number,omitempty" param:",clear"`
 	Address  *string      `json:"address,omitempty" param:",clear"`
 	Metadata api.Metadata `json:"metadata,omitempty"`
+
+	ClearMetadata bool `json:"clear_metadata,omitempty" param:"metadata,null"`
 }
 
 // set checks the given fields and writes them into a customer.
@@ -81,7 +83,7 @@ func (u *UpdateCustomerParams) set(c *Customer) error {
 		c.Email = *u.Email
 	}
 	if u.Phone != nil {
-		number, err := check.Phone("phone_number", *u.Phone)
+		number, err := check.AnyPhone("phone_number", *u.Phone)
 		if err != nil {
 			return err
 		}
@@ -96,10 +98,10 @@ func (u *UpdateCustomerParams) set(c *Customer) error {
 	if err := check.Metadata(u.Metadata, true); err != nil {
 		return err
 	}
-	if len(u.Metadata) > 0 {
-		c.Metadata = c.Metadata.Merge(u.Metadata)
+	if err := check.UpdateMetadata(&c.Metadata, u.ClearMetadata, u.Metadata); err != nil {
+		return err
 	}
-	return check.Metadata(c.Metadata, false)
+	return check.Metadata(c.Metadata, false) // also that of a new customer
 }
 
 // CreateCustomer makes a customer of the calling merchant. Two customers may be
@@ -197,7 +199,8 @@ var customerListing = engine.Listing[Customer, Customer]{
 // ListCustomersParams selects customers; zero values select all.
 type ListCustomersParams struct {
 	api.Page
-	// Email is a complete address; case does not matter. Phone is a Ghanaian number in any common form.
+	// Email is a complete address; case does not matter. Phone is a number as for
+	// [CreateCustomerParams].
 	Email   string    `param:"email"`
 	Phone   string    `param:"phone"`
 	Created api.Times `param:"created"`
@@ -245,7 +248,7 @@ func (s *Service) SearchCustomers(ctx context.Context, caller api.Caller, text s
 	return list, err
 }
 
-// ListCustomersJSON writes the JSON of what ListCustomers returns, at less cost; see package payments.
+// ListCustomersJSON writes the JSON of what ListCustomers returns; see package httpapi.
 func (s *Service) ListCustomersJSON(ctx context.Context, caller api.Caller, p ListCustomersParams, w io.Writer) error {
 	q, err := p.query(caller)
 	if err != nil {
@@ -258,7 +261,7 @@ func (p *ListCustomersParams) query(caller api.Caller) (storage.Query, error) {
 	if err := check.Email("email", p.Email); err != nil {
 		return storage.Query{}, err
 	}
-	number, err := check.Phone("phone", p.Phone)
+	number, err := check.AnyPhone("phone", p.Phone)
 	if err != nil {
 		return storage.Query{}, err
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pii"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -41,15 +41,17 @@ func TestUpdateCustomer(t *testing.T) {
 		code  api.Code
 		param string
 	}{
-		"a long name":     {account.UpdateCustomerParams{Name: &long}, api.ParameterInvalid, "name"},
-		"two addresses":   {account.UpdateCustomerParams{Name: ptr("N"), Email: ptr("a@example.com,b@example.com")}, api.ParameterInvalid, "email"},
-		"a number abroad": {account.UpdateCustomerParams{Name: ptr("N"), Phone: ptr("+4412345678")}, api.InvalidPhoneNumber, "phone_number"},
-		"a long address":  {account.UpdateCustomerParams{Name: ptr("N"), Address: &long}, api.ParameterInvalid, "address"},
-		"nested metadata": {account.UpdateCustomerParams{Name: ptr("N"), Metadata: api.Metadata{"m": map[string]any{}}}, api.ParameterInvalid, "metadata.m"},
+		"a long name":      {account.UpdateCustomerParams{Name: &long}, api.ParameterInvalid, "name"},
+		"two addresses":    {account.UpdateCustomerParams{Name: ptr("N"), Email: ptr("a@example.com,b@example.com")}, api.ParameterInvalid, "email"},
+		"no number abroad": {account.UpdateCustomerParams{Name: ptr("N"), Phone: ptr("+44 1234")}, api.InvalidPhoneNumber, "phone_number"},
+		"a long address":   {account.UpdateCustomerParams{Name: ptr("N"), Address: &long}, api.ParameterInvalid, "address"},
+		"nested metadata":  {account.UpdateCustomerParams{Name: ptr("N"), Metadata: api.Metadata{"m": map[string]any{}}}, api.ParameterInvalid, "metadata.m"},
 	} {
 		_, err := b.UpdateCustomer(t.Context(), caller, made.ID, test.u)
 		e := (*api.Error)(nil)
-		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "%s: got %v", name, err)
+		must.True(t, errors.As(err, &e), "%s: got %v", name, err)
+		expect.Equal(t, e.Code, test.code, "%s: code", name)
+		expect.Equal(t, e.Param, test.param, "%s: param", name)
 		p := account.CreateCustomerParams{Metadata: test.u.Metadata}
 		for to, from := range map[*string]*string{&p.Name: test.u.Name, &p.Email: test.u.Email, &p.Phone: test.u.Phone, &p.Address: test.u.Address} {
 			if from != nil {
@@ -109,7 +111,9 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	testkit.WantCode(t, "create", err, "")
 	for range 2 { // the second is a repetition
 		gone, err := b.DeleteCustomer(t.Context(), caller, c.ID)
-		expect.True(t, err == nil && gone.ID == c.ID && gone.Deleted, "deleted %+v, %v", gone, err)
+		must.Do(t, err)
+		expect.Equal(t, gone.ID, c.ID, "deleted: ID")
+		expect.Equal(t, gone.Deleted, true, "deleted: Deleted")
 	}
 	testkit.WantCode(t, "one that was deleted", testkit.Err(b.GetCustomer(t.Context(), caller, c.ID)), api.ResourceMissing)
 
@@ -124,7 +128,9 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	first := claim()
 	must.True(t, len(first) == 1 && first[0].ID == c.ID, "claimed %+v", first)
 	o, err := pii.Erasures.Decode(first[0])
-	expect.True(t, err == nil && o.Value.Request == "req_1" && o.Value.IdempotencyKey == "k", "queued %+v, %v", o, err)
+	must.Do(t, err)
+	expect.Equal(t, o.Value.Request, "req_1", "queued: request of the value")
+	expect.Equal(t, o.Value.IdempotencyKey, "k", "queued: idempotency key of the value")
 	// The worker finishes the erasure.
 	must.Do(t, b.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		o.Value = pii.Erasure{}
@@ -138,7 +144,8 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 		testkit.WantCode(t, "forget one of the host's", b.ForgetCustomer(t.Context(), caller, "cus_host"), "")
 	}
 	queued := claim()
-	expect.True(t, len(queued) == 1 && queued[0].ID == "cus_host", "queued %+v", queued)
+	must.True(t, len(queued) == 1, "queued %+v", queued)
+	expect.Equal(t, queued[0].ID, "cus_host", "queued: ID of the first")
 }
 
 // A search has several senses, each with a page of its own, and large documents shorten a page. Paging in

@@ -48,7 +48,7 @@ func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id stri
 		if err != nil {
 			return nil, err
 		}
-		if err := customers.Delete(tx, o); err != nil {
+		if err := engine.Delete(tx, customers, o); err != nil {
 			return nil, fmt.Errorf("account: delete customer: %w", err)
 		}
 		if err := s.forget(tx, id); err != nil {

@@ -149,17 +149,9 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 		return nil, err
 	}
 	pin := p.PIN
-	// The fingerprint has the fields of earlier versions, so that their keys stay valid.
-	op := engine.Operation{Name: string(o) + ".create", Params: struct {
-		Live           bool
-		Name           string
-		Phone          string
-		PIN            string
-		Status         Status
-		SubAgent       bool
-		IdempotencyKey string
-		Tier           Tier `json:",omitempty"`
-	}{Live: caller.Live, Name: p.Name, Phone: p.Phone, Status: p.Status, SubAgent: p.SubAgent, Tier: p.Tier}}
+	withoutPIN := p
+	withoutPIN.PIN = "" // the fingerprint holds no secret
+	op := engine.Operation{Name: string(o) + ".create", Params: withoutPIN}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*T, error) {
 		var hash string
 		if pin != "" {

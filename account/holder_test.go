@@ -14,9 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -28,7 +28,8 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 	note := func(id string, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		expect.True(t, err == nil && !seen[id], "%s again, or %v", id, err)
+		must.Do(t, err)
+		expect.True(t, !seen[id], "%s again, or %v", id, err)
 		seen[id] = true
 	}
 	var all sync.WaitGroup
@@ -51,16 +52,21 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 	// A refused account frees its number.
 	expect.True(t, testkit.Err(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "A", Phone: "0240000000"})) != nil, "a phone number was given twice")
 	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	expect.True(t, err == nil && m.ServiceID == "SVC1000061", "got %s, %v", m.ServiceID, err)
+	must.Do(t, err)
+	expect.Equal(t, m.ServiceID, "SVC1000061", "service ID")
 }
 
 func TestAgents(t *testing.T) {
 	b := newBench(t, nil)
 	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Kojo", Phone: "020 111 2222", Status: account.Suspended}))(t)
-	expect.True(t, agent.Status == account.Suspended && agent.Phone == "+233201112222" && strings.HasPrefix(agent.ID, "cag_"), "agent %+v", agent)
+	expect.Equal(t, agent.Status, account.Suspended, "agent: status")
+	expect.Equal(t, agent.Phone, "+233201112222", "agent: phone")
+	expect.True(t, strings.HasPrefix(agent.ID, "cag_"), "agent %+v", agent)
 	for _, status := range []account.Status{account.Active, account.Frozen, account.Closed, account.Closed} {
 		got, err := b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(status)})
-		expect.True(t, err == nil && got.Status == status && got.Name == "Kojo", "%s: got %+v, %v", status, got, err)
+		must.True(t, err == nil, "%s: got %+v, %v", status, got, err)
+		expect.Equal(t, got.Status, status, "%s: status", status)
+		expect.Equal(t, got.Name, "Kojo", "%s: name", status)
 	}
 	testkit.WantCode(t, "opening a closed float", testkit.Err(b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})), api.ParameterInvalid)
 	testkit.WantCode(t, "no status", testkit.Err(b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Status("odd"))})), api.ParameterInvalid)
@@ -270,7 +276,10 @@ func TestConsumersAreListed(t *testing.T) {
 	list, err := b.ListConsumers(t.Context(), api.Caller{}, api.Page{Limit: 1})
 	must.True(t, err == nil && len(list.Data) == 1 && list.Data[0] == *second && list.HasMore, "%+v, %v", list, err)
 	list, err = b.ListConsumers(t.Context(), api.Caller{}, api.Page{StartingAfter: second.ID})
-	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0] == *first && !list.HasMore, "%+v, %v", list, err)
+	must.Do(t, err)
+	must.True(t, len(list.Data) == 1, "%+v, %v", list, err)
+	expect.Equal(t, list.Data[0], *first, "first")
+	expect.Equal(t, list.HasMore, false, "HasMore")
 }
 
 func TestAgentsAreRead(t *testing.T) {
@@ -284,6 +293,55 @@ func TestAgentsAreRead(t *testing.T) {
 	merchant := api.Caller{Merchant: "mer_1"}
 	testkit.WantCode(t, "a merchant", testkit.Err(b.GetAgent(t.Context(), merchant, made.ID)), api.PermissionDenied)
 	testkit.WantCode(t, "a merchant's list", testkit.Err(b.ListAgents(t.Context(), merchant, api.Page{})), api.PermissionDenied)
+}
+
+// Whatever concerns money that has arrived, other merchants and the holders of wallets and floats, merchants
+// may not do, even with right parameters and for themselves.
+func TestOnlyOperatorMay(t *testing.T) {
+	b := newBench(t, nil)
+	operator := api.Caller{}
+	m := must.Get(b.CreateMerchant(t.Context(), operator, account.CreateMerchantParams{Name: "Adom Juice Bar"}))(t)
+	agent := must.Get(b.CreateAgent(t.Context(), operator, account.CreateHolderParams{Name: "Kofi Boateng", Phone: "0241000001"}))(t)
+	consumer := b.consumer(t, "0241000002")
+	frozen, another := account.Frozen, account.CreateHolderParams{Name: "Yaw Darko", Phone: "0241000003"}
+	for what, call := range map[string]func(api.Caller) error{
+		"a deposit": func(c api.Caller) error {
+			return b.Deposit(t.Context(), c, account.DepositParams{To: m.ID, Amount: decimal.New(1, 0), Source: "cash"})
+		},
+		"a new merchant": func(c api.Caller) error {
+			return testkit.Err(b.CreateMerchant(t.Context(), c, account.CreateMerchantParams{Name: "N"}))
+		},
+		"a merchant": func(c api.Caller) error {
+			return testkit.Err(b.UpdateMerchant(t.Context(), c, m.ID, account.UpdateMerchantParams{Name: new("N")}))
+		},
+		"all merchants":  func(c api.Caller) error { return testkit.Err(b.ListMerchants(t.Context(), c, api.Page{})) },
+		"a new consumer": func(c api.Caller) error { return testkit.Err(b.CreateConsumer(t.Context(), c, another)) },
+		"a new agent":    func(c api.Caller) error { return testkit.Err(b.CreateAgent(t.Context(), c, another)) },
+		"a consumer":     func(c api.Caller) error { return testkit.Err(b.GetConsumer(t.Context(), c, consumer.ID)) },
+		"all consumers":  func(c api.Caller) error { return testkit.Err(b.ListConsumers(t.Context(), c, api.Page{})) },
+		"an agent":       func(c api.Caller) error { return testkit.Err(b.GetAgent(t.Context(), c, agent.ID)) },
+		"all agents":     func(c api.Caller) error { return testkit.Err(b.ListAgents(t.Context(), c, api.Page{})) },
+		"a wallet": func(c api.Caller) error {
+			return testkit.Err(b.UpdateConsumer(t.Context(), c, consumer.ID, account.UpdateHolderParams{Status: &frozen}))
+		},
+		"a float": func(c api.Caller) error {
+			return testkit.Err(b.UpdateAgent(t.Context(), c, agent.ID, account.UpdateHolderParams{Status: &frozen}))
+		},
+		"a closed wallet": func(c api.Caller) error { return testkit.Err(b.inside.CloseConsumer(t.Context(), c, consumer.ID)) },
+		"a closed float":  func(c api.Caller) error { return testkit.Err(b.inside.CloseAgent(t.Context(), c, agent.ID)) },
+		"a balance":       func(c api.Caller) error { return testkit.Err(b.WalletBalance(t.Context(), c, consumer.ID)) },
+		"a float's money": func(c api.Caller) error { return testkit.Err(b.FloatBalance(t.Context(), c, agent.ID)) },
+		"a PIN": func(c api.Caller) error {
+			return b.SetPIN(t.Context(), c, consumer.ID, account.SetPINParams{PIN: "4821"})
+		},
+		"an unlocked PIN": func(c api.Caller) error { return b.UnlockPIN(t.Context(), c, consumer.ID) },
+		"all money":       func(c api.Caller) error { return testkit.Err(b.MoneyFlow(t.Context(), c)) },
+	} {
+		testkit.WantCode(t, what, call(api.Caller{Merchant: m.ID}), api.PermissionDenied)
+	}
+	balance := must.Get(b.Balance(t.Context(), api.Caller{Merchant: m.ID}))(t)
+	expect.True(t, balance.Available.IsZero(), "the merchant has %v", balance.Available)
+	expect.Same(t, must.Get(b.GetConsumer(t.Context(), operator, consumer.ID))(t), consumer, "the consumer")
 }
 
 // Strangers and merchants see the first name and the last initial of the holder of a wallet or
@@ -301,6 +359,7 @@ func TestNamesAreShortened(t *testing.T) {
 		b.consumer(t, "0241000001").ServiceID: "Ama M.", agent.ServiceID: "Kofi B.", m.ServiceID: "Adom Juice Bar",
 	} {
 		found, err := b.LookUpServiceID(t.Context(), api.Caller{Merchant: m.ID}, id)
-		expect.True(t, err == nil && found.Name == want, "got %+v, %v, want %s", found, err, want)
+		must.Do(t, err)
+		expect.Equal(t, found.Name, want, "name")
 	}
 }

@@ -23,9 +23,9 @@ func (*Internal) Merchant(tx storage.ReadTx, id string) (*Merchant, error) {
 	return getMerchant(tx, id)
 }
 
-// Logo returns a merchant's picture. It opens its own transaction.
-func (i *Internal) Logo(ctx context.Context, merchant string) (*Logo, error) {
-	return i.svc.GetLogo(ctx, api.Caller{}, merchant)
+// Logo returns a merchant's picture. It opens a transaction of e.
+func (i *Internal) Logo(ctx context.Context, e *engine.Engine, merchant string) (*Logo, error) {
+	return i.In(e).GetLogo(ctx, api.Caller{}, merchant)
 }
 
 // NewCustomerID makes the id of a customer who is made later; see [Internal.NewCustomer].
@@ -124,3 +124,10 @@ func (*Internal) LayOutStatement(ctx context.Context, st *Statement) (*document.
 
 // PINRecord returns the id of the record that counts the entries of an account's PIN.
 func (*Internal) PINRecord(account string) string { return pinID(account) }
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (i *Internal) In(e *engine.Engine) *Service {
+	in := *i.svc
+	in.engine = e
+	return &in
+}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -115,7 +115,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 		here, there, _, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret)
 		in := here.engine.In(there.engine.Store)
-		own, _ := account.New(in, account.Config{Outer: here.inside})
+		own := here.inside.In(in)
 		must.Do(t, own.RevokeKey(t.Context(), caller, key.ID))
 		refused(t, "inside the host's transaction", &bench{Service: own}, key.Secret)
 		in.HostCommitted()
@@ -127,7 +127,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 func TestHostTransactionCachesNoKeys(t *testing.T) {
 	here, there, _, caller, _ := newWatched(t)
 	in := here.engine.In(there.engine.Store)
-	own, _ := account.New(in, account.Config{Outer: here.inside})
+	own := here.inside.In(in)
 	key := must.Get(own.CreateKey(t.Context(), caller, account.CreateKeyParams{}))(t)
 	mustAuthenticate(t, &bench{Service: own}, key.Secret)
 	here.engine.Store = newBench(t, nil).engine.Store // as if all had been rolled back

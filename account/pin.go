@@ -287,10 +287,12 @@ type Proof struct {
 // PayFromWallet runs pay for the wallet that ref names and the PIN of entry, whose Account it sets. The
 // transaction of pay must call confirm before it changes anything: confirm confirms the PIN and returns
 // the consumer. due refuses, before a try is counted, what can be refused without the PIN. If it reports
-// that nothing is due, no PIN is asked for, and confirm returns no consumer.
-func (i *Internal) PayFromWallet(ctx context.Context, caller api.Caller, ref WalletRef, entry PINEntry, due func(*engine.ReadTx) (bool, error), pay func(confirm func(*engine.Tx) (*Consumer, error)) error) error {
+// that nothing is due, no PIN is asked for, and confirm returns no consumer. It works in the engine e, which
+// may be that of a host's transaction.
+func (i *Internal) PayFromWallet(ctx context.Context, e *engine.Engine, caller api.Caller, ref WalletRef, entry PINEntry, due func(*engine.ReadTx) (bool, error), pay func(confirm func(*engine.Tx) (*Consumer, error)) error) error {
+	i = &Internal{i.In(e)}
 	var charged bool
-	err := i.svc.engine.View(ctx, caller, func(tx *engine.ReadTx) (err error) {
+	err := e.View(ctx, caller, func(tx *engine.ReadTx) (err error) {
 		if charged, err = due(tx); err != nil || !charged {
 			return err
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -61,7 +61,8 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	}
 	testkit.WantCode(t, "from before the key", entered(t, first, b.engine, api.Caller{}, entry), "")
 	under := storedPINs(t, b)[0]
-	expect.True(t, strings.Contains(under, ",keyid=") && under != before, "the hash is not under the key: %s", under)
+	expect.True(t, strings.Contains(under, ",keyid="), "the hash is not under the key: %s", under)
+	expect.True(t, under != before, "the hash is not under the key: %s", under)
 	testkit.WantCode(t, "again", entered(t, first, b.engine, api.Caller{}, entry), "")
 	expect.Equal(t, storedPINs(t, b)[0], under, "the hash was changed for nothing")
 	testkit.WantCode(t, "after a rotation", entered(t, second, b.engine, api.Caller{}, entry), "")
@@ -72,7 +73,8 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	// the key.
 	for range 7 {
 		err := entered(t, first, b.engine, api.Caller{}, entry)
-		expect.True(t, err != nil && api.CodeOf(err) == "" && strings.Contains(err.Error(), "FallbackKeys"), "under an unknown key: %v", err)
+		expect.Equal(t, api.CodeOf(err), "", "under an unknown key: code")
+		expect.True(t, err != nil && strings.Contains(err.Error(), "FallbackKeys"), "under an unknown key: %v", err)
 	}
 	testkit.WantCode(t, "the right key again", entered(t, second, b.engine, api.Caller{}, entry), "")
 }
@@ -131,7 +133,8 @@ func TestLocksGrow(t *testing.T) {
 		err := try("1234")
 		testkit.WantCode(t, "a moment too early", err, api.PINLocked)
 		e := (*api.Error)(nil)
-		expect.True(t, errors.As(err, &e) && e.RetryAfter == time.Millisecond, "lock %d: %v", n+1, err)
+		must.True(t, errors.As(err, &e), "lock %d: %v", n+1, err)
+		expect.Equal(t, e.RetryAfter, time.Millisecond, "lock %d: retry after", n+1)
 		b.advance(time.Millisecond)
 	}
 	lock()
@@ -167,7 +170,8 @@ func TestOneAddressCannotLockPIN(t *testing.T) {
 		err := try("198.51.100.1", "1234")
 		testkit.WantCode(t, "locked out", err, api.PINLocked)
 		e := (*api.Error)(nil)
-		expect.True(t, errors.As(err, &e) && e.RetryAfter == 24*time.Hour, "locked out: %v", err)
+		must.True(t, errors.As(err, &e), "locked out: %v", err)
+		expect.Equal(t, e.RetryAfter, 24*time.Hour, "locked out: retry after")
 		b.advance(24*time.Hour - time.Millisecond)
 		testkit.WantCode(t, "a moment too early", try("198.51.100.1", "1234"), api.PINLocked)
 		b.advance(time.Millisecond)

@@ -9,9 +9,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -23,7 +23,8 @@ func again(t *testing.T, caller api.Caller, key string, call func(api.Caller) er
 		var replayed bool
 		caller.Replayed = &replayed
 		err := call(caller)
-		expect.True(t, err == nil && replayed == replay, "%s: replayed is %t, want %t, %v", key, replayed, replay, err)
+		expect.NoError(t, err, "%s", key)
+		expect.Equal(t, replayed, replay, "%s: replayed", key)
 	}
 }
 
@@ -39,7 +40,8 @@ func TestOperatorCallsAreReplayed(t *testing.T) {
 		}
 		return err
 	})
-	expect.True(t, len(made) == 2 && made[0] == made[1], "one key made the merchants %v", made)
+	must.True(t, len(made) == 2, "one key made the merchants %v", made)
+	expect.Equal(t, made[0], made[1], "one key made the merchants: first")
 	again(t, operator, "update merchant", func(c api.Caller) error {
 		return testkit.Err(b.UpdateMerchant(t.Context(), c, merchant, account.UpdateMerchantParams{Name: new("Adom Juice")}))
 	})
@@ -78,14 +80,17 @@ func TestReplayedKeyHasNoSecret(t *testing.T) {
 	})
 	for i := 0; i < len(keys); i += 2 {
 		first, replay := keys[i], keys[i+1]
-		expect.True(t, first.ID == replay.ID && first.Secret != "" && replay.Secret == "", "first %+v, replay %+v", first, replay)
+		expect.Equal(t, first.ID, replay.ID, "first: ID")
+		expect.True(t, first.Secret != "", "first %+v, replay %+v", first, replay)
+		expect.Equal(t, replay.Secret, "", "replay: secret")
 		mustAuthenticate(t, b, first.Secret)
 		for _, record := range everyRecord(t, b) {
 			expect.True(t, !strings.Contains(record, first.Secret), "the store holds the secret: %s", record)
 		}
 	}
 	list, err := b.ListKeys(t.Context(), caller, api.Page{})
-	expect.True(t, err == nil && len(list.Data) == 2, "keys %+v, %v", list, err)
+	must.Do(t, err)
+	expect.Equal(t, len(list.Data), 2, "keys: number")
 	caller.IdempotencyKey = "create"
 	testkit.WantCode(t, "the key of another request", testkit.Err(b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "other"})), api.IdempotencyKeyReused)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -201,20 +201,4 @@ func TestMissingSealIsNotRecreated(t *testing.T) {
 			}
 		})
 	}
-}
-
-// BenchmarkSeal seals a hot merchant's entries. ns/entry is the worker's cost of one; the booking
-// call pays nothing.
-func BenchmarkSeal(b *testing.B) {
-	_, svc, merchant, _ := sealedBooks(b, 0)
-	const batch = 2000
-	for b.Loop() {
-		b.StopTimer()
-		book(b, svc, merchant, batch)
-		b.StartTimer()
-		if n, err := svc.Accounts.Seal(b.Context()); err != nil || n != 2*batch {
-			b.Fatal(n, err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2*batch), "ns/entry")
 }

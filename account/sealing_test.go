@@ -18,11 +18,11 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -352,7 +352,9 @@ func TestEntriesWithoutSealAreReported(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		w.post(t, 3, 4) // still within the deadline
 		v := must.Get(w.Verify(t.Context()))(t)
-		expect.True(t, v.Overdue == 6 && len(v.Problems) == 1 && strings.Contains(v.Problems[0], "6 entries have no seal"), "%d are overdue: %q", v.Overdue, v.Problems)
+		expect.Equal(t, v.Overdue, 6, "overdue")
+		must.True(t, len(v.Problems) == 1, "%d are overdue: %q", v.Overdue, v.Problems)
+		expect.True(t, strings.Contains(v.Problems[0], "6 entries have no seal"), "%d are overdue: %q", v.Overdue, v.Problems)
 		if age := w.since(t); age < account.SealWithin+time.Minute {
 			t.Errorf("the oldest has waited %s", age)
 		}
@@ -407,7 +409,8 @@ func TestDamagedSealBlocksNoOtherAccount(t *testing.T) {
 				w.post(t, 0, 3)
 				w.run(t, time.Hour)
 				open, problems := w.sealed(t)
-				expect.True(t, open >= 1 && open <= 2 && strings.Contains(strings.Join(problems, "; "), test.want), "%d have no seal, %q", open, problems)
+				expect.True(t, open >= 1 && open <= 2, "%d have no seal, %q", open, problems)
+				expect.True(t, strings.Contains(strings.Join(problems, "; "), test.want), "%d have no seal, %q", open, problems)
 				age := w.since(t)
 				expect.True(t, age >= 50*time.Minute, "the oldest has waited %s", age)
 			})
@@ -435,7 +438,10 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 	}
 	traffic := w.store.between
 	v, err := w.VerifyWithProgress(t.Context(), func(account.Verification) { w.store.between = traffic })
-	expect.True(t, err == nil && len(v.Problems) == 0 && v.Accounts >= 3002 && v.Sealed >= 6000, "%+v, %v", v, err)
+	must.Do(t, err)
+	expect.Equal(t, len(v.Problems), 0, "number of problems")
+	expect.True(t, v.Accounts >= 3002, "%+v, %v", v, err)
+	expect.True(t, v.Sealed >= 6000, "%+v, %v", v, err)
 	expect.True(t, w.store.longest <= 250, "a View has %d calls", w.store.longest)
 }
 

@@ -48,9 +48,6 @@ type Config struct {
 	Events *event.Internal
 	// Customers is the host's record of customers; the library's own when nil.
 	Customers CustomerDirectory
-	// Outer is the service that the host made with payments.New. A service inside a host's
-	// transaction shares its cache of API keys. It is nil otherwise.
-	Outer *Internal
 }
 
 // Service keeps accounts. It is safe for concurrent use.
@@ -60,28 +57,26 @@ type Service struct {
 	// directory is the host's record of customers, or nil.
 	directory CustomerDirectory
 	hasher    *pin.Hasher
-	guard     pin.Guard
+	guard     *pin.Guard
 	// digestKey makes the digests of network addresses and the names of decoys, which strangers must
 	// not be able to compute.
 	digestKey []byte
 	events    *event.Internal
 	// sealKeys authenticate the seals of the ledger.
 	sealKeys [][]byte
-	// keyCache is shared with the services inside a host's transaction.
+	// adjusted is told of adjustments; see [Internal.OnAdjust].
+	adjusted func(*engine.Tx, *Adjustment, int64) error
 	keyCache *keyCache
 }
 
 // New returns the service, and the methods for sibling packages' transactions.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{
-		engine: e, messages: c.Messages, events: c.Events, directory: c.Customers, hasher: pin.NewHasher(e.ServerKeys...), keyCache: new(keyCache),
+		engine: e, messages: c.Messages, events: c.Events, directory: c.Customers, hasher: pin.NewHasher(e.ServerKeys...), keyCache: new(keyCache), guard: new(pin.Guard),
 		sealKeys: deriveSealKeys(e.ServerKeys),
 	}
 	if len(e.ServerKeys) > 0 {
 		s.digestKey = e.ServerKeys[0]
-	}
-	if c.Outer != nil {
-		s.keyCache = c.Outer.svc.keyCache
 	}
 	return s, &Internal{s}
 }

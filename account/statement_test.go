@@ -21,9 +21,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -242,9 +242,12 @@ func testEntryFilters(t *testing.T, b *bench) {
 	back := list(account.ListEntriesParams{Type: "adjustment", Page: api.Page{EndingBefore: oldest.Data[0].ID, Limit: 1}})
 	expect.True(t, len(back.Data) == 1 && back.Data[0].Source == ids[1] && back.HasMore, "the page before: %+v", back)
 	one := list(account.ListEntriesParams{Source: "r-20"})
-	expect.True(t, len(one.Data) == 1 && one.Data[0].Type == "deposit" && !one.HasMore, "one source: %+v", one)
+	must.True(t, len(one.Data) == 1, "one source: %+v", one)
+	expect.Equal(t, one.Data[0].Type, "deposit", "one source: type of the first")
+	expect.Equal(t, one.HasMore, false, "one source: HasMore")
 	none := list(account.ListEntriesParams{Type: "payment"})
-	expect.True(t, len(none.Data) == 0 && !none.HasMore, "none: %+v", none)
+	expect.Equal(t, len(none.Data), 0, "none: number")
+	expect.Equal(t, none.HasMore, false, "none: HasMore")
 	within := list(account.ListEntriesParams{Created: api.Times{From: begin.Add(11 * time.Second), Until: begin.Add(21 * time.Second)}, Type: "adjustment"})
 	expect.True(t, len(within.Data) == 1 && within.Data[0].Source == ids[1], "in a period: %+v", within)
 	testkit.WantCode(t, "an unknown cursor", testkit.Err(b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: api.Page{StartingAfter: "txn_1"}})), api.ResourceMissing)
@@ -289,13 +292,15 @@ func testAdjust(t *testing.T, b *bench) {
 	list := must.Get(b.ListAdjustments(t.Context(), caller, api.Page{}))(t)
 	expect.Same(t, list.Data, []account.Adjustment{*taken, *made}, "the list")
 	other, err := b.ListAdjustments(t.Context(), api.Caller{Merchant: caller.Merchant}, api.Page{})
-	expect.True(t, err == nil && len(other.Data) == 0, "in the other mode: %+v, %v", other, err)
+	must.Do(t, err)
+	expect.Equal(t, len(other.Data), 0, "in the other mode: number")
 	entries, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{})
 	if err != nil || len(entries.Data) != 2 || entries.Data[0].Source != taken.ID || entries.Data[0].Type != "adjustment" || entries.Data[0].Amount.String() != "-100.05" {
 		t.Errorf("entries %+v, %v", entries, err)
 	}
 	v, err := b.Verify(t.Context())
-	expect.True(t, err == nil && len(v.Problems) == 0, "the ledger: %v, %v", v, err)
+	must.Do(t, err)
+	expect.Equal(t, len(v.Problems), 0, "the ledger: number of problems")
 }
 
 // The document has pages, each with the table head. It shortens a source that is too long.
@@ -311,14 +316,17 @@ func TestStatementPDF(t *testing.T) {
 	must.True(t, len(pages) >= 3, "%d pages", len(pages))
 	for i, texts := range pages {
 		all := strings.Join(texts, "\n")
-		expect.True(t, strings.Contains(all, "TEST MODE") && strings.Contains(all, "Balance") && !strings.Contains(all, strings.Repeat("=W", 50)), "page %d: %.300s", i+1, all)
+		expect.True(t, strings.Contains(all, "TEST MODE"), "page %d: %.300s", i+1, all)
+		expect.True(t, strings.Contains(all, "Balance"), "page %d: %.300s", i+1, all)
+		expect.True(t, !strings.Contains(all, strings.Repeat("=W", 50)), "page %d: %.300s", i+1, all)
 	}
 	data := must.Get(st.PDF(t.Context()))(t)
 	if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" {
 		must.Do(t, os.WriteFile(filepath.Join(dir, "statement.pdf"), data, 0o644))
 	}
 	again, err := st.PDF(t.Context())
-	expect.True(t, err == nil && bytes.Equal(data, again), "made again, the bytes differ (%v)", err)
+	must.Do(t, err)
+	expect.True(t, bytes.Equal(data, again), "made again, the bytes differ (%v)", err)
 	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
 		command := exec.Command(pdftotext, "-layout", "-", "-")
 		command.Stdin = bytes.NewReader(data)
@@ -408,5 +416,6 @@ func TestStatementShowsWholeIDs(t *testing.T) {
 	must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(999_999), Reason: "test", Actor: "a"}))(t)
 	st := must.Get(b.Statement(t.Context(), caller, api.Times{}))(t)
 	rows := drawn(t, st)
-	expect.True(t, len(rows) == 1 && rows[0].Source == wide, "drawn %+v", rows)
+	must.True(t, len(rows) == 1, "drawn %+v", rows)
+	expect.Equal(t, rows[0].Source, wide, "drawn: source of the first")
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -49,7 +49,8 @@ func TestSealsOfManyAccounts(t *testing.T) {
 		verify := func(want int64) {
 			t.Helper()
 			v := must.Get(svc.Accounts.Verify(t.Context()))(t)
-			expect.True(t, v.Sealed == want && len(v.Problems) == 0, "%d entries have seals, want %d: %q", v.Sealed, want, v.Problems)
+			expect.Equal(t, v.Sealed, want, "number of entries")
+			expect.Equal(t, len(v.Problems), 0, "number of problems")
 		}
 		post(1200)
 		verify(0)
@@ -101,12 +102,15 @@ func TestMoneyIsConserved(t *testing.T) {
 		total := decimal.Zero
 		for _, id := range ids {
 			b, err := svc.Accounts.WalletBalance(t.Context(), api.Caller{}, id)
-			expect.True(t, err == nil && !b.IsNegative(), "%s has %s, %v", id, b, err)
+			expect.NoError(t, err, "%s", id)
+			expect.True(t, !b.IsNegative(), "%s has %s, %v", id, b, err)
 			total = total.Add(b.Decimal)
 		}
 		expect.True(t, total.Equal(decimal.NewFromInt(wallets*begin)), "all wallets have %s", total)
 		v, err := svc.Accounts.Verify(t.Context())
-		expect.True(t, err == nil && len(v.Problems) == 0 && v.Postings >= wallets, "Verify: %+v, %v", v, err)
+		must.Do(t, err)
+		expect.Equal(t, len(v.Problems), 0, "Verify: number of problems")
+		expect.True(t, v.Postings >= wallets, "Verify: %+v, %v", v, err)
 	})
 }
 

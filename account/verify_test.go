@@ -11,9 +11,9 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -96,7 +96,11 @@ func TestVerifyReadsAllPages(t *testing.T) {
 	})
 	must.Do(t, err)
 	v, err := b.Verify(t.Context())
-	expect.True(t, err == nil && len(v.Problems) == 0 && v.Accounts == wallets+1 && v.Postings == postings && v.Entries == 2*postings, "got %+v, %v", v, err)
+	must.Do(t, err)
+	expect.Equal(t, len(v.Problems), 0, "number of problems")
+	expect.Equal(t, v.Accounts, wallets+1, "accounts")
+	expect.Equal(t, v.Postings, postings, "postings")
+	expect.Equal(t, v.Entries, 2*postings, "entries")
 
 	// It reports its progress, and ends with the counts that it returns.
 	var told []account.Verification
@@ -111,7 +115,9 @@ func TestVerifyReadsAllPages(t *testing.T) {
 	expect.Same(t, told[len(told)-1], *v, "the last time it tells")
 	store.booked = func(b *storage.Booked) { b.Entries = nil }
 	v, err = b.Verify(t.Context())
-	expect.True(t, err == nil && len(v.Problems) == 100 && v.Postings == postings, "got %d problems, %d postings, %v", len(v.Problems), v.Postings, err)
+	must.Do(t, err)
+	expect.Equal(t, len(v.Problems), 100, "number of problems")
+	expect.Equal(t, v.Postings, postings, "number of postings")
 }
 
 func TestVerifyFindsDamage(t *testing.T) {
@@ -201,7 +207,8 @@ func TestVerifyFindsDamage(t *testing.T) {
 			*store = damage
 			v := must.Get(b.Verify(t.Context()))(t)
 			all := strings.Join(v.Problems, "\n")
-			expect.True(t, (test.want != "" || all == "") && strings.Contains(all, test.want), "problems %q, want %q among them", all, test.want)
+			expect.True(t, test.want != "" || all == "", "problems %q, want %q among them", all, test.want)
+			expect.True(t, strings.Contains(all, test.want), "problems %q, want %q among them", all, test.want)
 			expect.True(t, test.want != "" || v.Accounts == 2 && v.Postings == 3 && v.Entries == 6, "counted %+v", v)
 		})
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 // thing is an object of a list whose id is in an embedded struct, as that of a consumer is.
@@ -66,7 +67,8 @@ func collect(t *testing.T, s *shelf, p thingParams, each func(id int)) (ids []in
 	t.Helper()
 	for o, err := range api.All(t.Context(), api.Caller{}, p, s.List) {
 		if err != nil {
-			expect.True(t, end == nil && o == nil, "yields %v after %v", err, end)
+			must.Do(t, end)
+			expect.True(t, o == nil, "yields %v after %v", err, end)
 			end = err
 			continue
 		}
@@ -84,7 +86,8 @@ func TestAllYieldsEveryPageOnce(t *testing.T) {
 		s := newShelf(n)
 		want := slices.Clone(s.ids)
 		got, err := collect(t, s, thingParams{Page: api.Page{Limit: 3, EndingBefore: "7"}}, nil)
-		expect.True(t, err == nil && slices.Equal(got, want), "of %d: %v, %v", n, got, err)
+		expect.NoError(t, err, "of %d", n)
+		expect.True(t, slices.Equal(got, want), "of %d: %v, %v", n, got, err)
 		most := max(1, (n+99)/100)
 		expect.True(t, s.reads == most, "of %d: %d reads, want %d", n, s.reads, most)
 	}
@@ -97,17 +100,21 @@ func TestAllWhilePagesChange(t *testing.T) {
 	s := newShelf(250)
 	want := slices.Clone(s.ids)
 	got, err := collect(t, s, thingParams{}, func(id int) { s.ids = slices.Insert(s.ids, 0, 1000+id) })
-	expect.True(t, err == nil && slices.Equal(got, want), "with newer objects: %v, %v", got, err)
+	must.Do(t, err)
+	expect.True(t, slices.Equal(got, want), "with newer objects: %v, %v", got, err)
 	s = newShelf(250)
 	got, err = collect(t, s, thingParams{}, func(id int) { s.ids = slices.DeleteFunc(s.ids, func(i int) bool { return i == id }) })
-	expect.True(t, err == nil && slices.Equal(got, want) && len(s.ids) == 0, "deleting each: %v, %v; %d are left", got, err, len(s.ids))
+	must.Do(t, err)
+	expect.True(t, slices.Equal(got, want), "deleting each: %v, %v; %d are left", got, err, len(s.ids))
+	expect.Equal(t, len(s.ids), 0, "deleting each: number of ids")
 	s = newShelf(250)
 	got, err = collect(t, s, thingParams{}, func(id int) {
 		if id == 200 {
 			s.ids = slices.DeleteFunc(s.ids, func(i int) bool { return i == 151 }) // the next cursor
 		}
 	})
-	expect.True(t, api.CodeOf(err) == api.ResourceMissing && len(got) == 100, "a cursor that is gone: %d objects, %v", len(got), err)
+	expect.Equal(t, api.CodeOf(err), api.ResourceMissing, "a cursor that is gone: code")
+	expect.Equal(t, len(got), 100, "a cursor that is gone: number of objects")
 }
 
 func TestAllEnds(t *testing.T) {
@@ -128,5 +135,6 @@ func TestAllEnds(t *testing.T) {
 	}) {
 		last = err
 	}
-	expect.True(t, last != nil && !errors.Is(last, broken), "objects without id: %v", last)
+	expect.True(t, last != nil, "objects without id: %v", last)
+	expect.True(t, !errors.Is(last, broken), "objects without id: %v", last)
 }

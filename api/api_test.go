@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 func ExampleError() {
@@ -43,9 +43,13 @@ func ExampleMetadata_Merge() {
 
 func TestErrors(t *testing.T) {
 	e := api.Invalid("limit", "limit is %d", 5)
-	expect.True(t, e.Type == api.InvalidRequest && e.Error() == "parameter_invalid: limit is 5 (limit)" && e.Unwrap() == nil, "got %+v", e)
+	expect.Equal(t, e.Type, api.InvalidRequest, "type")
+	expect.Equal(t, e.Error(), "parameter_invalid: limit is 5 (limit)", "error")
+	must.Do(t, e.Unwrap())
 	caused := e.WithCause(io.EOF)
-	expect.True(t, errors.Is(caused, io.EOF) && e.Unwrap() == nil && !strings.Contains(caused.Error(), "EOF"), "cause: %v of %v", caused.Unwrap(), caused)
+	expect.True(t, errors.Is(caused, io.EOF), "cause: %v of %v", caused.Unwrap(), caused)
+	must.Do(t, e.Unwrap())
+	expect.True(t, !strings.Contains(caused.Error(), "EOF"), "cause: %v of %v", caused.Unwrap(), caused)
 	expect.Equal(t, api.CodeOf(fmt.Errorf("x: %w", e)), api.ParameterInvalid, "code")
 	expect.Equal(t, api.CodeOf(io.EOF), "", "code of another error")
 	for code, want := range map[api.Code]api.ErrorType{
@@ -56,13 +60,15 @@ func TestErrors(t *testing.T) {
 		expect.Equal(t, code.Type(), want, "%s", code)
 	}
 	missing := api.Missing("amount")
-	expect.True(t, missing.Code == api.ParameterMissing && missing.Param == "amount", "missing: %+v", missing)
+	expect.Equal(t, missing.Code, api.ParameterMissing, "missing: code")
+	expect.Equal(t, missing.Param, "amount", "missing: param")
 }
 
 func TestTimesInJSON(t *testing.T) {
 	at := api.At(time.Date(2026, 1, 31, 9, 15, 0, 123_999_999, time.FixedZone("", 3600)))
 	text, err := json.Marshal(at)
-	expect.True(t, err == nil && string(text) == `"2026-01-31T08:15:00.123Z"`, "got %s, %v", text, err)
+	must.Do(t, err)
+	expect.Equal(t, string(text), `"2026-01-31T08:15:00.123Z"`, "text")
 	var back api.Time
 	if err := json.Unmarshal(text, &back); err != nil || !back.Equal(at.Time) {
 		t.Errorf("back %s, %v", back, err)
@@ -77,7 +83,8 @@ func TestTimesInJSON(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
-	expect.True(t, api.AtOrNil(time.Time{}) == nil && api.AtOrNil(at.Time) != nil, "AtOrNil is wrong")
+	expect.True(t, api.AtOrNil(time.Time{}) == nil, "AtOrNil is wrong")
+	expect.True(t, api.AtOrNil(at.Time) != nil, "AtOrNil is wrong")
 }
 
 func TestAmountsInJSON(t *testing.T) {
@@ -105,7 +112,8 @@ func TestMetadata(t *testing.T) {
 	before := api.Metadata{"a": "1"}
 	merged := before.Merge(api.Metadata{"b": "2"})
 	diff := cmp.Diff(api.Metadata{"a": "1"}, before)
-	expect.True(t, diff == "" && len(merged) == 2, "merged to %v, changed %s", merged, diff)
+	expect.True(t, diff == "", "merged to %v, changed %s", merged, diff)
+	expect.Equal(t, len(merged), 2, "merged: number")
 }
 
 func TestUnder(t *testing.T) {

@@ -131,6 +131,8 @@ const (
 	// of a QR code.
 	PaymentInProgress     Code = "payment_in_progress"
 	PaymentNotCancellable Code = "payment_not_cancellable"
+	// PaymentNotReleasable: the payment has ended, or is from a wallet, and holds nothing.
+	PaymentNotReleasable Code = "payment_not_releasable"
 	// PaymentNotConfirmable: the provider asks for no code.
 	PaymentNotConfirmable Code = "payment_not_confirmable"
 	// PaymentNotSettleable: the payment that the test helper should settle has ended, or is from

@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -29,6 +30,17 @@ var (
 	huge  = new(decimal.New(1, 1_000_000_000))
 	above = pesewas(100_000_000)
 )
+
+// A rate has six decimals; more are rounded half up.
+func TestRatesAreRounded(t *testing.T) {
+	s := testkit.OpenShop(t, memory.New(), payments.Config{})
+	is := must.Get(s.Products.Create(t.Context(), s.Caller, catalog.CreateProductParams{Name: "x", TaxPercent: number("12.3456785")}))(t)
+	expect.Equal(t, is.TaxPercent.String(), "12.345679", "of a new product")
+	is = must.Get(s.Products.Update(t.Context(), s.Caller, is.ID, catalog.UpdateProductParams{TaxPercent: new(number("0.33333333333"))}))(t)
+	expect.Equal(t, is.TaxPercent.String(), "0.333333", "of a changed product")
+	plan := must.Get(s.Plans.Create(t.Context(), s.Caller, catalog.CreatePlanParams{Name: "x", Amount: 1, Interval: catalog.Day, TaxPercent: number("99.9999999")}))(t)
+	expect.Equal(t, plan.TaxPercent.String(), "100", "of a plan")
+}
 
 func TestInvalidProductsAreRefused(t *testing.T) {
 	s := testkit.OpenShop(t, memory.New(), payments.Config{})
@@ -48,7 +60,7 @@ func TestInvalidProductsAreRefused(t *testing.T) {
 		"another currency":   {catalog.CreateProductParams{Name: "x", Currency: "USD"}, catalog.UpdateProductParams{Currency: "USD"}, api.CurrencyNotSupported, "currency"},
 		"a tax below none":   {catalog.CreateProductParams{Name: "x", TaxPercent: number("-1")}, catalog.UpdateProductParams{TaxPercent: new(number("-1"))}, api.ParameterInvalid, "tax_percent"},
 		"a tax above all":    {catalog.CreateProductParams{Name: "x", TaxPercent: number("100.1")}, catalog.UpdateProductParams{TaxPercent: new(number("100.1"))}, api.ParameterInvalid, "tax_percent"},
-		"seven decimals":     {catalog.CreateProductParams{Name: "x", TaxPercent: number("1.0000001")}, catalog.UpdateProductParams{TaxPercent: new(number("1.0000001"))}, api.ParameterInvalid, "tax_percent"},
+		"a tax a bit above":  {catalog.CreateProductParams{Name: "x", TaxPercent: number("100.0000005")}, catalog.UpdateProductParams{TaxPercent: new(number("100.0000005"))}, api.ParameterInvalid, "tax_percent"},
 		"a tax of 1e9 zeros": {catalog.CreateProductParams{Name: "x", TaxPercent: huge}, catalog.UpdateProductParams{TaxPercent: &huge}, api.ParameterInvalid, "tax_percent"},
 		"nested metadata":    {catalog.CreateProductParams{Name: "x", Metadata: api.Metadata{"m": []any{}}}, catalog.UpdateProductParams{Metadata: api.Metadata{"m": []any{}}}, api.ParameterInvalid, "metadata.m"},
 	} {
@@ -58,6 +70,52 @@ func TestInvalidProductsAreRefused(t *testing.T) {
 	testkit.WantParam(t, "create without a name", testkit.Err(s.Products.Create(ctx, s.Caller, catalog.CreateProductParams{})), api.ParameterMissing, "name")
 	testkit.WantParam(t, "update to no name", testkit.Err(s.Products.Update(ctx, s.Caller, is.ID, catalog.UpdateProductParams{Name: new("")})), api.ParameterInvalid, "name")
 	expect.Same(t, must.Get(s.Products.Get(ctx, s.Caller, is.ID))(t), is, "refusals changed the product")
+}
+
+// A rate alone means taxable, in a product and in a plan, at creation and by an update. What is said wins.
+func TestRateMeansTaxable(t *testing.T) {
+	s := testkit.OpenShop(t, memory.New(), payments.Config{})
+	ctx := t.Context()
+	text := func(taxable *bool) string {
+		if taxable == nil {
+			return "null"
+		}
+		return fmt.Sprint(*taxable)
+	}
+	for name, c := range map[string]struct {
+		taxable *bool
+		rate    *decimal.Decimal
+		want    string
+	}{
+		"a rate": {nil, number("20"), "true"}, "a rate of 0": {nil, number("0"), "true"}, "neither": {nil, nil, "null"},
+		"both": {new(true), number("20"), "true"}, "not taxable": {new(false), number("20"), "false"}, "taxable": {new(true), nil, "true"},
+	} {
+		product := must.Get(s.Products.Create(ctx, s.Caller, catalog.CreateProductParams{Name: "x", Taxable: c.taxable, TaxPercent: c.rate}))(t)
+		expect.Equal(t, text(product.Taxable), c.want, "a product with %s", name)
+		plan := must.Get(s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "x", Amount: 1, Interval: catalog.Day, Taxable: c.taxable, TaxPercent: c.rate}))(t)
+		expect.Equal(t, text(plan.Taxable), c.want, "a plan with %s", name)
+		plan = must.Get(s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "x", Amount: 1, Interval: catalog.Day, Product: product.ID}))(t)
+		expect.Equal(t, text(plan.Taxable), c.want, "a plan of a product with %s", name)
+	}
+	none := must.Get(s.Products.Create(ctx, s.Caller, catalog.CreateProductParams{Name: "x", Taxable: new(false)}))(t)
+	plan := must.Get(s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "x", Amount: 1, Interval: catalog.Day, Product: none.ID, TaxPercent: number("5")}))(t)
+	expect.Equal(t, text(plan.Taxable), "true", "a plan with a rate, of a product without tax")
+
+	is := must.Get(s.Products.Create(ctx, s.Caller, catalog.CreateProductParams{Name: "x"}))(t)
+	for _, step := range []struct {
+		p    catalog.UpdateProductParams
+		want string
+	}{
+		{catalog.UpdateProductParams{Name: new("y")}, "null"},
+		{catalog.UpdateProductParams{TaxPercent: new(number("20"))}, "true"},
+		{catalog.UpdateProductParams{Taxable: new(new(false))}, "false"},
+		{catalog.UpdateProductParams{TaxPercent: new(number("5"))}, "false"},
+		{catalog.UpdateProductParams{Taxable: new((*bool)(nil))}, "true"},
+		{catalog.UpdateProductParams{Taxable: new((*bool)(nil)), TaxPercent: new((*decimal.Decimal)(nil))}, "null"},
+	} {
+		is = must.Get(s.Products.Update(ctx, s.Caller, is.ID, step.p))(t)
+		expect.Equal(t, text(is.Taxable), step.want, "after the update %+v", step.p)
+	}
 }
 
 func TestInvalidCouponsAreRefused(t *testing.T) {
@@ -168,14 +226,16 @@ func TestListsFilter(t *testing.T) {
 		expect.Same(t, listed(catalog.ListProductsParams{Active: new(true)}), []string{on}, "active ones")
 		expect.Same(t, listed(catalog.ListProductsParams{Active: new(false)}), []string{off}, "others")
 		expect.Same(t, listed(catalog.ListProductsParams{Created: api.Times{Until: s.Now().Add(-150 * time.Second)}}), []string{on}, "the older")
-		testkit.WantParam(t, "after what is deleted", testkit.Err(s.Products.List(ctx, s.Caller, catalog.ListProductsParams{Page: api.Page{StartingAfter: gone}})), api.ResourceMissing, "starting_after")
+		expect.Same(t, listed(catalog.ListProductsParams{Page: api.Page{StartingAfter: gone}}), []string{off, on}, "after what is deleted")
+		testkit.WantParam(t, "after what never was", testkit.Err(s.Products.List(ctx, s.Caller, catalog.ListProductsParams{Page: api.Page{StartingAfter: "prod_1"}})), api.ResourceMissing, "starting_after")
 
 		plan := func(product string) string {
 			return must.Get(s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "Juice", Amount: 1, Interval: catalog.Day, Product: product}))(t).ID
 		}
 		of, _ := plan(on), plan("")
 		plans := must.Get(s.Plans.List(ctx, s.Caller, catalog.ListPlansParams{Product: on}))(t).Data
-		expect.True(t, len(plans) == 1 && plans[0].ID == of, "plans of a product: %+v", plans)
+		must.True(t, len(plans) == 1, "plans of a product: %+v", plans)
+		expect.Equal(t, plans[0].ID, of, "plans of a product: ID of the first")
 		testkit.WantParam(t, "a plan of an inactive product", testkit.Err(s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "x", Amount: 1, Interval: catalog.Day, Product: off})), api.ParameterInvalid, "product")
 		testkit.WantParam(t, "a plan of a deleted product", testkit.Err(s.Plans.Create(ctx, s.Caller, catalog.CreatePlanParams{Name: "x", Amount: 1, Interval: catalog.Day, Product: gone})), api.ResourceMissing, "product")
 

@@ -208,8 +208,9 @@ func (s *Coupons) List(ctx context.Context, caller api.Caller, p ListCouponsPara
 type UpdateCouponParams struct {
 	Name   *string `json:"name,omitempty" param:",clear"`
 	Active *bool   `json:"active,omitempty"`
-	// Metadata is merged: a key with nil or "" is dropped.
-	Metadata api.Metadata `json:"metadata,omitempty"`
+	// Metadata is merged: a key with nil or "" is dropped. ClearMetadata drops all keys first.
+	Metadata      api.Metadata `json:"metadata,omitempty"`
+	ClearMetadata bool         `json:"clear_metadata,omitempty" param:"metadata,null"`
 }
 
 func (p *UpdateCouponParams) check() error {
@@ -230,7 +231,7 @@ func (s *Coupons) Update(ctx context.Context, caller api.Caller, id string, p Up
 			is.Name = api.TextOrNil(*p.Name)
 		}
 		engine.SetGiven(&is.Active, p.Active)
-		return merge(&is.Metadata, p.Metadata)
+		return check.UpdateMetadata(&is.Metadata, p.ClearMetadata, p.Metadata)
 	})
 }
 

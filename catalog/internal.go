@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Internal is what sibling packages call in their transactions.
-type Internal struct{}
+type Internal struct{ events *event.Internal }
 
 // Product returns an active product, for a line that copies it. Refusals (product): resource_missing,
 // and parameter_invalid for a product that is not active.
@@ -92,14 +93,30 @@ func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id 
 	switch {
 	case c.RedeemBy != nil && now.After(time.Unix(*c.RedeemBy, 0)):
 		return nil, notRedeemable("could be redeemed until %s", time.Unix(*c.RedeemBy, 0).UTC().Format(time.RFC3339))
-	case c.MaxRedemptions != nil && c.TimesRedeemed-own >= *c.MaxRedemptions:
+	case c.usedUp(own):
 		return nil, notRedeemable("has been redeemed as often as it may be")
 	}
 	return o, nil
 }
 
-// RedeemLate counts a redemption that a payer has already paid with, even above the coupon's limit and
-// after its time. It ignores a coupon that was deleted meanwhile.
+// usedUp reports whether a coupon was redeemed as often as it may be; own is how many of its redemptions the
+// caller has.
+func (c *Coupon) usedUp(own int64) bool {
+	return c.MaxRedemptions != nil && c.TimesRedeemed-own >= *c.MaxRedemptions
+}
+
+// RedemptionLeft reports whether a coupon was not redeemed as often as it may be, whether or not it is active
+// and in time. A coupon that was deleted meanwhile has no limit any more.
+func (*Internal) RedemptionLeft(tx *engine.Tx, id string) (bool, error) {
+	o, err := engine.OrNil(coupons.Get(tx, engine.Scope(tx.Caller), id))
+	if o == nil || err != nil {
+		return err == nil, err
+	}
+	return !o.Value.usedUp(0), nil
+}
+
+// RedeemLate counts a redemption that a payer has already paid with, even after the coupon's time. The caller
+// has seen that one is left. RedeemLate ignores a coupon that was deleted meanwhile.
 func (*Internal) RedeemLate(tx *engine.Tx, id string) error {
 	return count(tx, id, 1)
 }

@@ -75,7 +75,8 @@ type CreatePlanParams struct {
 	// TrialPeriodDays is from 0 to 730.
 	TrialPeriodDays *int64 `json:"trial_period_days,omitempty"`
 	Product         string `json:"product,omitempty"` // the id of an active product
-	// Taxable, and TaxPercent from 0 to 100 with at most six decimals, are the product's when nil.
+	// Taxable, and TaxPercent from 0 to 100 rounded half up to six decimals, are the product's when nil. With a
+	// TaxPercent alone, the plan is taxable.
 	Taxable    *bool            `json:"taxable,omitempty"`
 	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty" param:",rate"`
 	Active     *bool            `json:"active,omitempty"` // true when nil
@@ -113,14 +114,18 @@ func (p *CreatePlanParams) check() error {
 // Create makes a plan. With an idempotency key it may be repeated safely.
 //
 // Refusals: parameter_missing, parameter_invalid, currency_not_supported, resource_missing
-// (product).
+// (product), permission_denied for a key that may not read products.
 func (s *Plans) Create(ctx context.Context, caller api.Caller, p CreatePlanParams) (*Plan, error) {
 	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if err := check.Reads(caller, "products", "product", p.Product); err != nil {
 		return nil, err
 	}
 	op := engine.Operation{Name: "plan.create", Params: p}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Plan, error) {
 		p := p // the function may run again
+		p.Taxable = TaxableByRate(p.Taxable, p.TaxPercent)
 		if p.Product != "" {
 			product, err := usableProduct(tx, engine.Scope(caller), p.Product)
 			if err != nil {
@@ -176,8 +181,9 @@ type UpdatePlanParams struct {
 	Active *bool   `json:"active,omitempty"`
 	// TrialPeriodDays is for later subscriptions; a pointer to nil clears it.
 	TrialPeriodDays **int64 `json:"trial_period_days,omitempty" param:",clear"`
-	// Metadata is merged: a key with nil or "" is dropped.
-	Metadata api.Metadata `json:"metadata,omitempty"`
+	// Metadata is merged: a key with nil or "" is dropped. ClearMetadata drops all keys first.
+	Metadata      api.Metadata `json:"metadata,omitempty"`
+	ClearMetadata bool         `json:"clear_metadata,omitempty" param:"metadata,null"`
 }
 
 func (p *UpdatePlanParams) check() error {
@@ -205,7 +211,7 @@ func (s *Plans) Update(ctx context.Context, caller api.Caller, id string, p Upda
 		engine.SetGiven(&is.Name, p.Name)
 		engine.SetGiven(&is.Active, p.Active)
 		engine.SetGiven(&is.TrialPeriodDays, p.TrialPeriodDays)
-		if err := merge(&is.Metadata, p.Metadata); err != nil {
+		if err := check.UpdateMetadata(&is.Metadata, p.ClearMetadata, p.Metadata); err != nil {
 			return err
 		}
 		return s.events.Record(tx, is, event.PlanUpdated)

@@ -49,7 +49,7 @@ type CreateProductParams struct {
 	UnitAmount *int64 `json:"unit_amount,omitempty" param:",pesewas"`
 	Currency   string `json:"currency,omitempty"` // GHS when empty
 	Taxable    *bool  `json:"taxable,omitempty"`
-	// TaxPercent is from 0 to 100 with at most six decimals.
+	// TaxPercent is from 0 to 100 rounded half up to six decimals. With it alone, the product is taxable.
 	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty" param:",rate"`
 	Active     *bool            `json:"active,omitempty"` // true when nil
 	Metadata   api.Metadata     `json:"metadata,omitempty"`
@@ -81,7 +81,7 @@ func (s *Products) Create(ctx context.Context, caller api.Caller, p CreateProduc
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Product, error) {
 		made := Product{
 			ID: tx.NewID("prod_"), Object: "product", Name: p.Name, Description: api.TextOrNil(p.Description),
-			UnitAmount: p.UnitAmount, Currency: currencyOf(p.UnitAmount), Taxable: p.Taxable, TaxPercent: numberOrNil(p.TaxPercent),
+			UnitAmount: p.UnitAmount, Currency: currencyOf(p.UnitAmount), Taxable: TaxableByRate(p.Taxable, p.TaxPercent), TaxPercent: numberOrNil(p.TaxPercent),
 			Active: p.Active == nil || *p.Active, Livemode: caller.Live, Metadata: p.Metadata, Created: tx.Now.Unix(),
 		}
 		if _, err := products.Insert(tx, engine.Scope(caller), made.ID, made); err != nil {
@@ -109,7 +109,7 @@ func (s *Products) List(ctx context.Context, caller api.Caller, p ListProductsPa
 }
 
 // UpdateProductParams change a product. Nil keeps a field. An empty Description clears the description.
-// A pointer to nil clears UnitAmount, Taxable or TaxPercent.
+// A pointer to nil clears UnitAmount, Taxable or TaxPercent. A rate alone means taxable, as in a create.
 type UpdateProductParams struct {
 	Name        *string           `json:"name,omitempty"`
 	Description *string           `json:"description,omitempty" param:",clear"`
@@ -118,8 +118,9 @@ type UpdateProductParams struct {
 	Taxable     **bool            `json:"taxable,omitempty" param:",clear"`
 	TaxPercent  **decimal.Decimal `json:"tax_percent,omitempty" param:",rate,clear"`
 	Active      *bool             `json:"active,omitempty"`
-	// Metadata is merged: a key with nil or "" is dropped.
-	Metadata api.Metadata `json:"metadata,omitempty"`
+	// Metadata is merged: a key with nil or "" is dropped. ClearMetadata drops all keys first.
+	Metadata      api.Metadata `json:"metadata,omitempty"`
+	ClearMetadata bool         `json:"clear_metadata,omitempty" param:"metadata,null"`
 }
 
 func (p *UpdateProductParams) check() error {
@@ -165,8 +166,11 @@ func (s *Products) Update(ctx context.Context, caller api.Caller, id string, p U
 		if p.TaxPercent != nil {
 			is.TaxPercent = numberOrNil(*p.TaxPercent)
 		}
+		if is.TaxPercent != nil {
+			is.Taxable = TaxableByRate(is.Taxable, &is.TaxPercent.Decimal)
+		}
 		engine.SetGiven(&is.Active, p.Active)
-		return merge(&is.Metadata, p.Metadata)
+		return check.UpdateMetadata(&is.Metadata, p.ClearMetadata, p.Metadata)
 	})
 }
 

@@ -15,12 +15,18 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // New returns the services, and what sibling packages call in their transactions.
 func New(e *engine.Engine, events *event.Internal) (*Products, *Coupons, *Plans, *Internal) {
-	return &Products{e}, &Coupons{e}, &Plans{e, events}, &Internal{}
+	return &Products{e}, &Coupons{e}, &Plans{e, events}, &Internal{events}
+}
+
+// In returns the services for the transaction of a host, in which that engine works.
+func (i *Internal) In(e *engine.Engine) (*Products, *Coupons, *Plans) {
+	return &Products{e}, &Coupons{e}, &Plans{e, i.events}
 }
 
 // Kinds are the kinds that this package stores.
@@ -53,7 +59,7 @@ func remove[T any](ctx context.Context, e *engine.Engine, caller api.Caller, in 
 		if err != nil {
 			return nil, err
 		}
-		if err := in.Collection.Delete(tx, o); err != nil {
+		if err := engine.Delete(tx, in.Collection, o); err != nil {
 			return nil, fmt.Errorf("catalog: delete %s: %w", in.Noun, err)
 		}
 		if after != nil {
@@ -104,7 +110,7 @@ func numberOrNil(d *decimal.Decimal) *api.Number {
 	if d == nil {
 		return nil
 	}
-	return &api.Number{Decimal: *d}
+	return &api.Number{Decimal: d.Round(money.RatePlaces)}
 }
 
 // currencyOf returns the currency of an amount; nil without one.
@@ -115,17 +121,17 @@ func currencyOf(amount *int64) *string {
 	return new(api.Currency)
 }
 
-// merge merges metadata into an object's.
-func merge(into *api.Metadata, update api.Metadata) error {
-	if len(update) == 0 {
-		return nil
-	}
-	*into = into.Merge(update)
-	return check.Metadata(*into, false)
-}
-
 // withID names an object in the data of an operation.
 type withID[P any] struct {
 	ID     string `json:"id"`
 	Params P      `json:"params"`
+}
+
+// TaxableByRate returns whether something is taxable: as the caller says, and with a rate alone, yes. It
+// returns nil without either.
+func TaxableByRate(taxable *bool, rate *decimal.Decimal) *bool {
+	if taxable == nil && rate != nil {
+		return new(true)
+	}
+	return taxable
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -25,7 +25,10 @@ func TestBriefReadsNoLines(t *testing.T) {
 		}))(t)
 		full := must.Get(s.Checkout.HostedByID(t.Context(), s.Caller, made.ID))(t)
 		brief := must.Get(s.Checkout.Brief(t.Context(), s.Caller, made.ID))(t)
-		expect.True(t, brief.Token == full.Token && *brief.Reference == "Order 2041" && brief.Payment == nil && brief.Destination() == made.Destination(), "%+v", brief)
+		expect.Equal(t, brief.Token, full.Token, "token")
+		expect.Same(t, brief.Reference, new("Order 2041"), "reference")
+		expect.True(t, brief.Payment == nil, "Payment is set")
+		expect.Equal(t, brief.Destination(), made.Destination(), "destination")
 		return testing.AllocsPerRun(20, func() { must.Get(s.Checkout.Brief(t.Context(), s.Caller, made.ID))(t) })
 	}
 	one, many := allocations(1), allocations(200)

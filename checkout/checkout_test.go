@@ -2,6 +2,7 @@ package checkout_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,9 +16,9 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -155,9 +156,32 @@ func TestSessionCostsWhatAnInvoiceCosts(t *testing.T) {
 	expect.Equal(t, costs{made.Subtotal, made.Discount, made.Tax, made.Total}, costs{bill.Subtotal, bill.Discount, bill.Tax, bill.Total}, "costs")
 	expect.Equal(t, made.Total, int64(2642), "total") // 26.00 - 3.25 + 20% of (21.00 - 2.63)
 	lines := must.Get(s.Checkout.ListLines(t.Context(), s.Caller, made.ID, api.Page{Limit: 1}))(t)
-	expect.True(t, len(lines.Data) == 1 && lines.HasMore && lines.Data[0].Amount == 2100, "the lines are %+v", lines)
+	must.True(t, len(lines.Data) == 1, "the lines are %+v", lines)
+	expect.Equal(t, lines.HasMore, true, "the lines: HasMore")
+	expect.Equal(t, lines.Data[0].Amount, 2100, "the lines: amount of the first")
 	expect.Equal(t, s.redeemed(p.Coupon), 0, "the creation redeems")
 	expect.Equal(t, made.ExpiresAt, s.Now().Add(24*time.Hour).Unix(), "expires")
+}
+
+// On a session's line a rate alone means taxable. On an invoice's it does not, as the specification says.
+func TestRateMeansTaxableOnSession(t *testing.T) {
+	s := open(t)
+	p, rate, price := order(), decimal.NewFromInt(20), int64(10_00)
+	exempt := must.Get(s.Products.Create(t.Context(), s.Caller, catalog.CreateProductParams{Name: "Sobolo", UnitAmount: &price, Taxable: new(false)}))(t)
+	p.Lines = []invoice.LineParams{
+		{Description: "a", UnitAmount: &price, TaxPercent: &rate},
+		{Description: "b", UnitAmount: &price, TaxPercent: &rate, Taxable: new(false)},
+		{Description: "c", UnitAmount: &price},
+		{Product: exempt.ID},
+		{Product: exempt.ID, TaxPercent: &rate},
+	}
+	made := s.create(p)
+	expect.Equal(t, made.Tax, int64(4_00), "the tax of a session")
+	expect.Equal(t, made.Lines.Data[0].Taxable, true, "Lines.Data[0].Taxable")
+	expect.Equal(t, made.Lines.Data[1].Taxable, false, "Lines.Data[1].Taxable")
+	expect.Equal(t, made.Lines.Data[4].Taxable, true, "Lines.Data[4].Taxable")
+	bill := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: invoice.Fields{Lines: p.Lines}}))(t)
+	expect.Equal(t, bill.Tax, int64(0), "the tax of an invoice")
 }
 
 // A product is copied, so that a later change does not change the session.
@@ -169,7 +193,9 @@ func TestSessionCopiesProducts(t *testing.T) {
 	made := s.create(p)
 	must.Get(s.Products.Update(t.Context(), s.Caller, juice.ID, catalog.UpdateProductParams{Name: new("Asaana"), UnitAmount: new(new(int64(1)))}))(t)
 	line := s.get(made.ID).Lines.Data[0]
-	expect.True(t, line.Description == "Sobolo" && line.UnitAmount == 1500 && *line.Product == juice.ID, "the line is %+v", line)
+	expect.Equal(t, line.Description, "Sobolo", "the line: description")
+	expect.Equal(t, line.UnitAmount, 1500, "the line: unit amount")
+	expect.Same(t, line.Product, new(juice.ID), "the line: product")
 }
 
 func TestInvalidSessionsAreRefused(t *testing.T) {
@@ -235,7 +261,9 @@ func TestSessionTakesCustomer(t *testing.T) {
 	p := order()
 	p.Customer = customer.ID
 	made := s.create(p)
-	expect.True(t, *made.Name == "Akua" && *made.Email == "akua@example.com" && *made.Phone == "+233241000009", "the session has %+v", made)
+	expect.Same(t, made.Name, new("Akua"), "the session: name")
+	expect.Same(t, made.Email, new("akua@example.com"), "the session: email")
+	expect.Same(t, made.Phone, new("+233241000009"), "the session: phone")
 	narrow := s.Caller
 	narrow.Permissions = noCustomers{}
 	testkit.WantParam(t, "a narrow key", testkit.Err(s.Checkout.Create(t.Context(), narrow, p)), api.PermissionDenied, "customer")
@@ -260,8 +288,12 @@ func TestWalletPaysSession(t *testing.T) {
 	}))(t)
 	s.is(made.ID, checkout.Complete, checkout.Paid)
 	paid := s.payments(made.ID)[0]
-	expect.True(t, paid.ID == *done.Payment && paid.Status == payment.Completed && paid.Amount == 3020 && paid.Reference == "Order 2041" &&
-		paid.Description == "Kente shirt and 1 more" && paid.Metadata["order"] == "2041", "the payment is %+v", paid)
+	expect.Equal(t, paid.ID, *done.Payment, "the payment: ID")
+	expect.Equal(t, paid.Status, payment.Completed, "the payment: status")
+	expect.Equal(t, paid.Amount, 3020, "the payment: amount")
+	expect.Equal(t, paid.Reference, "Order 2041", "the payment: reference")
+	expect.Equal(t, paid.Description, "Kente shirt and 1 more", "the payment: description")
+	expect.True(t, paid.Metadata["order"] == "2041", "the payment is %+v", paid)
 	expect.Equal(t, before+" "+s.available(), "1000.00 1030.20", "the balance before and after")
 	expect.Equal(t, s.events(), "payment.created payment.succeeded checkout.session.completed", "events")
 	testkit.WantCode(t, "once more", testkit.Err(s.wallet(made.ID)), api.CheckoutNotOpen)
@@ -270,7 +302,8 @@ func TestWalletPaysSession(t *testing.T) {
 	for _, m := range must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{}))(t).Data {
 		told = append(told, m.To+": "+m.Subject)
 	}
-	expect.True(t, len(told) == 3 && slices.ContainsFunc(told, func(m string) bool {
+	expect.Equal(t, len(told), 3, "told: number")
+	expect.True(t, slices.ContainsFunc(told, func(m string) bool {
 		return strings.HasPrefix(m, "ama@example.com: Receipt for Order 2041 from ")
 	}), "told %q", told)
 }
@@ -352,8 +385,11 @@ func TestExpiryNamesItsRequest(t *testing.T) {
 	e := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.CheckoutSessionExpired}))(t).Data[0]
 	var shown checkout.Session
 	must.Do(t, json.Unmarshal(e.Data.Object, &shown))
-	expect.True(t, *e.Request.ID == "req_1" && *e.Request.IdempotencyKey == "k1", "the event names %+v", e.Request)
-	expect.True(t, shown.ID == made.ID && shown.Status == checkout.Expired && shown.URL == nil, "the event shows %s", e.Data.Object)
+	expect.Same(t, e.Request.ID, new("req_1"), "ID of the request")
+	expect.Same(t, e.Request.IdempotencyKey, new("k1"), "idempotency key of the request")
+	expect.Equal(t, shown.ID, made.ID, "ID")
+	expect.Equal(t, shown.Status, checkout.Expired, "status")
+	expect.True(t, shown.URL == nil, "URL is set")
 }
 
 // A session whose time is over ends as expired, whether its worker or its payer comes first.
@@ -394,17 +430,20 @@ func TestEntriesCountWithPayment(t *testing.T) {
 	attempt(declines, "stranger@example.com")
 	attempt(never, "late@example.com")
 	is := s.get(made.ID)
-	expect.True(t, *is.Email == "ama@example.com" && *is.Name == "Ama", "attempts leave %s and %s", *is.Email, *is.Name)
+	expect.Same(t, is.Email, new("ama@example.com"), "email")
+	expect.Same(t, is.Name, new("Ama"), "name")
 	s.after(11 * time.Minute)
 	attempt("0261230903", "stranger@example.com")
 	s.settle(made.ID, 1, provider.Paid)
 	is = s.get(made.ID)
-	expect.True(t, *is.Email == "ama@example.com" && *is.Name == "Ama", "a payer of before leaves %s and %s", *is.Email, *is.Name)
+	expect.Same(t, is.Email, new("ama@example.com"), "email")
+	expect.Same(t, is.Name, new("Ama"), "name")
 
 	made = s.create(p)
 	attempt(quick, "esi@example.com")
 	is = s.get(made.ID)
-	expect.True(t, *is.Email == "esi@example.com" && *is.Name == "Somebody", "the payer leaves %s and %s", *is.Email, *is.Name)
+	expect.Same(t, is.Email, new("esi@example.com"), "email")
+	expect.Same(t, is.Name, new("Somebody"), "name")
 }
 
 // The receipt of an order for which nothing was due says so little as its total.
@@ -415,7 +454,9 @@ func TestReceiptOfNothing(t *testing.T) {
 	must.Get(s.Checkout.Pay(t.Context(), s.Caller, s.create(p).ID, checkout.PayParams{Email: new("ama@example.com")}))(t)
 	sent := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{}))(t).Data
 	must.True(t, len(sent) == 1, "%d messages", len(sent))
-	expect.True(t, sent[0].To == "ama@example.com" && strings.Contains(sent[0].Text, "GHS 0.00") && !strings.Contains(sent[0].Text, "Payment"), "the receipt is %s", sent[0].Text)
+	expect.Equal(t, sent[0].To, "ama@example.com", "to of the first")
+	expect.True(t, strings.Contains(sent[0].Text, "GHS 0.00"), "the receipt is %s", sent[0].Text)
+	expect.True(t, !strings.Contains(sent[0].Text, "Payment"), "the receipt is %s", sent[0].Text)
 }
 
 func TestExpireEndsSession(t *testing.T) {
@@ -445,14 +486,49 @@ func TestSessionOfNothing(t *testing.T) {
 	expect.Equal(t, s.events(), "checkout.session.completed checkout.session.completed", "events")
 }
 
-// The redemption of a coupon is taken with the hold, and given back with it, however the hold ends.
+// keepsRedemption fails unless a session has the only redemption of its coupon. err is of what was done before.
+func (s *shop) keepsRedemption(session string, err error) {
+	s.t.Helper()
+	must.Do(s.t, err)
+	s.work()
+	expect.Equal(s.t, s.redeemed(*s.get(session).Coupon), 1, "redeemed while the payment may be approved")
+}
+
+// The redemption of a coupon is taken with the hold. It is given back once each payment of the session has an
+// outcome or has passed its deadline.
 func TestCouponIsHeldWithSession(t *testing.T) {
 	for name, end := range map[string]func(s *shop, session string){
 		"declined": func(s *shop, id string) { s.settle(id, 0, provider.Refused) },
 		"deadline": func(s *shop, _ string) { s.after(10 * time.Minute) },
-		"another way": func(s *shop, id string) {
-			must.Do(s.t, s.Payments.Leave(s.t.Context(), s.Caller, s.payments(id)[0].ID))
-			s.work()
+		"another way, then declined": func(s *shop, id string) {
+			s.keepsRedemption(id, s.Payments.Leave(s.t.Context(), s.Caller, s.payments(id)[0].ID))
+			s.settle(id, 0, provider.Refused)
+		},
+		"released, then the deadline": func(s *shop, id string) {
+			s.after(time.Minute)
+			s.keepsRedemption(id, testkit.Err(s.Payments.Release(s.t.Context(), s.Caller, s.payments(id)[0].ID)))
+			s.after(9 * time.Minute)
+		},
+		"another number, both declined": func(s *shop, id string) {
+			s.keepsRedemption(id, s.Payments.Leave(s.t.Context(), s.Caller, s.payments(id)[0].ID))
+			expect.NoError(s.t, s.phone(id, "0261230903"), "another number")
+			s.settle(id, 1, provider.Refused)
+			s.keepsRedemption(id, nil)
+			s.settle(id, 0, provider.Refused)
+		},
+		"another number, the first declined, then the deadline": func(s *shop, id string) {
+			s.keepsRedemption(id, s.Payments.Leave(s.t.Context(), s.Caller, s.payments(id)[0].ID))
+			s.after(5 * time.Minute)
+			expect.NoError(s.t, s.phone(id, "0261230903"), "another number")
+			s.settle(id, 0, provider.Refused)
+			s.keepsRedemption(id, s.Payments.Leave(s.t.Context(), s.Caller, s.payments(id)[1].ID))
+			s.after(10*time.Minute - time.Second)
+			s.keepsRedemption(id, nil)
+			s.after(time.Second)
+		},
+		"expired": func(s *shop, id string) {
+			s.keepsRedemption(id, s.Payments.Leave(s.t.Context(), s.Caller, s.payments(id)[0].ID))
+			must.Get(s.Checkout.Expire(s.t.Context(), s.Caller, id))(s.t)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -473,6 +549,7 @@ func TestCouponIsHeldWithSession(t *testing.T) {
 			s.after(25 * time.Hour)
 			s.is(first.ID, checkout.Expired, checkout.Unpaid)
 			expect.Equal(t, s.redeemed(p.Coupon), 1, "redeemed in the end")
+			s.Verified()
 		})
 	}
 }
@@ -511,18 +588,102 @@ func TestNextAttemptTakesOneRedemption(t *testing.T) {
 	expect.Equal(t, s.redeemed(p.Coupon), 1, "after the first has failed")
 }
 
-// A late success counts its coupon even above the limit.
-func TestLateApprovalCountsCoupon(t *testing.T) {
+// givenBack returns the reason for which a payment was refunded by itself; "" if it was not.
+func (s *shop) givenBack(id string) string {
+	s.t.Helper()
+	back := must.Get(s.Refunds.List(s.t.Context(), s.Caller, refund.ListParams{Payment: id}))(s.t).Data
+	if len(back) == 0 {
+		return ""
+	}
+	expect.Equal(s.t, len(back), 1, "refunds")
+	return *back[0].Reason
+}
+
+// A late success beyond the limit of the coupon is given back. One within it counts.
+func TestLateApprovalKeepsCouponLimit(t *testing.T) {
 	s := open(t)
 	p := order()
-	p.Coupon = s.coupon(catalog.CreateCouponParams{AmountOff: new(int64(100)), MaxRedemptions: new(int64(1))})
-	first, second := s.create(p), s.create(p)
+	p.Coupon = s.coupon(catalog.CreateCouponParams{AmountOff: new(int64(100)), MaxRedemptions: new(int64(2))})
+	first, second, third := s.create(p), s.create(p), s.create(p)
 	expect.NoError(t, s.phone(first.ID, never), "pay")
+	expect.NoError(t, s.phone(second.ID, "0261230903"), "pay")
 	s.after(11 * time.Minute)
-	expect.NoError(t, s.phone(second.ID, quick), "the second pays")
+	expect.Equal(t, s.redeemed(p.Coupon), 0, "given back")
+	expect.NoError(t, s.phone(third.ID, quick), "the third pays")
 	s.settle(first.ID, 0, provider.Paid)
 	s.is(first.ID, checkout.Complete, checkout.Paid)
+	s.settle(second.ID, 0, provider.Paid)
+	s.is(second.ID, checkout.Open, checkout.Unpaid)
+	expect.Equal(t, s.givenBack(s.payments(first.ID)[0].ID), "", "given back of the first")
+	expect.Equal(t, s.givenBack(s.payments(second.ID)[0].ID), payment.CouponUsedUp, "given back of the second")
 	expect.Equal(t, s.redeemed(p.Coupon), 2, "redeemed")
+	s.Verified()
+}
+
+// Five phones pay with a coupon that may be redeemed once, in one session or in five: one session completes.
+func TestFivePhonesRedeemOneCoupon(t *testing.T) {
+	for name, sessions := range map[string]int{"one session": 1, "five sessions": 5} {
+		for _, after := range []time.Duration{time.Second, 11 * time.Minute} {
+			t.Run(fmt.Sprint(name, ", each after ", after), func(t *testing.T) {
+				s := open(t)
+				p := order()
+				p.Coupon = s.coupon(catalog.CreateCouponParams{AmountOff: new(int64(100)), MaxRedemptions: new(int64(1))})
+				var made []string
+				for range sessions {
+					made = append(made, s.create(p).ID)
+				}
+				asked := 0
+				for n := range 5 {
+					id := made[n%sessions]
+					err := s.phone(id, fmt.Sprintf("02412%d0903", n))
+					if sessions > 1 && n > 0 && after < time.Minute {
+						testkit.WantCode(t, "while another session has the redemption", err, api.CouponNotRedeemable)
+						continue
+					}
+					must.Do(t, err)
+					asked++
+					must.Do(t, s.Payments.Leave(t.Context(), s.Caller, s.payments(id)[len(s.payments(id))-1].ID))
+					s.after(after)
+				}
+				expect.True(t, s.redeemed(p.Coupon) <= 1, "redeemed %d times", s.redeemed(p.Coupon))
+				kept, back := 0, map[string]int{}
+				for _, id := range made {
+					for n := range s.payments(id) {
+						s.settle(id, n, provider.Paid)
+						if why := s.givenBack(s.payments(id)[n].ID); why != "" {
+							back[why]++
+						} else {
+							kept++
+						}
+					}
+				}
+				expect.Equal(t, kept, 1, "payments that are kept")
+				why := payment.PaidTwice
+				if sessions > 1 {
+					why = payment.CouponUsedUp
+				}
+				expect.Equal(t, back[why], asked-1, "given back: %v", back)
+				expect.Equal(t, s.redeemed(p.Coupon), 1, "redeemed")
+				s.Verified()
+			})
+		}
+	}
+}
+
+// The reason of the refund says what has become of the session.
+func TestReasonOfLateApproval(t *testing.T) {
+	s := open(t)
+	ended := s.create(order())
+	expect.NoError(t, s.phone(ended.ID, never), "pay")
+	must.Get(s.Payments.Release(t.Context(), s.Caller, s.payments(ended.ID)[0].ID))(t)
+	must.Get(s.Checkout.Expire(t.Context(), s.Caller, ended.ID))(t)
+	s.settle(ended.ID, 0, provider.Paid)
+	expect.Equal(t, s.givenBack(s.payments(ended.ID)[0].ID), payment.SessionExpired, "of a session that was expired")
+	over := s.create(order())
+	expect.NoError(t, s.phone(over.ID, never), "pay")
+	s.after(25 * time.Hour)
+	s.settle(over.ID, 0, provider.Paid)
+	expect.Equal(t, s.givenBack(s.payments(over.ID)[0].ID), payment.SessionExpired, "of a session whose time is over")
 }
 
 // A coupon that was deleted during the hold completes all the same.
@@ -577,7 +738,8 @@ func TestEventsCarryTenLines(t *testing.T) {
 	e := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.CheckoutSessionCompleted}))(t).Data[0]
 	var shown checkout.Session
 	must.Do(t, json.Unmarshal(e.Data.Object, &shown))
-	expect.True(t, len(shown.Lines.Data) == 10 && shown.Lines.HasMore, "the event shows %d lines", len(shown.Lines.Data))
+	expect.Equal(t, len(shown.Lines.Data), 10, "the event shows: number of lines")
+	expect.Equal(t, shown.Lines.HasMore, true, "Lines.HasMore")
 }
 
 // The address to return to is the merchant's website, as it was given.

@@ -2,134 +2,115 @@ package checkout
 
 import (
 	"context"
-	"fmt"
-	"io"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/subscription"
 )
-
-// Config is what the service works with.
-type Config struct {
-	Accounts *account.Internal
-	Payments *payment.Internal
-	Events   *event.Internal
-	Messages *message.Internal
-	Catalog  *catalog.Internal
-	Invoices *invoice.Internal
-	// Subscriptions begins the subscriptions of ModeSubscription.
-	Subscriptions *subscription.Internal
-}
-
-// Service makes sessions, and takes their money. It is safe for concurrent use.
-type Service struct {
-	engine *engine.Engine
-	config Config
-}
-
-// Internal holds the methods that other packages of this module call. Only package payments has one, so
-// a host cannot call it.
-type Internal struct{ svc *Service }
-
-// New returns the service, and what other packages call in their transactions.
-func New(e *engine.Engine, c Config) (*Service, *Internal) {
-	s := &Service{engine: e, config: c}
-	return s, &Internal{s}
-}
-
-func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
-	o, err := engine.GetTx(tx, sessions, scope, id, "checkout_session")
-	if err != nil {
-		return nil, err
-	}
-	s.fillDerived(&o.Value)
-	return o, nil
-}
-
-// fillDerived sets the address from where the service is reached today, and what the JSON leaves out.
-func (s *Service) fillDerived(r *record) {
-	r.URL, r.NewCustomer = nil, r.FutureCustomer
-	if r.Status == Open {
-		r.URL = new(s.address(r))
-	}
-}
-
-// address is that of the page, whatever the status.
-func (s *Service) address(r *record) string { return s.engine.BaseURL + "/checkout/" + r.Token }
-
-// save writes a changed session, which ends its lease, and records its events.
-func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
-	r := &o.Value
-	s.fillDerived(r)
-	if err := sessions.Replace(tx, o); err != nil {
-		return fmt.Errorf("checkout: write: %w", err)
-	}
-	if len(types) == 0 {
-		return nil
-	}
-	v := r.Session
-	v.Lines = engine.ForEvents(v.Lines)
-	return s.config.Events.Record(tx, &v, types...)
-}
-
-// listing is how sessions are read.
-func (s *Service) listing() engine.Listing[record, Session] {
-	return engine.Listing[record, Session]{
-		Collection: sessions, Noun: "checkout_session", URL: "/v1/checkout/sessions",
-		Show: func(r *record) Session {
-			s.fillDerived(r)
-			return r.Session
-		},
-	}
-}
-
-// Get returns one session.
-func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Session, error) {
-	return s.listing().Get(ctx, s.engine, caller, id)
-}
-
-// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
-func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
-	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
-}
 
 // ListParams selects sessions; zero values select all.
 type ListParams struct {
 	api.Page
-	Status       Status    `param:"status"`
-	Customer     string    `param:"customer,id"`
-	Payment      string    `param:"payment,id"`
-	Subscription string    `param:"subscription,id"`
-	Created      api.Times `param:"created"`
+	Status       Status `param:"status"`
+	Customer     string `param:"customer,id"`
+	Payment      string `param:"payment,id"`
+	Subscription string `param:"subscription,id"`
+	// Reference is the caller's own, exactly.
+	Reference string    `param:"reference"`
+	Created   api.Times `param:"created"`
 }
 
-// List returns sessions, newest first.
-func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Session], error) {
-	return s.listing().List(ctx, s.engine, engine.Query(caller, p), p.Page)
-}
+// Service makes sessions, and takes their money. It is safe for concurrent use. It may grow in any release:
+// embed it in a fake.
+type Service interface {
+	// Create makes an open session. With an idempotency key it may be repeated safely.
+	//
+	// For a host that keeps its own customers, ModeSubscription requires Customer.
+	//
+	// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, currency_not_supported,
+	// resource_missing (customer, plan, product, coupon), coupon_not_redeemable, permission_denied (a key
+	// that may not read customers, plans, products or coupons).
+	Create(ctx context.Context, caller api.Caller, p CreateParams) (*Session, error)
 
-// ListJSON writes the JSON of what List returns, at less cost; see package payments.
-func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return s.listing().ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
-}
+	// Get returns one session.
+	Get(ctx context.Context, caller api.Caller, id string) (*Session, error)
 
-// ListLines lists the lines of a session in their order. Cursors are lines' ids: starting_after goes
-// forward.
-func (s *Service) ListLines(ctx context.Context, caller api.Caller, id string, p api.Page) (*api.List[invoice.Line], error) {
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	v, err := s.Get(ctx, caller, id)
-	if err != nil {
-		return nil, err
-	}
-	return engine.SliceOf(v.Lines.URL, "line item", v.Lines.Data, func(l *invoice.Line) string { return l.ID }, p)
+	// List returns sessions, newest first.
+	List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Session], error)
+
+	// ListLines lists the lines of a session in their order. Cursors are lines' ids: starting_after goes
+	// forward.
+	ListLines(ctx context.Context, caller api.Caller, id string, p api.Page) (*api.List[invoice.Line], error)
+
+	// Expire ends an open session, so that it can no longer be paid. With an idempotency key it may be
+	// repeated safely.
+	//
+	// Refusals: resource_missing, checkout_not_open, payment_in_progress (a payment from a phone holds it).
+	Expire(ctx context.Context, caller api.Caller, id string) (*Session, error)
+
+	// Pay pays an open session. With an idempotency key it may be repeated safely; a replay does not check
+	// the PIN. The caller stands for the session's merchant; see [Hosted].
+	//
+	// From a consumer's wallet, one transaction debits the wallet, credits the merchant, redeems the
+	// coupon, writes the payment and completes the session.
+	//
+	// From a phone, Pay starts a payment, and the session stays open until the payment is completed; see
+	// [payment.Service.Create]. The payment holds the session until it ends, or for
+	// payments.Config.PaymentDeadline. With From, it holds the session for 2 minutes, until the provider has
+	// answered that the phone was asked. In live mode an address starts at most two such payments of one session
+	// in an hour. A payer may approve after the hold, when the session is no longer open. That payment is
+	// refunded if the Charger is a provider.RefundRail; otherwise Providers.List shows it. If the session is
+	// still open, it is completed.
+	//
+	// The session has one redemption of its coupon from the first payment on. It keeps the redemption until it
+	// ends, or until all its payments have an outcome or have passed their deadline. A later approval counts
+	// another redemption, and is refunded if none is left.
+	//
+	// If nothing is due, Pay redeems the coupon and completes the session without a payment. In ModeSubscription
+	// the phone is confirmed before, in live mode: Pay sends it a code, and [Service.ConfirmPhone] completes the
+	// session.
+	//
+	// A phone gets one trial of a plan at a merchant. With a phone that had one, however it began, the session costs
+	// the first period, which Pay takes.
+	//
+	// In ModeSubscription the completion begins the subscription, with a paid invoice of its first period or
+	// with its trial, in the same transaction. A session without a customer makes one.
+	//
+	// Refusals: resource_missing, checkout_not_open, payment_in_progress, coupon_not_redeemable,
+	// parameter_invalid, and parameter_missing (phone_number in ModeSubscription, or if neither a phone nor
+	// a wallet is named; pin with a wallet).
+	//
+	// Refusals from a wallet: account_not_found (an unknown account id), pin_invalid (also a phone number
+	// or service id without an open wallet), pin_locked, wallet_not_active, insufficient_balance.
+	//
+	// Refusals from a phone: invalid_phone_number, too_many_prompts, and service_unavailable in live mode
+	// without a charger. With a code, also rate_limited and otp_attempts_exceeded, and service_unavailable in live
+	// mode without a Texter.
+	Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Session, error)
+
+	// ConfirmPhone checks the code that [Service.PayHosted], or in live mode Pay, has sent to the phone of a
+	// session for which nothing is due now. If it is right, the session is completed, and its subscription begins.
+	// If the phone has meanwhile had its trial another way, the session stays open, and now costs the first period.
+	//
+	// Each wrong code counts, also concurrent ones. It ignores an idempotency key: a call after a success is
+	// checkout_not_open. It cannot be called in a host's transaction, whose rollback would lose the count.
+	//
+	// Refusals: resource_missing, parameter_invalid, otp_invalid, otp_expired, otp_attempts_exceeded,
+	// checkout_not_open, payment_in_progress, coupon_not_redeemable.
+	ConfirmPhone(ctx context.Context, caller api.Caller, id, code string) (*Session, error)
+
+	// Hosted finds a session by the secret in its page's address. An unknown secret is resource_missing.
+	Hosted(ctx context.Context, token string) (*Hosted, error)
+
+	// HostedByID is Hosted for a page that knows the session's id and merchant. [Service.Brief] is less work.
+	HostedByID(ctx context.Context, caller api.Caller, id string) (*Hosted, error)
+
+	// Brief returns a session without its lines, of which there may be many: a page that waits for a payment
+	// reads it every few seconds. An unknown id is resource_missing.
+	Brief(ctx context.Context, caller api.Caller, id string) (*Brief, error)
+
+	// PayHosted is Pay for a page, which reads the session afterwards. It sends a code in test mode, too, which is
+	// 123456. The price changes if the phone has had its trial, or has one after all. Then PayHosted only writes that
+	// into the session, so that the page asks again. It stores no copy of the session with
+	// the idempotency key: a payer may try often, and a session may have many lines.
+	PayHosted(ctx context.Context, caller api.Caller, id string, p PayParams) error
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,9 +24,9 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -322,7 +323,10 @@ func TestSettledRowsKeepNoNumbers(t *testing.T) {
 	must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, p))(t)
 	must.Do(t, svc.Drain(t.Context()))
 	must.Do(t, store.View(t.Context(), func(tx storage.ReadTx) error {
-		for _, k := range disbursement.Kinds() {
+		for _, k := range payments.Kinds() {
+			if !strings.HasPrefix(k.Name, "disbursement_batch") {
+				continue
+			}
 			page, err := tx.List(k, storage.Query{Scope: engine.Scope(caller), Limit: 100})
 			if err != nil {
 				return err

@@ -1,7 +1,6 @@
 package disbursement
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/spreadsheet"
 	"github.com/seed-7082ffec/payments/payout"
 )
 
@@ -37,12 +37,6 @@ var csvColumns = map[string]func(r *RowParams, cell string) error{
 	"idempotency_key": func(r *RowParams, cell string) error { r.IdempotencyKey = cell; return nil },
 }
 
-// errAmount and errBool describe the form of a cell. Neither quotes it.
-var (
-	errAmount = errors.New("must be a number of GHS with at most two decimals, such as 150 or 150.50, without a separator of thousands")
-	errBool   = errors.New("must be true or false")
-)
-
 func parseGHS(text string) (decimal.Decimal, error) {
 	d, err := money.ParseGHS(text)
 	if err != nil {
@@ -61,7 +55,7 @@ func parseBool(text string) (bool, error) {
 	return false, errBool
 }
 
-// ReadRows reads the rows of a batch from CSV (RFC 4180, UTF-8, separated by commas). The first line
+// ReadRows reads the rows of a batch from CSV (RFC 4180, UTF-8, separated by commas; lines may end with CR). The first line
 // names the columns, in any order. amount and type are required. The others are currency, phone_number,
 // provider, account_number, bank_code, account_name, match_account_name, service_id, account_id,
 // description, reference, idempotency_key, and metadata.<key> for any key. An empty cell leaves its
@@ -70,15 +64,13 @@ func parseBool(text string) (bool, error) {
 // Refusals: parameter_invalid and parameter_missing. Their parameters are those of
 // [Service.CreateBatch], for example rows[2].amount. Their messages name the line.
 func ReadRows(r io.Reader) ([]RowParams, error) {
-	b := bufio.NewReader(r)
-	if mark, err := b.Peek(3); err == nil && string(mark) == "\ufeff" {
-		_, _ = b.Discard(3) // the mark that spreadsheets write before UTF-8
-	}
-	c := csv.NewReader(b)
-	c.ReuseRecord = true
+	c := spreadsheet.NewReader(r)
 	head, err := c.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, api.Missing("rows")
+	}
+	if separator := c.Separator(); separator != 0 {
+		return nil, api.Invalid("rows", "The first line has %q between the names of its columns. Save the file with commas.", separator)
 	}
 	if err != nil {
 		return nil, csvError(err)
@@ -120,7 +112,7 @@ func ReadRows(r io.Reader) ([]RowParams, error) {
 			}
 			filled = true
 			if err := row.set(columns[i], strings.Clone(cell)); err != nil {
-				return nil, api.Invalid(rowParam(len(all), columns[i]), "Line %d: %s %s.", line, columns[i], err)
+				return nil, api.Invalid(fmt.Sprintf("rows[%d].%s", len(all), columns[i]), "Line %d: %s %s.", line, columns[i], err)
 			}
 		}
 		if filled { // a line of commas alone counts as empty
@@ -164,3 +156,9 @@ func csvError(err error) error {
 	}
 	return api.Invalid("rows", "Line %d is not well-formed CSV; a quotation mark within a cell is written twice, and the cell in quotation marks.", broken.Line).WithCause(err)
 }
+
+// errAmount and errBool describe the form of a cell. Neither quotes it.
+var (
+	errAmount = errors.New("must be a number of GHS with at most two decimals, such as 150 or 150.50, without a separator of thousands")
+	errBool   = errors.New("must be true or false")
+)

@@ -12,10 +12,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 )
 
@@ -53,6 +53,8 @@ func TestReadRows(t *testing.T) {
 		},
 	}}}
 	expect.Same(t, got, want, "got")
+	got = must.Get(disbursement.ReadRows(strings.NewReader("amount,type\r1,mobile_money\r2,mobile_money\r")))(t)
+	expect.Equal(t, len(got), 2, "rows of lines that end with CR")
 	full := "amount,type\n" + strings.Repeat("1,mobile_money\n", disbursement.MaxRows)
 	expect.Equal(t, len(must.Get(disbursement.ReadRows(strings.NewReader(full+",\n , \n")))(t)), disbursement.MaxRows, "rows of the largest file with empty lines at its end")
 	many := "amount,type\n" + strings.Repeat("1,mobile_money\n", 1001)
@@ -66,6 +68,7 @@ func TestReadRows(t *testing.T) {
 		"an unknown column":       {"amount,type,phone\n1,x,2\n", "rows", "Column 3", api.ParameterInvalid},
 		"metadata without a name": {"amount,type,metadata.\n1,x,2\n", "rows", "Column 3", api.ParameterInvalid},
 		"a column twice":          {"amount,type, amount\n1,x,2\n", "rows", "Columns 1 and 3", api.ParameterInvalid},
+		"semicolons":              {"amount;type\n1;x\n", "rows", "';' between the names", api.ParameterInvalid},
 		"a text":                  {"amount,type\n1,x\nten,x\n", "rows[1].amount", "Line 3", api.ParameterInvalid},
 		"thousands":               {"amount,type\n\"1,000\",x\n", "rows[0].amount", "Line 2", api.ParameterInvalid},
 		"an exponent":             {"amount,type\n1e3,x\n", "rows[0].amount", "Line 2", api.ParameterInvalid},

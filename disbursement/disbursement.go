@@ -1,44 +1,19 @@
 // Package disbursement sends a merchant's money out without a one-time code, for servers. It pays
 // the same destinations as a payout, and a consumer whose QR code was scanned.
 //
-// It owns the calls that make disbursements, and batches with their rows. Package payout owns the
+// It describes the calls that make disbursements, and batches with their rows. Package payout describes the
 // life of payouts and disbursements alike: see [payout.Transfer].
 package disbursement
 
 import (
 	"context"
-	"errors"
-	"io"
 	"slices"
 
 	"github.com/shopspring/decimal"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/payout"
-	"github.com/seed-7082ffec/payments/qrcode"
 )
-
-// Service makes disbursements. It is safe for concurrent use.
-type Service struct {
-	engine   *engine.Engine
-	accounts *account.Internal
-	payouts  *payout.Internal
-	codes    *qrcode.Internal
-	events   *event.Internal
-}
-
-// Internal holds the methods for siblings.
-type Internal struct{ svc *Service }
-
-// New returns the service and the methods for siblings.
-func New(e *engine.Engine, accounts *account.Internal, payouts *payout.Internal, codes *qrcode.Internal, events *event.Internal) (*Service, *Internal) {
-	s := &Service{engine: e, accounts: accounts, payouts: payouts, codes: codes, events: events}
-	return s, &Internal{s}
-}
 
 // CreateParams describe a disbursement.
 type CreateParams struct {
@@ -49,62 +24,6 @@ type CreateParams struct {
 	Description string                   `json:"description,omitempty"` // at most 500 characters
 	Reference   string                   `json:"reference,omitempty"`   // at most 100 characters
 	Metadata    api.Metadata             `json:"metadata,omitempty"`
-}
-
-// Create sends money out. A disbursement to a wallet or float is completed when Create returns.
-// For any other disbursement, Create reserves amount and fee, and a worker submits the disbursement
-// to the rail, often right after the commit. The answer always says pending, even if a worker is
-// already submitting the disbursement. Such a disbursement can no longer be cancelled. With an
-// idempotency key the call may be repeated safely.
-//
-// Refusals: those of [payout.Service.Create] but for one-time codes and the daily
-// limit.
-func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*payout.Transfer, error) {
-	return s.createWith(ctx, caller, p, nil)
-}
-
-// createWith makes the disbursement and runs then, if not nil, in the same transaction. On a
-// replay the effect of then is rolled back, if it ran at all.
-func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreateParams, then func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
-	if err := s.payouts.CheckDigits(transfer.Disbursement, p.Amount); err != nil {
-		return nil, err
-	}
-	op := engine.Operation{Name: "disbursement.create", Params: p}
-	prepared, prepareErr := s.payouts.Prepare(caller.Live, transfer.Disbursement, p.payoutParams(), &p.Reference)
-	run := func() (*payout.Transfer, error) {
-		if prepareErr != nil {
-			return nil, prepareErr
-		}
-		if err := s.payouts.CheckDestination(ctx, caller, prepared); err != nil {
-			return nil, err
-		}
-		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payout.Transfer, error) {
-			recipient, err := prepared.Recipient(tx)
-			if err != nil {
-				return nil, err
-			}
-			made, err := s.payouts.Create(tx, prepared, recipient)
-			if err == nil && then != nil {
-				err = then(tx, made)
-			}
-			return made, err
-		})
-	}
-	if prepareErr == nil && !prepared.AsksRail() {
-		return run() // Execute answers a replay, and nothing is asked before it
-	}
-	// ExecuteWithReplay looks for the stored answer before it calls run. So a replay is answered
-	// though limits, banks or the rail have changed since and Prepare fails now. Nor is the
-	// rail called again.
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, run)
-}
-
-// payoutParams returns the request as package payout takes it.
-func (p *CreateParams) payoutParams() payout.CreateParams {
-	return payout.CreateParams{
-		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
-		Description: p.Description, Metadata: p.Metadata,
-	}
 }
 
 // CreateQRParams describe a disbursement to a consumer whose code was scanned.
@@ -119,100 +38,75 @@ type CreateQRParams struct {
 	Metadata    api.Metadata     `json:"metadata,omitempty"`
 }
 
-// CreateQR pays the consumer whose code was scanned, at once. The same transaction counts the use
-// of the code.
-//
-// Refusals: parameter_missing, parameter_invalid, currency_not_supported, invalid_qr, invalid_consumer_qr, qr_inactive, qr_expired,
-// qr_limit_reached, amount_required, amount_too_small, amount_too_large,
-// account_not_found, wallet_not_active, insufficient_balance.
-func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRParams) (*payout.Transfer, error) {
-	if p.Amount != nil {
-		if err := s.payouts.CheckDigits(transfer.Disbursement, *p.Amount); err != nil {
-			return nil, err
-		}
-	}
-	params := payout.CreateParams{Currency: p.Currency, Description: p.Description, Metadata: p.Metadata}
-	op := engine.Operation{Name: "disbursement.create_qr", Params: p}
-	id, err := s.codes.Decode(caller.Live, p.Payload)
-	if err == nil && p.Amount != nil {
-		params.Amount = *p.Amount
-		_, err = s.payouts.PrepareScanned(caller.Live, transfer.Disbursement, params, &p.Reference)
-	}
-	if err != nil {
-		// A replay gets its answer even if limits or the codec have changed since.
-		if done, replayErr := engine.Replay[payout.Transfer](ctx, s.engine, caller, op); done != nil || replayErr != nil {
-			return done, replayErr
-		}
-		return nil, err
-	}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payout.Transfer, error) {
-		shown, err := s.codes.Redeem(tx, id)
-		if err != nil {
-			return nil, err
-		}
-		params := params
-		if p.Amount == nil {
-			if shown.Amount == nil {
-				return nil, api.Errorf(api.AmountRequired, "amount", "This QR code has no fixed amount. Give the amount in GHS.")
-			}
-			params.Amount = decimal.New(*shown.Amount, -2)
-		}
-		prepared, err := s.payouts.PrepareScanned(caller.Live, transfer.Disbursement, params, &p.Reference)
-		if err != nil {
-			return nil, err
-		}
-		recipient, err := s.accounts.Recipient(tx, caller.Live, account.WalletRef{AccountID: shown.Account})
-		if err != nil {
-			return nil, withParam("qr_payload", err)
-		}
-		return s.payouts.Create(tx, prepared, recipient)
-	})
-}
-
-// withParam sets the parameter of a refusal to the one that named the recipient.
-func withParam(param string, err error) error {
-	var refusal *api.Error
-	if !errors.As(err, &refusal) {
-		return err
-	}
-	copied := *refusal
-	copied.Param = param
-	return &copied
-}
-
-// Get returns one disbursement.
-func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error) {
-	return s.payouts.Get(ctx, caller, transfer.Disbursement, id)
-}
-
-// RecipientNumber is [payout.Service.RecipientNumber] for a disbursement.
-func (s *Service) RecipientNumber(ctx context.Context, caller api.Caller, id string) (string, error) {
-	return s.payouts.RecipientNumber(ctx, caller, transfer.Disbursement, id)
-}
-
-// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
-func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
-	return s.payouts.GetJSON(ctx, caller, transfer.Disbursement, id, w)
-}
-
 // Statuses are the statuses of disbursements, for filters: those of payouts except succeeded. An
 // external disbursement ends in completed instead.
 func Statuses() []payout.Status {
 	return slices.DeleteFunc(payout.Statuses(), func(s payout.Status) bool { return s == payout.Succeeded })
 }
 
-// List returns disbursements, newest first.
-func (s *Service) List(ctx context.Context, caller api.Caller, p payout.ListParams) (*api.List[payout.Transfer], error) {
-	return s.payouts.List(ctx, caller, transfer.Disbursement, p)
-}
+// Service makes disbursements. It is safe for concurrent use. It may grow in any release: embed it in a fake.
+type Service interface {
+	// Create sends money out. A disbursement to a wallet or float is completed when Create returns.
+	// For any other disbursement, Create reserves amount and fee, and a worker submits the disbursement
+	// to the rail, often right after the commit. The answer always says pending, even if a worker is
+	// already submitting the disbursement. Such a disbursement can no longer be cancelled. With an
+	// idempotency key the call may be repeated safely.
+	//
+	// Refusals: those of [payout.Service.Create] but for one-time codes and the daily
+	// limit.
+	Create(ctx context.Context, caller api.Caller, p CreateParams) (*payout.Transfer, error)
 
-// ListJSON writes the JSON of what List returns, at less cost; see package payments.
-func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p payout.ListParams, w io.Writer) error {
-	return s.payouts.ListJSON(ctx, caller, transfer.Disbursement, p, w)
-}
+	// CreateQR pays the consumer whose code was scanned, at once. The same transaction counts the use
+	// of the code.
+	//
+	// Refusals: parameter_missing, parameter_invalid, currency_not_supported, invalid_qr, invalid_consumer_qr, qr_inactive, qr_expired,
+	// qr_limit_reached, amount_required, amount_too_small, amount_too_large,
+	// account_not_found, wallet_not_active, insufficient_balance.
+	CreateQR(ctx context.Context, caller api.Caller, p CreateQRParams) (*payout.Transfer, error)
 
-// Cancel cancels a disbursement that was not yet submitted to the rail, and releases amount and fee. It
-// refuses any other disbursement with disbursement_not_cancellable.
-func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error) {
-	return s.payouts.Cancel(ctx, caller, transfer.Disbursement, id)
+	// Get returns one disbursement.
+	Get(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error)
+
+	// List returns disbursements, newest first.
+	List(ctx context.Context, caller api.Caller, p payout.ListParams) (*api.List[payout.Transfer], error)
+
+	// Cancel cancels a disbursement that was not yet submitted to the rail, and releases amount and fee. It
+	// refuses any other disbursement with disbursement_not_cancellable.
+	Cancel(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error)
+
+	// RecipientNumber is [payout.Service.RecipientNumber] for a disbursement.
+	RecipientNumber(ctx context.Context, caller api.Caller, id string) (string, error)
+
+	// CreateBatch accepts many disbursements at once. It checks all rows first. One wrong row refuses
+	// the whole batch, and the refusal names the parameter, for example rows[2].amount. Otherwise
+	// CreateBatch stores the batch and returns it. Background work then makes each row's disbursement
+	// as [Service.Create] would, exactly once, also after a crash. A refusal of a row does not stop
+	// the others.
+	//
+	// CreateBatch reserves no money. If the balance is too low when a row's turn comes, the row is
+	// refused with insufficient_balance. The turns follow the order of the rows, several at a time.
+	//
+	// Refusals: those of [Service.Create] that need neither the rail nor the balance; parameter_missing (rows),
+	// and parameter_invalid for more than [MaxRows] rows, two with one idempotency key, or one with the batch's.
+	CreateBatch(ctx context.Context, caller api.Caller, p CreateBatchParams) (*Batch, error)
+
+	// GetBatch returns one batch.
+	GetBatch(ctx context.Context, caller api.Caller, id string) (*Batch, error)
+
+	// ListBatches lists batches, newest first.
+	ListBatches(ctx context.Context, caller api.Caller, p ListBatchesParams) (*api.List[Batch], error)
+
+	// ListRows lists the rows of a batch in the given order, each with its disbursement's present
+	// state.
+	ListRows(ctx context.Context, caller api.Caller, batch string, p ListRowsParams) (*api.List[Row], error)
+
+	// DailyTotals returns one entry for each day of a period. The entry counts the disbursements created on
+	// that day, and adds up their amounts without fees, in pesewas, by network and outcome. A disbursement
+	// that the provider took back counts as failed. It reads a few records a day.
+	//
+	// Both ends of the period are required, and it has at most two years. It is rounded outwards to days in
+	// UTC.
+	//
+	// Refusals: parameter_invalid (period).
+	DailyTotals(ctx context.Context, caller api.Caller, period api.Times) ([]api.DayTotals, error)
 }

@@ -40,7 +40,8 @@ type Event struct {
 func (e *Event) PersonID() string { return e.Person }
 
 // Data holds the snapshot of the object. A caller who may not read the resource of the
-// object sees only its id and type.
+// object sees only its id and type. A caller who may not write it sees no member by which a reader
+// could change the object, such as manage_url of a subscription.
 type Data struct {
 	Object json.RawMessage `json:"object"`
 }
@@ -59,10 +60,10 @@ type record struct {
 	Event
 	// Due is when a worker fans the event out to its endpoints; nil once FannedOut.
 	Due       *api.Time `json:"due,omitempty"`
-	FannedOut bool      `json:"told,omitempty"`
+	FannedOut bool      `json:"fanned_out,omitempty"`
 	// PartlyStored says that the event was fanned out, but that not all deliveries are stored
-	// yet; see [Fanout]. The stored name is of an earlier release.
-	PartlyStored bool `json:"held,omitempty"`
+	// yet; see [Fanout].
+	PartlyStored bool `json:"partly_stored,omitempty"`
 	// Resent are the times of the last resends, the oldest first.
 	Resent []api.Time `json:"resent,omitempty"`
 	// StoredPerson stores Person, which the JSON of an event leaves out; see package pii.
@@ -90,8 +91,6 @@ type Service struct {
 
 	subscribers map[string]Subscriber
 	names       []string // of the subscribers, in the order of Subscribe
-
-	legacyHeads legacyHeads
 }
 
 // Internal is what the packages of this module call, most of it in their transactions.
@@ -207,13 +206,34 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event
 	return e.redactedFor(caller), nil
 }
 
-// RedactedFor returns the event as the caller may see it. A caller who may not read the
-// resource of its type sees only id and type of its object.
+// RedactedFor returns the event as the caller may see it; see [Data].
 func (*Internal) RedactedFor(caller api.Caller, e *Event) *Event { return e.redactedFor(caller) }
 
+// BodyForReaders returns the JSON of an event, as deliveries carry it, for an endpoint of a caller who may
+// only read the resource of its type.
+func (*Internal) BodyForReaders(t Type, body []byte) ([]byte, error) {
+	if _, ok := forWriters[t.Resource()]; !ok {
+		return body, nil
+	}
+	return plainjson.Edit(body, func(name string, data json.RawMessage) (json.RawMessage, error) {
+		if name != "data" {
+			return data, nil
+		}
+		return plainjson.Edit(data, func(_ string, object json.RawMessage) (json.RawMessage, error) {
+			return t.forReaders(object), nil
+		})
+	})
+}
+
 func (e *Event) redactedFor(caller api.Caller) *Event {
-	if caller.Reads(e.Type.Resource()) {
+	resource := e.Type.Resource()
+	if caller.Writes(resource) {
 		return e
+	}
+	if caller.Reads(resource) {
+		shown := *e
+		shown.Data.Object = e.Type.forReaders(e.Data.Object)
+		return &shown
 	}
 	var head struct {
 		ID     json.RawMessage `json:"id,omitempty"`
@@ -340,9 +360,9 @@ func (*Internal) Retention(keep time.Duration) retention.Rule {
 
 // ListAfter returns the events of a period that come after one in the list, which may be gone; see
 // [engine.Listing.ListAfter].
-func (i *Internal) ListAfter(ctx context.Context, caller api.Caller, created api.Times, id string) (*api.List[Event], error) {
+func (i *Internal) ListAfter(ctx context.Context, e *engine.Engine, caller api.Caller, created api.Times, id string) (*api.List[Event], error) {
 	listing := engine.Listing[record, Event]{Collection: events, Noun: "event", Show: func(r *record) Event { return r.Event }}
-	return listing.ListAfter(ctx, i.svc.engine, engine.Query(caller, ListParams{Created: created}), id)
+	return listing.ListAfter(ctx, e, engine.Query(caller, ListParams{Created: created}), id)
 }
 
 func unknownType(param string, t Type) error {
@@ -351,4 +371,11 @@ func unknownType(param string, t Type) error {
 		t = t[:shown] + "…"
 	}
 	return api.Errorf(api.EventTypeUnknown, param, "%q is no event type. The types are listed with the events in the documentation.", string(t))
+}
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (i *Internal) In(e *engine.Engine) *Service {
+	in := *i.svc
+	in.engine = e
+	return &in
 }

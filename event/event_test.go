@@ -17,10 +17,10 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -93,15 +93,19 @@ func TestHostRecordsItsOwnEvent(t *testing.T) {
 		t.Errorf("event %+v, %s", first, first.Data.Object)
 	}
 	again, err := s.Record(t.Context(), caller, event.RecordParams{Type: "subscription.trial_ending", Object: plan})
-	expect.True(t, err == nil && again.ID == first.ID, "again: %+v, %v", again, err)
+	must.Do(t, err)
+	expect.Equal(t, again.ID, first.ID, "again: ID")
 	for typ, want := range map[event.Type]event.Type{
 		"": "subscription.trial_will_end", "subscription.trial_ending": "subscription.trial_ending", "subscription.trial_will_end": "subscription.trial_will_end",
 	} {
 		list, err := s.List(t.Context(), caller, event.ListParams{Type: typ})
-		expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].Type == want, "%q: %+v, %v", typ, list, err)
+		must.True(t, err == nil, "%q: %+v, %v", typ, list, err)
+		must.True(t, len(list.Data) == 1, "%q: %+v, %v", typ, list, err)
+		expect.Equal(t, list.Data[0].Type, want, "%q: type of the first", typ)
 	}
 	got, err := s.Get(t.Context(), caller, first.ID)
-	expect.True(t, err == nil && got.Type == "subscription.trial_will_end", "Get: %+v, %v", got, err)
+	must.Do(t, err)
+	expect.Equal(t, got.Type, "subscription.trial_will_end", "Get: type")
 
 	caller.IdempotencyKey = ""
 	for name, object := range map[string]any{
@@ -178,7 +182,8 @@ func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 	pending := func(when string, want int) {
 		t.Helper()
 		got, err := d.Get(t.Context(), caller, e.ID)
-		expect.True(t, err == nil && got.PendingWebhooks == want, "%s: %+v, %v; want %d pending", when, got, err, want)
+		must.True(t, err == nil, "%s: %+v, %v; want %d pending", when, got, err, want)
+		expect.Equal(t, got.PendingWebhooks, want, "%s: pending webhooks", when)
 	}
 	pending("before the fan-out", 2)
 	d.pass(t, 0)
@@ -196,7 +201,8 @@ func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 	expect.ErrorIs(t, finished(fanouts[0]), storage.ErrConflict, "the lease was over, and it was finished")
 	expect.NoError(t, finished(fanouts[1]), "finished")
 	d.pass(t, time.Hour)
-	expect.True(t, len(repeated) == 2 && heard == 1, "fanned out %d times, and told %d times", len(repeated), heard)
+	expect.Equal(t, len(repeated), 2, "fanned out")
+	expect.Equal(t, heard, 1, "told")
 	pending("finished", 0)
 }
 
@@ -211,7 +217,8 @@ func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 		s.Events.Subscribe(name, func(_ context.Context, caller api.Caller, e event.Event) error {
 			mu.Lock()
 			defer mu.Unlock()
-			expect.True(t, caller.Merchant == s.Caller.Merchant && !caller.Live, "the caller is %+v", caller)
+			expect.Equal(t, caller.Merchant, s.Caller.Merchant, "the caller: merchant")
+			expect.Equal(t, caller.Live, false, "the caller: Live")
 			if err := fail(); err != nil {
 				return err
 			}
@@ -235,15 +242,18 @@ func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 		must.Do(t, s.Drain(t.Context()))
 	}
 	drain(0)
-	expect.True(t, len(told["ledger"]) == 1 && len(told["mail"]) == 0, "told %v", told)
+	expect.Equal(t, len(told["ledger"]), 1, "told: number of ledger")
+	expect.Equal(t, len(told["mail"]), 0, "told: number of mail")
 	drain(time.Second)
 	drain(5 * time.Second)
 	drain(time.Hour)
 	want := []event.Type{event.QRCodeCreated}
-	expect.True(t, slices.Equal(told["ledger"], want) && slices.Equal(told["mail"], want), "told %v", told)
+	expect.True(t, slices.Equal(told["ledger"], want), "told %v", told)
+	expect.True(t, slices.Equal(told["mail"], want), "told %v", told)
 	s.Pay(code.ID, 100)
 	drain(0)
-	expect.True(t, len(told["ledger"]) == 3 && len(told["mail"]) == 3, "told %v", told)
+	expect.Equal(t, len(told["ledger"]), 3, "told: number of ledger")
+	expect.Equal(t, len(told["mail"]), 3, "told: number of mail")
 	for _, name := range []string{"", "ledger", "Ledger", "a-b"} {
 		func() {
 			defer func() { expect.True(t, recover() != nil, "%q is taken", name) }()

@@ -50,16 +50,6 @@ func (f *Fanout) Caller() api.Caller {
 	return caller
 }
 
-// SkipIfDone reports whether the event was fanned out before. If so, it ends the event's due time. Such
-// an event was made due again by an earlier release, in order to remove it.
-func (*Internal) SkipIfDone(tx *engine.Tx, f *Fanout) (done bool, err error) {
-	if !f.object.Value.FannedOut {
-		return false, nil
-	}
-	f.object.Value.Due = nil
-	return true, events.Replace(tx, f.object)
-}
-
 // Finish notes that the transaction stores all deliveries of the event. endpoints is their number.
 func (i *Internal) Finish(tx *engine.Tx, f *Fanout, endpoints int) error {
 	if err := i.recordFanout(tx, f, endpoints); err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -150,56 +150,14 @@ func TestEventsComeInTheOrderOfCommits(t *testing.T) {
 	}
 }
 
-// Events of a release that kept a head for each merchant, or none, stand before those
-// that follow, of every merchant, also when the process begins anew.
-func TestEventsOfOlderReleasesComeFirst(t *testing.T) {
-	for name, open := range databases {
-		t.Run(name, func(t *testing.T) {
-			now := time.Now()
-			stores := open(t)
-			old := newProcess(t, stores[0], func() time.Time { return now.Add(time.Hour) })
-			others := api.Caller{Merchant: "mer_2"}
-			must.Do(t, old.record(t.Context(), 3, nil))
-			heads := event.Kinds()[2]
-			err := stores[0].Update(t.Context(), func(tx storage.Tx) error {
-				page, err := tx.List(heads, storage.Query{Limit: 2})
-				if err != nil || len(page) != 1 {
-					return fmt.Errorf("%d heads, %w", len(page), err)
-				}
-				was := page[0]
-				if err := tx.Delete(heads, was.Scope, was.ID, was.Version); err != nil {
-					return err
-				}
-				was.Scope, was.Data = engine.Scope(walked), []byte(`{"event":"evt_of_an_older_release"}`)
-				return tx.Insert(heads, was)
-			})
-			must.Do(t, err)
-			p := newProcess(t, stores[1], func() time.Time { return now })
-			first := must.Get(p.Record(t.Context(), others, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
-			w := &walker{from: p}
-			must.Do(t, w.walk(t.Context()))
-			must.True(t, slices.Max(w.seen) >= first.ID, "the clock that is behind made %s, which follows %v by itself", first.ID, w.seen)
-			var newest string
-			err = p.engine.Update(t.Context(), walked, func(tx *engine.Tx) error {
-				newest, err = p.internal.Newest(tx)
-				return err
-			})
-			expect.True(t, err == nil && newest == slices.Max(w.seen), "the newest event is %q, %v, want one of %v", newest, err, w.seen)
-			must.Do(t, p.record(t.Context(), 2, nil))
-			must.Do(t, newProcess(t, stores[1], func() time.Time { return now }).record(t.Context(), 1, nil))
-			w.check(t, 6)
-		})
-	}
-}
-
-// The events of all merchants of a new database have one head.
+// The events of all merchants have one head.
 func TestAllMerchantsShareOneHead(t *testing.T) {
 	p := newProcess(t, memory.New(), time.Now)
 	for _, caller := range []api.Caller{walked, {Merchant: "mer_2"}, {Merchant: "mer_2", Live: true}} {
 		e := must.Get(p.Record(t.Context(), caller, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
 		must.Do(t, p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			all, err := tx.Scan(event.Kinds()[2], storage.Scope{}, "", 9)
-			want := fmt.Sprintf(`{"event":%q,"whole":true}`, e.ID)
+			want := fmt.Sprintf(`{"event":%q}`, e.ID)
 			expect.True(t, err != nil || len(all) == 1 && string(all[0].Data) == want, "there are the heads %+v, want %s", all, want)
 			return err
 		}))

@@ -13,10 +13,10 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -44,9 +44,14 @@ func TestEveryTypeIsRecordedAndFound(t *testing.T) {
 			t.Errorf("%s: %v", typ, err)
 			continue
 		}
-		expect.True(t, recorded.Request == (event.Request{}) && recorded.Object == "event" && string(recorded.Data.Object) == "{}", "%s: %+v", typ, recorded)
+		expect.Equal(t, recorded.Request, event.Request{}, "%s: request", typ)
+		expect.Equal(t, recorded.Object, "event", "%s: object", typ)
+		expect.Equal(t, string(recorded.Data.Object), "{}", "%s: object of the data", typ)
 		list, err := s.List(t.Context(), caller, event.ListParams{Type: typ})
-		expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].Type == typ && list.Data[0].ID == recorded.ID, "%s: listed %+v, %v", typ, list, err)
+		must.True(t, err == nil, "%s: listed %+v, %v", typ, list, err)
+		must.True(t, len(list.Data) == 1, "%s: listed %+v, %v", typ, list, err)
+		expect.Equal(t, list.Data[0].Type, typ, "%s: listed: type of the first", typ)
+		expect.Equal(t, list.Data[0].ID, recorded.ID, "%s: listed: ID of the first", typ)
 	}
 }
 
@@ -56,7 +61,8 @@ func TestLargeSnapshotIsRefused(t *testing.T) {
 	const around = len(`{"a":""}`)
 	for size, want := range map[int]api.Code{64<<10 - around: "", 64<<10 - around + 1: api.ParameterInvalid} {
 		_, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"a": strings.Repeat("<", size)}})
-		expect.True(t, api.CodeOf(err) == want && (want != "" || err == nil), "%d bytes: got %v", size+around, err)
+		expect.Equal(t, api.CodeOf(err), want, "%d bytes: code", size+around)
+		expect.True(t, want != "" || err == nil, "%d bytes: got %v", size+around, err)
 	}
 }
 
@@ -66,15 +72,18 @@ func TestUnknownTypeIsRefused(t *testing.T) {
 	caller := api.Caller{Merchant: "mer_1"}
 	long := event.Type(strings.Repeat("x", 10_000))
 	_, err := s.List(t.Context(), caller, event.ListParams{Type: long})
-	expect.True(t, api.CodeOf(err) == api.EventTypeUnknown && len(err.Error()) <= 300, "a filter: got %.400v", err)
+	expect.Equal(t, api.CodeOf(err), api.EventTypeUnknown, "a filter: code")
+	expect.True(t, len(err.Error()) <= 300, "a filter: got %.400v", err)
 	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		return internal.Record(tx, struct{}{}, event.PaymentCreated, "payment.lost")
 	})
 	expect.Equal(t, api.CodeOf(err), api.EventTypeUnknown, "a record: got %v", err)
 	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error { return internal.Record(tx, make(chan int), event.PaymentCreated) })
-	expect.True(t, err != nil && api.CodeOf(err) == "", "an object that is no JSON: got %v", err)
+	expect.True(t, err != nil, "an object that is no JSON: got %v", err)
+	expect.Equal(t, api.CodeOf(err), "", "an object that is no JSON: code")
 	list, err := s.List(t.Context(), caller, event.ListParams{})
-	expect.True(t, err == nil && len(list.Data) == 0, "events of refused transactions: %+v, %v", list, err)
+	must.Do(t, err)
+	expect.Equal(t, len(list.Data), 0, "events of refused transactions: number")
 }
 
 // A host that repeats itself, even at once, records one event.
@@ -90,7 +99,8 @@ func TestRecordIsIdempotent(t *testing.T) {
 		all.Go(func() {
 			again, err := record("plan.created", 1)
 			diff := cmp.Diff(first, again)
-			expect.True(t, err == nil && diff == "", "%v\n%s", err, diff)
+			expect.True(t, err == nil, "%v\n%s", err, diff)
+			expect.True(t, diff == "", "%v\n%s", err, diff)
 		})
 	}
 	all.Wait()
@@ -101,7 +111,9 @@ func TestRecordIsIdempotent(t *testing.T) {
 		testkit.WantCode(t, name, testkit.Err(wrong()), api.IdempotencyKeyReused)
 	}
 	list, err := s.List(t.Context(), caller, event.ListParams{})
-	expect.True(t, err == nil && len(list.Data) == 1 && *list.Data[0].Request.IdempotencyKey == "sub-1", "recorded %+v, %v", list, err)
+	must.Do(t, err)
+	must.True(t, len(list.Data) == 1, "recorded %+v, %v", list, err)
+	expect.Same(t, list.Data[0].Request.IdempotencyKey, new("sub-1"), "recorded: idempotency key of the request of the first")
 	testkit.WantCode(t, "another merchant", testkit.Err(s.Get(t.Context(), api.Caller{Merchant: "mer_2"}, first.ID)), api.ResourceMissing)
 }
 
@@ -152,5 +164,6 @@ func TestPagesEndByBytes(t *testing.T) {
 		}
 		p.StartingAfter = seen[len(seen)-1]
 	}
-	expect.True(t, len(seen) == made && slices.IsSortedFunc(seen, func(a, b string) int { return strings.Compare(b, a) }), "the pages have %d events", len(seen))
+	expect.Equal(t, len(seen), made, "the pages: number of events")
+	expect.True(t, slices.IsSortedFunc(seen, func(a, b string) int { return strings.Compare(b, a) }), "the pages have %d events", len(seen))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -54,10 +53,6 @@ func (s *Service) Subscribe(name string, fn Subscriber) {
 	s.names = append(s.names, name)
 }
 
-// ShareSubscribers passes the events of this service to the subscribers of another. A service inside
-// the host's transaction has no subscribers of its own.
-func (i *Internal) ShareSubscribers(other *Internal) { i.svc.names = slices.Clip(other.svc.names) }
-
 // subscriberCall is a queued call of a subscriber with an event.
 type subscriberCall struct {
 	Subscriber string   `json:"subscriber"`
@@ -66,8 +61,7 @@ type subscriberCall struct {
 	Due        api.Time `json:"due"`
 }
 
-// The table's name is of an earlier release.
-var subscriberCalls = storage.NewCollection("event_tellings", []storage.Field[subscriberCall]{
+var subscriberCalls = storage.NewCollection("subscriber_calls", []storage.Field[subscriberCall]{
 	storage.NullTimeColumn("due", func(c *subscriberCall) *api.Time { return &c.Due }),
 }, storage.DueBy("due"))
 
@@ -84,7 +78,7 @@ const subscriberTimeout = 30 * time.Second
 func (s *Service) addSubscriberCalls(tx *engine.Tx, e *Event) error {
 	for _, name := range s.names {
 		c := subscriberCall{Subscriber: name, Event: e.ID, Due: api.At(tx.Now)}
-		if _, err := subscriberCalls.Insert(tx, engine.Scope(tx.Caller), tx.NewID("tell_"), c); err != nil {
+		if _, err := subscriberCalls.Insert(tx, engine.Scope(tx.Caller), tx.NewID("call_"), c); err != nil {
 			return fmt.Errorf("event: notify %s: %w", name, err)
 		}
 	}

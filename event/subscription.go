@@ -19,7 +19,7 @@ type Subscription struct {
 	// After is the newest event at the time when the endpoint became active. The endpoint gets
 	// later events only. Ids ascend in the order of the commits, whatever the clocks say.
 	After string `json:"after,omitempty"`
-	// URL is that of the endpoint; empty in a record of an earlier release.
+	// URL is that of the endpoint.
 	URL string `json:"url,omitempty"`
 }
 

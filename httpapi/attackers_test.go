@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -125,7 +125,8 @@ func TestInjection(t *testing.T) {
 			nobody := *s
 			nobody.Key = ""
 			response, body := nobody.Do("GET", strings.TrimPrefix(address, s.Server.URL), nil)
-			expect.True(t, response.StatusCode == 200 && strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'"), "%s: %d, %q", address, response.StatusCode, response.Header)
+			expect.Equal(t, response.StatusCode, 200, "%s: status", address)
+			expect.True(t, strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'"), "%s: %d, %q", address, response.StatusCode, response.Header)
 			return string(body)
 		}
 		whole := func(what, text string) {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 // operation is what one client did, as it saw it.
@@ -188,6 +188,8 @@ func judge(t *testing.T, s *paymentstest.Shop, begin decimal.Decimal, history []
 			expect.True(t, seen[i] >= 0, "a read saw %s, which the balance was at no point from %d to %d", o.balance, low, high)
 		}
 	}
-	expect.True(t, writes != 0 && refusals != 0 && reads != 0, "%d writes, %d refusals and %d reads prove little", writes, refusals, reads)
+	expect.True(t, writes != 0, "%d writes, %d refusals and %d reads prove little", writes, refusals, reads)
+	expect.True(t, refusals != 0, "%d writes, %d refusals and %d reads prove little", writes, refusals, reads)
+	expect.True(t, reads != 0, "%d writes, %d refusals and %d reads prove little", writes, refusals, reads)
 	t.Logf("%d writes, %d refusals, %d reads", writes, refusals, reads)
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"reflect"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
@@ -18,17 +19,21 @@ func batchRoutes(svc *payments.Service) []route {
 	s := svc.Disbursements
 	return []route{
 		{method: http.MethodPost, pattern: path, resource: disbursements, write: true, maxBody: maxBatchBody, heavy: true, handle: createBatch(s)},
-		read(disbursements, "GET "+path, jsonWithQuery(s.ListBatchesJSON, oneOf("status", disbursement.BatchStatuses()...))),
-		read(disbursements, "GET "+path+"/{id}", jsonWithID(s.GetBatchJSON)),
+		read(disbursements, "GET "+path, listFrom(batchesOf(s), s.ListBatches, oneOf("status", disbursement.BatchStatuses()...))),
+		read(disbursements, "GET "+path+"/{id}", getFrom(batchesOf(s), s.GetBatch)),
 		read(disbursements, "GET "+path+"/{id}/rows", withIDQuery(s.ListRows, oneOf("status", disbursement.RowStatuses()...))),
 	}
 }
 
 // createBatch refuses too many rows before it takes the memory for them.
-func createBatch(s *disbursement.Service) handler {
+func createBatch(s disbursement.Service) handler {
 	create := withBody(s.CreateBatch)
+	params := paramsOf(reflect.TypeFor[disbursement.CreateBatchParams]())
 	return func(r *request) (any, error) {
 		body, _ := r.body()
+		if err := r.takes(params, nil); err != nil {
+			return nil, err
+		}
 		if rows := find(body, "rows"); rows != nil && len(rows.elements) > disbursement.MaxRows {
 			return nil, api.Invalid("rows", "rows may have at most %d elements; there are %d. Make several batches of them.", disbursement.MaxRows, len(rows.elements))
 		}

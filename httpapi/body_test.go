@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 type nameParams struct {
@@ -181,7 +181,8 @@ func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt, _ := testRouter(Config{Timeout: 5 * time.Second}, bodyRoutes...)
 		answer, took := exchange(t, rt, nil, halfRequest)
-		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 503 ") && strings.Contains(answer, `"code":"service_unavailable"`), "answer:\n%s", answer)
+		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 503 "), "answer:\n%s", answer)
+		expect.True(t, strings.Contains(answer, `"code":"service_unavailable"`), "answer:\n%s", answer)
 		expect.Equal(t, took, 5*time.Second, "the connection ended after %v, want 5 s", took)
 	})
 }
@@ -239,6 +240,7 @@ func TestSlowAnswersAfterAForm(t *testing.T) {
 		}})
 		answer, _ := exchange(t, rt, nil, "POST /pay/qr_1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+
 			"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\npin=1")
-		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 200 ") && strings.Contains(answer, `{"pin":["1"]}`), "answer:\n%s", answer)
+		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 200 "), "answer:\n%s", answer)
+		expect.True(t, strings.Contains(answer, `{"pin":["1"]}`), "answer:\n%s", answer)
 	})
 }

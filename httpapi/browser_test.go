@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/browsertest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/browsertest"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 // reader has a small phone without scripts.
@@ -84,7 +84,8 @@ func TestPayPageInABrowser(t *testing.T) {
 	var amount, pin string
 	b.Ask(`document.querySelector("#amount").value`, &amount)
 	b.Ask(`document.querySelector("#pin").value`, &pin)
-	expect.True(t, amount == "12.50" && pin == "", "after a wrong PIN the form holds %q and PIN %q", amount, pin)
+	expect.Equal(t, amount, "12.50", "after a wrong PIN the form holds: amount")
+	expect.Equal(t, pin, "", "PIN")
 	open(entered)
 	b.pay("Pay", amountLabel, "12.50", walletLabel, "0241000001", pinLabel, "1234")
 	b.sees("receipt", "Paid", "GH₵12.50", "024\u00a0•••\u00a0001", "Accra time", "pay_")
@@ -224,7 +225,7 @@ func TestMobileMoneyInABrowser(t *testing.T) {
 		b.pay("Pay GH₵ 234.50", phoneLabel, phone)
 	}
 	b.Go(s.Server.URL + "/pay/" + code)
-	b.sees("by phone", "Adom Juice Bar", "To pay", "Pay with", phoneLabel, "You approve the payment on this phone.", "from the number, or choose", "Nothing is taken before you approve.")
+	b.sees("by phone", "Adom Juice Bar", "To pay", "Pay with", phoneLabel, "You approve the payment on this phone.", "from the number, or choose", "With mobile money nothing is taken before you approve.")
 	expect.True(t, !strings.Contains(b.Text(), walletLabel), "the wallet is open")
 	b.Choose(mobileMoney, fromWallet)
 	b.See(walletLabel, "not of your mobile money")
@@ -268,18 +269,24 @@ func TestMobileMoneyInABrowser(t *testing.T) {
 	b.sees("not known yet", "Do not pay again.", "Check now", "We keep asking")
 	expect.True(t, !strings.Contains(b.Text(), "Try again"), "the page offers to pay twice")
 
-	start("0201230907")
+	// The request of this browser is still open.
+	b.Go(s.Server.URL + "/pay/" + code)
+	b.sees("open request", "Check the payment", "I did not approve it")
+	b.Press("I did not approve it")
+	b.pay("Pay GH₵ 234.50", phoneLabel, "0201230907")
 	s.Work()
 	reload("Enter the code")
 	b.sees("code", "Enter the code that you got", "Send the code")
 	b.Fill("Enter the code that you got", "000000")
 	b.Press("Send the code")
-	b.sees("wrong code", "This code was not accepted")
+	b.sees("wrong code", "That code is not right.")
 	b.Fill("Enter the code that you got", "123456")
 	b.Press("Send the code")
 	b.See("Paid")
 
-	start("0241230906")
+	b.Go(s.Server.URL + "/pay/" + code)
+	b.Press("I did not approve it")
+	b.pay("Pay GH₵ 234.50", phoneLabel, "0241230906")
 	b.Press("Cancel the payment")
 	b.sees("cancelled", "Cancelled", "Nothing was taken.")
 
@@ -359,7 +366,13 @@ func TestCheckoutPageInABrowser(t *testing.T) {
 	b.Go(member)
 	b.sees("checkout subscription", "To pay now", "Free for 14 days", "Start the free trial")
 	b.pay("Start the free trial", "Name", "Ama", phoneLabel, "0241234567")
+	b.sees("checkout code", "Enter the code", "024", "Another code or number")
+	b.pay("Confirm and subscribe", "Code from the SMS", codeSentTo(t, s, "0241234567"))
 	b.AwaitText("Thanks for")
+	_, member = newSession(t, s, `{"mode":"subscription","success_url":"`+shop.URL+`/","plan":"`+field(t, data, "id")+`"}`)
+	b.Go(member)
+	b.pay("Start the free trial", "Name", "Ama", phoneLabel, "0241234567")
+	b.sees("checkout after the trial", "has had its free trial of Juice every week already", "The first payment is due now")
 
 	id, address = sell("")
 	s.Do("POST", "/v1/checkout/sessions/"+id+"/expire", nil)

@@ -10,8 +10,8 @@ func checkoutRoutes(svc *payments.Service) []route {
 	s := svc.Checkout
 	return []route{
 		write(sessions, "POST /v1/checkout/sessions", withBody(s.Create)),
-		read(sessions, "GET /v1/checkout/sessions", jsonWithQuery(s.ListJSON, oneOf("status", checkout.Open, checkout.Complete, checkout.Expired))),
-		read(sessions, "GET /v1/checkout/sessions/{id}", jsonWithID(s.GetJSON)),
+		read(sessions, "GET /v1/checkout/sessions", listFrom(s, s.List, oneOf("status", checkout.Open, checkout.Complete, checkout.Expired))),
+		read(sessions, "GET /v1/checkout/sessions/{id}", getFrom(s, s.Get)),
 		read(sessions, "GET /v1/checkout/sessions/{id}/lines", withIDQuery(s.ListLines)),
 		write(sessions, "POST /v1/checkout/sessions/{id}/expire", withID(s.Expire)),
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ type checkoutView struct {
 	// Action is the address of the page, and Back that of the merchant's website; "" for none.
 	Action, Back string
 	Total        int64
-	Lines        []invoice.Line
+	Lines        []invoice.ShownLine
 	Sums         []invoice.Sum
 	Email        string
 	Form         waysView
@@ -57,6 +58,9 @@ func (p *checkoutPage) show(r *request) (any, error) {
 	h, err := p.open(r)
 	if err != nil {
 		return nil, err
+	}
+	if h.Confirming != nil && h.Refusal == nil && r.URL.Query().Get("another") == "" {
+		return askCode(http.StatusOK, h, r.id(), "", "")
 	}
 	payable := h.Refusal == nil || h.Refusal.Code == api.CouponNotRedeemable
 	if payable && h.Attempt != "" {
@@ -95,11 +99,15 @@ func (p *checkoutPage) render(status int, r *request, h *checkout.Hosted, form w
 		}
 		return answer, err
 	}
-	form.offerPhones(p.Payments.TakesPhones(is.Livemode))
+	form.offerNetworks(p.Payments.Networks(is.Livemode))
 	form.Due = is.Total
+	err := p.showFirst(r, h.Caller, &form, payment.ListParams{CheckoutSession: is.ID})
+	if err != nil {
+		return nil, err
+	}
 	v := checkoutView{
 		pageView: pageView{Title: "Pay " + m.Name, Test: !is.Livemode, Merchant: m},
-		Action:   r.id(), Back: look.Text(is.CancelURL), Total: is.Total, Lines: is.Lines.Data, Sums: h.Sums, Email: email, Form: form,
+		Action:   r.id(), Back: look.Text(is.CancelURL), Total: is.Total, Lines: invoice.ShownLines(is.Lines.Data), Sums: h.Sums, Email: email, Form: form,
 	}
 	if h.Plan != nil {
 		v.subscribe(h)
@@ -139,6 +147,9 @@ func (v *checkoutView) subscribe(h *checkout.Hosted) {
 		v.Subscription, v.Begin = "Nothing is due now, later "+price+".", "Subscribe"
 	default:
 		v.Subscription = upperFirst(price) + ". This is the first payment."
+	}
+	if h.TrialUsed {
+		v.Subscription += " The phone that was entered last has had its free trial."
 	}
 }
 
@@ -214,6 +225,9 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if form.values.Get("action") == "confirm" {
+		return p.confirm(r, h, strings.TrimSpace(form.values.Get("code")))
+	}
 	email, name := h.Email, h.Name
 	var params checkout.PayParams
 	if form.values.Has("email") {
@@ -240,23 +254,33 @@ func (p *checkoutPage) pay(r *request) (any, error) {
 		err = pay(means{})
 	case form.Phone == "":
 		err = api.Missing("phone_number")
-	default: // the phone is asked when something is due
-		err = pay(form.phone())
+	default: // the phone gets a code, and is asked to pay when something is due
+		err = p.payByPhone(r, form.caller.Live, func(from string) error { return pay(form.phone(from)) })
 	}
 	if err != nil {
-		return form.refused(err, func(e *api.Error) (*response, error) {
+		show := func(e *api.Error) (*response, error) {
 			// What became of the session meanwhile is shown with it.
 			h, err := p.Checkout.HostedByID(r.Context(), h.Caller, h.Session.ID)
 			if err != nil {
 				return nil, err
 			}
 			return p.render(statusOf(e), r, h, form.waysView, email, name)
-		})
+		}
+		if e := asAPIError(err); subscribes && e != nil && (e.Code == api.RateLimited || e.Code == api.OTPAttemptsExceeded) {
+			return form.refusedCode(e, show)
+		}
+		return form.refused(err, show)
 	}
+	shown := h
 	if h, err = p.Checkout.HostedByID(r.Context(), h.Caller, h.Session.ID); err != nil {
 		return nil, err
 	}
-	return p.next(r, h)
+	if h.TrialUsed == shown.TrialUsed || h.Session.Status != checkout.Open {
+		return p.next(r, h)
+	}
+	form.Token, form.Problem, form.Field = newFormToken(), trialProblem(h), "phone_number"
+	form.findNetwork()
+	return p.render(http.StatusOK, r, h, form.waysView, email, name)
 }
 
 // pressAgain is after how long a form of a complete session comes from a payer who is stuck on it.
@@ -282,9 +306,73 @@ func (p *checkoutPage) next(r *request, h *checkout.Hosted) (*response, error) {
 		answer.setHeader("Referrer-Policy", "no-referrer")
 		return answer, nil
 	}
+	if h.Confirming != nil || h.Attempt == "" { // a code was sent, or the form asks again
+		return seeOther(r.id()), nil
+	}
 	token, err := p.Payments.PageToken(r.Context(), h.Caller, h.Attempt)
 	if err != nil {
 		return nil, err
 	}
 	return seeOther("../payment/" + token), nil
+}
+
+// trialProblem says that the price has changed with the phone that was entered.
+func trialProblem(h *checkout.Hosted) string {
+	switch {
+	case !h.TrialUsed:
+		return "This phone has its free trial still to come, so nothing is due now. Press again to start it."
+	case h.Session.Total == 0:
+		return "This phone has had its free trial of " + h.Plan.Name + " already. Nothing is due now all the same. Press again to subscribe without a trial."
+	}
+	return "This phone has had its free trial of " + h.Plan.Name + " already. The first payment is due now: press again to pay " + look.Money(h.Session.Total) + "."
+}
+
+// askCode asks for the code that was sent to the phone of a session. problem is what was wrong with one, and
+// field the parameter that it is about.
+func askCode(status int, h *checkout.Hosted, token, problem, field string) (*response, error) {
+	c := h.Confirming
+	v := subscriptionPhoneView{
+		pageView: pageView{Title: "Enter the code", Test: !h.Session.Livemode, Merchant: newMerchantView(&h.Merchant, token+"/logo", h.Plan.Name)},
+		Action:   token, Sent: maskedPhone(&c.PhoneNumber), Until: c.ExpiresAt.UTC().Format("15:04"), UntilDatetime: c.ExpiresAt.UTC().Format(time.RFC3339),
+		Agree: "Confirm and subscribe", Problem: problem, Field: field,
+	}
+	answer, err := renderPage(status, "subscription-phone", v)
+	if err == nil { // the payer is sent on after the form
+		answer.setHeader("Content-Security-Policy", pagePolicy("'self' "+h.Session.Origin()))
+	}
+	return answer, err
+}
+
+// confirm takes the code of the phone that is to be charged.
+func (p *checkoutPage) confirm(r *request, h *checkout.Hosted, code string) (any, error) {
+	err := p.confirmWithCode(r, func() (wrong bool, err error) {
+		_, err = p.Checkout.ConfirmPhone(r.Context(), r.onBehalf(h.Caller), h.Session.ID, code)
+		return api.CodeOf(err) == api.OTPInvalid, err
+	})
+	e := asAPIError(err)
+	if err != nil && e == nil {
+		return nil, err
+	}
+	if h, err = p.Checkout.HostedByID(r.Context(), h.Caller, h.Session.ID); err != nil {
+		return nil, err
+	}
+	switch {
+	case h.Session.Status == checkout.Complete: // also by a form that is posted twice
+		return p.next(r, h)
+	case e == nil:
+		form := r.emptyForm()
+		form.Problem, form.Field = trialProblem(h), "phone_number"
+		return p.render(http.StatusOK, r, h, form, h.Email, h.Name)
+	}
+	problem, field := phoneChangeProblem(e, "", false)
+	if h.Confirming == nil || h.Refusal != nil { // there is no code to enter any more
+		form := r.emptyForm()
+		form.Problem = problem
+		return p.render(statusOf(e), r, h, form, h.Email, h.Name)
+	}
+	answer, err := askCode(statusOf(e), h, r.id(), problem, field)
+	if err == nil && answer.status == http.StatusTooManyRequests {
+		answer.setHeader("Retry-After", strconv.FormatInt(retryAfter(e, answer.status), 10))
+	}
+	return answer, err
 }

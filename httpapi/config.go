@@ -21,6 +21,9 @@ type Config struct {
 	// RateLimit bounds the requests of each merchant and mode. Off by default:
 	// hosts often have their own in front.
 	RateLimit RateLimit
+	// RefuseUnknown refuses a request under /v1 with a field or query parameter that it does not know, with
+	// parameter_invalid. Off, such a parameter is ignored, and the answer's header Ignored-Parameters names it.
+	RefuseUnknown bool
 	// TestHelpers mounts /v1/test_helpers if the service is a sandbox. They accept test
 	// keys only.
 	TestHelpers bool

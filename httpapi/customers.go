@@ -8,8 +8,8 @@ func customerRoutes(svc *payments.Service) []route {
 	s := svc.Accounts
 	return []route{
 		write(customers, "POST /v1/customers", withBody(s.CreateCustomer)),
-		read(customers, "GET /v1/customers", jsonWithQuery(s.ListCustomersJSON)),
-		read(customers, "GET /v1/customers/{id}", jsonWithID(s.GetCustomerJSON)),
+		read(customers, "GET /v1/customers", listFrom(customersOf(s), s.ListCustomers)),
+		read(customers, "GET /v1/customers/{id}", getFrom(customersOf(s), s.GetCustomer)),
 		write(customers, "POST /v1/customers/{id}", withIDBody(s.UpdateCustomer)),
 		write(customers, "DELETE /v1/customers/{id}", withID(s.DeleteCustomer)),
 	}

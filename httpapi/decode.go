@@ -16,17 +16,20 @@ import (
 //
 //	required  a body in which the field is absent or null is refused
 //	clear     null clears: a pointer is to the zero value, which of a pointer to a pointer is nil
+//	null      a boolean says that the parameter of that name, which another field has, is null
 //	nonempty  an empty text is refused
 //	pesewas   an int64 is an amount of money
-//	rate      a decimal is no amount of GHS but any number with at most six decimals
+//	rate      a decimal is no amount of GHS but any number, which is rounded to six decimals
 //	unix      a time is a whole number of seconds since 1970
 //	id        a text of a query is the id of an object
 //
 // A field with the tag param:"-", or without a name, is for Go callers only.
 type param struct {
-	index                                                []int // of the field, for reflect
-	name                                                 string
-	required, clear, nonempty, pesewas, isRate, unix, id bool
+	index                                                      []int // of the field, for reflect
+	name                                                       string
+	required, clear, null, nonempty, pesewas, isRate, unix, id bool
+
+	page, times bool // the type of a query's field: api.Page, api.Times
 
 	kind   jsonKind
 	want   string   // what a body must have here
@@ -38,7 +41,7 @@ type param struct {
 // when the routes are made. A field that no request could fill panics.
 func paramsOf(t reflect.Type) []param {
 	if t == reflect.TypeFor[api.Page]() {
-		return []param{{}}
+		return []param{{page: true}}
 	}
 	var params []param
 	for i := range t.NumField() {
@@ -66,6 +69,8 @@ func paramsOf(t reflect.Type) []param {
 				p.required = true
 			case "clear":
 				p.clear = true
+			case "null":
+				p.null = true
 			case "nonempty":
 				p.nonempty = true
 			case "pesewas":
@@ -95,7 +100,7 @@ func (p *param) learn(t reflect.Type) {
 	case reflect.TypeFor[decimal.Decimal]():
 		p.kind, p.want = jsonNumber, "a number of GHS with at most two decimals, such as 150 or 150.50"
 		if p.isRate {
-			p.want = fmt.Sprintf("a number with at most %d decimals, such as 2.5", ratePlaces)
+			p.want = "a number, such as 2.5"
 		}
 		return
 	case reflect.TypeFor[time.Time]():
@@ -108,7 +113,8 @@ func (p *param) learn(t reflect.Type) {
 		p.kind, p.want = jsonObject, "an object of strings, numbers and booleans"
 		return
 	case reflect.TypeFor[api.Times]():
-		return // queries alone have it
+		p.times = true // queries alone have it
+		return
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -131,9 +137,6 @@ func (p *param) learn(t reflect.Type) {
 		panic("httpapi: no request can fill a " + t.String())
 	}
 }
-
-// ratePlaces is how many decimals a rate or a quantity may have.
-const ratePlaces = 6
 
 // place is where an object stands in a body, for errors.
 type place struct {
@@ -171,6 +174,10 @@ func decodeObject(members []jsonMember, params []param, at *place, into reflect.
 	for i := range params {
 		p := &params[i]
 		v := find(members, p.name)
+		if p.null {
+			into.FieldByIndex(p.index).SetBool(v != nil && v.kind == jsonNull)
+			continue
+		}
 		if v == nil || v.kind == jsonNull && !p.clear {
 			continue
 		}
@@ -214,7 +221,7 @@ func (p *param) decode(v *jsonValue, at *place, into reflect.Value) error {
 	switch to := into.Addr().Interface().(type) {
 	case *decimal.Decimal:
 		if p.isRate {
-			*to, err = parseDecimal(v.text, ratePlaces)
+			*to, err = parseRate(v.text)
 		} else {
 			*to, err = parseGHS(v.text)
 		}

@@ -63,6 +63,7 @@ var (
 		api.PaymentInProgress:          http.StatusConflict,
 		api.PaymentNotCancellable:      http.StatusConflict,
 		api.PaymentNotConfirmable:      http.StatusConflict,
+		api.PaymentNotReleasable:       http.StatusConflict,
 		api.PaymentNotSettleable:       http.StatusConflict,
 		api.PaymentNotRefundable:       http.StatusConflict,
 		api.PaymentRefunded:            http.StatusConflict,

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -95,7 +95,8 @@ func TestFaults(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			rt, log := failing(tt.err)
 			w := serve(rt, newRequest("GET", "/v1/payouts", ""))
-			expect.True(t, w.Code == tt.status && codeOf(w) == tt.code, "got %d %s, want %d %s", w.Code, codeOf(w), tt.status, tt.code)
+			expect.Equal(t, w.Code, tt.status, "status")
+			expect.Equal(t, codeOf(w), tt.code, "code")
 			expect.True(t, !strings.Contains(w.Body.String(), secret), "the answer shows %q: %s", secret, w.Body)
 			expect.True(t, w.Code != 503 || w.Header().Get("Retry-After") == "2" && strings.Contains(w.Body.String(), "idempotency key") || tt.name == "fault with a cause", "503 with Retry-After %q: %s", w.Header().Get("Retry-After"), w.Body)
 			first, _, _ := strings.Cut(log(), "\n")
@@ -104,7 +105,8 @@ func TestFaults(t *testing.T) {
 				RequestID string `json:"request_id"`
 			}
 			must.Do(t, json.Unmarshal([]byte(first), &line))
-			expect.True(t, line.Level == tt.level && line.RequestID == "req_1", "logged at %s for %s, want %s for req_1", line.Level, line.RequestID, tt.level)
+			expect.Equal(t, line.Level, tt.level, "logged")
+			expect.Equal(t, line.RequestID, "req_1", "request ID")
 		})
 	}
 }
@@ -112,7 +114,8 @@ func TestFaults(t *testing.T) {
 func TestRefusalsAreNotLogged(t *testing.T) {
 	rt, log := failing(api.Invalid("amount", "0241234567 is no amount."))
 	serve(rt, newRequest("GET", "/v1/payouts", ""))
-	expect.True(t, !strings.Contains(log(), "0241234567") && strings.Count(log(), "\n") == 1, "the log holds more than the line of the request:\n%s", log())
+	expect.True(t, !strings.Contains(log(), "0241234567"), "the log holds more than the line of the request:\n%s", log())
+	expect.True(t, strings.Count(log(), "\n") == 1, "the log holds more than the line of the request:\n%s", log())
 }
 
 func TestClientGone(t *testing.T) {
@@ -140,7 +143,9 @@ func TestTimeout(t *testing.T) {
 			return nil, errors.New("interrupted")
 		}})
 		w := serve(rt, newRequest("GET", "/v1/payouts", ""))
-		expect.True(t, w.Code == http.StatusServiceUnavailable && codeOf(w) == "service_unavailable" && took == 5*time.Second, "got %d %s after %v", w.Code, codeOf(w), took)
+		expect.Equal(t, w.Code, http.StatusServiceUnavailable, "status")
+		expect.Equal(t, codeOf(w), "service_unavailable", "code")
+		expect.Equal(t, took, 5*time.Second, "took")
 	})
 }
 
@@ -164,8 +169,12 @@ func TestHardTimeoutAnswersForSlowHandler(t *testing.T) {
 		answer := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 		body := must.Get(io.ReadAll(answer.Body))(t)
 		expect.Equal(t, time.Since(start), 6*time.Second, "answered after")
-		expect.True(t, answer.StatusCode == 503 && strings.Contains(string(body), `"code":"service_unavailable"`) && strings.Contains(string(body), `"request_id":"req_1"`), "got %d %s", answer.StatusCode, body)
-		expect.True(t, answer.Header.Get("Retry-After") != "" && answer.Close && answer.Header.Get("Request-Id") == "req_1", "headers %v", answer.Header)
+		expect.Equal(t, answer.StatusCode, 503, "status")
+		expect.True(t, strings.Contains(string(body), `"code":"service_unavailable"`), "got %d %s", answer.StatusCode, body)
+		expect.True(t, strings.Contains(string(body), `"request_id":"req_1"`), "got %d %s", answer.StatusCode, body)
+		expect.True(t, answer.Header.Get("Retry-After") != "", "headers %v", answer.Header)
+		expect.Equal(t, answer.Close, true, "Close")
+		expect.Equal(t, answer.Header.Get("Request-Id"), "req_1", "Request-Id")
 		_ = conn.Close()
 		time.Sleep(20 * time.Second)
 		expect.NoError(t, server.Close(), "Close")
@@ -184,8 +193,10 @@ func TestPagesOfFaults(t *testing.T) {
 		for method, want := range map[string]string{"POST": "you pay at most once", "GET": "Load it again in a moment."} {
 			w := serve(rt, newRequest(method, "/pay/qr_1", ""))
 			page := w.Body.String()
-			expect.True(t, w.Code >= 500 && strings.Contains(page, want), "%s, %v: %d %s", method, fault, w.Code, page)
-			expect.True(t, !strings.Contains(page, "idempotency") && (method == "GET" || !strings.Contains(page, "did not work")), "%s, %v: %s", method, fault, page)
+			expect.True(t, w.Code >= 500, "%s, %v: %d %s", method, fault, w.Code, page)
+			expect.True(t, strings.Contains(page, want), "%s, %v: %d %s", method, fault, w.Code, page)
+			expect.True(t, !strings.Contains(page, "idempotency"), "%s, %v: %s", method, fault, page)
+			expect.True(t, method == "GET" || !strings.Contains(page, "did not work"), "%s, %v: %s", method, fault, page)
 		}
 	}
 }
@@ -198,8 +209,11 @@ func TestHardTimeoutOfAPage(t *testing.T) {
 			return "too late", nil
 		}})...)
 		w := serve(rt, newRequest("POST", "/pay/qr_1", ""))
-		expect.True(t, w.Code == 503 && strings.Contains(w.Body.String(), "you pay at most once"), "%d %s", w.Code, w.Body)
-		expect.True(t, strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && w.Header().Get("Retry-After") != "" && w.Header().Get("Connection") == "close", "headers %v", w.Header())
+		expect.Equal(t, w.Code, 503, "status")
+		expect.True(t, strings.Contains(w.Body.String(), "you pay at most once"), "%d %s", w.Code, w.Body)
+		expect.True(t, strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"), "headers %v", w.Header())
+		expect.True(t, w.Header().Get("Retry-After") != "", "headers %v", w.Header())
+		expect.Equal(t, w.Header().Get("Connection"), "close", "Connection")
 	})
 }
 
@@ -220,7 +234,9 @@ func TestPagesOfSlowedPayers(t *testing.T) {
 		slowed = serve(rt, httptest.NewRequest("GET", "/pay/qr_1", nil))
 	}
 	for what, w := range map[string]*httptest.ResponseRecorder{"too many at once": busy, "too many": slowed} {
-		expect.True(t, w.Code == 429 && w.Header().Get("Retry-After") != "" && strings.Contains(w.Body.String(), "Wait a little, and load this page again."), "%s: %d %s", what, w.Code, w.Body)
+		expect.Equal(t, w.Code, 429, "%s: status", what)
+		expect.True(t, w.Header().Get("Retry-After") != "", "%s: %d %s", what, w.Code, w.Body)
+		expect.True(t, strings.Contains(w.Body.String(), "Wait a little, and load this page again."), "%s: %d %s", what, w.Code, w.Body)
 		expect.True(t, !strings.Contains(w.Body.String(), "header"), "%s: %s", what, w.Body)
 	}
 	unknown := serve(rt, httptest.NewRequest("GET", "/nothing", nil))
@@ -244,10 +260,14 @@ func TestPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rt, log := testRouter(Config{}, route{method: "GET", pattern: "/v1/payouts", handle: handle})
 			w := serve(rt, newRequest("GET", "/v1/payouts", ""))
-			expect.True(t, w.Code == 500 && codeOf(w) == "internal_error", "got %d %s", w.Code, codeOf(w))
-			expect.True(t, json.Valid(w.Body.Bytes()) && !strings.Contains(w.Body.String(), "first half") && !strings.Contains(w.Body.String(), "inside"), "the body is not clean: %s", w.Body)
+			expect.Equal(t, w.Code, 500, "status")
+			expect.Equal(t, codeOf(w), "internal_error", "code")
+			expect.True(t, json.Valid(w.Body.Bytes()), "the body is not clean: %s", w.Body)
+			expect.True(t, !strings.Contains(w.Body.String(), "first half"), "the body is not clean: %s", w.Body)
+			expect.True(t, !strings.Contains(w.Body.String(), "inside"), "the body is not clean: %s", w.Body)
 			expect.Equal(t, w.Header().Get("Request-Id"), "req_1", "no Request-Id")
-			expect.True(t, strings.Contains(log.String(), "errors_test.go") && strings.Count(log.String(), "\n") == 2, "the log does not hold the stack once and the request once:\n%s", log)
+			expect.True(t, strings.Contains(log.String(), "errors_test.go"), "the log does not hold the stack once and the request once:\n%s", log)
+			expect.True(t, strings.Count(log.String(), "\n") == 2, "the log does not hold the stack once and the request once:\n%s", log)
 		})
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 // Whatever stands in a query, every list answers a page or a refusal of the

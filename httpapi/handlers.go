@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -32,11 +31,11 @@ func write(resource, endpoint string, handle handler) route {
 // say what the call gets besides the context and the caller.
 
 func withCaller[T any](call func(context.Context, api.Caller) (T, error)) handler {
-	return func(r *request) (any, error) { return call(r.Context(), r.caller) }
+	return plain(func(r *request) (any, error) { return call(r.Context(), r.caller) })
 }
 
 func withID[T any](call func(context.Context, api.Caller, string) (T, error)) handler {
-	return func(r *request) (any, error) { return call(r.Context(), r.caller, r.id()) }
+	return plain(func(r *request) (any, error) { return call(r.Context(), r.caller, r.id()) })
 }
 
 func withBody[P, T any](call func(context.Context, api.Caller, P) (T, error)) handler {
@@ -55,33 +54,24 @@ func withIDQuery[P, T any](call func(context.Context, api.Caller, string, P) (T,
 	return decoded(fromQuery[P](enums), func(r *request, p P) (any, error) { return call(r.Context(), r.caller, r.id(), p) })
 }
 
-// jsonWithID answers with the JSON that the call writes. A service copies most of it from
-// the database, so it costs less than to encode what the call's sibling returns.
-func jsonWithID(call func(context.Context, api.Caller, string, io.Writer) error) handler {
-	return func(r *request) (any, error) { return answerJSON(r, r.id(), call) }
-}
-
-// jsonWithQuery answers with the JSON that the call writes, as jsonWithID does.
-func jsonWithQuery[P any](call func(context.Context, api.Caller, P, io.Writer) error, enums ...enum) handler {
-	return decoded(fromQuery[P](enums), func(r *request, p P) (any, error) { return answerJSON(r, p, call) })
-}
-
-func answerJSON[P any](r *request, p P, call func(context.Context, api.Caller, P, io.Writer) error) (any, error) {
-	b := r.buffer()
-	if err := call(r.Context(), r.caller, p, b); err != nil {
-		return nil, err
-	}
-	return newResponse("application/json", b.Bytes()), nil
-}
-
 // redirectWithID sends the client to the address that the call returns.
 func redirectWithID(call func(context.Context, api.Caller, string) (string, error)) handler {
-	return func(r *request) (any, error) {
+	return plain(func(r *request) (any, error) {
 		address, err := call(r.Context(), r.caller, r.id())
 		if err != nil {
 			return nil, err
 		}
 		return redirect(address), nil
+	})
+}
+
+// plain is a handler of a request without parameters.
+func plain(answer handler) handler {
+	return func(r *request) (any, error) {
+		if err := r.takes(nil, nil); err != nil {
+			return nil, err
+		}
+		return answer(r)
 	}
 }
 
@@ -102,6 +92,9 @@ func fromBody[P any]() func(*request) (P, error) {
 	return func(r *request) (P, error) {
 		var p P
 		body, err := r.body()
+		if err == nil {
+			err = r.takes(params, nil)
+		}
 		if err == nil {
 			err = decodeObject(body, params, nil, reflect.ValueOf(&p).Elem())
 		}
@@ -131,7 +124,10 @@ func fromQuery[P any](enums []enum) func(*request) (P, error) {
 	}
 	return func(r *request) (P, error) {
 		var p P
-		err := decodeQuery(r.query(), params, reflect.ValueOf(&p).Elem())
+		err := r.takes(nil, params)
+		if err == nil {
+			err = decodeQuery(r.query(), params, reflect.ValueOf(&p).Elem())
+		}
 		return p, err
 	}
 }

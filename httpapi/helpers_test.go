@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +15,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -30,8 +31,9 @@ func onEachStore(t *testing.T, test func(*testing.T, *paymentstest.Shop)) {
 // wants checks an answer's status, and, for a refusal, its code and parameter.
 func wants(t *testing.T, what string, response *http.Response, body []byte, status int, code, param string) {
 	t.Helper()
-	expect.True(t, response.StatusCode == status && field(t, body, "error.code") == code && field(t, body, "error.param") == param,
-		"%s: got %d %s, want %d %s %s", what, response.StatusCode, body, status, code, param)
+	expect.Equal(t, response.StatusCode, status, "%s: status", what)
+	expect.Equal(t, field(t, body, "error.code"), code, "%s: error.code", what)
+	expect.Equal(t, field(t, body, "error.param"), param, "%s: error.param", what)
 }
 
 // made makes an object and returns its id, and read returns a field of an object.
@@ -60,7 +62,8 @@ func payBody(consumer, pin string) map[string]any {
 func verified(t *testing.T, s *paymentstest.Shop) {
 	t.Helper()
 	v := must.Get(s.Accounts.Verify(t.Context()))(t)
-	expect.True(t, len(v.Problems) == 0 && v.Entries != 0, "ledger: %+v", v)
+	expect.Equal(t, len(v.Problems), 0, "ledger: number of problems")
+	expect.True(t, v.Entries != 0, "ledger: %+v", v)
 }
 
 func advance(t *testing.T, s *paymentstest.Shop, by time.Duration) {
@@ -68,6 +71,14 @@ func advance(t *testing.T, s *paymentstest.Shop, by time.Duration) {
 	if response, data := s.Do("POST", "/v1/test_helpers/clock", fmt.Sprintf(`{"advance":%d}`, int64(by.Seconds()))); response.StatusCode != 200 {
 		t.Fatalf("clock: %s", data)
 	}
+}
+
+// waits checks the seconds of Retry-After, from which the real clock has taken some since the first call.
+func waits(t *testing.T, response *http.Response, most time.Duration) {
+	t.Helper()
+	wait := must.Get(strconv.Atoi(response.Header.Get("Retry-After")))(t)
+	left := time.Duration(wait) * time.Second
+	expect.True(t, most-time.Minute < left && left <= most, "Retry-After is %d, want a little less than %s", wait, most)
 }
 
 // refused is wants that also looks at the type, which follows from the status, and

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 // crowd is a router whose requests stay under way until they are let go.
@@ -90,7 +90,8 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 				}
 				expect.True(t, c.refuses(t, tt.target, tt.key, here), "let through number %d", tt.bound+1)
 				// Others are not concerned.
-				expect.True(t, c.refuses(t, "/v1/payouts", "sk_live_good", there) == (name == "live mode") && !c.refuses(t, "/pay/qr_1", "", there), "refused another mode or another address")
+				expect.Equal(t, c.refuses(t, "/v1/payouts", "sk_live_good", there), name == "live mode", "refused another mode or another address: refuses")
+				expect.True(t, !c.refuses(t, "/pay/qr_1", "", there), "refused another mode or another address")
 				close(c.hold)
 				synctest.Wait()
 				expect.Equal(t, c.ask(tt.target, tt.key, here), http.StatusNoContent, "after the others have ended: status")
@@ -104,7 +105,10 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 // isEmpty reports places that are still counted, and channels that no request waits for.
 func (f *concurrencyLimiter) isEmpty(t *testing.T) {
 	t.Helper()
-	expect.True(t, f.total == 0 && f.byClass == [3]int{} && len(f.groups) == 0 && f.freed == nil, "still counted: %d, %v, %v, %v", f.total, f.byClass, f.groups, f.freed)
+	expect.Equal(t, f.total, 0, "still counted: total")
+	expect.Equal(t, f.byClass, [3]int{}, "still counted: by class")
+	expect.Equal(t, len(f.groups), 0, "still counted: number of groups")
+	expect.True(t, f.freed == nil, "still counted: freed is set")
 }
 
 // Two requests that take much memory are worked on for a merchant in test mode at a time.

@@ -39,7 +39,7 @@ type invoiceView struct {
 	Overdue bool
 	Open    bool
 	Facts   []fact
-	Lines   []invoice.Line
+	Lines   []invoice.ShownLine
 	Sums    []invoice.Sum
 	Form    waysView
 }
@@ -52,7 +52,7 @@ func newInvoiceView(h *invoice.Hosted, token string, now time.Time, form waysVie
 			Merchant: newMerchantView(&h.Merchant, token+"/logo", "Invoice "+is.Number),
 		},
 		Invoice: is, CreditNotes: h.CreditNotes, Action: token, Document: token + "/pdf", Notes: token + "/credit_notes/",
-		Open: is.Status == invoice.Open, Form: form, Lines: is.Lines.Data, Sums: is.Sums(),
+		Open: is.Status == invoice.Open, Form: form, Lines: invoice.ShownLines(is.Lines.Data), Sums: is.Sums(),
 	}
 	v.Form.Due = is.AmountDue
 	switch is.Status {
@@ -115,7 +115,11 @@ func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, form way
 	if err != nil {
 		return nil, err
 	}
-	form.offerPhones(p.Payments.TakesPhones(h.Invoice.Livemode))
+	form.offerNetworks(p.Payments.Networks(h.Invoice.Livemode))
+	err = p.showFirst(r, h.Caller, &form, payment.ListParams{Invoice: h.Invoice.ID})
+	if err != nil {
+		return nil, err
+	}
 	return renderPage(status, "invoice", newInvoiceView(h, r.id(), now.Time, form))
 }
 
@@ -142,7 +146,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 			if form.Wallets {
 				return fromWallet(m)
 			}
-			started, err := p.Invoices.StartPayment(r.Context(), form.caller, h.Invoice.ID, m.MobileMoney)
+			started, err := p.Invoices.StartHostedPayment(r.Context(), form.caller, h.Invoice.ID, invoice.HostedPayment{MobileMoney: m.MobileMoney, From: m.From})
 			if err == nil && started != nil { // nil if nothing is due any more
 				location, err = paymentAddress(r, p.Payments, h.Caller, started)
 			}

@@ -12,8 +12,8 @@ func invoiceRoutes(svc *payments.Service) []route {
 	statuses := oneOf("status", invoice.Draft, invoice.Open, invoice.Paid, invoice.Void, invoice.Uncollectible)
 	return []route{
 		write(invoices, "POST /v1/invoices", withBody(s.Create)),
-		read(invoices, "GET /v1/invoices", jsonWithQuery(s.ListJSON, statuses)),
-		read(invoices, "GET /v1/invoices/{id}", jsonWithID(s.GetJSON)),
+		read(invoices, "GET /v1/invoices", listFrom(s, s.List, statuses)),
+		read(invoices, "GET /v1/invoices/{id}", getFrom(s, s.Get)),
 		write(invoices, "POST /v1/invoices/{id}", withIDBody(s.Update)),
 		write(invoices, "DELETE /v1/invoices/{id}", withID(s.Delete)),
 		write(invoices, "POST /v1/invoices/{id}/lines", withIDBody(s.AddLine)),

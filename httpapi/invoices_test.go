@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/money"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 const oneLine = `"line_items":[{"description":"Catering","unit_amount":2500}]`
@@ -102,6 +102,6 @@ func TestLogoAndPDFOfAnInvoice(t *testing.T) {
 	request.Header.Set("Authorization", "Bearer "+s.Key)
 	response := must.Get(http.DefaultTransport.RoundTrip(request))(t) // follows nothing
 	response.Body.Close()
-	expect.True(t, response.StatusCode == 302 && response.Header.Get("Location") == address+"/pdf", "got %d to %s", response.StatusCode,
-		response.Header.Get("Location"))
+	expect.Equal(t, response.StatusCode, 302, "status")
+	expect.Equal(t, response.Header.Get("Location"), address+"/pdf", "Location")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 func TestParseJSONAccepts(t *testing.T) {
@@ -135,7 +135,9 @@ func errorText(err error) string {
 func TestParseBody(t *testing.T) {
 	for _, empty := range []string{"", " \r\n\t", "{}"} {
 		v, err := parseBody([]byte(empty))
-		expect.True(t, err == nil && v.kind == jsonObject && len(v.members) == 0, "parseBody(%q) = %+v, %v", empty, v, err)
+		must.Do(t, err)
+		expect.Equal(t, v.kind, jsonObject, "kind")
+		expect.Equal(t, len(v.members), 0, "number of members")
 	}
 	for _, other := range []string{`[]`, `"text"`, `1`, `null`, `true`} {
 		if _, err := parseBody([]byte(other)); api.CodeOf(err) != api.ParameterInvalid {

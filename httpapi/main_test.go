@@ -8,23 +8,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed-7082ffec/payments/internal/contract"
-	"github.com/seed-7082ffec/payments/internal/httpload"
+	"github.com/seed-7082ffec/payments/internal/test/contract"
 )
 
 // TestMain fails where the tests, all together, have left something of the
 // description unseen, or a goroutine running.
 func TestMain(m *testing.M) {
-	if httpload.IsChild() {
-		os.Exit(httpload.Main())
-	}
-	if path := os.Getenv(serveVariable); path != "" {
-		if err := serveAndTell(path, os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "serve:", err)
-			os.Exit(1)
-		}
-		return
-	}
 	status := m.Run()
 	whole := true
 	flag.Visit(func(f *flag.Flag) {

@@ -16,9 +16,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/race"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/race"
 )
 
 // The matrix asks every route of the table, with every id that a merchant has,
@@ -277,11 +277,34 @@ func TestIsolationMatrix(t *testing.T) {
 				for name, other := range others {
 					status, theirs := ask(other, row, row.Pattern, body(ids[0]))
 					nobodys, _ := ask(other, row, row.Pattern, body(like(ids[0])))
-					expect.True(t, status == nobodys && !strings.Contains(theirs, "akua@example.com"), "%s with %s of another merchant as %s: %s, but %d for what does not exist", row.Pattern, param, name, theirs, nobodys)
+					expect.Equal(t, status, nobodys, "%s with %s of another merchant as %s: status", row.Pattern, param, name)
+					expect.True(t, !strings.Contains(theirs, "akua@example.com"), "%s with %s of another merchant as %s: %s, but %d for what does not exist", row.Pattern, param, name, theirs, nobodys)
 				}
 			}
 		}
 	}
+
+	// A key that may read nothing but its own noun learns nothing of products, coupons and plans that it names.
+	for _, c := range namedInBodies {
+		own, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{c.own, "customers"}})
+		path := strings.NewReplacer("$inv", owned["inv"][0], "$sub", owned["sub"][0]).Replace(c.path)
+		prefix := map[string]string{"products": "prod", "coupons": "cpn", "plans": "plan"}[c.resource]
+		for _, id := range []string{owned[prefix][0], like(owned[prefix][0])} {
+			// Of a body that names two such objects the first decides.
+			body := strings.NewReplacer("ID", id, "$cus", owned["cus"][0], "$plan", owned["plan"][0]).Replace(c.body)
+			response, data := own.Do("POST", path, body)
+			expect.Equal(t, response.StatusCode, 403, "%s with %s: status", path, body)
+			expect.Equal(t, field(t, data, "error.code"), "permission_denied", "%s with %s: error.code", path, body)
+		}
+	}
+
+	// A key that may only read finds no page that changes a subscription.
+	for path, text := range lists(t, reader, table) {
+		for _, token := range owned["subscription token"] {
+			expect.True(t, !strings.Contains(text, token), "GET %s shows a key that may only read a manage_url", path)
+		}
+	}
+	must.True(t, len(owned["subscription token"]) > 0, "the matrix has no manage_url")
 
 	// No other caller lists anything of it, and nothing of it was changed.
 	for name, other := range others {
@@ -368,7 +391,9 @@ func TestBodiesNameOwnObjectsAlone(t *testing.T) {
 				id := theirs[prefix][0]
 				_, unknown := post(like(id))
 				status, text := post(id)
-				expect.True(t, text == unknown && strings.Contains(text, `"resource_missing"`) && (status == 400 || status == 404), "%s %s with %s of another as %s: %s, but of what does not exist %s", c.path, c.body, prefix, name, text, unknown)
+				expect.Equal(t, text, unknown, "%s %s with %s of another as %s: text", c.path, c.body, prefix, name)
+				expect.True(t, strings.Contains(text, `"resource_missing"`), "%s %s with %s of another as %s: %s, but of what does not exist %s", c.path, c.body, prefix, name, text, unknown)
+				expect.True(t, status == 400 || status == 404, "%s %s with %s of another as %s: %s, but of what does not exist %s", c.path, c.body, prefix, name, text, unknown)
 				status, text = post(own[prefix])
 				expect.True(t, status == 200, "%s %s as %s: %s", c.path, c.body, name, text)
 			}

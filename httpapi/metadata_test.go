@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 // A create keeps metadata as it came, with empty strings, and refuses null. Only an update takes both as
-// the wish to drop a key.
+// the wish to drop a key, and null in place of the metadata as the wish to drop all keys.
 func TestMetadataOfEveryObject(t *testing.T) {
 	s := paymentstest.New(t)
 	otp := s.OTP()
@@ -39,7 +39,8 @@ func TestMetadataOfEveryObject(t *testing.T) {
 		{"/v1/subscriptions", `"customer":"` + field(t, customer, "id") + `","plan":"` + field(t, plan, "id") + `",`, true},
 	} {
 		response, data := s.Do("POST", c.path, `{`+c.fields+`"metadata":{"a":null}}`)
-		expect.True(t, response.StatusCode == 400 && field(t, data, "error.param") == "metadata.a", "%s with null: %d %s", c.path, response.StatusCode, data)
+		expect.Equal(t, response.StatusCode, 400, "%s with null: status", c.path)
+		expect.Equal(t, field(t, data, "error.param"), "metadata.a", "%s with null: error.param", c.path)
 		response, data = s.Do("POST", c.path, `{`+c.fields+`"metadata":{"a":"","b":1.50,"c":"x"}}`)
 		must.True(t, response.StatusCode == 200, "%s: %s", c.path, data)
 		expect.True(t, strings.Contains(string(data), `"metadata":{"a":"","b":1.50,"c":"x"}`), "%s: %s", c.path, data)
@@ -49,6 +50,14 @@ func TestMetadataOfEveryObject(t *testing.T) {
 		path := c.path + "/" + field(t, data, "id")
 		_, data = s.Do("POST", path, `{"metadata":{"a":null,"c":"","d":false}}`)
 		expect.True(t, strings.Contains(string(data), `"metadata":{"b":1.50,"d":false}`), "%s updated: %s", c.path, data)
+		_, data = s.Do("POST", path, `{}`)
+		expect.True(t, strings.Contains(string(data), `"metadata":{"b":1.50,"d":false}`), "%s without metadata: %s", c.path, data)
+		_, data = s.Do("POST", path, `{"metadata":null}`)
+		expect.True(t, strings.Contains(string(data), `"metadata":{}`), "%s with null: %s", c.path, data)
+		_, data = s.Do("GET", path, nil)
+		expect.True(t, strings.Contains(string(data), `"metadata":{}`), "%s read after null: %s", c.path, data)
+		_, data = s.Do("POST", path, `{"metadata":{"e":"f"}}`)
+		expect.True(t, strings.Contains(string(data), `"metadata":{"e":"f"}`), "%s updated again: %s", c.path, data)
 	}
 	_, data := s.Do("POST", "/v1/invoices", `{"line_items":[{"description":"Catering","unit_amount":1,"metadata":{"a":""}}]}`)
 	expect.True(t, strings.Contains(string(data), `"metadata":{"a":""}`), "line: %s", data)

@@ -46,6 +46,7 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes = append(routes, (&checkoutPage{pages}).routes()...)
 	routes = append(routes, (&paymentPage{pages}).routes()...)
 	routes = append(routes, (&subscriptionPage{pages}).routes()...)
+	routes = append(routes, (&shortPage{pages}).routes()...)
 	if config.TestHelpers && svc.Sandbox() {
 		routes = append(routes, testHelperRoutes(svc)...)
 	}

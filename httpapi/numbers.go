@@ -14,7 +14,6 @@ import (
 // Why a literal is not the number wanted. The texts complete the sentence "what
 // was sent …", and never repeat what was sent, which may be long.
 var (
-	errExponent     = errors.New("has an exponent")
 	errFraction     = errors.New("has a fraction")
 	errPlaces       = errors.New("has more decimals")
 	errNegativeZero = errors.New("is a negative zero")
@@ -25,79 +24,126 @@ var (
 // every limit of the services and bounds the cost of conversions.
 const maxIntegerDigits = 15
 
-// parseInteger reads a JSON number without a fraction; 1000.0 has none.
+// number is the exact value of a JSON number: digits × 10^exponent. The digits neither begin nor end with
+// a zero; zero has none. So 1000, 1e3 and 1.0E3 are the same.
+type number struct {
+	negative bool
+	digits   string
+	exponent int
+}
+
+// parseNumber reads a JSON number.
+func parseNumber(literal string) number {
+	mantissa, exponent := literal, 0
+	if i := strings.IndexAny(literal, "eE"); i >= 0 {
+		mantissa = literal[:i]
+		// An exponent that is too long for an int is cut to its limit, far beyond every number in use.
+		n, _ := strconv.ParseInt(literal[i+1:], 10, 30)
+		exponent = int(n)
+	}
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	exponent -= len(fraction)
+	short := strings.TrimRight(digits, "0")
+	return number{negative, short, exponent + len(digits) - len(short)}
+}
+
+// isZero reports whether the number is zero.
+func (n number) isZero() bool { return n.digits == "" }
+
+// isLong reports whether the number has too many digits before its decimal point.
+func (n number) isLong() bool { return !n.isZero() && len(n.digits)+n.exponent > maxIntegerDigits }
+
+// shifted returns the digits of the number × 10^places, which must have no fraction.
+func (n number) shifted(places int) string {
+	if n.isZero() {
+		return "0"
+	}
+	return n.digits + strings.Repeat("0", n.exponent+places)
+}
+
+// parseInteger reads a JSON number without a fraction; 1000.0 and 1e3 have none.
 func parseInteger(literal string) (int64, error) {
-	if strings.ContainsAny(literal, "eE") {
-		return 0, errExponent
-	}
-	whole, fraction, _ := strings.Cut(literal, ".")
-	if strings.Trim(fraction, "0") != "" {
+	n := parseNumber(literal)
+	switch {
+	case n.isZero() && n.negative:
+		return 0, errNegativeZero
+	case !n.isZero() && n.exponent < 0:
 		return 0, errFraction
-	}
-	if len(strings.TrimPrefix(whole, "-")) > maxIntegerDigits {
+	case n.isLong():
 		return 0, errRange
 	}
-	n, err := strconv.ParseInt(whole, 10, 64)
+	v, err := strconv.ParseInt(n.shifted(0), 10, 64)
 	if err != nil {
 		return 0, errRange
 	}
-	if n == 0 && literal[0] == '-' {
-		return 0, errNegativeZero
+	if n.negative {
+		v = -v
 	}
-	return n, nil
+	return v, nil
 }
 
 // overLimit is an amount in GHS above every limit. It stands for a number too long to parse,
 // so that the service refuses it and names its limit.
 var overLimit = decimal.New(1, maxIntegerDigits)
 
-// parseGHS reads an amount of GHS.
+// parseGHS reads an amount of GHS, whose exact value has at most two decimals.
 func parseGHS(literal string) (decimal.Decimal, error) {
-	if strings.ContainsAny(literal, "eE") {
-		return decimal.Decimal{}, errExponent
-	}
-	amount, err := money.ParseGHS(literal)
+	n := parseNumber(literal)
+	amount := overLimit
 	switch {
-	case err == nil:
-		return amount, nil
-	case errors.Is(err, money.ErrPrecision):
+	case n.isZero() && n.negative:
+		return decimal.Decimal{}, errNegativeZero
+	case !n.isZero() && n.exponent < -2:
 		return decimal.Decimal{}, errPlaces
-	case errors.Is(err, money.ErrRange) && literal[0] == '-':
-		return overLimit.Neg(), nil
-	case errors.Is(err, money.ErrRange):
-		return overLimit, nil
+	case !n.isLong():
+		pesewas, err := strconv.ParseInt(n.shifted(2), 10, 64)
+		if err != nil {
+			return decimal.Decimal{}, errRange
+		}
+		amount = decimal.New(pesewas, -2)
 	}
-	// The syntax is JSON's and there is no exponent, so only this is left.
-	return decimal.Decimal{}, errNegativeZero
+	if n.negative {
+		amount = amount.Neg()
+	}
+	return amount, nil
 }
 
-// parseDecimal reads a JSON number with at most that many decimals. It may have an
-// exponent, with which many programs write what is small: 1e-06.
-func parseDecimal(literal string, places int) (decimal.Decimal, error) {
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(literal), "e")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	if len(strings.TrimPrefix(whole, "-")) > maxIntegerDigits || len(strings.TrimLeft(exponent, "+-0")) > 2 {
+// parseRate reads a rate or a quantity, and rounds it half up to six decimals, by its absolute value. A
+// program may well send a third as 0.3333333333333333.
+func parseRate(literal string) (decimal.Decimal, error) {
+	n := parseNumber(literal)
+	if n.isLong() {
 		return decimal.Decimal{}, errRange
 	}
-	if len(fraction) > maxIntegerDigits {
-		return decimal.Decimal{}, errPlaces
+	// The millionths that stay, and the first digit of those that do not.
+	millionths, next := "0", byte('0')
+	switch keep := len(n.digits) + n.exponent + money.RatePlaces; {
+	case n.isZero() || keep < 0:
+	case keep >= len(n.digits):
+		millionths = n.shifted(money.RatePlaces)
+	default:
+		millionths, next = "0"+n.digits[:keep], n.digits[keep]
 	}
-	d, err := decimal.NewFromString(literal)
-	if err != nil || !money.FewDigits(d) || d.Abs().Cmp(overLimit) >= 0 {
+	d, err := decimal.NewFromString(millionths)
+	if err != nil {
 		return decimal.Decimal{}, errRange
 	}
-	short := d.Truncate(int32(places))
-	if exponent == "" && len(fraction) > places || !short.Equal(d) {
-		return decimal.Decimal{}, errPlaces
+	if next >= '5' {
+		d = d.Add(decimal.New(1, 0))
 	}
-	if d.IsZero() && literal[0] == '-' {
+	switch {
+	case n.negative && d.IsZero():
 		return decimal.Decimal{}, errNegativeZero
+	case n.negative:
+		d = d.Neg()
 	}
-	return short, nil
+	return d.Shift(-money.RatePlaces), nil
 }
 
 // wantTime says what parseTime reads.
-const wantTime = `a time of ISO 8601 with its offset, such as "2026-01-31T08:15:00Z", or a date, such as "2026-01-31", from 1970 on`
+const wantTime = `a time of ISO 8601, such as "2026-01-31T08:15:00Z" (without an offset it is UTC), or a date, such as "2026-01-31", from 1970 on`
 
 var errTime = errors.New("not " + wantTime)
 
@@ -108,9 +154,8 @@ var (
 	maxTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 )
 
-// parseTime reads a time as RFC 3339 writes it, with an offset, or a date alone,
-// which it returns as that day's midnight in UTC. It keeps every digit of the
-// seconds.
+// parseTime reads a time of ISO 8601 in the extended form. Without an offset it is UTC, and the seconds
+// may be absent. A date alone is that day's midnight in UTC. parseTime keeps every digit of the seconds.
 func parseTime(text string) (t time.Time, dateOnly bool, err error) {
 	if len(text) < len(time.DateOnly) || len(text) > 64 {
 		return time.Time{}, false, errTime
@@ -118,16 +163,36 @@ func parseTime(text string) (t time.Time, dateOnly bool, err error) {
 	if dateOnly = len(text) == len(time.DateOnly); dateOnly {
 		t, err = time.Parse(time.DateOnly, text)
 	} else {
-		t, err = time.Parse(time.RFC3339, text)
-		// Parse also accepts an hour of one digit and a comma before fractions.
-		if err == nil && (text[13] != ':' || text[10] != 'T' || strings.Contains(text, ",")) {
-			err = errTime
-		}
+		t, err = parseDateTime(text[:len(time.DateOnly)], text[len(time.DateOnly):])
 	}
 	if err != nil || t.Before(minTime) || t.After(maxTime) {
 		return time.Time{}, false, errTime
 	}
 	return t.UTC(), dateOnly, nil
+}
+
+// parseDateTime reads a date and what follows it: T, hour and minute, and then, where they are given, the
+// seconds and the offset. It completes the text to the form of RFC 3339.
+func parseDateTime(date, rest string) (time.Time, error) {
+	clock, offset := rest, "Z"
+	if i := strings.LastIndexAny(rest, "Z+-"); i >= 0 {
+		clock, offset = rest[:i], rest[i:]
+	}
+	switch len(offset) {
+	case len("+00"):
+		offset += ":00"
+	case len("+0000"):
+		offset = offset[:3] + ":" + offset[3:]
+	}
+	const minute = "T00:00"
+	if len(clock) == len(minute) {
+		clock += ":00"
+	}
+	// Package time also reads an hour of one digit and a comma before the fraction.
+	if len(clock) <= len(minute) || clock[3] != ':' || strings.Contains(clock, ",") {
+		return time.Time{}, errTime
+	}
+	return time.Parse(time.RFC3339, date+clock+offset)
 }
 
 // parseUnixNumber reads a JSON number of whole seconds since 1970.

@@ -14,7 +14,7 @@ import (
 // The description is written by hand in YAML. The JSON and the page of package
 // reference are made from it.
 //
-//go:generate go run ../internal/apidocs
+//go:generate go run ../internal/test/apidocs
 var (
 	//go:embed openapi.yaml
 	openAPI []byte
@@ -44,7 +44,7 @@ func OpenAPIJSON(baseURL string) []byte {
 // under /v1, too. Any key will do.
 func openAPIRoutes(svc *payments.Service) []route {
 	document := sync.OnceValue(func() []byte { return OpenAPIJSON(svc.BaseURL()) })
-	return []route{{method: http.MethodGet, pattern: "/v1/openapi.json", handle: func(*request) (any, error) {
+	return []route{{method: http.MethodGet, pattern: "/v1/openapi.json", handle: plain(func(*request) (any, error) {
 		return newResponse("application/json", document()), nil
-	}}}
+	})}}
 }

@@ -150,17 +150,17 @@ func (v *pageLimiter) confirmWithCode(r *request, confirm func() (wrong bool, er
 
 // payByPhone runs a payment that asks a phone for its approval. In live mode it refuses the client after
 // too many requests to phones, on the page of r or on all pages. A refused payment asks no phone, and
-// does not count.
-func (v *pageLimiter) payByPhone(r *request, live bool, start func() error) error {
+// does not count. start receives the client's address, as in payWithPIN.
+func (v *pageLimiter) payByPhone(r *request, live bool, start func(from string) error) error {
+	from, page, address := v.counted(r)
 	if !live {
-		return start()
+		return start(from)
 	}
-	_, page, address := v.counted(r)
 	now := time.Now()
 	if wait := max(v.prompts.wait(page, now), v.promptsAllPages.wait(address, now)); wait > 0 {
 		return rateLimitError(wait, "Too many phones were asked from this connection. Try again later, or pay from a wallet.")
 	}
-	err := start()
+	err := start(from)
 	if err == nil {
 		now = time.Now()
 		v.prompts.charge(page, now)

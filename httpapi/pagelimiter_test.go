@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 var errWrongPIN = api.Errorf(api.PINInvalid, "pin", "The PIN is wrong.")
@@ -120,7 +120,7 @@ func TestRequestsToPhonesLimitTheAddress(t *testing.T) {
 		ask := func(page string, end error) error {
 			r := newRequest("POST", "/pay/"+page, "")
 			r.RemoteAddr = here
-			return v.payByPhone(&request{Request: r}, true, func() error { return end })
+			return v.payByPhone(&request{Request: r}, true, func(string) error { return end })
 		}
 		for range 100 {
 			if err := ask("qr_1", errWrongPIN); err != errWrongPIN {
@@ -137,7 +137,7 @@ func TestRequestsToPhonesLimitTheAddress(t *testing.T) {
 		expect.Equal(t, waitOf(ask("qr_new", nil)).Round(time.Second), promptIntervalAllPages, "on a new page the next phone waits for")
 		r := newRequest("POST", "/pay/qr_1", "")
 		r.RemoteAddr = here
-		expect.NoError(t, v.payByPhone(&request{Request: r}, false, func() error { return nil }), "in test mode")
+		expect.NoError(t, v.payByPhone(&request{Request: r}, false, func(string) error { return nil }), "in test mode")
 		time.Sleep(promptIntervalAllPages + time.Second)
 		expect.NoError(t, ask("qr_new", nil), "later")
 	})

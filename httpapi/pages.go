@@ -29,10 +29,9 @@ var (
 	pageStyle = look.Shared + payerStyle
 
 	pages = template.Must(template.New("pages").Funcs(template.FuncMap{
-		"figures":  look.Figures,
-		"day":      func(t time.Time) string { return t.Format(look.LongDay) },
-		"networks": look.Networks,
-		"style":    func() template.CSS { return template.CSS(pageStyle) },
+		"figures": look.Figures,
+		"day":     func(t time.Time) string { return t.Format(look.LongDay) },
+		"style":   func() template.CSS { return template.CSS(pageStyle) },
 	}).ParseFS(pageTemplates, "pages/*.html"))
 
 	// pageStyleHash is what a policy names the style sheet by.

@@ -59,6 +59,8 @@ type outcomeView struct {
 	Facts               []fact
 	Actions             []action
 	Note                string
+	// Again leads to another payment, after the first went back.
+	Again *action
 	// Alert says that the page refuses what the payer has sent.
 	Alert bool
 	// Questions says whom to ask.
@@ -91,6 +93,7 @@ var (
 	crossIcon = icon{"bad", "M6.5 6.5l11 11m0-11l-11 11"}
 	clockIcon = icon{"wait", "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18ZM12 7.5V12l3 2"}
 	stopIcon  = icon{"neutral", "M6 12h12"}
+	backIcon  = icon{"neutral", "M9 14 4 9l5-5M4 9h10a5 5 0 0 1 0 10h-3"}
 )
 
 // networkName is how people name the network of a payment.
@@ -138,9 +141,9 @@ func dueText(due, now time.Time) (text string, overdue bool) {
 	case days == 0:
 		return "Due today, " + day, false
 	case days == -1:
-		return "Overdue since yesterday, " + day, true
+		return "Overdue: was due yesterday, " + day, true
 	}
-	return fmt.Sprintf("Overdue by %d days, since %s", -days, day), true
+	return fmt.Sprintf("Overdue: was due %d days ago, %s", -days, day), true
 }
 
 // receiptView is the receipt of a completed payment. texted says that an SMS goes out, too.

@@ -2,7 +2,12 @@ package httpapi
 
 import (
 	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +29,9 @@ const (
 type waysView struct {
 	// Token makes a form that is posted twice pay once.
 	Token string
-	// Phones offers mobile money, and Wallets opens the wallet in place of it.
-	Phones, Wallets bool
+	// Networks are those whose phones can pay. Without one the page offers wallets alone, which Wallets opens.
+	Networks []look.Network
+	Wallets  bool
 	// AskAmount asks for the amount. Due is the amount to pay otherwise, in pesewas.
 	AskAmount bool
 	Due       int64
@@ -35,6 +41,10 @@ type waysView struct {
 	Found string
 	// Problem is what went wrong, and Field the parameter it is about.
 	Problem, Field string
+	// NotTaken is the network of a refused number if it is none of Networks.
+	NotTaken string
+	// First is a request that stays open while this form asks another phone; nil for none.
+	First *requestView
 }
 
 // newWaysView reads what was entered.
@@ -55,9 +65,29 @@ func (r *request) emptyForm() waysView {
 	return waysView{Token: newFormToken(), Wallets: r.URL.Query().Get("method") == methodWallet}
 }
 
-// offerPhones offers mobile money, or opens the wallet where there is none.
-func (v *waysView) offerPhones(offered bool) {
-	v.Phones, v.Wallets = offered, v.Wallets || !offered
+// offerNetworks offers mobile money of these networks, or opens the wallet where there is none.
+func (v *waysView) offerNetworks(codes []string) {
+	v.Networks, v.Wallets = nil, v.Wallets || len(codes) == 0
+	for _, n := range look.Networks() {
+		if slices.Contains(codes, n.Code) {
+			v.Networks = append(v.Networks, n)
+		}
+	}
+	if v.NotTaken != "" {
+		v.Problem = v.NotTaken + " is not taken here. Use a number of " + v.NetworkNames() + "."
+	}
+}
+
+// NetworkNames names the networks whose phones can pay: MTN, Telecel or AirtelTigo.
+func (v waysView) NetworkNames() string {
+	names := make([]string, len(v.Networks))
+	for i, n := range v.Networks {
+		names[i] = n.Name
+	}
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " or " + names[last]
+	}
+	return strings.Join(names, "")
 }
 
 // findNetwork chooses the network of the number, unless the payer has chosen one.
@@ -96,16 +126,16 @@ func (r *request) onBehalf(merchant api.Caller) api.Caller {
 	return merchant
 }
 
-// means is what pays: a phone, or a wallet with its PIN, entered From an address.
+// means is what pays, entered From an address: a phone, or a wallet with its PIN.
 type means struct {
 	payment.MobileMoney
 	Wallet    account.WalletRef
 	PIN, From string
 }
 
-// phone returns the phone that was entered.
-func (f *payForm) phone() means {
-	return means{MobileMoney: payment.MobileMoney{PhoneNumber: f.Phone, Provider: f.Network}}
+// phone returns the phone that was entered, by a client at from.
+func (f *payForm) phone(from string) means {
+	return means{MobileMoney: payment.MobileMoney{PhoneNumber: f.Phone, Provider: f.Network}, From: from}
 }
 
 // wallet returns the wallet that was entered, by a client at from.
@@ -119,7 +149,7 @@ func (v *pageLimiter) payWith(r *request, f *payForm, pay func(means) error) err
 	case !f.Wallets && f.Phone == "":
 		return api.Missing("phone_number")
 	case !f.Wallets:
-		return v.payByPhone(r, f.caller.Live, func() error { return pay(f.phone()) })
+		return v.payByPhone(r, f.caller.Live, func(from string) error { return pay(f.phone(from)) })
 	case f.Wallet == "":
 		return api.Missing("wallet")
 	}
@@ -129,7 +159,7 @@ func (v *pageLimiter) payWith(r *request, f *payForm, pay func(means) error) err
 // refused shows the form again, as show renders it, with what went wrong. An error that a form cannot
 // show is left to the router.
 //
-// With a phone that was asked too often it says when to try again. The form of a locked PIN says no
+// With a phone that was asked too often it says when to try again, but not with one that is asked at the moment. The form of a locked PIN says no
 // time, because it would tell who has a wallet.
 func (f *payForm) refused(err error, show func(e *api.Error) (*response, error)) (any, error) {
 	e := asAPIError(err)
@@ -138,7 +168,22 @@ func (f *payForm) refused(err error, show func(e *api.Error) (*response, error))
 	}
 	f.refuse(e)
 	answer, err := show(e)
-	if err == nil && e.Code == api.TooManyPrompts {
+	switch {
+	case err != nil || e.Code != api.TooManyPrompts:
+	case errors.Is(e, payment.ErrPhoneAsked): // when it was asked is for its holder alone
+		answer.setHeader("Retry-After", "60")
+	default:
+		answer.setHeader("Retry-After", strconv.FormatInt(retryAfter(e, answer.status), 10))
+	}
+	return answer, err
+}
+
+// refusedCode is refused for a form whose phone gets no code for the moment.
+func (f *payForm) refusedCode(e *api.Error, show func(e *api.Error) (*response, error)) (any, error) {
+	f.Problem, f.Field = phoneChangeProblem(e, f.Phone, true)
+	f.findNetwork()
+	answer, err := show(e)
+	if err == nil && answer.status == http.StatusTooManyRequests {
 		answer.setHeader("Retry-After", strconv.FormatInt(retryAfter(e, answer.status), 10))
 	}
 	return answer, err
@@ -151,6 +196,9 @@ func (v *waysView) refuse(e *api.Error) {
 		v.Problem, v.Field = phoneProblem(v.Phone)
 	}
 	v.findNetwork()
+	if e.Code == api.InvalidPhoneNumber && !v.Wallets && v.Field == "provider" && v.Network != "" {
+		v.NotTaken = look.NetworkName(v.Network) // the number is one of a network, so that it is refused for that
+	}
 	if e.Code == api.IdempotencyKeyReused {
 		v.Token = newFormToken()
 	}
@@ -183,6 +231,12 @@ func pageProblem(e *api.Error) (problem, field string) {
 	case api.PaymentInProgress, api.InvoicePaymentInProgress:
 		return "Another payment of this is waiting for its approval. Finish it on the phone, or try again in ten minutes.", ""
 	case api.TooManyPrompts:
+		switch {
+		case e.Param == "from":
+			return fmt.Sprintf("This was tried too often from your connection. Try again in %d minutes.", int(math.Ceil(e.RetryAfter.Minutes()))), ""
+		case errors.Is(e, payment.ErrPhoneAsked): // by whomever: a stranger may have typed the number
+			return "This number is asked to approve a payment at the moment. Approve or decline it there, then try again.", "phone_number"
+		}
 		return "This phone was asked to approve payments too often. Try again later, or use another number or a wallet.", "phone_number"
 	case api.OTPAttemptsExceeded:
 		return "Too many codes were tried. Use another number or a wallet.", ""

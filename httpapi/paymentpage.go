@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
 )
 
 // How often a page that waits looks again: every 5 seconds, and from the third minute on every 15.
@@ -74,8 +76,9 @@ type waitingView struct {
 	// Until is the time until which the payer is asked, and UntilDatetime the same for programs.
 	Until, UntilDatetime string
 	// Texts says that an SMS tells the payer of the payment.
-	Texts   bool
-	Problem string
+	Texts bool
+	// Problem is what went wrong: a text, or HTML of the page's own.
+	Problem any
 }
 
 // subject is what a payment is for.
@@ -90,6 +93,8 @@ type subject struct {
 	Invoice, PhonesOnly bool
 	// Texts says that an SMS tells the payer of the payment.
 	Texts bool
+	// Refund is the newest of the payment; nil for none.
+	Refund *refund.Refund
 	// Next is the address of the merchant's website to which the payer goes after the payment that
 	// completed a checkout session; "" for none.
 	Next string
@@ -146,7 +151,14 @@ func (p *paymentPage) subject(ctx context.Context, h *payment.Hosted) (s *subjec
 	if err != nil && api.CodeOf(err) != api.ResourceMissing {
 		return nil, err
 	}
-	return s, nil
+	if is.AmountRefunded == 0 {
+		return s, nil
+	}
+	refunds, err := p.Refunds.List(ctx, h.Caller, refund.ListParams{Page: api.Page{Limit: 1}, Payment: is.ID})
+	if err == nil && len(refunds.Data) > 0 {
+		s.Refund = &refunds.Data[0]
+	}
+	return s, err
 }
 
 // open finds the payment. Each page has a limit of its own, so that payers with one address do not
@@ -162,16 +174,29 @@ func (p *paymentPage) show(r *request) (any, error) {
 		return nil, err
 	}
 	query := r.URL.Query()
-	problem := ""
-	if next := h.Payment.NextAction; query.Get("code") == "wrong" && next != nil && next.Type == payment.EnterCode {
-		problem = "This code was not accepted, or your network has not answered. Check the code and enter it again."
+	var problem any
+	if next := h.Payment.NextAction; next != nil && next.Type == payment.EnterCode {
+		problem = codeProblems[query.Get("code")]
 	}
 	return p.render(http.StatusOK, r, h, query.Get("stop") == "1", problem)
 }
 
+// codeProblems are what the payer reads after a code that has not ended the payment, by the parameter code of
+// the page's address.
+var codeProblems = map[string]any{
+	codeWrong:  template.HTML("<b>That code is not right.</b> Look at the newest message on the phone and type its digits again."),
+	codeUnsure: template.HTML("<b>The code was not accepted, or your network has not answered.</b> Check in a moment, before you type it again."),
+}
+
+// What became of a code, in the page's address.
+const (
+	codeWrong  = "wrong"
+	codeUnsure = "unsure"
+)
+
 // render shows where the payment stands. A page that waits looks again by itself, unless the payer
 // has stopped it or is about to type a code.
-func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop bool, problem string) (*response, error) {
+func (p *paymentPage) render(status int, r *request, h *payment.Hosted, stop bool, problem any) (*response, error) {
 	about, err := p.subject(r.Context(), h)
 	if err != nil {
 		return nil, err
@@ -206,7 +231,7 @@ func waits(h *payment.Hosted) bool {
 }
 
 // newWaitingView shows a payment that waits for its payer.
-func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop bool, problem string) waitingView {
+func newWaitingView(h *payment.Hosted, m *merchantView, address string, stop bool, problem any) waitingView {
 	is := &h.Payment
 	name := networkName(is.Provider)
 	v := waitingView{
@@ -249,128 +274,6 @@ var approvals = map[string]string{phone.MTN: "Dial *170#, choose My Wallet, then
 // ownApproveMessage is the library's own text for a payer, which repeats what the page says.
 const ownApproveMessage = "Approve the payment on your phone."
 
-// failureTexts are what the payer reads in place of the library's and the simulator's own reasons,
-// which speak to the merchant.
-var failureTexts = map[string]string{
-	"":                                  "The network did not carry out the payment.",
-	"The payment failed.":               "The network did not carry out the payment.",
-	"The payer declined.":               "The request was declined on the phone.",
-	"The payer's balance is too low.":   "There is not enough money in this mobile money account.",
-	"The payer did not answer in time.": "The request was not approved in time.",
-	"The payment could not be sent to the provider in time.": "The request could not be sent to the phone in time.",
-}
-
-// newOutcomeView shows a payment that has ended, or whose time is over.
-func newOutcomeView(h *payment.Hosted, m *merchantView, about *subject, address string) outcomeView {
-	is := &h.Payment
-	v := outcomeView{
-		pageView: pageView{Test: !is.Livemode, Merchant: m}, Questions: true,
-		Facts: []fact{{Name: "Amount", Money: is.Amount}, paidWith("Tried with", is, payerNumber(h))},
-	}
-	again := func() {
-		if about.Address == "" {
-			return
-		}
-		v.Actions = []action{{Label: "Try again", URL: about.form(methodMobile), Main: true}}
-		if !about.PhonesOnly {
-			v.Actions = append(v.Actions, action{Label: "Pay from a wallet", URL: about.form(methodWallet)})
-		}
-	}
-	ended := is.Status == payment.Failed || is.Status == payment.Cancelled
-	switch {
-	case ended && h.Contradicted:
-		v.Icon, v.Heading, v.Before = clockIcon, "It is not clear whether this was paid", "Do not pay again."
-		v.Text = upperFirst(networkName(is.Provider)) + " has reported different outcomes. Ask " + m.Name + " what has become of the money."
-		v.Facts = append(v.Facts, timeFact(is.CreatedAt.Time), fact{Name: "Payment", ID: is.ID})
-	case is.Status == payment.Completed:
-		m.About = h.Merchant.Address
-		v = receiptView(m, is, payerNumber(h), about.Name, about.Texts)
-		if about.Invoice && about.Address != "" {
-			v.Actions = []action{{Label: "See the invoice", URL: about.Address}}
-		}
-		if about.Next != "" {
-			v.Actions, v.Note = []action{{Label: "Continue to " + m.Name, URL: about.Next, Main: true}}, ""
-			if about.Texts {
-				v.Note = textedNote
-			}
-			if about.leads(h) {
-				v.Note = look.Join(" ", v.Note, "This page takes you back to "+m.Name+" by itself.")
-			}
-		}
-		if h.Late { // the SMS was no receipt
-			v.Note = ""
-		}
-		switch {
-		case is.AmountRefunded == is.Amount:
-			v.Heading, v.Icon, v.Text = "Paid, and given back", stopIcon, "The money is on its way back to this number."
-		case h.Late:
-			v.Heading, v.Icon = "Paid too late", stopIcon
-			v.Text = look.Join(" ", v.Text, "It was paid another way, or was no longer to be paid. Ask "+m.Name+" for the money back.")
-		}
-	case is.Status == payment.Failed:
-		reason := ""
-		if is.FailureReason != nil {
-			reason = *is.FailureReason
-		}
-		if own, found := failureTexts[reason]; found {
-			reason = own
-		}
-		v.Icon, v.Heading, v.Text, v.After = crossIcon, "Not paid", reason, "Nothing was taken."
-		v.Facts = append(v.Facts, timeFact(is.CreatedAt.Time))
-		again()
-	case is.Status == payment.Cancelled:
-		v.Icon, v.Heading, v.Text, v.After = stopIcon, "Cancelled", "The payment was cancelled before the request went out.", "Nothing was taken."
-		v.Facts = append(v.Facts, timeFact(is.CreatedAt.Time))
-		again()
-	default:
-		v.notKnown(is)
-		v.Facts[1].Name = "From"
-		v.Facts = append(v.Facts, fact{Name: "Payment", ID: is.ID})
-		v.Actions = []action{{Label: "Check now", URL: address}}
-		v.Note = "We keep asking. Look at this page again later."
-		if about.Texts {
-			v.Note = "We keep asking, and an SMS comes when it is paid. You can close this page."
-		}
-	}
-	v.Title = v.Heading + " · " + m.Name
-	return v
-}
-
-// notKnown says that it is not known yet whether the payer has paid.
-func (v *outcomeView) notKnown(is *payment.Payment) {
-	v.Icon, v.Heading = clockIcon, upperFirst(networkName(is.Provider))+" has not answered yet"
-	v.Before, v.Text = "Do not pay again.", "If you approved on your phone, the payment arrives. If not, nothing is taken."
-}
-
-// undecidedPage stands in place of a form while a payment of those that of selects has no outcome. It is
-// nil if there is none. A payer who has not approved it gets the form by a second step. Behind the secret
-// in its address, the page leads to the payment. That of a QR code is public, and shows nothing of the payer.
-func undecidedPage(r *request, payments *payment.Service, caller api.Caller, of payment.ListParams, m *merchantView) (*response, error) {
-	if r.URL.Query().Get("again") == "1" {
-		return nil, nil
-	}
-	unknown, err := payments.Undecided(r.Context(), caller, of)
-	if err != nil || unknown == nil {
-		return nil, err
-	}
-	v := outcomeView{
-		pageView: pageView{Test: !unknown.Livemode, Merchant: m}, Questions: true,
-		Facts:   []fact{{Name: "Amount", Money: unknown.Amount}},
-		Actions: []action{{Label: "I did not approve it", URL: r.id() + "?again=1"}},
-	}
-	if of.QRCode == "" {
-		address, err := paymentAddress(r, payments, caller, unknown)
-		if err != nil {
-			return nil, err
-		}
-		v.Facts = append(v.Facts, fact{Name: "Payment", ID: unknown.ID})
-		v.Actions = append([]action{{Label: "Check the payment", URL: address, Main: true}}, v.Actions...)
-	}
-	v.notKnown(unknown)
-	v.Title = v.Heading + " · " + m.Name
-	return renderPage(http.StatusOK, "outcome", v)
-}
-
 // act takes the forms of the page.
 func (p *paymentPage) act(r *request) (any, error) {
 	h, err := p.open(r)
@@ -387,10 +290,19 @@ func (p *paymentPage) act(r *request) (any, error) {
 		err = p.confirmWithCode(r, func() (wrong bool, err error) {
 			code := strings.TrimSpace(form.Get("code"))
 			is, err := p.Payments.Confirm(r.Context(), caller, h.Payment.ID, payment.ConfirmParams{Code: code})
-			if wrong = err == nil && is.NextAction != nil && is.NextAction.Type == payment.EnterCode; wrong {
-				location += "?code=wrong"
+			if err != nil || is.NextAction == nil || is.NextAction.Type != payment.EnterCode {
+				return false, err
 			}
-			return wrong, err
+			order, err := p.Providers.Get(r.Context(), h.Caller, h.Payment.ID)
+			if err != nil {
+				return false, err
+			}
+			became := codeWrong
+			if !order.UnansweredAt.Before(h.Now.Truncate(time.Millisecond)) { // by the network
+				became = codeUnsure
+			}
+			location += "?code=" + became
+			return true, nil // one without an answer counts, too: it may have been a guess
 		})
 	case "cancel":
 		_, err = p.Payments.Cancel(r.Context(), caller, h.Payment.ID)

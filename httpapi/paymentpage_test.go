@@ -17,8 +17,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -118,6 +118,23 @@ func TestOnePageAsksFewPhones(t *testing.T) {
 		must.True(t, response.StatusCode == want, "phone %d: %d", n+1, response.StatusCode)
 	}
 	startPayment(t, page(), "0241234599")
+}
+
+// One address does not keep a code with one use busy. The refusal advises no other number.
+func TestOneAddressStartsFewHolds(t *testing.T) {
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Live: payments.Providers{Charger: provider.Simulated{}}})
+	live := s.Caller
+	live.Live = true
+	once := liveCode()
+	once.Type = qrcode.Dynamic
+	address := s.Server.URL + "/pay/" + must.Get(s.QRCodes.Create(t.Context(), live, once))(t).ID
+	for n := range 2 {
+		startPayment(t, address, fmt.Sprintf("02412%d0901", n)) // declined
+		s.Work()
+	}
+	response, page := shows(t, "a third", "POST", address, byPhone(t, address, "0241220901"), 429, "This was tried too often from your connection. Try again in 60 minutes.")
+	waits(t, response, time.Hour)
+	expect.True(t, !strings.Contains(page, "another number"), "the refusal advises another number")
 }
 
 // The pages lead to each other under a prefix of the host's, too.
@@ -234,7 +251,8 @@ func TestFailedPINsLimitOnePage(t *testing.T) {
 	}
 	for what, form := range map[string]url.Values{"as before": entry(30, "500000", "0241000001", "1234"), "one that could be paid": entry(31, "1", "0241000001", "1234")} {
 		response, _ := browse(t, "POST", address, form)
-		expect.True(t, response.StatusCode == 429 && response.Header.Get("Retry-After") != "", "%s: status %d, Retry-After %q", what, response.StatusCode, response.Header.Get("Retry-After"))
+		expect.Equal(t, response.StatusCode, 429, "%s: status", what)
+		expect.True(t, response.Header.Get("Retry-After") != "", "%s: status %d, Retry-After %q", what, response.StatusCode, response.Header.Get("Retry-After"))
 	}
 	shows(t, "another page", "POST", s.Server.URL+"/pay/"+newCode(t, s, `{}`), entry(32, "1", "0241000001", "1234"), http.StatusSeeOther)
 	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
@@ -275,6 +293,7 @@ func TestMissingPagesCountSeparately(t *testing.T) {
 	for _, path := range []string{
 		"/invoice/%d", "/invoice/%d/pdf", "/invoice/%d/credit_notes/re_1", "/invoice/%d/logo",
 		"/subscription/%d", "/subscription/%d/phone", "/subscription/%d/cancel", "/subscription/%d/logo",
+		"/r/%d", "/i/%d", "/s/%d", "/q/%d",
 	} {
 		expect.True(t, limited(path), "200 guesses at %s are answered", path)
 	}
@@ -310,7 +329,7 @@ func TestACodeWithoutAnAnswerIsNotCalledWrong(t *testing.T) {
 	follow := startPayment(t, s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), "0201230907")
 	s.Work()
 	response, _ := shows(t, "the code", "POST", follow, url.Values{"action": {"confirm"}, "code": {"123456"}}, http.StatusSeeOther)
-	shows(t, "after the code", "GET", must.Get(must.Get(url.Parse(follow))(t).Parse(response.Header.Get("Location")))(t).String(), nil, 200, "or your network has not answered")
+	shows(t, "after the code", "GET", must.Get(must.Get(url.Parse(follow))(t).Parse(response.Header.Get("Location")))(t).String(), nil, 200, "or your network has not answered", `aria-invalid="true"`)
 }
 
 // Without a Texter no SMS goes out in live mode, and no page promises one.

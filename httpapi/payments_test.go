@@ -8,8 +8,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -39,7 +39,8 @@ func TestOnePromptAtATime(t *testing.T) {
 	live.Do("POST", "/v1/payments", body)
 	response, data := stranger.Do("POST", "/v1/payments", body, "Idempotency-Key", "k")
 	refused(t, "the second", response, data, 429, "too_many_prompts", "")
-	expect.True(t, !strings.Contains(string(data), "Adom") && !strings.Contains(string(data), "241234567"), "%s", data)
+	expect.True(t, !strings.Contains(string(data), "Adom"), "%s", data)
+	expect.True(t, !strings.Contains(string(data), "241234567"), "%s", data)
 	drain(t, s)
 	if response, data := stranger.Do("POST", "/v1/payments", body, "Idempotency-Key", "k"); response.StatusCode != 200 || response.Header.Get("Idempotent-Replayed") != "" {
 		t.Errorf("once the one before has ended: %s", data)

@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -54,6 +56,13 @@ func (p *payPage) show(r *request) (any, error) {
 		return answer, nil
 	}
 	code := &offer.Code
+	open, err := p.opened(r, offer.Caller, offer.Code.ID)
+	if err != nil {
+		return nil, err
+	}
+	if open != nil && !open.Left && r.URL.Query().Get("again") != "1" {
+		return p.showOpen(http.StatusOK, offer, open)
+	}
 	if offer.Refusal == nil && code.UsageLimit != nil && code.UsageCount == *code.UsageLimit-1 { // its last use may be paid
 		m := newMerchantView(&offer.Merchant, code.ID+"/logo", code.Name, code.Description)
 		page, err := undecidedPage(r, p.Payments, offer.Caller, payment.ListParams{QRCode: code.ID}, m)
@@ -64,7 +73,37 @@ func (p *payPage) show(r *request) (any, error) {
 	// The page of a payment that failed leads here with the amount and the other way to pay.
 	form := r.emptyForm()
 	form.Amount = r.URL.Query().Get("amount")
+	if open.waits() {
+		form.First = open.view()
+	}
 	return p.form(http.StatusOK, offer, form)
+}
+
+// showOpen leads the payer to the payment that this browser has begun. A status other than 200 says that it
+// answers a form.
+func (p *payPage) showOpen(status int, offer *qrcode.Hosted, open *openRequest) (*response, error) {
+	code := &offer.Code
+	m := newMerchantView(&offer.Merchant, code.ID+"/logo", code.Name, code.Description)
+	if open.waits() {
+		v := openView{
+			pageView: pageView{Title: "Pay " + m.Name, Test: !code.Livemode, Merchant: m}, Request: open.view(), Refused: status != http.StatusOK,
+		}
+		if code.Amount != nil {
+			v.Due = *code.Amount
+		}
+		return renderPage(status, "open", v)
+	}
+	is := &open.Payment
+	v := outcomeView{
+		pageView: pageView{Test: !is.Livemode, Merchant: m}, Questions: true, Alert: status != http.StatusOK,
+		Facts: []fact{{Name: "Amount", Money: is.Amount}, paidWith("From", is, payerNumber(open.Hosted)), {Name: "Payment", ID: is.ID}},
+		Actions: []action{
+			{Label: "Check the payment", URL: open.view().Address, Main: true}, {Label: "I did not approve it", URL: code.ID + "?again=1"},
+		},
+	}
+	v.notKnown(is)
+	v.Title = v.Heading + " · " + m.Name
+	return renderPage(status, "outcome", v)
 }
 
 // form renders the page of a code that is open, or says why it cannot be paid.
@@ -74,7 +113,7 @@ func (p *payPage) form(status int, offer *qrcode.Hosted, form waysView) (*respon
 	if offer.Refusal != nil {
 		return renderPage(status, "outcome", closedView(offer, m, status != http.StatusOK))
 	}
-	form.offerPhones(p.Payments.TakesPhones(code.Livemode))
+	form.offerNetworks(p.Payments.Networks(code.Livemode))
 	if form.AskAmount = code.Amount == nil; !form.AskAmount {
 		form.Due = *code.Amount
 	}
@@ -122,7 +161,7 @@ func (p *payPage) pay(r *request) (any, error) {
 	if offer.Code.Amount == nil {
 		amount, err = look.Amount("amount", form.Amount)
 	}
-	location := ""
+	location, token := "", ""
 	if err == nil {
 		err = p.payWith(r, form, func(m means) error {
 			paid, err := p.QRCodes.Pay(r.Context(), form.caller, offer.Code.ID, qrcode.PayParams{
@@ -135,17 +174,42 @@ func (p *payPage) pay(r *request) (any, error) {
 				location = offer.Code.ID + "/receipt/" + paid.ID
 				return nil
 			}
-			location, err = paymentAddress(r, p.Payments, offer.Caller, paid)
+			token, err = p.Payments.PageToken(r.Context(), offer.Caller, paid.ID)
+			location = "../payment/" + token
 			return err
 		})
 	}
 	if err == nil {
-		return seeOther(location), nil
+		answer := seeOther(location)
+		if token != "" {
+			p.remember(r, answer, offer.Code.ID, token)
+		}
+		return answer, nil
+	}
+	open, failed := p.opened(r, offer.Caller, offer.Code.ID)
+	if failed != nil {
+		return nil, failed
 	}
 	return form.refused(err, func(e *api.Error) (*response, error) {
 		switch e.Code {
 		case api.QRInactive, api.QRExpired, api.QRLimitReached:
 			offer.Refusal = e
+		case api.PaymentInProgress:
+			if open.waits() {
+				return p.showOpen(statusOf(e), offer, open)
+			}
+		case api.TooManyPrompts:
+			number, _ := phone.Parse(form.Phone)
+			switch {
+			case !open.waits():
+			case errors.Is(e, payment.ErrPhoneAsked) && number == open.Number:
+				return p.showOpen(statusOf(e), offer, open)
+			case !errors.Is(e, payment.ErrPhoneAsked): // nothing that leads to paying twice
+				form.Problem = "This phone was asked to approve payments too often. Try again later."
+			}
+		}
+		if open.waits() {
+			form.First = open.view()
 		}
 		return p.form(statusOf(e), offer, form.waysView)
 	})

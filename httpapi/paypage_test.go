@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -83,7 +83,8 @@ func giveLogo(t *testing.T, s *paymentstest.Shop) {
 func showsLogo(t *testing.T, address string) {
 	t.Helper()
 	response, logo := browse(t, "GET", address+"/logo", nil)
-	expect.True(t, response.Header.Get("Content-Type") == "image/png" && strings.HasSuffix(logo, "logo"), "logo: %v", response.Header)
+	expect.Equal(t, response.Header.Get("Content-Type"), "image/png", "logo: Content-Type")
+	expect.True(t, strings.HasSuffix(logo, "logo"), "logo: %v", response.Header)
 }
 
 var tokenInput = regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`)
@@ -114,7 +115,9 @@ func TestPayPage(t *testing.T) {
 	must.True(t, len(style) == 1, "%d style blocks", len(style))
 	sum := sha256.Sum256([]byte(style[0][1]))
 	expect.True(t, strings.Contains(policy, "style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'"), "the policy %q does not allow the page's own styles", policy)
-	expect.True(t, response.StatusCode == 200 && !strings.Contains(page, "<script") && !strings.Contains(page, "://"), "status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
+	expect.Equal(t, response.StatusCode, 200, "status")
+	expect.True(t, !strings.Contains(page, "<script"), "status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
+	expect.True(t, !strings.Contains(page, "://"), "status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
 	holds(t, "the page", page, `<html lang="en">`, `<a href="tel:&#43;233301000000">`, `<label for="amount">`, `<label for="wallet">`, `<label for="pin">`,
 		`type="password"`, `src="`+code+`/logo"`, "Adom &lt;script&gt;", "Test mode")
 	showsLogo(t, address)
@@ -198,7 +201,8 @@ func TestLastUseOfACodeMayBePaid(t *testing.T) {
 	shows(t, "in time", "GET", address, nil, 200, "Pay with")
 	s.Advance(11 * time.Minute)
 	_, page := shows(t, "later", "GET", address, nil, 200, "MTN has not answered yet", "Do not pay again.", "I did not approve it")
-	expect.True(t, !strings.Contains(page, "pay_") && !strings.Contains(page, "903"), "the page shows the first payer:\n%s", page)
+	expect.True(t, !strings.Contains(page, "pay_"), "the page shows the first payer:\n%s", page)
+	expect.True(t, !strings.Contains(page, "903"), "the page shows the first payer:\n%s", page)
 	shows(t, "the second step", "GET", address+"?again=1", nil, 200, "Pay with")
 
 	several := s.Server.URL + "/pay/" + newCode(t, s, `{"type":"dynamic","amount":500,"usage_limit":2}`)

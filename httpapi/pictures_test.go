@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -20,10 +21,15 @@ func TestPictures(t *testing.T) {
 	for address, size := range map[string]int{path: qrcode.DefaultSize, path + "?format=png&size=777": 777, "/pay/" + id + ".png": qrcode.DefaultSize} {
 		response, data := s.Do("GET", address, nil)
 		is, kind, err := image.DecodeConfig(bytes.NewReader(data))
-		expect.True(t, err == nil && kind == "png" && is.Width == size && is.Height == size && response.Header.Get("Content-Type") == "image/png", "%s: %s of %dx%d, %v, %v", address, kind, is.Width, is.Height, err, response.Header)
+		must.True(t, err == nil, "%s: %s of %dx%d, %v, %v", address, kind, is.Width, is.Height, err, response.Header)
+		expect.Equal(t, kind, "png", "%s: kind", address)
+		expect.Equal(t, is.Width, size, "%s: width", address)
+		expect.Equal(t, is.Height, size, "%s: height", address)
+		expect.Equal(t, response.Header.Get("Content-Type"), "image/png", "%s: Content-Type", address)
 	}
 	response, data := s.Do("GET", path+"?format=svg&size=300", nil)
-	expect.True(t, response.Header.Get("Content-Type") == "image/svg+xml" && bytes.Contains(data, []byte(`width="300"`)), "SVG: %v %.80s", response.Header, data)
+	expect.Equal(t, response.Header.Get("Content-Type"), "image/svg+xml", "SVG: Content-Type")
+	expect.True(t, bytes.Contains(data, []byte(`width="300"`)), "SVG: %v %.80s", response.Header, data)
 	for query, param := range map[string]string{"size=2049": "size", "format=gif": "format"} {
 		response, data := s.Do("GET", path+"?"+query, nil)
 		wants(t, query, response, data, 400, "parameter_invalid", param)

@@ -14,8 +14,8 @@ func qrCodeRoutes(svc *payments.Service) []route {
 	s := svc.QRCodes
 	return []route{
 		write(codes, "POST /v1/qr_codes", withBody(s.Create)),
-		read(codes, "GET /v1/qr_codes", jsonWithQuery(s.ListJSON, oneOf("type", qrcode.Static, qrcode.Dynamic))),
-		read(codes, "GET /v1/qr_codes/{id}", jsonWithID(s.GetJSON)),
+		read(codes, "GET /v1/qr_codes", listFrom(s, s.List, oneOf("type", qrcode.Static, qrcode.Dynamic))),
+		read(codes, "GET /v1/qr_codes/{id}", getFrom(s, s.Get)),
 		write(codes, "POST /v1/qr_codes/{id}", withIDBody(s.Update)),
 		write(codes, "DELETE /v1/qr_codes/{id}", withID(s.Delete)),
 		read("payments", "GET /v1/qr_codes/{id}/payments", withIDQuery(
@@ -43,7 +43,11 @@ type qrPayload struct {
 
 func downloadQRCode(codes *qrcode.Service) handler {
 	formats := oneOf("format", qrcode.PNG, qrcode.SVG)
+	params := []param{{name: "size"}, {name: "format"}}
 	return func(r *request) (any, error) {
+		if err := r.takes(nil, params); err != nil {
+			return nil, err
+		}
 		q := r.query()
 		size := q.integer("size", qrcode.MinSize, qrcode.MaxSize)
 		format := qrcode.Format(q.oneOf(formats.name, formats.values))

@@ -9,11 +9,10 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// query reads the query parameters by their types. An absent one gives the zero value. err
-// returns the first error. It ignores unknown parameters, and refuses one that is given twice
-// or is empty.
+// query reads the query parameters by their types. An absent one gives the zero value, and an empty one
+// is absent. err returns the first error. It ignores unknown parameters, and refuses one that is given twice.
 type query struct {
-	values   url.Values
+	values   url.Values // without the empty ones
 	firstErr error
 }
 
@@ -21,6 +20,12 @@ func newQuery(rawQuery string) *query {
 	values, err := url.ParseQuery(rawQuery)
 	if err != nil {
 		return &query{firstErr: api.Invalid("", "The query string is not well formed. Write what is special in it as %%XX, and join parameters with &.")}
+	}
+	for name, given := range values {
+		given = slices.DeleteFunc(given, func(value string) bool { return value == "" })
+		if values[name] = given; len(given) == 0 {
+			delete(values, name)
+		}
 	}
 	return &query{values: values}
 }
@@ -53,17 +58,13 @@ func (q *query) cursor(name string) string {
 
 // text reads a parameter as it is.
 func (q *query) text(name string) string {
-	values, ok := q.values[name]
-	switch {
-	case !ok:
+	switch values := q.values[name]; len(values) {
+	case 0:
 		return ""
-	case len(values) > 1:
-		q.fail(api.Invalid(name, "%s is given more than once.", name))
-	case values[0] == "":
-		q.fail(api.Invalid(name, "%s is empty. Give it a value or leave it out.", name))
-	default:
+	case 1:
 		return values[0]
 	}
+	q.fail(api.Invalid(name, "%s is given more than once.", name))
 	return ""
 }
 
@@ -77,9 +78,9 @@ func (q *query) id(name string) string {
 	return id
 }
 
-// boolean reads true or false; nil when absent.
+// boolean reads true or false, in any case; nil when absent.
 func (q *query) boolean(name string) *bool {
-	switch q.text(name) {
+	switch strings.ToLower(q.text(name)) {
 	case "true":
 		return new(true)
 	case "false":

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -57,7 +57,8 @@ func TestLimiterDropsLeastRecentlyUsed(t *testing.T) {
 		must.Do(t, take(fmt.Sprint("new", i)))
 		must.True(t, take("a") != nil, "the bucket used last was forgotten")
 	}
-	expect.True(t, len(l.buckets) == 2 && l.recent.Len() == 2, "%d buckets in the map and %d in the list, want 2", len(l.buckets), l.recent.Len())
+	expect.Equal(t, len(l.buckets), 2, "number of buckets")
+	expect.Equal(t, l.recent.Len(), 2, "recent")
 }
 
 func TestRateLimitOverHTTP(t *testing.T) {
@@ -247,5 +248,7 @@ func TestRecentKeysDropOldest(t *testing.T) {
 	if n := len(r.young) + len(r.old); n > 2*maxRecentKeys {
 		t.Errorf("it remembers %d", n)
 	}
-	expect.True(t, r.has("a", strconv.Itoa(3*maxRecentKeys-1)) && !r.has("a", "0") && !r.has("b", strconv.Itoa(3*maxRecentKeys-1)), "it remembers others than the last")
+	expect.True(t, r.has("a", strconv.Itoa(3*maxRecentKeys-1)), "it remembers others than the last")
+	expect.True(t, !r.has("a", "0"), "it remembers others than the last")
+	expect.True(t, !r.has("b", strconv.Itoa(3*maxRecentKeys-1)), "it remembers others than the last")
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/browsertest"
-	"github.com/seed-7082ffec/payments/internal/effort"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/browsertest"
+	"github.com/seed-7082ffec/payments/internal/test/effort"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 // The README's pictures show the payment page and the inspector as they are now. This makes them again:

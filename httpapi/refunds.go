@@ -12,14 +12,14 @@ func refundRoutes(svc *payments.Service) []route {
 	s := svc.Refunds
 	return []route{
 		write(refunds, "POST /v1/refunds", createRefund(s)),
-		read(refunds, "GET /v1/refunds", jsonWithQuery(s.ListJSON, oneOf("status", refund.Statuses()...))),
-		read(refunds, "GET /v1/refunds/{id}", jsonWithID(s.GetJSON)),
+		read(refunds, "GET /v1/refunds", listFrom(s, s.List, oneOf("status", refund.Statuses()...))),
+		read(refunds, "GET /v1/refunds/{id}", getFrom(s, s.Get)),
 		// The document's address needs no key.
 		read(refunds, "GET /v1/refunds/{id}/credit_note", redirectWithID(s.CreditNoteURL)),
 	}
 }
 
-func createRefund(s *refund.Service) handler {
+func createRefund(s refund.Service) handler {
 	return decoded(fromBody[refund.CreateParams](), func(r *request, p refund.CreateParams) (any, error) {
 		// Left out, it stands for all that is left. Null may be a sum that went wrong.
 		if amount := find(r.members, "amount"); amount != nil && amount.kind == jsonNull {

@@ -9,8 +9,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 // A repetition is answered byte for byte as the first request was, but for what is
@@ -152,7 +152,9 @@ func TestReplayOutlivesWhatWasGiven(t *testing.T) {
 			expect.True(t, refused.StatusCode >= 400, "%s %s still passes: %s", c.path, c.body, data)
 		}
 		again, two := s.Do("POST", c.path, c.body, "X-Idempotency-Key", key)
-		expect.True(t, again.StatusCode == 200 && again.Header.Get("Idempotent-Replayed") == "true" && string(one) == string(two), "%s again: %d\n%s\n%s", c.path, again.StatusCode, one, two)
+		expect.Equal(t, again.StatusCode, 200, "%s again: status", c.path)
+		expect.Equal(t, again.Header.Get("Idempotent-Replayed"), "true", "%s again: Idempotent-Replayed", c.path)
+		expect.Equal(t, string(one), string(two), "%s again: one", c.path)
 	}
 }
 
@@ -188,6 +190,7 @@ func TestBatchBodyLimit(t *testing.T) {
 func TestClosedConsumerBeginsEmpty(t *testing.T) {
 	s := paymentstest.New(t)
 	response, data := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"Ama","status":"closed","balance":5}`)
-	expect.True(t, response.StatusCode == 200 && strings.Contains(string(data), `"balance":0`), "%d: %s", response.StatusCode, data)
+	expect.Equal(t, response.StatusCode, 200, "status")
+	expect.True(t, strings.Contains(string(data), `"balance":0`), "%d: %s", response.StatusCode, data)
 	verified(t, s)
 }

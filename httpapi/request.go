@@ -28,11 +28,14 @@ type request struct {
 	allow       string   // the value of the header Allow
 	client      string   // the client's address, see Config.ClientIP
 	replayed    bool     // the service returned a stored answer
+	ignored     string   // the header Ignored-Parameters; see takes
 	abandoned   bool     // the client has gone
 	code        api.Code // of the error
 
 	// slot and heavySlot count the request among all, and among the heavy ones.
 	slot, heavySlot slot
+
+	refuseUnknown bool // see Config.RefuseUnknown
 
 	writer http.ResponseWriter // for limits on reading the body, not for writing
 	// hasBody says that the body was read, with these members or this error.

@@ -84,6 +84,9 @@ func (a *response) write(w http.ResponseWriter, r *request) int {
 	}
 	set("Request-Id", r.caller.RequestID)
 	set("X-Content-Type-Options", "nosniff")
+	if r.ignored != "" {
+		h.Set("Ignored-Parameters", r.ignored)
+	}
 	if r.replayed && status < http.StatusBadRequest {
 		h.Set("Idempotent-Replayed", "true")
 	}

@@ -64,7 +64,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(hr.Context(), rt.config.timeout())
 	defer cancel()
-	r := &request{Request: hr.WithContext(ctx), writer: w}
+	r := &request{Request: hr.WithContext(ctx), writer: w, refuseUnknown: rt.config.RefuseUnknown}
 	defer func() {
 		r.slot.release()
 		r.heavySlot.release()

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 const (
@@ -173,7 +173,8 @@ func TestStripPrefix(t *testing.T) {
 	}
 	// Without the host's mux, which cleans paths itself.
 	w := serve(http.StripPrefix("/payments", rt), newRequest("GET", "/payments/v1//payouts", ""))
-	expect.True(t, w.Code == 404 && w.Header().Get("Location") == "", "an unclean path: status %d, Location %q", w.Code, w.Header().Get("Location"))
+	expect.Equal(t, w.Code, 404, "an unclean path: status")
+	expect.Equal(t, w.Header().Get("Location"), "", "an unclean path: Location")
 }
 
 func TestAnswerHeaders(t *testing.T) {
@@ -284,5 +285,6 @@ func TestCollidingRoutesPanic(t *testing.T) {
 
 func TestZeroConfig(t *testing.T) {
 	var c Config
-	expect.True(t, c.timeout() == defaultTimeout && c.logger() == slog.Default(), "zero Config: timeout %v, logger %v", c.timeout(), c.logger())
+	expect.Equal(t, c.timeout(), defaultTimeout, "zero Config: timeout")
+	expect.True(t, c.logger() == slog.Default(), "zero Config: timeout %v, logger %v", c.timeout(), c.logger())
 }

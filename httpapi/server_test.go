@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 func TestServerCutsSlowHeaders(t *testing.T) {
@@ -42,12 +42,15 @@ func TestServerLeavesTimeToAnswer(t *testing.T) {
 			return nil, r.Context().Err()
 		}})
 		answer, _ := exchange(t, rt, nil, strings.Replace(halfRequest, "Content-Length: 100", "Connection: close\r\nContent-Length: 10", 1)+`1}`)
-		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 503 ") && strings.Contains(answer, "took too long"), "answer:\n%s", answer)
+		expect.True(t, strings.HasPrefix(answer, "HTTP/1.1 503 "), "answer:\n%s", answer)
+		expect.True(t, strings.Contains(answer, "took too long"), "answer:\n%s", answer)
 	})
 }
 
 func TestNewServer(t *testing.T) {
 	s := NewServer("127.0.0.1:0", http.NotFoundHandler())
-	expect.True(t, s.Addr == "127.0.0.1:0" && s.Handler != nil, "address %q, handler %v", s.Addr, s.Handler)
-	expect.True(t, s.ReadTimeout >= s.ReadHeaderTimeout+defaultTimeout && s.WriteTimeout > defaultTimeout, "the server ends requests before their own time-out")
+	expect.Equal(t, s.Addr, "127.0.0.1:0", "address")
+	expect.True(t, s.Handler != nil, "Handler is nil")
+	expect.True(t, s.ReadTimeout >= s.ReadHeaderTimeout+defaultTimeout, "the server ends requests before their own time-out")
+	expect.True(t, s.WriteTimeout > defaultTimeout, "the server ends requests before their own time-out")
 }

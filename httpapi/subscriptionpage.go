@@ -116,6 +116,9 @@ func (p *subscriptionPage) show(r *request) (any, error) {
 	if v.Pay, err = p.firstToPay(r, h, list); err != nil {
 		return nil, err
 	}
+	if v.Pay != nil && h.Subscription.Status == subscription.Cancelled {
+		v.Explain = strings.Replace(v.Explain, nothingMore, "An invoice is still to pay. After it nothing more is charged.", 1)
+	}
 	return renderPage(http.StatusOK, "subscription", v)
 }
 
@@ -170,6 +173,16 @@ func invoiceAddress(is *invoice.Invoice) string {
 	return "../invoice/" + is.HostedURL[strings.LastIndexByte(is.HostedURL, '/')+1:]
 }
 
+// finalText says what the final invoice will be; "" without one.
+func finalText(h *subscription.Hosted) string {
+	if h.Final == 0 {
+		return ""
+	}
+	return "What was used since a change, " + look.Money(h.Final) + ", is invoiced then. "
+}
+
+const nothingMore = "Nothing more is charged."
+
 func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView {
 	is := &h.Subscription
 	v := &subscriptionView{
@@ -184,7 +197,7 @@ func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView
 	end := unixDay(is.CurrentPeriodEnd)
 	switch {
 	case is.Status == subscription.Cancelled:
-		v.State, v.StateClass, v.Explain = "Cancelled", "neutral", "Nothing more is charged."
+		v.State, v.StateClass, v.Explain = "Cancelled", "neutral", nothingMore
 		if is.CancelledAt != nil {
 			v.Explain = "It ended on " + unixDay(*is.CancelledAt) + ". " + v.Explain
 		}
@@ -192,7 +205,7 @@ func newSubscriptionView(h *subscription.Hosted, token string) *subscriptionView
 	case is.Status == subscription.Paused:
 		v.State, v.StateClass, v.Explain = "Paused", "neutral", "Nothing is charged until "+h.Merchant.Name+" resumes it."
 	case is.CancelAtPeriodEnd:
-		v.State, v.StateClass, v.Explain = "Ends soon", "wait", "It ends on "+end+". After that nothing more is charged."
+		v.State, v.StateClass, v.Explain = "Ends soon", "wait", "It ends on "+end+". "+finalText(h)+"After that nothing more is charged."
 	case is.Status == subscription.PastDue:
 		v.State, v.StateClass, v.Explain = "Payment overdue", "bad", "An invoice is not paid yet. Pay it to keep the subscription."
 	case is.Status == subscription.Trialing:
@@ -261,6 +274,8 @@ type subscriptionPhoneView struct {
 	Until, UntilDatetime string
 	// Entered is the number that was refused.
 	Entered string
+	// Agree is the verb of the button that confirms the code.
+	Agree string
 	// Problem is what went wrong, and Field the parameter it is about.
 	Problem, Field string
 }
@@ -268,7 +283,7 @@ type subscriptionPhoneView struct {
 func newSubscriptionPhoneView(h *subscription.Hosted, token string, another bool) subscriptionPhoneView {
 	v := subscriptionPhoneView{
 		pageView: subPageView(h, "Change the charged phone"),
-		Action:   "phone", Back: "../" + token, Phone: maskedPhone(h.Subscription.PhoneNumber),
+		Action:   "phone", Agree: "Charge this phone", Back: "../" + token, Phone: maskedPhone(h.Subscription.PhoneNumber),
 	}
 	if c := h.PhoneChange; c != nil && !another {
 		v.Title = "Enter the code"
@@ -317,8 +332,9 @@ func (p *subscriptionPage) changePhone(r *request) (any, error) {
 	caller := r.onBehalf(h.Caller)
 	sends, entered := form.Get("action") == "send", strings.TrimSpace(form.Get("phone"))
 	if sends {
-		err = p.payByPhone(r, caller.Live, func() error {
-			_, err := p.Subscriptions.StartPhoneChange(r.Context(), caller, h.Subscription.ID, entered)
+		err = p.payByPhone(r, caller.Live, func(from string) error {
+			to := subscription.StartPhoneChangeParams{PhoneNumber: entered, From: from}
+			_, err := p.Subscriptions.StartPhoneChange(r.Context(), caller, h.Subscription.ID, to)
 			return err
 		})
 		if err == nil {
@@ -403,11 +419,11 @@ func newSubscriptionCancelView(h *subscription.Hosted, token string) subscriptio
 	}
 	switch end := unixDay(is.CurrentPeriodEnd); is.Status {
 	case subscription.Paused:
-		v.Explain, v.Verb = "It is paused, and ends at once. Nothing more is charged.", "Cancel now"
+		v.Explain, v.Verb = "It is paused, and ends at once. "+finalText(h)+nothingMore, "Cancel now"
 	case subscription.Trialing:
 		v.Explain, v.Verb = "The trial goes on until "+end+", and then it ends. Nothing is charged.", "Cancel on "+end
 	default:
-		v.Explain, v.Verb = "It goes on until "+end+", the end of the current period. After that nothing more is charged. Invoices that are not paid yet stay to be paid.", "Cancel on "+end
+		v.Explain, v.Verb = "It goes on until "+end+", the end of the current period. "+finalText(h)+"After that nothing more is charged. Invoices that are not paid yet stay to be paid.", "Cancel on "+end
 	}
 	return v
 }

@@ -156,13 +156,10 @@ func (h testHelpers) open(ctx context.Context, caller api.Caller, object string,
 			return nil, err
 		}
 	}
-	// Its JSON has the fields of earlier versions, so that their keys stay valid.
 	asked := struct {
-		Live bool
 		account.CreateHolderParams
-		IdempotencyKey string
-		Chosen         bool // the PIN
-		Balance        decimal.Decimal
+		Chosen  bool // the PIN
+		Balance decimal.Decimal
 	}{CreateHolderParams: p, Chosen: p.PIN != "", Balance: balance}
 	asked.PIN = "" // secrets are kept nowhere
 	if p.Status == account.Closed {
@@ -356,12 +353,12 @@ type clockAnswer struct {
 }
 
 func (h testHelpers) clock(ctx context.Context, caller api.Caller, p clockParams) (*clockAnswer, error) {
-	const century int64 = 100 * 365 * 24 * 60 * 60 // seconds; more would overflow a duration
+	const most = int64(payments.MaxClockMove / time.Second)
 	switch {
 	case (p.Advance == nil) == (p.Now == nil):
 		return nil, api.Invalid("advance", "Give either advance, in seconds, or now, as an ISO 8601 time.")
-	case p.Advance != nil && (*p.Advance < 0 || *p.Advance > century):
-		return nil, api.Invalid("advance", "advance must be a whole number of seconds from 0 to %d; the clock never goes back.", century)
+	case p.Advance != nil && (*p.Advance < 0 || *p.Advance > most):
+		return nil, api.Invalid("advance", "advance must be a whole number of seconds from 0 to %d, which are 1,827 days; the clock never goes back.", most)
 	}
 	var move payments.ClockParams
 	if p.Now != nil {

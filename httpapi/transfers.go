@@ -16,8 +16,8 @@ func transferRoutes(svc *payments.Service) []route {
 	p, d := svc.Payouts, svc.Disbursements
 	return []route{
 		write(payouts, "POST /v1/payouts", withBody(createPayout(p))),
-		read(payouts, "GET /v1/payouts", jsonWithQuery(p.ListJSON, oneOf("status", payout.Statuses()...))),
-		read(payouts, "GET /v1/payouts/{id}", jsonWithID(p.GetJSON)),
+		read(payouts, "GET /v1/payouts", listPayouts(p)),
+		read(payouts, "GET /v1/payouts/{id}", getFrom(p, p.Get)),
 		write(payouts, "POST /v1/payouts/{id}/cancel", withID(p.Cancel)),
 		// A code is worth something only for payouts.
 		write(payouts, "POST /v1/otp/request", withBody(
@@ -27,8 +27,8 @@ func transferRoutes(svc *payments.Service) []route {
 		write(payouts, "POST /v1/otp/verify", withBody(p.VerifyOTP)),
 
 		write(disbursements, "POST /v1/disbursements", withBody(d.Create)),
-		read(disbursements, "GET /v1/disbursements", jsonWithQuery(d.ListJSON, oneOf("status", disbursement.Statuses()...))),
-		read(disbursements, "GET /v1/disbursements/{id}", jsonWithID(d.GetJSON)),
+		read(disbursements, "GET /v1/disbursements", listFrom(d, d.List, oneOf("status", disbursement.Statuses()...))),
+		read(disbursements, "GET /v1/disbursements/{id}", getFrom(d, d.Get)),
 		write(disbursements, "POST /v1/disbursements/{id}/cancel", withID(d.Cancel)),
 		write(disbursements, "POST /v1/disbursements/qr", withBody(d.CreateQR)),
 
@@ -45,6 +45,20 @@ func transferRoutes(svc *payments.Service) []route {
 				})
 			})),
 	}
+}
+
+// payoutFilters are those of payouts, which have no reference.
+type payoutFilters struct {
+	api.Page
+	Status  payout.Status `param:"status"`
+	Created api.Times     `param:"created"`
+}
+
+func listPayouts(p payout.Service) handler {
+	list := listing(p, p.List)
+	return decoded(fromQuery[payoutFilters]([]enum{oneOf("status", payout.Statuses()...)}), func(r *request, f payoutFilters) (any, error) {
+		return list(r, payout.ListParams{Page: f.Page, Status: f.Status, Created: f.Created})
+	})
 }
 
 type otpPurpose struct {
@@ -70,7 +84,7 @@ type payoutParams struct {
 	Code *string `param:"otp_code"`
 }
 
-func createPayout(s *payout.Service) func(context.Context, api.Caller, payoutParams) (*payout.Transfer, error) {
+func createPayout(s payout.Service) func(context.Context, api.Caller, payoutParams) (*payout.Transfer, error) {
 	return func(ctx context.Context, caller api.Caller, p payoutParams) (*payout.Transfer, error) {
 		if p.Code != nil {
 			if *p.Code == "" {

@@ -25,8 +25,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -191,6 +191,7 @@ func TestWalks(t *testing.T) {
 			CollectionFees: &payment.Fees{Telecel: payment.Fee{Percent: decimal.NewFromInt(1)}},
 		}},
 		"payments_refused": {},
+		"released":         {},
 		"payout_limit":     {config: payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(10)}}},
 		"poor_provider":    {config: payments.Config{Test: payments.Providers{Rail: poorRail{}}}},
 		"qr_codes":         {},

@@ -13,8 +13,8 @@ func webhookRoutes(svc *payments.Service) []route {
 	s := svc.Webhooks
 	return []route{
 		write(webhooks, "POST /v1/webhooks", withBody(s.Create)),
-		read(webhooks, "GET /v1/webhooks", jsonWithQuery(s.ListJSON)),
-		read(webhooks, "GET /v1/webhooks/{id}", jsonWithID(s.GetJSON)),
+		read(webhooks, "GET /v1/webhooks", listFrom(s, s.List)),
+		read(webhooks, "GET /v1/webhooks/{id}", getFrom(s, s.Get)),
 		write(webhooks, "PATCH /v1/webhooks/{id}", withIDBody(s.Update)),
 		write(webhooks, "DELETE /v1/webhooks/{id}", withID(s.Delete)),
 		write(webhooks, "POST /v1/webhooks/{id}/rotate_secret", withID(s.RotateSecret)),

@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,7 +18,8 @@ import (
 )
 
 // Finalize opens a draft for payment. It sets the invoice date and queues an e-mail and an SMS to
-// the customer. A charge_automatically invoice is queued for its first charge.
+// the customer. A charge_automatically invoice is queued for its first charge. If nothing is due, Finalize
+// asks for no money: a worker marks the invoice paid.
 //
 // It redeems the coupon.
 //
@@ -34,6 +36,11 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	}
 	if len(r.Lines.Data) == 0 {
 		return api.Errorf(api.InvoiceNoLines, "", "This invoice has no lines. Add one before it is finalized.")
+	}
+	if !r.TaxPerRate { // a draft of an earlier release
+		if err := r.total(); err != nil {
+			return err
+		}
 	}
 	if err := s.redeem(tx, r); err != nil {
 		return err
@@ -57,11 +64,17 @@ func (r *record) open(at time.Time) error {
 }
 
 // collect plans what an invoice that was just opened is collected by: its automatic charges, or its
-// reminders. It queues an e-mail and an SMS to the customer.
+// reminders. It queues an e-mail and an SMS to the customer. If nothing is due, it only queues the invoice
+// for a worker, which marks it paid.
 func (s *Service) collect(tx *engine.Tx, r *record) error {
+	if r.AmountDue == 0 {
+		r.FinalizedBy, r.NextWorkAt = eventRequestOf(tx.Caller), api.AtOrNil(tx.Now)
+		tx.WakeAfterCommit(invoices.Kind())
+		return nil
+	}
 	if r.CollectionMethod == ChargeAutomatically {
 		r.FinalizedBy = eventRequestOf(tx.Caller)
-		if _, asksPhone := r.chargedPhone(); asksPhone && r.AmountDue > 0 {
+		if _, asksPhone := r.chargedPhone(); asksPhone {
 			if first := s.nextChargeTime(tx.Caller.Live, tx.Now); first.After(tx.Now) {
 				r.FirstAttempt = api.AtOrNil(first)
 			}
@@ -86,7 +99,7 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 		if r.OpenCharge != nil {
 			return chargeUnderWay()
 		}
-		if err := s.notHeld(tx, tx.Now, o); err != nil {
+		if err := cmp.Or(s.notHeld(tx, tx.Now, o), r.settlesItself()); err != nil {
 			return err
 		}
 		if is := r.Status; r.enter(Void) != nil {
@@ -115,9 +128,18 @@ func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id s
 	})
 }
 
+// settlesItself refuses a subscription's open invoice of which nothing is due. It is about to be paid, and
+// the credit that it left may be used already.
+func (r *record) settlesItself() error {
+	if r.Subscription == nil || r.Status != Open || r.AmountDue != 0 {
+		return nil
+	}
+	return api.Errorf(api.InvoiceAlreadyPaid, "", "Nothing is due of this invoice of a subscription. It is marked as paid in a moment.")
+}
+
 // writeOff enters Uncollectible. The caller writes the invoice.
 func (s *Service) writeOff(tx *engine.Tx, o *storage.Object[record]) error {
-	if err := s.payable(tx, tx.Now, o, ""); err != nil {
+	if err := cmp.Or(s.payable(tx, tx.Now, o, ""), o.Value.settlesItself()); err != nil {
 		return err
 	}
 	if err := o.Value.enter(Uncollectible); err != nil {
@@ -133,7 +155,7 @@ var sends = pace.Limit{Hour: 5, Day: 20}
 // Send sends an invoice to the customer again, by e-mail and SMS if the invoice has the addresses.
 // It does so at most 5 times an hour and 20 times a day.
 //
-// Refusals: rate_limited, invoice_not_open (a draft), invoice_no_recipient; service_unavailable in
+// Refusals: rate_limited, invoice_not_open (a draft, or void), invoice_no_recipient; service_unavailable in
 // live mode without a Mailer or Texter that can reach the customer.
 func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.send", Params: id}
@@ -142,15 +164,18 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 		if r.Status == Draft {
 			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is a draft. Finalize it before it is sent.")
 		}
+		if r.Status == Void {
+			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is void. There is nothing to pay, so it is not sent again.")
+		}
 		queued, err := s.queueInvoiceMessages(tx, r)
 		if err != nil {
 			return err
 		}
 		if !queued {
-			return api.Errorf(api.InvoiceNoRecipient, "", "This invoice has neither customer_email nor customer_phone.")
+			return api.Errorf(api.InvoiceNoRecipient, "", "This invoice has no customer_email, and no customer_phone in Ghana.")
 		}
 		messages := s.config.Messages
-		if !(r.Phone != nil && messages.CanText(caller.Live)) && !(r.Email != nil && messages.CanEmail(caller.Live)) {
+		if !(r.textPhone() != nil && messages.CanText(caller.Live)) && !(r.Email != nil && messages.CanEmail(caller.Live)) {
 			return api.Errorf(api.Unavailable, "", "The customer cannot be told in live mode at the moment. Pass on hosted_invoice_url yourself, or ask the operator.")
 		}
 		if r.Sent, err = sends.Take(r.Sent, tx.Now, "This invoice was sent"); err != nil {
@@ -176,7 +201,7 @@ func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (
 		if err != nil {
 			return nil, err
 		}
-		old, r := &o.Value, blank(tx)
+		old, r := &o.Value, blank(tx, tx.NewID("inv_"))
 		r.Customer, r.Email, r.Name, r.Phone, r.Address, r.UnlinkedCustomer = old.Customer, old.Email, old.Name, old.Phone, old.Address, old.UnlinkedCustomer
 		if person := r.person(); person != "" {
 			deleted, err := pii.Deleted(tx, engine.Scope(caller), person)
@@ -200,7 +225,7 @@ func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (
 		for i := range lines {
 			lines[i].ID, lines[i].Period = uuid.NewString(), nil
 		}
-		if err := checkLines(lines); err != nil { // an earlier release allowed more
+		if err := checkLines(lines); err != nil {
 			return nil, err
 		}
 		if err := r.setLines(lines); err != nil {

@@ -36,7 +36,7 @@ func (in *Internal) AwaitsCharge(tx *engine.Tx, id string, before, since time.Ti
 			from = r.OpenCharge.SubmittedAt.Time
 		}
 	case r.OpenPayment != "":
-		p, _, err := in.svc.config.Payments.Load(tx, r.OpenPayment)
+		p, err := in.svc.config.Payments.Read(tx, r.OpenPayment)
 		if err != nil {
 			return until, err
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -38,7 +38,9 @@ func TestLinesAreBounded(t *testing.T) {
 	refused := func(what string, err error) {
 		t.Helper()
 		var refusal *api.Error
-		expect.True(t, errors.As(err, &refusal) && refusal.Code == api.ParameterInvalid && refusal.Param == "line_items", "%s: %v", what, err)
+		must.True(t, errors.As(err, &refusal), "%s: %v", what, err)
+		expect.Equal(t, refusal.Code, api.ParameterInvalid, "%s: code", what)
+		expect.Equal(t, refusal.Param, "line_items", "%s: param", what)
 	}
 	_, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{Fields: invoice.Fields{Lines: lines(251)}})
 	refused("create", err)
@@ -48,7 +50,8 @@ func TestLinesAreBounded(t *testing.T) {
 	refused("add a line", err)
 	expect.Equal(t, len(s.get(full.ID).Lines.Data), 250, "lines")
 	copied := must.Get(s.Invoices.Duplicate(ctx, s.Caller, full.ID))(t)
-	expect.True(t, len(copied.Lines.Data) == 250 && !copied.Lines.HasMore, "the duplicate has %d lines", len(copied.Lines.Data))
+	expect.Equal(t, len(copied.Lines.Data), 250, "the duplicate: number of lines")
+	expect.Equal(t, copied.Lines.HasMore, false, "Lines.HasMore")
 }
 
 // A few long lines are as bad as many.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -22,25 +23,93 @@ type CreditNote struct {
 	Before    int64    `json:"before"`
 	Reason    string   `json:"reason,omitempty"`
 	CreatedAt api.Time `json:"created_at"`
+	// Taxes are what the note takes back of the invoice's taxes. They are nil if the invoice has none, or
+	// is of an earlier release.
+	Taxes []TaxRow `json:"taxes,omitempty"`
 }
 
 // Address returns the URL of the note's PDF. The URL needs no key.
 func (n *CreditNote) Address(v *Invoice) string { return v.HostedURL + "/credit_notes/" + n.Refund }
 
-// taxes are the parts of an invoice's taxes that a note takes back, and their sum. The notes of an invoice
-// that is refunded in full add up to its taxes, whatever their parts are. But the taxes on what credit has
-// paid stay, since a refund does not give the credit back.
-func (n *CreditNote) taxes(v *Invoice) (rows []TaxRow, sum int64) {
-	whole := v.Total + v.CreditUsed
-	until := func(tax, refunded int64) int64 {
-		if tax < 0 { // of credit for a plan with another rate
-			return -((-2*tax*refunded + whole) / (2 * whole))
-		}
-		return (2*tax*refunded + whole) / (2 * whole)
+// takeTaxes sets Taxes to the note's part of the invoice's taxes, and adds them to what earlier notes have
+// taken back. Each rate is rounded once, and split over its parts in proportion to what is left of them. So
+// the notes of an invoice that is refunded in full add up to its taxes and to their parts. But the taxes on
+// what credit has paid stay, since a refund does not give the credit back. No note takes back more taxes than
+// its amount, which the rounding of several rates would do in a note of a pesewa: a later note does.
+func (n *CreditNote) takeTaxes(v *Invoice, taken []TaxRow) (sums []TaxRow) {
+	if v.TaxPerLine {
+		return nil
 	}
-	for _, t := range v.TaxRows() {
-		t.Amount = until(t.Amount, n.Before+n.Amount) - until(t.Amount, n.Before)
-		rows = append(rows, t)
+	rates := v.taxRates()
+	whole := v.Total + v.CreditUsed
+	net, untaxed := n.Amount, whole-v.Tax-n.Before // of this note; of the invoice, and not taken back yet
+	taxes, bases := make([]int64, len(rates)), make([]int64, len(rates), len(rates)+1)
+	left := make([][]int64, len(rates)) // of the parts' taxes
+	n.Taxes = nil
+	for i := range rates {
+		rows := rates[i].rows()
+		before := make([]TaxRow, len(rows))
+		copy(before, taken[min(len(n.Taxes), len(taken)):])
+		var had int64
+		for j := range rows {
+			had += before[j].Amount
+			left[i] = append(left[i], rows[j].Amount-before[j].Amount)
+		}
+		taxes[i] = takenBack(rates[i].tax(), n.Before+n.Amount, whole) - had
+		net -= min(taxes[i], 0)
+		bases[i] = rates[i].base - before[0].Base
+		untaxed += had - bases[i]
+		n.Taxes = append(n.Taxes, rows...)
+	}
+	part := 0
+	for i := range rates {
+		if taxes[i] > 0 {
+			taxes[i] = min(taxes[i], net)
+			net -= taxes[i]
+		}
+		for _, share := range shares(taxes[i], left[i]) {
+			n.Taxes[part].Amount = share
+			part++
+		}
+	}
+	bases = shares(net, append(bases, untaxed))
+	row := 0
+	for i := range rates {
+		for range max(1, len(rates[i].parts)) {
+			n.Taxes[row].Base = bases[i]
+			row++
+		}
+	}
+	sums = slices.Clone(n.Taxes)
+	for i, t := range taken {
+		sums[i].Base += t.Base
+		sums[i].Amount += t.Amount
+	}
+	return sums
+}
+
+// takenBack returns what the refund of a part of the whole takes back of a tax, rounded half up by its
+// absolute value.
+func takenBack(tax, refunded, whole int64) int64 {
+	if tax < 0 { // of credit for a plan with another rate
+		return -((-2*tax*refunded + whole) / (2 * whole))
+	}
+	return (2*tax*refunded + whole) / (2 * whole)
+}
+
+// taxRows returns what the note takes back of the invoice's taxes, and the sum. For an invoice of an earlier
+// release, whose notes keep no taxes, each part is rounded by itself.
+func (n *CreditNote) taxRows(v *Invoice) (rows []TaxRow, sum int64) {
+	rows = n.Taxes
+	if rows == nil {
+		whole := v.Total + v.CreditUsed
+		rows = v.TaxRows()
+		for i := range rows {
+			t := &rows[i]
+			t.Base, t.Amount = 0, takenBack(t.Amount, n.Before+n.Amount, whole)-takenBack(t.Amount, n.Before, whole)
+		}
+	}
+	for _, t := range rows {
 		sum += t.Amount
 	}
 	return rows, sum
@@ -109,12 +178,16 @@ func (in *Internal) Refunded(tx *engine.Tx, p RefundedParams) (*CreditNote, erro
 	if n.Number, err = nextNumber(tx, "credit_note", "CN"); err != nil {
 		return nil, err
 	}
+	r.RefundedTaxes = n.takeTaxes(&r.Invoice, r.RefundedTaxes)
 	if _, err := creditNotes.Insert(tx, engine.Scope(tx.Caller), n.Refund, n); err != nil {
 		return nil, fmt.Errorf("invoice: keep credit note: %w", err)
 	}
 	r.Refunded += n.Amount
 	s.fillDerived(r)
 	if err := s.save(tx, o); err != nil {
+		return nil, err
+	}
+	if err := s.tellOutcome(tx, r, OutcomeRefunded); err != nil {
 		return nil, err
 	}
 	if p.Silent {
@@ -142,7 +215,7 @@ func (s *Service) queueRefundMessages(tx *engine.Tx, r *record, n *CreditNote, p
 	}
 	return s.email(tx, r, m, emailData{
 		Merchant: m.Name, Title: "Refund of invoice " + r.Number, Amount: amount,
-		Description: "Credit note " + n.Number + " is attached.", URL: r.HostedURL, Action: "See the invoice",
+		Description: "Credit note " + n.Number + " is attached.", URL: r.HostedURL, Action: "See the invoice", Sums: mailSums(n.sums(&r.Invoice)),
 	}, n.Refund)
 }
 
@@ -185,9 +258,8 @@ func (s *Service) CreditNotePDF(ctx context.Context, caller api.Caller, refund s
 
 // CreditNoteAddress returns where the PDF of a refund's credit note is found without
 // a key. Refusals: resource_missing.
-func (in *Internal) CreditNoteAddress(ctx context.Context, caller api.Caller, refund string) (string, error) {
-	s := in.svc
-	c, err := s.creditNoteContents(ctx, caller, refund)
+func (in *Internal) CreditNoteAddress(ctx context.Context, e *engine.Engine, caller api.Caller, refund string) (string, error) {
+	c, err := in.In(e).creditNoteContents(ctx, caller, refund)
 	if err != nil {
 		return "", err
 	}

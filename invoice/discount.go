@@ -57,6 +57,9 @@ func (r *record) shareDiscount() error {
 	var subtotal, left int64
 	for i := range r.Lines.Data {
 		l := &r.Lines.Data[i]
+		if l.Net || l.Amount < 0 {
+			continue
+		}
 		costs[i] = l.Amount - l.Discount
 		subtotal += l.Amount
 		left += costs[i]
@@ -82,34 +85,49 @@ func (r *record) shareDiscount() error {
 	return nil
 }
 
-// shares splits a discount in proportion to amounts, whose sum it does not exceed. Each share is first
-// rounded down, a negative one away from zero; then those with the largest remainders get one pesewa
-// more, of equal ones the earlier.
-func shares(discount int64, amounts []int64) []int64 {
+// shares splits a sum, such as a discount, in proportion to amounts. Each share is first rounded down, a
+// negative one away from zero; then those with the largest remainders get one pesewa more, of equal ones
+// the earlier. Amounts whose sum is 0 get nothing.
+func shares(whole int64, amounts []int64) []int64 {
 	all := make([]int64, len(amounts))
 	var sum int64
 	for _, a := range amounts {
 		sum += a
 	}
-	if discount == 0 { // as that of a sum that is not above 0
+	if whole == 0 || sum == 0 {
 		return all
 	}
-	left := discount
+	sign := int64(1)
+	if sum < 0 { // the shares of −3 are those of 3, below zero
+		sign, sum, whole = -1, -sum, -whole
+	}
+	left := whole
 	remainders := make([]int64, len(amounts))
-	order := make([]int, len(amounts))
 	for i, a := range amounts {
-		all[i], remainders[i] = discount*a/sum, discount*a%sum // below 2^62 by the limits of lines
+		all[i], remainders[i] = whole*sign*a/sum, whole*sign*a%sum // below 2^62 by the limits of lines
 		if remainders[i] < 0 {
 			all[i], remainders[i] = all[i]-1, remainders[i]+sum
 		}
 		left -= all[i]
-		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(remainders[b], remainders[a]) })
-	for _, i := range order[:left] {
+	for _, i := range largestFirst(remainders, cmp.Compare)[:left] {
 		all[i]++
 	}
+	for i := range all {
+		all[i] *= sign
+	}
 	return all
+}
+
+// largestFirst returns the indices of remainders from the largest to the smallest, of equal ones the
+// earlier first.
+func largestFirst[T any](remainders []T, compare func(a, b T) int) []int {
+	order := make([]int, len(remainders))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compare(remainders[b], remainders[a]) })
+	return order
 }
 
 // discountBeforeTax returns the part of the discount that reduced the taxes: all of it, but for an

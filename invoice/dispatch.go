@@ -25,7 +25,7 @@ type Internal struct{ svc *Service }
 func (in *Internal) Kind() *storage.Kind { return invoices.Kind() }
 
 // order returns the open charge of an invoice as package dispatch drives it. SubmittedAt is
-// set: by nextCall in the transaction that opens the charge, or by indexLegacyCharge.
+// set, by nextCall in the transaction that opens the charge.
 func (s *Service) order(r *record) *dispatch.Order {
 	c := r.OpenCharge
 	return &dispatch.Order{
@@ -74,7 +74,7 @@ func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger pro
 		return nil, err
 	}
 	request := request(r, c, s.order(r).ProviderOrder(tx, r.AmountDue))
-	return s.order(r).NewCall(tx, o.Version, first,
+	return s.order(r).NewCall(tx, o.Version, first, request.Order,
 		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, request) },
 		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, request) })
 }
@@ -92,41 +92,68 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	switch {
 	case r.OpenCharge != nil:
 		return s.pollCharge(ctx, tx, o)
+	case r.Status == Open && r.AmountDue == 0:
+		r.FinalizedBy.overrideRequest(tx)
+		return nil, s.markPaid(tx, o, nil, payer{})
 	case r.Status != Open || r.NextPaymentAttempt == nil:
 		r.NextWorkAt = nil
 		return nil, s.save(tx, o)
-	case r.AmountDue == 0:
-		r.FinalizedBy.overrideRequest(tx)
-		return nil, s.markPaid(tx, o, nil, payer{})
 	case r.OpenPayment != "":
 		return nil, s.awaitPayment(tx, o)
 	}
-	call, err := s.startAutomaticCharge(tx, o)
+	call, err := s.startAutomaticCharge(ctx, tx, o)
 	var refusal *api.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.RetryAfter > 0: // another payment holds the invoice, or the phone must not be asked
-		work.SetReport(ctx, work.Report{Name: "postponed", Level: slog.LevelInfo})
-		r.NextWorkAt = api.AtOrNil(tx.Now.Add(refusal.RetryAfter))
-		return nil, s.save(tx, o)
-	case errors.Is(err, errNoCharger) || api.CodeOf(err) == api.Unavailable:
-		// No charge was opened, so nothing was taken, and this attempt has failed. The outcome of
+		return nil, s.postpone(ctx, tx, o, tx.Now.Add(refusal.RetryAfter))
+	case errors.Is(err, errNoCharger) || api.CodeOf(err) == api.Unavailable || api.CodeOf(err) == api.InvalidPhoneNumber:
+		// No charge was opened, so nothing was taken, and this attempt has failed: there is no charger, or
+		// it does not take the phone's network. The outcome of
 		// an open charge is unknown: pollCharge waits until there is a charger again.
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
 		r.FinalizedBy.overrideRequest(tx)
 		r.AttemptCount++
-		return nil, s.bookFailed(tx, o, tx.Now)
+		return nil, s.bookFailed(tx, o, tx.Now, 0)
 	}
 	return call, err
 }
 
+// postponeAtMost is how long limits on prompts, or holds, keep a scheduled charge waiting.
+const postponeAtMost = 24 * time.Hour
+
+// NotAsked is why a scheduled charge has failed that was postponed for too long. No payment has failed, so only
+// an [Outcome] has it.
+const NotAsked provider.Failure = "not_asked"
+
+// postpone has a scheduled charge wait that limits on prompts, or a hold, keep from the phone. A day after its
+// time this attempt has failed. So other people's attempts do not keep an invoice unpaid, and its subscription
+// active, without a charge.
+func (s *Service) postpone(ctx context.Context, tx *engine.Tx, o *storage.Object[record], until time.Time) error {
+	r := &o.Value
+	last := r.NextPaymentAttempt.Add(postponeAtMost)
+	if !tx.Now.Before(last) {
+		work.SetReport(ctx, work.Report{Name: "postponed_too_long", Level: slog.LevelWarn})
+		r.FinalizedBy.overrideRequest(tx)
+		r.AttemptCount++
+		r.failedFor = NotAsked
+		return s.bookFailed(tx, o, tx.Now, 0)
+	}
+	work.SetReport(ctx, work.Report{Name: "postponed", Level: slog.LevelInfo})
+	if last.Before(until) {
+		until = last
+	}
+	r.Postponed, r.NextWorkAt = true, api.AtOrNil(until)
+	return s.save(tx, o)
+}
+
 // startAutomaticCharge makes the scheduled charge of an invoice: from a phone, without a call, if there is
 // one to ask. It refuses a charge that has to wait, with RetryAfter.
-func (s *Service) startAutomaticCharge(tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
+func (s *Service) startAutomaticCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
 	if err := s.notHeld(tx, tx.Now, o); err != nil {
 		return nil, err
 	}
 	if phone, ok := o.Value.chargedPhone(); ok {
-		return nil, s.startAutomaticPayment(tx, o, phone)
+		return nil, s.startAutomaticPayment(ctx, tx, o, phone)
 	}
 	return s.startCharge(tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: o.Value.FinalizedBy})
 }
@@ -134,9 +161,6 @@ func (s *Service) startAutomaticCharge(tx *engine.Tx, o *storage.Object[record])
 // pollCharge returns the next call for the open charge, or postpones it when there is no charger.
 // It polls: the provider has the charge, or may have it.
 func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
-	if err := o.Value.indexLegacyCharge(tx); err != nil {
-		return nil, err
-	}
 	r, c := &o.Value, o.Value.OpenCharge
 	charger, err := c.RouteCharge(s.config.Payments.Charger(tx.Caller.Live), request(r, c, s.order(r).ProviderOrder(tx, r.AmountDue)))
 	if err != nil {
@@ -149,29 +173,18 @@ func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Obje
 	return nil, s.save(tx, o)
 }
 
-// indexLegacyCharge indexes an open charge that an earlier release began. That release
-// indexed it under the id of the invoice, after the first answer that was not conclusive.
-func (r *record) indexLegacyCharge(tx *engine.Tx) error {
-	c := r.OpenCharge
-	if c.SubmittedAt != nil {
-		return nil
-	}
-	since := tx.Now
-	if c.Undecided != nil {
-		since = c.Undecided.Time
-		if err := dispatch.Charges.RemoveFromIndex(tx, r.ID); err != nil {
-			return err
-		}
-	}
-	c.Undecided, c.SubmittedAt = nil, api.AtOrNil(since)
-	return dispatch.Charges.IndexOpen(tx, dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID}, since)
-}
-
 // Book books the charger's result for a charge, from an answer or from a callback. The zero
-// result stands for an answer that was lost. If the decision is [dispatch.Reversed], the caller books
-// the invoice's payment back.
+// result stands for an answer that was lost. A charge that the provider took back is booked back.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
-	return in.svc.book(ctx, tx, ref, result, true)
+	decision, err := in.svc.book(ctx, tx, ref, result, true)
+	if err != nil || decision != dispatch.Reversed {
+		return decision, err
+	}
+	paid, err := in.PaidBy(tx, engine.Scope(tx.Caller), ref.Record)
+	if err != nil {
+		return decision, err
+	}
+	return decision, in.svc.config.Payments.BookReversed(ctx, tx, ref, paid)
 }
 
 // book is [Internal.Book]. reversible says that the caller can book a paid charge back.
@@ -211,7 +224,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		}
 	case decision == dispatch.Failed:
 		if err = r.endCharge(tx); err == nil {
-			err = s.bookFailed(tx, o, c.SubmittedAt.Time)
+			err = s.bookFailed(tx, o, c.SubmittedAt.Time, 0)
 		}
 	default:
 		err = s.save(tx, o)
@@ -222,8 +235,9 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 // bookFailed writes an invoice after a charge that took nothing. A charge that started at or
 // after the scheduled time counts as the scheduled one, also if a call of Pay made it: bookFailed
 // then schedules the next, and after the last one the invoice is uncollectible. While an automatic
-// payment from a phone has no outcome, the schedule stands still.
-func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started time.Time) error {
+// payment from a phone has no outcome, the schedule stands still. In live mode the next charge waits a day if
+// it would come sooner than gap.
+func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started time.Time, gap time.Duration) error {
 	r := &o.Value
 	if r.OpenPayment != "" {
 		r.NextWorkAt = api.AtOrNil(tx.Now.Add(awaitAgain))
@@ -233,13 +247,18 @@ func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started t
 	next := r.NextPaymentAttempt
 	r.NextWorkAt = next
 	if next != nil && !started.Before(next.Time) {
-		r.failedCharge = next
+		from, _ := r.chargedPhone()
+		r.failedCharge, r.failedPhone = next, from.PhoneNumber
 		if scheduled := r.scheduleNext(); !scheduled {
 			if err := r.enter(Uncollectible); err != nil {
 				return err
 			}
 			types = append(types, event.InvoiceMarkedUncollectible)
 		}
+	}
+	if next := r.NextPaymentAttempt; tx.Caller.Live && gap > 0 && next != nil && next.Before(tx.Now.Add(gap)) {
+		r.NextPaymentAttempt = api.AtOrNil(tx.Now.Add(24 * time.Hour))
+		r.NextWorkAt = r.NextPaymentAttempt
 	}
 	return s.save(tx, o, types...)
 }
@@ -281,8 +300,8 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status st
 }
 
 // FindOwnOrder returns the caller's charge with that id.
-func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
-	entry, owner, err := dispatch.Charges.FindInIndex(ctx, in.svc.engine, id, "charge")
+func (*Internal) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
+	entry, owner, err := dispatch.Charges.FindInIndex(ctx, e, id, "charge")
 	if err != nil {
 		return dispatch.Ref{}, err
 	}

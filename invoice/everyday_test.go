@@ -13,10 +13,10 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -110,7 +110,8 @@ func TestDuplicate(t *testing.T) {
 	caller.IdempotencyKey = "again"
 	made := must.Get(s.Invoices.Duplicate(t.Context(), caller, old.ID))(t)
 	repeated, err := s.Invoices.Duplicate(t.Context(), caller, old.ID)
-	expect.True(t, err == nil && repeated.ID == made.ID, "repeated: %+v, %v", repeated, err)
+	must.Do(t, err)
+	expect.Equal(t, repeated.ID, made.ID, "repeated: ID")
 	is := s.get(made.ID)
 	if is.ID == old.ID || is.Status != invoice.Draft || is.Number != "INV-2026-000002" || is.HostedURL == old.HostedURL ||
 		is.DueDate != nil || is.PaidAt != nil || is.Payment != nil || is.AmountPaid != 0 || is.PDF != nil || is.AttemptCount != 0 || is.FinalizedAt != nil {
@@ -268,9 +269,14 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 				}
 				must.Do(t, s.Drain(t.Context()))
 				is := must.Get(s.Invoices.Get(t.Context(), caller, v.ID))(t)
-				expect.True(t, is.Status == invoice.Paid && is.Payment == nil && is.PaidAt != nil && is.AttemptCount == 0 && is.NextPaymentAttempt == nil, "paid: %+v", is)
+				expect.Equal(t, is.Status, invoice.Paid, "paid: status")
+				expect.True(t, is.Payment == nil, "paid: Payment is set")
+				expect.True(t, is.PaidAt != nil, "paid: PaidAt is nil")
+				expect.Equal(t, is.AttemptCount, 0, "paid: attempt count")
+				expect.True(t, is.NextPaymentAttempt == nil, "paid: NextPaymentAttempt is set")
 				made := must.Get(s.Payments.List(t.Context(), caller, payment.ListParams{}))(t)
-				expect.True(t, len(asked.calls) == 0 && len(made.Data) == 0, "the charger was asked %v, the payments are %+v", asked.calls, made.Data)
+				expect.Equal(t, len(asked.calls), 0, "number of calls")
+				expect.Equal(t, len(made.Data), 0, "number")
 				events := must.Get(s.Events.List(t.Context(), caller, event.ListParams{}))(t)
 				count := map[event.Type]int{}
 				for _, e := range events.Data {

@@ -9,9 +9,9 @@ import (
 	"github.com/seed-7082ffec/payments/internal/spreadsheet"
 )
 
-// exportColumns head the export. Amounts are in GHS.
+// exportColumns head the export, which has the names of people. Amounts are in GHS.
 var exportColumns = []string{
-	"invoice_number", "id", "status", "invoice_date", "due_date", "customer_name", "customer_email", "customer_phone",
+	spreadsheet.Mark + "invoice_number", "id", "status", "invoice_date", "due_date", "customer_name", "customer_email", "customer_phone",
 	"subtotal", "tax", "discount", "total", "amount_paid", "amount_due", "currency", "paid_at", "payment", "description",
 	"amount_refunded", "paid_outside",
 }
@@ -27,7 +27,7 @@ type ExportParams struct {
 }
 
 // Export writes the invoices that the parameters select as CSV, newest first, each with the id of
-// its payment. Amounts are in GHS with two decimals. The first row names the columns, of which later
+// its payment. Amounts are in GHS with two decimals. The file begins with the mark of UTF-8, U+FEFF. The first row names the columns, of which later
 // versions add more at the end. Export ignores p.Page. It writes an apostrophe before a text that a spreadsheet would
 // run as a formula.
 func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {

@@ -1,12 +1,14 @@
 package invoice
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
@@ -24,7 +26,7 @@ type Fields struct {
 	Customer         *string           `json:"customer,omitempty" param:",clear"`
 	Email            *string           `json:"customer_email,omitempty" param:",clear"`   // an address alone, without a name
 	Name             *string           `json:"customer_name,omitempty" param:",clear"`    // at most 255 characters
-	Phone            *string           `json:"customer_phone,omitempty" param:",clear"`   // a Ghanaian number in any common form
+	Phone            *string           `json:"customer_phone,omitempty" param:",clear"`   // a number as for account.CreateCustomerParams; one of another country gets no SMS
 	Address          *string           `json:"customer_address,omitempty" param:",clear"` // this and the next three: at most 500 characters
 	Description      *string           `json:"description,omitempty" param:",clear"`
 	Footer           *string           `json:"footer,omitempty" param:",clear"` // stands below the lines
@@ -32,8 +34,10 @@ type Fields struct {
 	DueDate          *time.Time        `json:"due_date,omitempty" param:",clear"`
 	CollectionMethod *CollectionMethod `json:"collection_method,omitempty"`
 	Currency         string            `json:"currency,omitempty"` // GHS when empty
-	// Metadata is merged in an update: a key set to nil or "" is dropped.
-	Metadata api.Metadata `json:"metadata,omitempty"`
+	// Metadata is merged in an update: a key set to nil or "" is dropped. ClearMetadata drops all keys
+	// first.
+	Metadata      api.Metadata `json:"metadata,omitempty"`
+	ClearMetadata bool         `json:"clear_metadata,omitempty" param:"metadata,null"`
 	// Lines, when not nil, replace all lines; at most 250.
 	Lines []LineParams `json:"line_items,omitzero"`
 	// Discount, in pesewas, is taken off beside what the coupon takes off. Both are shared over the
@@ -76,7 +80,7 @@ func (f *Fields) check() error {
 		}
 	}
 	if f.Phone != nil {
-		number, err := check.Phone("customer_phone", *f.Phone)
+		number, err := check.AnyPhone("customer_phone", *f.Phone)
 		if err != nil {
 			return err
 		}
@@ -99,8 +103,8 @@ func (f *Fields) check() error {
 	return check.Metadata(f.Metadata, true)
 }
 
-// plainLines returns the lines of a request without taxable where it only says the default. So a
-// request has the fingerprint under its idempotency key that it had before Taxable was a pointer.
+// plainLines returns the lines of a request without taxable where it only says the default. So a request
+// that says the default and one that does not are the same under an idempotency key.
 func plainLines(lines []LineParams) []LineParams {
 	lines = slices.Clone(lines)
 	for i := range lines {
@@ -110,7 +114,7 @@ func plainLines(lines []LineParams) []LineParams {
 }
 
 func (p LineParams) plain() LineParams {
-	if p.Product == "" && p.Taxable != nil && !*p.Taxable {
+	if p.Product == "" && len(p.Taxes) == 0 && p.Taxable != nil && !*p.Taxable {
 		p.Taxable = nil
 	}
 	return p
@@ -131,6 +135,9 @@ func (s *Service) lines(tx *engine.Tx, params []LineParams) ([]Line, error) {
 
 // line makes a line, with what its product has.
 func (s *Service) line(tx *engine.Tx, p LineParams) (*Line, error) {
+	if len(p.Taxes) > 0 {
+		p.Taxable = catalog.TaxableByRate(p.Taxable, &p.Taxes[0].Percent)
+	}
 	if p.Product != "" {
 		if err := check.Text("product", p.Product, api.MaxName); err != nil {
 			return nil, err
@@ -144,15 +151,31 @@ func (s *Service) line(tx *engine.Tx, p LineParams) (*Line, error) {
 	return p.line(s.config.DefaultTax)
 }
 
+// checkReads refuses fields that name what the caller may not read: the invoice shows the customer's data, a
+// product's text and price, and what a coupon takes off.
+func (f *Fields) checkReads(caller api.Caller) error {
+	return cmp.Or(
+		check.OptionalReads(caller, "customers", "customer", f.Customer),
+		check.OptionalReads(caller, "coupons", "coupon", f.Coupon),
+		CheckReads(caller, f.Lines),
+	)
+}
+
+// CheckReads refuses lines with a product that the caller may not read.
+func CheckReads(caller api.Caller, lines []LineParams) error {
+	for i := range lines {
+		if err := check.Reads(caller, "products", "product", lines[i].Product); err != nil {
+			return check.Under(lineParam(i), err)
+		}
+	}
+	return nil
+}
+
 // customer returns the record of the customer that fields name; nil for none. A
-// host's own records are asked here, before the transaction, the library's in it. The
-// invoice shows the customer's data, so that a caller who may not read customers is refused.
+// host's own records are asked here, before the transaction, the library's in it.
 func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (func(storage.ReadTx) (*account.Customer, error), error) {
 	if f.Customer == nil || *f.Customer == "" {
 		return nil, nil
-	}
-	if !caller.Reads("customers") {
-		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the invoice. Give customer_name and customer_email instead, or use a key with the permission to read customers.")
 	}
 	return s.config.Accounts.FindCustomer(ctx, caller, *f.Customer)
 }
@@ -233,7 +256,7 @@ func (r *record) copyPerson(c *account.Customer) {
 	if check.Email("", c.Email) == nil {
 		r.Email = api.TextOrNil(c.Email)
 	}
-	if number, err := phone.Parse(c.Phone); err == nil {
+	if number, err := phone.ParseAny(c.Phone); err == nil {
 		r.Phone = &number
 	}
 	if c.Address == "" {

@@ -103,7 +103,7 @@ func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id strin
 		return o.Value.AmountDue > 0, s.payable(tx, tx.Now, o, caller.IdempotencyKey)
 	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *Invoice, err error) {
-		err = s.config.Accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+		err = s.config.Accounts.PayFromWallet(ctx, s.engine, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
 			done, err = s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 				from, err := confirm(tx)
 				if err != nil {
@@ -192,12 +192,12 @@ func (s *Service) HostedPDF(ctx context.Context, token string) (data []byte, nam
 
 // layoutVersion is raised when documents are laid out anew, so that kept ones are
 // made again.
-const layoutVersion = 7
+const layoutVersion = 8
 
 // document returns a document as it was kept under an id, or makes it.
 func (s *Service) document(ctx context.Context, caller api.Caller, id string, c contents) ([]byte, error) {
 	if c.merchant.HasLogo {
-		logo, err := s.config.Accounts.Logo(ctx, c.merchant.ID)
+		logo, err := s.config.Accounts.Logo(ctx, s.engine, c.merchant.ID)
 		if err != nil && api.CodeOf(err) != api.ResourceMissing {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/status"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -61,7 +62,8 @@ type Invoice struct {
 	Address  *string `json:"customer_address"`
 	// Subtotal is the sum of the lines' amounts, Total is Subtotal + Tax - Discount.
 	Subtotal int64 `json:"subtotal"`
-	// Tax is the sum of the lines' taxes, on what they cost after all discounts.
+	// Tax is the sum of the taxes. Each is on what the lines with its rate cost together after all
+	// discounts, and is rounded once.
 	Tax int64 `json:"tax"`
 	// TaxPercent is the tax rate if all taxable lines have the same, and otherwise nil.
 	TaxPercent *api.Number `json:"tax_percent"`
@@ -82,8 +84,9 @@ type Invoice struct {
 	// Payment is the id of the payment. It is nil until the invoice is paid, and if it was paid
 	// without a payment: nothing was due, or it was paid out of band.
 	Payment *string `json:"payment"`
-	// Subscription is the id of the subscription that made the invoice; nil for any other.
-	Subscription       *string          `json:"subscription"`
+	// Subscription is the id of the subscription that made the invoice. It is nil for any other, whose
+	// JSON leaves it out.
+	Subscription       *string          `json:"subscription,omitempty"`
 	CollectionMethod   CollectionMethod `json:"collection_method"`
 	HostedURL          string           `json:"hosted_invoice_url"`
 	PDF                *string          `json:"invoice_pdf"`
@@ -113,6 +116,9 @@ type Invoice struct {
 
 	// CreditUsed is what the credit of a subscription has paid; Total leaves it out.
 	CreditUsed int64 `json:"-"`
+
+	// TaxPerLine says that an earlier release rounded the tax of each line.
+	TaxPerLine bool `json:"-"`
 }
 
 // PersonID returns Unlinked. The deletion of a customer finds copies of the invoice by it.
@@ -123,23 +129,29 @@ type record struct {
 	Invoice
 	// Token is the secret part of the hosted page's address.
 	Token string `json:"token"`
-	// InvoiceDiscount is the discount on the whole invoice, which is part of Discount. The
-	// stored name is of an earlier release.
-	InvoiceDiscount int64 `json:"off,omitempty"`
+	// InvoiceDiscount is the discount on the whole invoice, which is part of Discount.
+	InvoiceDiscount int64 `json:"invoice_discount,omitempty"`
 	// Redemption is what the coupon takes off; nil without one. An earlier release kept any text as
 	// Coupon.
 	Redemption *redemption `json:"redemption,omitempty"`
 	// Shares are the lines' shares of the discount on the whole invoice, by the lines' ids. They are
 	// nil if an earlier release computed the totals, which took that discount off after the tax.
 	Shares map[string]int64 `json:"shares,omitempty"`
+	// NetLines are the ids of the lines that are less their discount already.
+	NetLines []string `json:"net_lines,omitempty"`
 	// Taxes are what the rates of lines are made of, by the lines' ids.
 	Taxes map[string][]Tax `json:"taxes,omitempty"`
+	// TaxPerRate says that each tax was rounded once over all lines of its rate. Earlier releases rounded
+	// the tax of each line.
+	TaxPerRate bool `json:"tax_per_rate,omitempty"`
+	// RefundedTaxes are the sums of what the credit notes have taken back of [Invoice.TaxRows]; nil before
+	// the first note.
+	RefundedTaxes []TaxRow `json:"refunded_taxes,omitempty"`
 	// FinalizedBy is the request that finalized the invoice. The events of automatic charges
-	// name it. The stored name is of an earlier release.
-	FinalizedBy *eventRequest `json:"origin,omitempty"`
-	// OpenCharge is a charge whose outcome is not known yet. The stored name is of an earlier
-	// release.
-	OpenCharge *charge `json:"attempt,omitempty"`
+	// name it.
+	FinalizedBy *eventRequest `json:"finalized_by,omitempty"`
+	// OpenCharge is a charge whose outcome is not known yet.
+	OpenCharge *charge `json:"open_charge,omitempty"`
 	// OpenPayment is the automatic payment from the customer's phone that has no outcome yet; empty
 	// for none.
 	OpenPayment string `json:"open_payment,omitempty"`
@@ -148,24 +160,29 @@ type record struct {
 	// ChargedPhone is the number that automatic charges ask in place of Phone, +233…; empty for none.
 	// It is kept as long as the invoice may be charged.
 	ChargedPhone string `json:"charged_phone,omitempty"`
+	// Postponed says that limits on prompts, or a hold, keep the scheduled charge waiting.
+	Postponed bool `json:"postponed,omitempty"`
 	// FirstAttempt is the time of the first automatic charge, from which the others are counted; nil
 	// for the finalization.
 	FirstAttempt *api.Time `json:"first_attempt,omitempty"`
 	// Sent are the last times at which Send told the customer, the oldest first.
 	Sent []api.Time `json:"sent,omitempty"`
 	// OutOfBandMethod, Refunded and UnlinkedCustomer store PaidOutOfBand, AmountRefunded and
-	// Unlinked, which the JSON of an invoice leaves out. The stored names are of an earlier
-	// release.
-	OutOfBandMethod  *string `json:"outside,omitempty"`
+	// Unlinked, which the JSON of an invoice leaves out.
+	OutOfBandMethod  *string `json:"out_of_band_method,omitempty"`
 	Refunded         int64   `json:"refunded,omitempty"`
-	UnlinkedCustomer string  `json:"from,omitempty"`
+	UnlinkedCustomer string  `json:"unlinked_customer,omitempty"`
 	// CreatedAt is Created with its milliseconds.
 	CreatedAt api.Time `json:"created_at"`
 	// NextWorkAt is when a worker looks at an invoice without an open charge; nil for never. See
-	// dueAt. The stored name is of an earlier release, and has nothing to do with the due date.
-	NextWorkAt *api.Time `json:"due,omitempty"`
+	// dueAt.
+	NextWorkAt *api.Time `json:"next_work_at,omitempty"`
 
-	failedCharge *api.Time // when the automatic charge was to be made that has failed in this transaction
+	// Of the automatic charge that has failed in this transaction: when it was to be made, which phone it was
+	// to ask, and why it has failed.
+	failedCharge *api.Time
+	failedPhone  string
+	failedFor    provider.Failure
 }
 
 // dueAt is the time at which workers claim the invoice.
@@ -195,8 +212,11 @@ func (r *record) sharesPerson(old record) bool {
 
 // setLines replaces the lines and computes the totals.
 func (r *record) setLines(lines []Line) error {
-	r.Lines.Data, r.Taxes = lines, nil
+	r.Lines.Data, r.Taxes, r.NetLines = lines, nil, nil
 	for _, l := range lines {
+		if l.Net {
+			r.NetLines = append(r.NetLines, l.ID)
+		}
 		if len(l.Taxes) == 0 {
 			continue
 		}
@@ -233,6 +253,7 @@ var invoices = storage.NewCollection("invoices", []storage.Field[record]{
 	storage.NullTimeColumn("due", (*record).dueAt),
 	storage.TextColumn("unlinked", func(r *record) string { return r.UnlinkedCustomer }).Nullable().Indexed(),
 	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
+	storage.TextColumn("invoice_number", func(r *record) string { return r.Number }).Nullable().Indexed(),
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
 
 // Kinds are the kinds that this package stores.

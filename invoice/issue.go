@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -15,6 +16,9 @@ import (
 type IssueParams struct {
 	PriceParams
 	Subscription string // its id
+	// After is the id of the subscription's invoice before; empty for none. The new one is listed after it,
+	// whichever process makes it, and by whichever clock.
+	After string
 	// Customer is the customer's id, and Person the customer's record, of which the invoice keeps a
 	// copy; nil for none.
 	Customer string
@@ -40,10 +44,10 @@ type Issued struct {
 }
 
 // Issue makes a finalized invoice of a subscription, sends it or plans its charges, and records its
-// events. The number takes the year in which the invoice is made. An invoice with a Payment, or with
-// nothing due, is paid at once.
+// events. The number takes the year in which the invoice is made. An invoice with a Payment is paid at
+// once. One with nothing due is paid by a worker, or by [Internal.SettleNothingDue].
 func (in *Internal) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
-	s, r := in.svc, blank(tx)
+	s, r := in.svc, blank(tx, ids.Following(tx.NewID("inv_"), p.After))
 	r.Subscription, r.Customer, r.Description = &p.Subscription, &p.Customer, api.TextOrNil(p.Description)
 	r.CollectionMethod, r.InvoiceDate, r.DueDate = p.CollectionMethod, api.At(p.Date), api.AtOrNil(p.DueDate)
 	if p.Person != nil {
@@ -63,9 +67,11 @@ func (in *Internal) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
 	if err := r.open(tx.Now); err != nil {
 		return nil, err
 	}
-	settled := r.AmountDue == 0 || p.Payment != ""
+	settled := p.Payment != ""
 	if !settled {
-		r.ChargedPhone = p.ChargedPhone
+		if r.AmountDue > 0 {
+			r.ChargedPhone = p.ChargedPhone
+		}
 		if err := s.collect(tx, r); err != nil {
 			return nil, err
 		}
@@ -74,7 +80,7 @@ func (in *Internal) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
 		return nil, err
 	}
 	if settled {
-		if err := s.settleIssued(tx, r, api.TextOrNil(p.Payment)); err != nil {
+		if err := s.settleIssued(tx, r, p.Payment); err != nil {
 			return nil, err
 		}
 	}
@@ -85,8 +91,8 @@ func (in *Internal) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
 }
 
 // settleIssued marks a new invoice paid, and queues the receipt.
-func (s *Service) settleIssued(tx *engine.Tx, r *record, payment *string) error {
-	if err := r.setPaid(tx.Now, payment); err != nil {
+func (s *Service) settleIssued(tx *engine.Tx, r *record, payment string) error {
+	if err := r.setPaid(tx.Now, &payment); err != nil {
 		return err
 	}
 	if r.Email != nil {
@@ -99,6 +105,16 @@ func (s *Service) settleIssued(tx *engine.Tx, r *record, payment *string) error 
 		}
 	}
 	return s.recordEvents(tx, r, event.InvoicePaid)
+}
+
+// SettleNothingDue marks an open invoice paid of which nothing is due, without a payment. It leaves any
+// other as it is.
+func (in *Internal) SettleNothingDue(tx *engine.Tx, id string) error {
+	o, err := in.svc.get(tx, engine.Scope(tx.Caller), id)
+	if err != nil || o.Value.Status != Open || o.Value.AmountDue > 0 {
+		return err
+	}
+	return in.svc.markPaid(tx, o, nil, payer{})
 }
 
 // Find returns an invoice as callers see it.
@@ -136,8 +152,12 @@ func (in *Internal) StopCharges(tx *engine.Tx, ids []string) error {
 	})
 }
 
-// stopCharges ends the automatic charges of an invoice. A prompt that has not gone out does not go out.
+// stopCharges ends the automatic charges of an invoice. A prompt that has not gone out does not go out. An
+// invoice with nothing due has no charge, and stays queued to be marked paid.
 func (s *Service) stopCharges(tx *engine.Tx, r *record) error {
+	if r.AmountDue == 0 {
+		return nil
+	}
 	r.NextPaymentAttempt, r.NextWorkAt, r.ChargedPhone = nil, nil, ""
 	if r.OpenPayment == "" {
 		return nil

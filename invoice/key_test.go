@@ -16,9 +16,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -59,7 +59,8 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 
 		for _, one := range made {
 			is := must.Get(s.Invoices.Get(ctx, s.Caller, one.ID))(t)
-			expect.True(t, is.Status == invoice.Paid && is.Payment != nil, "%s is %s", one.ID, is.Status)
+			expect.Equal(t, is.Status, invoice.Paid, "%s: status", one.ID)
+			expect.True(t, is.Payment != nil, "%s: Payment is nil", one.ID)
 		}
 		b := must.Get(s.Accounts.Balance(ctx, s.Caller))(t)
 		want := decimal.NewFromInt(1050)
@@ -97,9 +98,12 @@ func TestContradictionIsReported(t *testing.T) {
 		s.pass(2 * time.Minute) // a worker asks, and is told the one
 		close(slow.decided)     // and then the first call ends with the other
 		err := <-told
-		expect.True(t, err != nil && api.CodeOf(err) != api.PaymentFailed, "%s: the caller is told %v", how, err)
+		expect.True(t, err != nil, "%s: the caller is told %v", how, err)
+		expect.True(t, api.CodeOf(err) != api.PaymentFailed, "%s: the caller is told %v", how, err)
 		is := s.get(v.ID)
-		expect.True(t, is.Status == c.status && is.AmountPaid == c.paid && (is.Payment != nil) == (c.paid > 0), "%s: the invoice is %+v", how, is)
+		expect.Equal(t, is.Status, c.status, "%s: the invoice: status", how)
+		expect.Equal(t, is.AmountPaid, c.paid, "%s: the invoice: amount paid", how)
+		expect.True(t, (is.Payment != nil) == (c.paid > 0), "%s: the invoice is %+v", how, is)
 		s.contradicted(&logged, v.ID, how)
 		// The key stands for nothing: the repetition finds what was booked, or charges again.
 		m.mu.Lock()
@@ -111,7 +115,8 @@ func TestContradictionIsReported(t *testing.T) {
 		if c.paid == 0 {
 			testkit.WantCode(t, how+": the key again", err, api.Unavailable)
 		} else {
-			expect.True(t, err == nil && again.Status == invoice.Paid, "%s: again %+v, %v", how, again, err)
+			must.True(t, err == nil, "%s: again %+v, %v", how, again, err)
+			expect.Equal(t, again.Status, invoice.Paid, "%s: again: status", how)
 		}
 		s.Verified()
 	}
@@ -196,7 +201,8 @@ func TestWorkerReportsContradiction(t *testing.T) {
 	g.status.answer <- provider.Paid
 	worker.Wait()
 	got := <-ended
-	expect.True(t, got == "contradicted" && len(ended) == 0, "the observer is told %s, and %d times more", got, len(ended))
+	expect.Equal(t, got, "contradicted", "the observer is told")
+	expect.Equal(t, len(ended), 0, "number")
 	s.contradicted(&logged, v.ID, "refused, and now paid")
 	s.Verified()
 }
@@ -216,7 +222,9 @@ func TestPayFromWalletRefusesUnusableWallets(t *testing.T) {
 	}
 	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(account.Active)}))(t)
 	balance, err := s.Accounts.WalletBalance(t.Context(), api.Caller{}, s.Consumer.ID)
-	expect.True(t, err == nil && balance.IntPart() == 1000 && s.get(v.ID).Status == invoice.Open, "the wallet has %s, %v", balance, err)
+	must.Do(t, err)
+	expect.Equal(t, balance.IntPart(), 1000, "the wallet: balance")
+	expect.Equal(t, s.get(v.ID).Status, invoice.Open, "status")
 	testkit.WantCode(t, "active", pay(s.PIN), "")
 	s.Verified()
 }
@@ -260,7 +268,9 @@ func TestTaxableDefaultIsTheSameRequest(t *testing.T) {
 			if of != "" {
 				testkit.WantCode(t, what, err, api.IdempotencyKeyReused)
 			} else {
-				expect.True(t, err == nil && again.ID == first.ID && len(again.Lines.Data) == len(first.Lines.Data), "%s: %+v, %v", what, again, err)
+				must.True(t, err == nil, "%s: %+v, %v", what, again, err)
+				expect.Equal(t, again.ID, first.ID, "%s: ID", what)
+				expect.Equal(t, len(again.Lines.Data), len(first.Lines.Data), "%s: number of lines", what)
 			}
 		}
 		create := func(l invoice.LineParams) func(api.Caller) (*invoice.Invoice, error) {

@@ -159,8 +159,7 @@ func (s layout) table(v *Invoice) {
 	s.Room(60) // the head is not left alone at the foot of a page
 	head()
 	s.Head = head
-	for i := range v.Lines.Data {
-		row := &v.Lines.Data[i]
+	for _, row := range ShownLines(v.Lines.Data) {
 		text := s.Wrap(document.Text{Size: document.Body, Text: row.Description}, textWidth)
 		details := row.details()
 		s.Room(2*rowPadding + float64(len(text))*line + float64(len(details))*detail)
@@ -189,13 +188,16 @@ func (s layout) table(v *Invoice) {
 }
 
 // details are soft rows below a line: a text, and an amount or "".
-func (l *Line) details() [][2]string {
+func (l *ShownLine) details() [][2]string {
 	var rows [][2]string
 	if l.Period != nil {
 		rows = append(rows, [2]string{l.Period.String(), ""})
 	}
 	if l.Discount > 0 {
 		rows = append(rows, [2]string{"Discount", figures(-l.Discount)})
+	}
+	if l.NotTaxed {
+		rows = append(rows, [2]string{"not taxed", ""})
 	}
 	return rows
 }
@@ -216,7 +218,7 @@ func (v *Invoice) Sums() []Sum {
 		sums = append(sums, Sum{Name: v.discountName(), Amount: -before})
 	}
 	for _, t := range v.TaxRows() {
-		sums = append(sums, Sum{Name: fmt.Sprintf("%s %s%%", t.Name, t.Percent), Amount: t.Amount})
+		sums = append(sums, Sum{Name: t.label(), Amount: t.Amount})
 	}
 	if after := v.Discount - before; after > 0 { // by an earlier release
 		sums = append(sums, Sum{Name: "Discount", Amount: -after})
@@ -302,18 +304,22 @@ func (s layout) note(c contents) {
 		facts = append(facts, document.Fact{Name: "Reason", Lines: []string{n.Reason}})
 	}
 	s.Facts(append(facts, document.Fact{Name: "Refund", Lines: []string{n.Refund}}))
-	taxes, tax := n.taxes(v)
-	var sums []Sum
-	if slices.ContainsFunc(taxes, func(t TaxRow) bool { return t.Amount != 0 }) {
-		sums = append(sums, Sum{Name: "Before tax", Amount: n.Amount - tax})
-		for _, t := range taxes {
-			sums = append(sums, Sum{Name: fmt.Sprintf("%s %s%%", t.Name, t.Percent), Amount: t.Amount})
-		}
-	}
 	// The invoice's footer is left out: it may say how to pay.
 	s.Put(document.Text{X: amountEnd, Size: document.Label, Soft: true, Right: true, Text: document.Cedis})
 	s.Space(document.Label*document.Leading + rowPadding)
 	s.RuleFrom(sumsFrom)
 	s.Space(rowPadding)
-	s.totals(append(sums, Sum{Name: "Refunded", Amount: n.Amount, Bold: true}))
+	s.totals(n.sums(v))
+}
+
+// sums returns the totals of a credit note.
+func (n *CreditNote) sums(v *Invoice) (sums []Sum) {
+	taxes, tax := n.taxRows(v)
+	if slices.ContainsFunc(taxes, func(t TaxRow) bool { return t.Amount != 0 }) {
+		sums = append(sums, Sum{Name: "Before tax", Amount: n.Amount - tax})
+		for _, t := range taxes {
+			sums = append(sums, Sum{Name: t.label(), Amount: t.Amount})
+		}
+	}
+	return append(sums, Sum{Name: "Refunded", Amount: n.Amount, Bold: true})
 }

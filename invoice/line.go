@@ -29,8 +29,9 @@ type Line struct {
 	// Discount is the line's own. It reduces the amount before the tax.
 	Discount int64   `json:"discount_amount"`
 	Product  *string `json:"product"`
-	// Period is the time that a subscription's line pays for; nil for all other lines.
-	Period   *Period      `json:"period"`
+	// Period is the time that a subscription's line pays for. It is nil for all other lines, whose JSON
+	// leaves it out.
+	Period   *Period      `json:"period,omitempty"`
 	Metadata api.Metadata `json:"metadata"`
 	// Taxes are the parts of TaxPercent, if the host has set them. The hosted page and the PDF show
 	// them; /v1 does not.
@@ -38,6 +39,9 @@ type Line struct {
 	// DiscountShare is the line's share of the discount on the whole invoice, which also reduces the
 	// amount before the tax. /v1 does not show it.
 	DiscountShare int64 `json:"-"`
+	// Net says that the amount is less its discount already, as the lines of a subscription's changes are.
+	// A discount on the whole invoice leaves the line alone.
+	Net bool `json:"-"`
 }
 
 // Period is a time from Start on and before End, in Unix seconds.
@@ -56,36 +60,21 @@ func (p Period) String() string {
 	return start.Format(short) + " – " + end.Format(short)
 }
 
-// Tax is a part of a tax rate.
-type Tax struct {
-	Name    string
-	Percent decimal.Decimal
-}
-
-// GhanaVAT returns the taxes on a standard-rated supply in Ghana since January
-// 2026, all on one base: VAT 15%, NHIL 2.5% and GETFund levy 2.5%, together 20%.
-func GhanaVAT() []Tax {
-	return []Tax{
-		{Name: "VAT", Percent: decimal.NewFromInt(15)},
-		{Name: "NHIL", Percent: decimal.New(25, -1)},
-		{Name: "GETFund", Percent: decimal.New(25, -1)},
-	}
-}
-
 // LineParams describe a line. With a product, what is not given comes from it: its name as
 // Description, its price and its tax.
 type LineParams struct {
 	// Description is required without a product, and has at most 500 characters.
 	Description string `json:"description"`
-	// Quantity is above 0 and at most 1,000,000, with at most six decimals. Nil means 1.
+	// Quantity is above 0 and at most 1,000,000, rounded half up to six decimals. Nil means 1.
 	Quantity *decimal.Decimal `json:"quantity,omitempty" param:",rate"`
 	// UnitAmount is in pesewas, 0 or more; required without a product that has a price.
 	UnitAmount *int64 `json:"unit_amount" param:",pesewas"`
 	Currency   string `json:"currency,omitempty"` // GHS when empty
 	Product    string `json:"product,omitempty"`  // the id of an active product
-	// Taxable is the product's when nil; without a product, false.
+	// Taxable is the product's when nil; without a product, false. But with Taxes, and on the lines of a
+	// checkout session with a TaxPercent, nil means true.
 	Taxable *bool `json:"taxable,omitempty"`
-	// TaxPercent is from 0 to 100 with at most six decimals. For a taxable line, nil means the
+	// TaxPercent is from 0 to 100, rounded half up to six decimals. For a taxable line, nil means the
 	// product's rate, and without one payments.Config.DefaultTax.
 	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty" param:",rate"`
 	Metadata   api.Metadata     `json:"metadata,omitempty"`
@@ -128,9 +117,6 @@ func checkLines(lines []Line) error {
 	return nil
 }
 
-// places is how many decimals quantities may have.
-const places = 6
-
 // checkSize refuses a number whose digits would fill the memory. It is called before anything
 // formats the number.
 func (p *LineParams) checkSize() error {
@@ -138,14 +124,14 @@ func (p *LineParams) checkSize() error {
 		return err
 	}
 	if p.Quantity != nil && !money.FewDigits(*p.Quantity) {
-		return api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000, with at most six decimals.")
+		return api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000.")
 	}
 	fewDigits := p.TaxPercent == nil || money.FewDigits(*p.TaxPercent)
 	for _, t := range p.Taxes {
 		fewDigits = fewDigits && money.FewDigits(t.Percent)
 	}
 	if !fewDigits {
-		return api.Invalid("tax_percent", "tax_percent must be from 0 to 100, with at most six decimals.")
+		return api.Invalid("tax_percent", "tax_percent must be from 0 to 100.")
 	}
 	return nil
 }
@@ -185,10 +171,10 @@ func (p *LineParams) line(defaultTax *decimal.Decimal) (*Line, error) {
 	}
 	quantity := decimal.NewFromInt(1)
 	if p.Quantity != nil {
-		quantity = *p.Quantity
+		quantity = p.Quantity.Round(money.RatePlaces)
 	}
-	if !quantity.IsPositive() || quantity.GreaterThan(maxQuantity) || !quantity.Equal(quantity.Truncate(places)) {
-		return nil, api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000, with at most six decimals.")
+	if !quantity.IsPositive() || quantity.GreaterThan(maxQuantity) {
+		return nil, api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000.")
 	}
 	if err := check.Metadata(p.Metadata, false); err != nil {
 		return nil, err
@@ -229,20 +215,12 @@ func (l *Line) setTax(p *LineParams, defaultTax *decimal.Decimal) error {
 	if err := check.Percent("tax_percent", rate); err != nil {
 		return err
 	}
-	l.TaxPercent = &api.Number{Decimal: *rate}
+	l.TaxPercent = &api.Number{Decimal: rate.Round(money.RatePlaces)}
 	return nil
 }
 
-// base returns what the tax of the line is computed on: its amount after all discounts.
+// base returns the amount of the line after all discounts, which is what its tax is on.
 func (l *Line) base() int64 { return l.Amount - l.Discount - l.DiscountShare }
-
-// tax returns the tax on the line, rounded half up once, by its absolute value.
-func (l *Line) tax() int64 {
-	if !l.Taxable || l.TaxPercent == nil {
-		return 0
-	}
-	return money.Share(l.base(), l.TaxPercent.Decimal)
-}
 
 // round rounds pesewas half up. Amounts that are rounded are never negative.
 func round(pesewas decimal.Decimal) int64 {
@@ -263,12 +241,13 @@ func (r *record) total() error {
 		return err
 	}
 	var subtotal, tax, discount, own int64
+	var rates taxRates
 	var rate *api.Number
 	shared, taxable, beyond := true, false, -1
 	for i := range r.Lines.Data {
 		l := &r.Lines.Data[i]
 		subtotal += l.Amount
-		tax += l.tax()
+		tax += rates.add(l)
 		discount += l.Discount + l.DiscountShare
 		own += l.Discount
 		if l.Amount > money.Max {
@@ -289,6 +268,7 @@ func (r *record) total() error {
 		return tooMuch(lineParam(beyond))
 	}
 	r.Subtotal, r.Tax, r.Discount = subtotal, tax, discount
+	r.TaxPerRate, r.TaxPerLine = true, false
 	r.TaxPercent = nil
 	if taxable && shared {
 		r.TaxPercent = rate
@@ -303,48 +283,4 @@ func sameRate(a, b *api.Number) bool {
 		return a == b
 	}
 	return a.Equal(b.Decimal)
-}
-
-// TaxRow is a tax on the hosted page and the PDF.
-type TaxRow struct {
-	Name    string
-	Percent decimal.Decimal
-	Amount  int64 // pesewas
-}
-
-// TaxRows returns the taxes of the invoice in the order in which its lines have them. They add up
-// to Tax: any rounding difference goes to the first tax of each line.
-func (v *Invoice) TaxRows() []TaxRow {
-	var rows []TaxRow
-	add := func(name string, percent decimal.Decimal, amount int64) {
-		for i := range rows {
-			if rows[i].Name == name && rows[i].Percent.Equal(percent) {
-				rows[i].Amount += amount
-				return
-			}
-		}
-		rows = append(rows, TaxRow{name, percent, amount})
-	}
-	for i := range v.Lines.Data {
-		l := &v.Lines.Data[i]
-		whole := l.tax()
-		if whole == 0 {
-			continue
-		}
-		if len(l.Taxes) == 0 {
-			add("Tax", l.TaxPercent.Decimal, whole)
-			continue
-		}
-		rest := whole
-		parts := make([]int64, len(l.Taxes))
-		for j, t := range l.Taxes[1:] {
-			parts[j+1] = min(money.Share(l.base(), t.Percent), rest)
-			rest -= parts[j+1]
-		}
-		parts[0] = rest
-		for j, t := range l.Taxes {
-			add(t.Name, t.Percent, parts[j])
-		}
-	}
-	return rows
 }

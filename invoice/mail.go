@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/message"
 )
 
@@ -23,6 +24,25 @@ var mailTemplate = template.Must(template.New("mail").Parse(mailText))
 // emailData is what the template of an e-mail about an invoice shows.
 type emailData struct {
 	Merchant, Title, Amount, State, Description, Due, Payment, URL, Action string
+	// Sums are the totals; none where they are the amount alone.
+	Sums []mailSum
+}
+
+// mailSum is a row of the totals, with its amount as people read it.
+type mailSum struct{ Name, Amount string }
+
+// mailSums returns what an e-mail shows of totals: the rows until the total, if there is a tax or a discount.
+func mailSums(sums []Sum) (rows []mailSum) {
+	for _, s := range sums {
+		rows = append(rows, mailSum{s.Name, figures(s.Amount)})
+		if s.Bold {
+			break
+		}
+	}
+	if len(rows) < 3 {
+		return nil
+	}
+	return rows
 }
 
 // queueInvoiceMessages queues the messages about an invoice to the customer, by e-mail and SMS
@@ -33,7 +53,7 @@ func (s *Service) queueInvoiceMessages(tx *engine.Tx, r *record) (queued bool, e
 
 // queueMessages is queueInvoiceMessages, or, with reminder set, queues a reminder of the invoice.
 func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued bool, err error) {
-	if r.Phone == nil && r.Email == nil {
+	if r.textPhone() == nil && r.Email == nil {
 		return false, nil
 	}
 	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
@@ -46,20 +66,20 @@ func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued
 		word, due = "Reminder of invoice", ", due "+day(r.DueDate.Time)
 	case r.Status == Paid: // the customer must not pay again
 		state, due = "It is paid. Thank you.", ", paid"
-	case r.Status == Void:
-		state, due = "It was withdrawn: there is nothing to pay.", ", withdrawn"
+	case r.Status == Open && r.AmountDue == 0:
+		state, due = nothingDue, ", nothing to pay"
 	}
-	if r.Phone != nil {
+	if number := r.textPhone(); number != nil {
 		text := fmt.Sprintf("%s %s from %s: GHS %s%s. %s", word, r.Number, s.config.Messages.Name(m.Name), money.Text(r.Total), due, r.HostedURL)
-		if err := s.config.Messages.Text(tx, r.person(), *r.Phone, text); err != nil {
+		if err := s.config.Payments.Text(tx, r.person(), *number, text); err != nil {
 			return false, err
 		}
 	}
 	e := emailData{
 		Merchant: m.Name, Title: word + " " + r.Number, Amount: money.Text(r.Total), State: state,
-		URL: r.HostedURL, Action: "See the invoice",
+		URL: r.HostedURL, Action: "See the invoice", Sums: mailSums(r.Sums()),
 	}
-	if r.Status == Open {
+	if r.Status == Open && r.AmountDue > 0 {
 		e.Action = "See and pay the invoice"
 		if r.DueDate != nil {
 			e.Due = day(r.DueDate.Time)
@@ -69,22 +89,37 @@ func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued
 	return true, s.email(tx, r, m, e, r.ID)
 }
 
+// textPhone returns the customer's number if it can get an SMS; nil for none, and for one of another country.
+func (r *record) textPhone() *string {
+	if r.Phone == nil || phone.IsForeign(*r.Phone) {
+		return nil
+	}
+	return r.Phone
+}
+
 // receiptTarget returns where a text about a payment goes, and to whom: to the customer's number,
 // as the invoice has it, or to the payer's.
-func (r *record) receiptTarget(payer, phone string) (person, to string) {
-	person, to = r.person(), phone
-	engine.SetGiven(&to, r.Phone)
-	if payer != "" && to == phone && (r.Phone == nil || person == "") {
+func (r *record) receiptTarget(payer, number string) (person, to string) {
+	person, to = r.person(), number
+	engine.SetGiven(&to, r.textPhone())
+	if payer != "" && to == number && (r.textPhone() == nil || person == "") {
 		person = payer
 	}
 	return person, to
 }
 
-// receipts queues what customer and merchant are told of a payment.
+// nothingDue is what an e-mail says of an invoice of 0.
+const nothingDue = "There is nothing to pay."
+
+// receipts queues what customer and merchant are told of a payment. Of an invoice of 0 no payment is told:
+// the customer gets the invoice by e-mail.
 func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("invoice: merchant: %w", err)
+	}
+	if r.AmountPaid == 0 {
+		return s.emailReceipt(tx, r, m)
 	}
 	person, to := r.receiptTarget(p.source.Payer, p.phone)
 	amount, by := money.Text(r.AmountPaid), ""
@@ -92,11 +127,11 @@ func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 		by = " Payment " + *r.Payment + "."
 	}
 	text := fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, s.config.Messages.Name(m.Name), r.Number, by)
-	if err := s.config.Messages.Text(tx, person, to, text); err != nil {
+	if err := s.config.Payments.Text(tx, person, to, text); err != nil {
 		return err
 	}
 	if p.person != "" && p.phone != to {
-		if err := s.config.Messages.Text(tx, p.person, p.phone, text); err != nil {
+		if err := s.config.Payments.Text(tx, p.person, p.phone, text); err != nil {
 			return err
 		}
 	}
@@ -112,7 +147,10 @@ func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 func (s *Service) emailReceipt(tx *engine.Tx, r *record, m *account.Merchant) error {
 	e := emailData{
 		Merchant: m.Name, Title: "Receipt for invoice " + r.Number, Amount: money.Text(r.AmountPaid),
-		URL: r.HostedURL, Action: "See the invoice",
+		URL: r.HostedURL, Action: "See the invoice", Sums: mailSums(r.Sums()),
+	}
+	if r.AmountPaid == 0 {
+		e.Title, e.State = "Invoice "+r.Number, nothingDue
 	}
 	engine.SetGiven(&e.Payment, r.Payment)
 	return s.email(tx, r, m, e, r.ID)
@@ -135,6 +173,12 @@ func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e emailDa
 	}
 	if e.Description != "" {
 		fmt.Fprintf(&text, "\n%s\n", e.Description)
+	}
+	if len(e.Sums) > 0 {
+		text.WriteString("\n")
+	}
+	for _, s := range e.Sums {
+		fmt.Fprintf(&text, "%s: GHS %s\n", s.Name, s.Amount)
 	}
 	if e.Due != "" {
 		fmt.Fprintf(&text, "\nPlease pay by %s.\n", e.Due)

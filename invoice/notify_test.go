@@ -13,9 +13,9 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
@@ -72,15 +72,22 @@ func TestNotifyBooksACharge(t *testing.T) {
 			again := s.Caller
 			again.IdempotencyKey, again.Replayed = "pay "+v.ID, &replayed
 			if first == provider.Paid {
-				expect.True(t, got.Status == invoice.Paid && got.Payment != nil, "the invoice is %+v", got)
+				expect.Equal(t, got.Status, invoice.Paid, "the invoice: status")
+				expect.True(t, got.Payment != nil, "the invoice: Payment is nil")
 				kept, err := s.Invoices.Pay(t.Context(), again, v.ID, invoice.PayParams{})
-				expect.True(t, err == nil && replayed && kept.ID == v.ID && kept.Status == invoice.Paid, "repeated: %+v, %v, replayed %t", kept, err, replayed)
+				must.Do(t, err)
+				expect.True(t, replayed, "repeated: %+v, %v, replayed %t", kept, err, replayed)
+				expect.Equal(t, kept.ID, v.ID, "repeated: ID")
+				expect.Equal(t, kept.Status, invoice.Paid, "repeated: status")
 			} else if got.Status != invoice.Open || got.AttemptCount != 1 {
 				t.Errorf("the invoice is %+v", got)
 			}
 			expect.ErrorIs(t, notify(opposite), provider.ErrContradicted, "the opposite")
 			list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{Contradicted: true})
-			expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].ID == charge && list.Data[0].Outcome == first, "listed %+v, %v", list, err)
+			must.Do(t, err)
+			must.True(t, len(list.Data) == 1, "listed %+v, %v", list, err)
+			expect.Equal(t, list.Data[0].ID, charge, "listed: ID of the first")
+			expect.Equal(t, list.Data[0].Outcome, first, "listed: outcome of the first")
 			must.Do(t, s.Providers.Resolve(t.Context(), charge))
 			s.Verified()
 		})
@@ -103,7 +110,8 @@ func TestLateResultLeavesTheOpenChargeAlone(t *testing.T) {
 	testkit.WantCode(t, "the second charge is open", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.InvoicePaymentInProgress)
 	expect.ErrorIs(t, notify(first, provider.Paid), provider.ErrContradicted, "paid after all")
 	got := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t)
-	expect.True(t, got.Status == invoice.Open && got.AttemptCount == 2, "the invoice is %s after %d charges", got.Status, got.AttemptCount)
+	expect.Equal(t, got.Status, invoice.Open, "the invoice")
+	expect.Equal(t, got.AttemptCount, 2, "number of charges")
 	s.Verified()
 }
 
@@ -123,7 +131,8 @@ func TestSettleBooksACharge(t *testing.T) {
 	testkit.WantCode(t, "the opposite", settle(s.Caller, provider.Refused), api.TransferSettled)
 	expect.Equal(t, must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t).Status, invoice.Paid, "the invoice")
 	list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
-	expect.True(t, err == nil && len(list.Data) == 0, "listed %+v, %v", list, err)
+	must.Do(t, err)
+	expect.Equal(t, len(list.Data), 0, "listed: number")
 	s.Verified()
 }
 
@@ -165,7 +174,8 @@ func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 				want[e.Type] = event.Request{ID: new("req_finalize"), IdempotencyKey: new("key")}
 			}
 			diff := cmp.Diff(want, got)
-			expect.True(t, diff == "" && len(got) >= 4, "requests (-want +got):\n%s", diff)
+			expect.True(t, diff == "", "requests (-want +got):\n%s", diff)
+			expect.True(t, len(got) >= 4, "requests (-want +got):\n%s", diff)
 			expect.Same(t, finalize(), first, "the key stands for another answer")
 			s.Verified()
 		})
@@ -194,7 +204,6 @@ func TestSendSaysThatNothingIsDue(t *testing.T) {
 		invoice.Paid: {func(s *shop, id string) error {
 			return testkit.Err(s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{}))
 		}, "paid"},
-		invoice.Void: {func(s *shop, id string) error { return testkit.Err(s.Invoices.Void(s.t.Context(), s.Caller, id)) }, "withdrawn"},
 	} {
 		s := open(t, memory.New(), payments.Config{})
 		v := s.openInvoice(invoice.Fields{Phone: new("0241112222"), Email: new("ama@example.com")})
@@ -207,7 +216,8 @@ func TestSendSaysThatNothingIsDue(t *testing.T) {
 			if kind == message.KindEmail {
 				text = must.Get(s.Messages.Get(t.Context(), s.Caller, sent.ID))(t).HTML + text
 			}
-			expect.True(t, sent.Kind == kind && strings.Count(text, test.says) == strings.Count(text, "GHS"), "%s, %s: %s", status, kind, text)
+			expect.Equal(t, sent.Kind, kind, "%s, %s: kind", status, kind)
+			expect.True(t, strings.Count(text, test.says) == strings.Count(text, "GHS"), "%s, %s: %s", status, kind, text)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -18,6 +19,8 @@ const (
 	OutcomePaymentFailed OutcomeType = "payment_failed"
 	OutcomeUncollectible OutcomeType = "uncollectible"
 	OutcomeVoided        OutcomeType = "voided"
+	// OutcomeRefunded says that a part of the payment was given back, or taken back by the provider.
+	OutcomeRefunded OutcomeType = "refunded"
 )
 
 var outcomeOf = map[event.Type]OutcomeType{
@@ -35,6 +38,10 @@ type outcome struct {
 	Types []OutcomeType `json:"types"`
 	// Scheduled is when the automatic charge was to be made that has failed; nil for none.
 	Scheduled *api.Time `json:"scheduled,omitempty"`
+	// Failure is why that charge has failed.
+	Failure provider.Failure `json:"failure,omitempty"`
+	// Phone is the phone that the charge was to ask. It is not stored: an erasure would have to find it.
+	Phone string `json:"-"`
 	// By is the request that events name; nil for none.
 	By  *eventRequest `json:"by,omitempty"`
 	Due api.Time      `json:"due"`
@@ -52,21 +59,22 @@ func (in *Internal) BookOutcomesBy(book func(*engine.Tx, *Outcome) (booked bool,
 	in.svc.bookOutcome = book
 }
 
-// tellOutcome tells package subscription what events say of an invoice of its own.
-func (s *Service) tellOutcome(tx *engine.Tx, r *record, events []event.Type) error {
-	if r.Subscription == nil {
-		return nil
-	}
-	var types []OutcomeType
+// outcomesOf returns what events say of an invoice.
+func outcomesOf(events []event.Type) (types []OutcomeType) {
 	for _, of := range events {
 		if t, ok := outcomeOf[of]; ok {
 			types = append(types, t)
 		}
 	}
-	if len(types) == 0 {
+	return types
+}
+
+// tellOutcome tells package subscription what has become of an invoice of its own.
+func (s *Service) tellOutcome(tx *engine.Tx, r *record, types ...OutcomeType) error {
+	if r.Subscription == nil || len(types) == 0 {
 		return nil
 	}
-	o := outcome{Invoice: r.ID, Subscription: *r.Subscription, Types: types, Scheduled: r.failedCharge, By: eventRequestOf(tx.Caller), Due: api.At(tx.Now)}
+	o := outcome{Invoice: r.ID, Subscription: *r.Subscription, Types: types, Scheduled: r.failedCharge, Phone: r.failedPhone, Failure: r.failedFor, By: eventRequestOf(tx.Caller), Due: api.At(tx.Now)}
 	if s.bookOutcome != nil {
 		q := storage.Query{Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "subscription", o.Subscription), Limit: 1}
 		queued, _, err := outcomes.List(tx, q)
@@ -95,13 +103,17 @@ type Outcome struct {
 	Types []OutcomeType
 	// Scheduled is when the automatic charge was to be made that has failed; nil for none.
 	Scheduled *api.Time
+	// Failure is why that charge has failed; empty for one of a payment method.
+	Failure provider.Failure
+	// Phone is the phone that the charge was to ask, +233…; empty for none, and in an outcome that was queued.
+	Phone string
 
 	object *storage.Object[outcome]
 }
 
 // OutcomeKind is the kind of the outcomes that are queued; see [Internal.BookOutcomesBy]. They are due
 // at once. An outcome arises in the transaction in which the invoice is paid, has a failed attempt,
-// becomes uncollectible or is voided. [Internal.Issue] and [Internal.MarkUncollectible] make no
+// becomes uncollectible, is voided or refunded. [Internal.Issue] and [Internal.MarkUncollectible] make no
 // outcome: their callers know it.
 func (*Internal) OutcomeKind() *storage.Kind { return outcomes.Kind() }
 
@@ -115,7 +127,7 @@ func (*Internal) Outcome(r storage.Record) (*Outcome, error) {
 }
 
 func outcomeFrom(o *storage.Object[outcome]) *Outcome {
-	return &Outcome{Invoice: o.Value.Invoice, Subscription: o.Value.Subscription, Types: o.Value.Types, Scheduled: o.Value.Scheduled, object: o}
+	return &Outcome{Invoice: o.Value.Invoice, Subscription: o.Value.Subscription, Types: o.Value.Types, Scheduled: o.Value.Scheduled, Failure: o.Value.Failure, Phone: o.Value.Phone, object: o}
 }
 
 // EarlierOutcome returns the oldest outcome of the same subscription that was not worked on; nil if that is

@@ -25,7 +25,8 @@ type PayParams struct {
 	// PaymentMethod is passed on to the [provider.Charger]. With PaidOutOfBand it says how the
 	// customer paid, such as "cash" or "bank". It then has at most 50 characters and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
-	// ReceiptPhone gets the receipt if the invoice has no phone number. It is not charged.
+	// ReceiptPhone gets the receipt if the invoice has no phone number. It is not charged. Text that is no
+	// number of Ghana gets no receipt.
 	ReceiptPhone string `json:"source,omitempty"`
 	// OffSession tells the Charger that the customer is not there to confirm the charge.
 	OffSession bool `json:"off_session,omitempty"`
@@ -56,8 +57,10 @@ func (p *PayParams) check() error {
 		}
 	}
 	var err error
-	p.ReceiptPhone, err = check.Phone("source", p.ReceiptPhone)
-	return err
+	if p.ReceiptPhone, err = check.Phone("source", p.ReceiptPhone); err != nil {
+		p.ReceiptPhone = "" // what is no number gets no receipt
+	}
+	return nil
 }
 
 // charge is one charge of an invoice. It is written before the charger is called. So no call
@@ -73,11 +76,8 @@ type charge struct {
 	// or a worker learns the outcome.
 	dispatch.Submission
 	// FinalizedBy is the request that the events of an automatic charge name; nil for a
-	// charge by Pay. The stored name is of an earlier release.
-	FinalizedBy *eventRequest `json:"origin,omitempty"`
-	// Undecided is set where an earlier release kept the index's entry under the id of the
-	// invoice, from the first answer on that was not conclusive.
-	Undecided *api.Time `json:"undecided,omitempty"`
+	// charge by Pay.
+	FinalizedBy *eventRequest `json:"finalized_by,omitempty"`
 
 	providerFee int64 // of the charge that has just been paid, until endCharge
 }
@@ -117,7 +117,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 	op := payOperation(id, p)
 	if p.PhoneNumber != "" {
 		return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-			_, err := s.startPayment(tx, o, p.MobileMoney)
+			_, err := s.startPayment(tx, o, HostedPayment{MobileMoney: p.MobileMoney})
 			if api.CodeOf(err) == api.Unavailable {
 				err = errNoCharger
 			}
@@ -275,9 +275,6 @@ type payer struct {
 func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) error {
 	r := &o.Value
 	amount := r.AmountDue
-	if amount == 0 { // as a charge may be that an earlier release began
-		return s.markPaid(tx, o, nil, p)
-	}
 	id := s.config.Payments.NewID(tx)
 	err := s.config.Accounts.Credit(tx, tx.Caller.Merchant, storage.Posting{
 		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,

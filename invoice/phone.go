@@ -22,10 +22,24 @@ import (
 // invoice_not_open, invoice_already_paid, invoice_payment_in_progress, payment_in_progress,
 // too_many_prompts; service_unavailable in live mode without a charger.
 func (s *Service) StartPayment(ctx context.Context, caller api.Caller, id string, from payment.MobileMoney) (*payment.Payment, error) {
+	return s.StartHostedPayment(ctx, caller, id, HostedPayment{MobileMoney: from})
+}
+
+// HostedPayment describes a payment from a phone that a payer starts on a public page.
+type HostedPayment struct {
+	payment.MobileMoney
+	// From is the payer's network address.
+	From string
+}
+
+// StartHostedPayment is StartPayment for a page, where a stranger may enter any number. The payment holds
+// the invoice for 2 minutes, until the provider has answered that the phone was asked. In live mode an address
+// starts at most two such payments of one invoice in an hour; another is too_many_prompts.
+func (s *Service) StartHostedPayment(ctx context.Context, caller api.Caller, id string, from HostedPayment) (*payment.Payment, error) {
 	op := engine.Operation{Name: "invoice.start_payment", Params: struct {
 		ID string `json:"id"`
 		payment.MobileMoney
-	}{id, from}}
+	}{id, from.MobileMoney}}
 	if err := from.Check(); err != nil {
 		return nil, err
 	}
@@ -47,7 +61,7 @@ func (s *Service) StartPayment(ctx context.Context, caller api.Caller, id string
 }
 
 // startPayment starts a payment of an open invoice from a phone, and writes the invoice.
-func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) (*payment.Payment, error) {
+func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], from HostedPayment) (*payment.Payment, error) {
 	if err := s.payable(tx, tx.Now, o, ""); err != nil {
 		return nil, err
 	}
@@ -62,10 +76,10 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], from pa
 }
 
 // askPhone starts a payment. The caller writes the invoice.
-func (s *Service) askPhone(tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney, offSession bool) (*payment.Payment, error) {
+func (s *Service) askPhone(tx *engine.Tx, o *storage.Object[record], from HostedPayment, offSession bool) (*payment.Payment, error) {
 	r := &o.Value
 	start := payment.StartParams{
-		MobileMoney: from, Amount: r.AmountDue, Invoice: &r.ID, Reference: r.Number, Customer: r.Customer, Metadata: r.Metadata,
+		MobileMoney: from.MobileMoney, From: from.From, Amount: r.AmountDue, Invoice: &r.ID, Reference: r.Number, Customer: r.Customer, Metadata: r.Metadata,
 		Subscription: r.Subscription, HeldObject: r.ID, OffSession: offSession,
 	}
 	engine.SetGiven(&start.Description, r.Description)
@@ -89,14 +103,17 @@ func (r *record) chargedPhone() (payment.MobileMoney, bool) {
 
 // startAutomaticPayment makes the scheduled charge of an invoice from the customer's phone, or has it wait
 // for the day.
-func (s *Service) startAutomaticPayment(tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) error {
+func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) error {
 	r := &o.Value
 	if at := s.nextChargeTime(tx.Caller.Live, tx.Now); at.After(tx.Now) { // as after a wait for another payment
+		if r.Postponed { // until now, when the day is over
+			return s.postpone(ctx, tx, o, at)
+		}
 		r.NextWorkAt = api.AtOrNil(at)
 		return s.save(tx, o)
 	}
 	r.FinalizedBy.overrideRequest(tx)
-	p, err := s.askPhone(tx, o, from, true)
+	p, err := s.askPhone(tx, o, HostedPayment{MobileMoney: from}, true)
 	if err != nil {
 		return err
 	}
@@ -110,7 +127,7 @@ func (s *Service) startAutomaticPayment(tx *engine.Tx, o *storage.Object[record]
 // yet be completed, so the phone is not asked again.
 func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 	r := &o.Value
-	p, _, err := s.config.Payments.Load(tx, r.OpenPayment)
+	p, err := s.config.Payments.Read(tx, r.OpenPayment)
 	if err != nil {
 		return err
 	}
@@ -127,7 +144,8 @@ func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 }
 
 // automaticFailed books that an automatic payment has failed. The failure may be the last, which closes the
-// invoice. So while another payment holds the invoice, a worker books the failure later.
+// invoice. So while another payment holds the invoice, a worker books the failure later: at most a day after
+// the time of the charge, or after one hold if the outcome was late.
 func (s *Service) automaticFailed(tx *engine.Tx, o *storage.Object[record], p *payment.Payment) error {
 	r := &o.Value
 	until, err := s.config.Payments.HeldUntil(tx, o.Scope, tx.Now, o.ID)
@@ -135,19 +153,19 @@ func (s *Service) automaticFailed(tx *engine.Tx, o *storage.Object[record], p *p
 		return err
 	}
 	if !until.IsZero() && r.NextPaymentAttempt != nil {
-		r.OpenPayment, r.NextWorkAt = p.ID, api.AtOrNil(until)
-		return s.save(tx, o)
+		last := r.NextPaymentAttempt.Add(postponeAtMost)
+		inTime := tx.Now.Before(last)
+		if inTime && last.Before(until) {
+			until = last
+		}
+		if inTime || !r.Postponed {
+			r.Postponed, r.OpenPayment, r.NextWorkAt = true, p.ID, api.AtOrNil(until)
+			return s.save(tx, o)
+		}
 	}
 	r.OpenPayment = ""
-	if err := s.bookFailed(tx, o, p.CreatedAt.Time); err != nil {
-		return err
-	}
-	if next := r.NextPaymentAttempt; tx.Caller.Live && next != nil && next.Before(tx.Now.Add(promptGap)) {
-		r.NextPaymentAttempt = api.AtOrNil(tx.Now.Add(24 * time.Hour))
-		r.NextWorkAt = r.NextPaymentAttempt
-		return s.save(tx, o)
-	}
-	return nil
+	engine.SetGiven(&r.failedFor, p.FailureCode)
+	return s.bookFailed(tx, o, p.CreatedAt.Time, promptGap)
 }
 
 const (
@@ -159,14 +177,22 @@ const (
 	promptGap = 12 * time.Hour
 )
 
-// TakesPayment reports whether an invoice is still to be paid, when its payer has approved a
-// payment from a phone.
-func (in *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
+// TakesPayment returns why an invoice is no longer to be paid, when its payer has approved a payment from a
+// phone; "" if it is.
+func (in *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, err error) {
 	o, err := in.svc.get(tx, engine.Scope(tx.Caller), *p.Invoice)
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	return o.Value.Status == Open && o.Value.OpenCharge == nil, nil
+	switch r := &o.Value; {
+	case r.Status == Void:
+		return payment.InvoiceVoided, nil
+	case r.Status == Uncollectible:
+		return payment.InvoiceUncollectible, nil
+	case r.Status != Open || r.OpenCharge != nil:
+		return payment.PaidTwice, nil
+	}
+	return "", nil
 }
 
 // PaymentEnded books what the end of a payment from a phone means for its invoice: it is paid, or

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -138,10 +138,15 @@ func TestLateApproval(t *testing.T) {
 		meanwhile func(id string)
 		status    invoice.Status
 		refunded  int64
+		reason    string
 	}{
-		"open":   {func(string) {}, invoice.Paid, 0},
-		"voided": {func(id string) { must.Get(s.Invoices.Void(t.Context(), s.Caller, id))(t) }, invoice.Void, 25_00},
-		"held":   {func(id string) { s.start(id, neverAnswers) }, invoice.Paid, 0},
+		"open":   {func(string) {}, invoice.Paid, 0, ""},
+		"voided": {func(id string) { must.Get(s.Invoices.Void(t.Context(), s.Caller, id))(t) }, invoice.Void, 25_00, payment.InvoiceVoided},
+		"written off": {
+			func(id string) { must.Get(s.Invoices.MarkUncollectible(t.Context(), s.Caller, id))(t) },
+			invoice.Uncollectible, 25_00, payment.InvoiceUncollectible,
+		},
+		"held": {func(id string) { s.start(id, neverAnswers) }, invoice.Paid, 0, ""},
 	} {
 		v := s.openInvoice(invoice.Fields{})
 		late := s.start(v.ID, neverAnswers)
@@ -151,6 +156,9 @@ func TestLateApproval(t *testing.T) {
 		must.Do(t, s.Drain(t.Context()))
 		expect.Equal(t, s.get(v.ID).Status, test.status, "%s: status", name)
 		expect.Equal(t, s.payment(late.ID).AmountRefunded, test.refunded, "%s: refunded", name)
+		for _, back := range must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: late.ID}))(t).Data {
+			expect.Equal(t, *back.Reason, test.reason, "%s: reason", name)
+		}
 	}
 	s.Verified()
 }
@@ -234,19 +242,19 @@ func TestAutomaticChargeWaits(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Live: payments.Providers{Charger: declining{}}})
 	s.Caller.Live = true
 	automatic := invoice.ChargeAutomatically
-	for range 3 {
-		must.Get(s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1, MobileMoney: phone(quick)}))(t)
+	for range 3 { // each fails
+		s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
 		must.Do(t, s.Drain(t.Context()))
 	}
 	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
 	must.Do(t, s.Drain(t.Context()))
 	expect.Equal(t, s.get(v.ID).AttemptCount, 0, "attempts while the phone must not be asked")
-	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 0, "failures")
+	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 3, "failures")
 	s.start(v.ID, "0551234567") // the charge that waits holds nothing
-	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 1, "failures of another phone")
+	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 4, "failures of another phone")
 	s.pass(10 * time.Minute)
 	expect.Equal(t, s.get(v.ID).AttemptCount, 2, "attempts afterwards")
-	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 2, "failures")
+	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 5, "failures")
 }
 
 // In live mode automatic charges ask phones by day alone. A merchant who has nothing due, or no phone to
@@ -287,11 +295,11 @@ func TestPostponedChargeWaitsForDay(t *testing.T) {
 	s.Caller.Live = true
 	evening := s.Now().UTC().Truncate(24 * time.Hour).Add(24*time.Hour + 19*time.Hour + 55*time.Minute)
 	s.pass(evening.Sub(s.Now()))
+	automatic := invoice.ChargeAutomatically
 	for range 3 {
-		must.Get(s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1, MobileMoney: phone(quick)}))(t)
+		s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
 		must.Do(t, s.Drain(t.Context()))
 	}
-	automatic := invoice.ChargeAutomatically
 	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
 	must.Do(t, s.Drain(t.Context()))
 	for range 11 { // hours
@@ -300,6 +308,115 @@ func TestPostponedChargeWaitsForDay(t *testing.T) {
 	}
 	s.pass(time.Hour + 5*time.Minute)
 	expect.Equal(t, s.get(v.ID).AttemptCount, 1, "attempts at %s", s.Now())
+}
+
+// A worker that resumes a postponed charge at night, more than a day after its time, has it fail at once.
+func TestPostponedChargeFailsAtNight(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Live: payments.Providers{Charger: declining{}}})
+	s.Caller.Live = true
+	evening := s.Now().UTC().Truncate(24 * time.Hour).Add(24*time.Hour + 19*time.Hour + 55*time.Minute)
+	s.pass(evening.Sub(s.Now()))
+	automatic := invoice.ChargeAutomatically
+	for range 3 { // each fails, and is charged again by day
+		s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+		must.Do(t, s.Drain(t.Context()))
+	}
+	v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+	must.Do(t, s.Drain(t.Context()))
+	s.pass(24*time.Hour + 10*time.Minute) // no worker ran meanwhile
+	expect.Equal(t, s.get(v.ID).AttemptCount, 1, "attempts at %s", s.Now())
+	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 4, "failures")
+	next := s.get(v.ID).NextPaymentAttempt
+	expect.True(t, next != nil && next.Before(evening.Add(48*time.Hour)), "the next charge is at %v", next)
+}
+
+// A scheduled charge that limits or a hold keep from the phone has failed a day after its time. The schedule goes
+// on, and closes the invoice in the end.
+func TestPostponedChargeFailsAfterDay(t *testing.T) {
+	for name, number := range map[string]string{"limits": "0241230908", "holds": quick} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, memory.New(), payments.Config{PaymentDeadline: time.Hour})
+			v := s.openInvoice(invoice.Fields{Phone: &number, CollectionMethod: new(invoice.ChargeAutomatically)})
+			hold := func() {
+				if name == "limits" { // of a phone that is never asked
+					return
+				}
+				for _, p := range must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID, Page: api.Page{Limit: 1}}))(t).Data {
+					must.Get(s.Payments.Release(t.Context(), s.Caller, p.ID))(t)
+				}
+				must.Get(s.Invoices.StartPayment(t.Context(), s.Caller, v.ID, phone(neverAnswers)))(t)
+			}
+			made, days := v.FinalizedAt.Time, []int{1, 2, 4, 6}
+			if name == "holds" {
+				days = days[:1]
+			}
+			for failed, day := range days {
+				end := made.AddDate(0, 0, day)
+				for s.Now().Before(end.Add(-time.Second)) {
+					hold()
+					s.pass(min(55*time.Minute, end.Add(-time.Second).Sub(s.Now())))
+				}
+				expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), failed, "failed before day %d is over", day)
+				s.pass(time.Second)
+				expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), failed+1, "failed when day %d is over", day)
+			}
+			if name == "limits" {
+				expect.Equal(t, s.get(v.ID).Status, invoice.Uncollectible, "status")
+				expect.Equal(t, s.get(v.ID).AttemptCount, 4, "attempts")
+			}
+		})
+	}
+}
+
+// Other payers' prompts do not use up the day of a phone that is charged. One open prompt is one for all.
+func TestScheduledChargesHaveTheirOwnPrompts(t *testing.T) {
+	answer := provider.Result{Outcome: provider.Refused}
+	s := open(t, memory.New(), payments.Config{Live: payments.Providers{Charger: &answering{&answer}}})
+	s.Caller.Live = true
+	morning := s.Now().UTC().Truncate(24 * time.Hour).Add(24*time.Hour + 8*time.Hour)
+	s.pass(morning.Sub(s.Now()))
+	ask := func(number string) error {
+		err := testkit.Err(s.Payments.Create(t.Context(), s.Caller, payment.CreateParams{Amount: 1, MobileMoney: phone(number)}))
+		must.Do(t, s.Drain(t.Context()))
+		return err
+	}
+	charge := func(number string) (id string) {
+		v := s.openInvoice(invoice.Fields{Phone: &number, CollectionMethod: new(invoice.ChargeAutomatically)})
+		must.Do(t, s.Drain(t.Context()))
+		return v.ID
+	}
+	for range 20 {
+		must.Do(t, ask(quick))
+		s.pass(4 * time.Minute)
+	}
+	testkit.WantCode(t, "a 21st", ask(quick), api.TooManyPrompts)
+	for range 3 {
+		expect.Equal(t, s.get(charge(quick)).AttemptCount, 1, "attempts when the day is used up")
+	}
+	fourth := charge(quick)
+	expect.Equal(t, s.get(fourth).AttemptCount, 0, "attempts of a fourth in ten minutes")
+	s.pass(10 * time.Minute)
+	expect.Equal(t, s.get(fourth).AttemptCount, 1, "attempts ten minutes later")
+
+	const another = "0201234567"
+	answer = provider.Result{Outcome: provider.InProgress}
+	must.Do(t, ask(another))
+	waiting := charge(another)
+	expect.Equal(t, s.get(waiting).AttemptCount, 0, "attempts while a prompt is open")
+	s.pass(10 * time.Minute)
+	expect.Equal(t, s.get(waiting).AttemptCount, 1, "attempts after its deadline")
+	testkit.WantCode(t, "while the scheduled charge is open", ask(another), api.TooManyPrompts)
+}
+
+// answering is a charger that gives one answer.
+type answering struct{ result *provider.Result }
+
+func (a *answering) Charge(context.Context, provider.Charge) (provider.Result, error) {
+	return *a.result, nil
+}
+
+func (a *answering) ChargeStatus(context.Context, provider.Charge) (provider.Result, error) {
+	return *a.result, nil
 }
 
 // An automatic payment without an outcome stops the schedule, and its late outcome sets it going:
@@ -364,6 +481,42 @@ func TestLastFailureLeavesHold(t *testing.T) {
 	expect.Equal(t, s.payment(second.ID).AmountRefunded, 0, "refunded")
 }
 
+// A last failure that is known more than a day late waits for one hold of another payer, also if an earlier charge
+// was postponed. A second hold does not keep the invoice open.
+func TestLateLastFailureWaitsForOneHold(t *testing.T) {
+	for _, postponed := range []bool{false, true} {
+		s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: lastHangs{prompts: new(0)}}})
+		automatic := invoice.ChargeAutomatically
+		v := s.openInvoice(invoice.Fields{Phone: new(quick), CollectionMethod: &automatic})
+		must.Do(t, s.Drain(t.Context()))
+		if postponed {
+			s.pass(24*time.Hour - time.Minute)
+			other := s.start(v.ID, "0551234567")
+			s.pass(time.Minute)
+			must.Do(t, s.Providers.Notify(t.Context(), other.ID, provider.Result{Outcome: provider.Refused}))
+			expect.Equal(t, s.get(v.ID).AttemptCount, 2, "attempts while another payer is asked")
+			s.pass(10 * time.Minute)
+			expect.Equal(t, s.get(v.ID).AttemptCount, 3, "attempts afterwards")
+		}
+		for range 5 {
+			s.pass(24 * time.Hour)
+		}
+		last := must.Get(s.Payments.List(t.Context(), s.Caller, payment.ListParams{Invoice: v.ID, Status: payment.Processing}))(t).Data
+		must.True(t, len(last) == 1, "payments under way %v", last)
+		s.pass(25 * time.Hour)
+		first := s.start(v.ID, "0551234567")
+		must.Do(t, s.Providers.Notify(t.Context(), last[0].ID, provider.Result{Outcome: provider.Refused}))
+		expect.Equal(t, s.get(v.ID).Status, invoice.Open, "status while the first hold stands")
+		s.pass(5 * time.Minute)
+		must.Do(t, s.Providers.Notify(t.Context(), first.ID, provider.Result{Outcome: provider.Refused}))
+		s.start(v.ID, "0551234568")
+		s.pass(5*time.Minute - time.Second)
+		expect.Equal(t, s.get(v.ID).Status, invoice.Open, "status before the deadline of the first hold")
+		s.pass(time.Second)
+		expect.Equal(t, s.get(v.ID).Status, invoice.Uncollectible, "status at its deadline, while the second hold stands")
+	}
+}
+
 // An automatic charge of a payment method waits while a payer is asked. So the last one does not close the
 // invoice before the payer has approved.
 func TestAutomaticMethodWaitsForPayer(t *testing.T) {
@@ -398,7 +551,7 @@ func (c refusingMethods) ChargeStatus(ctx context.Context, o provider.Charge) (p
 	return c.Charge(ctx, o)
 }
 
-// lastHangs declines the first three prompts, and never answers later ones. Methods are slow.
+// lastHangs declines the first three prompts of the phone quick, and never answers others. Methods are slow.
 type lastHangs struct {
 	slowMethods
 	prompts *int
@@ -408,8 +561,10 @@ func (c lastHangs) Charge(ctx context.Context, o provider.Charge) (provider.Resu
 	if o.Phone == "" {
 		return c.slowMethods.Charge(ctx, o)
 	}
-	if *c.prompts++; *c.prompts <= 3 {
-		return provider.Result{Outcome: provider.Refused}, nil
+	if strings.HasSuffix(o.Phone, quick[1:]) {
+		if *c.prompts++; *c.prompts <= 3 {
+			return provider.Result{Outcome: provider.Refused}, nil
+		}
 	}
 	return provider.Result{Outcome: provider.InProgress}, nil
 }

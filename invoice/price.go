@@ -34,11 +34,15 @@ func (*Internal) CheckLines(lines []LineParams) error {
 }
 
 // Price computes the totals of checked lines, less what the coupon takes off; nil for no coupon. It
-// redeems nothing.
+// redeems nothing. Unlike a line of an invoice, one with a rate alone is taxable.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing (product), each with the parameter
 // of the line.
 func (in *Internal) Price(tx *engine.Tx, lines []LineParams, coupon *catalog.Coupon) (*Priced, error) {
+	lines = slices.Clone(lines)
+	for i := range lines {
+		lines[i].Taxable = catalog.TaxableByRate(lines[i].Taxable, lines[i].TaxPercent)
+	}
 	made, err := in.svc.lines(tx, lines)
 	if err != nil {
 		return nil, err
@@ -78,6 +82,8 @@ type PaidReceipt struct {
 	// Amount is in pesewas.
 	Amount      int64
 	Description string
+	// Sums are the totals of what was paid for, the total last; nil for none.
+	Sums []Sum
 	// Payment is the id of the payment, and URL the address of the receipt.
 	Payment, URL string
 }
@@ -92,6 +98,6 @@ func (in *Internal) EmailReceipt(tx *engine.Tx, p PaidReceipt) error {
 	r := &record{Invoice: Invoice{Email: api.TextOrNil(p.To), Customer: api.TextOrNil(p.Person)}}
 	return in.svc.email(tx, r, m, emailData{
 		Merchant: m.Name, Title: p.Title, Amount: money.Text(p.Amount), Description: p.Description,
-		Payment: p.Payment, URL: p.URL, Action: "See the receipt",
+		Payment: p.Payment, URL: p.URL, Action: "See the receipt", Sums: mailSums(p.Sums),
 	}, "")
 }

@@ -42,8 +42,8 @@ type reminder struct {
 	// its reminder was sent, or its time had come before the invoice was finalized.
 	// Nil for none.
 	Past *int `json:"past,omitempty"`
-	// SendAt is when the next one is to be sent. The stored name is of an earlier release.
-	SendAt api.Time `json:"due"`
+	// SendAt is when the next one is to be sent.
+	SendAt api.Time `json:"send_at"`
 }
 
 var reminders = storage.NewCollection("invoice_reminders", []storage.Field[reminder]{
@@ -75,7 +75,7 @@ func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
 // scheduleReminders plans the reminders of an invoice that was finalized. An invoice that is
 // charged automatically has none, nor has one without an address and a number, or with nothing due.
 func (s *Service) scheduleReminders(tx *engine.Tx, r *record) error {
-	if r.DueDate == nil || r.CollectionMethod != SendInvoice || r.AmountDue == 0 || r.Phone == nil && r.Email == nil {
+	if r.DueDate == nil || r.CollectionMethod != SendInvoice || r.AmountDue == 0 || r.textPhone() == nil && r.Email == nil {
 		return nil
 	}
 	plan := reminder{DueDate: *r.DueDate}

@@ -15,6 +15,7 @@ var chargeOffsets = []time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 *
 
 // scheduleNext sets the next automatic charge, or reports that there is none.
 func (r *record) scheduleNext() bool {
+	r.Postponed = false
 	first := *r.FinalizedAt
 	if r.FirstAttempt != nil {
 		first = *r.FirstAttempt
@@ -30,6 +31,12 @@ func (r *record) scheduleNext() bool {
 	}
 	r.NextPaymentAttempt, r.NextWorkAt = &next, &next
 	return true
+}
+
+// OverdueAt returns when an invoice with a due date becomes overdue: at the end of that day in Accra, which
+// has the time of UTC.
+func OverdueAt(due time.Time) time.Time {
+	return due.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 }
 
 // ChargeHours are the hours of the day in Accra in which automatic charges ask phones: from From

@@ -1,10 +1,12 @@
 package invoice
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -64,15 +66,18 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 // draft.
 //
 // Refusals: parameter_missing, parameter_invalid, invalid_phone_number, currency_not_supported,
-// resource_missing (customer, product, coupon), permission_denied (a key that may not read customers),
+// resource_missing (customer, product, coupon), permission_denied (a key that may not read what it names),
 // coupon_not_redeemable, and invoice_no_lines if p.AutoFinalize is set and there are no lines.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Invoice, error) {
-	p.Lines = plainLines(p.Lines)
+	p.Lines, p.ClearMetadata = plainLines(p.Lines), false // a new invoice has none
 	op := engine.Operation{Name: "invoice.create", Params: p}
 	if err := p.check(); err != nil {
 		return nil, err
 	}
 	if err := check.Metadata(p.Metadata, false); err != nil {
+		return nil, err
+	}
+	if err := p.checkReads(caller); err != nil {
 		return nil, err
 	}
 	customer, err := s.customer(ctx, caller, &p.Fields)
@@ -86,7 +91,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		}
 	}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
-		r := blank(tx)
+		r := blank(tx, tx.NewID("inv_"))
 		r.Metadata = p.Metadata
 		if err := s.apply(tx, r, &p.Fields, customer); err != nil {
 			return nil, err
@@ -104,9 +109,8 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	})
 }
 
-// blank returns a draft without anything that a caller gives.
-func blank(tx *engine.Tx) *record {
-	id := tx.NewID("inv_")
+// blank returns a draft of that id without anything that a caller gives.
+func blank(tx *engine.Tx, id string) *record {
 	return &record{
 		Invoice: Invoice{
 			ID: id, Object: "invoice", Status: Draft, Currency: api.Currency, InvoiceDate: api.At(tx.Now),
@@ -161,10 +165,10 @@ func (s *Service) fillDerived(r *record) {
 	if r.PercentOff = nil; r.Redemption != nil && r.InvoiceDiscount == 0 {
 		r.PercentOff = r.Redemption.PercentOff
 	}
-	r.CreditUsed = 0
+	r.CreditUsed, r.TaxPerLine = 0, !r.TaxPerRate
 	for i := range r.Lines.Data {
 		l := &r.Lines.Data[i]
-		l.Taxes, l.DiscountShare = r.Taxes[l.ID], r.Shares[l.ID]
+		l.Taxes, l.DiscountShare, l.Net = r.Taxes[l.ID], r.Shares[l.ID], slices.Contains(r.NetLines, l.ID)
 		if l.ID == r.CreditLine {
 			r.CreditUsed = max(0, -l.Amount)
 		}
@@ -205,7 +209,7 @@ func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.
 	if err := s.recordEvents(tx, &o.Value, types...); err != nil {
 		return err
 	}
-	return s.tellOutcome(tx, &o.Value, types)
+	return s.tellOutcome(tx, &o.Value, outcomesOf(types)...)
 }
 
 // recordEvents records events of an invoice, which carry its first lines only.
@@ -242,6 +246,9 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Up
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	if err := f.checkReads(caller); err != nil {
+		return nil, err
+	}
 	customer, err := s.customer(ctx, caller, &f)
 	if err != nil {
 		return nil, err
@@ -253,11 +260,8 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Up
 		if err := s.apply(tx, &o.Value, &f, customer); err != nil {
 			return err
 		}
-		if len(f.Metadata) > 0 {
-			o.Value.Metadata = o.Value.Metadata.Merge(f.Metadata)
-			if err := check.Metadata(o.Value.Metadata, false); err != nil {
-				return err
-			}
+		if err := check.UpdateMetadata(&o.Value.Metadata, f.ClearMetadata, f.Metadata); err != nil {
+			return err
 		}
 		return s.save(tx, o, event.InvoiceUpdated)
 	})
@@ -272,7 +276,7 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 		ID string `json:"id"`
 		LineParams
 	}{id, p.plain()}}
-	if err := p.checkSize(); err != nil {
+	if err := cmp.Or(p.checkSize(), check.Reads(caller, "products", "product", p.Product)); err != nil {
 		return nil, err
 	}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
@@ -307,7 +311,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if o.Value.Status != Draft {
 			return nil, notDraft(o.Value.Status)
 		}
-		if err := invoices.Delete(tx, o); err != nil {
+		if err := engine.Delete(tx, invoices, o); err != nil {
 			return nil, fmt.Errorf("invoice: delete: %w", err)
 		}
 		if err := forgetDocument(tx, engine.Scope(caller), id); err != nil {
@@ -333,7 +337,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Invoi
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
+// GetJSON writes the JSON of what Get returns; see package httpapi.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -355,9 +359,11 @@ type ListParams struct {
 	Customer string `param:"customer,id"`
 	Status   Status `param:"status"`
 	// Subscription is the id of the subscription that made the invoices.
-	Subscription string    `param:"subscription,id"`
-	DueDate      api.Times `param:"due_date"`
-	Created      api.Times `param:"created"`
+	Subscription string `param:"subscription,id"`
+	// Number is that of one invoice, exactly.
+	Number  string    `param:"invoice_number"`
+	DueDate api.Times `param:"due_date"`
+	Created api.Times `param:"created"`
 }
 
 // List returns invoices, newest first.
@@ -365,7 +371,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return s.listing().List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
-// ListJSON writes the JSON of what List returns, at less cost; see package payments.
+// ListJSON writes the JSON of what List returns; see package httpapi.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return s.listing().ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
 }
@@ -381,4 +387,11 @@ func (s *Service) ListLines(ctx context.Context, caller api.Caller, id string, p
 		return nil, err
 	}
 	return engine.SliceOf(v.Lines.URL, "line item", v.Lines.Data, func(l *Line) string { return l.ID }, p)
+}
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (i *Internal) In(e *engine.Engine) *Service {
+	in := *i.svc
+	in.engine = e
+	return &in
 }

@@ -23,6 +23,8 @@ type SubscriptionLine struct {
 	TaxPercent *decimal.Decimal
 	Product    *string
 	Period     *Period
+	// Net says that UnitAmount is less its discount, so that the invoice's discount leaves it alone.
+	Net bool
 }
 
 // PriceParams describe what a subscription's invoice is to cost.
@@ -109,7 +111,7 @@ func (p *SubscriptionLine) line(defaultTax *decimal.Decimal) (*Line, error) {
 	}
 	l := &Line{
 		ID: uuid.NewString(), Object: "line_item", Description: p.Description, Quantity: api.Number{Decimal: decimal.NewFromInt(p.Quantity)},
-		UnitAmount: p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable, Product: p.Product, Period: p.Period,
+		UnitAmount: p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable, Product: p.Product, Period: p.Period, Net: p.Net,
 	}
 	if err := l.setTax(&LineParams{TaxPercent: p.TaxPercent}, defaultTax); err != nil {
 		return nil, err

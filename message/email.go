@@ -51,7 +51,7 @@ func (i *Internal) Email(tx *engine.Tx, person string, e Email, document string)
 		},
 		FromName: e.FromName, HTML: e.HTML, Attach: document, Person: person,
 	}
-	return i.queue(tx, r)
+	return i.queue(tx, r, tx.Now)
 }
 
 // email sends a queued e-mail.

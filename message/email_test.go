@@ -12,10 +12,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
@@ -58,7 +58,8 @@ var receipt = message.Email{
 
 func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	p, mailer := newPost(t, nil), &mails{}
-	expect.True(t, !p.internal.CanEmail(true) && p.internal.CanEmail(false), "CanEmail is wrong without a Mailer")
+	expect.True(t, !p.internal.CanEmail(true), "CanEmail is wrong without a Mailer")
+	expect.True(t, p.internal.CanEmail(false), "CanEmail is wrong without a Mailer")
 	p.email(t, live, receipt, "")
 	expect.Equal(t, p.kept(t, true), 0, "e-mails are queued without a Mailer")
 	p.over(p.engine.Store, message.Config{Mailer: mailer})
@@ -79,7 +80,8 @@ func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	p.email(t, live, message.Email{Text: "To nobody."}, "")
 	expect.Equal(t, len(asked), 0, "an attachment was made before the e-mail was sent")
 	p.pass(t, 0)
-	expect.True(t, len(mailer.sent) == 0 && p.kept(t, true) == 1, "sent %+v without the attachment", mailer.sent)
+	expect.Equal(t, len(mailer.sent), 0, "number of sent")
+	expect.Equal(t, p.kept(t, true), 1, "kept")
 	mailer.fail = 1
 	p.pass(t, 5*time.Second)
 	p.pass(t, 30*time.Second)
@@ -87,7 +89,8 @@ func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	got, want := mailer.sent[0], receipt
 	want.ID, want.Attachments = got.ID, []message.Attachment{{Name: "inv_1.pdf", Type: "application/pdf", Data: []byte("%PDF")}}
 	diff := cmp.Diff(want, got)
-	expect.True(t, diff == "" && got.ID != "", "sent (-want +got)\n%s", diff)
+	expect.True(t, diff == "", "sent (-want +got)\n%s", diff)
+	expect.True(t, got.ID != "", "sent (-want +got)\n%s", diff)
 	expect.Same(t, asked, []string{"inv_1", "inv_1", "inv_1"}, "asked")
 }
 
@@ -104,12 +107,15 @@ func TestTestEmailIsKeptAndSentOnlyByTestMailer(t *testing.T) {
 	for _, wait := range []time.Duration{0, 5 * time.Second, time.Hour, 24 * time.Hour} {
 		p.pass(t, wait)
 	}
-	expect.True(t, len(mailer.sent) == 1 && len(other.sent) == 0 && mailer.fail == 0, "sent %+v and, as if live, %+v", mailer.sent, other.sent)
+	expect.Equal(t, len(mailer.sent), 1, "number of sent")
+	expect.Equal(t, len(other.sent), 0, "number of sent")
+	expect.Equal(t, mailer.fail, 0, "fail")
 	list, err := p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail, To: receipt.To})
 	expect.True(t, err == nil && len(list.Data) == 2 && list.Data[0].Subject == "Receipt" && list.Data[0].ID == mailer.sent[0].ID, "listed %+v, %v", list, err)
 	p.pass(t, 31*24*time.Hour)
 	n := p.kept(t, false)
-	expect.True(t, n == 0 && len(mailer.sent) == 1, "%d are kept after a month, %d were sent", n, len(mailer.sent))
+	expect.True(t, n == 0, "%d are kept after a month, %d were sent", n, len(mailer.sent))
+	expect.Equal(t, len(mailer.sent), 1, "number of sent")
 }
 
 // An e-mail of test mode that the host has no Mailer for any more is listed as any other.
@@ -143,10 +149,13 @@ func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {
 	p.engine.Store = store
 	store.Each(t, "Erase", func() error { return p.internal.Erase(t.Context(), test, "cus_1") })
 	list, err := p.List(t.Context(), test, message.ListParams{Page: api.Page{Limit: 100}})
-	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].Text == "To another.", "kept %+v, %v", list, err)
+	must.Do(t, err)
+	must.True(t, len(list.Data) == 1, "kept %+v, %v", list, err)
+	expect.Equal(t, list.Data[0].Text, "To another.", "kept: text of the first")
 	expect.Equal(t, p.kept(t, true), 1, "live messages are kept")
 	others, err := p.List(t.Context(), api.Caller{Merchant: "mer_2"}, message.ListParams{})
-	expect.True(t, err == nil && len(others.Data) == 1, "kept of another merchant %+v, %v", others, err)
+	must.Do(t, err)
+	expect.Equal(t, len(others.Data), 1, "kept of another merchant: number")
 }
 
 // An attempt whose outcome is rolled back and written again counts once, and the next follows
@@ -165,7 +174,9 @@ func TestRerunCountsOneAttempt(t *testing.T) {
 		p.pass(t, min(wait, time.Millisecond))
 	}
 	p.pass(t, time.Hour)
-	expect.True(t, len(texter.sent) == 1 && len(mailer.sent) == 1 && p.kept(t, true) == 0, "sent %v and %v", texter.sent, mailer.sent)
+	expect.Equal(t, len(texter.sent), 1, "number of sent")
+	expect.Equal(t, len(mailer.sent), 1, "number of sent")
+	expect.Equal(t, p.kept(t, true), 0, "kept")
 }
 
 // When any operation of the store fails, the call returns the error. A queued message stays

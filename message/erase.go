@@ -24,7 +24,7 @@ func (i *Internal) erase(ctx context.Context, caller api.Caller, column, value s
 			return false, fmt.Errorf("message: list for erasure: %w", err)
 		}
 		for _, o := range page {
-			if err := messages.Delete(tx, o); err != nil {
+			if err := remove(tx, o); err != nil {
 				return false, fmt.Errorf("message: erase: %w", err)
 			}
 		}

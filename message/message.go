@@ -2,8 +2,8 @@
 // transaction. A worker sends them afterwards, with retries, through the host's [Texter]
 // and [Mailer].
 //
-// It owns the queue of messages. It does not own their texts and recipients, which come
-// from the packages that queue them.
+// It owns the queue of messages and the short links in them. It does not own their texts and
+// recipients, which come from the packages that queue them.
 //
 // Test mode keeps messages, so that [Service.List] shows them. It sends no SMS, and e-mail only
 // through the Mailer of payments.Config.Test. Live mode deletes a message once it is sent, since it
@@ -95,7 +95,7 @@ var messages = storage.NewCollection("messages", []storage.Field[record]{
 }, storage.DueBy("due"))
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{messages.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{messages.Kind(), links.Kind()} }
 
 // DefaultRetention is how long test mode keeps a message.
 const DefaultRetention = 30 * 24 * time.Hour
@@ -125,7 +125,7 @@ type Config struct {
 type Service struct {
 	engine             *engine.Engine
 	config             Config
-	noTexter, noMailer sync.Once // whose lack is logged
+	noTexter, noMailer *sync.Once // whose lack is logged
 }
 
 // Internal is what the packages of this module call, most of it in their transactions.
@@ -135,7 +135,7 @@ type Internal struct{ svc *Service }
 // New returns the service for hosts and the one for the packages of this module.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	c.Retention = cmp.Or(c.Retention, DefaultRetention)
-	s := &Service{engine: e, config: c}
+	s := &Service{engine: e, config: c, noTexter: new(sync.Once), noMailer: new(sync.Once)}
 	return s, &Internal{s}
 }
 
@@ -151,21 +151,21 @@ const maxName = 40
 
 // Name returns a name as an SMS shows it: on one line, and cut if it is long.
 func (*Internal) Name(name string) string {
-	line := []rune(strings.Join(strings.Fields(name), " "))
-	if len(line) <= maxName {
-		return string(line)
-	}
-	const cut = "..." // the sign … is not in the alphabet of plain SMS
-	return strings.TrimRight(string(line[:maxName-len(cut)]), " ") + cut
+	return cut(strings.Join(strings.Fields(name), " "), maxName)
 }
 
 // Text queues an SMS in the caller's transaction. person is the id of the customer, consumer or cash
 // agent who gets the message or is its subject. It may also be the id of the payment from a phone that
 // the message is about, or empty. The erasure of the person, or of the payment's payer, erases the
-// message. Without a Texter live mode queues nothing. A caller that needs the message checks CanText
-// first.
+// message. Without a Texter live mode queues nothing, and a number of another country gets none. A
+// caller that needs the message checks CanText first.
 func (i *Internal) Text(tx *engine.Tx, person, to, text string) error {
-	if to == "" || !i.CanText(tx.Caller.Live) {
+	return i.TextAt(tx, person, to, text, tx.Now)
+}
+
+// TextAt is Text for an SMS that waits until a time.
+func (i *Internal) TextAt(tx *engine.Tx, person, to, text string, at time.Time) error {
+	if to == "" || phone.IsForeign(to) || !i.CanText(tx.Caller.Live) {
 		return nil
 	}
 	r := record{
@@ -175,20 +175,20 @@ func (i *Internal) Text(tx *engine.Tx, person, to, text string) error {
 		},
 		Person: person,
 	}
-	return i.queue(tx, r)
+	return i.queue(tx, r, at)
 }
 
-// queue stores a message. One of test mode that needs no sending is due when the worker may
-// delete it.
-func (i *Internal) queue(tx *engine.Tx, r record) error {
-	r.Due = api.At(tx.Now)
+// queue stores a message that is sent at a time. One of test mode that needs no sending is due when the
+// worker may delete it.
+func (i *Internal) queue(tx *engine.Tx, r record, at time.Time) error {
+	r.Due = api.At(at)
 	if !tx.Caller.Live && !i.sendsInTest(&r) {
 		r.Due, r.Sent = api.At(tx.Now.Add(i.svc.config.Retention)), true
 	}
 	if _, err := messages.Insert(tx, engine.Scope(tx.Caller), r.ID, r); err != nil {
 		return fmt.Errorf("message: queue: %w", err)
 	}
-	tx.WakeAfterCommit(messages.Kind())
+	tx.WakeAfter(messages.Kind(), at.Sub(tx.Now))
 	return nil
 }
 
@@ -317,7 +317,7 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			until := o.Value.CreatedAt.Add(i.svc.config.Retention)
 			if !until.After(tx.Now) {
-				return messages.Delete(tx, o)
+				return remove(tx, o)
 			}
 			kept := *o // the host has lengthened the retention, or has taken the Mailer of test mode away
 			kept.Value.Sent, kept.Value.Due = true, api.At(until)
@@ -349,7 +349,15 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 			return messages.Replace(tx, &kept)
 		})
 	}
-	return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
+	return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error { return remove(tx, o) })
+}
+
+// remove deletes a message. Live messages are in no list.
+func remove(tx *engine.Tx, o *storage.Object[record]) error {
+	if tx.Caller.Live {
+		return messages.Delete(tx, o)
+	}
+	return engine.Delete(tx, messages, o)
 }
 
 const (
@@ -367,7 +375,7 @@ func (i *Internal) postpone(ctx context.Context, m *Outgoing) error {
 	err := i.svc.engine.Update(ctx, m.caller, func(tx *engine.Tx) error {
 		if !tx.Now.Before(o.Value.CreatedAt.Add(senderGone)) {
 			outcome.Name, outcome.Level = "given_up", slog.LevelError
-			return messages.Delete(tx, o)
+			return remove(tx, o)
 		}
 		later := *o // a run that is rolled back leaves the claimed version as it is
 		later.Value.Due = api.At(tx.Now.Add(senderWait))
@@ -377,9 +385,9 @@ func (i *Internal) postpone(ctx context.Context, m *Outgoing) error {
 		return err
 	}
 	work.SetReport(ctx, outcome)
-	once, sender := &i.svc.noTexter, "Texter"
+	once, sender := i.svc.noTexter, "Texter"
 	if o.Value.Kind == KindEmail {
-		once, sender = &i.svc.noMailer, "Mailer"
+		once, sender = i.svc.noMailer, "Mailer"
 	}
 	once.Do(func() {
 		i.svc.engine.Log.ErrorContext(ctx, "live messages wait, because no "+sender+" is configured", "message", o.ID)
@@ -406,3 +414,10 @@ func (i *Internal) send(ctx context.Context, caller api.Caller, o *storage.Objec
 }
 
 var errPanicked = errors.New("message: the Texter or Mailer panicked")
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (i *Internal) In(e *engine.Engine) *Service {
+	in := *i.svc
+	in.engine = e
+	return &in
+}

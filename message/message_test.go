@@ -13,10 +13,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
@@ -125,7 +125,7 @@ func TestLiveMessageIsRemovedOnceSent(t *testing.T) {
 	p.queue(t, live, number, "Your code is 123456.")
 	p.queue(t, live, "", "To nobody.")
 	p.pass(t, 0)
-	expect.True(t, len(texter.sent) == 1 && texter.sent[0] == number+" Your code is 123456.", "sent %q", texter.sent)
+	expect.Same(t, texter.sent, []string{number + " Your code is 123456."}, "sent")
 	expect.Equal(t, p.kept(t, true), 0, "messages are kept after they were sent")
 	testkit.WantCode(t, "live messages are listed", testkit.Err(p.List(t.Context(), live, message.ListParams{})), api.PermissionDenied)
 }
@@ -137,7 +137,8 @@ func TestUndeliverableMessageIsDropped(t *testing.T) {
 	p.queue(t, live, number, "Hello.")
 	p.pass(t, 0)
 	p.pass(t, 48*time.Hour)
-	expect.True(t, texter.fail == 99 && p.kept(t, true) == 0, "%d tries, %d kept", 100-texter.fail, p.kept(t, true))
+	expect.Equal(t, texter.fail, 99, "fail")
+	expect.Equal(t, p.kept(t, true), 0, "kept")
 	log := p.log.String()
 	expect.True(t, strings.Contains(log, "outcome=given_up attempt=1"), "the log says\n%s", log)
 }
@@ -160,7 +161,9 @@ func TestFailedMessageIsRetriedThenDropped(t *testing.T) {
 	p.pass(t, 48*time.Hour)
 	expect.Equal(t, 100-texter.fail, len(schedule)+1, "tries in all")
 	log := p.log.String()
-	expect.True(t, strings.Contains(log, "outcome=given_up attempt=9") && !strings.Contains(log, "241234567") && !strings.Contains(log, "Hello"), "the log says\n%s", log)
+	expect.True(t, strings.Contains(log, "outcome=given_up attempt=9"), "the log says\n%s", log)
+	expect.True(t, !strings.Contains(log, "241234567"), "the log says\n%s", log)
+	expect.True(t, !strings.Contains(log, "Hello"), "the log says\n%s", log)
 	texter.fail = 1
 	p.queue(t, live, number, "Again.")
 	p.pass(t, 0)
@@ -170,7 +173,8 @@ func TestFailedMessageIsRetriedThenDropped(t *testing.T) {
 
 func TestLiveModeWithoutTexterQueuesNothing(t *testing.T) {
 	p := newPost(t, nil)
-	expect.True(t, !p.internal.CanText(true) && p.internal.CanText(false), "CanText is wrong")
+	expect.True(t, !p.internal.CanText(true), "CanText is wrong")
+	expect.True(t, p.internal.CanText(false), "CanText is wrong")
 	p.queue(t, live, number, "Hello.")
 	expect.Equal(t, p.kept(t, true), 0, "messages are queued without a Texter")
 }
@@ -182,16 +186,20 @@ func TestTestMessageIsKeptForAMonth(t *testing.T) {
 	p.queue(t, test, "+233201112223", "Second.")
 	p.pass(t, 30*24*time.Hour-time.Millisecond)
 	list, err := p.List(t.Context(), test, message.ListParams{})
-	expect.True(t, err == nil && len(list.Data) == 2 && list.Data[0].Text == "Second.", "list %+v, %v", list, err)
+	must.Do(t, err)
+	must.True(t, len(list.Data) == 2, "list %+v, %v", list, err)
+	expect.Equal(t, list.Data[0].Text, "Second.", "list: text of the first")
 	for to, want := range map[string]int{"024 123 4567": 1, number: 1, "0249999999": 0, "somebody@example.com": 0} {
 		list, err := p.List(t.Context(), test, message.ListParams{To: to, Kind: message.KindSMS})
-		expect.True(t, err == nil && len(list.Data) == want, "to %s: %+v, %v", to, list, err)
+		must.True(t, err == nil, "to %s: %+v, %v", to, list, err)
+		expect.Equal(t, len(list.Data), want, "to %s: number", to)
 	}
 	expect.Equal(t, len(must.Get(p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail}))(t).Data), 0, "e-mails")
 	testkit.WantCode(t, "pigeons", testkit.Err(p.List(t.Context(), test, message.ListParams{Kind: "pigeon"})), api.ParameterInvalid)
 	p.pass(t, time.Millisecond)
 	n := p.kept(t, false)
-	expect.True(t, n == 0 && len(texter.sent) == 0, "%d are kept after a month, %d were sent", n, len(texter.sent))
+	expect.True(t, n == 0, "%d are kept after a month, %d were sent", n, len(texter.sent))
+	expect.Equal(t, len(texter.sent), 0, "number of sent")
 }
 
 // A message belongs to its transaction.
@@ -206,7 +214,8 @@ func TestRolledBackMessageIsNotSent(t *testing.T) {
 		return planned
 	})
 	p.pass(t, time.Hour)
-	expect.True(t, errors.Is(err, planned) && len(texter.sent) == 0, "got %v, sent %q", err, texter.sent)
+	expect.True(t, errors.Is(err, planned), "got %v, sent %q", err, texter.sent)
+	expect.Equal(t, len(texter.sent), 0, "number of sent")
 }
 
 // explosive is a Texter that panics with the number, as often as it is told.
@@ -230,9 +239,11 @@ func TestPanickingTexterIsRetried(t *testing.T) {
 		p.pass(t, wait)
 	}
 	n := p.kept(t, true)
-	expect.True(t, n == 0 && texter.left == -1, "%d messages are kept, %d tries", n, 2-texter.left)
+	expect.Equal(t, n, 0, "number of messages")
+	expect.Equal(t, texter.left, -1, "left")
 	log := p.log.String()
-	expect.True(t, strings.Contains(log, "outcome=again") && !strings.Contains(log, "241234567"), "the log says\n%s", log)
+	expect.True(t, strings.Contains(log, "outcome=again"), "the log says\n%s", log)
+	expect.True(t, !strings.Contains(log, "241234567"), "the log says\n%s", log)
 }
 
 // A live message waits for a process that has a sender for it, and is given up after a day. The log
@@ -256,7 +267,8 @@ func TestLiveMessagesWaitForTexter(t *testing.T) {
 	p.pass(t, 15*time.Minute-time.Millisecond)
 	expect.Equal(t, len(texter.sent), 0, "messages are sent before their time")
 	p.pass(t, time.Millisecond)
-	expect.True(t, len(texter.sent) == 2 && p.kept(t, true) == 0, "sent %q", texter.sent)
+	expect.Equal(t, len(texter.sent), 2, "number of sent")
+	expect.Equal(t, p.kept(t, true), 0, "kept")
 
 	p.queue(t, live, number, "Your code is 123456.")
 	must.Do(t, p.engine.Update(t.Context(), live, func(tx *engine.Tx) error {
@@ -271,7 +283,9 @@ func TestLiveMessagesWaitForTexter(t *testing.T) {
 	p.pass(t, 15*time.Minute)
 	expect.Equal(t, p.kept(t, true), 0, "messages are kept after a day")
 	log := p.log.String()
-	expect.True(t, strings.Count(log, "outcome=given_up") == 2 && strings.Contains(log, "no Mailer is configured") && !strings.Contains(log, "241234567"), "the log says\n%s", log)
+	expect.True(t, strings.Count(log, "outcome=given_up") == 2, "the log says\n%s", log)
+	expect.True(t, strings.Contains(log, "no Mailer is configured"), "the log says\n%s", log)
+	expect.True(t, !strings.Contains(log, "241234567"), "the log says\n%s", log)
 }
 
 func TestGetShowsWholeMessage(t *testing.T) {

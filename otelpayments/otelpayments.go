@@ -20,6 +20,8 @@
 //     payments.outcome and payments.live: submitting transfers, delivering webhooks,
 //     sending messages.
 //   - payments.work.wait, a histogram in seconds by payments.queue: the delay from the due time to the start.
+//   - payments.provider.calls, a count by payments.provider, payments.live and, of calls that failed or
+//     told another amount than the order's, error.type: the class of the error, see provider.Class.
 //
 // With WatchHealth also these gauges. Every process reports the same values, so an alarm should take
 // the maximum, not the sum.
@@ -37,7 +39,7 @@
 // the host's Rail, Charger, Texter, Mailer and subscribers begin. A request has a span only if the
 // host's middleware, such as otelhttp, begins one. The Observer then sets the span's name to method
 // and route, and adds the ids of request and merchant. Spans hold no personal data. They hold the
-// type of an error and not its text, which may quote a phone number.
+// class or the type of an error and not its text, which may quote a phone number.
 package otelpayments
 
 import (
@@ -74,6 +76,7 @@ type Observer struct {
 	tracer         trace.Tracer
 	requests       metric.Float64Histogram
 	work, workWait metric.Float64Histogram
+	calls          metric.Int64Counter
 }
 
 var (
@@ -105,6 +108,11 @@ func New(c Config) (*Observer, error) {
 	o.workWait = histogram("payments.work.wait", "For how long background work was due when it was begun.")
 	if err != nil {
 		return nil, err
+	}
+	o.calls, err = o.meter.Int64Counter("payments.provider.calls", metric.WithUnit("{call}"),
+		metric.WithDescription("How often providers were called, by the class of the error."))
+	if err != nil {
+		return nil, fmt.Errorf("otelpayments: payments.provider.calls: %w", err)
 	}
 	return o, nil
 }
@@ -164,6 +172,14 @@ func (o *Observer) EndWork(ctx context.Context, w payments.Work) {
 	outcome := attribute.String("payments.outcome", w.Outcome)
 	o.work.Record(ctx, w.Duration.Seconds(), metric.WithAttributes(queue, outcome, attribute.Bool("payments.live", w.Live)))
 	o.workWait.Record(ctx, w.Wait.Seconds(), metric.WithAttributes(queue))
+	var call []attribute.KeyValue
+	if w.Provider != "" {
+		call = append(call, attribute.String("payments.provider", w.Provider))
+		if w.ErrorClass != "" {
+			call = append(call, attribute.String("error.type", string(w.ErrorClass)))
+		}
+		o.calls.Add(ctx, 1, metric.WithAttributes(append(call, attribute.Bool("payments.live", w.Live))...))
+	}
 
 	span := trace.SpanFromContext(ctx) // BeginWork's
 	defer span.End()
@@ -171,13 +187,14 @@ func (o *Observer) EndWork(ctx context.Context, w payments.Work) {
 		return
 	}
 	span.SetAttributes(outcome)
+	span.SetAttributes(call...)
 	if w.Attempt > 0 {
 		span.SetAttributes(attribute.Int("payments.attempt", w.Attempt))
 	}
 	if w.RequestID != "" {
 		span.SetAttributes(attribute.String("payments.request_id", w.RequestID))
 	}
-	if w.Err != nil {
+	if w.Err != nil && w.ErrorClass == "" {
 		span.SetAttributes(attribute.String("error.type", fmt.Sprintf("%T", w.Err)))
 	}
 	if w.Err != nil || w.Level >= slog.LevelError {

@@ -117,6 +117,10 @@ func (b *bench) collect(t *testing.T) map[string]float64 {
 				for _, p := range data.DataPoints {
 					values[key(m.Name, p.Attributes)] = float64(p.Count)
 				}
+			case metricdata.Sum[int64]:
+				for _, p := range data.DataPoints {
+					values[key(m.Name, p.Attributes)] = float64(p.Value)
+				}
 			case metricdata.Gauge[int64]:
 				for _, p := range data.DataPoints {
 					values[key(m.Name, p.Attributes)] = float64(p.Value)
@@ -168,6 +172,7 @@ func TestObserverRecordsMetricsAndSpans(t *testing.T) {
 		"payments.transfers.stuck{payments.live=false}":                                                       0,
 		"payments.work.duration{payments.live=false,payments.outcome=no_answer,payments.queue=disbursements}": 1,
 		"payments.work.wait{payments.queue=disbursements}":                                                    1,
+		"payments.provider.calls{error.type=other,payments.live=false,payments.provider=rail}":                1,
 
 		"payments.request.duration{http.request.method=GET,http.response.status_code=200,http.route=/v1/disbursements/{id},payments.live=false}":                                1,
 		"payments.request.duration{http.request.method=GET,http.response.status_code=404,http.route=/v1/disbursements/{id},payments.code=resource_missing,payments.live=false}": 1,
@@ -197,7 +202,7 @@ func TestObserverRecordsMetricsAndSpans(t *testing.T) {
 	}
 	is := attrs(work)
 	if is["payments.id"] != sent.ID || is["payments.merchant"] != b.Caller.Merchant || is["payments.outcome"] != "no_answer" ||
-		is["payments.attempt"] != "1" || is["error.type"] != "*errors.errorString" || work.Status().Code != codes.Error {
+		is["payments.attempt"] != "1" || is["error.type"] != "other" || is["payments.provider"] != "rail" || work.Status().Code != codes.Error {
 		t.Errorf("the work's span has %v, %v", is, work.Status())
 	}
 	if is := attrs(request); is["payments.merchant"] != b.Caller.Merchant || !strings.HasPrefix(is["payments.request_id"], "req_") {

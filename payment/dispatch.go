@@ -58,7 +58,11 @@ func (in *Internal) Jobs() []work.Job { return []work.Job{in.svc.engine.DeleteDu
 // RefundRail returns what gives back money that was charged in that mode by the provider of that
 // route, or nil.
 func (in *Internal) RefundRail(live bool, route string) provider.RefundRail {
-	charger := in.svc.charger(live)
+	return in.svc.refundRail(live, route)
+}
+
+func (s *Service) refundRail(live bool, route string) provider.RefundRail {
+	charger := s.charger(live)
 	if _, ok := dispatch.ChargerOf(charger, route).(provider.RefundRail); !ok {
 		return nil
 	}
@@ -68,10 +72,9 @@ func (in *Internal) RefundRail(live bool, route string) provider.RefundRail {
 // charging are payments from phones as orders, in one step of theirs.
 type charging struct {
 	*Service
-	// taken says that the invoice, checkout session or QR code accepts the money.
-	taken bool
-	// ended is the payment if the step has ended it, else nil.
-	ended *Ended
+	// refused is why what is paid does not take the money that came; "" if it does. Then the operator takes
+	// no fee, and the money is given back.
+	refused string
 }
 
 func (c *charging) orders() *dispatch.Orders[record] {
@@ -82,7 +85,7 @@ func (c *charging) orders() *dispatch.Orders[record] {
 
 // orders returns payments from phones as orders.
 func (s *Service) orders() *dispatch.Orders[record] {
-	return (&charging{Service: s, taken: true}).orders()
+	return (&charging{Service: s}).orders()
 }
 
 func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
@@ -128,17 +131,19 @@ func (c *charging) Processing(tx *engine.Tx, r *record) error {
 	if err := r.enter(Processing); err != nil {
 		return err
 	}
-	r.NextAction = &NextAction{Approve, approveMessage}
 	return c.config.Events.Record(tx, &r.Payment, event.PaymentProcessing)
 }
 
 // Waiting implements [dispatch.Rules].
 func (*charging) Waiting(tx *engine.Tx, r *record, result provider.Result) error {
 	r.NextAction = nextAction(r.NextAction, result)
-	if r.holdsAt(tx.Now) {
-		return nil
+	switch {
+	case !r.holdsAt(tx.Now):
+		return r.endHold(tx)
+	case result.Outcome == provider.InProgress:
+		return r.extendHold(tx)
 	}
-	return r.endHold(tx)
+	return nil
 }
 
 // Ending implements [dispatch.Rules].
@@ -155,75 +160,67 @@ func (c *charging) Ending(tx *engine.Tx, r *record) error {
 
 // Refused implements [dispatch.Rules].
 func (*charging) Refused(_ context.Context, _ *engine.Tx, r *record, result provider.Result) error {
-	r.FailureReason = dispatch.FailureReason(result, failedMessage)
+	r.FailureReason, r.FailureCode = dispatch.FailureReason(result, failedMessage), dispatch.FailureCode(result)
 	return r.enter(Failed)
 }
 
 // Ended implements [dispatch.Rules].
 func (c *charging) Ended(tx *engine.Tx, r *record) error {
-	c.ended = &Ended{r.Payment, r.Phoned.Number, r.Submission}
-	if err := c.totals.Count(tx, r.ID, r); err != nil {
+	if err := c.totals.Count(tx, r); err != nil {
 		return err
 	}
-	return c.config.Events.Record(tx, &r.Payment, statusEvent[r.Status])
+	if err := c.config.Events.Record(tx, &r.Payment, statusEvent[r.Status]); err != nil {
+		return err
+	}
+	paid := c.payables.of(&r.Payment)
+	if paid == nil || c.refused != "" || r.Status == Cancelled {
+		return nil
+	}
+	return paid.PaymentEnded(tx, &Ended{r.Payment, r.Phoned.Number})
 }
 
-// Begin counts an attempt of a payment from a phone and returns the call of the charger, or nil if
-// there is nothing to call. ended is the payment if Begin has ended it: one that could not be submitted
-// before its deadline.
-func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string) (call *dispatch.Call, ended *Ended, err error) {
-	c := &charging{Service: in.svc}
-	call, err = c.orders().Begin(ctx, tx, object, id)
-	return call, c.ended, err
+// FindOwnOrder names the charge of a payment of the caller's. One that is not from a phone has none:
+// payment_not_settleable.
+func (*Internal) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
+	return dispatch.Ref{Object: "payment", ID: id, Record: id}, e.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := get(tx, engine.Scope(caller), id)
+		if err == nil && o.Value.Phoned == nil {
+			err = api.Errorf(api.PaymentNotSettleable, "", "This payment is not from a phone. It was completed as it was made.")
+		}
+		return err
+	})
 }
 
-// Ended is a payment from a phone that has just ended.
-type Ended struct {
-	Payment
-	// Number is the payer's, +233…; empty after an erasure.
-	Number string
-
-	submission dispatch.Submission
+// Begin counts an attempt of a payment from a phone; see [dispatch.Orders.Begin].
+func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
+	return in.svc.orders().Begin(ctx, tx, object, id)
 }
 
-// Route is that of the provider that was asked for the money.
-func (e *Ended) Route() string { return e.submission.Route }
-
-// AttributeEvents makes the events of the transaction name the call that made the payment.
-func (*Internal) AttributeEvents(tx *engine.Tx, e *Ended) (restore func()) {
-	return e.submission.AttributeEvents(tx)
-}
-
-// Incoming is a payment from a phone whose outcome is about to be booked.
-type Incoming struct {
-	Payment
-	// Ended says that an outcome is booked already.
-	Ended bool
-	// HadHold says that the payment was started with a hold, and HoldActive that the hold has not
-	// ended.
-	HadHold, HoldActive bool
-}
-
-// Incoming reads a payment before Book, so that what is paid can decide whether to accept it.
-func (in *Internal) Incoming(tx *engine.Tx, id string) (*Incoming, error) {
-	o, err := get(tx, engine.Scope(tx.Caller), id)
+// Book books a charger's result for a payment; see [dispatch.Orders.Book]. It gives back money that what is
+// paid does not take.
+func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	o, err := get(tx, engine.Scope(tx.Caller), ref.ID)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	r := &o.Value
-	if r.Phoned == nil {
-		return nil, api.NoSuch("charge")
+	if o.Value.Phoned == nil {
+		return 0, api.NoSuch("charge")
 	}
-	return &Incoming{r.Payment, r.Status.ended(), r.Phoned.Held != "", r.holdsAt(tx.Now)}, nil
-}
-
-// Book books a charger's result for a payment; see [dispatch.Orders.Book]. taken says that the invoice,
-// checkout session or QR code accepts the money. If it does not, the caller gives the money back, and
-// the operator takes no fee. ended is the payment if Book has ended it, else nil.
-func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result, taken bool) (_ dispatch.Decision, ended *Ended, err error) {
-	c := &charging{Service: in.svc, taken: taken}
+	c := &charging{Service: in.svc}
+	if result.Outcome == provider.Paid {
+		if c.refused, err = c.refuses(tx, &o.Value); err != nil {
+			return 0, err
+		}
+	}
 	decision, err := c.orders().Book(ctx, tx, ref, result)
-	return decision, c.ended, err
+	switch {
+	case err != nil:
+	case decision == dispatch.Reversed:
+		err = in.BookReversed(ctx, tx, ref, ref.ID)
+	case decision == dispatch.Succeeded && c.refused != "":
+		err = c.giveBack(ctx, tx, ref.ID, c.refused)
+	}
+	return decision, err
 }
 
 // nextAction returns what the payer is to do, as far as the charger has answered; before is what the
@@ -249,11 +246,12 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 		return err
 	}
 	fee := int64(0)
-	if c.taken {
+	taken := c.refused == ""
+	if taken {
 		fee = c.config.Fees.of(*r.Provider, r.Amount)
 	}
 	r.complete(fee, api.At(tx.Now))
-	r.Phoned.Late = !c.taken
+	r.Phoned.Late = !taken
 	live := tx.Caller.Live
 	r.ChargeRoute = r.Route
 	moves := dispatch.Charges.ClearingMoves(r.Route, live, -r.Amount, providerFee)
@@ -264,7 +262,7 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 		moves = append(moves, ledger.Fees(live).Move(fee))
 	}
 	p := storage.Posting{ID: tx.NewID("txn_"), Type: "payment", Ref: r.ID, At: tx.Now, Moves: moves}
-	givenBack := !c.taken && (&Internal{c.Service}).RefundRail(live, r.Route) != nil
+	givenBack := !taken && c.refundRail(live, r.Route) != nil
 	var err error
 	if givenBack { // the refund reserves all of it in this transaction, so nothing may be netted from it
 		err = tx.Post(p)
@@ -274,7 +272,7 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 	if err != nil {
 		return fmt.Errorf("payment: book: %w", err)
 	}
-	if r.Invoice != nil && c.taken {
+	if r.Invoice != nil && taken {
 		return nil // the invoice sends the receipts
 	}
 	m, err := c.config.Accounts.Merchant(tx, tx.Caller.Merchant)
@@ -284,7 +282,7 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 	payer := "A customer" // one who was deleted in the meantime
 	engine.SetGiven(&payer, r.Phone)
 	// The messages are erased with the payment's other copies of the number, so its id finds them.
-	if !c.taken { // the merchant must not take this for money to keep
+	if !taken { // the merchant must not take this for money to keep
 		back := "The money comes back to you."
 		if !givenBack {
 			back = "Ask them for the money back."
@@ -324,24 +322,22 @@ func (r *record) booked() dispatch.Booked {
 	return dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Reversible: true, Left: r.Amount - r.AmountRefunded}
 }
 
-// CheckFromPhone refuses a payment that is not from a phone with payment_not_settleable.
-func (in *Internal) CheckFromPhone(ctx context.Context, caller api.Caller, id string) error {
-	return in.svc.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		o, err := get(tx, engine.Scope(caller), id)
-		if err == nil && o.Value.Phoned == nil {
-			err = api.Errorf(api.PaymentNotSettleable, "", "This payment is not from a phone. It was completed as it was made.")
-		}
-		return err
-	})
+// Read returns a payment in the caller's transaction.
+func (*Internal) Read(tx *engine.Tx, id string) (*Payment, error) {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value.Payment, nil
 }
 
 // Load returns a payment as hosts see it, and its status as a word.
-func (in *Internal) Load(tx *engine.Tx, id string) (*Payment, string, error) {
-	o, err := get(tx, engine.Scope(tx.Caller), id)
+func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
+	p, err := in.Read(tx, ref.ID)
 	if err != nil {
 		return nil, "", err
 	}
-	return &o.Value.Payment, string(o.Value.Status), nil
+	return p, string(p.Status), nil
 }
 
 // Info describes the charge of a payment.

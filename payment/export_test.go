@@ -11,8 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/refund"
 )
@@ -74,7 +74,8 @@ func TestExportOfPaymentsFromPhones(t *testing.T) {
 		"person": {payment.ListParams{Customer: ama.ID}, paid.ID},
 	} {
 		rows := s.exported(t, test.p)
-		expect.True(t, len(rows) == 1 && rows[0]["id"] == test.want, "%s: %v", name, rows)
+		must.True(t, len(rows) == 1, "%s: %v", name, rows)
+		expect.Equal(t, rows[0]["id"], test.want, "%s: id", name)
 	}
 	expect.Equal(t, len(s.exported(t, payment.ListParams{PaymentMethod: payment.ServiceWallet})), 0, "payments from wallets")
 }
@@ -96,11 +97,15 @@ func TestStatementOfPaymentsFromPhones(t *testing.T) {
 		list := must.Get(s.Accounts.ListEntries(t.Context(), s.caller, account.ListEntriesParams{Source: want.source}))(t)
 		must.True(t, len(list.Data) == 1, "%s has %d entries", want.source, len(list.Data))
 		e := list.Data[0]
-		expect.True(t, e.Type == want.kind && e.Amount.StringFixed(2) == want.amount && e.Balance.StringFixed(2) == want.balance, "%s: %+v", want.source, e)
+		expect.Equal(t, e.Type, want.kind, "%s: type", want.source)
+		expect.Equal(t, e.Amount.StringFixed(2), want.amount, "%s: amount", want.source)
+		expect.Equal(t, e.Balance.StringFixed(2), want.balance, "%s: balance", want.source)
 	}
 	st := must.Get(s.Accounts.Statement(t.Context(), s.caller, api.Times{}))(t)
-	expect.True(t, st.Credits.StringFixed(2) == "112.25" && st.Debits.StringFixed(2) == "12.50" && st.Closing.StringFixed(2) == "99.75" && st.Entries == 3,
-		"statement %+v", st)
+	expect.Equal(t, st.Credits.StringFixed(2), "112.25", "credits")
+	expect.Equal(t, st.Debits.StringFixed(2), "12.50", "debits")
+	expect.Equal(t, st.Closing.StringFixed(2), "99.75", "closing")
+	expect.Equal(t, st.Entries, 3, "statement: entries")
 	verified := must.Get(s.Accounts.Verify(t.Context()))(t)
 	expect.Equal(t, len(verified.Problems), 0, "%v", verified.Problems)
 }

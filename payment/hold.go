@@ -25,6 +25,13 @@ type hold struct {
 // maxHolds bounds the payments that hold one object at once, and so the size of its record.
 const maxHolds = 1000
 
+// silentHold is how long a payment that was started on a page holds its object while the provider has not
+// answered that the phone was asked. The number may be a stranger's, or may not exist.
+const silentHold = 2 * time.Minute
+
+// addressHolds is how many holds of one object a network address starts in an hour, in live mode.
+const addressHolds = 2
+
 var holds = storage.NewCollection[held]("payment_holds", nil)
 
 // CountHolds returns how many payments hold an object now. A hold ends with its payment, or when
@@ -52,6 +59,29 @@ func (*Internal) HeldUntil(tx storage.ReadTx, scope storage.Scope, now time.Time
 	return until, nil
 }
 
+// OpenUntil returns the last deadline of the payments of a checkout session that have no outcome, also of those
+// whose hold has ended. It returns the zero time if all their deadlines have passed.
+func (*Internal) OpenUntil(tx storage.ReadTx, scope storage.Scope, now time.Time, session string) (until time.Time, err error) {
+	for _, status := range []Status{Pending, Processing} {
+		where := engine.Where(engine.Where(nil, "checkout_session", session), "status", string(status))
+		q := storage.Query{Scope: scope, Where: where, Limit: api.MaxLimit}
+		for more := true; more; {
+			page, further, err := payments.List(tx, q)
+			if err != nil {
+				return until, fmt.Errorf("payment: list of session: %w", err)
+			}
+			for _, o := range page {
+				if d := o.Value.Deadline; d != nil && d.After(now) && d.After(until) {
+					until = d.Time
+				}
+				q.After = o.ID
+			}
+			more = further
+		}
+	}
+	return until, nil
+}
+
 // at returns the holds that are still valid.
 func (h *held) at(now time.Time) []hold {
 	return slices.DeleteFunc(slices.Clone(h.By), func(h hold) bool { return !now.Before(h.Until.Time) })
@@ -69,6 +99,27 @@ func newHold(tx *engine.Tx, object, payment string, until api.Time) (*storage.Ob
 		return nil, api.Errorf(api.PaymentInProgress, "", "Too many payments of this are under way at once. Try again in a few minutes.")
 	}
 	return o, nil
+}
+
+// extendHold has a hold last until the deadline. The provider has answered that the phone was asked.
+func (r *record) extendHold(tx *engine.Tx) error {
+	if !r.HoldExpiresAt.Before(r.Deadline.Time) {
+		return nil
+	}
+	o, err := holds.GetOrNew(tx, engine.Scope(tx.Caller), r.Phoned.Held)
+	if err != nil {
+		return fmt.Errorf("payment: read holds: %w", err)
+	}
+	i := slices.IndexFunc(o.Value.By, func(h hold) bool { return r.ID == h.Payment })
+	if i < 0 { // a process whose clock is ahead has seen the hold end
+		r.HoldExpiresAt = nil
+		return nil
+	}
+	r.HoldExpiresAt, o.Value.By[i].Until = new(*r.Deadline), *r.Deadline
+	if err := holds.Replace(tx, o); err != nil {
+		return fmt.Errorf("payment: extend hold: %w", err)
+	}
+	return nil
 }
 
 // endHold ends the hold of a payment, if it has one.
@@ -98,7 +149,7 @@ func (r *record) endHold(tx *engine.Tx) error {
 
 // endedHold says that a payment no longer holds its checkout session, though it has told no outcome: its
 // payer has chosen another way, or it was cancelled. Its id is the payment's. It is due at once, so that
-// package checkout learns of it.
+// package session learns of it.
 type endedHold struct {
 	Session string   `json:"session"`
 	Due     api.Time `json:"due"`

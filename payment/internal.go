@@ -46,7 +46,7 @@ func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Paym
 	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, r); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
 	}
-	if err := i.svc.totals.Count(tx, p.ID, &r); err != nil {
+	if err := i.svc.totals.Count(tx, &r); err != nil {
 		return nil, err
 	}
 	// The payment starts in its final status, so it gets both events at once.
@@ -82,7 +82,7 @@ func (i *Internal) FromWallet(tx *engine.Tx, from *account.Consumer, p Payment) 
 // textPaid tells payer and merchant of a completed payment. person is the one whose erasure removes the
 // messages.
 func (s *Service) textPaid(tx *engine.Tx, p *Payment, m *account.Merchant, person, number, payer string) error {
-	if err := s.config.Messages.Text(tx, person, number, s.receiptText(p, m)); err != nil {
+	if err := s.text(tx, person, number, s.receiptText(p, m)); err != nil {
 		return err
 	}
 	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", s.config.Messages.Name(payer), money.Text(p.Amount), p.ID))
@@ -123,4 +123,11 @@ func (*Internal) AttachSubscription(tx *engine.Tx, id, customer, subscription, i
 // List is [Service.List] in the caller's snapshot; url is the path of the list.
 func (*Internal) List(tx *engine.ReadTx, p ListParams, url string) (*api.List[Payment], error) {
 	return listing(url).ListTx(tx, engine.Query(tx.Caller, p), p.Page)
+}
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (i *Internal) In(e *engine.Engine) *Service {
+	in := *i.svc
+	in.engine = e
+	return &in
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // pageSecretLength is the length of the secret in a page's address, in characters of base 62: 190
@@ -27,6 +28,16 @@ type Hosted struct {
 	// Late says that the payment was completed when there was nothing left to pay. Contradicted says that
 	// the provider has contradicted the outcome that is booked.
 	Late, Contradicted bool
+	// Left says that the payer has chosen another way to pay meanwhile.
+	Left bool
+	// Reported is what the provider has reported later than the booked outcome, and against it, and ReportedAt when;
+	// also after a person has decided. Doubted says that it has contradicted itself in any way, ever.
+	Reported   provider.Outcome
+	ReportedAt time.Time
+	Doubted    bool
+	// BookedAsPaid and BookedAsUnpaid say that staff have booked by hand the opposite of the status, at DecidedAt.
+	BookedAsPaid, BookedAsUnpaid bool
+	DecidedAt                    time.Time
 	// Deadline is the time until which the payer is asked, and Now the merchant's clock.
 	Deadline, Now time.Time
 	// Caller stands for the merchant, for the calls of the page.
@@ -53,7 +64,15 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hosted{Caller: caller, Contradicted: entry.Contradiction != ""}
+	h := &Hosted{
+		Caller: caller, Contradicted: entry.Contradiction != "", Reported: entry.Reported, Doubted: entry.Contradiction != "" || entry.Resolved != "",
+	}
+	if entry.ReportedAt != nil {
+		h.ReportedAt = entry.ReportedAt.Time
+	}
+	if entry.ResolvedAt != nil {
+		h.DecidedAt = entry.ResolvedAt.Time
+	}
 	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		o, err := get(tx, engine.Scope(caller), id)
 		if err != nil {
@@ -67,7 +86,10 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 		if err != nil {
 			return fmt.Errorf("payment: merchant: %w", err)
 		}
-		h.Number, h.Late = r.Phoned.Number, r.Phoned.Late
+		h.Number, h.Late, h.Left = r.Phoned.Number, r.Phoned.Late, r.Phoned.Left
+		if h.BookedAsPaid, h.BookedAsUnpaid = r.bookedAsPaid(), r.bookedAsUnpaid(); h.BookedAsPaid || h.BookedAsUnpaid {
+			h.DecidedAt = r.Decision.At.Time
+		}
 		h.Payment, h.Merchant, h.Deadline, h.Now = r.Payment, *m, r.Deadline.Time, tx.Now
 		return nil
 	})

@@ -4,7 +4,9 @@
 // It owns the record of a payment, its events and its fee. It owns the charge of a phone, the booking
 // of its outcome, and the limits on how often a phone is asked. It owns the holds, too: while a payment
 // from a phone holds its invoice, its checkout session or its use of a QR code, no other payment can use
-// it. A hold ends with the payment, after payments.Config.PaymentDeadline, or with Leave. It also owns the top-ups of consumers' wallets, which are charges of phones without a merchant.
+// it. A hold ends with the payment, after payments.Config.PaymentDeadline, or with Leave or Release. One that a page has
+// started ends after 2 minutes, unless the provider has answered that the phone was asked. It also owns the
+// top-ups of consumers' wallets, which are charges of phones without a merchant.
 // Packages qrcode, invoice and checkout own what is paid. They take money from wallets in their own
 // transactions, and call this package to start payments from a phone.
 package payment
@@ -82,8 +84,9 @@ type Payment struct {
 	Net *int64 `json:"net"`
 	// ProviderReference is the provider's; nil until it gives one.
 	ProviderReference *string `json:"provider_reference"`
-	// FailureReason says why a payment failed.
-	FailureReason *string `json:"failure_reason"`
+	// FailureReason says why a payment failed, and FailureCode does for programs; nil for others.
+	FailureReason *string           `json:"failure_reason"`
+	FailureCode   *provider.Failure `json:"failure_code"`
 	// Customer is the id of the merchant's customer who pays; nil if it was not given.
 	Customer *string `json:"customer"`
 	// CheckoutSession is the id of the paid checkout session; nil for others.
@@ -91,9 +94,10 @@ type Payment struct {
 	// Subscription is the id of the subscription whose invoice is paid; nil for others.
 	Subscription *string `json:"subscription"`
 	// HoldExpiresAt is the end of the hold on a use of the code, on the invoice or on the checkout
-	// session; nil if the payment holds nothing.
+	// session; nil if the payment holds nothing. Of a payment that was started on a page it is 2 minutes
+	// after the start, until the provider has answered that the phone was asked.
 	HoldExpiresAt *api.Time `json:"hold_expires_at"`
-	// NextAction says what the payer is to do; nil before the submission and after the end.
+	// NextAction says what the payer is to do; nil before the provider's first answer and after the end.
 	NextAction *NextAction `json:"next_action"`
 
 	// NewCustomer is the id that the checkout session has reserved for the customer it makes on completion.
@@ -147,6 +151,8 @@ type record struct {
 	FutureCustomer string `json:"future_customer,omitempty"`
 	// Receipts are the times of SendReceipt, the oldest first.
 	Receipts []api.Time `json:"receipts,omitempty"`
+	// Decision is what staff have booked by hand; nil for nothing.
+	Decision *decision `json:"decision,omitempty"`
 }
 
 var payments = storage.NewCollection("payments", []storage.Field[record]{
@@ -159,7 +165,7 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 	storage.NullTextColumn("checkout_session", func(r *record) *string { return r.CheckoutSession }).Indexed(),
 	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
 	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
-	// What Search finds. docs/performance.md has the price of each index.
+	// What Search finds. docs/notes/performance.md has the price of each index.
 	storage.IntColumn("amount", func(r *record) int64 { return r.Amount }).Nullable().Indexed(),
 	storage.TextColumn("reference", func(r *record) string { return r.Reference }).Nullable().Indexed(),
 	storage.NullTextColumn("provider", func(r *record) *string { return r.Provider }),
@@ -199,6 +205,8 @@ type Service struct {
 	config Config
 	limits map[account.Tier]walletLimits
 	totals *totals.Service[record]
+	// payables is shared by all copies.
+	payables *Payables
 
 	topUps       *topUpOrders
 	topUpRefunds *topUpRefundOrders
@@ -226,8 +234,11 @@ func New(e *engine.Engine, c Config) (*Service, *Internal, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Service{engine: e, config: c, limits: limits, totals: totals.New(e, payments, asEnded)}
+	s := &Service{engine: e, config: c, payables: new(Payables), limits: limits, totals: totals.New(payments, asEnded)}
 	s.topUps, s.topUpRefunds = newTopUpOrders(s), newTopUpRefundOrders(s)
+	if c.Accounts != nil {
+		c.Accounts.OnAdjust(s.adjusted)
+	}
 	return s, &Internal{s}, nil
 }
 
@@ -262,7 +273,7 @@ func (s *Service) Payer(ctx context.Context, caller api.Caller, id string) (*Pay
 	return p, nil
 }
 
-// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
+// GetJSON writes the JSON of what Get returns; see package httpapi.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return listing("/v1/payments").GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -278,16 +289,8 @@ func listing(url string) engine.Listing[record, Payment] {
 	}
 }
 
-// fillDerived sets what the stored JSON of a payment leaves out, and what an earlier release did not
-// store: all its payments were completed as they were made, without a fee.
-func (r *record) fillDerived() {
-	p := &r.Payment
-	p.NewCustomer = r.FutureCustomer
-	if p.Status == Completed && p.Net == nil {
-		p.complete(0, p.CreatedAt)
-		p.PhoneNumber = p.Phone
-	}
-}
+// fillDerived sets what the stored JSON of a payment leaves out.
+func (r *record) fillDerived() { r.NewCustomer = r.FutureCustomer }
 
 // complete sets what a completed payment shows.
 func (p *Payment) complete(fee int64, at api.Time) {
@@ -303,11 +306,13 @@ type ListParams struct {
 	Customer      string `param:"customer,id"`
 	// QRCode, Invoice and CheckoutSession are ids of paid objects, and Subscription that of a
 	// subscription whose invoice is paid.
-	QRCode          string    `param:"qr_code,id"`
-	Invoice         string    `param:"invoice,id"`
-	CheckoutSession string    `param:"checkout_session,id"`
-	Subscription    string    `param:"subscription,id"`
-	Created         api.Times `param:"created"`
+	QRCode          string `param:"qr_code,id"`
+	Invoice         string `param:"invoice,id"`
+	CheckoutSession string `param:"checkout_session,id"`
+	Subscription    string `param:"subscription,id"`
+	// Reference is the caller's own, exactly.
+	Reference string    `param:"reference"`
+	Created   api.Times `param:"created"`
 }
 
 // List returns payments, newest first.
@@ -315,7 +320,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing("/v1/payments").List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
-// ListJSON writes the JSON of what List returns, at less cost; see package payments.
+// ListJSON writes the JSON of what List returns; see package httpapi.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return listing("/v1/payments").ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
 }

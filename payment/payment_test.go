@@ -14,10 +14,10 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/payment"
@@ -53,7 +53,6 @@ func newTill(t *testing.T) *till {
 	var err error
 	s.Service, s.inside, err = payment.New(s.engine, payment.Config{Events: events})
 	must.Do(t, err)
-	must.Do(t, s.inside.Totals().Prepare(t.Context()))
 	return s
 }
 
@@ -92,7 +91,7 @@ func TestCompletedPayments(t *testing.T) {
 	wanted := fmt.Sprintf(`{"id":%q,"object":"payment","amount":1250,"amount_refunded":0,"currency":"GHS","status":"completed",
 		"payment_method":"service_wallet","provider":null,"phone":"024****567","phone_number":"024****567","qr_code":"qr_1","invoice":null,
 		"description":"","reference":"table 7","metadata":{"note":"<3"},"livemode":false,"created_at":"2026-01-31T12:00:00.000Z",
-		"completed_at":"2026-01-31T12:00:00.000Z","fee":0,"net":1250,"provider_reference":null,"failure_reason":null,"customer":null,
+		"completed_at":"2026-01-31T12:00:00.000Z","fee":0,"net":1250,"provider_reference":null,"failure_reason":null,"failure_code":null,"customer":null,
 		"checkout_session":null,"subscription":null,"hold_expires_at":null,"next_action":null}`, kept.ID)
 	must.Do(t, json.Unmarshal([]byte(wanted), &want))
 	expect.Same(t, shown, want, "JSON")
@@ -105,7 +104,8 @@ func TestCompletedPayments(t *testing.T) {
 		var snapshot any
 		must.Do(t, json.Unmarshal(e.Data.Object, &snapshot))
 		diff := cmp.Diff(want, snapshot)
-		expect.True(t, diff == "" && *e.Request.ID == "req_1", "%s of request %s (-want +got):\n%s", e.Type, *e.Request.ID, diff)
+		expect.True(t, diff == "", "%s of request %s (-want +got):\n%s", e.Type, *e.Request.ID, diff)
+		expect.Same(t, e.Request.ID, new("req_1"), "ID of the request")
 	}
 	expect.Same(t, types, []event.Type{event.PaymentSucceeded, event.PaymentCreated}, "events, newest first")
 }
@@ -166,7 +166,9 @@ func TestListPayments(t *testing.T) {
 			got = append(got, p.ID)
 		}
 		diff := cmp.Diff(test.want, got)
-		expect.True(t, diff == "" && list.HasMore == test.more && list.URL == "/v1/payments", "%s: more %t, url %s (-want +got):\n%s", test.name, list.HasMore, list.URL, diff)
+		expect.True(t, diff == "", "%s: more %t, url %s (-want +got):\n%s", test.name, list.HasMore, list.URL, diff)
+		expect.Equal(t, list.HasMore, test.more, "%s: more", test.name)
+		expect.Equal(t, list.URL, "/v1/payments", "%s: url", test.name)
 	}
 	for _, id := range strangers {
 		testkit.WantCode(t, "a stranger's payment", testkit.Err(s.Get(t.Context(), caller, id)), api.ResourceMissing)
@@ -184,7 +186,9 @@ func TestExport(t *testing.T) {
 	var b strings.Builder
 	var written []int
 	err := s.Export(t.Context(), caller, payment.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }})
-	expect.True(t, err == nil && strings.Count(b.String(), "\n") == 102 && strings.Contains(b.String(), ",1.01,GHS,"), "%v\n%s", err, b.String())
+	must.Do(t, err)
+	expect.True(t, strings.Count(b.String(), "\n") == 102, "%v\n%s", err, b.String())
+	expect.True(t, strings.Contains(b.String(), ",1.01,GHS,"), "%v\n%s", err, b.String())
 	expect.Same(t, written, []int{100, 101}, "told")
 
 	// The method of an invoice's payment is what the caller of Pay said.

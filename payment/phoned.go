@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -48,7 +50,7 @@ type phoned struct {
 	Held string `json:"held,omitempty"`
 	// OffSession says that the payer is not there to confirm.
 	OffSession bool `json:"off_session,omitempty"`
-	// Left says that the payer has chosen another way to pay.
+	// Left says that the payer has chosen another way to pay, or that the merchant has released the hold.
 	Left bool `json:"left,omitempty"`
 	// Late says that the payment was completed when there was nothing left to pay.
 	Late bool `json:"late,omitempty"`
@@ -125,8 +127,8 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (e
 	if id == "" {
 		return func(*engine.Tx) (string, error) { return "", nil }, nil
 	}
-	if !caller.Reads("customers") {
-		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers. Leave customer out, or use a key with the permission to read customers.")
+	if err := check.Reads(caller, "customers", "customer", id); err != nil {
+		return nil, err
 	}
 	find, err := s.config.Accounts.FindCustomer(ctx, caller, id)
 	if err != nil {
@@ -156,19 +158,21 @@ type StartParams struct {
 	// subscription whose invoice is paid.
 	QRCode, Invoice, CheckoutSession, Subscription *string
 	// HeldObject is the id of what the payment holds; empty for nothing. The caller has made sure
-	// that it is free.
+	// that it is free. A hold that a page starts is shorter until the provider has answered.
 	HeldObject string
-	// OffSession says that the payer is not there to confirm.
+	// OffSession says that the payer is not there to confirm: it is a scheduled charge.
 	OffSession bool
+	// From is the network address of a payer on a public page; empty for any other call.
+	From string
 }
 
-// errNoCharger is the refusal of live mode without a charger for the payer's network, before anything
-// is written.
+// errNoCharger is the refusal of live mode without a charger, before anything is written.
 var errNoCharger = api.Errorf(api.Unavailable, "", "Payments by mobile money are not available in live mode at the moment. Try again later, or ask the operator.")
 
 // Start writes a payment from a phone, which is pending, and queues it for the charger.
 //
-// Refusals: resource_missing (merchant); too_many_prompts; service_unavailable in live mode without a charger.
+// Refusals: resource_missing (merchant); too_many_prompts; invalid_phone_number for a network that the
+// charger does not take; service_unavailable in live mode without a charger.
 func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 	s := in.svc
 	// What is paid to a merchant that does not exist could never be booked.
@@ -198,21 +202,34 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 		return nil, err
 	}
 	if by == nil {
-		return nil, errNoCharger
+		return nil, s.notCharged(tx.Caller.Live, p.MobileMoney, p.Amount)
 	}
 	var held *storage.Object[held]
+	var byAddress *storage.Object[prompted]
+	heldUntil := deadline
 	if p.HeldObject != "" {
-		if held, err = newHold(tx, p.HeldObject, id, deadline); err != nil {
+		if p.From != "" {
+			heldUntil = api.At(tx.Now.Add(min(silentHold, s.config.Deadline)))
+		}
+		if held, err = newHold(tx, p.HeldObject, id, heldUntil); err != nil {
+			return nil, err
+		}
+		if byAddress, err = s.countHold(tx, p.HeldObject, p.From); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.countPrompt(tx, p.PhoneNumber, id, deadline.Time); err != nil {
+	if err := s.countPrompt(tx, p.PhoneNumber, id, deadline.Time, asker{p.OffSession, p.From}); err != nil {
 		return nil, err
 	}
 	if held != nil {
-		r.HoldExpiresAt = &deadline
+		r.HoldExpiresAt = &heldUntil
 		if err := holds.Put(tx, held); err != nil {
 			return nil, fmt.Errorf("payment: hold: %w", err)
+		}
+	}
+	if byAddress != nil {
+		if err := prompts.Put(tx, byAddress); err != nil {
+			return nil, fmt.Errorf("payment: count hold: %w", err)
 		}
 	}
 	wait := s.submitAfter(tx, p.PhoneNumber)
@@ -224,8 +241,48 @@ func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Payment, error) {
 	return &pending, s.orders().Insert(tx, &r, by, wait)
 }
 
+// notCharged is the refusal of a phone that the charger does not take.
+func (s *Service) notCharged(live bool, from MobileMoney, amount int64) error {
+	taken := dispatch.ChargeNetworks(s.charger(live), provider.Charge{
+		Order: provider.Order{Live: live, Amount: amount}, Phone: from.PhoneNumber,
+	})
+	if len(taken) == 0 || slices.Contains(taken, from.Provider) {
+		return errNoCharger
+	}
+	return api.Errorf(api.InvalidPhoneNumber, "phone_number", "Phones of %s cannot be charged here. Use a number of %s.", from.Provider, strings.Join(taken, " or "))
+}
+
+// Networks returns the networks whose phones can pay in a mode, such as "mtn"; none without a
+// [provider.Charger].
+func (s *Service) Networks(live bool) []string {
+	return dispatch.ChargeNetworks(s.charger(live), provider.Charge{
+		Order: provider.Order{Live: live, Amount: sampleAmount}, Phone: samplePhone,
+	})
+}
+
+// A charge of samplePhone and sampleAmount stands for any charge.
+const (
+	samplePhone  = "+233240000000"
+	sampleAmount = 100
+)
+
+// CheckCharged refuses a phone that cannot be charged later, since its network is not taken. It lets any
+// phone pass where there is no charger: that may change until then. The network is that of the number's prefix,
+// unless from names another.
+//
+// Refusals: invalid_phone_number.
+func (in *Internal) CheckCharged(live bool, from MobileMoney) error {
+	if from.Provider == "" {
+		from.Provider = phone.Provider(from.PhoneNumber)
+	}
+	if taken := in.svc.Networks(live); len(taken) == 0 || slices.Contains(taken, from.Provider) {
+		return nil
+	}
+	return in.svc.notCharged(live, from, sampleAmount)
+}
+
 // TakesPhones reports whether payments from phones can be made in a mode.
-func (s *Service) TakesPhones(live bool) bool { return s.charger(live) != nil }
+func (s *Service) TakesPhones(live bool) bool { return len(s.Networks(live)) > 0 }
 
 // Charger returns the charger of a mode, or nil.
 func (in *Internal) Charger(live bool) provider.Charger { return in.svc.charger(live) }
@@ -240,7 +297,7 @@ func (s *Service) charger(live bool) provider.Charger {
 // Cancel ends a payment that was not submitted to the charger yet. Most payments are submitted as soon
 // as they are made. Cancel refuses a submitted payment with payment_not_cancellable. With an
 // idempotency key it may be repeated safely. If the payment was of a checkout session with a coupon, a
-// worker gives the redemption back; see Leave.
+// worker gives the redemption back, unless another payment of the session may still be approved.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
 	op := engine.Operation{Name: "payment.cancel", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
@@ -276,11 +333,11 @@ func (s *Service) cancel(tx *engine.Tx, o *storage.Object[record]) error {
 }
 
 // Leave ends the hold of a payment when the payer chooses another way to pay. A payment that is still
-// pending is cancelled. One that was submitted goes on: its payer may still approve it. If the payment
-// was of a checkout session with a coupon, a worker gives the redemption back a moment later, unless
-// the session's next payment takes it over first.
+// pending is cancelled. One that was submitted goes on: its payer may still approve it. A
+// checkout session with a coupon keeps the redemption, for its next payment too, until this payment has an
+// outcome or its deadline has passed.
 //
-// Refusals: resource_missing. A payment that has ended or holds nothing stays as it is.
+// Refusals: resource_missing. A payment that has ended stays as it is.
 func (s *Service) Leave(ctx context.Context, caller api.Caller, id string) error {
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := get(tx, engine.Scope(caller), id)
@@ -289,16 +346,45 @@ func (s *Service) Leave(ctx context.Context, caller api.Caller, id string) error
 			return err
 		case o.Value.Status == Pending:
 			return s.cancel(tx, o)
-		case o.Value.HoldExpiresAt == nil:
+		case o.Value.Status != Processing || o.Value.Phoned.Left && o.Value.HoldExpiresAt == nil:
 			return nil
 		}
-		o.Value.Phoned.Left = true
-		if err := o.Value.tellHoldEnded(tx); err != nil {
-			return err
-		}
-		if err := o.Value.endHold(tx); err != nil {
-			return err
-		}
-		return s.write(tx, o)
+		return s.giveUpHold(tx, o)
 	})
+}
+
+// Release ends the hold of a payment that is pending or processing, so that another payer can pay the same
+// code, invoice or checkout session. The payment goes on: its payer may still approve it. It then completes
+// what still stands open, or is refunded. Release records no event, and a second call changes nothing. With
+// an idempotency key it may be repeated safely.
+//
+// Refusals: resource_missing; payment_not_releasable for a payment that has ended, or from a wallet.
+func (s *Service) Release(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
+	op := engine.Operation{Name: "payment.release", Params: id}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
+		o, err := get(tx, engine.Scope(caller), id)
+		if err != nil {
+			return nil, err
+		}
+		r := &o.Value
+		if r.Phoned == nil || r.Status.ended() {
+			return nil, api.Errorf(api.PaymentNotReleasable, "", "This payment is %s and holds nothing. Only a payment from a phone that is pending or processing is released.", r.Status)
+		}
+		if r.HoldExpiresAt != nil {
+			err = s.giveUpHold(tx, o)
+		}
+		return &r.Payment, err
+	})
+}
+
+// giveUpHold ends the hold of a payment that goes on without it.
+func (s *Service) giveUpHold(tx *engine.Tx, o *storage.Object[record]) error {
+	o.Value.Phoned.Left = true
+	if err := o.Value.tellHoldEnded(tx); err != nil {
+		return err
+	}
+	if err := o.Value.endHold(tx); err != nil {
+		return err
+	}
+	return s.write(tx, o)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -74,17 +74,18 @@ func TestPhonesToTestWith(t *testing.T) {
 		soon   payment.Status
 		later  payment.Status
 		reason string
+		code   provider.Failure
 	}{
-		{"4567", 0, payment.Completed, payment.Completed, ""},
-		{"0901", 0, payment.Failed, payment.Failed, "The payer declined."},
-		{"0902", 0, payment.Failed, payment.Failed, "The payer's balance is too low."},
-		{"0903", time.Hour, payment.Processing, payment.Processing, ""},
-		{"0904", 25 * time.Second, payment.Processing, payment.Completed, ""},
-		{"0905", time.Minute, payment.Processing, payment.Completed, ""},
-		{"0906", 25 * time.Second, payment.Pending, payment.Completed, ""},
-		{"0907", time.Hour, payment.Processing, payment.Processing, ""},
-		{"0909", 10 * time.Minute, payment.Processing, payment.Failed, "The payer did not answer in time."},
-		{"0910", time.Minute, payment.Failed, payment.Failed, "The payer declined."},
+		{"4567", 0, payment.Completed, payment.Completed, "", ""},
+		{"0901", 0, payment.Failed, payment.Failed, "The payer declined.", provider.FailureDeclined},
+		{"0902", 0, payment.Failed, payment.Failed, "The payer's balance is too low.", provider.FailureInsufficientFunds},
+		{"0903", time.Hour, payment.Processing, payment.Processing, "", ""},
+		{"0904", 25 * time.Second, payment.Processing, payment.Completed, "", ""},
+		{"0905", time.Minute, payment.Processing, payment.Completed, "", ""},
+		{"0906", 25 * time.Second, payment.Pending, payment.Completed, "", ""},
+		{"0907", time.Hour, payment.Processing, payment.Processing, "", ""},
+		{"0909", 10 * time.Minute, payment.Processing, payment.Failed, "The payer did not answer in time.", provider.FailureTimeout},
+		{"0910", time.Minute, payment.Failed, payment.Failed, "The payer declined.", provider.FailureDeclined},
 	} {
 		t.Run(test.digits, func(t *testing.T) {
 			s := newShop(t, payments.Config{})
@@ -95,11 +96,12 @@ func TestPhonesToTestWith(t *testing.T) {
 			s.after(t, test.after)
 			got := s.get(t, p.ID)
 			expect.Equal(t, got.Status, test.later, "later")
-			reason := ""
+			reason, code := "", provider.Failure("")
 			if got.FailureReason != nil {
-				reason = *got.FailureReason
+				reason, code = *got.FailureReason, *got.FailureCode
 			}
 			expect.Equal(t, reason, test.reason, "reason")
+			expect.Equal(t, code, test.code, "failure code")
 			balance := must.Get(s.Accounts.Balance(t.Context(), s.caller))(t)
 			want := "0.00"
 			if test.later == payment.Completed {
@@ -224,7 +226,7 @@ func TestLateSuccessIsRefunded(t *testing.T) {
 			back := must.Get(s.Refunds.List(t.Context(), s.caller, refund.ListParams{Payment: late.ID}))(t).Data
 			must.True(t, len(back) == 1, "refunds %v", back)
 			expect.Equal(t, back[0].Status, refund.Succeeded, "the refund")
-			expect.Equal(t, *back[0].Reason, "Paid twice", "its reason")
+			expect.Equal(t, *back[0].Reason, payment.CodeUsedUp, "its reason")
 			s.after(t, time.Minute)
 			expect.Equal(t, s.get(t, kept.ID).Status, payment.Completed, "the other payment")
 			expect.Equal(t, s.get(t, kept.ID).AmountRefunded, 0, "refunded of it")
@@ -243,11 +245,11 @@ type onlyCharges struct{ provider.Charger }
 func TestLateSuccessWithoutRefundIsListed(t *testing.T) {
 	s := newShop(t, payments.Config{Test: payments.Providers{Charger: onlyCharges{provider.Simulated{}}}})
 	late := s.paidLate(t)
-	expect.Equal(t, s.stuck(t), late.ID+": completed, paid twice, and the provider gives no refunds", "stuck")
+	expect.Equal(t, s.stuck(t), late.ID+": completed, code used up, and the provider gives no refunds", "stuck")
 
 	s = newShop(t, payments.Config{Test: payments.Providers{Charger: noRefunds{}}})
 	late = s.paidLate(t)
-	expect.Equal(t, s.stuck(t), late.ID+": completed, paid twice, and its refund failed", "stuck")
+	expect.Equal(t, s.stuck(t), late.ID+": completed, code used up, and its refund failed", "stuck")
 	expect.Equal(t, s.get(t, late.ID).AmountRefunded, 0, "refunded")
 }
 
@@ -295,7 +297,9 @@ func TestCollectionFee(t *testing.T) {
 		Telecel: payment.Fee{Flat: decimal.NewFromInt(20)},
 	}})
 	p := s.create(t, quick)
-	expect.True(t, p.Fee == nil && p.Net == nil && p.CompletedAt == nil, "before the end: %+v", p)
+	expect.True(t, p.Fee == nil, "before the end: Fee is set")
+	expect.True(t, p.Net == nil, "before the end: Net is set")
+	expect.True(t, p.CompletedAt == nil, "before the end: CompletedAt is set")
 	all := s.create(t, "0201234567")
 	must.Do(t, s.Drain(t.Context()))
 	got := s.get(t, p.ID)
@@ -318,7 +322,8 @@ func TestPendingPaymentFailsAtItsDeadline(t *testing.T) {
 	s.after(t, 10*time.Minute)
 	got := s.get(t, p.ID)
 	expect.Equal(t, got.Status, payment.Failed, "status")
-	expect.Equal(t, *got.FailureReason, "The payment could not be sent to the provider in time.", "reason")
+	expect.Equal(t, *got.FailureReason, "The payment could not be sent to the network in time.", "reason")
+	expect.Equal(t, *got.FailureCode, provider.FailureOther, "failure code")
 	expect.Equal(t, s.eventsOf(t), "payment.created payment.pending payment.failed", "events")
 }
 
@@ -437,7 +442,8 @@ func TestNoCharger(t *testing.T) {
 	s.caller.Live, s.caller.IdempotencyKey = true, "k"
 	testkit.WantCode(t, "without a charger", testkit.Err(s.Payments.Create(t.Context(), s.caller, payment.CreateParams{Amount: 100, MobileMoney: payment.MobileMoney{PhoneNumber: quick}})), api.Unavailable)
 	expect.Equal(t, len(must.Get(s.Payments.List(t.Context(), s.caller, payment.ListParams{}))(t).Data), 0, "payments")
-	expect.True(t, !s.Payments.TakesPhones(true) && s.Payments.TakesPhones(false), "modes that take phones")
+	expect.True(t, !s.Payments.TakesPhones(true), "modes that take phones")
+	expect.True(t, s.Payments.TakesPhones(false), "modes that take phones")
 }
 
 // A call that names no merchant, or one that does not exist, asks no phone.

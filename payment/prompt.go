@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,10 @@ import (
 // PromptLimits bound how often one phone is asked to approve a payment, over all merchants. A phone
 // that has an open prompt, whose payment has neither ended nor passed its deadline, gets no other.
 // The limits hold in live mode. A negative number turns one off.
+//
+// Scheduled charges are counted apart from those that a payer or a merchant's server starts, so that neither use
+// up the numbers of the other. On public pages an address may ask one phone less often: Recent less one, and
+// half of Day.
 type PromptLimits struct {
 	// Recent is the largest number in any 10 minutes, and Day that in any 24 hours.
 	Recent, Day int
@@ -44,20 +49,28 @@ func (l *PromptLimits) fill() error {
 	return nil
 }
 
-// asked is what a phone was asked for: prompts, or codes by SMS.
+// asked is what is counted: prompts to a phone, codes or other texts by SMS, those of both by one network address,
+// or the holds that an address has started.
 type asked string
 
 const (
-	promptsOut asked = "prompt"
-	codesOut   asked = "code"
+	promptsOut   asked = "prompt"
+	pagePrompts  asked = "page"
+	codesOut     asked = "code"
+	pageCodes    asked = "page code"
+	textsOut     asked = "text"
+	holdsStarted asked = "hold"
 )
 
 // codeLimits bound the codes that are sent to one phone, over all merchants.
 var codeLimits = PromptLimits{Recent: 5, Day: 20}
 
-// prompted is when a phone was asked, or got a code, the oldest first. Its id hides the number.
+// prompted is when a phone was asked, or got a code or a text, or when an address has started a hold, the oldest
+// first. Its id hides the number and the address.
 type prompted struct {
 	At []api.Time `json:"at"`
+	// Automatic is when the phone was asked for scheduled charges, the oldest first.
+	Automatic []api.Time `json:"automatic,omitempty"`
 	// Open is the payment or top-up that was asked for last, and Until its deadline.
 	Open  string   `json:"open,omitempty"`
 	Until api.Time `json:"until"`
@@ -69,13 +82,14 @@ var prompts = storage.NewCollection("payment_prompts", []storage.Field[prompted]
 	storage.NullTimeColumn("forget", func(p *prompted) *api.Time { return &p.Forget }),
 }, storage.DueBy("forget"))
 
-// promptsOf returns the record of a phone's prompts, or of the codes that were sent to it. Its id is a keyed
-// digest of the number. After a change of the server's key, the record that an old key has named goes on.
-func (s *Service) promptsOf(tx storage.ReadTx, what asked, number string) (*storage.Object[prompted], error) {
+// promptsOf returns the record of a phone's prompts, of those by an address, of the codes or texts that were sent
+// to it, or of the holds that an address has started. Its id is a keyed digest of who that is. After a change of
+// the server's key, the record that an old key has named goes on.
+func (s *Service) promptsOf(tx storage.ReadTx, what asked, who string) (*storage.Object[prompted], error) {
 	var first *storage.Object[prompted]
 	for _, key := range s.engine.ServerKeys {
 		digest := hmac.New(sha256.New, key)
-		digest.Write([]byte(string(what) + "\x00" + number))
+		digest.Write([]byte(string(what) + "\x00" + who))
 		o, err := prompts.GetOrNew(tx, promptScope, "prompt_"+hex.EncodeToString(digest.Sum(nil)[:16]))
 		if err != nil {
 			return nil, fmt.Errorf("payment: read prompts: %w", err)
@@ -93,12 +107,20 @@ func (s *Service) promptsOf(tx storage.ReadTx, what asked, number string) (*stor
 // promptScope is that of all merchants.
 var promptScope = storage.Scope{Live: true}
 
+// asker is who has a phone asked.
+type asker struct {
+	// automatic says that it is a scheduled charge.
+	automatic bool
+	// from is the network address of a payer on a public page; empty for any other.
+	from string
+}
+
 // countPrompt counts a prompt of a phone, and refuses one beyond the limits with too_many_prompts.
 // In test mode the number …0908 alone is refused.
-func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline time.Time) error {
+func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline time.Time, by asker) error {
 	if !tx.Caller.Live {
 		if strings.HasSuffix(number, "0908") {
-			return errTooManyPrompts(promptWindow)
+			return errPhoneAsked(promptWindow)
 		}
 		return nil
 	}
@@ -106,53 +128,111 @@ func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline ti
 	if err != nil {
 		return err
 	}
-	p := &o.Value
-	if wait := p.count(tx.Now, s.config.Prompts); wait > 0 {
+	p, limits := &o.Value, s.config.Prompts
+	counted := &p.At
+	if by.automatic {
+		counted = &p.Automatic
+	}
+	wait := limits.wait(*counted, tx.Now)
+	if p.Open != "" && p.Until.After(tx.Now) {
+		return errPhoneAsked(max(wait, p.Until.Sub(tx.Now)))
+	}
+	var page *storage.Object[prompted]
+	if by.from != "" {
+		if page, err = s.promptsOf(tx, pagePrompts, number+"\x00"+by.from); err != nil {
+			return err
+		}
+		wait = max(wait, limits.onPage().wait(page.Value.At, tx.Now))
+	}
+	if wait > 0 {
 		return errTooManyPrompts(wait)
 	}
-	p.Open, p.Until = payment, api.At(deadline)
+	if page != nil {
+		page.Value.At = limits.onPage().add(page.Value.At, tx.Now)
+		page.Value.Forget = api.At(tx.Now.Add(promptDay))
+		if err := prompts.Put(tx, page); err != nil {
+			return fmt.Errorf("payment: count prompt: %w", err)
+		}
+	}
+	*counted = limits.add(*counted, tx.Now)
+	p.Open, p.Until, p.Forget = payment, api.At(deadline), api.At(tx.Now.Add(promptDay))
 	return prompts.Put(tx, o)
 }
 
 // CountCode counts a code that is sent to a phone by SMS, over all merchants, and refuses one beyond 5 in 10
-// minutes and 20 in a day with rate_limited. As the limits of prompts, it holds in live mode.
-func (in *Internal) CountCode(tx *engine.Tx, number string) error {
+// minutes and 20 in a day with rate_limited. On a public page, from is the payer's network address: it may have
+// fewer sent, as with prompts. Both hold in live mode.
+func (in *Internal) CountCode(tx *engine.Tx, number, from string) error {
 	if !tx.Caller.Live {
 		return nil
 	}
-	o, err := in.svc.promptsOf(tx, codesOut, number)
+	if from != "" {
+		if err := in.svc.countCode(tx, pageCodes, number+"\x00"+from, codeLimits.onPage()); err != nil {
+			return err
+		}
+	}
+	return in.svc.countCode(tx, codesOut, number, codeLimits)
+}
+
+func (s *Service) countCode(tx *engine.Tx, what asked, who string, limits PromptLimits) error {
+	o, err := s.promptsOf(tx, what, who)
 	if err != nil {
 		return err
 	}
-	if wait := o.Value.count(tx.Now, codeLimits); wait > 0 {
+	p := &o.Value
+	if wait := limits.wait(p.At, tx.Now); wait > 0 {
 		return otp.TooManySends(wait)
 	}
+	p.At, p.Forget = limits.add(p.At, tx.Now), api.At(tx.Now.Add(promptDay))
 	return prompts.Put(tx, o)
 }
 
-// count counts that the phone is asked now, or returns how long it must not be asked.
-func (p *prompted) count(now time.Time, l PromptLimits) (wait time.Duration) {
-	if wait = p.wait(now, l); wait > 0 {
-		return wait
+// countHold counts a hold that a network address starts on a page, and refuses a third of one object in an
+// hour with too_many_prompts. from is empty for any other call. The limit holds in live mode. The caller writes
+// the record, if it is not nil, once nothing can refuse the payment any more.
+func (s *Service) countHold(tx *engine.Tx, object, from string) (*storage.Object[prompted], error) {
+	if !tx.Caller.Live || from == "" {
+		return nil, nil
 	}
-	p.At = append(p.At, api.At(now))
-	p.At = p.At[max(0, len(p.At)-max(l.Recent, l.Day, 1)):]
-	p.Forget = api.At(now.Add(promptDay))
-	return 0
+	o, err := s.promptsOf(tx, holdsStarted, object+"\x00"+from)
+	if err != nil {
+		return nil, err
+	}
+	p := &o.Value
+	if wait := pace.Wait(p.At, tx.Now, addressHolds, time.Hour); wait > 0 {
+		return nil, api.Errorf(api.TooManyPrompts, "from", "Payments of this were started too often from this address. Try again after the seconds in the header Retry-After, or pay another way.").After(wait)
+	}
+	p.At = append(p.At[max(0, len(p.At)+1-addressHolds):], api.At(tx.Now))
+	p.Forget = api.At(tx.Now.Add(time.Hour))
+	return o, nil
 }
 
-// wait returns how long the phone must not be asked.
-func (p *prompted) wait(now time.Time, l PromptLimits) time.Duration {
-	wait := time.Duration(0)
-	if p.Open != "" {
-		wait = p.Until.Sub(now)
+// onPage returns the limits of one network address on public pages for one phone. They are below those of the
+// phone, so that a stranger with one address cannot stop its holder's payments.
+func (l PromptLimits) onPage() PromptLimits {
+	below := func(most, less int) int {
+		if most < 0 {
+			return most
+		}
+		return max(1, less)
 	}
+	return PromptLimits{Recent: below(l.Recent, l.Recent-1), Day: below(l.Day, l.Day/2)}
+}
+
+// add returns the times at which a phone was asked with now, as far as the limits need them.
+func (l PromptLimits) add(at []api.Time, now time.Time) []api.Time {
+	at = append(at, api.At(now))
+	return at[max(0, len(at)-max(l.Recent, l.Day, 1)):]
+}
+
+// wait returns how long a phone must not be asked that was asked at these times.
+func (l PromptLimits) wait(at []api.Time, now time.Time) (wait time.Duration) {
 	for _, limit := range []struct {
 		most   int
 		window time.Duration
 	}{{l.Recent, promptWindow}, {l.Day, promptDay}} {
 		if limit.most > 0 {
-			wait = max(wait, pace.Wait(p.At, now, limit.most, limit.window))
+			wait = max(wait, pace.Wait(at, now, limit.most, limit.window))
 		}
 	}
 	return wait
@@ -160,6 +240,13 @@ func (p *prompted) wait(now time.Time, l PromptLimits) time.Duration {
 
 func errTooManyPrompts(wait time.Duration) error {
 	return api.Errorf(api.TooManyPrompts, "", "This phone was asked to approve payments too often. Try again after the seconds in the header Retry-After, or pay another way.").After(wait)
+}
+
+// ErrPhoneAsked is the cause of too_many_prompts for a phone that is asked to approve a payment at the moment.
+var ErrPhoneAsked = errors.New("payment: the phone is asked at the moment")
+
+func errPhoneAsked(wait time.Duration) error {
+	return api.Errorf(api.TooManyPrompts, "", "This phone is asked to approve a payment at the moment. Approve or decline it there, or try again after the seconds in the header Retry-After.").After(wait).WithCause(ErrPhoneAsked)
 }
 
 // endPrompt ends the open prompt of a phone, if it is that of this payment or top-up. unsent is the
@@ -179,7 +266,8 @@ func (s *Service) endPrompt(tx *engine.Tx, number, payment string, unsent time.T
 	if p.Open == payment {
 		p.Open = ""
 	}
-	p.At = slices.DeleteFunc(p.At, func(t api.Time) bool { return t.Equal(unsent) })
+	is := func(t api.Time) bool { return t.Equal(unsent) }
+	p.At, p.Automatic = slices.DeleteFunc(p.At, is), slices.DeleteFunc(p.Automatic, is)
 	return prompts.Replace(tx, o)
 }
 

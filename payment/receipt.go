@@ -52,7 +52,7 @@ func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string)
 		if err != nil {
 			return nil, fmt.Errorf("payment: merchant: %w", err)
 		}
-		if err := s.config.Messages.Text(tx, person, number, s.receiptText(&r.Payment, m)); err != nil {
+		if err := s.text(tx, person, number, s.receiptText(&r.Payment, m)); err != nil {
 			return nil, err
 		}
 		return &r.Payment, s.write(tx, o)

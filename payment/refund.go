@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -8,6 +9,18 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/storage"
+)
+
+// The reasons of refunds that the library makes by itself: why a payment that was approved is given back.
+const (
+	PaidTwice            = "Paid twice"
+	InvoiceVoided        = "Invoice voided"
+	InvoiceUncollectible = "Invoice uncollectible"
+	CouponUsedUp         = "Coupon used up"
+	SessionExpired       = "Session expired"
+	CustomerDeleted      = "Customer deleted"
+	CodeUsedUp           = "Code used up"
+	CodeDeleted          = "Code deleted"
 )
 
 // CountedRefund is a refund whose amount its payment includes in AmountRefunded.
@@ -35,6 +48,7 @@ func (*Internal) AttributeRefund(tx *engine.Tx, c *CountedRefund) (restore func(
 func (r *record) counted(amount int64) *CountedRefund {
 	c := &CountedRefund{Payment: r.Payment, Source: r.Source, Amount: amount}
 	if r.Phoned != nil {
+		c.Source.ChargeRoute = cmp.Or(c.Source.ChargeRoute, r.Route) // of one that staff have booked as paid
 		c.Phone, c.submission = r.Phoned.Number, &r.Submission
 	}
 	return c
@@ -70,7 +84,7 @@ func (in *Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRef
 		return nil, err
 	}
 	p := &o.Value.Payment
-	if p.Status != Completed || p.Amount == 0 {
+	if p.Status != Completed && !o.Value.bookedAsPaid() || p.Amount == 0 {
 		return nil, api.Errorf(api.PaymentNotRefundable, "", "This payment is not completed, so it cannot be refunded.")
 	}
 	left := p.Amount - p.AmountRefunded

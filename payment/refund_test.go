@@ -7,9 +7,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/payment"
 )
 
@@ -62,7 +62,8 @@ func TestRefundsAreCounted(t *testing.T) {
 		{-1, api.ParameterInvalid, 0, 1000},
 	} {
 		counted, err := s.refund(t, caller, paid.ID, step.amount)
-		expect.True(t, api.CodeOf(err) == step.code && (err == nil) == (step.code == ""), "refund of %d: %v, want %q", step.amount, err, step.code)
+		expect.Equal(t, api.CodeOf(err), step.code, "refund of %d: code", step.amount)
+		expect.True(t, (err == nil) == (step.code == ""), "refund of %d: %v, want %q", step.amount, err, step.code)
 		if err == nil && (counted.Amount != step.give || counted.Payment.AmountRefunded != step.total || counted.Source.Payer != "acc_payer") {
 			t.Errorf("refund of %d: %+v", step.amount, counted)
 		}
@@ -95,7 +96,8 @@ func TestRefundsAreCounted(t *testing.T) {
 	}
 	// A refund adds no event to the payment: refunds have their own.
 	list, err := s.events.List(t.Context(), caller, event.ListParams{})
-	expect.True(t, err == nil && len(list.Data) == 4, "%d events, %v", len(list.Data), err)
+	must.Do(t, err)
+	expect.Equal(t, len(list.Data), 4, "number of events")
 }
 
 // For any order of calls, the counted amount is the granted refunds less the failed ones. It is
@@ -137,7 +139,8 @@ func TestSourceOfPayment(t *testing.T) {
 	paid := s.take(t, caller, payment.Payment{Amount: 1}, nil)
 	err := s.engine.View(t.Context(), caller, func(tx *engine.ReadTx) error {
 		from, err := s.inside.Source(tx, engine.Scope(caller), paid.ID)
-		expect.True(t, err == nil && from == (payment.Source{Payer: "acc_payer"}), "from %+v, %v", from, err)
+		must.Do(t, err)
+		expect.Equal(t, from, payment.Source{Payer: "acc_payer"}, "from")
 		_, err = s.inside.Source(tx, engine.Scope(api.Caller{Merchant: "mer_2"}), paid.ID)
 		expect.Equal(t, api.CodeOf(err), api.ResourceMissing, "a stranger: %v", err)
 		return nil

@@ -3,7 +3,7 @@ package payment_test
 import (
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/payment"
 )
 

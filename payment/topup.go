@@ -43,7 +43,7 @@ type TopUp struct {
 	Livemode    bool      `json:"livemode"`
 	CreatedAt   api.Time  `json:"created_at"`
 	CompletedAt *api.Time `json:"completed_at"`
-	// NextAction says what the payer is to do; nil before the submission and after the end.
+	// NextAction says what the payer is to do; nil before the provider's first answer and after the end.
 	NextAction *NextAction `json:"next_action"`
 	// Balance is the wallet's balance in GHS. For a completed top-up it is the balance right after
 	// it. In the answer of [Service.TopUp] it is otherwise the current balance. It is nil
@@ -212,9 +212,9 @@ func (s *Service) insertTopUp(tx *engine.Tx, p TopUpParams, from MobileMoney) (i
 		return "", nil, err
 	}
 	if by == nil {
-		return "", nil, errNoCharger
+		return "", nil, s.notCharged(tx.Caller.Live, from, p.Amount)
 	}
-	if err := s.countPrompt(tx, from.PhoneNumber, id, deadline.Time); err != nil {
+	if err := s.countPrompt(tx, from.PhoneNumber, id, deadline.Time, asker{}); err != nil {
 		return "", nil, err
 	}
 	wait := s.submitAfter(tx, from.PhoneNumber)

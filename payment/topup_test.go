@@ -11,10 +11,10 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -82,14 +82,17 @@ func TestPhonesToTopUpWith(t *testing.T) {
 			expect.Equal(t, s.wallet(t, c), test.later, "the balance later")
 			texts := must.Get(s.Messages.List(t.Context(), s.caller, message.ListParams{To: c.Phone}))(t).Data
 			if test.later == "12.50" {
-				expect.True(t, len(texts) == 1 && texts[0].Text == "You topped up your wallet with GHS 12.50. Top-up "+got.ID+".", "the SMS are %+v", texts)
+				must.True(t, len(texts) == 1, "the SMS are %+v", texts)
+				expect.Equal(t, texts[0].Text, "You topped up your wallet with GHS 12.50. Top-up "+got.ID+".", "the SMS: text of the first")
 			} else {
 				expect.Equal(t, len(texts), 0, "SMS")
 			}
 			stuck := must.Get(s.Providers.List(t.Context(), s.caller, provider.ListParams{}))(t).Data
 			switch test.digits {
 			case "0910":
-				expect.True(t, len(stuck) == 1 && stuck[0].Contradiction == "failed, and now paid" && stuck[0].Object == "top_up", "the contradictions are %+v", stuck)
+				must.True(t, len(stuck) == 1, "the contradictions are %+v", stuck)
+				expect.Equal(t, stuck[0].Contradiction, "failed, and now paid", "the contradictions: contradiction of the first")
+				expect.Equal(t, stuck[0].Object, "top_up", "the contradictions: object of the first")
 			case "0903", "0907":
 				expect.Equal(t, len(stuck), 1, "stuck")
 			default:
@@ -155,11 +158,14 @@ func TestTopUpIsIdempotent(t *testing.T) {
 		slow := open("0241230903")
 		first, again, err = keyed(slow, "k2", 700)
 		must.Do(t, err)
-		expect.True(t, !again && first.Status == payment.Processing, "undecided: %+v", first)
+		expect.True(t, !again, "undecided: %+v", first)
+		expect.Equal(t, first.Status, payment.Processing, "undecided: status")
 		must.Do(t, svc.Providers.Settle(t.Context(), api.Caller{}, first.ID, provider.Result{Outcome: provider.Paid}))
 		second, again, err = keyed(slow, "k2", 700)
 		must.Do(t, err)
-		expect.True(t, again && second.ID == first.ID && second.Status == payment.Processing, "undecided again: %+v", second)
+		expect.True(t, again, "undecided again: %+v", second)
+		expect.Equal(t, second.ID, first.ID, "undecided again: ID")
+		expect.Equal(t, second.Status, payment.Processing, "undecided again: status")
 		expect.Equal(t, must.Get(svc.Payments.GetTopUp(t.Context(), api.Caller{}, first.ID))(t).Status, payment.Completed, "at last")
 
 		declined := open("0241230901")
@@ -283,7 +289,10 @@ func TestExcessIsReturned(t *testing.T) {
 			s.after(t, 2*time.Hour)
 			list := must.Get(s.Payments.ListTopUps(t.Context(), s.caller, payment.ListTopUpsParams{}))(t)
 			got := list.Data[0]
-			expect.True(t, len(list.Data) == 1 && got.Status == payment.Returned && got.Refund != nil && got.CompletedAt == nil, "the top-up is %+v", got)
+			expect.Equal(t, len(list.Data), 1, "number")
+			expect.Equal(t, got.Status, payment.Returned, "the top-up: status")
+			expect.True(t, got.Refund != nil, "the top-up: Refund is nil")
+			expect.True(t, got.CompletedAt == nil, "the top-up: CompletedAt is set")
 			expect.Equal(t, s.wallet(t, c), want, "wallet")
 			expect.Equal(t, excess(t, store), test.excess, "the excess")
 			stuck := ""
@@ -326,8 +335,9 @@ func TestExcessWithoutRefunds(t *testing.T) {
 	testkit.WantCode(t, "the call", testkit.Err(svc.Payments.TopUp(t.Context(), operator, payment.TopUpParams{Account: c.ID, Amount: 100})),
 		api.WalletLimitExceeded)
 	stuck := must.Get(svc.Providers.List(t.Context(), operator, provider.ListParams{}))(t).Data
-	expect.True(t, len(stuck) == 1 && stuck[0].Object == "top_up" &&
-		stuck[0].Contradiction == "paid, the wallet could not take it, and the provider gives no refunds", "stuck: %+v", stuck)
+	must.True(t, len(stuck) == 1, "stuck: %+v", stuck)
+	expect.Equal(t, stuck[0].Object, "top_up", "stuck: object of the first")
+	expect.Equal(t, stuck[0].Contradiction, "paid, the wallet could not take it, and the provider gives no refunds", "stuck: contradiction of the first")
 }
 
 // excess is the money of returned top-ups that waits.
@@ -352,7 +362,8 @@ func TestConfirmTopUp(t *testing.T) {
 	wrong := must.Get(confirm("654321"))(t)
 	expect.Equal(t, wrong.NextAction.Type, payment.EnterCode, "next action after a wrong code")
 	right := must.Get(confirm("123456"))(t)
-	expect.True(t, right.Status == payment.Completed && right.NextAction == nil, "after the code: %+v", right)
+	expect.Equal(t, right.Status, payment.Completed, "after the code: status")
+	expect.True(t, right.NextAction == nil, "after the code: NextAction is set")
 	expect.Equal(t, s.wallet(t, c), "12.50", "the balance")
 	testkit.WantCode(t, "too late", testkit.Err(confirm("123456")), api.PaymentNotConfirmable)
 	s.verified(t)

@@ -55,7 +55,7 @@ func (s *topUpOrders) Provider(tx *engine.Tx, r *topUpRecord, order provider.Ord
 
 // Processing implements [dispatch.Rules].
 func (*topUpOrders) Processing(_ *engine.Tx, r *topUpRecord) error {
-	r.Status, r.NextAction = Processing, &NextAction{Approve, approveMessage}
+	r.Status = Processing
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (s *topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecor
 		return err
 	}
 	r.Status, r.FailureReason, r.ReturnedBy = Returned, new(why.Message), why.Code
-	if (&Internal{s.svc}).RefundRail(tx.Caller.Live, r.Route) == nil {
+	if s.svc.refundRail(tx.Caller.Live, r.Route) == nil {
 		return s.NeedsPerson(ctx, tx, r.ID, "paid, the wallet could not take it, and the provider gives no refunds")
 	}
 	id := r.ID

@@ -14,7 +14,7 @@ import (
 )
 
 // topUpRefund gives back the money of a top-up that the wallet could not take. It is no merchant's
-// refund: package refund does not know it, and it has no events.
+// refund: package refunding does not know it, and it has no events.
 type topUpRefund struct {
 	ID      string `json:"id"` // re_…
 	TopUp   string `json:"top_up"`
@@ -77,7 +77,7 @@ func (r *topUpRefund) forgetNumber() { r.Number = "" }
 
 // Provider implements [dispatch.Rules].
 func (s *topUpRefundOrders) Provider(tx *engine.Tx, r *topUpRefund, _ provider.Order) (*dispatch.Provider, error) {
-	return dispatch.RefundBy((&Internal{s.svc}).RefundRail(tx.Caller.Live, r.Route), provider.Refund{
+	return dispatch.RefundBy(s.svc.refundRail(tx.Caller.Live, r.Route), provider.Refund{
 		Charge: r.TopUp, Phone: r.Number, Network: r.Network, PaymentMethod: FromPhone, Reason: "The wallet could not take the top-up.",
 	}), nil
 }

@@ -16,8 +16,7 @@ import (
 // Both ends of the period are required, and it has at most two years. It is rounded outwards to days in
 // UTC.
 //
-// It reads a few records a day, however many payments there are. After an upgrade from a release
-// without totals, the background work counts the older payments within minutes.
+// It reads a few records a day, however many payments there are.
 //
 // Refusals: parameter_invalid (period).
 func (s *Service) DailyTotals(ctx context.Context, caller api.Caller, period api.Times) (days []api.DayTotals, err error) {
@@ -27,9 +26,6 @@ func (s *Service) DailyTotals(ctx context.Context, caller api.Caller, period api
 	})
 	return days, err
 }
-
-// Totals returns the sums of payments, for the job that makes those of an earlier release.
-func (in *Internal) Totals() *totals.Service[record] { return in.svc.totals }
 
 // asEnded returns how a payment counts in the totals, and whether it has ended.
 func asEnded(r *record) (totals.Ended, bool) {

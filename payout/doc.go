@@ -1,9 +1,9 @@
 // Package payout sends a merchant's money out: to mobile money, to a bank
 // account, or to a wallet or float of the service.
 //
-// It owns payouts and their one-time codes. It also owns what payouts share with disbursements:
-// destinations, fees, the life of a [Transfer] and its booking. Package account owns the accounts.
-// The host implements the [provider.Rail]. A worker calls the rail until it gives a final outcome.
+// It describes payouts and their one-time codes, and what payouts share with disbursements: destinations,
+// fees and the life of a [Transfer]. The host implements the [provider.Rail]. A worker calls the rail
+// until it gives a final outcome.
 //
 // # The life of a transfer
 //

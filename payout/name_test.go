@@ -16,9 +16,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -220,4 +220,62 @@ func TestNameLookupReplays(t *testing.T) {
 		expect.NoError(t, testkit.Err(s.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to})), "Create")
 	}
 	expect.Equal(t, asked, 2, "asked %d times", asked)
+}
+
+func TestDefaultNameMatch(t *testing.T) {
+	for _, c := range []struct {
+		given, registered string
+		want              bool
+	}{
+		{"Kofi Mensah", "KOFI MENSAH", true},
+		{"Mensah Kofi", "Kofi Mensah", true},
+		{"Mr. Kofi Owusu-Ansah", "OWUSU ANSAH KOFI", true},
+		{"Akɔsua Agyɛman", "AKOSUA AGYEMAN", true},
+		{"Kofi Mensah", "KOFI ATTA MENSAH", true},
+		{"Mensah Kofi Atta", "Kofi Mensah", true},
+		{"Nana Kofi Atta Mensah", "Mensah Kofi", true},
+		{"Kofi A. Mensah", "Kofi Atta Mensah", true},
+		{"Kofi Mensa", "Kofi Mensah", true},
+		{"Ama Boatneg", "AMA SERWAA BOATENG", true},
+		{"Agyemang Ama", "Ama Agyeman", true},
+		{"Mensah", "Mensah", true},
+		{"Kofi Atta Mensah", "KOFI A. MENSAH BONSU", true},
+		{"Kofi A. Mensah", "KOFI MENSAH ATTA BONSU", true},
+
+		{"Ama Mensah", "Ada Mensah", false},
+		{"Kwabena Mensah", "Kwamena Mensah", false},
+		{"Kwabina Mensah", "Kwamina Mensah", false},
+		{"Kofi Atta Mensah", "Kofi Osei Mensah", false},
+		{"Kofi B. Mensah", "Kofi Atta Mensah", false},
+		{"Kofi", "Kofi Mensah", false},
+		{"Mensah", "Kofi Mensah", false},
+		{"K. Mensah", "Kofi Mensah", false},
+		{"Koffi Mensah", "Kofi Mensah", false},
+		{"Kofi Mensa", "Kofi Menash", false},
+		{"Samuel Boatneg", "Samuol Boateng", false},
+		{"Ama Owusu", "Ama Serwaa", false},
+		{"Ama Osei", "Ama Oseo", false},
+		{"Ama Asare", "Ama Asara", false},
+		{"K. K. Ama Mensah", "Kofi Osei Ama Mensah", false},
+		{"Ama Boateng Mensah", "Ama Boatneg Mensahh", false},
+		{"Kofi Kofi", "Kofi Mensah", false},
+		{"", "Kofi", false},
+		{"Mr.", "Mrs", false},
+		{"", "", false},
+	} {
+		expect.Equal(t, payout.DefaultNameMatch(c.given, c.registered), c.want, "%q and %q", c.given, c.registered)
+		expect.Equal(t, payout.DefaultNameMatch(c.registered, c.given), c.want, "%q and %q", c.registered, c.given)
+	}
+	days := strings.Fields("Kwasi Kwesi Akwasi Kwadwo Kojo Kwabena Kobina Kwaku Kweku Yaw Ekow Kofi Fiifi Kwame Kwamena Akosua Esi Adwoa Adjoa Abena Araba Akua Ekua Yaa Aba Afua Efua Ama Ada")
+	for _, one := range days {
+		for _, other := range days {
+			expect.Equal(t, payout.DefaultNameMatch(one+" Mensah", "Mensah "+other), one == other, "%s and %s", one, other)
+			expect.Equal(t, payout.DefaultNameMatch(one+" Mensah", "Mensah Atta "+other), one == other, "%s and %s, with a middle name", one, other)
+		}
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		name := rapid.StringMatching(`([A-Ha-h]{1,7} ?){1,4}`)
+		a, b := name.Draw(r, "a"), name.Draw(r, "b")
+		expect.True(r, payout.DefaultNameMatch(a, b) == payout.DefaultNameMatch(b, a), "it depends on which is given")
+	})
 }

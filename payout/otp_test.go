@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,10 +16,10 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -116,15 +117,82 @@ func TestOTPLife(t *testing.T) {
 	testkit.WantCode(t, "another purpose", testkit.Err(s.Payouts.RequestOTP(t.Context(), s.Caller, "REFUND")), api.ParameterInvalid)
 }
 
+// A verified code lives its ten minutes, whatever is requested meanwhile, and wrong entries count against
+// each code that lives.
+func TestVerifiedCodeOutlivesRequests(t *testing.T) {
+	s := open(t, payments.Config{})
+	ask := func(what, code string, want api.Code) {
+		t.Helper()
+		testkit.WantCode(t, what, testkit.Err(s.pay(code, 1_00, "0241234567")), want)
+	}
+	other := func(codes ...string) string { // none of the codes
+		for i := 0; ; i++ {
+			if guess := fmt.Sprintf("%06d", i); !slices.Contains(codes, guess) {
+				return guess
+			}
+		}
+	}
+	first := s.verified()
+	s.Pass(4 * time.Minute)
+	second := s.request()
+	ask("the first, after another was requested", first, "")
+	testkit.WantCode(t, "verify the first again", s.verify(first), "")
+	if second != first {
+		ask("the second, not verified", second, api.OTPVerificationRequired)
+	}
+	third := s.request()
+	if second != third && second != first {
+		testkit.WantCode(t, "the second, replaced", s.verify(second), api.OTPInvalid)
+	}
+	testkit.WantCode(t, "verify the third", s.verify(third), "")
+	ask("the first, beside the third", first, "")
+	ask("the third", third, "")
+	s.Pass(6*time.Minute - time.Millisecond)
+	s.request()
+	ask("the first, at its last moment", first, "")
+	s.Pass(time.Millisecond)
+	if first != third {
+		ask("the first, too late", first, api.OTPVerificationRequired)
+	}
+	ask("the third, still", third, "")
+	fourth := s.request()
+	for range 4 { // one wrong entry counted against the third before, or none
+		_ = s.verify(other(first, second, third, fourth))
+	}
+	testkit.WantCode(t, "verify the fourth", s.verify(fourth), "")
+	for range 5 {
+		_ = testkit.Err(s.pay(other(first, second, third, fourth), 1_00, "0241234567"))
+	}
+	ask("the third, after nine wrong entries", third, api.OTPVerificationRequired)
+	ask("the fourth, after nine wrong entries", fourth, api.OTPVerificationRequired)
+	testkit.WantCode(t, "the fourth again", s.verify(fourth), api.OTPAttemptsExceeded)
+	ask("a new one", s.verified(), "")
+}
+
+// A single-use code that was used leaves the other verified ones.
+func TestSingleUseOfEachCode(t *testing.T) {
+	s := open(t, payments.Config{SingleUseOTP: true})
+	first, second := s.verified(), s.verified()
+	if first == second {
+		t.Skip("two codes are alike")
+	}
+	for _, code := range []string{first, second} {
+		testkit.WantCode(t, "once", testkit.Err(s.pay(code, 1_00, "0241234567")), "")
+	}
+	for _, code := range []string{first, second} {
+		testkit.WantCode(t, "twice", testkit.Err(s.pay(code, 1_00, "0241234567")), api.OTPVerificationRequired)
+	}
+}
+
 func TestOTPLimits(t *testing.T) {
 	s := open(t, payments.Config{})
-	for range 4 {
-		s.request()
+	for range 99 {
+		must.Get(s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout))(t)
 	}
 	code := s.request()
 	_, err := s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
 	var refusal *api.Error
-	if testkit.WantCode(t, "a sixth", err, api.RateLimited); !errors.As(err, &refusal) || refusal.RetryAfter != 10*time.Minute {
+	if testkit.WantCode(t, "code 101", err, api.RateLimited); !errors.As(err, &refusal) || refusal.RetryAfter != 10*time.Minute {
 		t.Errorf("retry after %s", refusal.RetryAfter)
 	}
 	for range 6 { // what is refused for another reason is no guess
@@ -152,11 +220,11 @@ func TestCodeOfOneMerchant(t *testing.T) {
 
 	s.Caller = mine
 	s.Caller.IdempotencyKey = "send"
-	for range 7 { // more than may be sent
-		s.request()
+	for range 101 { // more than may be sent
+		must.Get(s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout))(t)
 	}
 	list := must.Get(s.Messages.List(t.Context(), mine, message.ListParams{To: "0301000000"}))(t)
-	expect.True(t, len(list.Data) == 2, "%d codes were sent, want one to verify and one for seven requests", len(list.Data))
+	expect.True(t, len(list.Data) == 2, "%d codes were sent, want one to verify and one for all requests", len(list.Data))
 }
 
 // A code that the old phone of a merchant got is worth nothing once the operator has registered another.
@@ -247,8 +315,8 @@ func TestReplayNeedsNoOTP(t *testing.T) {
 	}
 }
 
-// A new code replaces the old one between its comparison and its use. The old code then verifies
-// and pays nothing.
+// A new code replaces the old one between its comparison and its use. The old code then is not verified;
+// one that was verified before pays.
 func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := paymentstest.NewWithStore(t, store, payments.Config{})
@@ -273,7 +341,7 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 	})
 	second := newest()
 	must.Get(s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: second}))(t)
-	between("pay", api.OTPVerificationRequired, func() error {
+	between("pay with a verified one", "", func() error {
 		return testkit.Err(s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 			Amount: decimal.NewFromInt(1), OTPCode: second,
 			Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
@@ -309,10 +377,11 @@ func TestLockBetweenComparisonAndUse(t *testing.T) {
 			testkit.WantCode(t, "a wrong one", err, api.OTPInvalid)
 		}
 	}
-	guess(4, s.OTP())
-	guess(4, s.OTP())
+	for range 24 {
+		guess(4, s.OTP())
+	}
 	code := s.OTP()
-	store.BetweenAt(2, func() { guess(2, code) })
+	store.BetweenAt(2, func() { guess(4, code) })
 	testkit.WantCode(t, "pay", testkit.Err(s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 		Amount: decimal.NewFromInt(1), OTPCode: code,
 		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},

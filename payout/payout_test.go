@@ -15,9 +15,9 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -78,6 +78,10 @@ func TestConfigRefused(t *testing.T) {
 	} {
 		testkit.WantCode(t, name, testkit.Err(payments.New(t.Context(), memory.New(), c)), api.ParameterInvalid)
 	}
+	pesewa := decimal.New(1, -2)
+	s := open(t, payments.Config{DisbursementLimits: payout.Limits{Min: pesewa, Max: pesewa}})
+	must.Get(s.disburse("0.01", momo("0241234567")))(t)
+	testkit.WantCode(t, "another amount than the only one", testkit.Err(s.disburse("0.02", momo("0241234567"))), api.AmountTooLarge)
 }
 
 // A failed payout returns its amount to the limit of its own day, even on the next day. Each day
@@ -86,7 +90,9 @@ func TestDailyLimit(t *testing.T) {
 	s := open(t, payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(100)}})
 	code := s.verified()
 	open := must.Get(s.pay(code, 60_00, "0241230903"))(t)
-	testkit.WantCode(t, "a pesewa too much", testkit.Err(s.pay(code, 40_01, "0241234567")), api.DailyLimitExceeded)
+	_, refused := s.pay(code, 40_01, "0241234567")
+	testkit.WantCode(t, "a pesewa too much", refused, api.DailyLimitExceeded)
+	expect.True(t, strings.Contains(fmt.Sprint(refused), "GHS 100.00, of which GHS 40.00 is left today"), "the refusal says %v", refused)
 	rest := must.Get(s.pay(code, 40_00, "0241234567"))(t)
 	testkit.WantCode(t, "more than all", testkit.Err(s.pay(code, 1_00, "0241234567")), api.DailyLimitExceeded)
 	expect.NoError(t, testkit.Err(s.disburse("200", momo("0241234567"))), "a disbursement has no daily limit")

@@ -2,33 +2,12 @@ package payout
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/shopspring/decimal"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/otp"
-	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/provider"
 )
-
-// Service makes payouts, and the one-time codes that they need. It is safe for concurrent use.
-type Service struct {
-	engine   *engine.Engine
-	internal *Internal
-}
-
-// New returns the service and the methods for siblings. It refuses an inconsistent configuration.
-func New(e *engine.Engine, c Config) (*Service, *Internal, error) {
-	in, err := newInternal(e, c)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &Service{engine: e, internal: in}, in, nil
-}
 
 // CreateParams describe a payout.
 type CreateParams struct {
@@ -43,106 +22,90 @@ type CreateParams struct {
 	Metadata    api.Metadata `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A payout to a wallet or float is completed when Create returns. For any other
-// payout, Create reserves amount and fee, and a worker submits the payout to the rail, often right
-// after the commit. The answer always says pending, even if a worker is already submitting the payout.
-// Such a payout can no longer be cancelled. With an idempotency key the call may be repeated safely; a
-// replay needs no one-time code. A code that is missing, wrong or expired is otp_verification_required.
-//
-// Refusals: parameter_missing, parameter_invalid, currency_not_supported, amount_too_small,
-// amount_too_large, invalid_phone_number, invalid_destination, invalid_service_id,
-// otp_verification_required. Only with a verified code: recipient_unavailable, account_name_mismatch,
-// service_id_not_found, service_id_not_payable, subagent_not_payable, account_not_found,
-// wallet_not_active, daily_limit_exceeded, insufficient_balance. In live mode without a rail, or if
-// MatchName is set and the rail does not tell the name: service_unavailable.
-func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Transfer, error) {
-	if p.OTPCode != "" {
-		if err := otp.CheckDigits("otp_code", p.OTPCode); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.internal.CheckDigits(transfer.Payout, p.Amount); err != nil {
-		return nil, err
-	}
-	op := engine.Operation{Name: "payout.create", Params: p}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Transfer, error) {
-		return s.create(ctx, caller, op, p)
-	})
+// ListParams selects transfers; zero values select all.
+type ListParams struct {
+	api.Page
+	Status Status `param:"status"`
+	// Reference is that of disbursements, exactly. Payouts have none.
+	Reference string    `param:"reference"`
+	Created   api.Times `param:"created"`
 }
 
-// create runs Create for a call that is not a replay.
-func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Operation, p CreateParams) (*Transfer, error) {
-	prepared, err := s.internal.Prepare(caller.Live, transfer.Payout, p, nil)
-	if err != nil {
-		return nil, err
-	}
-	// Only a caller with a valid code may learn whether the recipient exists. So the transaction
-	// checks the code first.
-	var codeID string
-	switch {
-	case s.engine.Host != nil:
-		if p.OTPCode != "" {
-			return nil, fmt.Errorf("payout: %w", api.ErrSecretInTx)
-		}
-	case p.OTPCode == "":
-		return nil, errNotVerified()
-	default:
-		codeID, err = s.checkCode(ctx, caller, ForPayout, p.OTPCode)
-	}
-	if api.IsRefusal(err) {
-		return nil, errNotVerified().WithCause(err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := s.internal.CheckDestination(ctx, caller, prepared); err != nil {
-		return nil, err
-	}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Transfer, error) {
-		if err := s.requireOTP(tx, codeID); err != nil {
-			return nil, err
-		}
-		var recipient *account.Recipient
-		if recipient, err = prepared.Recipient(tx); err != nil {
-			return nil, err
-		}
-		return s.internal.Create(tx, prepared, recipient)
-	})
-}
+// Service makes payouts, and the one-time codes that they need. It is safe for concurrent use. It may grow in
+// any release: embed it in a fake.
+type Service interface {
+	// Create sends money out. A payout to a wallet or float is completed when Create returns. For any other
+	// payout, Create reserves amount and fee, and a worker submits the payout to the rail, often right
+	// after the commit. The answer always says pending, even if a worker is already submitting the payout.
+	// Such a payout can no longer be cancelled. With an idempotency key the call may be repeated safely; a
+	// replay needs no one-time code. A code that is missing, wrong or expired is otp_verification_required.
+	//
+	// Refusals: parameter_missing, parameter_invalid, currency_not_supported, amount_too_small,
+	// amount_too_large, invalid_phone_number, invalid_destination, invalid_service_id,
+	// otp_verification_required. Only with a verified code: recipient_unavailable, account_name_mismatch,
+	// service_id_not_found, service_id_not_payable, subagent_not_payable, account_not_found,
+	// wallet_not_active, daily_limit_exceeded, insufficient_balance. In live mode without a rail, or if
+	// MatchName is set and the rail does not tell the name: service_unavailable.
+	Create(ctx context.Context, caller api.Caller, p CreateParams) (*Transfer, error)
 
-// Get returns one payout.
-func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Transfer, error) {
-	return s.internal.Get(ctx, caller, transfer.Payout, id)
-}
+	// Get returns one payout.
+	Get(ctx context.Context, caller api.Caller, id string) (*Transfer, error)
 
-// RecipientNumber returns the whole number to which a payout goes: +233XXXXXXXXX, or the digits of a
-// bank account. It is "" for a wallet, and after payments.Config.NumberRetention or an erasure.
-func (s *Service) RecipientNumber(ctx context.Context, caller api.Caller, id string) (string, error) {
-	return s.internal.RecipientNumber(ctx, caller, transfer.Payout, id)
-}
+	// List returns payouts, newest first.
+	List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Transfer], error)
 
-// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
-func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
-	return s.internal.GetJSON(ctx, caller, transfer.Payout, id, w)
-}
+	// Cancel cancels a payout that was not yet submitted to the rail, and releases amount and fee. It
+	// refuses any other payout with payout_not_cancellable.
+	Cancel(ctx context.Context, caller api.Caller, id string) (*Transfer, error)
 
-// List returns payouts, newest first.
-func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Transfer], error) {
-	return s.internal.List(ctx, caller, transfer.Payout, p)
-}
+	// RecipientNumber returns the whole number to which a payout goes: +233XXXXXXXXX, or the digits of a
+	// bank account. It is "" for a wallet, and after payments.Config.NumberRetention or an erasure.
+	RecipientNumber(ctx context.Context, caller api.Caller, id string) (string, error)
 
-// ListJSON writes the JSON of what List returns, at less cost; see package payments.
-func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return s.internal.ListJSON(ctx, caller, transfer.Payout, p, w)
-}
+	// RequestOTP sends a new code by SMS to the merchant's registered phone. The new code replaces one that is
+	// not verified yet, and must be verified within 10 minutes. It expires when the merchant gets another phone.
+	//
+	// Refusals: parameter_missing and parameter_invalid (purpose), invalid_phone_number for a merchant
+	// without a registered phone, rate_limited after 5 codes in 10 minutes, otp_attempts_exceeded after 10
+	// wrong entries in a day (UTC), and service_unavailable in live mode without a Texter. In test mode both
+	// limits are 100 in 10 minutes of the test clock.
+	RequestOTP(ctx context.Context, caller api.Caller, purpose Purpose) (*OTP, error)
 
-// Cancel cancels a payout that was not yet submitted to the rail, and releases amount and fee. It
-// refuses any other payout with payout_not_cancellable.
-func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Transfer, error) {
-	return s.internal.Cancel(ctx, caller, transfer.Payout, id)
-}
+	// VerifyOTP checks a code that the merchant has entered. A verified code may be used for 10
+	// minutes, also after another was requested. Verifying it again changes nothing. Five wrong entries end a
+	// code, also a verified one; the merchant then requests a new code. Each wrong entry counts against each
+	// code that lives, also one in Create.
+	//
+	// Refusals: parameter_missing (purpose), parameter_invalid, otp_invalid, otp_expired, and
+	// otp_attempts_exceeded after five wrong entries of the code or ten in a day (UTC; in test mode 100 in 10
+	// minutes of the test clock).
+	VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams) (*OTP, error)
 
-// ListBanks lists the banks that can receive payouts.
-func (s *Service) ListBanks(context.Context, api.Caller) (*api.List[provider.Bank], error) {
-	return api.NewList("/v1/lookup/banks", s.internal.config.Banks.Banks(), false), nil
+	// LookUpAccountName asks the rail for the registered name of a mobile-money wallet or a bank
+	// account. An empty Type follows from the number that is given. For a service wallet call
+	// [account.Service.LookUpServiceID].
+	//
+	// Do not give it the idempotency key of the payout that follows: it stores its answer under the key, so
+	// the payout would be refused with idempotency_key_reused.
+	//
+	// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, invalid_destination,
+	// recipient_unavailable, rate_limited (beyond the [NameQuota] of the merchant and mode), and
+	// service_unavailable. The last means that there is no rail, or that the rail does not tell names or
+	// does not answer.
+	//
+	// [account.Service.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
+	LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error)
+
+	// ListBanks lists the banks that can receive payouts.
+	ListBanks(context.Context, api.Caller) (*api.List[provider.Bank], error)
+
+	// DailyTotals returns one entry for each day of a period. The entry counts the payouts created on that
+	// day, and adds up their amounts without fees, in pesewas, by network and outcome. A payout that the
+	// provider took back counts as failed. It reads a few records a day.
+	//
+	// Both ends of the period are required, and it has at most two years. It is rounded outwards to days in
+	// UTC.
+	//
+	// Refusals: parameter_invalid (period).
+	DailyTotals(ctx context.Context, caller api.Caller, period api.Times) ([]api.DayTotals, error)
 }

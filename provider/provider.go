@@ -1,12 +1,9 @@
-// Package provider defines the interfaces to a payment provider. A host implements [Rail] to send
-// money and [Charger] to take money, and passes both in payments.Providers.
+// Package provider defines the interfaces to a payment provider. A host implements [Rail] to send money and
+// [Charger] to take money.
 //
-// All three flows, transfers, refunds and charges, share one [Order] and one [Result].
-// The id of an order makes it safe: a provider carries out two calls with one id as one
-// order, and answers the second with the outcome of the first.
-//
-// The package books nothing. [Simulated] is the provider of test mode. Package provider/railtest
-// tests a Rail against these contracts, and provider/chargertest a Charger.
+// Transfers, refunds and charges share one [Order] and one [Result]. A provider carries out two calls
+// with one id as one order, and answers the second with the outcome of the first. The package books
+// nothing. [Simulated] is the provider of test mode. Packages railtest and chargertest test a host's.
 package provider
 
 import (
@@ -109,6 +106,8 @@ type Refusal struct {
 	// library writes an error to the log.
 	Code    api.Code
 	Message string
+	// Failure is the reason of a charge or a refund for programs; FailureOther when empty.
+	Failure Failure
 	// Verbatim makes Message alone the failure_reason of a transfer, without the code.
 	Verbatim bool
 }

@@ -36,13 +36,14 @@ type ChargeRouter interface {
 // for concurrent use, if the rails and chargers are.
 type Router struct {
 	// Rails and Chargers are the providers by name. A provider that has the same name in both has one
-	// account in the books. The name "" is that of orders from before the host named its providers.
+	// account in the books. The name "" is that of orders that were submitted before the host named its providers.
 	Rails    map[string]Rail
 	Chargers map[string]Charger
 	// Rail returns the name in Rails for a new transfer, or for an account whose name the library looks
-	// up. Charger returns the name in Chargers for a new charge. If the name has no
-	// entry, the library refuses the transfer or the payment with service_unavailable. Do not return ""
-	// while "" has an entry.
+	// up. Charger returns the name in Chargers for a new charge. If the name has no entry, the library
+	// refuses the transfer with invalid_destination, or the payment with invalid_phone_number, and names
+	// the networks that have one. If none has, it refuses with service_unavailable. Do not return "" while
+	// "" has an entry.
 	//
 	// If Rail or Charger is nil, the only entry with a name carries all.
 	Rail    func(Transfer) string
@@ -100,7 +101,7 @@ func checkName(field, name string, empty bool) error {
 // countNamed counts the providers that new orders may take.
 func countNamed[T any](of map[string]T) int {
 	n := len(of)
-	if _, legacy := of[""]; legacy {
+	if _, unnamed := of[""]; unnamed {
 		n--
 	}
 	return n
@@ -116,7 +117,7 @@ func only[T any](of map[string]T) string {
 	return ""
 }
 
-// RouteTransfer implements [TransferRouter].
+// RouteTransfer implements [TransferRouter]. The chosen rail may say that it does not carry a new transfer.
 func (r *Router) RouteTransfer(t Transfer) (string, bool) {
 	name := t.Route
 	switch {
@@ -126,7 +127,10 @@ func (r *Router) RouteTransfer(t Transfer) (string, bool) {
 	default:
 		name = only(r.Rails)
 	}
-	_, ok := r.Rails[name]
+	rail, ok := r.Rails[name]
+	if own, routes := rail.(TransferRouter); ok && routes && t.Route == "" {
+		_, ok = own.RouteTransfer(t)
+	}
 	return name, ok
 }
 

@@ -3,7 +3,8 @@ package provider_test
 import (
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -35,12 +36,15 @@ func TestRouterWithoutChoice(t *testing.T) {
 		Chargers: map[string]provider.Charger{"paystack": provider.Simulated{}},
 	}
 	route, ok := r.RouteTransfer(provider.Transfer{})
-	expect.True(t, ok && route == "paystack", "the route of a transfer is %q", route)
+	expect.True(t, ok, "the route of a transfer is %q", route)
+	expect.Equal(t, route, "paystack", "the route of a transfer")
 	route, ok = r.RouteCharge(provider.Charge{})
-	expect.True(t, ok && route == "paystack", "the route of a charge is %q", route)
+	expect.True(t, ok, "the route of a charge is %q", route)
+	expect.Equal(t, route, "paystack", "the route of a charge")
 
 	legacy, err := r.Submit(t.Context(), provider.Transfer{Number: "+233241234567"})
-	expect.True(t, err == nil && legacy.Outcome == provider.Paid, "a transfer from before the names: %+v %v", legacy, err)
+	must.Do(t, err)
+	expect.Equal(t, legacy.Outcome, provider.Paid, "a transfer from before the names: outcome")
 	gone := provider.Order{Route: "gone"}
 	for what, ask := range map[string]func() (provider.Result, error){
 		"Submit":       func() (provider.Result, error) { return r.Submit(t.Context(), provider.Transfer{Order: gone}) },
@@ -54,6 +58,7 @@ func TestRouterWithoutChoice(t *testing.T) {
 		"RefundStatus": func() (provider.Result, error) { return r.RefundStatus(t.Context(), provider.Refund{Order: gone}) },
 	} {
 		result, err := ask()
-		expect.True(t, err != nil && result.Outcome == "", "%s of a name without an entry: %+v %v", what, result, err)
+		expect.True(t, err != nil, "%s of a name without an entry: %+v %v", what, result, err)
+		expect.Equal(t, result.Outcome, "", "%s of a name without an entry: outcome", what)
 	}
 }

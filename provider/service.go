@@ -113,6 +113,8 @@ type OrderInfo struct {
 	// Resolve. It is empty if a person must look after the order for another reason, such as another
 	// amount.
 	Reported Outcome
+	// ReportedAt is when the provider contradicted itself, also after Resolve; zero if it did not.
+	ReportedAt time.Time
 	// ResolvedAt is when Resolve took a contradiction off the list; zero while one is on it.
 	ResolvedAt time.Time
 	// Attempts counts as in [Order].
@@ -125,6 +127,9 @@ type OrderInfo struct {
 	// UnansweredAt is when an attempt last brought no answer; zero if each was answered, and for a charge
 	// att_….
 	UnansweredAt time.Time
+	// LastError is the class of the call of the provider that failed last, or ClassAmountMismatch if the
+	// provider has reported another amount since; empty for none.
+	LastError Class
 	// Payment is the id of the payment that a paid charge att_… has made; empty for other orders.
 	Payment string
 }

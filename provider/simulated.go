@@ -20,6 +20,8 @@ import (
 //	0904       succeeds after 25 seconds of the merchant's test clock
 //	0905       the first call fails, the next one reports it paid
 //	0906       is refused before anything is reserved, recipient_unavailable
+//	0907       stays pending for 25 seconds before the library submits it, then succeeds; see
+//	           SubmitTransferAfter
 //	all else   succeeds at once
 //
 // As [NameEnquirer] it knows these names, by the last digit of the number:
@@ -64,7 +66,7 @@ import (
 // asks for the code of a charge of …0907 that ConfirmCharge has reported paid.
 type Simulated struct{}
 
-// slow is how long …0904 takes, and how long a charge of …0906 stays pending.
+// slow is how long …0904 takes, and how long a transfer to …0907 and a charge of …0906 stay pending.
 const slow = 25 * time.Second
 
 var errNoAnswer = errors.New("provider: the simulated provider does not answer")
@@ -75,6 +77,15 @@ func (Simulated) Check(_ context.Context, t Transfer) error {
 		return &Refusal{Code: api.RecipientUnavailable}
 	}
 	return nil
+}
+
+// SubmitTransferAfter returns how long the library keeps a transfer pending before it submits it: 25
+// seconds for a number that ends in 0907, else nothing. So testers can cancel one.
+func (Simulated) SubmitTransferAfter(t Transfer) time.Duration {
+	if lastDigits(t.Number) == "0907" {
+		return slow
+	}
+	return 0
 }
 
 // simulatedNames are those of accounts, by the last digit of the number.

@@ -19,6 +19,7 @@ func (Simulated) Cases() []SimulatedCase {
 		{"0904", "Succeeds after 25 seconds of the test clock."},
 		{"0905", "Does not answer the first call; the next one reports it paid."},
 		{"0906", "Is refused with recipient_unavailable before anything is reserved."},
+		{"0907", "Stays pending for 25 seconds before it is submitted, then succeeds. It can be cancelled meanwhile."},
 		{"other", "Succeeds at once."},
 	}
 }

@@ -31,7 +31,7 @@ func (s Simulated) Charge(_ context.Context, c Charge) (Result, error) {
 	case c.Phone != "":
 		return s.chargePhone(c)
 	case strings.HasPrefix(c.PaymentMethod, "pm_fail_"):
-		return Result{Outcome: Refused, Reason: Refusal{Message: "The payment method was declined."}}, nil
+		return Result{Outcome: Refused, Reason: Refusal{Message: "The payment method was declined.", Failure: FailureDeclined}}, nil
 	}
 	return Result{Outcome: Paid}, nil
 }
@@ -53,8 +53,8 @@ func (s Simulated) ConfirmCharge(ctx context.Context, c Charge, code string) (Re
 // chargePhone answers for a charge of a phone number.
 func (Simulated) chargePhone(c Charge) (Result, error) {
 	amount := "GHS " + money.Text(c.Amount)
-	declined := func(message string) Result {
-		return Result{Outcome: Refused, Reference: simulatedReference(c.Order), Reason: Refusal{Message: message}}
+	declined := func(why Failure, message string) Result {
+		return Result{Outcome: Refused, Reference: simulatedReference(c.Order), Reason: Refusal{Message: message, Failure: why}}
 	}
 	waits := Result{
 		Outcome: InProgress, Reference: simulatedReference(c.Order),
@@ -62,9 +62,9 @@ func (Simulated) chargePhone(c Charge) (Result, error) {
 	}
 	switch lastDigits(c.Phone) {
 	case "0901":
-		return declined("The payer declined."), nil
+		return declined(FailureDeclined, "The payer declined."), nil
 	case "0902":
-		return declined("The payer's balance is too low."), nil
+		return declined(FailureInsufficientFunds, "The payer's balance is too low."), nil
 	case "0903":
 		return waits, nil
 	case "0904":
@@ -86,9 +86,9 @@ func (Simulated) chargePhone(c Charge) (Result, error) {
 		if waits.PollAfter = c.Deadline.Sub(c.Now); waits.PollAfter > 0 {
 			return waits, nil
 		}
-		return declined("The payer did not answer in time."), nil
+		return declined(FailureTimeout, "The payer did not answer in time."), nil
 	case "0910":
-		r := declined("The payer declined.")
+		r := declined(FailureDeclined, "The payer declined.")
 		if r.PollAfter = c.SubmittedAt.Add(contradictAfter).Sub(c.Now); r.PollAfter > 0 {
 			return r, nil
 		}
@@ -102,9 +102,9 @@ func (Simulated) Refund(_ context.Context, r Refund) (Result, error) {
 	has := func(prefix string) bool { return r.Phone == "" && strings.HasPrefix(r.PaymentMethod, prefix) }
 	switch {
 	case digits == "0911":
-		return Result{Outcome: Refused, Reference: reference, Reason: Refusal{Message: "The payer's account takes no refunds."}}, nil
+		return Result{Outcome: Refused, Reference: reference, Reason: Refusal{Message: "The payer's account takes no refunds.", Failure: FailureDeclined}}, nil
 	case has("pm_refund_fail_"):
-		return Result{Outcome: Refused, Reference: reference, Reason: Refusal{Message: "The payment method takes no refunds."}}, nil
+		return Result{Outcome: Refused, Reference: reference, Reason: Refusal{Message: "The payment method takes no refunds.", Failure: FailureDeclined}}, nil
 	case digits == "0912" || has("pm_refund_slow_"):
 		return Result{Outcome: InProgress, Reference: reference}, nil
 	case (digits == "0913" || has("pm_refund_lost_")) && r.Attempts <= 1:

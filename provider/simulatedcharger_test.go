@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -28,8 +29,8 @@ func TestSimulatedChargeWaits(t *testing.T) {
 	}
 	asks := waits("Enter the code for the payment of GHS 12.50. In test mode it is 123456.", 0)
 	asks.NeedsCode = true
-	declined := func(message string, pollAfter time.Duration) provider.Result {
-		return provider.Result{Outcome: provider.Refused, Reference: "SIM-pay_1", Reason: provider.Refusal{Message: message}, PollAfter: pollAfter}
+	declined := func(why provider.Failure, message string, pollAfter time.Duration) provider.Result {
+		return provider.Result{Outcome: provider.Refused, Reference: "SIM-pay_1", Reason: provider.Refusal{Message: message, Failure: why}, PollAfter: pollAfter}
 	}
 	paid := provider.Result{Outcome: provider.Paid, Reference: "SIM-pay_1"}
 	for _, c := range []struct {
@@ -48,10 +49,10 @@ func TestSimulatedChargeWaits(t *testing.T) {
 		{"0907", time.Hour, 9, asks},
 		{"0909", 0, 1, waits(approve, 10*time.Minute)},
 		{"0909", 10*time.Minute - time.Millisecond, 9, waits(approve, time.Millisecond)},
-		{"0909", 10 * time.Minute, 9, declined("The payer did not answer in time.", 0)},
-		{"0909", time.Hour, 9, declined("The payer did not answer in time.", 0)},
-		{"0910", 0, 1, declined("The payer declined.", time.Minute)},
-		{"0910", 59 * time.Second, 2, declined("The payer declined.", time.Second)},
+		{"0909", 10 * time.Minute, 9, declined(provider.FailureTimeout, "The payer did not answer in time.", 0)},
+		{"0909", time.Hour, 9, declined(provider.FailureTimeout, "The payer did not answer in time.", 0)},
+		{"0910", 0, 1, declined(provider.FailureDeclined, "The payer declined.", time.Minute)},
+		{"0910", 59 * time.Second, 2, declined(provider.FailureDeclined, "The payer declined.", time.Second)},
 		{"0910", time.Minute, 2, paid},
 	} {
 		charge := phoneCharge("+23324123" + c.digits)
@@ -60,15 +61,18 @@ func TestSimulatedChargeWaits(t *testing.T) {
 			"Charge": provider.Simulated{}.Charge, "ChargeStatus": provider.Simulated{}.ChargeStatus,
 		} {
 			result, err := call(t.Context(), charge)
-			expect.True(t, err == nil && result == c.want, "%s of %s after %s: %+v, %v, want %+v", name, c.digits, c.after, result, err, c.want)
+			expect.NoError(t, err, "%s of %s after %s", name, c.digits, c.after)
+			expect.Equal(t, result, c.want, "%s of %s after %s: result", name, c.digits, c.after)
 		}
 	}
 	endless := phoneCharge("+233241230909")
 	endless.Deadline = time.Time{}
 	result, err := provider.Simulated{}.ChargeStatus(t.Context(), endless)
-	expect.True(t, err == nil && result == waits(approve, 0), "0909 without a deadline: %+v, %v", result, err)
+	must.Do(t, err)
+	expect.Equal(t, result, waits(approve, 0), "0909 without a deadline: result")
 	result, err = provider.Simulated{}.ConfirmCharge(t.Context(), phoneCharge("+233241230901"), "123456")
-	expect.True(t, err == nil && result == declined("The payer declined.", 0), "a code for a charge that waits for none: %+v, %v", result, err)
+	must.Do(t, err)
+	expect.Equal(t, result, declined(provider.FailureDeclined, "The payer declined.", 0), "a code for a charge that waits for none: result")
 }
 
 // A phone number decides alone: the payment method counts for charges without one.
@@ -89,10 +93,12 @@ func TestSimulatedChargeByPhoneOrMethod(t *testing.T) {
 		charge := phoneCharge(c.phone)
 		charge.PaymentMethod = c.method
 		result, err := provider.Simulated{}.Charge(t.Context(), charge)
-		expect.True(t, err == nil && result.Outcome == c.want, "%q, %q: %+v, %v, want %s", c.phone, c.method, result, err, c.want)
+		expect.NoError(t, err, "%q, %q", c.phone, c.method)
+		expect.Equal(t, result.Outcome, c.want, "%q, %q: outcome", c.phone, c.method)
 		back := provider.Refund{Order: charge.Order, Charge: charge.ID, Phone: c.phone, PaymentMethod: c.method}
 		result, err = provider.Simulated{}.Refund(t.Context(), back)
-		expect.True(t, err == nil && result.Outcome == c.back, "a refund of %q, %q: %+v, %v, want %s", c.phone, c.method, result, err, c.back)
+		expect.NoError(t, err, "a refund of %q, %q", c.phone, c.method)
+		expect.Equal(t, result.Outcome, c.back, "a refund of %q, %q: outcome", c.phone, c.method)
 	}
 }
 
@@ -109,6 +115,8 @@ func TestSimulatedCases(t *testing.T) {
 		var is string
 		if refusal := (provider.Simulated{}).Check(t.Context(), o); refusal != nil {
 			is = "refused with " + refusal.Error()
+		} else if wait := (provider.Simulated{}).SubmitTransferAfter(o); wait > 0 {
+			is = fmt.Sprintf("stays pending for %.0f seconds", wait.Seconds())
 		} else if result, err := (provider.Simulated{}).Submit(t.Context(), o); err != nil {
 			is = "does not answer"
 		} else {
@@ -123,7 +131,7 @@ func TestSimulatedCases(t *testing.T) {
 		expect.True(t, strings.Contains(strings.ToLower(c.Answer), is), "%s: the table says %q, the rail %s", c.Digits, c.Answer, is)
 		seen[is] = true
 	}
-	expect.Equal(t, len(seen), 7, "outcomes %v", seen)
+	expect.Equal(t, len(seen), 8, "outcomes %v", seen)
 }
 
 // The table of charges says in words what the charger does.
@@ -168,7 +176,10 @@ func describeCharge(t *testing.T, phone string) string {
 	case result.NeedsCode:
 		wrong, err1 := s.ConfirmCharge(t.Context(), c, "123457")
 		right, err2 := s.ConfirmCharge(t.Context(), c, "123456")
-		expect.True(t, err1 == nil && err2 == nil && wrong == result && right.Outcome == provider.Paid, "the codes: %+v, %v, %+v, %v", wrong, err1, right, err2)
+		must.Do(t, err1)
+		must.Do(t, err2)
+		expect.Equal(t, wrong, result, "the codes: wrong")
+		expect.Equal(t, right.Outcome, provider.Paid, "the codes: outcome")
 		return "asks for a code: 123456 is right, any other is wrong"
 	case result.Outcome == provider.Refused && result.PollAfter > 0:
 		expect.Equal(t, answers(later).Outcome, provider.Paid, "%s: later", phone)
@@ -190,7 +201,8 @@ func describeCharge(t *testing.T, phone string) string {
 	case err != nil:
 		r.Attempts++
 		result, err = s.RefundStatus(t.Context(), r)
-		expect.True(t, err == nil && result.Outcome == provider.Paid, "%s: the second call for a refund: %+v, %v", phone, result, err)
+		expect.NoError(t, err, "%s", phone)
+		expect.Equal(t, result.Outcome, provider.Paid, "%s: the second call for a refund: outcome", phone)
 		return "succeeds at once; a refund does not answer the first call, and the next one reports it paid"
 	case result.Outcome == provider.Refused:
 		return "succeeds at once; a refund is declined"
@@ -216,6 +228,7 @@ func TestSimulatedRailDecidesLater(t *testing.T) {
 	} {
 		o := provider.Order{ID: "po_1", CreatedAt: sent, SubmittedAt: sent, Now: sent.Add(c.after), Attempts: c.attempts}
 		result, err := provider.Simulated{}.Status(t.Context(), provider.Transfer{Order: o, Number: "+23324123" + c.digits})
-		expect.True(t, err == nil && result.Outcome == c.want, "%s after %s: %+v, %v, want %s", c.digits, c.after, result, err, c.want)
+		expect.NoError(t, err, "%s after %s", c.digits, c.after)
+		expect.Equal(t, result.Outcome, c.want, "%s after %s: outcome", c.digits, c.after)
 	}
 }

@@ -1,8 +1,6 @@
 package provider
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/spreadsheet"
 )
 
 // Row is a line of a provider's statement.
@@ -108,17 +107,12 @@ func (p *ReconcileParams) Outcome(word string) Outcome {
 
 // CSV reads a statement as comma-separated values. The first line names the columns. It must have
 // reference, amount and status, in any order and in upper or lower case. It may have fee, in GHS, and
-// type: "settlement", "charge", "transfer" or "refund". CSV ignores other columns.
-func CSV(r io.Reader) RowReader {
-	text := bufio.NewReader(r)
-	c := csv.NewReader(text)
-	c.ReuseRecord = true
-	return &csvRows{text: text, csv: c}
-}
+// type: "settlement", "charge", "transfer" or "refund". CSV ignores other columns, but refuses two of one
+// name. Lines end with LF, CRLF or CR.
+func CSV(r io.Reader) RowReader { return &csvRows{csv: spreadsheet.NewReader(r)} }
 
 type csvRows struct {
-	text    *bufio.Reader
-	csv     *csv.Reader
+	csv     *spreadsheet.Reader
 	columns []int // of the names in columnNames, -1 where there is none; nil before the first line
 }
 
@@ -162,23 +156,29 @@ func (c *csvRows) Read() (Row, error) {
 }
 
 func (c *csvRows) head() error {
-	if mark, err := c.text.Peek(3); err == nil && string(mark) == "\ufeff" {
-		_, _ = c.text.Discard(3) // the mark that spreadsheets write before UTF-8
-	}
 	line, err := c.csv.Read()
 	if errors.Is(err, io.EOF) {
 		return errors.New("the statement is empty; its first line names the columns")
 	}
+	if separator := c.csv.Separator(); separator != 0 {
+		return fmt.Errorf("the first line has %q between the names of its columns; save the file with commas", separator)
+	}
 	if err != nil {
 		return err
 	}
+	names := map[string]int{}
+	for at, name := range line {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if first, ok := names[name]; ok && name != "" {
+			return fmt.Errorf("columns %d and %d of the first line have the same name %q", first+1, at+1, name)
+		}
+		names[name] = at
+	}
 	c.columns = nil
 	for i, wanted := range columnNames {
-		found := -1
-		for at, name := range line {
-			if strings.EqualFold(strings.TrimSpace(name), wanted) {
-				found = at
-			}
+		found, ok := names[wanted]
+		if !ok {
+			found = -1
 		}
 		if found < 0 && i < 3 {
 			c.columns = nil

@@ -61,6 +61,7 @@ var codes = storage.NewCollection("qr_codes", []storage.Field[QRCode]{
 	storage.EnumColumn("type", func(c *QRCode) Type { return c.Type }, Static, Dynamic).Indexed(),
 	storage.BoolColumn("active", func(c *QRCode) bool { return c.Active }).Indexed(),
 	storage.TimeColumn("created", func(c *QRCode) time.Time { return time.Unix(c.Created, 0) }).Indexed(),
+	storage.TextColumn("reference", func(c *QRCode) string { return c.Reference }).Nullable().Indexed(),
 }, storage.UniqueGlobally("public", "id"))
 
 // Kinds are the kinds that this package stores.

@@ -2,17 +2,16 @@ package qrcode_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -89,22 +88,26 @@ func (wallets) Decode(_ bool, text string) (string, error) {
 }
 
 func TestHostCodecIsUsed(t *testing.T) {
-	s := openShop(t, filepath.Join(t.TempDir(), "own.db"), wallets{})
-	ctx := context.Background()
-	code, err := s.IssueConsumerCode(ctx, s.caller, qrcode.IssueConsumerCodeParams{Account: s.consumers[0], Type: qrcode.Dynamic})
+	s := openStall(t, false, payments.Config{ConsumerCodec: wallets{}})
+	ctx := t.Context()
+	code, err := s.QRCodes.IssueConsumerCode(ctx, s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID, Type: qrcode.Dynamic})
 	must.True(t, err == nil && strings.HasPrefix(code.Payload, "wallet:cqr_"), "%+v, %v", code, err)
-	r, err := s.Resolve(ctx, s.caller, code.Payload)
-	expect.True(t, err == nil && r.DisplayName == "Ama M." && r.Type == qrcode.Dynamic && r.Active && r.Amount == nil, "%+v, %v", r, err)
+	r, err := s.QRCodes.Resolve(ctx, s.caller, code.Payload)
+	must.Do(t, err)
+	expect.Equal(t, r.DisplayName, "Ama M.", "display name")
+	expect.Equal(t, r.Type, qrcode.Dynamic, "type")
+	expect.Equal(t, r.Active, true, "Active")
+	expect.True(t, r.Amount == nil, "Amount is set")
 	for payload, want := range map[string]api.Code{"wallet:cqr_unknown": api.InvalidConsumerQR, "bank:1": api.InvalidConsumerQR, "": api.ParameterMissing} {
-		if _, err := s.Resolve(ctx, s.caller, payload); api.CodeOf(err) != want {
+		if _, err := s.QRCodes.Resolve(ctx, s.caller, payload); api.CodeOf(err) != want {
 			t.Errorf("%q: got %v", payload, err)
 		}
 	}
-	if _, err := s.IssueConsumerCode(ctx, s.caller, qrcode.IssueConsumerCodeParams{Account: "acc_1"}); api.CodeOf(err) != api.AccountNotFound {
+	if _, err := s.QRCodes.IssueConsumerCode(ctx, s.caller, qrcode.IssueConsumerCodeParams{Account: "acc_1"}); api.CodeOf(err) != api.AccountNotFound {
 		t.Errorf("a code for nobody: %v", err)
 	}
 	limit := int64(2)
-	if _, err := s.IssueConsumerCode(ctx, s.caller, qrcode.IssueConsumerCodeParams{Account: s.consumers[0], UsageLimit: &limit}); api.CodeOf(err) != api.ParameterInvalid {
+	if _, err := s.QRCodes.IssueConsumerCode(ctx, s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID, UsageLimit: &limit}); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("a static code with a limit: %v", err)
 	}
 }
@@ -121,32 +124,35 @@ func TestDrawPictures(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for _, line := range lines {
 		got := len([]rune(line))
-		expect.True(t, got == len([]rune(lines[0])) && got >= 2*len(lines)-1, "a line of %d characters among %d lines", got, len(lines))
+		expect.Equal(t, got, len([]rune(lines[0])), "a line: number of characters")
+		expect.True(t, got >= 2*len(lines)-1, "a line of %d characters among %d lines", got, len(lines))
 	}
 }
 
 // The refusals that only Go callers can get.
 func TestPayRefusesBadParams(t *testing.T) {
-	s := openShop(t, filepath.Join(t.TempDir(), "pay.db"), libraryCodec)
-	ctx := context.Background()
+	s := newStall(t, false, nil)
+	ctx := t.Context()
 	amount, wrong := int64(5), int64(0)
-	wallet := account.WalletRef{AccountID: s.consumers[0]}
+	without := must.Get(s.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Kojo Antwi", Phone: "0241000002"}))(t)
+	wallet := account.WalletRef{AccountID: without.ID}
+	own := s.code(t, qrcode.CreateParams{}).ID
 	for name, test := range map[string]struct {
 		p    qrcode.PayParams
 		want api.Code
 	}{
-		"no amount":       {qrcode.PayParams{Wallet: wallet, PIN: "1234"}, api.AmountRequired},
-		"a wrong amount":  {qrcode.PayParams{Wallet: wallet, PIN: "1234", Amount: &wrong}, api.ParameterInvalid},
-		"no PIN":          {qrcode.PayParams{Wallet: wallet, Amount: &amount}, api.ParameterMissing},
-		"no code":         {qrcode.PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.ResourceMissing},
-		"a PIN of nobody": {qrcode.PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.PINInvalid},
-		"nobody":          {qrcode.PayParams{PIN: "1234", Amount: &amount}, api.AccountNotFound},
+		"no amount":      {qrcode.PayParams{Wallet: wallet, PIN: "1234"}, api.AmountRequired},
+		"a wrong amount": {qrcode.PayParams{Wallet: wallet, PIN: "1234", Amount: &wrong}, api.ParameterInvalid},
+		"no PIN":         {qrcode.PayParams{Wallet: wallet, Amount: &amount}, api.ParameterMissing},
+		"no code":        {qrcode.PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.ResourceMissing},
+		"no PIN is set":  {qrcode.PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.PINInvalid},
+		"nobody":         {qrcode.PayParams{PIN: "1234", Amount: &amount}, api.AccountNotFound},
 	} {
-		code := s.codes[0]
+		code := own
 		if name == "no code" {
 			code = "qr_1"
 		}
-		if _, err := s.Pay(ctx, s.caller, code, test.p); api.CodeOf(err) != test.want {
+		if _, err := s.QRCodes.Pay(ctx, s.caller, code, test.p); api.CodeOf(err) != test.want {
 			t.Errorf("%s: got %v, want %s", name, err, test.want)
 		}
 	}

@@ -17,9 +17,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -157,13 +157,15 @@ func TestImageOfCode(t *testing.T) {
 	data := must.Get(s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: qrcode.PNG}))(t)
 	img := must.Get(png.Decode(bytes.NewReader(data)))(t)
 	got := must.Get(scan(img))(t)
-	expect.True(t, got == code.Data && img.Bounds().Dx() == qrcode.DefaultSize, "a picture of %d says %q; want %q", img.Bounds().Dx(), got, code.Data)
+	expect.True(t, got == code.Data, "a picture of %d says %q; want %q", img.Bounds().Dx(), got, code.Data)
+	expect.Equal(t, img.Bounds().Dx(), qrcode.DefaultSize, "a picture: number of says")
 	for _, test := range []struct {
 		format qrcode.Format
 		size   int
 		param  string
 	}{{qrcode.PNG, 63, "size"}, {qrcode.SVG, 2049, "size"}, {qrcode.PNG, -1, "size"}, {"gif", 512, "format"}, {"", 512, "format"}} {
 		_, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: test.format, Size: test.size})
-		expect.True(t, api.CodeOf(err) == api.ParameterInvalid && strings.Contains(fmt.Sprint(err), test.param), "%s of %d: got %v", test.format, test.size, err)
+		expect.Equal(t, api.CodeOf(err), api.ParameterInvalid, "%s of %d: code", test.format, test.size)
+		expect.True(t, strings.Contains(fmt.Sprint(err), test.param), "%s of %d: got %v", test.format, test.size, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -14,30 +13,42 @@ import (
 // payments has one, so a host cannot call it.
 type Internal struct{ svc *Service }
 
-// TakesPayment reports whether an approved payment from a phone may use the code. It may if its hold is
-// active, or if a use is free that no other payment holds. A process whose clock is ahead may have seen the
-// hold end, and have given the use to another payer.
-func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (bool, error) {
+// TakesPayment returns why an approved payment from a phone may not use the code; "" if it may. It may if its
+// hold is active, or if a use is free that no other payment holds. A process whose clock is ahead may have
+// seen the hold end, and have given the use to another payer.
+func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, err error) {
 	if !p.HadHold {
-		return true, nil
+		return "", nil
 	}
 	code, err := engine.OrNil(codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode))
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	if code == nil {
-		return p.HoldActive, nil
+		if p.HoldActive {
+			return "", nil
+		}
+		return payment.CodeDeleted, nil
 	}
+	free := false
 	if c := &code.Value; p.HoldActive {
-		return c.UsageCount < *c.UsageLimit, nil
+		free = c.UsageCount < *c.UsageLimit
+	} else if free, err = i.svc.free(tx, tx.Now, code); err != nil {
+		return "", err
 	}
-	return i.svc.free(tx, tx.Now, code)
+	if !free {
+		return payment.CodeUsedUp, nil
+	}
+	return "", nil
 }
 
-// CountUse counts the use of a code by a payment from a phone that is completed. A deleted code
+// PaymentEnded counts the use of a code by a payment from a phone that is completed. A deleted code
 // counts none.
-func (i *Internal) CountUse(tx *engine.Tx, id string) error {
-	code, err := engine.OrNil(codes.Get(tx, engine.Scope(tx.Caller), id))
+func (i *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
+	if p.Status != payment.Completed {
+		return nil
+	}
+	code, err := engine.OrNil(codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode))
 	if code == nil || err != nil {
 		return err
 	}
@@ -86,16 +97,9 @@ func (*Internal) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
 	return &Redemption{Account: c.Account, Amount: c.Amount}, nil
 }
 
-// PayWithoutPIN pays a code from the wallet of a consumer, whatever the PIN. It is for the benchmark of this
-// package: a PIN takes long to compare, by design. The tests are all external, because with one inside, each
-// build of the tests compiles all packages above this one anew.
-func (i *Internal) PayWithoutPIN(tx *engine.Tx, code string, p PayParams, consumer string) (*payment.Payment, error) {
-	from, err := i.svc.accounts.Payer(tx, tx.Caller.Live, account.WalletRef{AccountID: consumer})
-	if err == nil {
-		err = from.Usable()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return i.svc.payTx(tx, code, p, from)
+// In returns the service for the transaction of a host, in which that engine works.
+func (i *Internal) In(e *engine.Engine) *Service {
+	in := *i.svc
+	in.engine = e
+	return &in
 }

@@ -51,13 +51,14 @@ func (s *Service) Hosted(ctx context.Context, id string) (*Hosted, error) {
 
 // PayParams describe a payment of a code: from a consumer's wallet, or from a phone.
 type PayParams struct {
-	// MobileMoney names the phone that pays. If it names one, Wallet, PIN and From are not used.
+	// MobileMoney names the phone that pays. If it names one, Wallet and PIN are not used.
 	payment.MobileMoney
 	// Wallet names the paying consumer.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
-	// From is the network address of a payer on a public page, which wrong PINs lock out; see
-	// [account.Service.SetPIN]. It is empty where the host knows its client.
+	// From is the network address of a payer on a public page. Wrong PINs lock it out; see
+	// [account.Service.SetPIN]. It also bounds the holds of payments from phones; see Pay. It is empty where
+	// the host knows its client.
 	From string `json:"-"`
 	// Amount is in pesewas. A code without a fixed amount requires it. For a code with one, it
 	// must be nil or equal.
@@ -71,10 +72,12 @@ type PayParams struct {
 // writes the payment and its events, and queues the messages to both parties. The last use of a code
 // with a limit switches the code off.
 //
-// From a phone, Pay returns a pending payment; see [payment.Service.Create]. The payment holds a use
-// of a code with a limit until it ends, or for payments.Config.PaymentDeadline. The use is counted when
-// the payment is completed. A payer may approve after the hold, when no use is left. That payment
-// is refunded if the Charger is a provider.RefundRail; otherwise Providers.List shows it.
+// From a phone, Pay returns a pending payment; see [payment.Service.Create]. The payment holds a use of a
+// code with a limit until it ends, or for payments.Config.PaymentDeadline. With From, it holds the use for 2
+// minutes, until the provider has answered that the phone was asked. In live mode an address starts at most
+// two such payments of one code in an hour. The use is counted when the payment is completed. A payer may
+// approve after the hold, when no use is left. That payment is refunded if the Charger is a
+// provider.RefundRail; otherwise Providers.List shows it.
 //
 // The caller stands for the code's merchant; see [Hosted].
 //
@@ -112,7 +115,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		return true, err
 	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *payment.Payment, err error) {
-		err = s.accounts.PayFromWallet(ctx, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+		err = s.accounts.PayFromWallet(ctx, s.engine, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
 			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
 				from, err := confirm(tx)
 				if err != nil {
@@ -162,7 +165,7 @@ func (s *Service) startTx(tx *engine.Tx, id string, p PayParams) (*payment.Payme
 	}
 	c := &code.Value
 	start := payment.StartParams{
-		MobileMoney: p.MobileMoney, QRCode: &c.ID, Description: c.Description, Reference: c.Reference, Metadata: c.Metadata,
+		MobileMoney: p.MobileMoney, From: p.From, QRCode: &c.ID, Description: c.Description, Reference: c.Reference, Metadata: c.Metadata,
 	}
 	if c.UsageLimit != nil {
 		start.HeldObject = c.ID

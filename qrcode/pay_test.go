@@ -20,9 +20,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -56,11 +56,15 @@ const goodPIN = "4826"
 
 func newStall(t *testing.T, live bool, texter message.Texter) *stall {
 	t.Helper()
+	return openStall(t, live, payments.Config{Live: payments.Providers{Texter: texter}})
+}
+
+func openStall(t *testing.T, live bool, c payments.Config) *stall {
+	t.Helper()
 	s := &stall{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
-	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{
-		Live: payments.Providers{Texter: texter}, Clock: func() time.Time { return s.now },
-		Logger: slog.New(slog.NewTextHandler(&s.log, nil)), BaseURL: "https://pay.example.com/",
-	}))(t)
+	c.Clock, c.BaseURL = func() time.Time { return s.now }, "https://pay.example.com/"
+	c.Logger = slog.New(slog.NewTextHandler(&s.log, nil))
+	svc := must.Get(payments.New(t.Context(), memory.New(), c))(t)
 	s.Service = svc
 	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(t)
 	s.caller = api.Caller{Merchant: m.ID, Live: live, RequestID: "req_1"}
@@ -104,7 +108,9 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	texter := &phones{}
 	s := newStall(t, true, texter)
 	code := s.code(t, qrcode.CreateParams{Reference: "table 7", Metadata: api.Metadata{"round": "2"}})
-	expect.True(t, code.Data == "https://pay.example.com/pay/"+code.ID && code.URL == code.Data+".png" && code.Livemode, "code %+v", code)
+	expect.Equal(t, code.Data, "https://pay.example.com/pay/"+code.ID, "code: data")
+	expect.Equal(t, code.URL, code.Data+".png", "code: URL")
+	expect.Equal(t, code.Livemode, true, "code: Livemode")
 	caller := s.caller
 	caller.IdempotencyKey = "order-1"
 	paid := must.Get(s.pay(t, caller, code.ID, goodPIN, pesewas(123456/100)))(t)
@@ -112,7 +118,8 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	// A replay with another PIN returns the same payment. It moves no money and sends no message.
 	again, err := s.pay(t, caller, code.ID, "0000", pesewas(1234))
 	diff := cmp.Diff(paid, again)
-	expect.True(t, err == nil && diff == "", "again: %v (-first +again):\n%s", err, diff)
+	must.Do(t, err)
+	expect.True(t, diff == "", "again: %v (-first +again):\n%s", err, diff)
 	testkit.WantCode(t, "the key with another amount", testkit.Err(s.pay(t, caller, code.ID, goodPIN, pesewas(1235))), api.IdempotencyKeyReused)
 	must.Do(t, s.Drain(t.Context()))
 	want := []string{
@@ -122,7 +129,8 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	slices.Sort(texter.sent)
 	expect.Same(t, texter.sent, want, "messages")
 	log := s.log.String()
-	expect.True(t, !strings.Contains(log, "241000001") && !strings.Contains(log, goodPIN), "the log says %s", log)
+	expect.True(t, !strings.Contains(log, "241000001"), "the log says %s", log)
+	expect.True(t, !strings.Contains(log, goodPIN), "the log says %s", log)
 	if *paid.Phone != "024****001" || *paid.QRCode != code.ID || paid.Reference != "table 7" || paid.Metadata["round"] != "2" || !paid.Livemode {
 		t.Errorf("payment %+v", paid)
 	}
@@ -171,7 +179,8 @@ func TestRefusedPayments(t *testing.T) {
 	expect.Equal(t, s.money(t), "50 0", "the wallet and the merchant have")
 	for _, id := range []string{open.ID, fixed.ID, inactive.ID, expired.ID} {
 		c, err := s.QRCodes.Get(t.Context(), s.caller, id)
-		expect.True(t, err == nil && c.UsageCount == 0, "%s was used %d times, %v", id, c.UsageCount, err)
+		must.True(t, err == nil, "%s was used %d times, %v", id, c.UsageCount, err)
+		expect.Equal(t, c.UsageCount, 0, "%s: usage count", id)
 	}
 	expect.Equal(t, len(must.Get(s.Messages.List(t.Context(), s.caller, message.ListParams{}))(t).Data), 0, "messages")
 
@@ -204,16 +213,22 @@ func TestUsageLimitsUnderConcurrency(t *testing.T) {
 		})
 	}
 	all.Wait()
-	expect.True(t, paid.Load() == limit && full.Load() == payers-limit, "%d paid, %d were refused", paid.Load(), full.Load())
+	expect.Equal(t, paid.Load(), limit, "paid")
+	expect.Equal(t, full.Load(), payers-limit, "full")
 	expect.Equal(t, s.money(t), "47 3", "the wallet and the merchant have")
 	got, err := s.QRCodes.Get(t.Context(), s.caller, code.ID)
-	expect.True(t, err == nil && got.UsageCount == limit && !got.Active, "code %+v, %v", got, err)
+	must.Do(t, err)
+	expect.Equal(t, got.UsageCount, limit, "code: usage count")
+	expect.Equal(t, got.Active, false, "code: Active")
 	// An activated code is still used up.
 	on := true
 	must.Get(s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{Active: &on}))(t)
 	testkit.WantCode(t, "a used-up code", testkit.Err(s.pay(t, s.caller, code.ID, goodPIN, nil)), api.QRLimitReached)
 	list, err := s.QRCodes.ListPayments(t.Context(), s.caller, code.ID, payment.ListParams{Page: api.Page{Limit: 2}})
-	expect.True(t, err == nil && len(list.Data) == 2 && list.HasMore && list.URL == "/v1/qr_codes/"+code.ID+"/payments", "payments %+v, %v", list, err)
+	must.Do(t, err)
+	expect.Equal(t, len(list.Data), 2, "payments: number")
+	expect.Equal(t, list.HasMore, true, "payments: HasMore")
+	expect.Equal(t, list.URL, "/v1/qr_codes/"+code.ID+"/payments", "payments: URL")
 	updated, err := s.Events.List(t.Context(), s.caller, event.ListParams{Type: event.QRCodeUpdated})
 	if err != nil || len(updated.Data) != 2 { // the last use deactivated it, and the merchant activated it
 		t.Errorf("%d updates are recorded, %v", len(updated.Data), err)
@@ -225,10 +240,15 @@ func TestHostedShowsCodeAndRefusal(t *testing.T) {
 	s := newStall(t, true, nil)
 	code := s.code(t, qrcode.CreateParams{Amount: pesewas(500), ExpiresAt: s.now.Add(time.Hour)})
 	offer, err := s.QRCodes.Hosted(t.Context(), code.ID)
-	expect.True(t, err == nil && offer.Refusal == nil && offer.Merchant.Name == "Adom Juice Bar" && offer.Caller.Live && offer.Code.Data == code.Data, "%+v, %v", offer, err)
+	must.Do(t, err)
+	expect.True(t, offer.Refusal == nil, "Refusal is set")
+	expect.Equal(t, offer.Merchant.Name, "Adom Juice Bar", "name of the merchant")
+	expect.Equal(t, offer.Caller.Live, true, "Caller.Live")
+	expect.Equal(t, offer.Code.Data, code.Data, "data of the code")
 	s.now = s.now.Add(time.Hour)
 	offer, err = s.QRCodes.Hosted(t.Context(), code.ID)
-	expect.True(t, err == nil && offer.Refusal != nil && offer.Refusal.Code == api.QRExpired, "expired: %+v, %v", offer, err)
+	must.Do(t, err)
+	expect.True(t, offer.Refusal != nil && offer.Refusal.Code == api.QRExpired, "expired: %+v, %v", offer, err)
 	testkit.WantCode(t, "no code", testkit.Err(s.QRCodes.Hosted(t.Context(), "qr_1")), api.ResourceMissing)
 }
 
@@ -325,7 +345,8 @@ func TestResolveConsumerCode(t *testing.T) {
 	s.now = s.now.Add(time.Hour)
 	again, err := s.QRCodes.Resolve(t.Context(), keyed, code.Payload)
 	diff := cmp.Diff(first, again)
-	expect.True(t, err == nil && diff == "", "again: %v\n%s", err, diff)
+	must.Do(t, err)
+	expect.True(t, diff == "", "again: %v\n%s", err, diff)
 	testkit.WantCode(t, "without key", testkit.Err(s.QRCodes.Resolve(t.Context(), s.caller, code.Payload)), api.QRExpired)
 	static := must.Get(s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.closed(t).ID}))(t)
 	testkit.WantCode(t, "a closed wallet", testkit.Err(s.QRCodes.Resolve(t.Context(), s.caller, static.Payload)), api.AccountNotFound)

@@ -136,7 +136,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*QRCod
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
+// GetJSON writes the JSON of what Get returns; see package httpapi.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -155,9 +155,11 @@ func (s *Service) listing() engine.Listing[QRCode, QRCode] {
 // ListParams selects codes; zero values select all.
 type ListParams struct {
 	api.Page
-	Type    Type      `param:"type"`
-	Active  *bool     `param:"active"`
-	Created api.Times `param:"created"`
+	Type   Type  `param:"type"`
+	Active *bool `param:"active"`
+	// Reference is the caller's own, exactly.
+	Reference string    `param:"reference"`
+	Created   api.Times `param:"created"`
 }
 
 // List returns codes, newest first.
@@ -169,7 +171,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return s.listing().List(ctx, s.engine, q, p.Page)
 }
 
-// ListJSON writes the JSON of what List returns, at less cost; see package payments.
+// ListJSON writes the JSON of what List returns; see package httpapi.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	q, err := p.query(caller)
 	if err != nil {
@@ -194,8 +196,9 @@ type UpdateParams struct {
 	Active      *bool   `json:"active,omitempty"`
 	// ExpiresAt must lie in the future; a pointer to the zero time clears it.
 	ExpiresAt *time.Time `json:"expires_at,omitempty" param:",clear"`
-	// Metadata is merged: a key with nil or "" is dropped.
-	Metadata api.Metadata `json:"metadata,omitempty"`
+	// Metadata is merged: a key with nil or "" is dropped. ClearMetadata drops all keys first.
+	Metadata      api.Metadata `json:"metadata,omitempty"`
+	ClearMetadata bool         `json:"clear_metadata,omitempty" param:"metadata,null"`
 }
 
 func (p *UpdateParams) check() error {
@@ -233,11 +236,8 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 			}
 			c.ExpiresAt = api.AtOrNil(*p.ExpiresAt)
 		}
-		if len(p.Metadata) > 0 {
-			c.Metadata = c.Metadata.Merge(p.Metadata)
-			if err := check.Metadata(c.Metadata, false); err != nil {
-				return nil, err
-			}
+		if err := check.UpdateMetadata(&c.Metadata, p.ClearMetadata, p.Metadata); err != nil {
+			return nil, err
 		}
 		if err := s.replace(tx, o); err != nil {
 			return nil, err
@@ -264,7 +264,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err != nil {
 			return nil, err
 		}
-		if err := codes.Delete(tx, o); err != nil {
+		if err := engine.Delete(tx, codes, o); err != nil {
 			return nil, fmt.Errorf("qrcode: delete: %w", err)
 		}
 		if err := s.events.Record(tx, &o.Value, event.QRCodeDeleted); err != nil {

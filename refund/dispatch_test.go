@@ -13,9 +13,9 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -103,6 +103,7 @@ func TestLostRefundStaysReserved(t *testing.T) {
 			expect.Equal(t, is.Status, c.want, "got %+v", is)
 			if c.want == refund.Failed {
 				s.holds("declined", "1025", "0", "1000")
+				expect.Equal(t, *is.FailureCode, provider.FailureOther, "failure code")
 				expect.True(t, *is.FailureReason == "The card has expired." && s.refunded(r.Payment) == 0, "got %+v", is)
 				// The amount may be refunded anew.
 				whole := s.refund(refund.CreateParams{Invoice: v.ID})

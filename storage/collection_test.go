@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -59,7 +59,9 @@ func TestPutInsertsOrReplaces(t *testing.T) {
 		want(t, "Update", store.Update(t.Context(), func(tx storage.Tx) error {
 			o, err := tasks.GetOrNew(tx, shop, "t_1")
 			want(t, "GetOrNew", err, nil)
-			expect.True(t, o.Version == version && o.Scope == shop && o.ID == "t_1", "got %+v, want version %d", o, version)
+			expect.Equal(t, o.Version, version, "version")
+			expect.Equal(t, o.Scope, shop, "scope")
+			expect.Equal(t, o.ID, "t_1", "ID")
 			o.Value.Name = fmt.Sprint("named ", version)
 			want(t, "Put", tasks.Put(tx, o), nil)
 			want(t, "Put of an old version", tasks.Put(tx, &storage.Object[task]{Scope: shop, ID: "t_1", Version: version + 9}), storage.ErrConflict)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -15,7 +15,8 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 // want checks an error by errors.Is; nil wants none.
 func want(t *testing.T, what string, got, wanted error) {
 	t.Helper()
-	expect.True(t, (wanted != nil || got == nil) && (wanted == nil || errors.Is(got, wanted)), "%s: got error %v, want %v", what, got, wanted)
+	expect.True(t, wanted != nil || got == nil, "%s: got error %v, want %v", what, got, wanted)
+	expect.True(t, wanted == nil || errors.Is(got, wanted), "%s: got error %v, want %v", what, got, wanted)
 }
 
 func everyType() *storage.Kind {

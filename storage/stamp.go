@@ -35,7 +35,7 @@ type stamp struct {
 // without decoding. Passthrough panics if the part's members do not come first in the JSON. Call it
 // where c is declared; it returns c.
 //
-// It spares a list the decoding and encoding of its objects; see docs/performance.md.
+// It spares a list the decoding and encoding of its objects; see docs/notes/performance.md.
 func (c *Collection[T]) Passthrough(in func(*T) any) *Collection[T] {
 	var zero, sample T
 	fill(reflect.ValueOf(&sample).Elem(), 0)

@@ -9,7 +9,7 @@ import (
 // Verbatim names the field of T whose JSON goes into the document as it is. The writer of the field
 // must ensure that it is valid and compact, as an encoder makes it. An event's object and an
 // idempotency key's answer are such fields. Checking them again would cost time; see
-// docs/performance.md. Verbatim has no effect on a collection with [Collection.Passthrough]. Verbatim
+// docs/notes/performance.md. Verbatim has no effect on a collection with [Collection.Passthrough]. Verbatim
 // returns c; call it where c is declared.
 func (c *Collection[T]) Verbatim(in func(*T) *json.RawMessage) *Collection[T] {
 	c.verbatim = in

@@ -14,16 +14,15 @@ import (
 
 // call is what a call does to a subscription.
 type call struct {
-	// do returns the event of the call. It fails with errPersonUnread if it needs the customer and person
+	// do returns the events of the call. It fails with errPersonUnread if it needs the customer and person
 	// is nil.
-	do func(tx *engine.Tx, o *storage.Object[record], person person) (event.Type, error)
+	do func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error)
 	// anyway says that the call is right also if something that is due cannot be done at the moment.
 	anyway bool
 }
 
 // change runs a call that changes a subscription. What is due of the subscription is done before, so
-// that the call finds it as if the worker had been in time. An invoice that is paid at once adds
-// subscription.payment_succeeded.
+// that the call finds it as if the worker had been in time.
 func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, c call) (*Subscription, error) {
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Subscription, error) {
 		var find person
@@ -49,14 +48,13 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 				if !undone && s.isDue(r, tx.Now) {
 					return nil, errBehind
 				}
-				before := r.LatestInvoice
-				t, err := c.do(tx, o, find)
+				old := *r
+				types, err := c.do(tx, o, find)
 				if err != nil {
 					return nil, err
 				}
-				types := []event.Type{t}
-				if r.LatestInvoice != nil && (before == nil || *before != *r.LatestInvoice) && r.unpaid(*r.LatestInvoice) == nil {
-					types = append(types, event.SubscriptionPaymentSucceeded)
+				if err := s.textChanges(tx, &old, r); err != nil {
+					return nil, err
 				}
 				if err := s.write(tx, o, types...); err != nil {
 					return nil, err
@@ -66,7 +64,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 			switch {
 			case errors.Is(err, errBehind):
 			case errors.Is(err, errPersonUnread):
-				if find, err = s.config.Accounts.FindCustomer(ctx, caller, customer); err != nil {
+				if find, err = s.findCustomer(ctx, caller, customer); err != nil {
 					return nil, err
 				}
 			default:
@@ -91,6 +89,14 @@ func errCancelled() error {
 	return api.Errorf(api.SubscriptionCancelled, "", "This subscription is cancelled, and can no longer be changed. Create another.")
 }
 
+// withPayment returns the events of a call that has made an invoice.
+func withPayment(paid bool, of event.Type) []event.Type {
+	if paid {
+		return []event.Type{of, event.SubscriptionPaymentSucceeded}
+	}
+	return []event.Type{of}
+}
+
 // errBehind says that something of the subscription has become due since it was worked through.
 var errBehind = errors.New("subscription: something is due")
 
@@ -101,31 +107,43 @@ type CancelParams struct {
 	AtPeriodEnd bool `json:"at_period_end,omitempty"`
 }
 
-// Cancel ends a subscription. One that is cancelled at once gets no credit: its credit balance and the
-// lines that wait for the next invoice lapse. Its open invoices stay payable, and are charged no more.
-// One that is cancelled at the period's end makes no further invoice. With an idempotency key it may be
-// repeated safely.
+// Cancel ends a subscription, without credit for the rest of the period. It bills the lines that wait for
+// the next invoice, less the credit balance, on a final invoice of that moment. If they come to nothing or
+// less, they lapse. A subscription that is cancelled at once has its open invoices charged no more. They
+// stay payable. One that is cancelled at the period's end makes no further invoice but the final one. With
+// an idempotency key it may be repeated safely.
 //
 // Refusals: resource_missing, subscription_cancelled.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string, p CancelParams) (*Subscription, error) {
 	op := engine.Operation{Name: "subscription.cancel", Params: withID[CancelParams]{id, p}}
-	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], _ person) (event.Type, error) {
+	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error) {
 		r := &o.Value
 		if p.AtPeriodEnd && r.Status != Paused {
 			r.CancelAtPeriodEnd = true
-			return event.SubscriptionUpdated, nil
+			return []event.Type{event.SubscriptionUpdated}, nil
 		}
-		return event.SubscriptionCanceled, s.cancel(tx, r, tx.Now)
+		return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(tx, r, tx.Now, person)
 	}})
 }
 
-// cancel ends a subscription as of a time. The caller writes it.
-func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time) error {
+// cancel ends a subscription as of a time, with its final invoice. The caller writes the subscription.
+func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time, person person) error {
+	if err := s.billUsed(tx, r, at, person); err != nil {
+		return err
+	}
 	r.Status, r.CancelledAt = Cancelled, new(at.Unix())
-	charged := r.charged()
-	r.Waiting, r.CreditBalance, r.Unpaid, r.Paid = nil, 0, nil, nil
+	r.Waiting, r.CreditBalance, r.Credits, r.Unpaid, r.Paid = nil, 0, nil, nil, nil
 	r.Discount, r.Coupon, r.AwaitsSince = nil, nil, nil
 	r.Phone, r.PhoneChange = "", nil // what is left is masked
+	return nil
+}
+
+// cancelAtOnce is cancel that also ends the automatic charges of the invoices that were open before.
+func (s *Service) cancelAtOnce(tx *engine.Tx, r *record, at time.Time, person person) error {
+	charged := r.charged()
+	if err := s.cancel(tx, r, at, person); err != nil {
+		return err
+	}
 	return s.config.Invoices.StopCharges(tx, charged)
 }
 
@@ -135,17 +153,17 @@ func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time) error {
 // Refusals: resource_missing, subscription_paused, subscription_cancelled.
 func (s *Service) Pause(ctx context.Context, caller api.Caller, id string) (*Subscription, error) {
 	op := engine.Operation{Name: "subscription.pause", Params: id}
-	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], _ person) (event.Type, error) {
+	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], _ person) ([]event.Type, error) {
 		r := &o.Value
 		switch r.Status {
 		case Paused:
-			return "", api.Errorf(api.SubscriptionPaused, "", "This subscription is paused already.")
+			return nil, api.Errorf(api.SubscriptionPaused, "", "This subscription is paused already.")
 		case Trialing:
 			now := second(tx.Now).Unix()
 			r.TrialEnd, r.CurrentPeriodEnd, r.BillingAnchor = &now, now, now
 		}
 		r.Status = Paused
-		return event.SubscriptionPaused, nil
+		return []event.Type{event.SubscriptionPaused}, nil
 	}})
 }
 
@@ -154,16 +172,17 @@ func (s *Service) Pause(ctx context.Context, caller api.Caller, id string) (*Sub
 // Refusals: resource_missing, subscription_not_paused, subscription_cancelled.
 func (s *Service) Resume(ctx context.Context, caller api.Caller, id string) (*Subscription, error) {
 	op := engine.Operation{Name: "subscription.resume", Params: id}
-	return s.change(ctx, caller, op, id, call{do: func(tx *engine.Tx, o *storage.Object[record], person person) (event.Type, error) {
+	return s.change(ctx, caller, op, id, call{do: func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error) {
 		r := &o.Value
 		if r.Status != Paused {
-			return "", api.Errorf(api.SubscriptionNotPaused, "", "This subscription is %s, not paused.", r.Status)
+			return nil, api.Errorf(api.SubscriptionNotPaused, "", "This subscription is %s, not paused.", r.Status)
 		}
 		r.Status = Active
-		if err := s.restart(tx, r, second(tx.Now), person); err != nil {
-			return "", err
+		paid, err := s.restart(tx, r, second(tx.Now), person)
+		if err != nil {
+			return nil, err
 		}
 		r.settleStatus()
-		return event.SubscriptionResumed, nil
+		return withPayment(paid, event.SubscriptionResumed), nil
 	}})
 }

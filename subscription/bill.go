@@ -2,7 +2,6 @@ package subscription
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -14,20 +13,105 @@ import (
 	"github.com/seed-7082ffec/payments/invoice"
 )
 
-// lateAfter is how long after the start of its period an invoice may be made and still be due as if it
-// had been made then.
+// lateAfter is how long after its date an invoice may be made and still be due as if it had been made
+// then.
 const lateAfter = day
 
 // bill makes the invoice of the period that the subscription has just entered, and notes it. person is the
 // customer. payment is the id of a payment of this transaction that pays the invoice; empty for none. bill
 // reports whether the invoice is paid. The caller writes the subscription.
 func (s *Service) bill(tx *engine.Tx, r *record, person *account.Customer, payment string) (paid bool, err error) {
+	price, date := r.price(), r.periodStart()
+	issued, err := s.issue(tx, r, price, date, person, payment)
+	if err != nil {
+		return false, err
+	}
+	line := &issued.Lines.Data[len(r.Waiting)]
+	r.Paid = &periodCost{Invoice: issued.ID, Amount: line.Amount - line.DiscountShare, Terms: r.Terms}
+	took := used{Credit: max(0, r.CreditBalance-issued.CreditBalance)}
+	if rest := issued.CreditBalance - r.CreditBalance; rest > 0 {
+		r.keepCredit(rest)
+	} else {
+		took.Credits = r.useCredit(took.Credit)
+	}
+	if total(r.Waiting) < 0 {
+		took.Waiting = r.Waiting
+	}
+	r.Waiting = nil
+	if r.Coupon != nil && r.Coupon.Once && price.Coupon != "" {
+		took.Discount, took.Coupon = r.Discount, r.Coupon
+	}
+	if took.Discount != nil || r.Coupon != nil && r.discountOver(date) {
+		r.Discount, r.Coupon = nil, nil
+	}
+	if issued.Status != invoice.Paid {
+		open := unpaid{Invoice: issued.ID}
+		if took.Credit != 0 || took.Waiting != nil || took.Discount != nil {
+			open.Used = &took
+		}
+		if issued.DueDate != nil {
+			open.At = issued.DueDate.Unix()
+		}
+		r.Unpaid = append(r.Unpaid, open)
+	}
+	r.dropCredits()
+	return issued.Status == invoice.Paid, nil
+}
+
+// billUsed makes the final invoice of a subscription that ends: of what was used after a change and is not
+// invoiced yet, less credit. It makes none if that is not above 0; then lines and credit lapse.
+func (s *Service) billUsed(tx *engine.Tx, r *record, at time.Time, find person) error {
+	final, err := s.finalTotal(r)
+	if err != nil || final == 0 {
+		return err
+	}
+	customer, err := s.addressee(tx, r, find)
+	if err != nil {
+		return err
+	}
+	_, err = s.issue(tx, r, r.finalPrice(), second(at), customer, "")
+	return err
+}
+
+// finalTotal returns what the final invoice would come to, with taxes and less credit, if the subscription ended
+// as it is now; 0 for none.
+func (s *Service) finalTotal(r *record) (int64, error) {
+	priced, err := s.config.Invoices.PriceSubscription(r.finalPrice())
+	if err != nil {
+		return 0, err
+	}
+	return priced.Total, nil
+}
+
+// addressee returns the customer who gets a final invoice; nil for one who was deleted.
+func (s *Service) addressee(tx *engine.Tx, r *record, find person) (*account.Customer, error) {
+	var customer *account.Customer
+	var err error
+	switch {
+	case find != nil:
+		customer, err = find(tx)
+	case s.config.Accounts.HostsCustomers():
+		return nil, errPersonUnread
+	default:
+		customer, err = s.config.Accounts.Customer(tx, engine.Scope(tx.Caller), r.Customer)
+	}
+	if api.CodeOf(err) == api.ResourceMissing {
+		return nil, nil
+	}
+	return customer, err
+}
+
+// issue makes an invoice of a subscription.
+func (s *Service) issue(tx *engine.Tx, r *record, price invoice.PriceParams, date time.Time, person *account.Customer, payment string) (*invoice.Issued, error) {
 	p := invoice.IssueParams{
-		PriceParams: r.price(), Subscription: r.ID, Customer: r.Customer, Person: person, Date: r.periodStart(),
+		PriceParams: price, Subscription: r.ID, Customer: r.Customer, Person: person, Date: date,
 		CollectionMethod: r.CollectionMethod, Payment: payment,
 	}
+	if r.LatestInvoice != nil {
+		p.After = *r.LatestInvoice
+	}
 	if r.CollectionMethod == invoice.SendInvoice {
-		from := p.Date
+		from := date
 		if made := second(tx.Now); made.Sub(from) > lateAfter {
 			from = made
 		}
@@ -37,59 +121,10 @@ func (s *Service) bill(tx *engine.Tx, r *record, person *account.Customer, payme
 	}
 	issued, err := s.config.Invoices.Issue(tx, p)
 	if err != nil {
-		return false, fmt.Errorf("subscription: invoice: %w", err)
+		return nil, fmt.Errorf("subscription: invoice: %w", err)
 	}
-	line := &issued.Lines.Data[len(r.Waiting)]
-	open := unpaid{Invoice: issued.ID, Used: r.uses(issued.CreditBalance, p.Coupon != "")}
-	r.LatestInvoice, r.CreditBalance = &issued.ID, issued.CreditBalance
-	r.Paid = &periodCost{Invoice: issued.ID, Amount: line.Amount - line.DiscountShare, Terms: r.Terms}
-	if r.Coupon != nil && (r.Coupon.Once && p.Coupon != "" || r.discountOver(p.Date)) {
-		r.Discount, r.Coupon = nil, nil
-	}
-	r.Waiting = nil
-	if issued.Status == invoice.Paid {
-		return true, nil
-	}
-	if !p.DueDate.IsZero() {
-		open.At = p.DueDate.Unix()
-	}
-	r.Unpaid = append(r.Unpaid, open)
-	return false, nil
-}
-
-// uses returns what an invoice takes that leaves a credit balance; nil for nothing. discounted says that
-// it has the discount.
-func (r *record) uses(creditLeft int64, discounted bool) *used {
-	u := &used{Credit: max(0, r.CreditBalance-creditLeft)}
-	if total(r.Waiting) < 0 {
-		u.Waiting = r.Waiting
-	}
-	if discounted && r.Coupon.Once {
-		u.Discount, u.Coupon = r.Discount, r.Coupon
-	}
-	if u.Credit == 0 && u.Waiting == nil && u.Discount == nil {
-		return nil
-	}
-	return u
-}
-
-// giveBack returns what a voided invoice has taken: credit, lines that were credit, and the coupon for one
-// invoice, unless another was put on since. What the invoice has charged for changes in an earlier period
-// is waived with it.
-func (s *Service) giveBack(r *record, u *used) error {
-	r.CreditBalance += u.Credit
-	if u.Discount != nil && r.Discount == nil {
-		r.Discount, r.Coupon = u.Discount, u.Coupon
-	}
-	waiting := r.Waiting
-	r.Waiting = slices.Concat(u.Waiting, waiting)
-	if err := s.checkNext(r); api.IsRefusal(err) { // more than one invoice takes
-		r.Waiting = waiting
-		r.CreditBalance -= total(u.Waiting)
-	} else if err != nil {
-		return err
-	}
-	return nil
+	r.LatestInvoice = &issued.ID
+	return issued, nil
 }
 
 // total returns the sum of lines before taxes.
@@ -104,20 +139,32 @@ func total(lines []waitingLine) (sum int64) {
 // period's own.
 func (r *record) price() invoice.PriceParams {
 	p := invoice.PriceParams{CreditBalance: r.CreditBalance}
-	sum := r.Amount*r.Quantity + total(r.Waiting)
-	for _, l := range r.Waiting {
-		p.Lines = append(p.Lines, invoice.SubscriptionLine{
-			Description: l.Description, Quantity: 1, UnitAmount: l.Amount, Taxable: l.Taxable, TaxPercent: decimalOf(l.TaxPercent), Product: api.TextOrNil(l.Product),
-		})
-	}
-	p.Lines = append(p.Lines, invoice.SubscriptionLine{
+	p.Lines = append(r.waitingLines(), invoice.SubscriptionLine{
 		Description: r.Terms.Name, Quantity: r.Quantity, UnitAmount: r.Amount, Taxable: r.Terms.Taxable, TaxPercent: decimalOf(r.Terms.TaxPercent),
 		Product: api.TextOrNil(r.Terms.Product), Period: &invoice.Period{Start: r.CurrentPeriodStart, End: r.CurrentPeriodEnd},
 	})
+	sum := r.Amount*r.Quantity + total(r.Waiting)
 	if r.Coupon != nil && !r.discountOver(r.periodStart()) && (sum > 0 || !r.Coupon.Once) {
 		p.Coupon, p.Terms = r.Discount.Coupon, r.Coupon.Terms
 	}
 	return p
+}
+
+// finalPrice returns what the final invoice is made of.
+func (r *record) finalPrice() invoice.PriceParams {
+	return invoice.PriceParams{Lines: r.waitingLines(), CreditBalance: r.CreditBalance}
+}
+
+// waitingLines are the lines that have waited, as an invoice has them.
+func (r *record) waitingLines() []invoice.SubscriptionLine {
+	lines := make([]invoice.SubscriptionLine, 0, len(r.Waiting)+1)
+	for _, l := range r.Waiting {
+		lines = append(lines, invoice.SubscriptionLine{
+			Description: l.Description, Quantity: 1, UnitAmount: l.Amount, Taxable: l.Taxable, TaxPercent: decimalOf(l.TaxPercent),
+			Product: api.TextOrNil(l.Product), Net: l.Net,
+		})
+	}
+	return lines
 }
 
 // discountOver reports whether the discount is not for a period that starts then.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/subscription"
 )
@@ -57,7 +57,8 @@ func TestPayingPhoneAfterTwoYears(t *testing.T) {
 	all := c.invoices(made.ID)
 	must.True(t, len(all) == 24, "%d invoices", len(all))
 	for _, v := range all {
-		expect.True(t, v.Status == invoice.Paid && v.AttemptCount == 1, "the invoice of %s is %s after %d attempts", v.InvoiceDate, v.Status, v.AttemptCount)
+		expect.Equal(t, v.Status, invoice.Paid, "status")
+		expect.Equal(t, v.AttemptCount, 1, "number of attempts")
 	}
 }
 

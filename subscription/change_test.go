@@ -7,9 +7,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/subscription"
@@ -41,7 +41,9 @@ func TestChangeOfQuantityIsProrated(t *testing.T) {
 	c.told()
 	c.pass(2 * day)
 	is := c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(3))})
-	expect.True(t, is.Quantity == 3 && is.CurrentPeriodEnd == made.CurrentPeriodEnd && len(c.invoices(made.ID)) == 1, "changed %+v", is)
+	expect.Equal(t, is.Quantity, 3, "changed: quantity")
+	expect.Equal(t, is.CurrentPeriodEnd, made.CurrentPeriodEnd, "changed: current period end")
+	expect.Equal(t, len(c.invoices(made.ID)), 1, "number of invoices")
 	c.wantTold("updated active")
 	c.pass(4 * day)
 	c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(3))}) // changes nothing
@@ -55,12 +57,13 @@ func TestChangeOfQuantityIsProrated(t *testing.T) {
 		{"Silver", 2000},
 	}, "the lines")
 	expect.Equal(t, all[1].Total, 3286, "the total")
-	expect.True(t, all[1].Lines.Data[0].Period == nil && all[1].Lines.Data[4].Period != nil, "the periods")
+	expect.True(t, all[1].Lines.Data[0].Period == nil, "the periods: [1].Lines.Data[0].Period is set")
+	expect.True(t, all[1].Lines.Data[4].Period != nil, "the periods: [1].Lines.Data[4].Period is nil")
 	c.Verified()
 }
 
-// What is not paid gives no credit, and a change without prorations makes no lines.
-func TestUnpaidPeriodGivesNoCredit(t *testing.T) {
+// What the period charges is credited before it is paid, too. A change without prorations makes no lines.
+func TestUnpaidPeriodGivesCredit(t *testing.T) {
 	c := openClub(t, payments.Config{})
 	made := c.subscribe(c.plan(700, weekly("Gold")), subscription.CreateParams{})
 	c.pass(day)
@@ -71,6 +74,7 @@ func TestUnpaidPeriodGivesNoCredit(t *testing.T) {
 	c.pass(6 * day)
 	all := c.invoices(made.ID)
 	expect.Same(t, linesOf(&all[1]), []line{
+		{"Unused time on Gold", -600},
 		{"Remaining time on Gold", 1800},
 		{"Unused time on Gold", -1800},
 		{"Remaining time on Gold", 600},
@@ -86,20 +90,23 @@ func TestCreditIsCarriedOver(t *testing.T) {
 	made := c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{Coupon: half.ID})
 	expect.True(t, made.Discount == nil, "once is over after the first invoice: %+v", made.Discount)
 	v := c.invoice(*made.LatestInvoice)
-	expect.True(t, v.Total == 3500 && *v.Coupon == half.ID, "the first costs %d", v.Total)
+	expect.Equal(t, v.Total, 3500, "the first costs")
+	expect.Same(t, v.Coupon, new(half.ID), "coupon")
 	c.pay(v.ID)
 	c.update(made.ID, subscription.UpdateParams{Plan: new(c.plan(100, weekly("Basic")).ID)})
 	c.pass(7 * day)
 	is, all := c.get(made.ID), c.invoices(made.ID)
 	expect.Same(t, linesOf(&all[1]), []line{
-		{"Unused time on Gold", -3500}, {"Remaining time on Basic", 100}, {"Basic", 100}, {"Credit for later invoices", 3300},
+		{"Unused time on Gold", -3500}, {"Remaining time on Basic", 50}, {"Basic", 100}, {"Credit for later invoices", 3350},
 	}, "the lines")
-	expect.True(t, all[1].Status == invoice.Paid && all[1].Payment == nil && is.CreditBalance == 3300, "%s, credit %d", all[1].Status, is.CreditBalance)
+	expect.Equal(t, all[1].Status, invoice.Paid, "status of the second")
+	expect.True(t, all[1].Payment == nil, "[1].Payment is set")
+	expect.Equal(t, is.CreditBalance, 3350, "credit")
 	c.told()
 	c.pass(7 * day)
 	is, all = c.get(made.ID), c.invoices(made.ID)
 	expect.Same(t, linesOf(&all[2]), []line{{"Basic", 100}, {"Credit from earlier invoices", -100}}, "the lines")
-	expect.Equal(t, is.CreditBalance, 3200, "the credit")
+	expect.Equal(t, is.CreditBalance, 3250, "the credit")
 	c.wantTold("updated active", "payment_succeeded active")
 	is = must.Get(c.Subscriptions.Cancel(t.Context(), c.Caller, made.ID, subscription.CancelParams{}))(t)
 	expect.Equal(t, is.CreditBalance, 0, "the credit of a cancelled one")
@@ -113,7 +120,9 @@ func TestTaxesFollowEachLinesRate(t *testing.T) {
 	c.update(made.ID, subscription.UpdateParams{Plan: new(c.plan(700, weekly("Untaxed")).ID)})
 	c.pass(7 * day)
 	v := c.invoices(made.ID)[1]
-	expect.True(t, v.Subtotal == 700-1005+700 && v.Tax == -201 && v.Total == 395-201, "subtotal %d, tax %d, total %d", v.Subtotal, v.Tax, v.Total)
+	expect.Equal(t, v.Subtotal, 700-1005+700, "subtotal")
+	expect.Equal(t, v.Tax, -201, "tax")
+	expect.Equal(t, v.Total, 395-201, "total")
 }
 
 func TestAnotherIntervalStartsNewPeriod(t *testing.T) {
@@ -123,16 +132,23 @@ func TestAnotherIntervalStartsNewPeriod(t *testing.T) {
 	c.pass(2 * day)
 	c.told()
 	is := c.update(made.ID, subscription.UpdateParams{Plan: new(c.plan(9000, catalog.CreatePlanParams{Name: "Yearly", Interval: catalog.Year}).ID)})
-	expect.True(t, is.BillingAnchor == c.Now().Unix() && is.CurrentPeriodStart == c.Now().Unix() && is.CurrentPeriodEnd == c.Now().AddDate(1, 0, 0).Unix(), "changed %+v", is)
+	expect.Equal(t, is.BillingAnchor, c.Now().Unix(), "changed: billing anchor")
+	expect.Equal(t, is.CurrentPeriodStart, c.Now().Unix(), "changed: current period start")
+	expect.Equal(t, is.CurrentPeriodEnd, c.Now().AddDate(1, 0, 0).Unix(), "changed: current period end")
 	v := c.invoice(*is.LatestInvoice)
 	expect.Same(t, linesOf(v), []line{{"Unused time on Gold", -500}, {"Yearly", 9000}}, "the lines")
 	c.wantTold("updated active")
 
-	// While it is not paid, there is no credit for it.
+	// It is credited before it is paid, until it is voided. What was used stays used.
+	yearly := *is.LatestInvoice
 	is = c.update(made.ID, subscription.UpdateParams{Plan: new(c.plan(800, weekly("Back")).ID)})
-	expect.Same(t, linesOf(c.invoice(*is.LatestInvoice)), []line{{"Back", 800}}, "the lines")
+	expect.Same(t, linesOf(c.invoice(*is.LatestInvoice)), []line{{"Unused time on Yearly", -9000}, {"Back", 800}, {"Credit for later invoices", 8200}}, "the lines")
+	expect.Equal(t, is.CreditBalance, 8200, "the credit")
+	must.Get(c.Invoices.Void(t.Context(), c.Caller, yearly))(t)
+	expect.Equal(t, c.get(made.ID).CreditBalance, 0, "the credit of a voided invoice")
 	is = c.update(made.ID, subscription.UpdateParams{Plan: new(c.plan(800, catalog.CreatePlanParams{Name: "Two", Interval: catalog.Week, IntervalCount: new(int64(2))}).ID), Proration: subscription.NoProration})
 	expect.Equal(t, is.CurrentPeriodEnd, c.Now().Add(14*day).Unix(), "the end of two weeks")
+	expect.Same(t, linesOf(c.invoice(*is.LatestInvoice)), []line{{"Unused time on Gold", -500}, {"Two", 800}}, "the lines")
 }
 
 func TestNothingIsProratedInTrialAndPause(t *testing.T) {
@@ -141,7 +157,9 @@ func TestNothingIsProratedInTrialAndPause(t *testing.T) {
 	made := c.subscribe(plan, subscription.CreateParams{})
 	monthly := c.plan(2000, catalog.CreatePlanParams{Name: "Monthly"})
 	is := c.update(made.ID, subscription.UpdateParams{Plan: &monthly.ID, Quantity: new(int64(2))})
-	expect.True(t, is.Status == subscription.Trialing && is.CurrentPeriodEnd == made.CurrentPeriodEnd && is.Amount == 2000, "changed %+v", is)
+	expect.Equal(t, is.Status, subscription.Trialing, "changed: status")
+	expect.Equal(t, is.CurrentPeriodEnd, made.CurrentPeriodEnd, "changed: current period end")
+	expect.Equal(t, is.Amount, 2000, "changed: amount")
 	c.pass(7 * day)
 	is = c.get(made.ID)
 	expect.Same(t, linesOf(c.invoice(*is.LatestInvoice)), []line{{"Monthly", 4000}}, "the lines")
@@ -200,6 +218,30 @@ func TestCouponsOfSubscriptions(t *testing.T) {
 	expect.True(t, is.Discount == nil, "taken off: %+v", is.Discount)
 }
 
+// A coupon for one invoice waits for one that is above 0 before it.
+func TestCouponForOneInvoiceWaits(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	made := c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{})
+	c.pay(*made.LatestInvoice)
+	c.update(made.ID, subscription.UpdateParams{Plan: new(c.plan(1000, weekly("Basic")).ID), Coupon: new(c.coupon(catalog.CreateCouponParams{AmountOff: new(int64(300))}))})
+	c.pass(7 * day) // -7000 + 1000 + 1000
+	expect.True(t, c.get(made.ID).Discount != nil, "the coupon was used by an invoice below 0")
+	c.pass(7 * day)
+	all := c.invoices(made.ID)
+	expect.Equal(t, all[1].Discount, 0, "the discount of an invoice below 0")
+	expect.Equal(t, all[2].Discount, 300, "the discount of the next one")
+	expect.True(t, c.get(made.ID).Discount == nil, "the coupon is used twice")
+}
+
+// A subscription whose period is too much for one invoice is refused though a coupon or a credit makes it less: they
+// may end before.
+func TestTooMuchIsRefusedDespiteCoupon(t *testing.T) {
+	c := openClub(t, payments.Config{})
+	plan := c.plan(90_000_000, catalog.CreatePlanParams{Interval: catalog.Week, Taxable: new(true), TaxPercent: new(decimalOf(20))})
+	p := subscription.CreateParams{Customer: c.customer("").ID, Plan: plan.ID, Coupon: c.coupon(catalog.CreateCouponParams{PercentOff: new(decimalOf(50)), Duration: catalog.Forever})}
+	testkit.WantParam(t, "a period with its tax", testkit.Err(c.Subscriptions.Create(t.Context(), c.Caller, p)), api.ParameterInvalid, "quantity")
+}
+
 // A discount that repeats ends at its time, also between two periods.
 func TestDiscountEndsBetweenPeriods(t *testing.T) {
 	c := openClub(t, payments.Config{})
@@ -236,8 +278,8 @@ func TestInvalidChangesAreRefused(t *testing.T) {
 		"due too late":           {subscription.UpdateParams{DaysUntilDue: new(int64(366))}, api.ParameterInvalid, "days_until_due"},
 		"another proration":      {subscription.UpdateParams{Proration: "always"}, api.ParameterInvalid, "proration"},
 		"nested metadata":        {subscription.UpdateParams{Metadata: api.Metadata{"m": []any{}}}, api.ParameterInvalid, "metadata.m"},
-		// The next invoice would be 40 + 80 million.
-		"prorations that are too much": {subscription.UpdateParams{Quantity: new(int64(1)), Plan: new(c.plan(60_000_000, catalog.CreatePlanParams{}).ID)}, api.ParameterInvalid, "quantity"},
+		// The next invoice would be -80 + 98 + 98 million.
+		"prorations that are too much": {subscription.UpdateParams{Plan: new(c.plan(49_000_000, catalog.CreatePlanParams{}).ID)}, api.ParameterInvalid, "quantity"},
 	} {
 		testkit.WantParam(t, name, testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, test.p)), test.code, test.param)
 	}
@@ -247,7 +289,10 @@ func TestInvalidChangesAreRefused(t *testing.T) {
 	is := c.update(made.ID, subscription.UpdateParams{
 		CollectionMethod: new(invoice.ChargeAutomatically), PhoneNumber: new("0551234987"), DaysUntilDue: new(int64(14)), Metadata: api.Metadata{"a": "b"},
 	})
-	expect.True(t, is.CollectionMethod == invoice.ChargeAutomatically && *is.PhoneNumber == "055****987" && is.DaysUntilDue == 14 && is.Metadata["a"] == "b", "changed %+v", is)
+	expect.Equal(t, is.CollectionMethod, invoice.ChargeAutomatically, "changed: collection method")
+	expect.Same(t, is.PhoneNumber, new("055****987"), "changed: phone number")
+	expect.Equal(t, is.DaysUntilDue, 14, "changed: days until due")
+	expect.True(t, is.Metadata["a"] == "b", "changed %+v", is)
 	expect.Equal(t, must.Get(c.Subscriptions.Phone(t.Context(), c.Caller, made.ID))(t), "+233551234987", "the whole number")
 }
 
@@ -260,7 +305,7 @@ func TestVoidGivesBackWhatInvoiceHasTaken(t *testing.T) {
 		must.Get(c.Invoices.Void(t.Context(), c.Caller, id))(t)
 		c.work()
 	}
-	once := must.Get(c.Coupons.Create(t.Context(), c.Caller, catalog.CreateCouponParams{PercentOff: new(decimalOf(50))}))(t)
+	once := must.Get(c.Coupons.Create(t.Context(), c.Caller, catalog.CreateCouponParams{PercentOff: new(decimalOf(10))}))(t)
 	made := c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{})
 	c.pay(*made.LatestInvoice)
 	basic := c.plan(1000, weekly("Basic"))
@@ -283,10 +328,10 @@ func TestVoidGivesBackWhatInvoiceHasTaken(t *testing.T) {
 	c.pay(*made.LatestInvoice)
 	c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(1))})
 	c.update(made.ID, subscription.UpdateParams{Plan: new(c.plan(8000, weekly("Silver")).ID), Coupon: &once.ID})
-	c.pass(7 * day) // -14000 + 7000 - 7000 + 8000 + 8000, and half of it off
+	c.pass(7 * day) // -14000 + 7000 - 7000 + 8000 + 8000, and a tenth of the last line off
 	is = c.get(made.ID)
 	v = c.invoice(*is.LatestInvoice)
-	must.True(t, v.Total == 1000 && is.Discount == nil, "total %d, discount %+v", v.Total, is.Discount)
+	must.True(t, v.Total == 1200 && is.Discount == nil, "total %d, discount %+v", v.Total, is.Discount)
 	must.Get(c.Invoices.MarkUncollectible(t.Context(), c.Caller, v.ID))(t)
 	c.work()
 	expect.True(t, c.get(made.ID).Discount == nil, "the coupon comes back with a write-off")
@@ -300,7 +345,15 @@ func TestVoidGivesBackWhatInvoiceHasTaken(t *testing.T) {
 	expect.Same(t, linesOf(&next), []line{
 		{"Unused time on Gold", -14000}, {"Remaining time on Gold", 7000}, {"Unused time on Gold", -7000}, {"Remaining time on Silver", 8000}, {"Silver", 8000},
 	}, "the lines")
-	expect.Equal(t, next.Total, 1000, "the total")
+	expect.Equal(t, next.Total, 1200, "the total")
+
+	// A coupon that was put on since stays.
+	made = c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{Coupon: once.ID})
+	forever := c.coupon(catalog.CreateCouponParams{PercentOff: new(decimalOf(50)), Duration: catalog.Forever})
+	c.update(made.ID, subscription.UpdateParams{Coupon: &forever})
+	void(*made.LatestInvoice)
+	is = c.get(made.ID)
+	expect.True(t, is.Discount != nil && is.Discount.Coupon == forever, "the discount is %+v", is.Discount)
 
 	// What was charged for an earlier change is waived.
 	made = c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{})

@@ -1,6 +1,7 @@
 package subscription
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -35,7 +37,7 @@ type CreateParams struct {
 	CollectionMethod invoice.CollectionMethod `json:"collection_method,omitempty"`
 	// PhoneNumber is the phone to charge; that of the customer when empty.
 	PhoneNumber string `json:"phone_number,omitempty"`
-	// DaysUntilDue is from 0 to 365; 7 when nil. With 0 an invoice is overdue as soon as it is sent.
+	// DaysUntilDue is from 0 to 365; 7 when nil. With 0 an invoice is due on the day on which it is made.
 	DaysUntilDue *int64       `json:"days_until_due,omitempty"`
 	Metadata     api.Metadata `json:"metadata,omitempty"`
 }
@@ -122,10 +124,16 @@ func checkPeriodAmount(amount, quantity int64) error {
 // that is sent or charged. With an idempotency key it may be repeated safely.
 //
 // Refusals: parameter_missing, parameter_invalid, invalid_phone_number, resource_missing (customer,
-// plan, coupon), coupon_not_redeemable, permission_denied for a key that may not read customers.
+// plan, coupon), coupon_not_redeemable, permission_denied for a key that may not read customers, plans or coupons.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Subscription, error) {
 	op := engine.Operation{Name: "subscription.create", Params: p}
 	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(
+		check.Reads(caller, "customers", "customer", p.Customer),
+		check.Reads(caller, "plans", "plan", p.Plan), check.Reads(caller, "coupons", "coupon", p.Coupon),
+	); err != nil {
 		return nil, err
 	}
 	call := func() (*Subscription, error) {
@@ -150,9 +158,6 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 // customer returns the function that reads a customer in a transaction. A host's directory is asked
 // before.
 func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (func(storage.ReadTx) (*account.Customer, error), error) {
-	if !caller.Reads("customers") {
-		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the invoices. Use a key with the permission to read customers.")
-	}
 	return s.config.Accounts.FindCustomer(ctx, caller, id)
 }
 
@@ -173,6 +178,9 @@ func (s *Service) create(tx *engine.Tx, p CreateParams, customer *account.Custom
 	r := s.blank(tx, plan, *p.Quantity, until)
 	r.Customer, r.CollectionMethod, r.DaysUntilDue, r.Metadata = p.Customer, p.CollectionMethod, *p.DaysUntilDue, p.Metadata
 	if err := r.takePhone(p.PhoneNumber, customer); err != nil {
+		return nil, err
+	}
+	if err := s.checkCharged(tx.Caller.Live, r); err != nil {
 		return nil, err
 	}
 	if p.Coupon != "" {
@@ -220,11 +228,20 @@ func (s *Service) begin(tx *engine.Tx, r *record, customer *account.Customer, pa
 			types = append(types, event.SubscriptionPaymentSucceeded)
 		}
 	}
+	if err := s.textBegun(tx, r); err != nil {
+		return nil, err
+	}
 	if r.Status == Trialing && !r.trialWarningAt().After(tx.Now) {
 		r.TrialWarned = true
 		types = append(types, event.SubscriptionTrialWillEnd)
+		if err := s.textTrialEnds(tx, r); err != nil {
+			return nil, err
+		}
 	}
 	s.schedule(tx, r)
+	if err := s.rememberTrial(tx, r); err != nil {
+		return nil, err
+	}
 	if _, err := subscriptions.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("subscription: create: %w", err)
 	}
@@ -290,6 +307,14 @@ func (r *record) checkPhone() error {
 		return api.Errorf(api.ParameterMissing, "phone_number", "phone_number is required to charge automatically, since the customer has no phone with mobile money.")
 	}
 	return nil
+}
+
+// checkCharged refuses an automatic charge of a phone whose network is not taken.
+func (s *Service) checkCharged(live bool, r *record) error {
+	if r.Phone == "" || r.CollectionMethod != invoice.ChargeAutomatically {
+		return nil
+	}
+	return s.config.Payments.CheckCharged(live, payment.MobileMoney{PhoneNumber: r.Phone})
 }
 
 func (r *record) setPhone(number string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -15,6 +16,9 @@ import (
 func (s *Service) departAtOnce(ctx context.Context, begun any) error {
 	return s.depart(ctx, begun.(storage.Record))
 }
+
+// nobody finds no customer.
+func nobody(storage.ReadTx) (*account.Customer, error) { return nil, api.NoSuch("customer") }
 
 // departurePage is how many subscriptions one transaction looks at. It ends with the one with which it has
 // stopped the charges of departureCharges invoices.
@@ -44,7 +48,7 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 			}
 			s.fillDerived(&o.Value)
 			stopped += len(o.Value.charged())
-			if err := s.cancel(tx, &o.Value, tx.Now); err != nil {
+			if err := s.cancelAtOnce(tx, &o.Value, tx.Now, nobody); err != nil {
 				return false, err
 			}
 			if err := s.write(tx, o, event.SubscriptionCanceled); err != nil {
@@ -90,7 +94,7 @@ func (in *Internal) ErasePhone(ctx context.Context, within engine.Within, number
 		}
 		waits := r.PhoneChange != nil && r.PhoneChange.Number == number
 		if waits {
-			r.PhoneChange.forget()
+			r.PhoneChange.Forget()
 		}
 		return waits, nil
 	})

@@ -19,8 +19,11 @@ type Hosted struct {
 	PlanName      string
 	Interval      catalog.Interval
 	IntervalCount int64
-	// Next is the next invoice; nil if there will be none.
-	Next     *NextInvoice
+	// Next is the next invoice of a period; nil if there will be none.
+	Next *NextInvoice
+	// Final is the total of the final invoice, in pesewas, should the subscription end as it is now; 0 for
+	// none.
+	Final    int64
 	Merchant account.Merchant
 	// PhoneChange is a new phone that waits for its code; nil for none.
 	PhoneChange *PhoneChange
@@ -61,11 +64,14 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 		if h.Next, err = s.nextInvoice(r); err != nil {
 			return err
 		}
+		if h.Final, err = s.finalTotal(r); err != nil {
+			return err
+		}
 		now, err := s.engine.NowTx(tx, h.Caller)
 		if err != nil {
 			return err
 		}
-		if c := r.PhoneChange; c != nil && c.Number != "" && now.Before(c.ExpiresAt.Time) {
+		if c := r.PhoneChange; c.Waits(now) {
 			h.PhoneChange = &PhoneChange{PhoneNumber: phone.Mask(c.Number), ExpiresAt: c.ExpiresAt}
 		}
 		m, err := s.config.Accounts.Merchant(tx, o.Scope.Merchant)

@@ -29,10 +29,14 @@ type StartParams struct {
 }
 
 // Start begins a subscription that is charged automatically. Without a trial, its first invoice is paid
-// by the Payment.
+// by the Payment, or at once if nothing is due.
 func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Subscription, error) {
 	r := in.svc.start(tx, p)
-	return in.svc.begin(tx, r, p.Customer, p.Payment)
+	begun, err := in.svc.begin(tx, r, p.Customer, p.Payment)
+	if err != nil || begun.LatestInvoice == nil {
+		return begun, err
+	}
+	return begun, in.svc.config.Invoices.SettleNothingDue(tx, *begun.LatestInvoice)
 }
 
 // start makes the record of a subscription, which is not written yet.

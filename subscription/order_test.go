@@ -16,10 +16,10 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -60,8 +60,9 @@ func TestEarlierRenewalComesBeforeLastCharge(t *testing.T) {
 	c.pass(time.Minute)
 	is, all := c.get(made.ID), c.invoices(made.ID)
 	must.True(t, len(all) == 2, "%d invoices", len(all))
-	expect.True(t, is.Status == subscription.Cancelled && all[0].Status == invoice.Uncollectible && all[1].InvoiceDate.Unix() == made.CurrentPeriodEnd,
-		"%+v of %s", is, all[1].InvoiceDate)
+	expect.Equal(t, is.Status, subscription.Cancelled, "status")
+	expect.Equal(t, all[0].Status, invoice.Uncollectible, "status of the first")
+	expect.Equal(t, all[1].InvoiceDate.Unix(), made.CurrentPeriodEnd, "invoice date of the second")
 }
 
 // In a host's transaction a subscription stands or falls with it, and the deletion of a customer cancels
@@ -175,11 +176,12 @@ func TestLongCatchUpIsLeftToWorker(t *testing.T) {
 	_, err := c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
 	var refusal *api.Error
 	must.True(t, errors.As(err, &refusal), "the call answers %v", err)
-	expect.True(t, refusal.Code == api.Unavailable && refusal.RetryAfter > 0, "the refusal %+v", refusal)
+	expect.Equal(t, refusal.Code, api.Unavailable, "the refusal: code")
+	expect.True(t, refusal.RetryAfter > 0, "the refusal %+v", refusal)
 	c.work()
 	is := c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
-	expect.True(t, len(c.invoices(made.ID)) == 121 && is.CurrentPeriodStart == made.CurrentPeriodStart+120*86_400, "%d invoices of %+v",
-		len(c.invoices(made.ID)), is)
+	expect.Equal(t, len(c.invoices(made.ID)), 121, "number of invoices")
+	expect.Equal(t, is.CurrentPeriodStart, made.CurrentPeriodStart+120*86_400, "current period start")
 }
 
 // While the host's directory is down no renewal can be made. The subscription can be ended and paused all the
@@ -209,7 +211,8 @@ func TestCallsWhileRenewalFails(t *testing.T) {
 	must.Get(c.Subscriptions.Cancel(t.Context(), c.Caller, made.ID, subscription.CancelParams{AtPeriodEnd: true}))(t)
 	c.work()
 	is = c.get(made.ID)
-	expect.True(t, is.Status == subscription.Cancelled && *is.CancelledAt == made.CurrentPeriodEnd, "cancelled at the end that has passed: %+v", is)
+	expect.Equal(t, is.Status, subscription.Cancelled, "cancelled at the end that has passed: status")
+	expect.Same(t, is.CancelledAt, new(made.CurrentPeriodEnd), "cancelled at the end that has passed: cancelled at")
 
 	made = subscribe()
 	is = must.Get(c.Subscriptions.Pause(t.Context(), c.Caller, made.ID))(t)
@@ -217,7 +220,7 @@ func TestCallsWhileRenewalFails(t *testing.T) {
 	c.update(made.ID, subscription.UpdateParams{Metadata: api.Metadata{"a": "b"}})
 
 	made = subscribe()
-	must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987"))(t)
+	must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0551234987"}))(t)
 	err := testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Quantity: new(int64(2))}))
 	must.True(t, errors.Is(err, context.DeadlineExceeded), "a change before the renewal that is due: %v", err)
 	d.err = nil
@@ -249,9 +252,9 @@ func TestCallsAskDirectoryForInvoices(t *testing.T) {
 func TestPhoneChangeDoesFirstWhatIsDue(t *testing.T) {
 	c := openClub(t, payments.Config{})
 	made := c.subscribe(c.plan(700, weekly("Gold")), subscription.CreateParams{})
-	must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987"))(t)
+	must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0551234987"}))(t)
 	c.update(made.ID, subscription.UpdateParams{CancelAtPeriodEnd: new(true)})
 	c.Pass(7 * day)
-	testkit.WantCode(t, "start", testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234986")), api.SubscriptionCancelled)
+	testkit.WantCode(t, "start", testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0551234986"})), api.SubscriptionCancelled)
 	expect.Equal(t, len(must.Get(c.Messages.List(t.Context(), c.Caller, message.ListParams{To: "0551234986"}))(t).Data), 0, "codes")
 }

@@ -12,13 +12,18 @@ import (
 )
 
 // bookAtOnce books what has become of an invoice in the transaction in which it happens. It returns false
-// if something of the subscription was due before, which a worker does first.
+// if a worker must do so: something of the subscription was due before, or the host must be asked for the
+// customer of a final invoice.
 func (s *Service) bookAtOnce(tx *engine.Tx, is *invoice.Outcome) (booked bool, err error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), is.Subscription)
 	if err != nil || o.Value.dueBefore(is) {
 		return false, err
 	}
-	return true, s.book(tx, o, is)
+	mayEnd := slices.Contains(is.Types, invoice.OutcomeUncollectible) && len(o.Value.Waiting) > 0
+	if mayEnd && s.config.Accounts.HostsCustomers() {
+		return false, nil
+	}
+	return true, s.book(tx, o, is, nil)
 }
 
 // dueBefore reports whether something was due before a failed charge, which may end the subscription.
@@ -59,20 +64,31 @@ func (s *Service) bookNext(ctx context.Context, o *invoice.Outcome) error {
 			return err
 		}
 	}
-	err := s.engine.Update(ctx, o.Caller(), func(tx *engine.Tx) error {
-		if err := s.config.Invoices.FinishOutcome(tx, o); err != nil {
+	var find person
+	for {
+		customer := ""
+		err := s.engine.Update(ctx, o.Caller(), func(tx *engine.Tx) error {
+			if err := s.config.Invoices.FinishOutcome(tx, o); err != nil {
+				return err
+			}
+			found, err := s.get(tx, engine.Scope(tx.Caller), o.Subscription)
+			if err != nil {
+				return err
+			}
+			customer = found.Value.Customer
+			return s.book(tx, found, o, find)
+		})
+		switch {
+		case errors.Is(err, errPersonUnread):
+			if find, err = s.findCustomer(ctx, o.Caller(), customer); err != nil {
+				return err
+			}
+		case errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound):
+			return nil // another worker has booked it
+		default:
 			return err
 		}
-		found, err := s.get(tx, engine.Scope(tx.Caller), o.Subscription)
-		if err != nil {
-			return err
-		}
-		return s.book(tx, found, o)
-	})
-	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
-		return nil // another worker has booked it
 	}
-	return err
 }
 
 // doBefore does what was due of a subscription before a failed charge of it, which may end it.
@@ -93,12 +109,13 @@ func (s *Service) doBefore(ctx context.Context, o *invoice.Outcome) error {
 	return s.runSteps(ctx, caller, o.Subscription, customer, rush{before: o.Scheduled.Time})
 }
 
-// book changes a subscription as the outcome of an invoice demands.
-func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Outcome) error {
+// book changes a subscription as the outcome of an invoice demands. person may be nil if the library keeps
+// the customers.
+func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Outcome, person person) error {
 	r := &o.Value
 	was, credit, discount := r.Status, r.CreditBalance, r.Discount
 	var types []event.Type
-	givenUp := false
+	givenUp, failed := false, false
 	for _, t := range is.Types {
 		switch t {
 		case invoice.OutcomePaid:
@@ -107,8 +124,13 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 		case invoice.OutcomePaymentFailed:
 			types = append(types, event.SubscriptionPaymentFailed)
 			// Another attempt is that of a person with the invoice's address, or a call's.
-			if u := r.unpaid(is.Invoice); u != nil && u.charged() && is.Scheduled != nil {
-				u.Overdue = true
+			u := r.unpaid(is.Invoice)
+			switch {
+			case is.Scheduled == nil:
+			case u != nil && u.charged():
+				u.Overdue, failed = true, true
+			case r.Status == Cancelled: // its last invoices are charged after its end
+				failed = true
 			}
 		case invoice.OutcomeUncollectible:
 			// Without a failed charge it is the merchant who gave the invoice up.
@@ -121,11 +143,16 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 			}
 		case invoice.OutcomeVoided:
 			if u := r.unpaid(is.Invoice); u != nil && u.Used != nil && r.Status != Cancelled {
-				if err := s.giveBack(r, u.Used); err != nil {
+				if err := s.giveBack(tx, r, u.Used); err != nil {
 					return err
 				}
 			}
 			r.forget(is.Invoice)
+		}
+	}
+	if !slices.Equal(is.Types, []invoice.OutcomeType{invoice.OutcomePaid}) { // the most frequent one changes no credit
+		if err := s.revalue(tx, r, is.Invoice); err != nil {
+			return err
 		}
 	}
 	if r.settleStatus(); r.Status != was || r.CreditBalance != credit || r.Discount != discount {
@@ -135,10 +162,17 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 		if err := s.config.Events.Record(tx, &r.Subscription, types...); err != nil {
 			return err
 		}
-		if err := s.cancel(tx, r, tx.Now); err != nil {
+		if err := s.textEnded(tx, r, is); err != nil {
+			return err
+		}
+		if err := s.cancelAtOnce(tx, r, tx.Now, person); err != nil {
 			return err
 		}
 		types = []event.Type{event.SubscriptionCanceled}
+	} else if failed {
+		if err := s.textFailed(tx, r, is); err != nil {
+			return err
+		}
 	}
 	return s.write(tx, o, types...)
 }
@@ -198,4 +232,5 @@ func (r *record) writeOff(u *unpaid) {
 // forget removes an invoice from those that are not paid.
 func (r *record) forget(id string) {
 	r.Unpaid = slices.DeleteFunc(r.Unpaid, func(u unpaid) bool { return u.Invoice == id })
+	r.dropCredits()
 }

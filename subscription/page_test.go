@@ -13,9 +13,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
@@ -45,7 +45,7 @@ func TestCodeConfirmsNewPhone(t *testing.T) {
 	made := c.automatic(c.plan(5000, catalog.CreatePlanParams{}), "0241230901")
 	c.told()
 	start := func(number string) error {
-		return testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, number))
+		return testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: number}))
 	}
 	confirm := func(code string) error {
 		return testkit.Err(c.Subscriptions.ConfirmPhone(t.Context(), c.Caller, made.ID, code))
@@ -53,8 +53,9 @@ func TestCodeConfirmsNewPhone(t *testing.T) {
 	testkit.WantCode(t, "a code before any was sent", confirm("123456"), api.OTPInvalid)
 	testkit.WantParam(t, "no number", start(""), api.ParameterMissing, "phone_number")
 	must.Do(t, start("0551234987"))
-	h := must.Get(c.Subscriptions.Hosted(t.Context(), made.ManageURL[strings.LastIndex(made.ManageURL, "/")+1:]))(t)
-	expect.True(t, h.PhoneChange.PhoneNumber == "055****987" && h.PhoneChange.ExpiresAt.Equal(c.Now().Add(10*time.Minute)), "waiting %+v", h.PhoneChange)
+	h := must.Get(c.Subscriptions.Hosted(t.Context(), (*made.ManageURL)[strings.LastIndex(*made.ManageURL, "/")+1:]))(t)
+	expect.Equal(t, h.PhoneChange.PhoneNumber, "055****987", "phone number of the phone change")
+	expect.True(t, h.PhoneChange.ExpiresAt.Equal(c.Now().Add(10*time.Minute)), "waiting %+v", h.PhoneChange)
 	old := c.code("0551234987")
 	must.Do(t, start("0551234986"))
 	code := c.code("0551234986")
@@ -78,7 +79,7 @@ func TestWrongCodesAreCounted(t *testing.T) {
 		return testkit.Err(c.Subscriptions.ConfirmPhone(t.Context(), c.Caller, made.ID, code))
 	}
 	start := func() string {
-		must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987"))(t)
+		must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0551234987"}))(t)
 		return c.code("0551234987")
 	}
 	code := start()
@@ -91,26 +92,33 @@ func TestWrongCodesAreCounted(t *testing.T) {
 	}
 	guesses.Wait()
 	testkit.WantCode(t, "the right code after five wrong ones", confirm(code), api.OTPAttemptsExceeded)
-	code = start()
-	for range 5 {
-		testkit.WantCode(t, "a wrong code", confirm(wrong(code)), api.OTPInvalid)
+	for range 19 {
+		code = start()
+		for range 5 {
+			testkit.WantCode(t, "a wrong code", confirm(wrong(code)), api.OTPInvalid)
+		}
 	}
-	testkit.WantCode(t, "a code after ten wrong ones in a day", testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987")), api.OTPAttemptsExceeded)
-	c.Pass(day)
-	for range 5 {
+	testkit.WantCode(t, "a code after a hundred wrong ones", testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0551234987"})), api.OTPAttemptsExceeded)
+	c.Pass(10 * time.Minute)
+	for range 100 {
 		code = start()
 	}
-	testkit.WantCode(t, "a sixth code in ten minutes", testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987")), api.RateLimited)
+	testkit.WantCode(t, "code 101 in ten minutes", testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0551234987"})), api.RateLimited)
 	must.Do(t, confirm(code))
 }
 
 func TestHostedShowsNextInvoice(t *testing.T) {
 	c := openClub(t, payments.Config{})
 	made := c.subscribe(c.plan(700, weekly("Gold")), subscription.CreateParams{})
-	token := made.ManageURL[strings.LastIndex(made.ManageURL, "/")+1:]
+	token := (*made.ManageURL)[strings.LastIndex(*made.ManageURL, "/")+1:]
 	h := must.Get(c.Subscriptions.Hosted(t.Context(), token))(t)
 	expect.Same(t, h.Next, &subscription.NextInvoice{At: made.CurrentPeriodEnd, Total: 700}, "the next invoice")
-	expect.True(t, h.PlanName == "Gold" && h.Interval == catalog.Week && h.IntervalCount == 1 && h.Merchant.Name == "Adom Juice Bar" && h.Caller.Merchant == c.Caller.Merchant && h.Subscription.ID == made.ID, "hosted %+v", h)
+	expect.Equal(t, h.PlanName, "Gold", "hosted: plan name")
+	expect.Equal(t, h.Interval, catalog.Week, "hosted: interval")
+	expect.Equal(t, h.IntervalCount, 1, "hosted: interval count")
+	expect.Equal(t, h.Merchant.Name, "Adom Juice Bar", "hosted: name of the merchant")
+	expect.Equal(t, h.Caller.Merchant, c.Caller.Merchant, "hosted: merchant of the caller")
+	expect.Equal(t, h.Subscription.ID, made.ID, "hosted: ID of the subscription")
 	must.Get(c.Subscriptions.Cancel(t.Context(), h.Caller, made.ID, subscription.CancelParams{AtPeriodEnd: true}))(t)
 	h = must.Get(c.Subscriptions.Hosted(t.Context(), token))(t)
 	expect.True(t, h.Next == nil, "an invoice after the end: %+v", h.Next)
@@ -137,7 +145,7 @@ func (p *phones) take(to string) []string {
 	var texts []string
 	for _, m := range p.sent {
 		if m.To == to && strings.Contains(m.Text, "will ask this phone") {
-			texts = append(texts, m.Text)
+			texts = append(texts, shortLink.ReplaceAllString(m.Text, "$1/x"))
 		}
 	}
 	p.sent = nil
@@ -159,7 +167,7 @@ func TestCodesToOneNumber(t *testing.T) {
 	plan := c.plan(5000, catalog.CreatePlanParams{})
 	start := func(number string) error {
 		made := c.subscribe(plan, subscription.CreateParams{})
-		return testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, number))
+		return testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: number}))
 	}
 	for range 3 {
 		must.Do(t, start("0551234987"))
@@ -174,7 +182,8 @@ func TestCodesToOneNumber(t *testing.T) {
 	err := start("055 123 4987")
 	var refusal *api.Error
 	must.True(t, errors.As(err, &refusal), "a sixth code is answered %v", err)
-	expect.True(t, refusal.Code == api.RateLimited && refusal.RetryAfter == 9*time.Minute, "refused with %+v", refusal)
+	expect.Equal(t, refusal.Code, api.RateLimited, "refused: code")
+	expect.Equal(t, refusal.RetryAfter, 9*time.Minute, "refused: retry after")
 	must.Do(t, start("0551234986"))
 	c.Pass(9 * time.Minute)
 	for range 3 {
@@ -182,11 +191,23 @@ func TestCodesToOneNumber(t *testing.T) {
 	}
 	testkit.WantCode(t, "a ninth code", start("0551234987"), api.RateLimited)
 
+	// One address on pages leaves codes of the number to others.
+	onPage := func(address string) error {
+		made := c.subscribe(plan, subscription.CreateParams{})
+		return testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0551234985", From: address}))
+	}
+	for range 4 {
+		must.Do(t, onPage("192.0.2.7"))
+	}
+	testkit.WantCode(t, "a fifth code for one address", onPage("192.0.2.7"), api.RateLimited)
+	must.Do(t, onPage("192.0.2.8"))
+	testkit.WantCode(t, "a sixth code", onPage("192.0.2.8"), api.RateLimited)
+
 	sandbox := openClub(t, payments.Config{})
 	plan = sandbox.plan(5000, catalog.CreatePlanParams{})
 	for range 6 { // no SMS goes out
 		made := sandbox.subscribe(plan, subscription.CreateParams{})
-		must.Get(sandbox.Subscriptions.StartPhoneChange(t.Context(), sandbox.Caller, made.ID, "0551234987"))(t)
+		must.Get(sandbox.Subscriptions.StartPhoneChange(t.Context(), sandbox.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0551234987"}))(t)
 	}
 }
 
@@ -203,7 +224,7 @@ func TestSMSAnnouncesAutomaticCharge(t *testing.T) {
 	c.passTo(made.CurrentPeriodEnd - 13*3600 - 1)
 	expect.Equal(t, len(texter.take("+233241234567")), 0, "SMS a second too soon")
 	c.pass(time.Second)
-	expect.Same(t, texter.take("+233241234567"), []string{"On 14 March Adom Juice Bar will ask this phone to pay GHS 50.00 for Gold. See or cancel it: " + made.ManageURL}, "the SMS")
+	expect.Same(t, texter.take("+233241234567"), []string{"On 14 March Adom Juice Bar will ask this phone to pay GHS 50.00 for Gold. See or cancel it: /s/x"}, "the SMS")
 	c.passTo(made.CurrentPeriodEnd + 11*3600)
 	expect.Equal(t, c.invoices(made.ID)[1].Status, invoice.Paid, "the second invoice")
 	must.Get(c.Subscriptions.Cancel(t.Context(), c.Caller, made.ID, subscription.CancelParams{AtPeriodEnd: true}))(t)
@@ -257,7 +278,9 @@ func TestRenewalAsksHostsDirectory(t *testing.T) {
 	c.pass(time.Minute)
 	all := c.invoices(made.ID)
 	must.True(t, len(all) == 2, "%d invoices", len(all))
-	expect.True(t, *all[0].Name == "Yaw" && *all[1].Name == "Yaw Boateng" && all[1].InvoiceDate.Unix() == made.CurrentPeriodEnd, "the names are %s and %s", *all[0].Name, *all[1].Name)
+	expect.Same(t, all[0].Name, new("Yaw"), "name of the first")
+	expect.Same(t, all[1].Name, new("Yaw Boateng"), "name of the second")
+	expect.Equal(t, all[1].InvoiceDate.Unix(), made.CurrentPeriodEnd, "invoice date of the second")
 	delete(d.known, "host_1")
 	c.pass(7 * day)
 	expect.Equal(t, c.get(made.ID).Status, subscription.Cancelled, "of a customer who is unknown")

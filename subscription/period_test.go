@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/subscription"
 )
 

@@ -1,9 +1,9 @@
 package subscription
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -11,27 +11,13 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/otp"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// codesPerDay bounds the codes of a subscription in a day.
-const codesPerDay = 20
-
-// phoneChange is a new phone, until its holder has confirmed it, and what was tried before.
-type phoneChange struct {
-	// Number is the new number, +233…; empty when none waits for its code.
-	Number string `json:"number,omitempty"`
-	// State is that of the code which the number's holder confirms it with.
-	otp.State
-	ExpiresAt api.Time `json:"expires_at,omitzero"`
-}
-
-// forget forgets the number and its code, and keeps the counts.
-func (c *phoneChange) forget() { c.Number, c.Code, c.MAC, c.Guesses = "", "", nil, 0 }
-
-// boundTo is what a code is for: a subscription and a number.
-func (c *phoneChange) boundTo(scope storage.Scope, id string) []string {
-	return []string{"subscription phone", scope.Merchant, strconv.FormatBool(scope.Live), id, c.Code, c.Number}
+// confirms is what a code is for.
+func confirms(o *storage.Object[record]) otp.Purpose {
+	return otp.Purpose{What: "subscription phone", Scope: o.Scope, ID: o.ID}
 }
 
 // PhoneChange is a new phone that waits for its confirmation.
@@ -42,21 +28,32 @@ type PhoneChange struct {
 	ExpiresAt api.Time
 }
 
+// StartPhoneChangeParams name the new phone.
+type StartPhoneChangeParams struct {
+	PhoneNumber string
+	// From is the network address of a customer on a public page; empty for any other call.
+	From string
+}
+
 // StartPhoneChange sends a code by SMS to a new phone, for [Service.ConfirmPhone]. The new code
-// replaces an earlier one. At most 5 codes are sent in 10 minutes, and 20 in a day. These limits count
-// the codes of the subscription. In live mode they also count those to the number, over all merchants. It
-// ignores an idempotency key: each call sends a new code.
+// replaces an earlier one. At most 5 codes are sent in 10 minutes, and 20 in a day; in test mode 100 in 10
+// minutes. These limits count the codes of the subscription. In live mode they also count those to the
+// number, over all merchants. Of these, one network address may have 4 and 10 sent on pages. It ignores an
+// idempotency key: each call sends a new code.
 //
 // Refusals: resource_missing, parameter_missing, invalid_phone_number, subscription_cancelled,
-// rate_limited, otp_attempts_exceeded after 10 wrong entries in a day (UTC), and service_unavailable in
-// live mode without a Texter.
-func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id, phoneNumber string) (*PhoneChange, error) {
-	number, _, err := check.MobileMoney("", phoneNumber, "")
+// rate_limited, otp_attempts_exceeded after 10 wrong entries in a day (UTC; in test mode 100 in 10 minutes),
+// and service_unavailable in live mode without a Texter.
+func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id string, p StartPhoneChangeParams) (*PhoneChange, error) {
+	number, _, err := check.MobileMoney("", p.PhoneNumber, "")
 	if err != nil {
 		return nil, err
 	}
-	if !s.config.Messages.CanText(caller.Live) {
-		return nil, api.Errorf(api.Unavailable, "", "Codes cannot be sent in live mode at the moment. Try again later.")
+	if err := s.config.Payments.CheckCharged(caller.Live, payment.MobileMoney{PhoneNumber: number}); err != nil {
+		return nil, err
+	}
+	if err := s.canSendCodes(caller.Live); err != nil {
+		return nil, err
 	}
 	if _, _, err := s.workBefore(ctx, caller, id, true); err != nil {
 		return nil, err
@@ -68,28 +65,14 @@ func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id, p
 			return err
 		}
 		r := &o.Value
-		c := phoneChange{Number: number, ExpiresAt: api.At(tx.Now.Add(otp.Life))}
-		if r.PhoneChange != nil {
-			c.State = r.PhoneChange.State
-		}
-		if err := c.Start(tx.Now, tx.NewID("otp_"), codesPerDay); err != nil {
-			return err
-		}
-		if err := s.config.Payments.CountCode(tx, number); err != nil {
-			return err
-		}
-		digits := c.Draw(s.engine.ServerKeys[0], c.boundTo(o.Scope, id)...)
-		r.PhoneChange = &c
-		m, err := s.config.Accounts.Merchant(tx, caller.Merchant)
+		r.PhoneChange = cmp.Or(r.PhoneChange, &otp.Phone{})
+		err = s.sendCode(tx, r.PhoneChange, confirms(o), CodeParams{
+			Number: number, From: p.From, Person: r.Customer, Plan: r.Terms.Name,
+		})
 		if err != nil {
-			return fmt.Errorf("subscription: merchant: %w", err)
-		}
-		text := fmt.Sprintf("%s is your code to let %s charge this phone for %s. It is valid for 10 minutes. Do not tell it to anybody.",
-			digits, s.config.Messages.Name(m.Name), s.config.Messages.Name(r.Terms.Name))
-		if err := s.config.Messages.Text(tx, r.Customer, number, text); err != nil {
 			return err
 		}
-		started = &PhoneChange{PhoneNumber: phone.Mask(number), ExpiresAt: c.ExpiresAt}
+		started = &PhoneChange{PhoneNumber: phone.Mask(number), ExpiresAt: r.PhoneChange.ExpiresAt}
 		return s.write(tx, o)
 	})
 	if err != nil {
@@ -124,21 +107,21 @@ func (s *Service) ConfirmPhone(ctx context.Context, caller api.Caller, id, code 
 			return err
 		}
 		r := &o.Value
-		c := r.PhoneChange
-		if c == nil || c.Number == "" {
-			return api.Errorf(api.OTPInvalid, "code", "No code was requested. Request one first.")
-		}
 		var counted bool
-		counted, refusal = c.Check(tx.Now, !tx.Now.Before(c.ExpiresAt.Time), s.engine.ServerKeys, code, c.boundTo(o.Scope, id)...)
+		counted, refusal = r.PhoneChange.Confirm(tx.Now, s.engine.ServerKeys, code, confirms(o))
 		switch {
 		case counted:
 			return s.write(tx, o) // the count stays though the request is refused
 		case refusal != nil:
 			return nil
 		}
-		r.setPhone(c.Number)
-		c.forget()
+		old := *r
+		r.setPhone(r.PhoneChange.Number)
+		r.PhoneChange.Forget()
 		if err := s.config.Invoices.ChangeChargedPhone(tx, r.charged(), r.Phone); err != nil {
+			return err
+		}
+		if err := s.textChanges(tx, &old, r); err != nil {
 			return err
 		}
 		changed = &r.Subscription

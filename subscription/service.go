@@ -54,7 +54,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 
 // fillDerived sets what follows from where the service is reached today.
 func (s *Service) fillDerived(r *record) {
-	r.ManageURL = s.engine.BaseURL + "/subscription/" + r.Token
+	r.ManageURL = new(s.engine.BaseURL + "/subscription/" + r.Token)
 }
 
 func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
@@ -69,6 +69,9 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*stora
 // write writes a changed subscription, plans what is next, and records its events.
 func (s *Service) write(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
 	s.schedule(tx, &o.Value)
+	if err := s.rememberTrial(tx, &o.Value); err != nil {
+		return err
+	}
 	if err := subscriptions.Replace(tx, o); err != nil {
 		return fmt.Errorf("subscription: write: %w", err)
 	}
@@ -95,7 +98,7 @@ func (s *Service) schedule(tx *engine.Tx, r *record) {
 
 // Get returns one subscription.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Subscription, error) {
-	return s.listing().Get(ctx, s.engine, caller, id)
+	return s.listing(caller).Get(ctx, s.engine, caller, id)
 }
 
 // Phone returns the whole number that a subscription charges, +233XXXXXXXXX; "" if none is known.
@@ -107,17 +110,19 @@ func (s *Service) Phone(ctx context.Context, caller api.Caller, id string) (stri
 	return o.Value.Phone, nil
 }
 
-// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
+// GetJSON writes the JSON of what Get returns; see package httpapi.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
-	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
+	return s.listing(caller).GetJSON(ctx, s.engine, caller, id, w)
 }
 
-// listing is how subscriptions are read.
-func (s *Service) listing() engine.Listing[record, Subscription] {
+// listing is how a caller reads subscriptions. Package event hides the same in events.
+func (s *Service) listing(caller api.Caller) engine.Listing[record, Subscription] {
 	return engine.Listing[record, Subscription]{
 		Collection: subscriptions, Noun: "subscription", URL: "/v1/subscriptions",
 		Show: func(r *record) Subscription {
-			s.fillDerived(r)
+			if s.fillDerived(r); !caller.Writes("subscriptions") {
+				r.ManageURL = nil
+			}
 			return r.Subscription
 		},
 	}
@@ -134,10 +139,17 @@ type ListParams struct {
 
 // List returns subscriptions, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Subscription], error) {
-	return s.listing().List(ctx, s.engine, engine.Query(caller, p), p.Page)
+	return s.listing(caller).List(ctx, s.engine, engine.Query(caller, p), p.Page)
 }
 
-// ListJSON writes the JSON of what List returns, at less cost; see package payments.
+// ListJSON writes the JSON of what List returns; see package httpapi.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return s.listing().ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
+	return s.listing(caller).ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
+}
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (i *Internal) In(e *engine.Engine) *Service {
+	in := *i.svc
+	in.engine = e
+	return &in
 }

@@ -1,16 +1,18 @@
 package subscription_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/subscription"
@@ -20,7 +22,7 @@ func TestUnpaidDueDateMakesPastDue(t *testing.T) {
 	c := openClub(t, payments.Config{})
 	made := c.subscribe(c.plan(5000, catalog.CreatePlanParams{}), subscription.CreateParams{})
 	first := *made.LatestInvoice
-	c.pass(7*day - time.Second)
+	c.passTo(unix(t, "2026-03-13 23:59:59"))
 	c.wantTold("created active")
 	c.pass(time.Second)
 	c.wantTold("payment_failed past_due", "updated past_due")
@@ -28,14 +30,16 @@ func TestUnpaidDueDateMakesPastDue(t *testing.T) {
 	c.wantTold("payment_succeeded active", "updated active")
 
 	c.passTo(unix(t, "2026-04-06 12:00:00"))
-	c.passTo(unix(t, "2026-04-13 12:00:00"))
+	c.passTo(unix(t, "2026-04-14 00:00:00"))
 	c.wantTold("updated active", "payment_failed past_due", "updated past_due")
 	c.passTo(unix(t, "2026-05-06 12:00:00"))
-	c.passTo(unix(t, "2026-05-13 12:00:00"))
+	c.passTo(unix(t, "2026-05-14 00:00:00"))
 	is, all := c.get(made.ID), c.invoices(made.ID)
 	must.True(t, len(all) == 3, "%d invoices", len(all))
-	expect.True(t, is.Status == subscription.Cancelled && *is.CancelledAt == unix(t, "2026-05-13 12:00:00"), "given up %+v", is)
-	expect.True(t, all[1].Status == invoice.Uncollectible && all[2].Status == invoice.Open, "the invoices are %s and %s", all[1].Status, all[2].Status)
+	expect.Equal(t, is.Status, subscription.Cancelled, "given up: status")
+	expect.Same(t, is.CancelledAt, new(unix(t, "2026-05-14 00:00:00")), "given up: cancelled at")
+	expect.Equal(t, all[1].Status, invoice.Uncollectible, "the invoices")
+	expect.Equal(t, all[2].Status, invoice.Open, "status of the third")
 	c.wantTold("updated past_due", "canceled cancelled")
 	c.pay(all[2].ID)
 	c.wantTold("payment_succeeded cancelled")
@@ -51,7 +55,8 @@ func TestCancellationComesBeforeLaterRenewals(t *testing.T) {
 	made := c.subscribe(c.plan(5000, catalog.CreatePlanParams{}), subscription.CreateParams{})
 	c.pass(300 * day)
 	is := c.get(made.ID)
-	expect.True(t, is.Status == subscription.Cancelled && *is.CancelledAt == c.Now().Add(-263*day).Unix(), "given up %+v", is)
+	expect.Equal(t, is.Status, subscription.Cancelled, "given up: status")
+	expect.Same(t, is.CancelledAt, new(c.Now().Add(-263*day+12*time.Hour).Unix()), "given up: cancelled at")
 	expect.Equal(t, len(c.invoices(made.ID)), 2, "invoices")
 }
 
@@ -80,7 +85,8 @@ func TestUncollectedSubscriptionMayStayPastDue(t *testing.T) {
 	c.pass(38 * day)
 	c.pass(day)
 	all := c.invoices(made.ID)
-	expect.True(t, all[0].Status == invoice.Uncollectible && c.invoices(charged.ID)[0].Status == invoice.Uncollectible, "the invoices are %s and %s", all[0].Status, c.invoices(charged.ID)[0].Status)
+	expect.Equal(t, all[0].Status, invoice.Uncollectible, "the invoices")
+	expect.Equal(t, c.invoices(charged.ID)[0].Status, invoice.Uncollectible, "status of the first invoice")
 	expect.Equal(t, c.get(made.ID).Status, subscription.PastDue, "given up")
 	expect.Equal(t, c.get(charged.ID).Status, subscription.PastDue, "given up after the last charge")
 	c.pay(all[1].ID)
@@ -135,14 +141,18 @@ func TestFailedChargesCancel(t *testing.T) {
 		"payment_failed past_due", "canceled cancelled",
 	)
 	all := c.invoices(made.ID)
-	expect.True(t, all[0].Status == invoice.Uncollectible && all[0].AttemptCount == 4 && all[1].Status == invoice.Open, "%d invoices, %d attempts", len(all), all[0].AttemptCount)
+	expect.Equal(t, all[0].Status, invoice.Uncollectible, "status of the first")
+	expect.Equal(t, all[0].AttemptCount, 4, "number of attempts")
+	expect.Equal(t, all[1].Status, invoice.Open, "status of the second")
 	c.pass(10 * day)
 	c.wantTold()
 	for _, v := range c.invoices(made.ID)[1:] {
-		expect.True(t, v.NextPaymentAttempt == nil && v.AttemptCount < 4, "a cancelled subscription's invoice was charged %d times", v.AttemptCount)
+		expect.True(t, v.NextPaymentAttempt == nil, "NextPaymentAttempt is set")
+		expect.True(t, v.AttemptCount < 4, "a cancelled subscription's invoice was charged %d times", v.AttemptCount)
 	}
 	is := c.get(made.ID)
-	expect.True(t, is.CancelledAt != nil && is.PhoneNumber != nil, "cancelled %+v", is)
+	expect.True(t, is.CancelledAt != nil, "cancelled: CancelledAt is nil")
+	expect.True(t, is.PhoneNumber != nil, "cancelled: PhoneNumber is nil")
 }
 
 func TestChargesGoOnFromPeriodToPeriod(t *testing.T) {
@@ -155,7 +165,9 @@ func TestChargesGoOnFromPeriodToPeriod(t *testing.T) {
 	c.wantTold("updated active", "payment_succeeded active", "updated active", "payment_succeeded active", "updated active", "payment_succeeded active")
 	for _, v := range c.invoices(made.ID) {
 		p := must.Get(c.Payments.Get(t.Context(), c.Caller, *v.Payment))(t)
-		expect.True(t, v.Status == invoice.Paid && *p.Subscription == made.ID && v.DueDate == nil, "invoice %+v is paid by %+v", v, p)
+		expect.Equal(t, v.Status, invoice.Paid, "invoice: status")
+		expect.Same(t, p.Subscription, new(made.ID), "subscription")
+		expect.True(t, v.DueDate == nil, "invoice: DueDate is set")
 	}
 	c.Verified()
 }
@@ -170,7 +182,8 @@ func TestRenewalWaitsForEarlierCharge(t *testing.T) {
 	expect.Equal(t, c.invoices(made.ID)[0].AttemptCount, 3, "attempts")
 	c.pass(100 * day) // the fourth was due before the renewals
 	is := c.get(made.ID)
-	expect.True(t, is.Status == subscription.Cancelled && len(c.invoices(made.ID)) == 1, "%d invoices of %+v", len(c.invoices(made.ID)), is)
+	expect.Equal(t, is.Status, subscription.Cancelled, "status")
+	expect.Equal(t, len(c.invoices(made.ID)), 1, "number of invoices")
 }
 
 // A charge without an outcome does not hold up the renewals for ever.
@@ -196,21 +209,27 @@ func TestPauseAndResume(t *testing.T) {
 	c.pass(22 * day)
 	expect.Equal(t, len(c.invoices(made.ID)), 1, "invoices while paused")
 	is := must.Get(c.Subscriptions.Resume(t.Context(), c.Caller, made.ID))(t)
-	expect.True(t, is.Status == subscription.PastDue && is.BillingAnchor == c.Now().Unix() && is.CurrentPeriodStart == c.Now().Unix() &&
-		is.CurrentPeriodEnd == c.Now().AddDate(0, 1, 0).Unix(), "resumed %+v", is)
+	expect.Equal(t, is.Status, subscription.PastDue, "resumed: status")
+	expect.Equal(t, is.BillingAnchor, c.Now().Unix(), "resumed: billing anchor")
+	expect.Equal(t, is.CurrentPeriodStart, c.Now().Unix(), "resumed: current period start")
+	expect.Equal(t, is.CurrentPeriodEnd, c.Now().AddDate(0, 1, 0).Unix(), "resumed: current period end")
 	c.wantTold("resumed past_due")
 	all := c.invoices(made.ID)
 	expect.True(t, len(all) == 2 && all[1].ID == *is.LatestInvoice && all[1].InvoiceDate.Equal(c.Now()), "the invoices are %+v", all)
 
 	trial := c.subscribe(plan, subscription.CreateParams{TrialPeriodDays: new(int64(30))})
-	c.pass(day)
+	c.pass(2 * day) // the other one is given up
 	c.told()
 	is = must.Get(c.Subscriptions.Pause(t.Context(), c.Caller, trial.ID))(t)
-	expect.True(t, is.Status == subscription.Paused && *is.TrialEnd == c.Now().Unix() && is.CurrentPeriodEnd == c.Now().Unix(), "paused in its trial %+v", is)
+	expect.Equal(t, is.Status, subscription.Paused, "paused in its trial: status")
+	expect.Same(t, is.TrialEnd, new(c.Now().Unix()), "paused in its trial: trial end")
+	expect.Equal(t, is.CurrentPeriodEnd, c.Now().Unix(), "paused in its trial: current period end")
 	c.pass(day)
 	expect.Equal(t, len(c.invoices(trial.ID)), 0, "invoices while paused")
 	is = must.Get(c.Subscriptions.Resume(t.Context(), c.Caller, trial.ID))(t)
-	expect.True(t, is.Status == subscription.Active && is.BillingAnchor == c.Now().Unix() && is.LatestInvoice != nil, "resumed %+v", is)
+	expect.Equal(t, is.Status, subscription.Active, "resumed: status")
+	expect.Equal(t, is.BillingAnchor, c.Now().Unix(), "resumed: billing anchor")
+	expect.True(t, is.LatestInvoice != nil, "resumed: LatestInvoice is nil")
 	c.wantTold("paused paused", "resumed active")
 }
 
@@ -220,14 +239,16 @@ func TestCancel(t *testing.T) {
 	now := c.subscribe(plan, subscription.CreateParams{})
 	c.update(now.ID, subscription.UpdateParams{Quantity: new(int64(3))})
 	is := must.Get(c.Subscriptions.Cancel(t.Context(), c.Caller, now.ID, subscription.CancelParams{}))(t)
-	expect.True(t, is.Status == subscription.Cancelled && *is.CancelledAt == c.Now().Unix() && !is.CancelAtPeriodEnd, "cancelled %+v", is)
+	expect.Equal(t, is.Status, subscription.Cancelled, "cancelled: status")
+	expect.Same(t, is.CancelledAt, new(c.Now().Unix()), "cancelled: cancelled at")
+	expect.Equal(t, is.CancelAtPeriodEnd, false, "cancelled: CancelAtPeriodEnd")
 	c.wantTold("created active", "updated active", "canceled cancelled")
 	for name, call := range map[string]error{
 		"update": testkit.Err(c.Subscriptions.Update(t.Context(), c.Caller, now.ID, subscription.UpdateParams{})),
 		"cancel": testkit.Err(c.Subscriptions.Cancel(t.Context(), c.Caller, now.ID, subscription.CancelParams{AtPeriodEnd: true})),
 		"pause":  testkit.Err(c.Subscriptions.Pause(t.Context(), c.Caller, now.ID)),
 		"resume": testkit.Err(c.Subscriptions.Resume(t.Context(), c.Caller, now.ID)),
-		"phone":  testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, now.ID, "0241234567")),
+		"phone":  testkit.Err(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, now.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0241234567"})),
 	} {
 		testkit.WantCode(t, name+" a cancelled one", call, api.SubscriptionCancelled)
 	}
@@ -236,7 +257,9 @@ func TestCancel(t *testing.T) {
 
 	later := c.subscribe(plan, subscription.CreateParams{})
 	is = must.Get(c.Subscriptions.Cancel(t.Context(), c.Caller, later.ID, subscription.CancelParams{AtPeriodEnd: true}))(t)
-	expect.True(t, is.Status == subscription.Active && is.CancelAtPeriodEnd && is.CancelledAt == nil, "to be cancelled %+v", is)
+	expect.Equal(t, is.Status, subscription.Active, "to be cancelled: status")
+	expect.Equal(t, is.CancelAtPeriodEnd, true, "to be cancelled: CancelAtPeriodEnd")
+	expect.True(t, is.CancelledAt == nil, "to be cancelled: CancelledAt is set")
 	is = c.update(later.ID, subscription.UpdateParams{CancelAtPeriodEnd: new(false)})
 	expect.True(t, !is.CancelAtPeriodEnd, "it goes on: %+v", is)
 	c.update(later.ID, subscription.UpdateParams{CancelAtPeriodEnd: new(true)})
@@ -244,7 +267,9 @@ func TestCancel(t *testing.T) {
 	c.wantTold("created active", "updated active", "updated active", "updated active", "payment_succeeded active")
 	c.pass(60 * day)
 	is = c.get(later.ID)
-	expect.True(t, is.Status == subscription.Cancelled && *is.CancelledAt == is.CurrentPeriodEnd && len(c.invoices(later.ID)) == 1, "cancelled %+v", is)
+	expect.Equal(t, is.Status, subscription.Cancelled, "cancelled: status")
+	expect.Same(t, is.CancelledAt, new(is.CurrentPeriodEnd), "cancelled: cancelled at")
+	expect.Equal(t, len(c.invoices(later.ID)), 1, "number of invoices")
 	c.wantTold("canceled cancelled")
 
 	for _, cancel := range []func(string) error{
@@ -284,18 +309,45 @@ func TestDeletedCustomersSubscriptionsAreCancelled(t *testing.T) {
 	}
 }
 
+// hosted is a host's record of one customer.
+type hosted struct{}
+
+func (hosted) Customer(context.Context, api.Caller, string) (*account.Customer, error) {
+	return &account.Customer{ID: "crm-7", Name: "Efua"}, nil
+}
+
+// When the last charge fails, the host is asked for the customer of the final invoice.
+func TestLastFailureAsksHostForCustomer(t *testing.T) {
+	c := openClub(t, payments.Config{Customers: hosted{}})
+	made := c.subscribe(c.plan(5000, catalog.CreatePlanParams{Interval: catalog.Year}), subscription.CreateParams{
+		Customer: "crm-7", CollectionMethod: invoice.ChargeAutomatically, PhoneNumber: "0241230901",
+	})
+	c.work()
+	c.quantity(made.ID, 2)
+	c.pass(6 * day)
+	expect.Equal(t, c.get(made.ID).Status, subscription.Cancelled, "status")
+	all := c.invoices(made.ID)
+	must.True(t, len(all) == 2, "%d invoices", len(all))
+	expect.Equal(t, all[0].Status, invoice.Uncollectible, "the first")
+	expect.Same(t, all[1].Name, new("Efua"), "name of the second")
+}
+
 // A switch to invoices that are sent ends the prompts, and gives open invoices a due date.
 func TestSwitchToSendingEndsCharges(t *testing.T) {
 	c := openClub(t, payments.Config{})
 	made := c.automatic(c.plan(5000, catalog.CreatePlanParams{Interval: catalog.Year}), "0241230901")
 	c.update(made.ID, subscription.UpdateParams{CollectionMethod: new(invoice.SendInvoice), PhoneNumber: new(""), DaysUntilDue: new(int64(2))})
 	v := c.invoice(*made.LatestInvoice)
-	expect.True(t, v.CollectionMethod == invoice.SendInvoice && v.DueDate != nil && v.DueDate.Equal(c.Now().Add(2*day)), "the invoice is due %v by %s", v.DueDate, v.CollectionMethod)
+	expect.Equal(t, v.CollectionMethod, invoice.SendInvoice, "collection method")
+	expect.True(t, v.DueDate != nil && v.DueDate.Equal(c.Now().Add(2*day)), "the invoice is due %v by %s", v.DueDate, v.CollectionMethod)
 	c.pass(20 * day)
 	expect.Equal(t, c.invoice(v.ID).AttemptCount, 1, "attempts")
 	expect.Equal(t, c.get(made.ID).Status, subscription.PastDue, "the subscription")
-	c.pass(12 * day)
-	expect.True(t, c.get(made.ID).Status == subscription.Cancelled && c.invoice(v.ID).Status == invoice.Uncollectible, "30 days after the due date")
+	c.pass(12*day + 12*time.Hour - time.Second)
+	expect.Equal(t, c.get(made.ID).Status, subscription.PastDue, "before 30 days after the due day are over")
+	c.pass(time.Second)
+	expect.Equal(t, c.get(made.ID).Status, subscription.Cancelled, "30 days after the due day: status")
+	expect.Equal(t, c.invoice(v.ID).Status, invoice.Uncollectible, "30 days after the due day: status")
 }
 
 // Every holder of an invoice's address may try to pay it. Until the first charge has failed, such a try
@@ -328,11 +380,11 @@ func TestCancellationStopsPendingPrompt(t *testing.T) {
 func TestUnconfirmedPhoneIsForgotten(t *testing.T) {
 	c := openClub(t, payments.Config{})
 	made := c.automatic(c.plan(5000, catalog.CreatePlanParams{}), "0241234567")
-	must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, "0551234987"))(t)
+	must.Get(c.Subscriptions.StartPhoneChange(t.Context(), c.Caller, made.ID, subscription.StartPhoneChangeParams{PhoneNumber: "0551234987"}))(t)
 	code := c.code("0551234987")
 	confirm := func() error { return testkit.Err(c.Subscriptions.ConfirmPhone(t.Context(), c.Caller, made.ID, code)) }
 	c.pass(10 * time.Minute)
-	h := must.Get(c.Subscriptions.Hosted(t.Context(), made.ManageURL[strings.LastIndex(made.ManageURL, "/")+1:]))(t)
+	h := must.Get(c.Subscriptions.Hosted(t.Context(), (*made.ManageURL)[strings.LastIndex(*made.ManageURL, "/")+1:]))(t)
 	expect.True(t, h.PhoneChange == nil, "the page still waits for a code: %+v", h.PhoneChange)
 	testkit.WantCode(t, "a late code", confirm(), api.OTPExpired)
 	c.pass(time.Hour)

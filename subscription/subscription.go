@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/otp"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -62,8 +63,9 @@ type Subscription struct {
 	Discount     *Discount `json:"discount"`
 	// CreditBalance is taken off the next invoices.
 	CreditBalance int64 `json:"credit_balance"`
-	// ManageURL is the address of the customer's page.
-	ManageURL string       `json:"manage_url"`
+	// ManageURL is the address of the customer's page, which changes the subscription without a key. It is
+	// nil for a caller who may not write subscriptions.
+	ManageURL *string      `json:"manage_url"`
 	Livemode  bool         `json:"livemode"`
 	Metadata  api.Metadata `json:"metadata"`
 	Created   int64        `json:"created"`
@@ -96,6 +98,8 @@ type record struct {
 	Paid *periodCost `json:"paid,omitempty"`
 	// Waiting are the lines that wait for the next invoice.
 	Waiting []waitingLine `json:"waiting,omitempty"`
+	// Credits are the parts of CreditBalance that belong to an invoice, the oldest first. The rest is older.
+	Credits []credit `json:"credits,omitempty"`
 	// Unpaid are the invoices that are open, the oldest first, and of those that were given up while the
 	// subscription went on the last ones.
 	Unpaid []unpaid `json:"unpaid,omitempty"`
@@ -104,7 +108,7 @@ type record struct {
 	TrialWarned bool `json:"trial_warned,omitempty"`
 	Noticed     bool `json:"noticed,omitempty"`
 	// PhoneChange is a new phone that is not confirmed yet.
-	PhoneChange *phoneChange `json:"phone_change,omitempty"`
+	PhoneChange *otp.Phone `json:"phone_change,omitempty"`
 	// AwaitsSince is when the end of the period began to wait for a charge of an earlier time; nil if it
 	// does not wait.
 	AwaitsSince *api.Time `json:"awaits_since,omitempty"`
@@ -143,13 +147,19 @@ type waitingLine struct {
 	Product    string      `json:"product,omitempty"`
 	Taxable    bool        `json:"taxable,omitempty"`
 	TaxPercent *api.Number `json:"tax_percent,omitempty"`
+	// Net says that Amount is less the period's discount, so that no invoice discounts it again.
+	Net bool `json:"net,omitempty"`
+	// Invoice is the invoice that the credit belongs to, and Full what the credit is, above 0, as long as
+	// nothing of that invoice is given back. Both are empty for a charge, and for the credit of a change
+	// that is not invoiced yet.
+	Invoice string `json:"invoice,omitempty"`
+	Full    int64  `json:"full,omitempty"`
 }
 
 // unpaid is an invoice that is not paid.
 type unpaid struct {
 	Invoice string `json:"invoice"`
-	// At is when the invoice becomes overdue or, if it is overdue, when it is given up, in Unix
-	// seconds. Zero is never: charges of the invoice decide, or it is given up already.
+	// At is when the invoice is due or, if it is overdue, when it is given up, in Unix seconds. Zero is never: charges of the invoice decide, or it is given up already.
 	At      int64 `json:"at,omitempty"`
 	Overdue bool  `json:"overdue,omitempty"`
 	// GivenUp says that the invoice is uncollectible, and keeps the subscription past_due.
@@ -163,12 +173,23 @@ type unpaid struct {
 
 // used is what an invoice has taken from its subscription.
 type used struct {
-	// Credit was taken off, and Waiting are lines that were credit, all in all.
+	// Credit was taken off, of which Credits belonged to invoices. Waiting are lines that were credit, all
+	// in all.
 	Credit  int64         `json:"credit,omitempty"`
+	Credits []usedCredit  `json:"credits,omitempty"`
 	Waiting []waitingLine `json:"waiting,omitempty"`
 	// Discount and Coupon are those of a coupon for one invoice.
 	Discount *Discount    `json:"discount,omitempty"`
 	Coupon   *couponTerms `json:"coupon_terms,omitempty"`
+}
+
+// stepAt returns when the invoice becomes overdue or, if it is overdue, when it is given up.
+func (u *unpaid) stepAt() time.Time {
+	at := time.Unix(u.At, 0)
+	if u.Overdue {
+		return at
+	}
+	return invoice.OverdueAt(at)
 }
 
 // charged reports whether charges of the invoice decide, and no due date.
@@ -202,7 +223,7 @@ var subscriptions = storage.NewCollection("subscriptions", []storage.Field[recor
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{subscriptions.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{subscriptions.Kind(), trials.Kind()} }
 
 // periodStart and periodEnd are the bounds of the current period.
 func (r *record) periodStart() time.Time { return time.Unix(r.CurrentPeriodStart, 0).UTC() }

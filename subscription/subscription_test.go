@@ -7,10 +7,11 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
@@ -35,7 +36,8 @@ func TestCreateBeginsFirstPeriodWithItsInvoice(t *testing.T) {
 	expect.True(t, len(v.Lines.Data) == 1 && line.Description == "Gold" && line.UnitAmount == 5000 && line.Quantity.String() == "2" &&
 		*line.Period == invoice.Period{Start: made.CurrentPeriodStart, End: made.CurrentPeriodEnd}, "line %+v", line)
 	list := must.Get(c.Subscriptions.List(t.Context(), c.Caller, subscription.ListParams{Customer: made.Customer, Plan: plan.ID, Status: subscription.Active}))(t)
-	expect.True(t, len(list.Data) == 1 && list.Data[0].ID == made.ID, "listed %+v", list)
+	must.True(t, len(list.Data) == 1, "listed %+v", list)
+	expect.Equal(t, list.Data[0].ID, made.ID, "listed: ID of the first")
 	testkit.WantCode(t, "of the other mode", testkit.Err(c.Subscriptions.Get(t.Context(), api.Caller{Merchant: c.Caller.Merchant, Live: true}, made.ID)), api.ResourceMissing)
 }
 
@@ -66,13 +68,40 @@ func TestRenewalsCatchUp(t *testing.T) {
 	c.Verified()
 }
 
+// Two processes make the invoices of one subscription, and the clock of one is ahead.
+func TestInvoicesAreListedInTheirOrder(t *testing.T) {
+	store := memory.New()
+	c := openClubOn(t, store, payments.Config{})
+	ahead := testkit.New(t, store, payments.Config{Sandbox: true, Clock: func() time.Time { return c.Now().Add(time.Second) }})
+	month, year := c.plan(5000, catalog.CreatePlanParams{}), c.plan(50_000, catalog.CreatePlanParams{Interval: catalog.Year})
+	made := c.subscribe(month, subscription.CreateParams{})
+	want := []string{*made.LatestInvoice}
+	change := func(service *payments.Service, to *catalog.Plan) { // another interval begins a period
+		is := must.Get(service.Subscriptions.Update(t.Context(), c.Caller, made.ID, subscription.UpdateParams{Plan: &to.ID}))(t)
+		want = append(want, *is.LatestInvoice)
+	}
+	for range 5 {
+		change(ahead, year)
+		change(c.Service, month)
+	}
+	var listed []string
+	for _, v := range c.invoices(made.ID) {
+		listed = append(listed, v.ID)
+	}
+	expect.Same(t, listed, want, "the invoices in the order of their making")
+}
+
 func TestTrialHasNoInvoice(t *testing.T) {
 	c := openClub(t, payments.Config{})
 	plan := c.plan(5000, catalog.CreatePlanParams{TrialPeriodDays: new(int64(10))})
 	made := c.subscribe(plan, subscription.CreateParams{})
 	end := c.Now().Add(10 * day).Unix()
-	expect.True(t, made.Status == subscription.Trialing && *made.TrialEnd == end && made.CurrentPeriodStart == made.Created && made.CurrentPeriodEnd == end && made.BillingAnchor == end &&
-		made.LatestInvoice == nil, "in its trial %+v", made)
+	expect.Equal(t, made.Status, subscription.Trialing, "in its trial: status")
+	expect.Same(t, made.TrialEnd, new(end), "in its trial: trial end")
+	expect.Equal(t, made.CurrentPeriodStart, made.Created, "in its trial: current period start")
+	expect.Equal(t, made.CurrentPeriodEnd, end, "in its trial: current period end")
+	expect.Equal(t, made.BillingAnchor, end, "in its trial: billing anchor")
+	expect.True(t, made.LatestInvoice == nil, "in its trial: LatestInvoice is set")
 	c.passTo(end - 3*86_400 - 1)
 	c.wantTold("created trialing")
 	c.pass(time.Second)
@@ -82,10 +111,15 @@ func TestTrialHasNoInvoice(t *testing.T) {
 	c.pass(time.Second)
 	c.wantTold("updated active")
 	is, all := c.get(made.ID), c.invoices(made.ID)
-	expect.True(t, is.Status == subscription.Active && is.CurrentPeriodStart == end && *is.TrialEnd == end && len(all) == 1 && all[0].InvoiceDate.Unix() == end, "after its trial %+v by %+v", is, all)
+	expect.Equal(t, is.Status, subscription.Active, "after its trial: status")
+	expect.Equal(t, is.CurrentPeriodStart, end, "after its trial: current period start")
+	expect.Same(t, is.TrialEnd, new(end), "after its trial: trial end")
+	must.True(t, len(all) == 1, "after its trial %+v by %+v", is, all)
+	expect.Equal(t, all[0].InvoiceDate.Unix(), end, "invoice date of the first")
 
 	none := c.subscribe(plan, subscription.CreateParams{TrialPeriodDays: new(int64(0))})
-	expect.True(t, none.Status == subscription.Active && none.TrialEnd == nil, "without a trial %+v", none)
+	expect.Equal(t, none.Status, subscription.Active, "without a trial: status")
+	expect.True(t, none.TrialEnd == nil, "without a trial: TrialEnd is set")
 	c.told()
 	short := c.subscribe(plan, subscription.CreateParams{TrialEnd: c.Now().Add(2*day + time.Millisecond)})
 	expect.Equal(t, *short.TrialEnd, c.Now().Add(2*day).Unix(), "the end of a short trial")

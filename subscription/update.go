@@ -1,6 +1,7 @@
 package subscription
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -43,8 +43,9 @@ type UpdateParams struct {
 	DaysUntilDue *int64  `json:"days_until_due,omitempty"` // as for Create
 	// CancelAtPeriodEnd ends the subscription with its period, a paused one at once.
 	CancelAtPeriodEnd *bool `json:"cancel_at_period_end,omitempty"`
-	// Metadata is merged: a key with nil or "" is dropped.
-	Metadata api.Metadata `json:"metadata,omitempty"`
+	// Metadata is merged: a key with nil or "" is dropped. ClearMetadata drops all keys first.
+	Metadata      api.Metadata `json:"metadata,omitempty"`
+	ClearMetadata bool         `json:"clear_metadata,omitempty" param:"metadata,null"`
 	// Proration is CreateProrations when empty. It counts for a change of Plan or Quantity.
 	Proration Proration `json:"proration,omitempty"`
 }
@@ -84,35 +85,44 @@ func (p *UpdateParams) check() error {
 }
 
 // Update changes a subscription. A change of the quantity, or of the plan within the same interval,
-// keeps the period. With prorations the next invoice gets two more lines. One is credit for the rest of
-// the period at the old price, if it was paid. The other charges that rest at the new price. A plan of
-// another interval starts a new period at once, with an invoice that also has the credit. While the
-// subscription is in its trial or paused, nothing is prorated and no period starts.
+// keeps the period. With prorations the next invoice gets two more lines. One is credit for what the period
+// charges for its rest, whether its invoice is paid already or not. The other charges that rest at the new
+// price. Both carry the period's discount. A plan of another interval starts a new period at once, with an
+// invoice that also has the credit. While the subscription is in its trial or paused, nothing is prorated
+// and no period starts.
+//
+// A credit belongs to the invoice whose time it credits. It goes if that invoice is voided or becomes
+// uncollectible. It falls in the proportion in which the invoice's payment is refunded or reversed. What an
+// invoice has used of it stays used.
 //
 // Refusals: resource_missing (also of plan and coupon), parameter_invalid, parameter_missing,
-// invalid_phone_number, coupon_not_redeemable, subscription_cancelled.
+// invalid_phone_number, coupon_not_redeemable, subscription_cancelled, permission_denied for a key that may
+// not read plans or coupons it names.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*Subscription, error) {
 	op := engine.Operation{Name: "subscription.update", Params: withID[UpdateParams]{id, p}}
 	if err := p.check(); err != nil {
 		return nil, err
 	}
+	if err := cmp.Or(check.OptionalReads(caller, "plans", "plan", p.Plan), check.OptionalReads(caller, "coupons", "coupon", p.Coupon)); err != nil {
+		return nil, err
+	}
 	return s.change(ctx, caller, op, id, call{
 		// What else there is to change counts for an invoice that is still to be made, too.
 		anyway: p.Plan == nil && p.Quantity == nil && p.Coupon == nil,
-		do: func(tx *engine.Tx, o *storage.Object[record], person person) (event.Type, error) {
+		do: func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error) {
 			return s.update(tx, o, p, person)
 		},
 	})
 }
 
-// update changes a subscription, and returns the event of the call.
-func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParams, person person) (event.Type, error) {
+// update changes a subscription, and returns the events of the call.
+func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParams, person person) ([]event.Type, error) {
 	r := &o.Value
 	if p.Coupon != nil && (r.Discount == nil || *p.Coupon != r.Discount.Coupon) {
 		r.Discount, r.Coupon = nil, nil
 		if *p.Coupon != "" {
 			if err := s.redeem(tx, r, *p.Coupon); err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 	}
@@ -125,37 +135,40 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p UpdateParam
 		r.setPhone(*p.PhoneNumber)
 		if r.Phone != "" {
 			if err := s.config.Invoices.ChangeChargedPhone(tx, r.charged(), r.Phone); err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 	}
 	if r.Phone == "" && r.CollectionMethod == invoice.ChargeAutomatically {
 		if err := r.takeCustomersPhone(tx, p.PhoneNumber, person); err != nil {
-			return "", err
+			return nil, err
+		}
+	}
+	if p.PhoneNumber != nil || p.CollectionMethod != nil {
+		if err := s.checkCharged(tx.Caller.Live, r); err != nil {
+			return nil, err
 		}
 	}
 	engine.SetGiven(&r.DaysUntilDue, p.DaysUntilDue)
 	if sends {
 		if err := s.sendInstead(tx, r); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	if len(p.Metadata) > 0 {
-		r.Metadata = r.Metadata.Merge(p.Metadata)
-		if err := check.Metadata(r.Metadata, false); err != nil {
-			return "", err
-		}
+	if err := check.UpdateMetadata(&r.Metadata, p.ClearMetadata, p.Metadata); err != nil {
+		return nil, err
 	}
-	if err := s.changeTerms(tx, r, p, person); err != nil {
-		return "", err
+	paid, err := s.changeTerms(tx, r, p, person)
+	if err != nil {
+		return nil, err
 	}
 	if p.CancelAtPeriodEnd != nil {
 		r.CancelAtPeriodEnd = *p.CancelAtPeriodEnd
 		if r.CancelAtPeriodEnd && r.Status == Paused {
-			return event.SubscriptionCanceled, s.cancel(tx, r, tx.Now)
+			return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(tx, r, tx.Now, person)
 		}
 	}
-	return event.SubscriptionUpdated, nil
+	return withPayment(paid, event.SubscriptionUpdated), nil
 }
 
 // sendInstead ends the automatic charges of open invoices, which are due DaysUntilDue from now.
@@ -168,72 +181,42 @@ func (s *Service) sendInstead(tx *engine.Tx, r *record) error {
 		}
 		u.At = due.Unix()
 		if u.Overdue {
-			u.At = due.Add(giveUpAfter).Unix()
+			u.At = invoice.OverdueAt(due).Add(giveUpAfter).Unix()
 		}
 	}
 	return s.config.Invoices.SendInstead(tx, charged, due)
 }
 
-func (s *Service) changeTerms(tx *engine.Tx, r *record, p UpdateParams, person person) error {
+// changeTerms changes plan and quantity. It reports whether it has made an invoice that is paid.
+func (s *Service) changeTerms(tx *engine.Tx, r *record, p UpdateParams, person person) (paid bool, err error) {
 	old := *r
 	engine.SetGiven(&r.Quantity, p.Quantity)
 	if p.Plan != nil && *p.Plan != r.Plan {
 		plan, err := s.config.Catalog.Plan(tx, engine.Scope(tx.Caller), *p.Plan)
 		if err != nil {
-			return err
+			return false, err
 		}
 		s.takePlan(r, plan)
 	}
 	if r.Plan == old.Plan && r.Quantity == old.Quantity {
-		return nil
+		return false, nil
 	}
 	if err := checkPeriodAmount(r.Amount, r.Quantity); err != nil {
-		return err
+		return false, err
 	}
 	if r.Status != Active && r.Status != PastDue {
-		return s.checkNext(r)
+		return false, s.checkNext(r)
 	}
 	now := second(tx.Now)
 	if p.Proration != NoProration {
 		if err := s.prorate(tx, r, &old, now); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if r.Terms.recurrence == old.Terms.recurrence {
-		return s.checkNext(r)
+		return false, s.checkNext(r)
 	}
 	return s.restart(tx, r, now, person)
-}
-
-// prorate adds the lines of a change to those that wait. A plan of another interval gets the credit
-// alone, since its new period starts at once.
-func (s *Service) prorate(tx *engine.Tx, r, old *record, now time.Time) error {
-	cost := *r.Paid
-	if !cost.Changed {
-		v, err := s.config.Invoices.Find(tx, engine.Scope(tx.Caller), cost.Invoice)
-		if err != nil {
-			return err
-		}
-		if v.Status != invoice.Paid {
-			cost.Amount = 0
-		}
-	}
-	left, whole := old.periodEnd().Sub(now), old.periodEnd().Sub(old.periodStart())
-	r.wait("Unused time on ", &cost.Terms, money.Prorate(-cost.Amount, left, whole))
-	if r.Terms.recurrence != old.Terms.recurrence {
-		return nil
-	}
-	amount := r.Amount * r.Quantity
-	r.wait("Remaining time on ", &r.Terms, money.Prorate(amount, left, whole))
-	r.Paid = &periodCost{Invoice: cost.Invoice, Amount: amount, Changed: true, Terms: r.Terms}
-	return nil
-}
-
-// wait adds a line for the next invoice, unless its amount is 0.
-func (r *record) wait(what string, t *terms, amount int64) {
-	if amount != 0 {
-		r.Waiting = append(r.Waiting, waitingLine{Description: what + t.Name, Amount: amount, Product: t.Product, Taxable: t.Taxable, TaxPercent: t.TaxPercent})
-	}
 }
 
 // takeCustomersPhone sets the phone that is charged to that of the customer, unless the call has given
@@ -252,24 +235,21 @@ func (r *record) takeCustomersPhone(tx *engine.Tx, given *string, person person)
 	return r.takePhone("", customer)
 }
 
-// restart begins a new period and anchor, with its invoice.
-func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, person person) error {
+// restart begins a new period and anchor, with its invoice, and reports whether that is paid.
+func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, person person) (paid bool, err error) {
 	if person == nil {
-		return errPersonUnread
+		return false, errPersonUnread
 	}
 	customer, err := person(tx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r.BillingAnchor = now.Unix()
 	r.enterPeriod(0)
 	if err := s.checkNext(r); err != nil {
-		return err
+		return false, err
 	}
-	if _, err := s.bill(tx, r, customer, ""); err != nil {
-		return err
-	}
-	return nil
+	return s.bill(tx, r, customer, "")
 }
 
 type person = func(storage.ReadTx) (*account.Customer, error)

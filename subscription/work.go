@@ -62,7 +62,7 @@ func (s *Service) next(r *record) step {
 			if u.Overdue {
 				act = (*Service).giveUp
 			}
-			consider(step{at: time.Unix(u.At, 0), act: act})
+			consider(step{at: u.stepAt(), act: act})
 		}
 	}
 	if r.Status == Trialing && !r.TrialWarned {
@@ -93,7 +93,7 @@ func (s *Service) renew(t *turn, r *record) ([]event.Type, error) {
 	}
 	customer, err := t.person(t.tx)
 	if api.CodeOf(err) == api.ResourceMissing { // deleted a moment ago, or by the host
-		return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at)
+		return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(t.tx, r, t.at, t.person)
 	}
 	if err != nil {
 		return nil, err
@@ -116,21 +116,22 @@ func (s *Service) renew(t *turn, r *record) ([]event.Type, error) {
 // outside of the transaction.
 var errPersonUnread = errors.New("subscription: the customer was not read")
 
+// cancelAtPeriodEnd leaves the charges of open invoices as they are.
 func (s *Service) cancelAtPeriodEnd(t *turn, r *record) ([]event.Type, error) {
-	return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at)
+	return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at, t.person)
 }
 
 // dueInvoice returns the invoice whose time has come.
 func (r *record) dueInvoice(at time.Time) *unpaid {
 	for i := range r.Unpaid {
-		if r.Unpaid[i].At == at.Unix() {
+		if u := &r.Unpaid[i]; u.At != 0 && u.stepAt().Equal(at) {
 			return &r.Unpaid[i]
 		}
 	}
 	return nil
 }
 
-// markOverdue notes that an invoice was not paid until its due date. If it is not open any more, its
+// markOverdue notes that an invoice was not paid until the end of its due day. If it is not open any more, its
 // outcome is about to be booked.
 func (s *Service) markOverdue(t *turn, r *record) ([]event.Type, error) {
 	u := r.dueInvoice(t.at)
@@ -157,7 +158,8 @@ const whileHeld = 10 * time.Minute
 // giveUp makes an invoice uncollectible, long after its due date, and cancels the subscription.
 func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 	u := r.dueInvoice(t.at)
-	_, err := s.config.Invoices.MarkUncollectible(t.tx, u.Invoice)
+	id := u.Invoice
+	_, err := s.config.Invoices.MarkUncollectible(t.tx, id)
 	switch code := api.CodeOf(err); {
 	case code == api.PaymentInProgress || code == api.InvoicePaymentInProgress:
 		u.At = second(t.tx.Now.Add(whileHeld)).Unix()
@@ -167,11 +169,19 @@ func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case s.config.KeepPastDue:
-		r.giveUp(u)
-		return nil, nil
 	}
-	return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at)
+	if s.config.KeepPastDue {
+		r.giveUp(u)
+		balance := r.CreditBalance
+		if err := s.revalue(t.tx, r, id); err != nil || r.CreditBalance == balance {
+			return nil, err
+		}
+		return []event.Type{event.SubscriptionUpdated}, nil
+	}
+	if err := s.revalue(t.tx, r, id); err != nil {
+		return nil, err
+	}
+	return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(t.tx, r, t.at, t.person)
 }
 
 // trialWarningAt returns when the end of the trial is announced.
@@ -179,9 +189,9 @@ func (r *record) trialWarningAt() time.Time {
 	return time.Unix(max(r.Created, *r.TrialEnd-int64(trialWarning/time.Second)), 0)
 }
 
-func (s *Service) warnOfTrialEnd(_ *turn, r *record) ([]event.Type, error) {
+func (s *Service) warnOfTrialEnd(t *turn, r *record) ([]event.Type, error) {
 	r.TrialWarned = true
-	return []event.Type{event.SubscriptionTrialWillEnd}, nil
+	return []event.Type{event.SubscriptionTrialWillEnd}, s.textTrialEnds(t.tx, r)
 }
 
 func (s *Service) endDiscount(_ *turn, r *record) ([]event.Type, error) {
@@ -191,7 +201,7 @@ func (s *Service) endDiscount(_ *turn, r *record) ([]event.Type, error) {
 
 // dropNewPhone forgets a number that was not confirmed. It may be a stranger's.
 func (s *Service) dropNewPhone(_ *turn, r *record) ([]event.Type, error) {
-	r.PhoneChange.forget()
+	r.PhoneChange.Forget()
 	return nil, nil
 }
 
@@ -293,13 +303,20 @@ func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer 
 		more, err = s.runStep(ctx, caller, id, p, find)
 		if errors.Is(err, errPersonUnread) {
 			more = true
-			if find, err = s.config.Accounts.FindCustomer(ctx, caller, customer); api.CodeOf(err) == api.ResourceMissing {
-				missing := err
-				find, err = func(storage.ReadTx) (*account.Customer, error) { return nil, missing }, nil
-			}
+			find, err = s.findCustomer(ctx, caller, customer)
 		}
 	}
 	return err
+}
+
+// findCustomer asks a host's directory for a customer. One who is gone is refused when it is read.
+func (s *Service) findCustomer(ctx context.Context, caller api.Caller, id string) (person, error) {
+	find, err := s.config.Accounts.FindCustomer(ctx, caller, id)
+	if api.CodeOf(err) == api.ResourceMissing {
+		missing := err
+		return func(storage.ReadTx) (*account.Customer, error) { return nil, missing }, nil
+	}
+	return find, err
 }
 
 // runStep does the next step of a subscription, if it is due, and reports whether another is due then.

@@ -106,7 +106,14 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 		release()
 		return s.writeOutcome(m, outcome{status: Failed})
 	}
-	result := new(s.post(ctx, m.caller.Live, m.endpoint.URL, m.Value.Event, m.body, m.endpoint.secrets(m.now)))
+	body := m.body // other deliveries share it
+	if m.endpoint.ForReader {
+		var err error
+		if body, err = s.events.BodyForReaders(m.Value.Type, body); err != nil {
+			return fmt.Errorf("webhook: body of delivery: %w", err)
+		}
+	}
+	result := new(s.post(ctx, m.caller.Live, m.endpoint.URL, m.Value.Event, body, m.endpoint.secrets(m.now)))
 	posted = &pace.Result{OK: result.ok(), Took: result.took}
 	release()
 

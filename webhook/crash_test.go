@@ -11,9 +11,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -80,7 +80,8 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 				expect.Equal(t, d.Status, webhook.Delivered, "seed %d: %+v", seed, d)
 			}
 		}
-		expect.True(t, len(told) == 0 && n != 0, "seed %d: %d events, and %d were told that were not committed", seed, n, len(told))
+		expect.Equal(t, len(told), 0, "seed %d: number", seed)
+		expect.True(t, n != 0, "seed %d: %d events, and %d were told that were not committed", seed, n, len(told))
 		must.Do(t, kept.Close())
 		if t.Failed() {
 			return

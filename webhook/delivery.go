@@ -162,7 +162,7 @@ func (s *Service) resendSince(ctx context.Context, caller api.Caller, endpoint s
 	}
 	n, last := 0, ""
 	for {
-		list, err := s.events.ListAfter(ctx, caller, times, last)
+		list, err := s.events.ListAfter(ctx, s.engine, caller, times, last)
 		if err != nil {
 			return n, err
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -41,12 +41,16 @@ func TestDeliveriesOfOneEventAreListed(t *testing.T) {
 		for _, e := range events.Data {
 			list := must.Get(s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.ListDeliveriesParams{Event: e.ID}))(t)
 			for _, d := range list.Data {
-				expect.True(t, d.Event == e.ID && d.Status == webhook.Delivered && len(d.Attempts) == 1, "delivery %+v of %s", d, e.ID)
+				expect.Equal(t, d.Event, e.ID, "delivery: event")
+				expect.Equal(t, d.Status, webhook.Delivered, "delivery: status")
+				expect.Equal(t, len(d.Attempts), 1, "delivery: number of attempts")
 				told[d.Endpoint]++
 			}
-			expect.True(t, len(list.Data) == 2 && !list.HasMore, "%s: %d deliveries", e.ID, len(list.Data))
+			expect.Equal(t, len(list.Data), 2, "%s: number of deliveries", e.ID)
+			expect.Equal(t, list.HasMore, false, "%s: HasMore", e.ID)
 		}
-		expect.True(t, len(events.Data) == 2 && len(told) == 2, "%d events, told %v", len(events.Data), told)
+		expect.Equal(t, len(events.Data), 2, "number of events")
+		expect.Equal(t, len(told), 2, "told: number")
 		live := s.Caller
 		live.Live = true
 		for name, c := range map[string]api.Caller{"another mode": live, "another merchant": {Merchant: "mer_other"}} {
@@ -65,7 +69,8 @@ func TestReplayedCallRevealsNoSecret(t *testing.T) {
 		made := must.Get(s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:9/", Events: []event.Type{"*"}}))(t)
 		caller.IdempotencyKey = "rotate"
 		turned := must.Get(s.Webhooks.RotateSecret(t.Context(), caller, made.ID))(t)
-		expect.True(t, (made.Secret == "") == (i == 1) && (turned.Secret == "") == (i == 1), "call %d: secrets %q and %q", i, made.Secret, turned.Secret)
+		expect.True(t, (made.Secret == "") == (i == 1), "call %d: secrets %q and %q", i, made.Secret, turned.Secret)
+		expect.True(t, (turned.Secret == "") == (i == 1), "call %d: secrets %q and %q", i, made.Secret, turned.Secret)
 	}
 }
 
@@ -125,7 +130,8 @@ func TestResendBesideRetention(t *testing.T) {
 		must.Do(t, s.Drain(t.Context()))
 	})
 	n := must.Get(s.Webhooks.ResendSince(t.Context(), s.Caller, e.ID, api.Times{}))(t)
-	expect.True(t, store.Heal() && n < api.MaxLimit/2, "%d events were sent again, also those that are gone", n)
+	expect.True(t, store.Heal(), "%d events were sent again, also those that are gone", n)
+	expect.True(t, n < api.MaxLimit/2, "%d events were sent again, also those that are gone", n)
 }
 
 // Two processes over one store share the work, and no delivery is made twice.

@@ -49,6 +49,9 @@ type endpointRecord struct {
 	// After is the newest event at the time when the endpoint was created or last switched
 	// on; see event.Subscription.
 	After string `json:"after,omitempty"`
+	// ForReader says that the caller who set the address may not write subscriptions, so that deliveries
+	// show no manage_url.
+	ForReader bool `json:"for_reader,omitempty"`
 }
 
 // oldSecret is the secret before a rotation, which signs until a time.
@@ -145,7 +148,8 @@ type CreateParams struct {
 }
 
 // Create registers an endpoint, which gets the events from now on. Only this answer has the
-// secret; a replay does not.
+// secret; a replay does not. The endpoint of a caller who may not write subscriptions gets them with
+// manage_url null; so does one whose URL such a caller changes.
 //
 // Refusals: parameter_missing, webhook_url_invalid, event_type_unknown, and
 // parameter_invalid (url) for more than 100 active endpoints, or 10 with one url, and
@@ -172,7 +176,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		r := endpointRecord{Endpoint: Endpoint{
 			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,
 			CreatedAt: api.At(tx.Now), UpdatedAt: api.At(tx.Now),
-		}, Current: secret}
+		}, Current: secret, ForReader: !caller.Writes("subscriptions")}
 		if err := s.checkCount(tx, &r.Endpoint, "url"); err != nil {
 			return nil, err
 		}
@@ -260,7 +264,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Endpo
 	return listing.Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes the JSON of what Get returns, at less cost; see package payments.
+// GetJSON writes the JSON of what Get returns; see package httpapi.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return listing.GetJSON(ctx, s.engine, caller, id, w)
 }
@@ -281,7 +285,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing.List(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p.Page)
 }
 
-// ListJSON writes the JSON of what List returns, at less cost; see package payments.
+// ListJSON writes the JSON of what List returns; see package httpapi.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return listing.ListJSON(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p.Page, w)
 }
@@ -325,7 +329,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 			if r.URL != *p.URL {
 				r.FailingSince = nil // the failures of the old address say nothing of the new one
 			}
-			r.URL = *p.URL
+			r.URL, r.ForReader = *p.URL, !caller.Writes("subscriptions")
 		}
 		if p.Events != nil {
 			r.Events = p.Events
@@ -402,7 +406,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err != nil {
 			return nil, err
 		}
-		if err := endpoints.Delete(tx, o); err != nil {
+		if err := engine.Delete(tx, endpoints, o); err != nil {
 			return nil, fmt.Errorf("webhook: delete endpoint: %w", err)
 		}
 		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, s.events.DeleteSubscription(tx, id)

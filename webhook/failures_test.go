@@ -9,10 +9,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -35,9 +35,13 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 	} {
 		_, err := s.Webhooks.Create(t.Context(), live, webhook.CreateParams{URL: test.url, Events: test.events})
 		var e *api.Error
-		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "create with %s: got %+v", name, err)
+		must.True(t, errors.As(err, &e), "create with %s: got %+v", name, err)
+		expect.Equal(t, e.Code, test.code, "create with %s: code", name)
+		expect.Equal(t, e.Param, test.param, "create with %s: param", name)
 		_, err = s.Webhooks.Update(t.Context(), live, kept.ID, webhook.UpdateParams{URL: &test.url, Events: test.events})
-		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "update with %s: got %+v", name, err)
+		must.True(t, errors.As(err, &e), "update with %s: got %+v", name, err)
+		expect.Equal(t, e.Code, test.code, "update with %s: code", name)
+		expect.Equal(t, e.Param, test.param, "update with %s: param", name)
 	}
 	testkit.WantCode(t, "no address", testkit.Err(s.Webhooks.Create(t.Context(), live, webhook.CreateParams{Events: []event.Type{"*"}})), api.ParameterMissing)
 	list := must.Get(s.Webhooks.List(t.Context(), live, webhook.ListParams{}))(t)
@@ -147,10 +151,12 @@ func TestNewEndpointMissesEarlierEvents(t *testing.T) {
 	s.happen() // at the same moment, and no worker runs meanwhile
 	s.endpoint(late.URL, "*")
 	s.pass(0)
-	expect.True(t, old.count() == 1 && late.count() == 0, "%d and %d deliveries of an event before the second endpoint", old.count(), late.count())
+	expect.Equal(t, old.count(), 1, "count")
+	expect.Equal(t, late.count(), 0, "number of deliveries")
 	s.happen()
 	s.pass(0)
-	expect.True(t, old.count() == 2 && late.count() == 1, "%d and %d deliveries in the end", old.count(), late.count())
+	expect.Equal(t, old.count(), 2, "count")
+	expect.Equal(t, late.count(), 1, "number of deliveries")
 }
 
 // An endpoint does not get events that happen while it is inactive, even if it is switched on
@@ -175,8 +181,10 @@ func TestDisabledEndpointMissesEvents(t *testing.T) {
 		expect.Equal(t, newest.PendingWebhooks, 2, "%d are to be told of what happened afterwards", newest.PendingWebhooks)
 		s.pass(0)
 		s.pass(time.Hour)
-		expect.True(t, other.count() == 3 && r.count() == 2, "%d and %d deliveries", other.count(), r.count())
+		expect.Equal(t, other.count(), 3, "count")
+		expect.Equal(t, r.count(), 2, "number of deliveries")
 		list := s.deliveries(e.ID)
-		expect.True(t, len(list) == 2 && list[0].Event == newest.ID, "delivered %+v", list)
+		must.True(t, len(list) == 2, "delivered %+v", list)
+		expect.Equal(t, list[0].Event, newest.ID, "delivered: event of the first")
 	})
 }

@@ -117,9 +117,6 @@ func (s *fanoutTx) fanOutEvent(tx *engine.Tx, f *event.Fanout) (endpoints int, e
 	if tx, err = tx.As(f.Caller()); err != nil {
 		return 0, err
 	}
-	if done, err := s.events.SkipIfDone(tx, f); done || err != nil {
-		return 0, err
-	}
 	endpoints, unstored, err := s.makeDeliveries(tx, f)
 	if err != nil {
 		return 0, err

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -101,7 +101,8 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 			t.Errorf("%d posts, %+v", posts.Load(), list.Data)
 		}
 		is, err := c.events.Get(t.Context(), c.caller, e.ID)
-		expect.True(t, err == nil && is.PendingWebhooks == 0, "%+v, %v", is, err)
+		must.Do(t, err)
+		expect.Equal(t, is.PendingWebhooks, 0, "pending webhooks")
 	})
 }
 
@@ -222,7 +223,8 @@ func TestPartlyStoredEventStaysPendingUntilDelivered(t *testing.T) {
 	mu.Unlock()
 	must.Do(t, second.Drain(t.Context()))
 	_, by := state()
-	expect.True(t, awake.count() == 2 && r.count() == 3, "taken over: %d and %d posts", awake.count(), r.count())
+	expect.Equal(t, awake.count(), 2, "taken over: count")
+	expect.Equal(t, r.count(), 3, "taken over: number of posts")
 	close(release)
 	drained.Wait()
 	pending, made := state()
@@ -230,10 +232,13 @@ func TestPartlyStoredEventStaysPendingUntilDelivered(t *testing.T) {
 		t.Errorf("in the end: %d pending, %d and %d posts, %+v", pending, awake.count(), r.count(), made)
 	}
 	for _, d := range made {
-		expect.True(t, d.Status == webhook.Delivered && len(d.Attempts) == 1 && (d.Endpoint == quick || d.Endpoint == slow), "made %+v", d)
+		expect.Equal(t, d.Status, webhook.Delivered, "status")
+		expect.Equal(t, len(d.Attempts), 1, "number of attempts")
+		expect.True(t, d.Endpoint == quick || d.Endpoint == slow, "made %+v", d)
 	}
 	expect.Same(t, made, by, "who came too late has changed it")
 	expect.True(t, !strings.Contains(log.String(), "level=ERROR"), "who came too late complains: %s", log.String())
 	list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.ListDeliveriesParams{Endpoint: slow})
-	expect.True(t, err == nil && len(list.Data) == 2, "%d deliveries to the endpoint, %v", len(list.Data), err)
+	must.Do(t, err)
+	expect.Equal(t, len(list.Data), 2, "number of deliveries")
 }

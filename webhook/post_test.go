@@ -16,9 +16,9 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/conformance"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/conformance"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -48,11 +48,14 @@ func TestSlowAnswersTimeOut(t *testing.T) {
 				begun := time.Now() // the bubble's clock
 				o := c.attempt("http://receiver.test/")
 				took := time.Since(begun)
-				expect.True(t, took == limit && o.Duration == limit.Milliseconds(), "it took %s, and %d ms were noted", took, o.Duration)
+				expect.Equal(t, took, limit, "took")
+				expect.Equal(t, o.Duration, limit.Milliseconds(), "duration")
 				c.inside.Transport(false).CloseIdleConnections()
 				time.Sleep(2 * time.Second) // until the last drop
-				expect.True(t, o.StatusCode == answer.status && o.Error == answer.reason, "got %d %q", o.StatusCode, o.Error)
-				expect.True(t, len(o.Response) <= 30 && (answer.status != 200 || o.Response != ""), "kept %q", o.Response)
+				expect.Equal(t, o.StatusCode, answer.status, "status")
+				expect.Equal(t, o.Error, answer.reason, "error")
+				expect.True(t, len(o.Response) <= 30, "kept %q", o.Response)
+				expect.True(t, answer.status != 200 || o.Response != "", "kept %q", o.Response)
 			})
 		})
 	}
@@ -101,7 +104,8 @@ func TestReboundNameIsRefused(t *testing.T) {
 		c := newCourier(t, memory.New(), nil)
 		c.caller.Live = true
 		o := c.attempt("https://receiver.example:" + port + "/hook")
-		expect.True(t, o.StatusCode == 0 && strings.Contains(o.Error, "not public"), "%s: got %d %q", to, o.StatusCode, o.Error)
+		expect.Equal(t, o.StatusCode, 0, "%s: status", to)
+		expect.True(t, strings.Contains(o.Error, "not public"), "%s: got %d %q", to, o.StatusCode, o.Error)
 	}
 	n := knocks.Load()
 	expect.True(t, n <= 0, "%d connections were made inside", n)
@@ -247,7 +251,8 @@ func TestUnsafeURLsAreRefused(t *testing.T) {
 		for _, mode := range []string{"live", "test"} {
 			err := check(url, mode == "live")
 			taken := strings.Contains(modes, mode)
-			expect.True(t, (err == nil) == taken && (err == nil || api.CodeOf(err) == api.WebhookURLInvalid), "%s in %s mode: %v", url[:min(len(url), 60)], mode, err)
+			expect.True(t, (err == nil) == taken, "%s in %s mode: %v", url[:min(len(url), 60)], mode, err)
+			expect.True(t, err == nil || api.CodeOf(err) == api.WebhookURLInvalid, "%s in %s mode: %v", url[:min(len(url), 60)], mode, err)
 		}
 	}
 	for _, host := range []string{

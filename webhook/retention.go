@@ -38,7 +38,7 @@ func (s *Service) deleteDeliveries(tx *engine.Tx, id string) (n int, err error) 
 			return n, fmt.Errorf("webhook: forget deliveries: %w", err)
 		}
 		for _, d := range page {
-			if err := s.deliveries.Delete(tx, d); err != nil {
+			if err := engine.Delete(tx, s.deliveries, d); err != nil {
 				return n, fmt.Errorf("webhook: forget delivery: %w", err)
 			}
 			n++

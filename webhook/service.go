@@ -28,9 +28,9 @@ type Service struct {
 	// deliveries are the records of package event.
 	deliveries *storage.Collection[Delivery]
 	// The senders are separate, so that neither mode takes the slots of the other.
-	live, test sender
+	live, test *sender
 	// avgEndpoints is the average number of endpoints of the events last fanned out.
-	avgEndpoints atomic.Int64
+	avgEndpoints *atomic.Int64
 	// readBatch reads the events and endpoints of many deliveries in one snapshot.
 	// writeBatch runs many writes, most of them outcomes of attempts, in one transaction.
 	readBatch  *engine.Batcher[*outgoing]
@@ -46,9 +46,9 @@ type sender struct {
 // senderFor returns the sender of a mode.
 func (s *Service) senderFor(live bool) *sender {
 	if live {
-		return &s.live
+		return s.live
 	}
-	return &s.test
+	return s.test
 }
 
 // Internal is what the packages of this module call. Only payments.New has one.
@@ -68,8 +68,7 @@ const maxWrites = 4
 
 // New returns the service for hosts and the one for the packages of this module.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
-	s := &Service{engine: e, events: c.Events, deliveries: c.Events.Deliveries()}
-	s.live.transport, s.test.transport = transport(nil), transport(c.Allow)
+	s := &Service{engine: e, events: c.Events, deliveries: c.Events.Deliveries(), live: &sender{transport: transport(nil)}, test: &sender{transport: transport(c.Allow)}, avgEndpoints: new(atomic.Int64)}
 	s.avgEndpoints.Store(128) // a guess, until the first fan-out
 	s.readBatch = engine.NewBatcher(pace.MaxInFlight, 1, s.readOutgoing)
 	s.writeBatch = engine.NewBatcher(pace.MaxInFlight, maxWrites, s.runWrites)
@@ -89,4 +88,11 @@ func (i *Internal) Jobs() []work.Job {
 		// The timeout covers the wait for a slot, the attempt and the write of its outcome.
 		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: pace.MaxInFlight, MaxPerMerchant: pace.MaxAtHand, RunOne: s.attemptClaimed},
 	}
+}
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (i *Internal) In(e *engine.Engine) *Service {
+	in := *i.svc
+	in.engine = e
+	return &in
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -177,7 +177,8 @@ func TestEventIsDeliveredSigned(t *testing.T) {
 			t.Errorf("deliveries %+v", d)
 		}
 		shown := must.Get(s.Webhooks.Get(t.Context(), s.Caller, e.ID))(t)
-		expect.True(t, shown.Secret == "" && strings.HasPrefix(e.Secret, "whsec_"), "the secret is shown twice, or never: %+v", shown)
+		expect.Equal(t, shown.Secret, "", "the secret is shown twice, or never: secret")
+		expect.True(t, strings.HasPrefix(e.Secret, "whsec_"), "the secret is shown twice, or never: %+v", shown)
 	})
 }
 
@@ -272,7 +273,9 @@ func TestFailingEndpointIsDisabled(t *testing.T) {
 			t.Error("410 does not switch off")
 		}
 		is := s.deliveries(g.ID)[0]
-		expect.True(t, is.Status == webhook.Failed && is.NextAttemptAt == nil && len(is.Attempts) == 1, "after 410 the delivery is %+v", is)
+		expect.Equal(t, is.Status, webhook.Failed, "after 410 the delivery: status")
+		expect.True(t, is.NextAttemptAt == nil, "after 410 the delivery: NextAttemptAt is set")
+		expect.Equal(t, len(is.Attempts), 1, "after 410 the delivery: number of attempts")
 		expect.Equal(t, must.Get(s.Events.Get(t.Context(), s.Caller, told))(t).PendingWebhooks, 1, "webhooks that are pending after 410")
 		for range 19 {
 			s.pass(6 * time.Hour)
@@ -287,7 +290,8 @@ func TestFailingEndpointIsDisabled(t *testing.T) {
 		}
 		s.pass(0)
 		got := fmt.Sprint(well.types(t))
-		expect.True(t, got == "[webhook_endpoint.disabled webhook_endpoint.disabled]" && strings.Contains(s.log.String(), "switched off"), "told %s", got)
+		expect.Equal(t, got, "[webhook_endpoint.disabled webhook_endpoint.disabled]", "told")
+		expect.True(t, strings.Contains(s.log.String(), "switched off"), "told %s", got)
 		before := dead.count()
 		missed := s.now.Add(-time.Millisecond)
 		s.happen()
@@ -322,7 +326,8 @@ func TestMovedEndpointGetsEvents(t *testing.T) {
 	s.pass(0)
 	s.pass(5 * time.Second)
 	is := must.Get(s.Webhooks.Get(t.Context(), s.Caller, e.ID))(t)
-	expect.True(t, is.Active && after.count() == 1, "the endpoint is %+v, and its new address got %d events", is, after.count())
+	expect.Equal(t, is.Active, true, "the endpoint: Active")
+	expect.Equal(t, after.count(), 1, "its new address: number of events")
 }
 
 func TestRotatedSecretSignsBesideTheOld(t *testing.T) {
@@ -336,17 +341,23 @@ func TestRotatedSecretSignsBesideTheOld(t *testing.T) {
 	}
 	s.happen()
 	s.pass(0)
-	expect.True(t, fresh.Secret != e.Secret && verifies(fresh.Secret) && verifies(e.Secret), "while the rotation overlaps, both secrets sign")
+	expect.True(t, fresh.Secret != e.Secret, "while the rotation overlaps, both secrets sign")
+	expect.True(t, verifies(fresh.Secret), "while the rotation overlaps, both secrets sign")
+	expect.True(t, verifies(e.Secret), "while the rotation overlaps, both secrets sign")
 	s.pass(23 * time.Hour)
 	first, second := e.Secret, fresh.Secret
 	fresh = must.Get(s.Webhooks.RotateSecret(t.Context(), s.Caller, e.ID))(t)
 	s.happen()
 	s.pass(0)
-	expect.True(t, verifies(fresh.Secret) && verifies(second) && verifies(first), "while two rotations overlap, three secrets sign")
+	expect.True(t, verifies(fresh.Secret), "while two rotations overlap, three secrets sign")
+	expect.True(t, verifies(second), "while two rotations overlap, three secrets sign")
+	expect.True(t, verifies(first), "while two rotations overlap, three secrets sign")
 	s.pass(time.Hour)
 	s.happen()
 	s.pass(0)
-	expect.True(t, verifies(fresh.Secret) && verifies(second) && !verifies(first), "after a day the first secret signs no more")
+	expect.True(t, verifies(fresh.Secret), "after a day the first secret signs no more")
+	expect.True(t, verifies(second), "after a day the first secret signs no more")
+	expect.True(t, !verifies(first), "after a day the first secret signs no more")
 	for range 20 {
 		fresh = must.Get(s.Webhooks.RotateSecret(t.Context(), s.Caller, e.ID))(t)
 	}
@@ -356,14 +367,17 @@ func TestRotatedSecretSignsBesideTheOld(t *testing.T) {
 	s.pass(24 * time.Hour)
 	s.happen()
 	s.pass(0)
-	expect.True(t, verifies(fresh.Secret) && !verifies(second), "after a day the new secret alone signs")
+	expect.True(t, verifies(fresh.Secret), "after a day the new secret alone signs")
+	expect.True(t, !verifies(second), "after a day the new secret alone signs")
 	caller := s.Caller
 	caller.IdempotencyKey = "k"
 	for i := range 2 {
 		var replayed bool
 		caller.Replayed = &replayed
 		made, err := s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
-		expect.True(t, err == nil && (made.Secret == "") == (i == 1) && replayed == (i == 1), "call %d: %+v, %v", i+1, made, err)
+		must.True(t, err == nil, "call %d: %+v, %v", i+1, made, err)
+		expect.True(t, (made.Secret == "") == (i == 1), "call %d: %+v, %v", i+1, made, err)
+		expect.Equal(t, replayed, i == 1, "call %d: replayed", i+1)
 	}
 }
 
@@ -453,7 +467,8 @@ func TestHandlerPassesVerifiedEventOnce(t *testing.T) {
 	}
 	must.Get(s.Webhooks.Resend(t.Context(), s.Caller, s.newest().ID))(t)
 	s.pass(0)
-	expect.True(t, len(got) == 1 && len(s.deliveries(e.ID)) == 2, "handled %v, %d deliveries", got, len(s.deliveries(e.ID)))
+	expect.Equal(t, len(got), 1, "handled: number")
+	expect.Equal(t, len(s.deliveries(e.ID)), 2, "number of deliveries")
 	answer := must.Get(http.Post(server.URL, "application/json", strings.NewReader(`{"id":"evt_1"}`)))(t)
 	defer answer.Body.Close()
 	expect.Equal(t, answer.StatusCode, 400, "without a signature")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed-7082ffec/payments/internal/pgbin"
+	"github.com/seed-7082ffec/payments/internal/test/pgbin"
 )
 
 // programs are what the cluster is made of.

@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider/arkesel/arkeseltest"
 	"github.com/seed-7082ffec/payments/provider/hubtel/hubteltest"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
@@ -108,7 +108,9 @@ func (r *rig) posts(path string) (n int) {
 func (r *rig) finds(what, sentence string, args ...string) string {
 	r.t.Helper()
 	out, code := r.examine(args...)
-	expect.True(r.t, code == 1 && strings.Contains(out, "not ok ") && strings.Contains(out, sentence), "%s: code %d: %s", what, code, out)
+	expect.Equal(r.t, code, 1, "%s: code", what)
+	expect.True(r.t, strings.Contains(out, "not ok "), "%s: code %d: %s", what, code, out)
+	expect.True(r.t, strings.Contains(out, sentence), "%s: code %d: %s", what, code, out)
 	return out
 }
 
@@ -116,7 +118,8 @@ func (r *rig) finds(what, sentence string, args ...string) string {
 func (r *rig) passes(what string, args []string, texts ...string) string {
 	r.t.Helper()
 	out, code := r.examine(args...)
-	expect.True(r.t, code == 0 && !strings.Contains(out, "not ok"), "%s: code %d: %s", what, code, out)
+	expect.Equal(r.t, code, 0, "%s: code", what)
+	expect.True(r.t, !strings.Contains(out, "not ok"), "%s: code %d: %s", what, code, out)
 	for _, text := range texts {
 		expect.True(r.t, strings.Contains(out, text), "%s: no %q: %s", what, text, out)
 	}
@@ -205,7 +208,8 @@ func TestUndecidedCedi(t *testing.T) {
 	r, fake := newPaystack(t)
 	out := r.finds("it stays pending", "The order is still under way", "-number", "0241234502", "-send-one-cedi")
 	expect.Equal(t, r.posts("/transfer"), 1, "submissions")
-	expect.True(t, r.waited >= 2*time.Minute && strings.Contains(out, "do not send another one now"), "after %s: %s", r.waited, out)
+	expect.True(t, r.waited >= 2*time.Minute, "after %s: %s", r.waited, out)
+	expect.True(t, strings.Contains(out, "do not send another one now"), "after %s: %s", r.waited, out)
 	_, id, _ := strings.Cut(out, "-order ")
 	id, _, _ = strings.Cut(id, ",")
 	expect.Equal(t, strings.Count(out, id), 2, "the id %s is not printed before the submission: %s", id, out)
@@ -336,7 +340,9 @@ func TestUsage(t *testing.T) {
 	} {
 		var out, complaints bytes.Buffer
 		code := run(t.Context(), wrong, func(string) string { return "" }, &out, &complaints)
-		expect.True(t, code == 2 && out.Len() == 0 && complaints.Len() > 0, "%q: code %d: %s", wrong, code, complaints.String())
+		expect.Equal(t, code, 2, "%q: code", wrong)
+		expect.Equal(t, out.Len(), 0, "%q: out", wrong)
+		expect.True(t, complaints.Len() > 0, "%q: code %d: %s", wrong, code, complaints.String())
 		expect.True(t, !strings.Contains(complaints.String(), "999"), "%q prints the number", wrong)
 	}
 	var out bytes.Buffer

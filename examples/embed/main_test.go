@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -96,10 +96,12 @@ func TestMounted(t *testing.T) {
 		{"ready", "GET", base + "/readyz", "", "", 200, "ok\n"},
 	} {
 		r, _, text := do(t, c.method, c.address, c.token, c.body)
-		expect.True(t, r.StatusCode == c.status && strings.Contains(text, c.holds), "%s: %d %s", c.what, r.StatusCode, text)
+		expect.Equal(t, r.StatusCode, c.status, "%s: status", c.what)
+		expect.True(t, strings.Contains(text, c.holds), "%s: %d %s", c.what, r.StatusCode, text)
 	}
 	r, _, text = do(t, "GET", base+"/payments/v1/balance", "token-of-esi", "", "X-Blocked", "1")
-	expect.True(t, r.StatusCode == 403 && text == "blocked\n", "what the middleware blocks: %d %s", r.StatusCode, text)
+	expect.Equal(t, r.StatusCode, 403, "what the middleware blocks: status")
+	expect.Equal(t, text, "blocked\n", "what the middleware blocks: text")
 }
 
 // Without its database the server is not ready.

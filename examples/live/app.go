@@ -5,8 +5,10 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -61,12 +63,7 @@ func open(ctx context.Context, s settings, log *slog.Logger) (*app, error) {
 
 func (a *app) openStore(ctx context.Context) error {
 	if !isPostgreSQL(a.db) {
-		store, err := sqlite.Open(ctx, a.db, sqlite.Config{Logger: a.log})
-		if err != nil {
-			return err
-		}
-		a.store, a.end = store, store.Close
-		return nil
+		return a.openSQLite(ctx)
 	}
 	pool, err := postgres.Connect(ctx, a.db)
 	if err != nil {
@@ -83,6 +80,26 @@ func (a *app) openStore(ctx context.Context) error {
 		defer pool.Close()
 		return store.Close()
 	}
+	return nil
+}
+
+// openSQLite opens the file. A mark beside it says that a start has made it. From then on a missing, empty or
+// foreign file ends the start: a new database would hide that the old one is lost.
+func (a *app) openSQLite(ctx context.Context) error {
+	mark := a.db + ".made"
+	_, err := os.Stat(mark)
+	made := err == nil
+	store, err := sqlite.Open(ctx, a.db, sqlite.Config{Logger: a.log, MustExist: made})
+	if made && err != nil {
+		return fmt.Errorf("%w. Restore the file; delete %s only to begin anew", err, mark)
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		return errors.Join(err, store.Close())
+	}
+	a.store, a.end = store, store.Close
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -18,8 +19,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider/arkesel/arkeseltest"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
 	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
@@ -187,7 +188,30 @@ func TestVerify(t *testing.T) {
 	defer db.Close()
 	must.Get(db.ExecContext(t.Context(), "UPDATE ledger_accounts SET balance = balance + 100 WHERE guarded"))(t)
 	err := verify(t.Context(), r.app, nil, &out)
-	expect.True(t, err != nil && strings.Contains(out.String(), "/available: entry"), "a changed balance: %v: %s", err, out.String())
+	expect.True(t, err != nil, "a changed balance: %v: %s", err, out.String())
+	expect.True(t, strings.Contains(out.String(), "/available: entry"), "a changed balance: %v: %s", err, out.String())
+}
+
+// After the first start a missing, empty or foreign file is no new installation.
+func TestLostDatabase(t *testing.T) {
+	env := environmentOf(t, nil, nil, nil)
+	path := env["PAYMENTS_DB"]
+	start := func() error {
+		merchant := []string{"merchant", "-name", "Adom Juice Bar", "-phone", "0301000000"}
+		return run(t.Context(), merchant, func(name string) string { return env[name] }, io.Discard)
+	}
+	must.Do(t, start())
+	must.Do(t, start())
+	for what, content := range map[string][]byte{"empty": {}, "foreign": []byte("a list of the milk")} {
+		must.Do(t, os.WriteFile(path, content, 0o600))
+		err := start()
+		expect.True(t, err != nil && strings.Contains(err.Error(), path+".made"), "%s: %v", what, err)
+		expect.True(t, bytes.Equal(must.Get(os.ReadFile(path))(t), content), "%s: it was written", what)
+	}
+	must.Do(t, os.Remove(path))
+	expect.True(t, errors.Is(start(), os.ErrNotExist), "a missing file is no error")
+	must.Do(t, os.Remove(path+".made"))
+	expect.NoError(t, start(), "a new start")
 }
 
 // The URL of a PostgreSQL database takes the place of the path of a file.
@@ -248,7 +272,8 @@ func TestSettings(t *testing.T) {
 		case err == nil:
 			t.Errorf("%s: no error", what)
 		default:
-			expect.True(t, strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "\n"), "%s: %v", what, err)
+			expect.True(t, strings.Contains(err.Error(), c.want), "%s: %v", what, err)
+			expect.True(t, !strings.Contains(err.Error(), "\n"), "%s: %v", what, err)
 			expect.True(t, !strings.Contains(err.Error(), "secret"), "%s: the error quotes the value: %v", what, err)
 		}
 	}
@@ -263,7 +288,8 @@ func TestVariablesAreDocumented(t *testing.T) {
 		expect.True(t, strings.Contains(page, "`"+name+"`"), "docs/guide/golive.md lacks %s", name)
 		return env[name]
 	})
-	expect.True(t, err == nil && n > 20, "%d variables were read: %v", n, err)
+	must.Do(t, err)
+	expect.True(t, n > 20, "%d variables were read: %v", n, err)
 }
 
 // The server starts, answers over HTTP, and stops when its context ends.

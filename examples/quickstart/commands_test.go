@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 var (
 	goCommand = regexp.MustCompile("`[^`]*\\bgo (test|run) [^`]+`")
-	packages  = regexp.MustCompile(`\./[\w/]+`)
+	module    = regexp.MustCompile(`-C (\S+)`)
+	packages  = regexp.MustCompile(`\s\.(?:/[\w/]+)?`)
 	patterns  = regexp.MustCompile(`-(?:run|bench|fuzz) ('[^']*'|\S+)`)
 	functions = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
 )
@@ -24,9 +25,6 @@ var (
 func TestCommands(t *testing.T) {
 	n := 0
 	for _, page := range pages(t) {
-		if filepath.Base(page) == "CHANGELOG.md" {
-			continue // its commands are those of their time
-		}
 		text := must.Get(os.ReadFile(page))(t)
 		for _, command := range goCommand.FindAllString(string(text), -1) {
 			n++
@@ -34,16 +32,19 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	expect.True(t, n >= 20, "found %d commands only", n)
-	for _, wrong := range []string{"`go run ./vanished`", "`go test ./account -run TestVanished`", "`go test ./account -bench Vanished`"} {
+	for _, wrong := range []string{"`go run ./vanished`", "`go test ./account -run TestVanished`", "`go test -C bench . -bench Vanished`"} {
 		expect.True(t, runnable(wrong) != nil, "%s passes", wrong)
 	}
 }
 
 // runnable returns an error if a command names a package or a test that does not exist.
 func runnable(command string) error {
-	names := ""
+	names, below := "", ""
+	if m := module.FindStringSubmatch(command); m != nil {
+		below = m[1]
+	}
 	for _, dir := range packages.FindAllString(command, -1) {
-		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
+		files, err := filepath.Glob(filepath.Join(root, below, filepath.FromSlash(strings.TrimSpace(dir)), "*.go"))
 		if err != nil || len(files) == 0 {
 			return fmt.Errorf("%s has no Go file", dir)
 		}

@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
@@ -86,8 +86,10 @@ func TestTwoStarts(t *testing.T) {
 		}
 		stop()
 	}
-	expect.True(t, first.MerchantID == second.MerchantID && first.TestKey != second.TestKey, "first %+v, second %+v", first, second)
-	expect.True(t, strings.HasPrefix(first.TestKey, "sk_test_") && strings.HasPrefix(first.LiveKey, "sk_live_"), "keys %+v", first)
+	expect.Equal(t, first.MerchantID, second.MerchantID, "first: merchant ID")
+	expect.True(t, first.TestKey != second.TestKey, "first %+v, second %+v", first, second)
+	expect.True(t, strings.HasPrefix(first.TestKey, "sk_test_"), "keys %+v", first)
+	expect.True(t, strings.HasPrefix(first.LiveKey, "sk_live_"), "keys %+v", first)
 }
 
 // Two processes on one PostgreSQL serve the same merchant.

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 const library = "github.com/seed-7082ffec/payments"

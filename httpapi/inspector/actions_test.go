@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -53,7 +53,10 @@ func testQRCodeForms(t *testing.T, s *site) {
 	_, body = s.do(page, "deactivate")
 	shows(t, body, "Off", "Switch on", "qr_code.updated")
 	head, aside, found := strings.Cut(body, "More actions")
-	expect.True(t, found && strings.Contains(head, ">Switch on<") && !strings.Contains(head, ">Delete<") && strings.Contains(aside, ">Delete<"), "the head has three actions, and the page's end the rest")
+	expect.True(t, found, "the head has three actions, and the page's end the rest")
+	expect.True(t, strings.Contains(head, ">Switch on<"), "the head has three actions, and the page's end the rest")
+	expect.True(t, !strings.Contains(head, ">Delete<"), "the head has three actions, and the page's end the rest")
+	expect.True(t, strings.Contains(aside, ">Delete<"), "the head has three actions, and the page's end the rest")
 	answer, body := s.post(page, s.token(), "pay", "wallet", s.Consumer.ServiceID, "pin", "1234")
 	expect.Equal(t, answer.StatusCode, http.StatusUnprocessableEntity, "paying what is off: %s", answer.Status)
 	shows(t, body, "not active", `value="`+s.Consumer.ServiceID+`"`)
@@ -105,7 +108,8 @@ func TestFormPostedTwice(t *testing.T) {
 	for range 3 {
 		answer, _ := s.post("qr-codes", token, "create", "name", "Till 1")
 		to := answer.Header.Get("Location")
-		expect.True(t, answer.StatusCode == http.StatusSeeOther && (first == "" || to == first), "%s to %s", answer.Status, to)
+		expect.Equal(t, answer.StatusCode, http.StatusSeeOther, "status")
+		expect.True(t, first == "" || to == first, "%s to %s", answer.Status, to)
 		first = to
 	}
 	answer, body := s.post("qr-codes", token, "create", "name", "Till 2")
@@ -151,7 +155,8 @@ func TestFormPostedTwice(t *testing.T) {
 		if c.Name == "Esi Boateng" {
 			n++
 			balance, err := s.Accounts.WalletBalance(t.Context(), api.Caller{}, c.ID)
-			expect.True(t, err == nil && balance.String() == "7", "a consumer has %s, %v", balance, err)
+			must.Do(t, err)
+			expect.Equal(t, balance.String(), "7", "a consumer: balance")
 		}
 	}
 	expect.Equal(t, n, 1, "%d consumers", n)
@@ -273,7 +278,8 @@ func testWebhookForms(t *testing.T, s *site) {
 	shows(t, body, "Ping", "200 in ")
 	answer, body = s.post(page, s.token(), "rotate")
 	secret := regexp.MustCompile(`whsec_[0-9A-Za-z+/=&#;]+`).FindString(body)
-	expect.True(t, answer.StatusCode == http.StatusOK && secret != "", "rotate: %s", answer.Status)
+	expect.Equal(t, answer.StatusCode, http.StatusOK, "rotate: status")
+	expect.True(t, secret != "", "rotate: %s", answer.Status)
 	expect.True(t, !strings.Contains(s.page(page), "whsec_"), "the secret is shown again")
 	_, body = s.do(page, "deactivate")
 	shows(t, body, "Off", "Switch on")
@@ -359,7 +365,8 @@ func testPages(t *testing.T, s *site) {
 		if page == "ledger" {
 			want++ // the money to begin with
 		}
-		expect.True(t, seen == want && pages == 2, "%s: %d rows on %d pages", page, seen, pages)
+		expect.Equal(t, seen, want, "%s: number of rows", page)
+		expect.Equal(t, pages, 2, "%s: number of pages", page)
 	}
 	today := time.Now().UTC()
 	for day, want := range map[time.Time]bool{today: true, today.AddDate(0, 0, -2): false} {

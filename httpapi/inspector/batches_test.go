@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 func TestBatchForms(t *testing.T) { onEachStore(t, testBatchForms) }

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
-	"github.com/seed-7082ffec/payments/internal/browsertest"
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/browsertest"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 

@@ -47,9 +47,8 @@ func (v *visit) moveClock(in *input) (any, error) {
 	if in.problem != nil {
 		return nil, in.problem
 	}
-	const century = 100 * 365 * 24 * time.Hour // more would overflow a duration
-	if n == nil || unit == 0 || *n < 0 || *n > int64(century/unit) {
-		return nil, api.Invalid("advance", "Enter a whole number, not negative, and at most 100 years.")
+	if n == nil || unit == 0 || *n < 0 || *n > int64(payments.MaxClockMove/unit) {
+		return nil, api.Invalid("advance", "Enter a whole number, not negative, and at most 1,827 days.")
 	}
 	_, err := v.svc.MoveClock(v.Context(), v.caller, payments.ClockParams{By: time.Duration(*n) * unit})
 	return nil, err

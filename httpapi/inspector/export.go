@@ -15,7 +15,7 @@ import (
 var maxExported = 5_000
 
 // export is the list as its query selects it, all of its pages, as a file for a spreadsheet. Amounts are
-// in GHS, without the currency.
+// numbers of the currency that has a column of its own.
 func (n *noun[T]) export(v *visit) (*file, error) {
 	if err := v.begin(); err != nil {
 		return nil, err
@@ -35,14 +35,14 @@ func (n *noun[T]) export(v *visit) (*file, error) {
 		is, _ := r.Badge.(badge)
 		return []string{
 			textField(o, "ID"), exportedText(r.Title), exportedText(r.Below), exportedAmount(r.Amount), is.Word,
-			exportedText(r.For), exportedText(r.ForBelow), spreadsheet.Time(&r.At),
+			exportedText(r.For), exportedText(r.ForBelow), spreadsheet.Time(&r.At), exportedCurrency(r.Amount), exportedAmount(r.Fee), exportedAmount(r.Net),
 		}
 	}
 	var b bytes.Buffer
 	write := func() error {
 		b.Reset()
 		written = 0
-		return spreadsheet.Write(&b, []string{"ID", n.heads[0], "Details", "Amount", "Status", n.heads[3], "Note", "Time"}, list,
+		return spreadsheet.Write(&b, []string{spreadsheet.Mark + "ID", n.heads[0], "Details", "Amount", "Status", n.heads[3], "Note", "Time", "Currency", "Fee", "Net"}, list,
 			func(o *T) string { return textField(o, "ID") }, cells, func(rows int) { written = rows })
 	}
 	err := write()
@@ -71,6 +71,14 @@ func exportedText(s string) string {
 	})
 	s = pageMoney.Replace(s)
 	return spreadsheet.Text(&s)
+}
+
+// exportedCurrency is the currency of an amount; "" without one.
+func exportedCurrency(amount any) string {
+	if exportedAmount(amount) == "" {
+		return ""
+	}
+	return api.Currency
 }
 
 // exportedAmount is the amount of a row as a number.

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -80,7 +80,8 @@ func TestHosts(t *testing.T) {
 		s.check(err)
 		r.Host = host
 		answer, body := s.send(r)
-		expect.True(t, answer.StatusCode == want && (want != 421 || !strings.Contains(body, "Adom")), "%q: %s", host, answer.Status)
+		expect.Equal(t, answer.StatusCode, want, "%q: status", host)
+		expect.True(t, want != 421 || !strings.Contains(body, "Adom"), "%q: %s", host, answer.Status)
 	}
 }
 
@@ -218,7 +219,9 @@ func TestRedirectsStayOnTheHost(t *testing.T) {
 		look.ServeHTTP(w, r)
 		location := strings.ReplaceAll(w.Header().Get("Location"), `\`, "/")
 		to, err := r.URL.Parse(location)
-		expect.True(t, err == nil && to.Host == r.URL.Host && to.Scheme == r.URL.Scheme, "%q: %d leads to %q, %v", path, w.Code, location, err)
+		must.True(t, err == nil, "%q: %d leads to %q, %v", path, w.Code, location, err)
+		expect.Equal(t, to.Host, r.URL.Host, "%q: host", path)
+		expect.Equal(t, to.Scheme, r.URL.Scheme, "%q: scheme", path)
 	}
 }
 
@@ -267,7 +270,8 @@ func TestNoSandbox(t *testing.T) {
 	for _, path := range []string{"/", "/" + m.ID + "/", "/" + m.ID + "/payments"} {
 		w := httptest.NewRecorder()
 		look.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil))
-		expect.True(t, w.Code == http.StatusNotFound && !strings.Contains(w.Body.String(), "Adom"), "%s: %d", path, w.Code)
+		expect.Equal(t, w.Code, http.StatusNotFound, "%s: status", path)
+		expect.True(t, !strings.Contains(w.Body.String(), "Adom"), "%s: %d", path, w.Code)
 	}
 }
 
@@ -276,7 +280,8 @@ func TestStaleForms(t *testing.T) {
 	s := open(t, inspector.Config{})
 	token := s.token()
 	answer, body := s.post("payouts", token, "unknown")
-	expect.True(t, answer.StatusCode == http.StatusConflict && strings.Contains(body, "cannot be done any more"), "an unknown form: %s", answer.Status)
+	expect.Equal(t, answer.StatusCode, http.StatusConflict, "an unknown form: status")
+	expect.True(t, strings.Contains(body, "cannot be done any more"), "an unknown form: %s", answer.Status)
 	// A transfer that has ended does not offer to be cancelled, nor is it.
 	made := s.everything()
 	answer, _ = s.post("disbursements/"+made["disbursements"], token, "cancel")

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -42,7 +42,6 @@ type site struct {
 	// address is of the inspector, without a slash at its end.
 	address string
 	client  *http.Client
-	handler http.Handler // of the inspector, for benchmarks
 }
 
 // onEachStore runs a test on a site over each kind of store.
@@ -66,7 +65,6 @@ func openWith(t testing.TB, store storage.Store, c inspector.Config, service pay
 	service.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s := &site{Shop: paymentstest.NewWithStore(t, store, service), t: t}
 	look := inspector.New(s.Service, c)
-	s.handler = look
 	mux := http.NewServeMux()
 	mux.Handle("/look/", http.StripPrefix("/look", look))
 	server := httptest.NewServer(mux)

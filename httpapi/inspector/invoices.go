@@ -26,7 +26,7 @@ var invoiceNoun = &noun[invoice.Invoice]{
 		}
 		if i.DueDate != nil && i.Status == invoice.Open {
 			r.ForBelow = "Due " + i.DueDate.UTC().Format("2 January")
-			if i.DueDate.Before(v.today()) {
+			if !v.now.Before(invoice.OverdueAt(i.DueDate.Time)) {
 				r.Badge = badges["overdue"]
 			}
 		}

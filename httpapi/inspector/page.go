@@ -125,6 +125,8 @@ type row struct {
 	// Number is that by which the sandbox decides what happens; empty for none.
 	Number        string
 	Amount, Badge any
+	// Fee, and what arrives of Amount, stand in exports alone; nil for none.
+	Fee, Net      any
 	For, ForBelow string
 	At            api.Time
 	// Time is At by the merchant's clock.

@@ -25,6 +25,9 @@ func eachParam(of reflect.Value, do func(name string, field reflect.Value)) {
 		return
 	}
 	for f, field := range of.Fields() {
+		if !f.IsExported() {
+			continue
+		}
 		if f.Anonymous {
 			eachParam(field, do)
 			continue

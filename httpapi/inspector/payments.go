@@ -30,6 +30,9 @@ var paymentNoun = &noun[payment.Payment]{
 	row: func(v *visit, p *payment.Payment) row {
 		by := v.payer(p)
 		r := row{Href: v.url("payments", p.ID), Title: by.title, Below: by.below, Number: by.number, Amount: cedis(p.Amount), Badge: paymentBadge(p), For: v.paidFor(p), At: p.CreatedAt}
+		if p.Fee != nil && p.Net != nil {
+			r.Fee, r.Net = cedis(*p.Fee), cedis(*p.Net)
+		}
 		if p.Status == payment.Failed {
 			r.ForBelow = look.Text(p.FailureReason)
 		} else if r.For != p.Reference {
@@ -152,7 +155,7 @@ func (v *visit) paymentPage(p *payment.Payment, page *page) {
 	page.Side = []section{
 		{Title: "Money", Money: money},
 		{Title: "Payer", Facts: who},
-		{Title: "Details", Facts: facts("Asked for", next, "Failure", p.FailureReason, "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
+		{Title: "Details", Facts: facts("Asked for", next, "Failure", p.FailureReason, "Failure code", (*string)(p.FailureCode), "For", p.Description, "Reference", p.Reference, "QR code", v.linked("qr-codes", p.QRCode),
 			"Invoice", v.linked("invoices", p.Invoice), "Checkout", v.linked("checkouts", p.CheckoutSession), "Subscription", v.linked("subscriptions", p.Subscription), "Payment", id(p.ID),
 			"At "+cmp.Or(network(p.Provider), "the provider"), id(look.Text(p.ProviderReference)), "Held until", p.HoldExpiresAt, "Payer's page", address(by.page))},
 	}

@@ -34,7 +34,7 @@ func (v *visit) refundPage(r *refund.Refund, p *page) {
 	p.Side = []section{
 		{Title: "Money", Money: facts(money, p.Amount)},
 		{Title: "Payer", Facts: facts("Name", p.row.Title, "Paid with", p.row.Below)},
-		{Title: "Details", Facts: facts("Reason", r.Reason, "Failure", r.FailureReason, "Payment", v.linked("payments", &r.Payment), "QR code", v.linked("qr-codes", r.QRCode),
+		{Title: "Details", Facts: facts("Reason", r.Reason, "Failure", r.FailureReason, "Failure code", (*string)(r.FailureCode), "Payment", v.linked("payments", &r.Payment), "QR code", v.linked("qr-codes", r.QRCode),
 			"Invoice", v.linked("invoices", r.Invoice), "Document", document, "Refund", id(r.ID), "At provider", id(look.Text(r.ProviderReference)))},
 	}
 	if r.Status == refund.Pending || r.Status == refund.Processing {

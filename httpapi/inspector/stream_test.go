@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -116,7 +116,8 @@ func TestPagesEndInTime(t *testing.T) {
 	defer inspector.PageTime(0)()
 	w := httptest.NewRecorder()
 	inspector.New(s.Service, inspector.Config{}).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/"+s.Caller.Merchant+"/", nil))
-	expect.True(t, w.Code == http.StatusServiceUnavailable && strings.Contains(w.Body.String(), "took too long"), "status %d: %s", w.Code, w.Body)
+	expect.Equal(t, w.Code, http.StatusServiceUnavailable, "status")
+	expect.True(t, strings.Contains(w.Body.String(), "took too long"), "status %d: %s", w.Code, w.Body)
 }
 
 func TestStream(t *testing.T) {
@@ -149,14 +150,16 @@ func TestStream(t *testing.T) {
 	}
 	first, err := read(t, lines)
 	s.check(err)
-	expect.True(t, strings.Contains(first.data, "No payments yet") && strings.Contains(first.data, "two<br>lines<br>and three"), "at first:\n%s", first.data)
+	expect.True(t, strings.Contains(first.data, "No payments yet"), "at first:\n%s", first.data)
+	expect.True(t, strings.Contains(first.data, "two<br>lines<br>and three"), "at first:\n%s", first.data)
 	if page := s.page("qr-codes/" + code.ID); !strings.Contains(page, `data-version="`+first.id+`"`) {
 		t.Error("the page is of another version than the stream")
 	}
 	for range 3 {
 		paid := s.Pay(code.ID, 1250)
 		next := readUntil(t, lines, paid.ID)
-		expect.True(t, next.id != first.id && !strings.Contains(next.data, "<nav"), "after a payment:\n%s", next.data)
+		expect.True(t, next.id != first.id, "after a payment:\n%s", next.data)
+		expect.True(t, !strings.Contains(next.data, "<nav"), "after a payment:\n%s", next.data)
 		first = next
 	}
 	if !strings.Contains(first.data, "used 3") { // uses

@@ -54,7 +54,7 @@ func (v *visit) subscriptionPage(s *subscription.Subscription, p *page) {
 	p.Live = []section{invoices, v.timeline("subscription", s.ID, since.Time, "", nil)}
 	p.Side = []section{
 		{Title: "Money", Money: facts("Credit", unlessNone(cedis(s.CreditBalance)), "Each period", p.row.Amount)},
-		{Title: "Customer", Facts: facts("Name", v.linked("customers", &s.Customer), "Phone", p.row.Below, "Page", address(s.ManageURL))},
+		{Title: "Customer", Facts: facts("Name", v.linked("customers", &s.Customer), "Phone", p.row.Below, "Page", address(look.Text(s.ManageURL)))},
 		{Title: "Details", Facts: facts("Plan", v.linked("plans", &s.Plan), "Quantity", strconv.FormatInt(s.Quantity, 10), "Collection", words(s.CollectionMethod), "Period from", unix(s.CurrentPeriodStart),
 			"Period until", unix(s.CurrentPeriodEnd), "Latest invoice", v.linked("invoices", s.LatestInvoice), "Subscription", id(s.ID))},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -53,13 +54,34 @@ func (v *visit) attempts(with string, reference *string, ended *api.Time) (said 
 		said += sentence("Answered at attempt %s.", o.Attempts)
 	}
 	if !o.UnansweredAt.IsZero() {
-		t := turn{At: api.At(o.UnansweredAt), Title: "No answer", Source: with, Tone: "wait", Text: "Asked again under the same id."}
-		if ended != nil {
-			t.Text = "Asked again under the same id. The answer came " + look.Lasting(ended.Sub(o.UnansweredAt)) + " later."
+		var text template.HTML
+		if o.LastError != "" && o.LastError != provider.ClassAmountMismatch { // that is an answer
+			text = sentence("Error %s. ", id(string(o.LastError)))
 		}
+		text += "Asked again under the same id."
+		if ended != nil {
+			text += sentence(" The answer came %s later.", look.Lasting(ended.Sub(o.UnansweredAt)))
+		}
+		t := turn{At: api.At(o.UnansweredAt), Title: "No answer", Source: with, Tone: "wait", Text: text}
 		unanswered = []turn{t}
 	}
+	if !o.ReportedAt.IsZero() {
+		unanswered = append(unanswered, reportTurn(o, with))
+	}
 	return said, unanswered
+}
+
+// reportTurn tells of the report by which a provider has contradicted itself.
+func reportTurn(o *provider.OrderInfo, with string) turn {
+	t := turn{At: api.At(o.ReportedAt), Title: "It needs a person", Source: with, Tone: "bad", Text: o.Contradiction}
+	switch {
+	case o.Reported != "":
+		t.Title = providerOf(o) + " says " + outcomeWords[o.Reported]
+		t.Text = "The ledger says " + cmp.Or(outcomeWords[o.Outcome], "nothing yet") + "."
+	case o.LastError == provider.ClassAmountMismatch:
+		t.Title = providerOf(o) + " reports another amount"
+	}
+	return t
 }
 
 // told are the events of an object in the order of a life, as a noun tells them that has no words of

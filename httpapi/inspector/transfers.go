@@ -35,7 +35,7 @@ func transferNoun(path, prefix, one, none string, service func(*visit) transferS
 		row: func(v *visit, t *payout.Transfer) row {
 			number := v.phone(t.Destination.Number, service(v).RecipientNumber, t.ID)
 			name, below := recipient(&t.Destination, number)
-			return row{Href: v.url(path, t.ID), Title: name, Below: below, Number: number, Amount: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: cmp.Or(look.Text(t.FailureReason), look.Text(t.Reference)), At: t.CreatedAt}
+			return row{Href: v.url(path, t.ID), Title: name, Below: below, Number: number, Amount: t.Amount, Fee: t.Fee, Net: t.Amount, Badge: state(t.Status), For: t.Description, ForBelow: cmp.Or(look.Text(t.FailureReason), look.Text(t.Reference)), At: t.CreatedAt}
 		},
 		page: func(v *visit, t *payout.Transfer, p *page) {
 			v.transferPage(one, t, p)

@@ -50,7 +50,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/internal/pin"
-	"github.com/seed-7082ffec/payments/internal/testhook"
+	"github.com/seed-7082ffec/payments/internal/test/testhook"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"

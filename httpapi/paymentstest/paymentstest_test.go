@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	_ "github.com/seed-7082ffec/payments/internal/contract"
+	_ "github.com/seed-7082ffec/payments/internal/test/contract"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

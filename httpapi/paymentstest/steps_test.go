@@ -15,8 +15,8 @@ import (
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
@@ -135,7 +135,8 @@ func TestReceive(t *testing.T) {
 		t.Errorf("the clock went from %s to %s", before, after)
 	}
 	expect.Equal(t, told, 2, "told %d times after a minute", told)
-	expect.True(t, endpoint.Secret != "" && len(endpoint.Events) == 1, "the endpoint is %+v", endpoint)
+	expect.True(t, endpoint.Secret != "", "the endpoint is %+v", endpoint)
+	expect.Equal(t, len(endpoint.Events), 1, "the endpoint: number of events")
 }
 
 // An inbox of everything is told once of each event, and messages can be read.
@@ -187,6 +188,7 @@ func TestInboxTellsWrongSignatures(t *testing.T) {
 		var read sync.WaitGroup
 		read.Go(func() { inbox.Events() })
 		read.Wait()
-		expect.True(t, strings.HasPrefix(f.said, c.want) && (c.want != "" || f.said == ""), "after %s: %q", c.after, f.said)
+		expect.True(t, strings.HasPrefix(f.said, c.want), "after %s: %q", c.after, f.said)
+		expect.True(t, c.want != "" || f.said == "", "after %s: %q", c.after, f.said)
 	}
 }

@@ -17,8 +17,8 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/reference"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 const base = "https://pay.example.com/shop"
@@ -73,7 +73,8 @@ func TestPage(t *testing.T) {
 	for _, code := range d.Components.Schemas.ErrorCode.Enum {
 		expect.True(t, strings.Contains(page, `<div id="code-`+code+`">`), "the page lacks the code %s", code)
 	}
-	expect.True(t, operations >= 50 && len(d.Components.Schemas.ErrorCode.Enum) >= 50, "only %d operations were looked for", operations)
+	expect.True(t, operations >= 50, "only %d operations were looked for", operations)
+	expect.True(t, len(d.Components.Schemas.ErrorCode.Enum) >= 50, "only %d operations were looked for", operations)
 	for _, part := range []string{
 		"curl &#39;" + base + "/v1/payouts&#39;",
 		"<code>destination</code></dt><dd><span class=\"soft\">object, <b>required</b></span>",
@@ -129,13 +130,17 @@ func TestHeaders(t *testing.T) {
 	for _, path := range []string{"/", "/openapi.json", "/openapi.yaml", "/style.css", "/search?q=payout"} {
 		w := get(t, path)
 		policy := w.Header().Get("Content-Security-Policy")
-		expect.True(t, strings.HasPrefix(policy, "default-src 'none'; style-src 'self'; form-action 'self'") && !strings.Contains(policy, "unsafe") && !strings.Contains(policy, "script"), "%s: the policy is %q", path, policy)
-		expect.True(t, w.Header().Get("X-Frame-Options") == "DENY" && w.Header().Get("X-Content-Type-Options") == "nosniff", "%s: %v", path, w.Header())
+		expect.True(t, strings.HasPrefix(policy, "default-src 'none'; style-src 'self'; form-action 'self'"), "%s: the policy is %q", path, policy)
+		expect.True(t, !strings.Contains(policy, "unsafe"), "%s: the policy is %q", path, policy)
+		expect.True(t, !strings.Contains(policy, "script"), "%s: the policy is %q", path, policy)
+		expect.Equal(t, w.Header().Get("X-Frame-Options"), "DENY", "%s: X-Frame-Options", path)
+		expect.Equal(t, w.Header().Get("X-Content-Type-Options"), "nosniff", "%s: X-Content-Type-Options", path)
 		if strings.HasPrefix(path, "/search") {
 			continue // made for the request
 		}
 		again := get(t, path, "If-None-Match", w.Header().Get("ETag"))
-		expect.True(t, again.Code == http.StatusNotModified && again.Body.Len() == 0, "%s, unchanged: %d with %d bytes", path, again.Code, again.Body.Len())
+		expect.Equal(t, again.Code, http.StatusNotModified, "%s, unchanged: status", path)
+		expect.Equal(t, again.Body.Len(), 0, "%s, unchanged: number of bytes", path)
 	}
 	if w := get(t, "/nothing"); w.Code != http.StatusNotFound {
 		t.Errorf("nothing: %d", w.Code)
@@ -152,7 +157,8 @@ func TestPacked(t *testing.T) {
 			expect.Equal(t, w.Header().Get("ETag"), plain.Header().Get("ETag"), "%q: the tag", coding)
 			continue
 		}
-		expect.True(t, w.Body.Len() < plain.Body.Len()/5 && w.Header().Get("ETag") != plain.Header().Get("ETag"), "%q: %d bytes", coding, w.Body.Len())
+		expect.True(t, w.Body.Len() < plain.Body.Len()/5, "%q: %d bytes", coding, w.Body.Len())
+		expect.True(t, w.Header().Get("ETag") != plain.Header().Get("ETag"), "%q: %d bytes", coding, w.Body.Len())
 		data := must.Get(io.ReadAll(must.Get(gzip.NewReader(w.Body))(t)))(t)
 		expect.True(t, string(data) == plain.Body.String(), "%q: unpacked, the page is another", coding)
 	}
@@ -165,7 +171,8 @@ func TestGoExamples(t *testing.T) {
 	for _, match := range examples {
 		code := html.UnescapeString(match[1])
 		formatted, err := format.Source([]byte(code))
-		expect.True(t, err == nil && string(formatted) == code, "%v:\n%s\nformatted:\n%s", err, code, formatted)
+		must.Do(t, err)
+		expect.Equal(t, string(formatted), code, "formatted")
 	}
 }
 

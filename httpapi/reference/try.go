@@ -36,7 +36,7 @@ const (
 type tryField struct{ ID, Name, In, Hint, Value string }
 
 // tryAnswer is what the API answered.
-type tryAnswer struct{ Status, RequestID, Location, Text string }
+type tryAnswer struct{ Status, RequestID, Location, Ignored, Text string }
 
 type tryPage struct {
 	pageOf
@@ -131,7 +131,7 @@ func (d *docs) send(r *http.Request, p *tryPage) (answer *tryAnswer, problem str
 	d.config.Try.API.ServeHTTP(w, request)
 	return &tryAnswer{
 		Status:    fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
-		RequestID: w.header.Get("Request-Id"), Location: w.header.Get("Location"), Text: w.readable(),
+		RequestID: w.header.Get("Request-Id"), Location: w.header.Get("Location"), Ignored: w.header.Get("Ignored-Parameters"), Text: w.readable(),
 	}, ""
 }
 

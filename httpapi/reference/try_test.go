@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/reference"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 const key = "sk_test_secret"
@@ -71,8 +71,10 @@ func TestTrySends(t *testing.T) {
 		*seen = nil
 		w := post(h, path, c.form, nil)
 		expect.Same(t, *seen, []apiSeen{c.want}, "%s: asked", path)
-		expect.True(t, w.Code == 200 && strings.Contains(w.Body.String(), c.says), "%s: %d without %q", path, w.Code, c.says)
-		expect.True(t, !strings.Contains(w.Body.String(), key) && !strings.Contains(w.Body.String(), "<script"), "%s: the page has the key or a script", path)
+		expect.Equal(t, w.Code, 200, "%s: status", path)
+		expect.True(t, strings.Contains(w.Body.String(), c.says), "%s: %d without %q", path, w.Code, c.says)
+		expect.True(t, !strings.Contains(w.Body.String(), key), "%s: the page has the key or a script", path)
+		expect.True(t, !strings.Contains(w.Body.String(), "<script"), "%s: the page has the key or a script", path)
 		expect.Equal(t, w.Header().Get("Cache-Control"), "no-store", "%s: kept", path)
 	}
 }
@@ -96,11 +98,13 @@ func TestTryRefuses(t *testing.T) {
 		"a form too large": {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("body=" + strings.Repeat("x", 65<<10))) }, 400},
 	} {
 		w := post(h, "/try/createQRCode", form, c.change)
-		expect.True(t, w.Code == c.status && strings.Contains(w.Body.String(), `role="alert"`), "%s: %d", name, w.Code)
+		expect.Equal(t, w.Code, c.status, "%s: status", name)
+		expect.True(t, strings.Contains(w.Body.String(), `role="alert"`), "%s: %d", name, w.Code)
 	}
 	for _, id := range []string{"", ".", ".."} {
 		w := post(h, "/try/getQRCode", url.Values{"path-id": {id}}, nil)
-		expect.True(t, w.Code == 400 && strings.Contains(w.Body.String(), "Enter id."), "%q: %d", id, w.Code)
+		expect.Equal(t, w.Code, 400, "%q: status", id)
+		expect.True(t, strings.Contains(w.Body.String(), "Enter id."), "%q: %d", id, w.Code)
 	}
 	for _, path := range []string{"/try/createQRCode", "/try/getQRCode?path-id=qr_1"} {
 		w := httptest.NewRecorder()

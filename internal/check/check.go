@@ -41,6 +41,24 @@ func Text(param, s string, limit int) error {
 	return nil
 }
 
+// Reads refuses a call that names an object of a resource which its caller may not read: the answer would
+// show what the object holds, or whether it exists. Call it before the transaction, so that a replay is
+// refused, too. An empty id names nothing.
+func Reads(caller api.Caller, resource, param, id string) error {
+	if id == "" || caller.Reads(resource) {
+		return nil
+	}
+	return api.Errorf(api.PermissionDenied, param, "This API key does not allow to read %[1]s, so that it cannot name one. Use a key with the permission to read %[1]s, or leave %[2]s out where it is optional.", resource, param)
+}
+
+// OptionalReads is Reads for an id that may be left out; nil is fine.
+func OptionalReads(caller api.Caller, resource, param string, id *string) error {
+	if id == nil {
+		return nil
+	}
+	return Reads(caller, resource, param, *id)
+}
+
 // OptionalText is Text for a text that may be left out; nil is fine.
 func OptionalText(param string, s *string, limit int) error {
 	if s == nil {
@@ -65,9 +83,9 @@ func Email(param, address string) error {
 	return nil
 }
 
-// Currency refuses any currency but GHS; empty stands for GHS.
+// Currency refuses any currency but GHS, in any case; empty stands for GHS.
 func Currency(currency string) error {
-	if currency != "" && currency != api.Currency {
+	if currency != "" && !strings.EqualFold(currency, api.Currency) {
 		return api.Errorf(api.CurrencyNotSupported, "currency", "The only currency is %s; leave currency out or send %s.", api.Currency, api.Currency)
 	}
 	return nil
@@ -123,6 +141,19 @@ func Metadata(m api.Metadata, update bool) error {
 	return nil
 }
 
+// UpdateMetadata changes an object's metadata by an update: all drops all keys, and then the update is
+// merged. See [api.Metadata.Merge].
+func UpdateMetadata(into *api.Metadata, all bool, update api.Metadata) error {
+	if all {
+		*into = api.Metadata{}
+	}
+	if len(update) == 0 {
+		return nil
+	}
+	*into = into.Merge(update)
+	return Metadata(*into, false)
+}
+
 // Amount returns an amount of GHS in pesewas. It refuses one that is not above zero, has
 // more than two decimals or exceeds GHS 999,999.99.
 func Amount(param string, ghs decimal.Decimal) (int64, error) {
@@ -143,10 +174,11 @@ func Pesewas(param string, n int64) error {
 
 var hundred = decimal.NewFromInt(100)
 
-// Percent refuses a percentage that is not from 0 to 100, or has more than six decimals; nil is fine.
+// Percent refuses a percentage that is not from 0 to 100; nil is fine. More than six decimals are rounded
+// where it is kept.
 func Percent(param string, p *decimal.Decimal) error {
-	if p != nil && (!money.FewDigits(*p) || p.IsNegative() || p.GreaterThan(hundred) || !p.Equal(p.Truncate(6))) {
-		return api.Invalid(param, "%s must be from 0 to 100, with at most six decimals.", param)
+	if p != nil && (!money.FewDigits(*p) || p.IsNegative() || p.Round(money.RatePlaces).GreaterThan(hundred)) {
+		return api.Invalid(param, "%s must be from 0 to 100.", param)
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 )
 
 func TestTexts(t *testing.T) {
@@ -24,7 +24,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%q: got %v", wrong, err)
 		}
 	}
-	for currency, want := range map[string]api.Code{"": "", "GHS": "", "ghs": api.CurrencyNotSupported, "USD": api.CurrencyNotSupported} {
+	for currency, want := range map[string]api.Code{"": "", "GHS": "", "ghs": "", "Ghs": "", "GH": api.CurrencyNotSupported, "USD": api.CurrencyNotSupported} {
 		expect.Equal(t, api.CodeOf(check.Currency(currency)), want, "%q", currency)
 	}
 	now := time.Now()
@@ -41,6 +41,31 @@ func TestEmail(t *testing.T) {
 		err := check.Email("email", address)
 		expect.True(t, (err == nil) == good, "%q: %v", address, err)
 	}
+}
+
+func TestUpdateMetadata(t *testing.T) {
+	for name, c := range map[string]struct {
+		clear  bool
+		update api.Metadata
+		want   api.Metadata
+	}{
+		"nothing":      {want: api.Metadata{"a": "b", "n": true}},
+		"empty":        {update: api.Metadata{}, want: api.Metadata{"a": "b", "n": true}},
+		"merged":       {update: api.Metadata{"a": nil, "c": "d"}, want: api.Metadata{"n": true, "c": "d"}},
+		"cleared":      {clear: true, want: api.Metadata{}},
+		"put in place": {clear: true, update: api.Metadata{"c": "d"}, want: api.Metadata{"c": "d"}},
+	} {
+		was := api.Metadata{"a": "b", "n": true}
+		got := was
+		expect.NoError(t, check.UpdateMetadata(&got, c.clear, c.update), "%s", name)
+		expect.Same(t, got, c.want, "%s", name)
+		expect.Same(t, was, api.Metadata{"a": "b", "n": true}, "%s, as it was", name)
+	}
+	full := api.Metadata{}
+	for i := range 50 {
+		full[fmt.Sprint(i)] = "x"
+	}
+	testkit.WantCode(t, "one key too many", check.UpdateMetadata(&full, false, api.Metadata{"a": "b"}), api.ParameterInvalid)
 }
 
 func TestMetadata(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/phone"
 )
 
-var networks = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
-
 // Phone returns the stored form of a number, or "" for an empty one.
 func Phone(param, given string) (string, error) {
 	if given == "" {
@@ -21,8 +19,20 @@ func Phone(param, given string) (string, error) {
 	return number, nil
 }
 
+// AnyPhone is Phone that also accepts a number of another country.
+func AnyPhone(param, given string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	number, err := phone.ParseAny(given)
+	if err != nil {
+		return "", api.Errorf(api.InvalidPhoneNumber, param, "%s is not a valid phone number. Write one of Ghana as 0241234567 or +233241234567, and any other with + and its country code, such as +447911123456.", param).WithCause(err)
+	}
+	return number, nil
+}
+
 // MobileMoney refuses a number or a network that is none. It returns the number in its stored form and
-// the network, which follows from the number's prefix when it is not given. The parameters are
+// the network, which is given in any case, or else follows from the number's prefix. The parameters are
 // phone_number and provider after the prefix, such as "destination.".
 func MobileMoney(prefix, given, network string) (number, of string, err error) {
 	if given == "" {
@@ -31,15 +41,15 @@ func MobileMoney(prefix, given, network string) (number, of string, err error) {
 	if number, err = Phone(prefix+"phone_number", given); err != nil {
 		return "", "", err
 	}
-	switch network {
+	switch network = strings.ToLower(network); network {
 	case phone.MTN, phone.Telecel, phone.AirtelTigo:
 		return number, network, nil
 	case "":
 		if network = phone.Provider(number); network == "" {
 			return "", "", api.Errorf(api.InvalidPhoneNumber, prefix+"phone_number",
-				"The prefix of %sphone_number is of no mobile-money provider. Check the number, or give %sprovider, one of %s.", prefix, prefix, strings.Join(networks, ", "))
+				"The prefix of %sphone_number is of no mobile-money provider. Check the number, or give %sprovider, one of %s.", prefix, prefix, strings.Join(phone.Networks(), ", "))
 		}
 		return number, network, nil
 	}
-	return "", "", api.Invalid(prefix+"provider", "%sprovider must be one of %s.", prefix, strings.Join(networks, ", "))
+	return "", "", api.Invalid(prefix+"provider", "%sprovider must be one of %s.", prefix, strings.Join(phone.Networks(), ", "))
 }

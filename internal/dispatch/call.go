@@ -3,10 +3,12 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
@@ -22,7 +24,7 @@ const (
 const WorkLimit = 2*callTimeout + bookTimeout
 
 // errInvalidOutcome is the error of a call whose answer is none.
-var errInvalidOutcome = errors.New("dispatch: the provider's answer is no outcome")
+var errInvalidOutcome = fmt.Errorf("dispatch: the provider's answer is no outcome: %w", &provider.Error{Class: provider.ClassUnreadable})
 
 // errTestMode is the error of a call about a live order that was answered in test mode, where no money moves.
 var errTestMode = errors.New("dispatch: the provider answered in its test mode about a live order")
@@ -36,8 +38,9 @@ type ProviderFunc = func(context.Context) (provider.Result, error)
 type Call struct {
 	Ref
 	worker         api.Caller // for whom a worker books the result
-	flowName       string     // see [Flow.Name]
-	first          bool       // the provider cannot know the order yet
+	flow           *Flow
+	to             provider.Order // as the provider gets it
+	first          bool           // the provider cannot know the order yet
 	submit, status ProviderFunc
 	// report is what the observer gets for the attempt; Do adds the outcome.
 	report work.Report
@@ -61,10 +64,21 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	if result.TestMode && caller.Live {
 		result, callErr = provider.Result{}, errTestMode
 	}
-	report := c.report
-	report.Name = string(result.Outcome)
-	if callErr != nil { // the error may quote the number; the log must not
+	report, failed := c.report, classOf(callErr)
+	report.Name, report.Provider, report.ErrorClass = string(result.Outcome), c.provider(callErr), string(failed)
+	switch { // the error may quote the number; the log must not
+	case failed == provider.ClassAmountMismatch:
+		result = provider.Result{Outcome: provider.InProgress} // an answer, which decides nothing
+		book = c.bookMismatch(book, callErr)
+	case callErr != nil:
 		report.Name, report.Level, report.Err = "no_answer", slog.LevelWarn, callErr
+		book = c.noteClass(book, failed)
+	case movedOther(result, c.to.Amount):
+		report.ErrorClass = string(provider.ClassAmountMismatch)
+	}
+	mismatch := report.ErrorClass == string(provider.ClassAmountMismatch)
+	if mismatch { // the line that needs a person is the contradiction's own
+		report.Name, report.Level, report.Err = contradictionReport.Name, slog.LevelWarn, contradictionReport.Err
 	}
 	booking, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookTimeout)
 	defer cancel()
@@ -74,10 +88,73 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 		report.Name, report.Level, report.Err = contradictionReport.Name, contradictionReport.Level, contradictionReport.Err
 	}
 	observed := work.SetReport(ctx, report)
-	if callErr != nil && !observed {
-		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.flowName, c.ID)
+	if callErr != nil && !mismatch && !observed {
+		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, string(c.flow.Name), c.ID,
+			"provider", report.Provider, "error", report.ErrorClass)
+	}
+	if e.NoteCall != nil && c.to.Live {
+		e.NoteCall(report.Provider, report.ErrorClass, e.Clock())
 	}
 	return result, decision, err
+}
+
+// provider names the provider of the call: as the order does, or else as its error does, or by what it is.
+func (c *Call) provider(failed error) string {
+	var e *provider.Error
+	switch {
+	case c.to.Route != "":
+		return c.to.Route
+	case errors.As(failed, &e) && check.Route(e.Route):
+		return e.Route
+	case c.flow.Name == provider.Transfers:
+		return "rail"
+	}
+	return "charger"
+}
+
+// classOf returns the class of a failed call's error; "" for nil.
+func classOf(err error) provider.Class {
+	var e *provider.Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		switch e.Class {
+		case provider.ClassUnauthorized, provider.ClassUnreachable, provider.ClassTimeout, provider.ClassThrottled,
+			provider.ClassRefused, provider.ClassUnreadable, provider.ClassAmountMismatch:
+			return e.Class
+		}
+	}
+	return provider.ClassOther
+}
+
+// noteClass returns a Book that also notes in the index how the call has failed.
+func (c *Call) noteClass(book Book, failed provider.Class) Book {
+	return func(ctx context.Context, tx *engine.Tx, ref Ref, r provider.Result) (Decision, error) {
+		decision, err := book(ctx, tx, ref, r)
+		if err == nil {
+			err = c.flow.noteError(tx, ref.ID, failed)
+		}
+		return decision, err
+	}
+}
+
+// bookMismatch returns a Book that also lists the order for a person, because the call has failed with
+// another amount than the order's.
+func (c *Call) bookMismatch(book Book, failed error) Book {
+	why := fmt.Sprintf("the provider reports another amount or currency than %d pesewas", c.to.Amount)
+	var e *provider.Error
+	if errors.As(failed, &e) && e.Amount > 0 && e.Amount != c.to.Amount {
+		why = fmt.Sprintf("the provider reports %d pesewas, and not %d", e.Amount, c.to.Amount)
+	}
+	return func(ctx context.Context, tx *engine.Tx, ref Ref, r provider.Result) (Decision, error) {
+		decision, err := book(ctx, tx, ref, r)
+		if err == nil {
+			order := &Order{Submission: &Submission{Route: c.provider(failed)}, Ref: ref, Flow: c.flow}
+			err = order.needsPerson(ctx, tx, why, provider.ClassAmountMismatch)
+		}
+		return decision, err
+	}
 }
 
 // Work is Do for a worker, in the order's scope. A contradiction is no error: it is on record,

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,14 +74,15 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 		// Refused and Reversed agree: the money is not with its recipient.
 		if r.Outcome.Final() && paid != (booked.Outcome == provider.Paid) {
 			how, against := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome), r.Outcome
+			class := provider.Class("")
 			if booked.otherAmount(r) { // no outcome says how much is missing
-				how, against = how+fmt.Sprintf(": %d pesewas of %d", r.Amount, booked.Amount), ""
+				how, against, class = how+fmt.Sprintf(": %d pesewas of %d", r.Amount, booked.Amount), "", provider.ClassAmountMismatch
 			}
-			return Contradicted, o.contradict(ctx, tx, how, against)
+			return Contradicted, o.contradict(ctx, tx, how, against, class)
 		}
 		if paid && booked.otherAmount(r) {
 			how := fmt.Sprintf("%s, and now %d pesewas of %d", booked.Status, r.Amount, booked.Amount)
-			return Contradicted, o.contradict(ctx, tx, how, "")
+			return Contradicted, o.contradict(ctx, tx, how, "", provider.ClassAmountMismatch)
 		}
 		if fee := ProviderFee(r); fee > 0 { // told late, or corrected
 			return AlreadyBooked, o.Flow.BookFee(tx, o.ID, fee)
@@ -119,36 +121,54 @@ func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r 
 		return r, nil
 	}
 	why := fmt.Sprintf("the provider reports %d pesewas %s, and not %d", r.Amount, r.Outcome, amount)
-	return provider.Result{Outcome: provider.InProgress}, o.NeedsPerson(ctx, tx, why)
+	return provider.Result{Outcome: provider.InProgress}, o.needsPerson(ctx, tx, why, provider.ClassAmountMismatch)
 }
 
 // NeedsPerson lists an order as contradicted, for a reason that is none of the provider's:
 // what should have followed could not be done.
 func (o *Order) NeedsPerson(ctx context.Context, tx *engine.Tx, why string) error {
-	known, err := o.Flow.contradict(tx, o.Ref, why, "")
+	return o.needsPerson(ctx, tx, why, "")
+}
+
+// needsPerson is NeedsPerson for an order whose provider has made an error of that class; "" for none.
+func (o *Order) needsPerson(ctx context.Context, tx *engine.Tx, why string, class provider.Class) error {
+	known, err := o.Flow.contradict(tx, o.Ref, why, "", class)
 	if err != nil || known {
 		return err
 	}
-	caller, flowName, id := tx.Caller, string(o.Flow.Name), o.ID
+	flowName := string(o.Flow.Name)
+	args := append(o.logged(tx, class), "why", why)
 	tx.OnCommit(func() {
-		tx.Log().ErrorContext(ctx, "a "+flowName+" needs a person, and is listed as stuck", flowName, id, "merchant", caller.Merchant, "live", caller.Live, "why", why)
+		tx.Log().ErrorContext(ctx, "a "+flowName+" needs a person, and is listed as stuck", args...)
 	})
 	return nil
+}
+
+// logged names the order in the log, and the class of its provider's error if there is one.
+func (o *Order) logged(tx *engine.Tx, class provider.Class) []any {
+	args := []any{string(o.Flow.Name), o.ID, "merchant", tx.Caller.Merchant, "live", tx.Caller.Live}
+	if class != "" {
+		if o.Submission != nil && o.Route != "" {
+			args = append(args, "provider", o.Route)
+		}
+		args = append(args, "error", string(class))
+	}
+	return args
 }
 
 // contradict notes a contradiction. After the commit it writes a log line and reports to
 // the observer, unless ctx belongs to work that is reported anyway. Providers repeat their
 // callbacks: a contradiction that is noted or resolved already gets no second log line.
-func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string, reported provider.Outcome) error {
-	known, err := o.Flow.contradict(tx, o.Ref, how, reported)
+func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string, reported provider.Outcome, class provider.Class) error {
+	known, err := o.Flow.contradict(tx, o.Ref, how, reported, class)
 	if err != nil {
 		return err
 	}
 	caller, queue, flowName, id := tx.Caller, o.Kind.Name, string(o.Flow.Name), o.ID
+	args := append(o.logged(tx, class), "how", how)
 	tx.OnCommit(func() {
 		if !known {
-			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+flowName+" is listed as stuck",
-				flowName, id, "merchant", caller.Merchant, "live", caller.Live, "how", how)
+			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+flowName+" is listed as stuck", args...)
 		}
 		report := contradictionReport
 		report.RequestID = caller.RequestID
@@ -159,20 +179,20 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string, repor
 	return nil
 }
 
-// contradict notes in the index how an order was contradicted. known reports that the index
-// had noted it before.
-func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string, reported provider.Outcome) (known bool, err error) {
+// contradict notes in the index how an order was contradicted, and the class of the provider's error if
+// that is how it did. known reports that the index had noted it before.
+func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string, reported provider.Outcome, class provider.Class) (known bool, err error) {
 	scope := storage.Scope{Live: tx.Caller.Live}
 	found, err := f.index.Get(tx, scope, ref.ID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		entry := newEntry(tx, ref, tx.Now)
-		entry.Contradiction, entry.Reported = how, reported
+		entry.contradict(tx, how, reported, class)
 		_, err = f.index.Insert(tx, scope, ref.ID, entry)
 	case err == nil && (same(how, found.Value.Contradiction) || same(how, found.Value.Resolved)):
 		known = true
 	case err == nil:
-		found.Value.Contradiction, found.Value.Reported, found.Value.ResolvedAt = how, reported, nil
+		found.Value.contradict(tx, how, reported, class)
 		err = f.index.Replace(tx, found)
 	}
 	if err != nil {
@@ -181,12 +201,19 @@ func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string, reported provider.
 	return known, nil
 }
 
-// earlierWords maps the words of earlier releases for contradictions of charges and refunds to
-// the present ones.
-var earlierWords = strings.NewReplacer("declined", "refused", "charged", "paid", "refunded", "paid")
+func (e *Entry) contradict(tx *engine.Tx, how string, reported provider.Outcome, class provider.Class) {
+	e.Contradiction, e.Reported, e.ReportedAt, e.ResolvedAt = how, reported, api.AtOrNil(tx.Now), nil
+	e.LastError = cmp.Or(class, e.LastError)
+}
+
+// withoutOutcome leaves the outcome out of a text about another amount. An error that names the amount does
+// not say with which outcome, as a report does.
+var withoutOutcome = strings.NewReplacer(" pesewas paid, and not", " pesewas, and not", " pesewas reversed, and not", " pesewas, and not")
 
 // same reports whether two texts describe the same contradiction.
-func same(now, noted string) bool { return now == earlierWords.Replace(noted) }
+func same(now, noted string) bool {
+	return withoutOutcome.Replace(now) == withoutOutcome.Replace(noted)
+}
 
 // Resolve takes a contradicted order off the list, to which a repetition of the report
 // does not bring it back. An order that is not contradicted is resource_missing.

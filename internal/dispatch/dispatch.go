@@ -44,7 +44,7 @@ type Flow struct {
 	index *storage.Collection[Entry]
 }
 
-// The flows. The tables' names are of an earlier release.
+// The flows.
 var (
 	Transfers = &Flow{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", clearing: "rail", index: newIndex("rail_orders")}
 	Refunds   = &Flow{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", clearing: "charges", index: newIndex("refund_orders")}
@@ -74,8 +74,8 @@ type Submission struct {
 	IdempotencyKey string `json:"key,omitempty"`
 	// Route is the provider's, as in [provider.Order].
 	Route string `json:"route,omitempty"`
-	// Attempts counts the attempts; see [Call]. The stored name is of an earlier release.
-	Attempts int `json:"asked,omitempty"`
+	// Attempts counts the attempts; see [Call].
+	Attempts int `json:"attempts,omitempty"`
 	// SubmittedAt is when the first attempt began, or when a callback came before that.
 	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
 	// UnansweredAt is when an attempt last brought no answer.
@@ -115,12 +115,8 @@ func (s *Submission) MarkReported(now time.Time, route func() error) (first bool
 
 // CountAttempt counts an attempt. first reports that no attempt and no callback came before:
 // the provider cannot know the order, so it is submitted without a poll.
-//
-// Attempts without SubmittedAt exist only in charges that an earlier release began. Package
-// invoice sets SubmittedAt when it adopts one; the second condition guards against one that
-// it missed.
 func (s *Submission) CountAttempt(now time.Time) (first bool) {
-	first = s.MarkSubmitted(now) && s.Attempts == 0
+	first = s.MarkSubmitted(now)
 	s.Attempts++
 	return first
 }
@@ -212,7 +208,7 @@ func (o *Order) EndRecheck(tx *engine.Tx, r provider.Result) bool {
 }
 
 // NotSent is the reason why an order has failed that did not reach the provider before its deadline.
-const NotSent = "The payment could not be sent to the provider in time."
+const NotSent = "The payment could not be sent to the network in time."
 
 // DoNotSubmit stands for the submission of an order that has ended, or that the provider has not seen
 // until its deadline: a prompt long after the payer asked for it would look like fraud. One more poll
@@ -255,7 +251,9 @@ func (o *Order) ProviderOrder(tx *engine.Tx, amount int64) provider.Order {
 // NewCall leases the record, which the caller has written at this version, and returns the
 // call of the provider. The caller runs it with [Call.Do] after the commit. After the deadline of the
 // order, only a first call submits it.
-func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status ProviderFunc) (*Call, error) {
+//
+// to is the order as the provider gets it.
+func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, to provider.Order, submit, status ProviderFunc) (*Call, error) {
 	stopRenewal, err := tx.LeaseAndRenew(o.Kind, o.Record, version)
 	if err != nil {
 		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Flow.Name, err)
@@ -264,7 +262,7 @@ func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status
 		submit = DoNotSubmit
 	}
 	return &Call{
-		Ref: o.Ref, worker: api.Caller{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live}, flowName: string(o.Flow.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
+		Ref: o.Ref, worker: api.Caller{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live}, flow: o.Flow, to: to, first: first, submit: submit, status: status, stopRenewal: stopRenewal,
 		report: work.Report{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }
@@ -305,6 +303,9 @@ func Reference(before *string, r provider.Result) *string {
 func FailureReason(r provider.Result, otherwise string) *string {
 	return new(Truncate(cmp.Or(r.Reason.Message, otherwise), MaxReason))
 }
+
+// FailureCode is [FailureReason] for programs.
+func FailureCode(r provider.Result) *provider.Failure { return new(r.Reason.Failure.OrOther()) }
 
 // Truncate shortens a text of a provider's to at most so many bytes, between characters. It replaces
 // what is not UTF-8, as the encoding of the record would: that makes a text longer.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -81,14 +81,12 @@ func TestTruncateKeepsCharacters(t *testing.T) {
 	}
 }
 
-// A report that an earlier release noted in its own words is not noted again.
-func TestEarlierContradictionsAreKnown(t *testing.T) {
+// An error and a report that name the same other amount are one contradiction.
+func TestOtherAmountIsKnownWithAnyOutcome(t *testing.T) {
 	for noted, now := range map[string]string{
-		"failed, and now refunded":    "failed, and now paid",
-		"succeeded, and now declined": "succeeded, and now refused",
-		"declined, and now charged":   "refused, and now paid",
-		"charged, and now declined":   "paid, and now refused",
-		"completed, and now refused":  "completed, and now refused",
+		"the provider reports 5 pesewas, and not 7":      "the provider reports 5 pesewas paid, and not 7",
+		"the provider reports 5 pesewas paid, and not 7": "the provider reports 5 pesewas reversed, and not 7",
+		"completed, and now refused":                     "completed, and now refused",
 	} {
 		expect.True(t, same(now, noted), "%q is not known as %q", now, noted)
 		expect.True(t, !same(now, "") && !same(now, "failed, and now nothing"), "%q is known as something else", now)

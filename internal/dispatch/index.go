@@ -15,23 +15,25 @@ import (
 
 // Entry is the operator's record of an order, over all merchants. Its id is the order's.
 type Entry struct {
-	// Object is what the order's record is; see [Ref]. Its stored name, and that of
-	// RecordID, are of an earlier release.
-	Object   string `json:"noun"`
+	// Object is what the order's record is; see [Ref].
+	Object   string `json:"object"`
 	Merchant string `json:"merchant"`
 	// Open says that the order has no outcome yet.
 	Open bool `json:"open"`
 	// Contradiction says how the provider contradicted the booked outcome; empty if it did not,
 	// or after a resolution.
 	Contradiction string `json:"contradiction,omitempty"`
-	// Reported is the outcome that contradicts the booked one. It is empty for other contradictions, and
-	// for those of an earlier release.
+	// Reported is the outcome that contradicts the booked one. It is empty for other contradictions.
 	Reported provider.Outcome `json:"reported,omitempty"`
+	// ReportedAt is when the last contradiction was noted, also after a resolution; nil if there was none.
+	ReportedAt *api.Time `json:"reported_at,omitempty"`
+	// LastError is the class of the last call that failed, or of a report of another amount.
+	LastError provider.Class `json:"last_error,omitempty"`
 	// Resolved is the contradiction that was resolved last, and ResolvedAt when, if none came since.
 	Resolved   string    `json:"resolved,omitempty"`
 	ResolvedAt *api.Time `json:"resolved_at,omitempty"`
 	// RecordID is the id of the record if it differs from the order's.
-	RecordID string `json:"of,omitempty"`
+	RecordID string `json:"record,omitempty"`
 	// Route is the provider's, and ProviderFee its own fee that is booked, in pesewas. Both are set
 	// when the order ends.
 	Route       string   `json:"route,omitempty"`
@@ -101,15 +103,15 @@ func (f *Flow) IndexEnded(tx *engine.Tx, id string, s *Submission, fee int64) er
 	return nil
 }
 
-// RemoveFromIndex removes the entry of an open order that an earlier release kept under the
-// id of its record.
-func (f *Flow) RemoveFromIndex(tx *engine.Tx, id string) error {
-	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
-	if err == nil {
-		err = f.index.Delete(tx, o)
+// noteError notes in the index the class of a call that failed, if it is another one than before.
+func (f *Flow) noteError(tx *engine.Tx, id string, class provider.Class) error {
+	o, err := engine.OrNil(f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id))
+	if o == nil || err != nil || o.Value.LastError == class {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("dispatch: drop order: %w", err)
+	o.Value.LastError = class
+	if err := f.index.Replace(tx, o); err != nil {
+		return fmt.Errorf("dispatch: note error: %w", err)
 	}
 	return nil
 }

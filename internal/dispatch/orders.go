@@ -162,12 +162,12 @@ func (o *Orders[T]) Call(tx *engine.Tx, found *storage.Object[T], p *Provider, f
 	if s.Outcome.Final() { // the provider may contradict itself, and gets no other order
 		submit = DoNotSubmit
 	}
-	return order.NewCall(tx, found.Version, first, submit, func(ctx context.Context) (provider.Result, error) { return p.Status(ctx, to) })
+	return order.NewCall(tx, found.Version, first, to, submit, func(ctx context.Context) (provider.Result, error) { return p.Status(ctx, to) })
 }
 
 // FindOwnOrder names the order with that id, without reading it. Book refuses an order that is missing
 // or not the caller's.
-func (o *Orders[T]) FindOwnOrder(_ context.Context, _ api.Caller, id string) (Ref, error) {
+func (o *Orders[T]) FindOwnOrder(_ context.Context, _ *engine.Engine, _ api.Caller, id string) (Ref, error) {
 	return o.Ref(id), nil
 }
 

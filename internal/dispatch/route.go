@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -44,13 +45,41 @@ func (s *Submission) RouteCharge(charger provider.Charger, c provider.Charge) (p
 	return charger, nil
 }
 
+// TransferNetworks returns the networks to whose numbers a rail carries a transfer like t; none without a rail.
+func TransferNetworks(rail provider.Rail, t provider.Transfer) []string {
+	return networks(func(network string) bool {
+		t.Route, t.Channel, t.Network, t.Bank = "", provider.MobileMoney, network, ""
+		carrier, err := (&Submission{}).RouteTransfer(rail, t)
+		return carrier != nil && err == nil
+	})
+}
+
+// ChargeNetworks returns the networks whose phones a charger takes for a charge like c; none without a
+// charger.
+func ChargeNetworks(charger provider.Charger, c provider.Charge) []string {
+	return networks(func(network string) bool {
+		c.Route, c.Network = "", network
+		taker, err := (&Submission{}).RouteCharge(charger, c)
+		return taker != nil && err == nil
+	})
+}
+
+func networks(take func(network string) bool) (taken []string) {
+	for _, network := range phone.Networks() {
+		if take(network) {
+			taken = append(taken, network)
+		}
+	}
+	return taken
+}
+
 // choose sets the route of an order that was not submitted yet, and reports whether the provider takes
 // the order. ask is given the route that the order must keep, or "". routes says that the provider has
 // a name.
 func (s *Submission) choose(routes bool, ask func(route string) (string, bool)) (bool, error) {
-	submitted := s.SubmittedAt != nil || s.Attempts > 0
+	submitted := s.SubmittedAt != nil
 	switch {
-	case submitted && s.Route == "": // from before the provider had a name
+	case submitted && s.Route == "": // the host has named its provider since
 		return true, nil
 	case !routes && submitted:
 		return false, nil

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 func begin(t *testing.T) *Document {
@@ -32,12 +32,15 @@ func TestParagraph(t *testing.T) {
 	d.Paragraph(Left, 60, Text{Size: 10, Text: "one two three four\r\nfive\n\n" + strings.Repeat("x", 50) + " six\u202e\x00"})
 	page := d.Pages()[0]
 	texts := said(page)
-	expect.True(t, texts[2] == "five" && texts[3] == "" && strings.HasSuffix(texts[len(texts)-1], "x six"), "%q", texts)
+	expect.Equal(t, texts[2], "five", "third")
+	expect.Equal(t, texts[3], "", "fourth")
+	expect.True(t, strings.HasSuffix(texts[len(texts)-1], "x six"), "%q", texts)
 	expect.Equal(t, strings.Join(texts[:2], " "), "one two three four", "the first paragraph")
 	// A word that is longer than a line is broken, and keeps all its letters.
 	expect.Equal(t, strings.Join(texts[4:], ""), strings.Repeat("x", 50)+" six", "the long word")
 	for _, text := range page {
-		expect.True(t, text.From == Left && text.To-text.From <= 60, "%q is at %.1f–%.1f", text.Text, text.From, text.To)
+		expect.Equal(t, text.From, Left, "from")
+		expect.True(t, text.To-text.From <= 60, "%q is at %.1f–%.1f", text.Text, text.From, text.To)
 	}
 	// A letter that is wider than a line gets its own line.
 	got := d.Wrap(Text{Size: 10, Text: "ab c"}, 1)
@@ -69,10 +72,14 @@ func TestLetterhead(t *testing.T) {
 		d.Letterhead(h)
 		expect.Equal(t, len(d.Pages()), 1, "%s: pages", name)
 		for _, at := range d.Pages()[0] {
-			expect.True(t, at.From >= Left && at.To <= Right+0.01 && at.Top >= Left && at.Top+at.Size <= d.Y(), "%s: %+v, and it ends at %.0f", name, at, d.Y())
+			expect.True(t, at.From >= Left, "%s: %+v, and it ends at %.0f", name, at, d.Y())
+			expect.True(t, at.To <= Right+0.01, "%s: %+v, and it ends at %.0f", name, at, d.Y())
+			expect.True(t, at.Top >= Left, "%s: %+v, and it ends at %.0f", name, at, d.Y())
+			expect.True(t, at.Top+at.Size <= d.Y(), "%s: %+v, and it ends at %.0f", name, at, d.Y())
 		}
 		for _, p := range d.page().pictures {
-			expect.True(t, p.width == 144 && p.height == 48, "%s: the logo is %.0f by %.0f", name, p.width, p.height)
+			expect.Equal(t, p.width, 144, "%s: width", name)
+			expect.Equal(t, p.height, 48, "%s: height", name)
 		}
 	}
 }
@@ -91,7 +98,8 @@ func TestHeadline(t *testing.T) {
 			expect.True(t, at.From >= end, "%+v begins before %.1f", at, end)
 			largest, end = max(largest, at.Size), at.To
 		}
-		expect.True(t, page[len(page)-2].Size == largest && page[len(page)-1].To < page[0].From, "%s: %+v", figures, page)
+		expect.Equal(t, page[len(page)-2].Size, largest, "%s: size", figures)
+		expect.True(t, page[len(page)-1].To < page[0].From, "%s: %+v", figures, page)
 	}
 }
 
@@ -121,7 +129,8 @@ func TestFit(t *testing.T) {
 	long := strings.Repeat("ɛ", 100)
 	for _, width := range []float64{-1, 0, 1, 20, 50} {
 		got := d.Fit(Text{Size: 10, Text: long}, width)
-		expect.True(t, strings.HasSuffix(got, "…") && (width <= 10 || d.width(got, 10, false) <= width), "%.0f wide: %q", width, got)
+		expect.True(t, strings.HasSuffix(got, "…"), "%.0f wide: %q", width, got)
+		expect.True(t, width <= 10 || d.width(got, 10, false) <= width, "%.0f wide: %q", width, got)
 	}
 }
 
@@ -150,13 +159,15 @@ func TestPages(t *testing.T) {
 	lines := 0
 	for i, page := range d.Pages() {
 		said := said(page)
-		expect.True(t, said[0] == "HEAD" && !slices.Contains(said[1:], "HEAD"), "page %d: %q", i+1, said)
+		expect.Equal(t, said[0], "HEAD", "page %d: first", i+1)
+		expect.True(t, !slices.Contains(said[1:], "HEAD"), "page %d: %q", i+1, said)
 		lines += len(said) - 1
 		for _, text := range d.pages[i].texts {
 			expect.True(t, text.y+text.Size <= bottom, "page %d: %q stands at %.0f", i+1, text.Text, text.y)
 		}
 	}
-	expect.True(t, lines == 300 && len(d.pages) >= 3, "%d texts on %d pages", lines, len(d.pages))
+	expect.Equal(t, lines, 300, "number of texts")
+	expect.True(t, len(d.pages) >= 3, "%d texts on %d pages", lines, len(d.pages))
 	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
 		command := exec.Command(pdftotext, "-layout", "-", "-")
 		command.Stdin = bytes.NewReader(data)

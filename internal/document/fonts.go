@@ -14,7 +14,7 @@ import (
 // (LICENSE-DejaVu).
 //
 // They are small for speed: gopdf writes the widths, places and hints of all glyphs of a
-// font into each document and compresses them. See docs/performance.md.
+// font into each document and compresses them. See docs/notes/performance.md.
 //
 //go:generate go run ./gen
 var (
@@ -70,7 +70,7 @@ type advances struct {
 }
 
 // commonAdvances are those of the regular and the bold font. A layout that asks gopdf for every
-// width takes more than twice as long; see docs/performance.md.
+// width takes more than twice as long; see docs/notes/performance.md.
 var commonAdvances = sync.OnceValues(func() (map[bool]*advances, error) {
 	shared, err := fonts()
 	if err != nil {

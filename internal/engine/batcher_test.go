@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 // The first call runs alone. The calls that arrive meanwhile run together, in limited groups.
@@ -38,7 +38,8 @@ func TestBatcherJoinsConcurrentCalls(t *testing.T) {
 			}
 		}
 		slices.Sort(sizes)
-		expect.True(t, slices.Equal(sizes, []int{1, 2, 4}) && len(seen) == 7, "runs of %v, members %v", sizes, seen)
+		expect.True(t, slices.Equal(sizes, []int{1, 2, 4}), "runs of %v, members %v", sizes, seen)
+		expect.Equal(t, len(seen), 7, "members: number")
 	})
 }
 
@@ -67,7 +68,8 @@ func TestBatcherRunsBatchesConcurrently(t *testing.T) {
 		all.Wait()
 		// Three calls run alone, and then three groups of four.
 		took := time.Since(start)
-		expect.True(t, most == 3 && took == 2*time.Second, "%d beside each other, in %s", most, took)
+		expect.Equal(t, most, 3, "most")
+		expect.Equal(t, took, 2*time.Second, "took")
 	})
 }
 
@@ -99,7 +101,9 @@ func TestBatcherIsolatesFailures(t *testing.T) {
 	all.Wait()
 	for i, err := range errs {
 		bad := i%10 == 3 || i%10 == 7
-		expect.True(t, bad == (err != nil) && (bad || done[i] == 1) && (!bad || done[i] == 0), "%d: done %d times, %v", i, done[i], err)
+		expect.Equal(t, bad, err != nil, "%d: bad", i)
+		expect.True(t, bad || done[i] == 1, "%d: done %d times, %v", i, done[i], err)
+		expect.True(t, !bad || done[i] == 0, "%d: done %d times, %v", i, done[i], err)
 	}
 	expect.True(t, errs[13] != nil && errs[13].Error() == "13 fails", "another's error: %v", errs[13])
 	expect.NoError(t, g.Do(1), "Do")

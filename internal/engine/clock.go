@@ -32,12 +32,7 @@ type clockRecord struct {
 var clocks = storage.NewCollection("test_clocks", []storage.Field[clockRecord]{
 	// Null when the clock rests, so the index holds only clocks that are awake.
 	storage.BoolColumn("awake", func(c *clockRecord) bool { return !c.Resting }).Nullable().Indexed(),
-	storage.NullTimeColumn("due", func(c *clockRecord) *api.Time {
-		if c.Due == nil && !c.Resting {
-			return api.AtOrNil(time.UnixMilli(0)) // an older release wrote it, in which clocks did not rest
-		}
-		return c.Due
-	}),
+	storage.NullTimeColumn("due", func(c *clockRecord) *api.Time { return c.Due }),
 }, storage.DueBy("due"))
 
 // NowTx is the caller's time: the real one, or the test clock's.
@@ -91,8 +86,8 @@ var ErrNoMerchant = api.Errorf(api.ResourceMissing, "merchant", "This call acts 
 
 // MoveClock sets the merchant's test clock forward to the time that set derives
 // from its present one, and returns the time it then shows. A clock never goes
-// back. With a key it moves once.
-func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, op Operation, set func(now time.Time) (time.Time, error)) (*api.Time, error) {
+// back. With a key it moves once. Each check may refuse the move to that time.
+func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, op Operation, set func(now time.Time) (time.Time, error), checks ...func(tx *Tx, to time.Time) error) (*api.Time, error) {
 	if !e.Sandbox || caller.Live {
 		return nil, api.Errorf(api.PermissionDenied, "", "The clock can be moved in test mode only, and only where the test helpers are switched on.")
 	}
@@ -116,6 +111,11 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, op Operation,
 		by := target.Sub(tx.Now)
 		if by < 0 {
 			return nil, api.Invalid("now", "The clock never goes back; it shows %s.", api.At(tx.Now))
+		}
+		for _, check := range checks {
+			if err := check(tx, target); err != nil {
+				return nil, err
+			}
 		}
 		o, err := clocks.GetOrNew(tx, storage.Scope{}, caller.Merchant)
 		if err != nil {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -46,14 +46,16 @@ func TestMoveClockRules(t *testing.T) {
 		{"and no more", caller, to(begin.Add(100*year + time.Millisecond)), api.ParameterInvalid, 100 * year},
 	} {
 		got, err := b.MoveClock(t.Context(), step.caller, engine.Operation{Name: "clock.move"}, step.set)
-		expect.True(t, api.CodeOf(err) == step.code && (step.code != "" || err == nil), "%s: got %v, want %q", step.name, err, step.code)
+		expect.Equal(t, api.CodeOf(err), step.code, "%s: code", step.name)
+		expect.True(t, step.code != "" || err == nil, "%s: got %v, want %q", step.name, err, step.code)
 		expect.True(t, err != nil || got.Equal(begin.Add(step.ahead)), "%s: answers %s", step.name, got)
 		var shown time.Time
 		err = b.View(t.Context(), caller, func(tx *engine.ReadTx) error {
 			shown = tx.Now
 			return nil
 		})
-		expect.True(t, err == nil && shown.Equal(begin.Add(step.ahead)), "%s: the clock shows %s, %v", step.name, shown, err)
+		expect.NoError(t, err, "%s", step.name)
+		expect.True(t, shown.Equal(begin.Add(step.ahead)), "%s: the clock shows %s, %v", step.name, shown, err)
 	}
 	if _, err := b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, func(time.Time) (time.Time, error) { return begin, planned }); !errors.Is(err, planned) {
 		t.Errorf("got %v", err)
@@ -75,7 +77,8 @@ func TestAllClocksAreListed(t *testing.T) {
 	for _, c := range clocks {
 		seen[c.Scope] = c.Now.Sub(storage.Instant(b.now()))
 	}
-	expect.True(t, len(clocks) == merchants && len(seen) == merchants, "%d clocks of %d merchants are listed", len(clocks), len(seen))
+	expect.Equal(t, len(clocks), merchants, "number of clocks")
+	expect.Equal(t, len(seen), merchants, "number of merchants")
 	for n := range merchants {
 		expect.Equal(t, seen[storage.Scope{Merchant: fmt.Sprintf("mer_%03d", n)}], time.Duration(n)*time.Second, "clock %d is ahead by", n)
 	}
@@ -100,7 +103,8 @@ func TestMoveClockReplays(t *testing.T) {
 	testkit.WantCode(t, "by another time", testkit.Err(move(41)), api.IdempotencyKeyReused)
 	caller.IdempotencyKey, replayed = "another", false
 	further := must.Get(move(40))(t)
-	expect.True(t, !replayed && further.Equal(first.AddDate(0, 0, 40)), "with another key: %s, replayed %t", further, replayed)
+	expect.True(t, !replayed, "with another key: %s, replayed %t", further, replayed)
+	expect.True(t, further.Equal(first.AddDate(0, 0, 40)), "with another key: %s, replayed %t", further, replayed)
 }
 
 // rerun is a store that runs every transaction twice and keeps the second run, as a store does
@@ -136,13 +140,18 @@ func testTransactionMayRunAgain(t *testing.T) {
 	expect.Equal(t, made.Load(), 2, "runs of the transaction")
 	expect.True(t, len(wakes()) == 1, "woken %v, want once", wakes())
 	again, err := b.make(t, caller, "a", &made, nil)
-	expect.True(t, err == nil && *again == *first && replayed && b.count(t, caller) == 1, "again: %+v, %v, replayed %t", again, err, replayed)
+	must.Do(t, err)
+	expect.Equal(t, *again, *first, "again")
+	expect.True(t, replayed, "again: %+v, %v, replayed %t", again, err, replayed)
+	expect.Equal(t, b.count(t, caller), 1, "again: count")
 	kept, err := engine.Get(t.Context(), b.Engine, caller, things, first.ID, "thing")
-	expect.True(t, err == nil && kept.Value == *first, "the answer is not what was kept: %+v, %v", kept, err)
+	must.Do(t, err)
+	expect.Equal(t, kept.Value, *first, "the answer is not what was kept: value")
 	for want := time.Hour; want <= 2*time.Hour; want += time.Hour {
 		caller.IdempotencyKey = "for " + want.String()
 		now, err := b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil })
-		expect.True(t, err == nil && now.Sub(storage.Instant(b.now())) == want, "moved to %s, %v; want %s ahead", now, err, want)
+		must.Do(t, err)
+		expect.Equal(t, now.Sub(storage.Instant(b.now())), want, "moved ahead by")
 	}
 }
 
@@ -197,13 +206,15 @@ func TestUnmarshalableCallsFail(t *testing.T) {
 		ran = true
 		return &thing{}, nil
 	})
-	expect.True(t, err != nil && !ran, "parameters: got %v, ran %t", err, ran)
+	expect.True(t, err != nil, "parameters: got %v, ran %t", err, ran)
+	expect.True(t, !ran, "parameters: got %v, ran %t", err, ran)
 	_, err = engine.Execute(t.Context(), b.Engine, caller, engine.Operation{Name: "x"}, func(tx *engine.Tx) (*chan int, error) {
 		if _, err := things.Insert(tx, engine.Scope(caller), "th_1", thing{}); err != nil {
 			return nil, err
 		}
 		return new(chan int), nil
 	})
-	expect.True(t, err != nil && api.CodeOf(err) == "", "answer: got %v", err)
+	expect.True(t, err != nil, "answer: got %v", err)
+	expect.Equal(t, api.CodeOf(err), "", "answer: code")
 	testkit.WantCode(t, "what the failed call wrote", testkit.Err(engine.Get(t.Context(), b.Engine, caller, things, "th_1", "thing")), api.ResourceMissing)
 }

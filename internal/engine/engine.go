@@ -1,8 +1,8 @@
 // Package engine runs the calls of the services. Each call is one transaction, with the caller's
 // clock, and writes its idempotency record with its effect.
 //
-// It owns that transaction, the records of idempotency keys and the offsets of test clocks. The
-// packages of the services own the effects.
+// It owns that transaction, the records of idempotency keys, the offsets of test clocks and the places of
+// deleted objects in lists. The packages of the services own the effects.
 package engine
 
 import (
@@ -41,6 +41,8 @@ type Engine struct {
 	// NumberRetention is the time from the creation of an object until the personal numbers in it are
 	// removed, once it has ended. Zero keeps them for good.
 	NumberRetention time.Duration
+	// NoteCall is told of each call of a live provider, with the class of its error or "". It may be nil.
+	NoteCall func(provider, class string, at time.Time)
 	// Runner runs the due work that the transactions write.
 	Runner *work.Runner
 	// Host is set while the engine works inside the host's own transaction, which the host
@@ -50,7 +52,7 @@ type Engine struct {
 
 // Kinds are the kinds that the engine itself stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{idempotencyKeys.Kind(), clocks.Kind(), pii.Erasures.Kind(), pii.Departures.Kind()}
+	return []*storage.Kind{idempotencyKeys.Kind(), clocks.Kind(), tombstones.Kind(), pii.Erasures.Kind(), pii.Departures.Kind()}
 }
 
 // ReadTx is a snapshot, read for a caller.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -137,10 +137,12 @@ func TestExecuteWithReplayRunsTheStepsOnce(t *testing.T) {
 	first := call()
 	b.advance(engine.IdempotencyKeyLife - time.Millisecond)
 	again := call()
-	expect.True(t, *again == *first && steps == 1, "a replay answers %+v after %d runs of the steps, want %+v after one", again, steps, first)
+	expect.Equal(t, *again, *first, "a replay")
+	expect.Equal(t, steps, 1, "number of runs")
 	b.advance(time.Millisecond)
 	next := call()
-	expect.True(t, next.ID != first.ID && steps == 2, "after the key's end: %+v after %d runs of the steps", next, steps)
+	expect.True(t, next.ID != first.ID, "after the key's end: %+v after %d runs of the steps", next, steps)
+	expect.Equal(t, steps, 2, "after the key's end: number of runs")
 }
 
 func TestExecuteReplays(t *testing.T) { synctest.Test(t, testExecuteReplays) }
@@ -160,7 +162,9 @@ func testExecuteReplays(t *testing.T) {
 	must.True(t, err == nil && !replayed, "first: %v, replayed %t", err, replayed)
 	expect.True(t, len(wakes()) == 1, "woken %v", wakes())
 	again, err := b.make(t, caller, "a", &made, errors.New("the limit was used up by the first"))
-	expect.True(t, err == nil && *again == *first && replayed, "again: %+v, %v, replayed %t", again, err, replayed)
+	must.Do(t, err)
+	expect.Equal(t, *again, *first, "again")
+	expect.True(t, replayed, "again: %+v, %v, replayed %t", again, err, replayed)
 	expect.True(t, len(wakes()) == 1, "a replay woke the worker: %v", wakes())
 	testkit.WantCode(t, "another request", testkit.Err(b.make(t, caller, "b", &made, nil)), api.IdempotencyKeyReused)
 	// Another merchant, the other mode and no key have nothing to do with it.
@@ -215,7 +219,8 @@ func TestInvalidKeysAreRefused(t *testing.T) {
 func TestInsufficientBecomesARefusal(t *testing.T) {
 	b := newBench(t)
 	err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return fmt.Errorf("wrapped: %w", storage.ErrInsufficient) })
-	expect.True(t, api.CodeOf(err) == api.InsufficientBalance && errors.Is(err, storage.ErrInsufficient), "got %v", err)
+	expect.Equal(t, api.CodeOf(err), api.InsufficientBalance, "code")
+	expect.True(t, errors.Is(err, storage.ErrInsufficient), "got %v", err)
 }
 
 // The time of a call is the merchant's test clock in test mode, and the real time in live mode.
@@ -293,9 +298,27 @@ func TestListing(t *testing.T) {
 	} {
 		_, err := read(wrong.page)
 		var e *api.Error
-		expect.True(t, errors.As(err, &e) && e.Code == wrong.code && e.Param == wrong.param, "%+v: got %v", wrong.page, err)
+		must.True(t, errors.As(err, &e), "%+v: got %v", wrong.page, err)
+		expect.Equal(t, e.Code, wrong.code, "%+v: code", wrong.page)
+		expect.Equal(t, e.Param, wrong.param, "%+v: param", wrong.page)
 	}
 	testkit.WantCode(t, "Get of nothing", testkit.Err(engine.Get(t.Context(), b.Engine, caller, things, "th_x", "thing")), api.ResourceMissing)
+
+	// A list goes on from the place of a deleted object, also if the id was given again and deleted again.
+	for range 2 {
+		must.Do(t, b.Engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+			o, err := engine.OrNil(things.Get(tx, engine.Scope(caller), want[9]))
+			if err == nil && o == nil {
+				o, err = things.Insert(tx, engine.Scope(caller), want[9], thing{ID: want[9]})
+			}
+			if err != nil {
+				return err
+			}
+			return engine.Delete(tx, things, o)
+		}))
+		got, err := read(api.Page{StartingAfter: want[9]})
+		expect.True(t, err == nil && fmt.Sprint(got.Data) == fmt.Sprint(want[10:]), "after a deleted one: got %+v, %v", got, err)
+	}
 }
 
 // RunAfterCommit starts the work after the commit, and only then. A rolled back run frees its
@@ -407,10 +430,12 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 	refused := errors.New("refused")
 	must.Do(t, call("th_1", nil))
 	expect.ErrorIs(t, call("th_2", refused), refused, "call")
-	expect.True(t, len(wakes()) == before && done == 0, "before the host has committed: woken %v, told %d times", wakes(), done)
+	expect.Equal(t, len(wakes()), before, "before the host has committed: number of wakes")
+	expect.Equal(t, done, 0, "before the host has committed: told")
 	for range 2 {
 		in.HostCommitted()
-		expect.True(t, len(wakes()) == before+1 && done == 1, "after: woken %v, told %d times", wakes(), done)
+		expect.Equal(t, len(wakes()), before+1, "after: number of wakes")
+		expect.Equal(t, done, 1, "after: told")
 	}
 }
 
@@ -457,7 +482,10 @@ func TestSliceOfPages(t *testing.T) {
 		"before the first":      {api.Page{EndingBefore: "a"}, "", false},
 	} {
 		got, err := page(test.p)
-		expect.True(t, err == nil && strings.Join(got.Data, "") == test.want && got.HasMore == test.more && got.URL == "/v1/letters", "%s: %+v, %v", name, got, err)
+		must.True(t, err == nil, "%s: %+v, %v", name, got, err)
+		expect.True(t, strings.Join(got.Data, "") == test.want, "%s: %+v, %v", name, got, err)
+		expect.Equal(t, got.HasMore, test.more, "%s: has more", name)
+		expect.Equal(t, got.URL, "/v1/letters", "%s: URL", name)
 	}
 	for name, p := range map[string]api.Page{"after": {StartingAfter: "x"}, "before": {EndingBefore: "x"}} {
 		testkit.WantCode(t, name+" an unknown one", testkit.Err(page(p)), api.ResourceMissing)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -44,8 +43,8 @@ func (l Listing[T, O]) List(ctx context.Context, e *Engine, q storage.Query, p a
 	return list, err
 }
 
-// ListTx is List in a transaction. The cursor must be an object of q's scope: ListTx
-// refuses the id of a deleted object rather than skip it.
+// ListTx is List in a transaction. The cursor must be an object of q's scope. From one that [Delete] has
+// removed, ListTx goes on for 30 days.
 func (l Listing[T, O]) ListTx(tx storage.ReadTx, q storage.Query, p api.Page) (*api.List[O], error) {
 	records, more, err := l.records(tx, q, p)
 	if err != nil {
@@ -87,12 +86,12 @@ func (l Listing[T, O]) records(tx storage.ReadTx, q storage.Query, p api.Page) (
 		return nil, false, err
 	}
 	if param, id := p.Cursor(); id != "" {
-		_, err := tx.Get(l.Collection.Kind(), q.Scope, id)
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil, false, api.NoSuchCursor(param, l.Noun)
-		}
+		known, err := hasPlace(tx, l.Collection.Kind(), q.Scope, id)
 		if err != nil {
 			return nil, false, fmt.Errorf("read %s: %w", param, err)
+		}
+		if !known {
+			return nil, false, api.NoSuchCursor(param, l.Noun)
 		}
 	}
 	q.Bytes = maxPage

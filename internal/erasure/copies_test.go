@@ -14,10 +14,10 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -98,7 +98,12 @@ func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 		must.Do(t, svc.Drain(t.Context()))
 		// A replay of an earlier call, and duplicates, bring nothing back.
 		made := must.Get(svc.Invoices.Duplicate(t.Context(), keyed("after"), duplicated.ID))(t)
-		expect.True(t, made.Customer == nil && made.Name == nil && made.Email == nil && made.Phone == nil && made.Address == nil && made.Total == 100, "the duplicate has %+v", made)
+		expect.True(t, made.Customer == nil, "the duplicate: Customer is set")
+		expect.True(t, made.Name == nil, "the duplicate: Name is set")
+		expect.True(t, made.Email == nil, "the duplicate: Email is set")
+		expect.True(t, made.Phone == nil, "the duplicate: Phone is set")
+		expect.True(t, made.Address == nil, "the duplicate: Address is set")
+		expect.Equal(t, made.Total, 100, "the duplicate: total")
 		must.Get(svc.Invoices.AddLine(t.Context(), keyed("another line"), unlinked.ID, invoice.LineParams{Description: "c", UnitAmount: new(int64(1))}))(t)
 		must.Do(t, svc.Drain(t.Context()))
 		left(t, store, m.ID, "Zenobia", "invoices", "invoice_pdfs")
@@ -220,6 +225,7 @@ func TestRetentionRemovesNumbersOfEndedTransfers(t *testing.T) {
 		pass(2 * time.Hour)
 		want("the one that ends late", map[string]bool{"241110903": false, "241110003": true})
 		got := must.Get(svc.Disbursements.Get(t.Context(), caller, first.ID))(t)
-		expect.True(t, got.Destination.Number == "024****001" && got.Status == payout.Completed, "the transfer is %+v", got)
+		expect.Equal(t, got.Destination.Number, "024****001", "the transfer: number of the destination")
+		expect.Equal(t, got.Status, payout.Completed, "the transfer: status")
 	})
 }

@@ -20,16 +20,16 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/checkout"
-	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/internal/refunding"
+	"github.com/seed-7082ffec/payments/internal/session"
+	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
-	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -39,12 +39,11 @@ import (
 type Config struct {
 	Accounts      *account.Internal
 	Payments      *payment.Internal
-	Refunds       *refund.Internal
-	Payouts       *payout.Internal
-	Disbursements *disbursement.Internal
+	Refunds       *refunding.Service
+	Transfers     *transfer.Service
 	Invoices      *invoice.Internal
 	Subscriptions *subscription.Internal
-	Checkout      *checkout.Internal
+	Sessions      *session.Service
 	Messages      *message.Internal
 	// Webhooks removes data from events and from the answers of endpoints.
 	Webhooks *webhook.Internal
@@ -81,7 +80,7 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 	if err := s.config.Subscriptions.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: subscriptions: %w", err)
 	}
-	if err := s.config.Checkout.Erase(ctx, caller, o.ID); err != nil {
+	if err := s.config.Sessions.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: checkout sessions: %w", err)
 	}
 	paid, err := s.config.Payments.EraseCustomer(ctx, caller, o.ID)
@@ -141,14 +140,14 @@ func (s *Service) eraseHolder(ctx context.Context, live bool, id, serviceID stri
 	if err := s.config.Messages.EraseEverywhere(ctx, live, id); err != nil {
 		return fmt.Errorf("erasure: messages: %w", err)
 	}
-	return s.erasePayee(ctx, in, payout.WalletPayee(id), ids)
+	return s.erasePayee(ctx, in, transfer.WalletPayee(id), ids)
 }
 
 // ErasePayee removes the holder of a phone or bank account from the caller's transfers, from the
 // payments that came from the phone, and from their copies. Subscriptions that wait for the confirmation of
 // the number forget it.
 func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
-	p, err := s.config.Payouts.ExternalPayee(d)
+	p, err := s.config.Transfers.ExternalPayee(d)
 	if err != nil {
 		return err
 	}
@@ -195,22 +194,18 @@ func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.De
 // erasePayee first erases the copies, by the ids of the payee's transfers. It erases the names
 // last, because a search finds the transfers by them. So a repetition after an error finds the
 // rest.
-func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Payee, ids map[string]bool) error {
-	queued, err := s.config.Disbursements.CountQueued(ctx, in, p)
-	if err != nil {
-		return fmt.Errorf("erasure: count queued rows: %w", err)
-	}
-	open, err := s.config.Payouts.FindPayee(ctx, in, p, ids)
+func (s *Service) erasePayee(ctx context.Context, in engine.Within, p transfer.Payee, ids map[string]bool) error {
+	open, err := s.config.Transfers.FindPayee(ctx, in, p, ids)
 	if err != nil {
 		return fmt.Errorf("erasure: find payee: %w", err)
 	}
-	if err := s.config.Disbursements.ErasePayee(ctx, in, p, ids); err != nil {
+	if err := s.config.Transfers.ErasePayeeRows(ctx, in, p, ids); err != nil {
 		return fmt.Errorf("erasure: payee: %w", err)
 	}
 	if number := p.ShownNumber(); number != "" {
 		ids[number] = true // in the answers of lookups
 	}
-	if err := s.config.Checkout.FindPayments(ctx, in, ids); err != nil {
+	if err := s.config.Sessions.FindPayments(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: find checkout sessions: %w", err)
 	}
 	if err := s.config.Webhooks.EraseObjects(ctx, in, ids); err != nil {
@@ -219,14 +214,14 @@ func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Pay
 	if err := s.engine.EraseObjects(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: stored answers: %w", err)
 	}
-	if err := s.config.Checkout.ErasePayments(ctx, in, ids); err != nil {
+	if err := s.config.Sessions.ErasePayments(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: checkout sessions: %w", err)
 	}
-	if err := s.config.Payouts.ErasePayee(ctx, in, ids); err != nil {
+	if err := s.config.Transfers.ErasePayee(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: payee: %w", err)
 	}
-	if open+queued > 0 {
-		return api.Invalid("destination", "%d transfers to this payee are still under way. Call this again once they have ended.", open+queued)
+	if open > 0 {
+		return api.Invalid("destination", "%d transfers to this payee are still under way. Call this again once they have ended.", open)
 	}
 	return nil
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -155,7 +155,9 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		expect.True(t, strings.Contains(after, strings.ToLower(word)), "%s is gone", word)
 	}
 	got, err := svc.Accounts.GetConsumer(ctx, api.Caller{}, consumer.ID)
-	expect.True(t, err == nil && got.Status == account.Closed && got.Phone == "", "the consumer is %+v, %v", got, err)
+	must.Do(t, err)
+	expect.Equal(t, got.Status, account.Closed, "the consumer: status")
+	expect.Equal(t, got.Phone, "", "the consumer: phone")
 	if v, err := svc.Accounts.Verify(ctx); err != nil || len(v.Problems) > 0 {
 		t.Errorf("the ledger: %+v, %v", v, err)
 	}
@@ -222,7 +224,8 @@ func TestPayeeOfGoneBankIsErased(t *testing.T) {
 		to.AccountName = ""
 		must.Do(t, svc.ErasePayee(ctx, caller, to))
 		for where, text := range testkit.Contents(t, store, m.ID) {
-			expect.True(t, !strings.Contains(text, to.AccountNumber) && !strings.Contains(text, "Ofori"), "%s: the payee is left in %s: %s", name, where, text)
+			expect.True(t, !strings.Contains(text, to.AccountNumber), "%s: the payee is left in %s: %s", name, where, text)
+			expect.True(t, !strings.Contains(text, "Ofori"), "%s: the payee is left in %s: %s", name, where, text)
 		}
 	}
 }

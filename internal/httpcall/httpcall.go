@@ -111,7 +111,7 @@ func Do(ctx context.Context, client *http.Client, r Request) (*Answer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: the answer was cut off: %w", r.Op, discreet(err))
 	case len(text) > maxAnswer:
-		return nil, fmt.Errorf("%s: the answer is too long", r.Op)
+		return nil, fmt.Errorf("%s: %w", r.Op, ErrTooLong)
 	}
 	return &Answer{Status: response.StatusCode, Body: text}, nil
 }
@@ -120,6 +120,9 @@ func Do(ctx context.Context, client *http.Client, r Request) (*Answer, error) {
 func isLoopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
+
+// ErrTooLong is the error of an answer that is longer than any of a provider's.
+var ErrTooLong = errors.New("the answer is too long")
 
 var errBroken = errors.New("the connection broke")
 

@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/conformance"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/conformance"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 const secret = "233241234567"
@@ -41,7 +41,8 @@ func TestDo(t *testing.T) {
 		if body != nil {
 			want = `{"a":1}`
 		}
-		expect.True(t, a.Status == http.StatusTeapot && string(a.Body) == want, "%d %s", a.Status, a.Body)
+		expect.Equal(t, a.Status, http.StatusTeapot, "status")
+		expect.Equal(t, string(a.Body), want, "body")
 	}
 }
 
@@ -54,7 +55,8 @@ func TestNoRedirect(t *testing.T) {
 	client := Client(given)
 	a := must.Get(Do(t.Context(), client, Request{Op: "op", Method: "POST", URL: address}))(t)
 	expect.Equal(t, a.Status, http.StatusTemporaryRedirect, "the status")
-	expect.True(t, given.CheckRedirect == nil && client.Timeout == time.Minute, "the host's client")
+	expect.True(t, given.CheckRedirect == nil, "the host's client: CheckRedirect is set")
+	expect.Equal(t, client.Timeout, time.Minute, "the host's client: timeout")
 	expect.Equal(t, Client(nil).Timeout, timeout, "the time-out")
 }
 
@@ -87,7 +89,9 @@ func TestErrorsQuoteNothing(t *testing.T) {
 	} {
 		_, err := Do(c.ctx, Client(nil), Request{Op: "gateway: send", Method: "POST", URL: c.address, Body: c.body})
 		must.True(t, err != nil, "%s is no error", what)
-		expect.True(t, strings.HasPrefix(err.Error(), "gateway: send: ") && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), secret), "%s: %v", what, err)
+		expect.True(t, strings.HasPrefix(err.Error(), "gateway: send: "), "%s: %v", what, err)
+		expect.True(t, strings.Contains(err.Error(), c.want), "%s: %v", what, err)
+		expect.True(t, !strings.Contains(err.Error(), secret), "%s: %v", what, err)
 	}
 	slow := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	_, err := Do(t.Context(), Client(&http.Client{Timeout: time.Millisecond}), Request{Op: "op", Method: "GET", URL: slow})
@@ -105,7 +109,8 @@ func TestText(t *testing.T) {
 	for in, want := range map[string]Text{`"a"`: "a", `12`: "12", `null`: "", `true`: "", `{}`: "", `[1]`: ""} {
 		var got Text
 		err := json.Unmarshal([]byte(in), &got)
-		expect.True(t, err == nil && got == want, "%s: %q, %v", in, got, err)
+		expect.NoError(t, err, "%s", in)
+		expect.Equal(t, got, want, "%s", in)
 	}
 }
 

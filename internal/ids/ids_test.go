@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 func TestIDsAscend(t *testing.T) {
@@ -27,7 +27,8 @@ func TestIDsAscend(t *testing.T) {
 		}
 		made = append(made, s.Make("qr_"))
 	}
-	expect.True(t, slices.IsSorted(made) && len(slices.Compact(slices.Clone(made))) == len(made), "ids do not ascend")
+	expect.True(t, slices.IsSorted(made), "ids do not ascend")
+	expect.Equal(t, len(slices.Compact(slices.Clone(made))), len(made), "different ids")
 	for _, id := range made {
 		must.True(t, strings.HasPrefix(id, "qr_") && len(id) == 3+Length && IsBase62(id[3:]), "id %q", id)
 	}
@@ -38,7 +39,8 @@ func TestTheCounterOverflowsIntoTheNextMillisecond(t *testing.T) {
 	s.Make("")
 	s.count = maxCount - 1
 	made := []string{s.Make(""), s.Make(""), s.Make("")}
-	expect.True(t, slices.IsSorted(made) && s.last == 6, "made %v at %d", made, s.last)
+	expect.True(t, slices.IsSorted(made), "made %v at %d", made, s.last)
+	expect.Equal(t, s.last, 6, "last")
 }
 
 func TestFollowing(t *testing.T) {
@@ -155,7 +157,9 @@ func TestDerived(t *testing.T) {
 	for _, from := range []string{one, other, "evt", "evt_1", ""} {
 		for _, name := range []string{"", "a", "b"} {
 			got := Derived("wd_", from, name)
-			expect.True(t, got == Derived("wd_", from, name) && len(got) == len("wd_")+Length && !seen[got], "from %q and %q: %s", from, name, got)
+			expect.Equal(t, got, Derived("wd_", from, name), "from %q and %q", from, name)
+			expect.Equal(t, len(got), len("wd_")+Length, "from %q and %q: length", from, name)
+			expect.True(t, !seen[got], "from %q and %q: %s", from, name, got)
 			seen[got] = true
 		}
 	}
@@ -176,10 +180,13 @@ func TestBase36(t *testing.T) {
 		text, ok := ToBase36(id)
 		must.True(t, ok, "%s is refused", id)
 		prefix, _, _ := strings.Cut(id, "_")
-		expect.True(t, text == strings.ToLower(text) && len(text) == len(prefix)+1+base36Chars && !seen[text], "%s becomes %s", id, text)
+		expect.Equal(t, text, strings.ToLower(text), "%s: text", id)
+		expect.Equal(t, len(text), len(prefix)+1+base36Chars, "%s: length", id)
+		expect.True(t, !seen[text], "%s becomes %s", id, text)
 		seen[text] = true
 		back, ok := FromBase36(text)
-		expect.True(t, ok && back == id, "%s becomes %s, then %s", id, text, back)
+		expect.True(t, ok, "%s becomes %s, then %s", id, text, back)
+		expect.Equal(t, back, id, "back")
 	}
 	last, _ := ToBase36("po_" + strings.Repeat("z", Length))
 	for _, bad := range []string{

@@ -3,8 +3,8 @@ package ledger_test
 import (
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/storage"
 )
 

@@ -71,6 +71,9 @@ func NetworkName(code string) string {
 // as the API shows it, the last three digits are known. A mask that hides all is empty, and any other text
 // stays as it is.
 func Phone(number string) string {
+	if phone.IsForeign(number) && !strings.Contains(number, "*") {
+		number = phone.Mask(number)
+	}
 	if n := phone.National(number); n != number && len(n) == 10 {
 		return n[:3] + NoBreak + "•••" + NoBreak + n[6:]
 	}

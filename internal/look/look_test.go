@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/look"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 // The sheets are small enough for a slow network.
@@ -35,7 +35,7 @@ func TestTimes(t *testing.T) {
 }
 
 func TestNumbersAndAmounts(t *testing.T) {
-	for number, want := range map[string]string{"+233241234567": "024\u00a0•••\u00a04567", "024****567": "024\u00a0•••\u00a0567", "****": "", "****1234": "•••\u00a01234", "x": "x"} {
+	for number, want := range map[string]string{"+233241234567": "024\u00a0•••\u00a04567", "024****567": "024\u00a0•••\u00a0567", "****": "", "****1234": "•••\u00a01234", "+447911123456": "+44\u00a0•••\u00a0456", "x": "x"} {
 		expect.Equal(t, look.Phone(number), want, "%s", number)
 	}
 	expect.Equal(t, look.Figures(-352), "−3.52", "a negative amount")
@@ -165,7 +165,8 @@ func TestBarsAreAsHighAsTheirValues(t *testing.T) {
 	svg := string(c.Bars())
 	completed, failed := attributes(t, svg, "rect", "f4", "height"), attributes(t, svg, "rect", "fb", "height")
 	// The key of the chart comes first. A pixel of each part is left to the paper.
-	expect.True(t, len(completed) == 3 && len(failed) == 2, "bars %v, %v", completed, failed)
+	expect.Equal(t, len(completed), 3, "bars: number")
+	expect.Equal(t, len(failed), 2, "number")
 	expect.True(t, completed[2]+1 > 1.99*(completed[1]+1) && completed[2]+1 < 2.01*(completed[1]+1), "20 is twice as high as 10: %v", completed)
 	expect.True(t, failed[1]+1 > .49*(completed[1]+1) && failed[1]+1 < .51*(completed[1]+1), "5 is half as high as 10: %v, %v", failed, completed)
 	for _, want := range []string{`role="img" aria-label="Payments &amp; &#34;more&#34;"`, "<title>1 November, Completed 10, Failed 5</title>", "Show the figures", `<a href="payments?day=2">3`, ">20</text>", ">0</text>"} {
@@ -183,7 +184,8 @@ func TestMoneyInCharts(t *testing.T) {
 	}
 	for name, empty := range map[string]look.Chart{"no days": {Keys: c.Keys}, "no money": {Keys: c.Keys, Days: days([]int64{0, 0})}} {
 		for _, drawn := range []string{string(empty.Bars()), string(empty.Rate())} {
-			expect.True(t, !strings.Contains(drawn, "NaN") && !strings.Contains(drawn, "Inf"), "%s: %s", name, drawn)
+			expect.True(t, !strings.Contains(drawn, "NaN"), "%s: %s", name, drawn)
+			expect.True(t, !strings.Contains(drawn, "Inf"), "%s: %s", name, drawn)
 		}
 	}
 }
@@ -208,7 +210,8 @@ func TestRateRemarksOnTheLowestDay(t *testing.T) {
 	c := look.Chart{Keys: keys, Days: days([]int64{95, 5}, []int64{96, 4}, []int64{0, 0}, []int64{81, 19}, []int64{97, 3})}
 	svg := string(c.Rate())
 	expect.True(t, strings.Contains(svg, ">81% on 4 Nov</text>"), "the outlier is not remarked on:\n%s", svg)
-	expect.True(t, strings.Contains(svg, ">70%</text>") && strings.Contains(svg, "92.3%, 369 of 400"), "81%% lies above the axis:\n%s", svg)
+	expect.True(t, strings.Contains(svg, ">70%</text>"), "81%% lies above the axis:\n%s", svg)
+	expect.True(t, strings.Contains(svg, "92.3%, 369 of 400"), "81%% lies above the axis:\n%s", svg)
 	expect.Equal(t, strings.Count(svg, "<polyline"), 2, "a day without anything interrupts the line")
 	even := look.Chart{Keys: keys, Days: days([]int64{95, 5}, []int64{96, 4})}
 	expect.True(t, !strings.Contains(string(even.Rate()), "<circle class=\"fb\""), "an ordinary day is remarked on")
@@ -217,10 +220,14 @@ func TestRateRemarksOnTheLowestDay(t *testing.T) {
 func TestFlowDrawsItsGap(t *testing.T) {
 	lies := []look.Heap{{Key: look.Key{Name: "MTN", Class: "f1"}, Amount: 70_000}, {Key: look.Key{Name: "Bank", Class: "f5"}, Amount: 30_000}}
 	whole := string(look.Flow("Where the money stands", lies, []look.Heap{{Key: look.Key{Name: "Merchants", Class: "fa"}, Amount: 100_000}}))
-	expect.True(t, !strings.Contains(whole, "Gap") && strings.Contains(whole, ">1,000.00<"), "both sides are the same:\n%s", whole)
+	expect.True(t, !strings.Contains(whole, "Gap"), "both sides are the same:\n%s", whole)
+	expect.True(t, strings.Contains(whole, ">1,000.00<"), "both sides are the same:\n%s", whole)
 	short := string(look.Flow("Where the money stands", lies, []look.Heap{{Key: look.Key{Name: "Merchants", Class: "fa"}, Amount: 99_999}}))
-	expect.True(t, strings.Contains(short, `<path class="fb"`) && strings.Contains(short, "<td>Gap</td><td></td><td>0.01</td>"), "a pesewa is missing:\n%s", short)
+	expect.True(t, strings.Contains(short, `<path class="fb"`), "a pesewa is missing:\n%s", short)
+	expect.True(t, strings.Contains(short, "<td>Gap</td><td></td><td>0.01</td>"), "a pesewa is missing:\n%s", short)
 	thick := attributes(t, whole, "rect", "f1", "height")
 	thin := attributes(t, whole, "rect", "f5", "height")
-	expect.True(t, len(thick) == 1 && len(thin) == 1 && thick[0] > 2.3*thin[0] && thick[0] < 2.4*thin[0], "70 beside 30: %v, %v", thick, thin)
+	must.True(t, len(thick) == 1, "70 beside 30: %v, %v", thick, thin)
+	must.True(t, len(thin) == 1, "70 beside 30: %v, %v", thick, thin)
+	expect.True(t, thick[0] > 2.3*thin[0] && thick[0] < 2.4*thin[0], "70 beside 30: %v, %v", thick, thin)
 }

@@ -41,7 +41,7 @@ func Parse(text string) Value {
 		return Value{}
 	}
 	v.Pesewas = amount(v.Text)
-	number, err := phone.Parse(v.Text)
+	number, err := phone.ParseAny(v.Text)
 	bare := strings.NewReplacer(" ", "", "\u00a0", "", "•", "", "*", "").Replace(v.Text)
 	switch {
 	case err == nil:

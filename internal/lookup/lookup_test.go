@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/lookup"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 func TestParse(t *testing.T) {

@@ -69,6 +69,9 @@ func ParseInput(text string) (*decimal.Decimal, error) {
 	return &amount, nil
 }
 
+// RatePlaces is how many decimals a rate or a quantity has. More are rounded half up.
+const RatePlaces = 6
+
 // FewDigits reports whether a decimal has so few digits that it can be compared and written in
 // time proportional to its text. A few characters such as 1e999999999 may expand to more than
 // the memory holds. Amounts, quantities and rates must have few digits.
@@ -114,12 +117,17 @@ func Prorate(amount int64, left, whole time.Duration) int64 {
 	if left <= 0 || whole <= 0 {
 		return 0
 	}
-	seconds, all := int64(left/time.Second), int64(whole/time.Second)
+	return Part(amount, int64(left/time.Second), int64(whole/time.Second))
+}
+
+// Part returns amount × part / whole, for a part that is not negative and a whole above 0. It rounds
+// half up once, by absolute value.
+func Part(amount, part, whole int64) int64 {
 	abs := big.NewInt(amount)
 	abs.Abs(abs)
-	// floor((2 × amount × left + whole) / (2 × whole))
-	n := new(big.Int).Mul(abs, big.NewInt(2*seconds))
-	n.Add(n, big.NewInt(all)).Quo(n, big.NewInt(2*all))
+	// floor((2 × amount × part + whole) / (2 × whole))
+	n := new(big.Int).Mul(abs, big.NewInt(2*part))
+	n.Add(n, big.NewInt(whole)).Quo(n, big.NewInt(2*whole))
 	if amount < 0 {
 		n.Neg(n)
 	}

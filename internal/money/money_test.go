@@ -11,14 +11,15 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 func TestParseGHS(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "1": 100, "1.1": 110, "1.15": 115, "4.35": 435, "19.99": 1999, "8.41": 841,
 		"0.01": 1, "999999.99": Max, "-5.5": -550, "150.50": 15050,
+		"999999999999999.99": 99_999_999_999_999_999,
 	} {
 		d, err := ParseGHS(text)
 		if err != nil {
@@ -31,7 +32,7 @@ func TestParseGHS(t *testing.T) {
 		"": ErrSyntax, "-": ErrSyntax, ".5": ErrSyntax, "5.": ErrSyntax, "+5": ErrSyntax, "05": ErrSyntax, "--5": ErrSyntax,
 		"1e3": ErrSyntax, "1E3": ErrSyntax, "0x10": ErrSyntax, "1,000": ErrSyntax, " 1": ErrSyntax, "-0": ErrSyntax, "-0.00": ErrSyntax,
 		"٣": ErrSyntax, "1.234": ErrPrecision, "0.001": ErrPrecision, "1.500": ErrPrecision,
-		strings.Repeat("9", 400): ErrRange, "1e1000000": ErrSyntax,
+		"1000000000000000": ErrRange, strings.Repeat("9", 400): ErrRange, "1e1000000": ErrSyntax,
 	} {
 		if _, err := ParseGHS(text); !errors.Is(err, want) {
 			t.Errorf("%.20q: got %v, want %v", text, err, want)
@@ -44,7 +45,8 @@ func TestParseInput(t *testing.T) {
 		"12.50": "12.5", " 1,234.5 ": "1234.5", "1 000": "1000", "1,500": "1500", "-1,234,567.80": "-1234567.8",
 	} {
 		got, err := ParseInput(text)
-		expect.True(t, err == nil && got != nil && got.String() == want, "%q: got %v, %v, want %s", text, got, err, want)
+		must.True(t, err == nil, "%q: got %v, %v, want %s", text, got, err, want)
+		expect.True(t, got != nil && got.String() == want, "%q: got %v, %v, want %s", text, got, err, want)
 	}
 	for _, text := range []string{"", "  "} {
 		if got, err := ParseInput(text); got != nil || err != nil {
@@ -80,6 +82,12 @@ func TestPesewasOfStrangeDecimals(t *testing.T) {
 	}
 }
 
+func TestFewDigits(t *testing.T) {
+	for exponent, want := range map[int32]bool{math.MinInt32: false, -41: false, -40: true, 0: true, 15: true, 16: false, math.MaxInt32: false} {
+		expect.Equal(t, FewDigits(decimal.New(1, exponent)), want, "1e%d", exponent)
+	}
+}
+
 func TestEveryAmountSurvives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(-1e15, 1e15).Draw(t, "pesewas")
@@ -93,7 +101,7 @@ func TestEveryAmountSurvives(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0.00", 5: "0.05", 99: "0.99", 100: "1.00", 123456: "1,234.56", 99999999: "999,999.99", 100000000: "1,000,000.00",
+		0: "0.00", 5: "0.05", 10: "0.10", 54: "0.54", 99: "0.99", 100: "1.00", 123456: "1,234.56", 99999999: "999,999.99", 100000000: "1,000,000.00",
 		-123456: "-1,234.56", math.MaxInt64: "92,233,720,368,547,758.07", math.MinInt64: "-92,233,720,368,547,758.08",
 	} {
 		expect.Equal(t, Text(n), want, "%d", n)
@@ -156,4 +164,5 @@ func TestProrationIsTheNearestPesewa(t *testing.T) {
 	expect.Equal(t, Prorate(-1, time.Second, 2*time.Second), -1, "half of -1")
 	expect.Equal(t, Prorate(99_999_999, 365*day, 365*day), 99_999_999, "a whole period")
 	expect.Equal(t, Prorate(1000, -time.Second, day), 0, "a period that is over")
+	expect.Equal(t, Prorate(1000, time.Second, 0), 0, "a period of no length")
 }

@@ -1,5 +1,6 @@
 // Package otp has one-time codes of six digits, which a person gets by SMS and enters: how they are drawn
-// and compared, and how often they are sent and guessed. Its callers keep a [State] in a record of theirs.
+// and compared, and how often they are sent and guessed. Its callers keep a [State] in a record of theirs,
+// or, where several codes live at a time, a [Counts] and more than one [Code].
 package otp
 
 import (
@@ -19,49 +20,87 @@ import (
 // Life is how long a code can be entered.
 const Life = 10 * time.Minute
 
-// The limits of codes.
+// The limits of codes. Test mode has its own, which no tester meets by trying things out, and no lock of a
+// day.
 const (
-	guesses    = 5  // wrong ones, of one code
-	failures   = 10 // wrong ones, of one day
-	sends      = 5  // in the window
-	sendWindow = 10 * time.Minute
-	day        = 24 * time.Hour
+	guesses   = 5  // wrong ones, of one code
+	failures  = 10 // wrong ones, of one day
+	sends     = 5  // in the window
+	window    = 10 * time.Minute
+	testLimit = 100 // in test mode: sends, and wrong guesses, each in the window
+	day       = 24 * time.Hour
 )
 
-// State is what is kept of a code, and of those before it.
-type State struct {
-	// Code distinguishes one code from the next. MAC authenticates its digits.
-	Code    string `json:"code,omitempty"`
+// Code is what is kept of one code.
+type Code struct {
+	// ID distinguishes one code from the next. MAC authenticates its digits.
+	ID      string `json:"code,omitempty"`
 	MAC     []byte `json:"mac,omitempty"`
 	Guesses int    `json:"guesses,omitempty"` // wrong ones
+}
+
+// Counts is how often codes were sent and guessed. Live mode counts wrong guesses by the day, test mode
+// within the window.
+type Counts struct {
 	// Sent are the times of the last sends, the oldest first.
 	Sent []api.Time `json:"sent,omitempty"`
 	// Failures counts wrong guesses on Day, over all codes.
 	Day      string `json:"day,omitempty"`
 	Failures int    `json:"failures,omitempty"`
+	// Failed are the times of the last wrong guesses in test mode, the oldest first.
+	Failed []api.Time `json:"failed,omitempty"`
 }
 
-// Start begins a new code in place of an earlier one, and counts the send. perDay bounds the sends of a day;
-// zero does not. [State.Draw] follows.
+// State is what is kept of a code, and of those before it.
+type State struct {
+	Code
+	Counts
+}
+
+// Start begins a new code in place of an earlier one, and counts the send; see [Counts.Send]. [Code.Draw]
+// follows.
+func (s *State) Start(now time.Time, live bool, id string, perDay int) error {
+	if err := s.Send(now, live, perDay); err != nil {
+		return err
+	}
+	s.Code = Code{ID: id}
+	return nil
+}
+
+// Send counts a send. perDay bounds the sends of a day in live mode; zero does not.
 //
 // Refusals: rate_limited after 5 codes in 10 minutes, or perDay in a day; otp_attempts_exceeded after 10
-// wrong entries in a day (UTC).
-func (s *State) Start(now time.Time, id string, perDay int) error {
-	if refusal := s.locked(now); refusal != nil {
+// wrong entries in a day (UTC). In test mode both stand for 100 in 10 minutes.
+func (c *Counts) Send(now time.Time, live bool, perDay int) error {
+	if refusal := c.Locked(now, live); refusal != nil {
 		refusal.Param = ""
 		return refusal
 	}
-	wait := pace.Wait(s.Sent, now, sends, sendWindow)
+	most := sends
+	if !live {
+		most, perDay = testLimit, 0
+	}
+	wait := pace.Wait(c.Sent, now, most, window)
 	if perDay > 0 {
-		wait = max(wait, pace.Wait(s.Sent, now, perDay, day))
+		wait = max(wait, pace.Wait(c.Sent, now, perDay, day))
 	}
 	if wait > 0 {
-		return TooManySends(wait)
+		if live {
+			return TooManySends(wait)
+		}
+		return api.Errorf(api.RateLimited, "", "%d codes were sent in 10 minutes. "+moveClock, testLimit).After(wait)
 	}
-	kept := slices.Clone(s.Sent[max(0, len(s.Sent)+1-max(sends, perDay)):])
-	s.Code, s.MAC, s.Guesses, s.Sent = id, nil, 0, append(kept, api.At(now))
+	c.Sent = last(c.Sent, max(most, perDay), now)
 	return nil
 }
+
+// last returns the times with now added, without those before the last n.
+func last(times []api.Time, n int, now time.Time) []api.Time {
+	return append(slices.Clone(times[max(0, len(times)+1-n):]), api.At(now))
+}
+
+// moveClock says how a tester goes on.
+const moveClock = "Wait for the seconds of the header Retry-After, or move the test clock by as many with POST /v1/test_helpers/clock."
 
 // TooManySends refuses another code before a time is over.
 func TooManySends(wait time.Duration) error {
@@ -69,60 +108,103 @@ func TooManySends(wait time.Duration) error {
 }
 
 // Draw returns the digits of the code. It is bound to what the parts say.
-func (s *State) Draw(key []byte, about ...string) (digits string) {
+func (c *Code) Draw(key []byte, about ...string) (digits string) {
 	// The error is always nil: crypto/rand never fails.
 	n, _ := rand.Int(rand.Reader, big.NewInt(1_000_000))
 	digits = fmt.Sprintf("%06d", n.Int64())
-	s.MAC = MAC(key, append(slices.Clone(about), digits)...)
+	c.Set(key, digits, about...)
 	return digits
 }
 
-// Check refuses digits that are not those of the code, under any of the server's keys. counted says that
-// the caller writes the state, though it refuses: a wrong guess counts.
+// Set is Draw for digits that are given, as in test mode.
+func (c *Code) Set(key []byte, digits string, about ...string) {
+	c.MAC = MAC(key, append(slices.Clone(about), digits)...)
+}
+
+// Exhausted reports whether too many wrong guesses have ended the code.
+func (c *Code) Exhausted() bool { return c.Guesses >= guesses }
+
+// Candidate is a code that digits may be those of.
+type Candidate struct {
+	*Code
+	Expired bool
+	About   []string // what the code is bound to
+}
+
+// Check is [Counts.Guess] for the one code.
+func (s *State) Check(now time.Time, live, expired bool, keys [][]byte, digits string, about ...string) (counted bool, refusal *api.Error) {
+	_, counted, refusal = s.Guess(now, live, keys, digits, []Candidate{{&s.Code, expired, about}})
+	return counted, refusal
+}
+
+// Guess returns the candidate whose digits these are, under any of the server's keys. Wrong digits count
+// against each candidate that lives. counted says that the caller writes the counts and the candidates,
+// though the digits are refused. The first candidate is the newest.
 //
 // Refusals: otp_invalid, otp_expired, otp_attempts_exceeded after 5 wrong entries of the code or 10 in a
-// day.
-func (s *State) Check(now time.Time, expired bool, keys [][]byte, digits string, about ...string) (counted bool, refusal *api.Error) {
-	if refusal := s.locked(now); refusal != nil {
-		return false, refusal
+// day, in test mode 100 in 10 minutes.
+func (c *Counts) Guess(now time.Time, live bool, keys [][]byte, digits string, candidates []Candidate) (found *Code, counted bool, refusal *api.Error) {
+	if refusal := c.Locked(now, live); refusal != nil {
+		return nil, false, refusal
 	}
+	living := slices.DeleteFunc(slices.Clone(candidates), func(of Candidate) bool { return of.Expired || of.Exhausted() })
 	switch {
-	case s.Guesses >= guesses:
-		return false, tooManyGuesses(0)
-	case expired:
-		return false, api.Errorf(api.OTPExpired, "code", "The code has expired. Request a new one.")
+	case len(living) > 0:
+	case candidates[0].Exhausted():
+		return nil, false, api.Errorf(api.OTPAttemptsExceeded, "code", "There were too many wrong entries. Request a new code.")
+	default:
+		return nil, false, api.Errorf(api.OTPExpired, "code", "The code has expired. Request a new one.")
 	}
-	about = append(slices.Clone(about), digits)
-	for _, key := range keys {
-		if hmac.Equal(s.MAC, MAC(key, about...)) {
-			return false, nil
+	for _, of := range living {
+		about := append(slices.Clone(of.About), digits)
+		for _, key := range keys {
+			if hmac.Equal(of.MAC, MAC(key, about...)) {
+				return of.Code, false, nil
+			}
 		}
 	}
-	s.Guesses++
-	if today := dayOf(now); s.Day != today {
-		s.Day, s.Failures = today, 0
+	left := 0
+	for _, of := range living {
+		of.Guesses++
+		left = max(left, guesses-of.Guesses)
 	}
-	s.Failures++
-	return true, api.Errorf(api.OTPInvalid, "code", "The code is wrong. %d more tries are left.", guesses-s.Guesses)
+	c.fail(now, live)
+	next := fmt.Sprintf("%d more tries are left.", left)
+	switch left {
+	case 1:
+		next = "1 more try is left."
+	case 0:
+		next = "Request a new code."
+	}
+	return nil, true, api.Errorf(api.OTPInvalid, "code", "The code is wrong. %s", next)
 }
 
-// Exhausted reports whether too many wrong guesses have ended the code, or all codes of the day.
-func (s *State) Exhausted(now time.Time) bool { return s.Guesses >= guesses || s.locked(now) != nil }
+// fail counts a wrong guess.
+func (c *Counts) fail(now time.Time, live bool) {
+	if !live {
+		c.Failed = last(c.Failed, testLimit, now)
+		return
+	}
+	if today := dayOf(now); c.Day != today {
+		c.Day, c.Failures = today, 0
+	}
+	c.Failures++
+}
 
-// locked refuses codes for the rest of a day with too many wrong guesses.
-func (s *State) locked(now time.Time) *api.Error {
-	if s.Day != dayOf(now) || s.Failures < failures {
+// Locked refuses all codes after too many wrong guesses: for the rest of the day, or, in test mode, of the
+// window.
+func (c *Counts) Locked(now time.Time, live bool) *api.Error {
+	if !live {
+		if wait := pace.Wait(c.Failed, now, testLimit, window); wait > 0 {
+			return api.Errorf(api.OTPAttemptsExceeded, "code", "There were %d wrong entries in 10 minutes. "+moveClock, testLimit).After(wait)
+		}
 		return nil
 	}
-	return tooManyGuesses(now.UTC().Truncate(day).Add(day).Sub(now))
-}
-
-func tooManyGuesses(wait time.Duration) *api.Error {
-	e := api.Errorf(api.OTPAttemptsExceeded, "code", "There were too many wrong entries. Request a new code.")
-	if e.RetryAfter = wait; wait > 0 {
-		e.Message = "There were too many wrong entries today. Try again tomorrow."
+	if c.Day != dayOf(now) || c.Failures < failures {
+		return nil
 	}
-	return e
+	wait := now.UTC().Truncate(day).Add(day).Sub(now)
+	return api.Errorf(api.OTPAttemptsExceeded, "code", "There were too many wrong entries today. Try again tomorrow.").After(wait)
 }
 
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }

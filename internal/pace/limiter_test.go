@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 // Each success widens the window of an endpoint by one slot; a failure narrows it to one.
@@ -116,7 +116,8 @@ func TestFullEndpointBacksOff(t *testing.T) {
 	}
 	l.AcquireSlot("a", false, now)
 	first, second := one.backoff(now), one.backoff(now)
-	expect.True(t, first >= 500*time.Millisecond && second >= 2*first-time.Millisecond, "put off by %s and %s", first, second)
+	expect.True(t, first >= 500*time.Millisecond, "put off by %s and %s", first, second)
+	expect.True(t, second >= 2*first-time.Millisecond, "put off by %s and %s", first, second)
 	later := one.backoff(now.Add(time.Minute))
 	expect.True(t, later >= 50*time.Second, "while it hangs for a minute by %s", later)
 	for range 10_000 {
@@ -174,10 +175,12 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		expect.True(t, in.Load() == int64(made) && out.Load() == 0, "%d of %d that were reserved found room, %d did not", in.Load(), made, out.Load())
+		expect.True(t, in.Load() == int64(made), "%d of %d that were reserved found room, %d did not", in.Load(), made, out.Load())
+		expect.Equal(t, out.Load(), 0, "found no room")
 		for i := range 10 {
 			l.FreeRoom(fmt.Sprint("b", 2*softWaiting-10+i))
 		}
-		expect.True(t, l.waiting == 0 && l.atHand == 0, "%d wait and %d are claimed when all is done", l.waiting, l.atHand)
+		expect.Equal(t, l.waiting, 0, "waiting")
+		expect.Equal(t, l.atHand, 0, "at hand")
 	})
 }

@@ -18,14 +18,20 @@ const (
 	AirtelTigo = "airteltigo"
 )
 
+// Networks are the mobile-money providers, in the order of choices.
+func Networks() []string { return []string{MTN, Telecel, AirtelTigo} }
+
 // noBreak is a space at which no line ends.
 const noBreak = "\u00a0"
 
-// Parse accepts 0XXXXXXXXX, 233XXXXXXXXX and +233XXXXXXXXX, with spaces and
+// maxText bounds a number as it is entered, in bytes.
+const maxText = 64
+
+// Parse accepts 0XXXXXXXXX, 233XXXXXXXXX, +233XXXXXXXXX and 00233XXXXXXXXX, with spaces and
 // dashes anywhere, and returns +233XXXXXXXXX. A number may be copied from a page, with the spaces of
 // Spaced, or from a phone's contacts, with other dashes and the invisible marks of its direction.
 func Parse(text string) (string, error) {
-	if len(text) > 64 {
+	if len(text) > maxText {
 		return "", ErrInvalid
 	}
 	s := strings.Map(func(r rune) rune {
@@ -39,6 +45,8 @@ func Parse(text string) (string, error) {
 		s = s[4:]
 	case strings.HasPrefix(s, "233") && len(s) == 12:
 		s = s[3:]
+	case strings.HasPrefix(s, "00233"):
+		s = s[5:]
 	case strings.HasPrefix(s, "0"):
 		s = s[1:]
 	default:
@@ -97,9 +105,12 @@ func Provider(number string) string {
 	return ""
 }
 
-// Mask hides the middle of a number: 024****567.
+// Mask hides the middle of a number: 024****567, and +44****456 for one of another country.
 func Mask(number string) string {
 	n := National(number)
+	if IsForeign(n) && len(n) > minForeign {
+		return n[:3] + "****" + n[len(n)-3:]
+	}
 	if len(n) != 10 {
 		return "****"
 	}

@@ -21,9 +21,6 @@ import (
 // Erasure says that a customer was deleted. Its id is the customer's. It stays for good, and
 // holds no personal data once the work is done.
 type Erasure struct {
-	// Recipients belong to an earlier release, which found messages by them. The erasure job
-	// removes them.
-	Recipients []string `json:"recipients,omitempty"`
 	// Request and IdempotencyKey belong to the call that deleted the customer.
 	Request        string `json:"request,omitempty"`
 	IdempotencyKey string `json:"key,omitempty"`
@@ -151,11 +148,11 @@ func Redact(doc []byte) ([]byte, error) {
 		return nil, fmt.Errorf("pii: redact: %w", err)
 	}
 	if head.Object == "event" {
-		return edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
+		return plainjson.Edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
 			if name != "data" {
 				return data, nil
 			}
-			return edit(data, func(name string, snapshot json.RawMessage) (json.RawMessage, error) {
+			return plainjson.Edit(data, func(name string, snapshot json.RawMessage) (json.RawMessage, error) {
 				if name != "object" {
 					return snapshot, nil
 				}
@@ -167,7 +164,7 @@ func Redact(doc []byte) ([]byte, error) {
 	if blank == nil {
 		return doc, nil
 	}
-	return edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
+	return plainjson.Edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
 		if instead := blank[name]; instead != "" {
 			return json.RawMessage(instead), nil
 		}
@@ -185,7 +182,7 @@ var lookups = map[string]struct{ of, name string }{
 
 // redactLookup removes the name from the answer of a lookup if it is of one of the given ids.
 func redactLookup(doc []byte, ids map[string]bool, of, name string) (kept []byte, is bool, err error) {
-	kept, err = edit(doc, func(member string, value json.RawMessage) (json.RawMessage, error) {
+	kept, err = plainjson.Edit(doc, func(member string, value json.RawMessage) (json.RawMessage, error) {
 		var text string
 		if member == of && json.Unmarshal(value, &text) == nil {
 			is = ids[text]
@@ -220,11 +217,11 @@ func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err er
 		return doc, false, nil // an object of the host
 	}
 	if head.Object == "event" {
-		kept, err = edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
+		kept, err = plainjson.Edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
 			if name != "data" {
 				return data, nil
 			}
-			return edit(data, func(name string, snapshot json.RawMessage) (json.RawMessage, error) {
+			return plainjson.Edit(data, func(name string, snapshot json.RawMessage) (json.RawMessage, error) {
 				if name == "object" {
 					snapshot, is, err = RedactObject(snapshot, ids)
 				}
@@ -243,14 +240,14 @@ func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err er
 	if !ids[head.ID] {
 		return doc, false, nil
 	}
-	kept, err = edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
+	kept, err = plainjson.Edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
 		switch {
 		case (head.Object == "payment" || head.Object == "checkout_session") && blanks[head.Object][name] != "":
 			return json.RawMessage(blanks[head.Object][name]), nil
 		case holder && (name == "name" || name == "phone_number"):
 			return json.RawMessage(`""`), nil
 		case name == "destination" && (head.Object == "payout" || head.Object == "disbursement"):
-			return edit(value, func(name string, value json.RawMessage) (json.RawMessage, error) {
+			return plainjson.Edit(value, func(name string, value json.RawMessage) (json.RawMessage, error) {
 				if name == "name" {
 					value = json.RawMessage(`""`)
 				}
@@ -260,40 +257,4 @@ func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err er
 		return value, nil
 	})
 	return kept, true, err
-}
-
-// edit returns a JSON object with its members changed by fn.
-func edit(doc []byte, fn func(name string, value json.RawMessage) (json.RawMessage, error)) ([]byte, error) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.New("pii: redact: no object")
-	}
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for d.More() {
-		var value json.RawMessage
-		token, err := d.Token()
-		if err == nil {
-			err = d.Decode(&value)
-		}
-		name, _ := token.(string) // the name of a member always is one
-		if err == nil {
-			value, err = fn(name, value)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("pii: redact: %w", err)
-		}
-		key, err := plainjson.Marshal(name)
-		if err != nil {
-			return nil, fmt.Errorf("pii: redact: %w", err)
-		}
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(value)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
 }

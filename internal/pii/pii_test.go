@@ -3,9 +3,9 @@ package pii_test
 import (
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/pii"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 )
 
 func TestRedact(t *testing.T) {
@@ -22,9 +22,11 @@ func TestRedact(t *testing.T) {
 			want = doc
 		}
 		got, err := pii.Redact([]byte(doc))
-		expect.True(t, err == nil && string(got) == want, "%s: got %s, %v", doc, got, err)
+		expect.NoError(t, err, "%s", doc)
+		expect.True(t, string(got) == want, "%s: got %s, %v", doc, got, err)
 		again, err := pii.Redact(got)
-		expect.True(t, err == nil && string(again) == want, "%s: redacted again %s, %v", doc, again, err)
+		expect.NoError(t, err, "%s", doc)
+		expect.Equal(t, string(again), want, "%s: redacted again", doc)
 	}
 	for _, wrong := range []string{``, `[]`, `{"object":"event","data":[]}`, `{"object":"event","data":{"object":5}}`, `{"object":"customer"`, `{"object":5}`} {
 		expect.True(t, testkit.Err(pii.Redact([]byte(wrong))) != nil, "%q passes", wrong)
@@ -73,7 +75,9 @@ func TestRedactObject(t *testing.T) {
 			want = doc
 		}
 		got, is, err := pii.RedactObject([]byte(doc), ids)
-		expect.True(t, err == nil && string(got) == want && is == of, "%s: got %s, %t, %v", doc, got, is, err)
+		expect.NoError(t, err, "%s", doc)
+		expect.True(t, string(got) == want, "%s: got %s, %t, %v", doc, got, is, err)
+		expect.Equal(t, is, of, "%s", doc)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 func TestHashMatchesItsPINOnly(t *testing.T) {
@@ -16,7 +16,8 @@ func TestHashMatchesItsPINOnly(t *testing.T) {
 	hash := must.Get(h.Hash(t.Context(), "1234"))(t)
 	expect.True(t, strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$"), "hash %q", hash)
 	other, err := h.Hash(t.Context(), "1234")
-	expect.True(t, err == nil && other != hash, "two hashes of one PIN are the same, or %v", err)
+	must.Do(t, err)
+	expect.True(t, other != hash, "two hashes of one PIN are the same, or %v", err)
 	for pin, want := range map[string]bool{"1234": true, "1235": false, "": false, "12345": false} {
 		expect.Equal(t, must.Get(h.Matches(t.Context(), hash, pin))(t), want, "%q", pin)
 	}
@@ -108,7 +109,8 @@ func TestGuardGivesOneTurnAtATime(t *testing.T) {
 		})
 	}
 	all.Wait()
-	expect.True(t, holders["a"] == 20 && len(g.turns) == 0, "%d holders, %d turns left", holders["a"], len(g.turns))
+	expect.Equal(t, holders["a"], 20, "number of holders")
+	expect.Equal(t, len(g.turns), 0, "number of turns")
 }
 
 func TestGuardStopsWaitingWithTheContext(t *testing.T) {

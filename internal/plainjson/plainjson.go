@@ -5,6 +5,8 @@ package plainjson
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -53,4 +55,40 @@ func MarshalWith(v any, take func([]byte) []byte) ([]byte, error) {
 		return nil, err
 	}
 	return take(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// Edit returns a JSON object with its members changed by fn.
+func Edit(doc []byte, fn func(name string, value json.RawMessage) (json.RawMessage, error)) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("plainjson: no object")
+	}
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for d.More() {
+		var value json.RawMessage
+		token, err := d.Token()
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		name, _ := token.(string) // the name of a member always is one
+		if err == nil {
+			value, err = fn(name, value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("plainjson: edit: %w", err)
+		}
+		key, err := Marshal(name)
+		if err != nil {
+			return nil, fmt.Errorf("plainjson: edit: %w", err)
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 func TestMarshal(t *testing.T) {
@@ -25,7 +25,8 @@ func TestMarshal(t *testing.T) {
 		{nil, `null`},
 	} {
 		got, err := plainjson.Marshal(test.value)
-		expect.True(t, err == nil && string(got) == test.want, "%v: got %s, %v; want %s", test.value, got, err, test.want)
+		expect.NoError(t, err, "%v", test.value)
+		expect.True(t, string(got) == test.want, "%v: got %s, %v; want %s", test.value, got, err, test.want)
 	}
 	for _, wrong := range []any{make(chan int), json.RawMessage(`{"a"`)} {
 		if got, err := plainjson.Marshal(wrong); err == nil {
@@ -61,7 +62,9 @@ func TestMarshalAround(t *testing.T) {
 		want := must.Get(plainjson.Marshal(&v))(t)
 		v.Inner = plainjson.Hole
 		got, found, err := plainjson.MarshalAround(&v, inner)
-		expect.True(t, err == nil && found && string(got) == string(want), "got %s, %t, %v; want %s", got, found, err, want)
+		must.Do(t, err)
+		expect.True(t, found, "got %s, %t, %v; want %s", got, found, err, want)
+		expect.True(t, string(got) == string(want), "got %s, %t, %v; want %s", got, found, err, want)
 	})
 	for name, v := range map[string]any{
 		"none": outer{}, "two": outer{Inner: plainjson.Hole, After: []any{plainjson.Hole}},

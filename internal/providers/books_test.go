@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
@@ -97,6 +97,43 @@ func TestBooksMatchTheProviders(t *testing.T) {
 	must.Get(s.Accounts.Verify(t.Context()))(t)
 }
 
+// A row that disagrees with its order matches nothing, and its fee is not booked.
+func TestRowsThatDisagreeBookNothing(t *testing.T) {
+	s := open(t, twoProviders(newNamed(39), newNamed(0)))
+	paid, other := must.Get(s.charge(mtn))(t), must.Get(s.charge(telecel))(t)
+	failed, open := must.Get(s.charge("0241230901"))(t), must.Get(s.charge(slow))(t)
+	for _, c := range []struct{ row, differs string }{
+		{paid + ",20.01,paid,1.00,charge", "amount"},
+		{paid + ",20.00,failed,1.00,charge", "status"},
+		{paid + ",20.00,pending,1.00,charge", "status"},
+		{failed + ",20.00,paid,1.00,charge", "status"},
+		{failed + ",20.00,pending,1.00,charge", "status"},
+		{failed + ",20.00,failed,1.00,charge", "fee"},
+		{open + ",20.00,paid,1.00,charge", "status"},
+		{open + ",20.00,failed,1.00,charge", "status"},
+		{open + ",20.00,strange,1.00,charge", "status"},
+		{open + ",20.00,pending,1.00,charge", "fee"},
+		{paid + ",20.00,paid,-1.00,charge", "fee"},
+		{paid + ",20.00,paid,1000000.00,charge", "fee"},
+		{other + ",20.00,paid,1.00,charge", "route"},
+	} {
+		is := must.Get(s.Providers.Reconcile(t.Context(), operator, provider.ReconcileParams{Rows: rows([]string{c.row}), Route: "first", Book: true}))(t)
+		got := map[string]int{"amount": len(is.AmountDiffers), "status": len(is.StatusDiffers), "route": len(is.RouteDiffers), "fee": 0}
+		if c.differs == "fee" {
+			got["fee"] = len(is.FeeDiffers)
+		}
+		expect.Equal(t, fmt.Sprint(is.Matched, len(is.Booked), got[c.differs], got["amount"]+got["status"]+got["route"]+got["fee"]), "0 0 1 1", "%s: matched, booked, and what differs", c.row)
+	}
+	expect.Equal(t, s.balance(ledger.ProviderFees(true)), -39, "the operator's cost, as the provider told it with the outcome")
+	for fee, cost := range map[string]int64{"999999.99": -999_999_99, "0.00": 0} {
+		is := must.Get(s.Providers.Reconcile(t.Context(), operator, provider.ReconcileParams{Rows: rows([]string{paid + ",20.00,paid," + fee + ",charge"}), Route: "first", Book: true}))(t)
+		expect.Equal(t, fmt.Sprint(is.Matched, len(is.Booked), s.balance(ledger.ProviderFees(true))), fmt.Sprint(1, 1, cost), "a fee of %s: matched, booked, and the operator's cost", fee)
+	}
+	blank := must.Get(s.Providers.Reconcile(t.Context(), operator, provider.ReconcileParams{Rows: rows([]string{",1.00,paid,,", ",2.00,paid,,"})}))(t)
+	expect.Equal(t, fmt.Sprint(len(blank.MissingHere), len(blank.Repeated)), "2 0", "rows without a reference are not the same row")
+	testkit.WantCode(t, "no statement", testkit.Err(s.Providers.Reconcile(t.Context(), operator, provider.ReconcileParams{})), api.ParameterMissing)
+}
+
 // A position is of a time: what came later does not count.
 func TestPositionOfADay(t *testing.T) {
 	s := open(t, twoProviders(newNamed(0), newNamed(0)))
@@ -137,11 +174,18 @@ func TestRecordSettlement(t *testing.T) {
 	is := must.Get(s.Providers.Position(t.Context(), operator, provider.PositionParams{}))(t)
 	expect.Equal(t, is.Booked, 1, "what lies with the provider without a name")
 
+	const most = 1_000_000_000_000_00
+	must.Get(record(provider.SettlementParams{Route: "first", Reference: "S4", Amount: most, Fee: most}))(t)
+	must.Get(record(provider.SettlementParams{Route: "first", Reference: "S5", Amount: -most}))(t)
 	for what, p := range map[string]provider.SettlementParams{
-		"another amount": {Route: "first", Reference: "S1", Amount: 100_01, Fee: 50},
-		"no amount":      {Route: "first", Reference: "S3"},
-		"a fee below 0":  {Route: "first", Reference: "S3", Amount: 1, Fee: -1},
-		"a wrong name":   {Route: "First", Reference: "S3", Amount: 1},
+		"another amount":     {Route: "first", Reference: "S1", Amount: 100_01, Fee: 50},
+		"no amount":          {Route: "first", Reference: "S3"},
+		"a fee below 0":      {Route: "first", Reference: "S3", Amount: 1, Fee: -1},
+		"a wrong name":       {Route: "First", Reference: "S3", Amount: 1},
+		"an amount too high": {Route: "first", Reference: "S3", Amount: most + 1},
+		"an amount too low":  {Route: "first", Reference: "S3", Amount: -most - 1},
+		"a fee too high":     {Route: "first", Reference: "S3", Amount: 1, Fee: most + 1},
+		"a long reference":   {Route: "first", Reference: strings.Repeat("S", api.MaxReference+1), Amount: 1},
 	} {
 		testkit.WantCode(t, what, testkit.Err(record(p)), api.ParameterInvalid)
 	}
@@ -180,6 +224,12 @@ func TestOddStatements(t *testing.T) {
 	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "5000 1 0", "a charge that is not the library's")
 	is = position(provider.PositionParams{Reported: &more}, append(all, "DASHBOARD-2,50.00,paid,,")...)
 	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Lines[0].Unknown, is.Unexplained), "5000 1 true 5000", "a row that does not tell what it is")
+	expect.Equal(t, is.Lines[0].Reported, 50_00, "what such a row reports")
+	less := lies - 40
+	is = position(provider.PositionParams{Reported: &less}, append(all, "DASHBOARD-3,50.00,failed,0.40,transfer")...)
+	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "-40 1 0", "a fee of a transfer that failed")
+	is = position(provider.PositionParams{Reported: &lies}, append(all, "DASHBOARD-4,50.00,reversed,,transfer")...)
+	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "0 0 0", "a transfer of another program that was taken back")
 
 	midnight := s.now.Add(24 * time.Hour).Truncate(24 * time.Hour)
 	s.now = midnight.Add(time.Hour)
@@ -190,6 +240,8 @@ func TestOddStatements(t *testing.T) {
 	lies += 10_00
 	is = position(provider.PositionParams{Reported: &lies, From: midnight}, reversed[1])
 	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "0 0 0", "the day on which it was taken back")
+	is = position(provider.PositionParams{Reported: &lies, From: midnight}, paidOut+",10.00,paid,,")
+	expect.Equal(t, fmt.Sprint(is.Difference, len(is.Lines), is.Unexplained), "0 1 2039", "a statement that still says it was paid")
 
 	testkit.WantCode(t, "a merchant that books", testkit.Err(s.Providers.Reconcile(t.Context(), s.caller, params)), api.PermissionDenied)
 	params.Route = ""

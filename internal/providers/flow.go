@@ -17,17 +17,11 @@ type flow struct {
 	owners map[string]owner
 }
 
-// owner is what makes orders: payout, refund, invoice, payment, or payment's top-ups and their refunds.
-type owner struct {
-	orderOwner
-	// settle books a result that a test makes up, under the caller's idempotency key.
-	settle func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error
-}
-
-// orderOwner makes the orders of an object, and knows their rules.
-type orderOwner interface {
+// owner makes the orders of an object, and knows their rules: payout, refund, invoice, payment, or payment's
+// top-ups and their refunds.
+type owner interface {
 	// FindOwnOrder returns the order of the caller's with that id.
-	FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error)
+	FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error)
 	// Begin counts an attempt for an object and returns the call of the provider; nil where
 	// there is nothing to call.
 	Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error)
@@ -37,30 +31,6 @@ type orderOwner interface {
 	Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error)
 	// Load returns the object as hosts see it, and the word for its status.
 	Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error)
-}
-
-// newOwner returns an owner. fingerprint returns what the fingerprint of a call of Settle is
-// computed from.
-func newOwner(e *engine.Engine, of orderOwner, fingerprint func(string, provider.Result) settleParams) owner {
-	return owner{of, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
-		op := engine.Operation{Name: ref.Object + ".settle", Params: fingerprint(ref.ID, r)}
-		_, err := engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*any, error) {
-			decision, err := of.Book(ctx, tx, ref, r)
-			if err != nil {
-				return nil, err
-			}
-			object, status, err := of.Load(tx, ref)
-			switch { // the error rolls back what Book noted
-			case err != nil:
-			case ref.Object == "payment" && (decision == dispatch.Contradicted || decision == dispatch.AlreadyBooked):
-				err = api.Errorf(api.PaymentNotSettleable, "", "This payment is %s already.", status)
-			case decision == dispatch.Contradicted:
-				err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", strings.ReplaceAll(ref.Object, "_", " "), status)
-			}
-			return &object, err
-		})
-		return err
-	}}
 }
 
 // info describes an order that has this entry.
@@ -74,7 +44,10 @@ func (f *flow) info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*pr
 	}
 	info.Flow, info.Object, info.Record = f.Name, ref.Object, ref.Record
 	info.Merchant, info.Live, info.Contradiction = tx.Caller.Merchant, tx.Caller.Live, e.Contradiction
-	info.Reported = e.Reported
+	info.Reported, info.LastError = e.Reported, e.LastError
+	if e.ReportedAt != nil {
+		info.ReportedAt = e.ReportedAt.Time
+	}
 	if e.ResolvedAt != nil {
 		info.ResolvedAt = e.ResolvedAt.Time
 	}
@@ -99,7 +72,7 @@ func (s *Service) flowOf(id string) *flow {
 // ownerOf returns what makes orders whose ids look like this one. The refund of a top-up looks like
 // any other refund.
 func (s *Service) ownerOf(id string) owner {
-	object := "payout" // and disbursement: package payout makes both
+	object := "payout" // and disbursement: package transfer makes both
 	switch {
 	case strings.HasPrefix(id, "re_"):
 		object = "refund"

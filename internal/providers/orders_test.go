@@ -1,15 +1,18 @@
 package providers_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
@@ -41,6 +44,42 @@ func TestOrderTellsTheContradiction(t *testing.T) {
 		testkit.WantCode(t, name, testkit.Err(s.Providers.Get(t.Context(), caller, charge)), api.ResourceMissing)
 	}
 	testkit.WantCode(t, "no order", testkit.Err(s.Providers.Get(t.Context(), s.caller, "pay_0")), api.ResourceMissing)
+}
+
+// A merchant lists only its own orders, and the operator those of all. A flow and contradictions select.
+func TestOrdersAreListedForTheirMerchant(t *testing.T) {
+	s := open(t, nil, provider.Simulated{})
+	first := s.caller
+	contradicted := must.Get(s.charge("0201230901"))(t)
+	expect.ErrorIs(t, s.Providers.Notify(t.Context(), contradicted, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "paid later")
+	m := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "N", Phone: "0302000000"}))(t)
+	s.caller = api.Caller{Merchant: m.ID, Live: true}
+	stuck := must.Get(s.charge("0201230903"))(t)
+	s.now = s.now.Add(48 * time.Hour)
+	for _, c := range []struct {
+		caller api.Caller
+		p      provider.ListParams
+		want   []string
+	}{
+		{api.Caller{Live: true}, provider.ListParams{}, []string{contradicted, stuck}},
+		{api.Caller{Live: true}, provider.ListParams{Contradicted: true}, []string{contradicted}},
+		{api.Caller{Live: true}, provider.ListParams{Flow: provider.Charges}, []string{contradicted, stuck}},
+		{api.Caller{Live: true}, provider.ListParams{Flow: provider.Refunds}, nil},
+		{api.Caller{}, provider.ListParams{}, nil},
+		{first, provider.ListParams{}, []string{contradicted}},
+		{first, provider.ListParams{Contradicted: true}, []string{contradicted}},
+		{s.caller, provider.ListParams{}, []string{stuck}},
+		{s.caller, provider.ListParams{Contradicted: true}, nil},
+	} {
+		var got []string
+		for _, is := range must.Get(s.Providers.List(t.Context(), c.caller, c.p))(t).Data {
+			got = append(got, is.ID)
+		}
+		expect.True(t, slices.Equal(got, c.want), "%+v %+v: listed %v, want %v", c.caller, c.p, got, c.want)
+	}
+	testkit.WantCode(t, "a page of no size", testkit.Err(s.Providers.List(t.Context(), s.caller, provider.ListParams{Page: api.Page{Limit: -1}})), api.ParameterInvalid)
+	testkit.WantCode(t, "an outcome that is none", s.Providers.Notify(t.Context(), stuck, provider.Result{Outcome: "lost"}), api.ParameterInvalid)
+	testkit.WantCode(t, "an outcome of live mode by hand", s.Providers.Settle(t.Context(), s.caller, stuck, provider.Result{Outcome: provider.Paid}), api.PermissionDenied)
 }
 
 // The network of an order is that of its phone; a bank is none.

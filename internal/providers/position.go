@@ -43,7 +43,7 @@ func (s *Service) Position(ctx context.Context, caller api.Caller, p provider.Po
 		}
 	}
 	for _, of := range ledgerAccounts(p.Route, caller.Live) {
-		balance, err := s.config.Accounts.ReadEntries(ctx, of, api.Times{From: p.From, Until: p.Until}, add)
+		balance, err := s.config.Accounts.ReadEntries(ctx, s.engine, of, api.Times{From: p.From, Until: p.Until}, add)
 		if err != nil {
 			return nil, fmt.Errorf("providers: position: %w", err)
 		}

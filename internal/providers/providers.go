@@ -15,29 +15,24 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
-	"github.com/seed-7082ffec/payments/qrcode"
-	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Config holds the service's settings and the packages that it calls.
 type Config struct {
-	Payouts  *payout.Internal
-	Refunds  *refund.Internal
-	Payments *payment.Internal
-	QRCodes  *qrcode.Internal
-	Invoices *invoice.Internal
-	Checkout *checkout.Internal
-	Accounts *account.Internal
+	Transfers *transfer.Service
+	Refunds   *refunding.Service
+	Payments  *payment.Internal
+	Invoices  *invoice.Internal
+	Accounts  *account.Internal
 	// Rail and Charger are those of live mode. They may tell their balance.
 	Rail    provider.Rail
 	Charger provider.Charger
@@ -50,36 +45,45 @@ type Service struct {
 
 	transfers, refunds, charges *flow
 	balances                    []*cachedBalance
+	calls                       *callLog
 }
 
 var _ provider.Service = (*Service)(nil)
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	phones := &moneyIn{c.Payments, c.QRCodes, c.Invoices, c.Checkout, c.Refunds}
-	return &Service{
-		engine: e, config: c, balances: balancesOf(c.Rail, c.Charger),
+	s := &Service{
+		engine: e, config: c, balances: balancesOf(c.Rail, c.Charger), calls: new(callLog),
 		transfers: &flow{dispatch.Transfers, map[string]owner{
-			"payout":       newOwner(e, c.Payouts.Orders(transfer.Payout), settleFingerprint),
-			"disbursement": newOwner(e, c.Payouts.Orders(transfer.Disbursement), settleFingerprint),
+			"payout":       c.Transfers.Orders(transfer.Payout),
+			"disbursement": c.Transfers.Orders(transfer.Disbursement),
 		}},
 		refunds: &flow{dispatch.Refunds, map[string]owner{
-			"refund":        newOwner(e, c.Refunds.Orders(), legacyRefundFingerprint),
-			"top_up_refund": newOwner(e, c.Payments.TopUpRefunds(), settleFingerprint),
+			"refund":        c.Refunds.Orders(),
+			"top_up_refund": c.Payments.TopUpRefunds(),
 		}},
 		charges: &flow{dispatch.Charges, map[string]owner{
-			"invoice": newOwner(e, &invoiceCharges{c.Invoices, c.Refunds}, settleFingerprint),
-			"payment": newOwner(e, phones, settleFingerprint),
-			"top_up":  newOwner(e, c.Payments.TopUps(), settleFingerprint),
+			"invoice": c.Invoices,
+			"payment": c.Payments,
+			"top_up":  c.Payments.TopUps(),
 		}},
 	}
+	e.NoteCall = s.calls.note
+	return s
+}
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (s *Service) In(e *engine.Engine) *Service {
+	in := *s
+	in.engine = e
+	return &in
 }
 
 // Jobs submit the due orders to their providers, and poll for their outcomes.
 func (s *Service) Jobs() []work.Job {
 	var jobs []work.Job
 	for _, v := range transfer.Variants {
-		jobs = append(jobs, s.job(s.transfers, v.Object, s.config.Payouts.Orders(v).Kind()))
+		jobs = append(jobs, s.job(s.transfers, v.Object, s.config.Transfers.Orders(v).Kind()))
 	}
 	return append(jobs,
 		s.job(s.refunds, "refund", s.config.Refunds.Orders().Kind()),

@@ -12,10 +12,10 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
@@ -249,8 +249,8 @@ func (m testMode) ChargeStatus(ctx context.Context, c provider.Charge) (provider
 // What no provider carries is refused before anything is kept.
 func TestNoRoute(t *testing.T) {
 	s := open(t, twoProviders(newNamed(0), newNamed(0)))
-	testkit.WantCode(t, "a disbursement", testkit.Err(s.disburse("0271234567")), api.Unavailable)
-	testkit.WantCode(t, "a payment", testkit.Err(s.charge("0271234567")), api.Unavailable)
+	testkit.WantCode(t, "a disbursement", testkit.Err(s.disburse("0271234567")), api.InvalidDestination)
+	testkit.WantCode(t, "a payment", testkit.Err(s.charge("0271234567")), api.InvalidPhoneNumber)
 	expect.Equal(t, len(must.Get(s.Payments.List(t.Context(), s.caller, payment.ListParams{}))(t).Data), 0, "payments")
 	s.router.Rail = func(provider.Transfer) string { panic("the host's mistake") }
 	_, err := s.disburse(mtn)

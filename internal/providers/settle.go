@@ -2,9 +2,11 @@ package providers
 
 import (
 	"context"
-	"time"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -23,36 +25,32 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r pr
 			return err
 		}
 	}
-	ref, err := owner.FindOwnOrder(ctx, caller, id)
+	ref, err := owner.FindOwnOrder(ctx, s.engine, caller, id)
 	if err != nil {
 		return err
 	}
-	return s.flowOf(id).owners[ref.Object].settle(ctx, caller, ref, r)
+	of := s.flowOf(id).owners[ref.Object]
+	op := engine.Operation{Name: ref.Object + ".settle", Params: settleParams{ref.ID, r}}
+	_, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*any, error) {
+		decision, err := of.Book(ctx, tx, ref, r)
+		if err != nil {
+			return nil, err
+		}
+		object, status, err := of.Load(tx, ref)
+		switch { // the error rolls back what Book noted
+		case err != nil:
+		case ref.Object == "payment" && (decision == dispatch.Contradicted || decision == dispatch.AlreadyBooked):
+			err = api.Errorf(api.PaymentNotSettleable, "", "This payment is %s already.", status)
+		case decision == dispatch.Contradicted:
+			err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", strings.ReplaceAll(ref.Object, "_", " "), status)
+		}
+		return &object, err
+	})
+	return err
 }
 
-// settleParams are the parameters of a call of Settle, from which the fingerprint of its
-// idempotency key is computed. Keys are stored, so their form stays that of the release that
-// stored them.
+// settleParams are the parameters of a call of Settle, for the fingerprint of its idempotency key.
 type settleParams struct {
-	ID     string `json:"id"`
-	Result any    `json:"result"`
-}
-
-// settleFingerprint is the form for transfers and charges.
-func settleFingerprint(id string, r provider.Result) settleParams {
-	return settleParams{id, struct {
-		Outcome   provider.Outcome
-		Reference string
-		Reason    provider.Refusal
-		Again     time.Duration
-	}{r.Outcome, r.Reference, r.Reason, r.PollAfter}}
-}
-
-// legacyRefundFingerprint is the form for refunds, in the words of an earlier release.
-func legacyRefundFingerprint(id string, r provider.Result) settleParams {
-	words := map[provider.Outcome]string{provider.Paid: "refunded", provider.Refused: "declined", provider.Reversed: "reversed", provider.InProgress: "undecided", provider.NotFound: "unseen"}
-	return settleParams{id, struct {
-		Outcome, Reference, Reason string
-		Again                      time.Duration
-	}{words[r.Outcome], r.Reference, r.Reason.Message, r.PollAfter}}
+	ID     string          `json:"id"`
+	Result provider.Result `json:"result"`
 }

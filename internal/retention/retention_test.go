@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -143,7 +143,8 @@ func TestOldRecordsGoInSmallTransactions(t *testing.T) {
 	d.put(t, 1, 100, note{Text: string(make([]byte, 10_000))})
 	d.pass(t, 3*time.Hour)
 	n := d.left(t)
-	expect.True(t, n == 0 && d.most <= 20, "%d are left, an Update removes %d", n, d.most)
+	expect.True(t, n == 0, "%d are left, an Update removes %d", n, d.most)
+	expect.True(t, d.most <= 20, "%d are left, an Update removes %d", n, d.most)
 }
 
 // A pass continues and ends after a failure of any call of the store.
@@ -192,11 +193,13 @@ func TestStayingRecordsAreVisitedOnce(t *testing.T) {
 	d.put(t, 3, 250, note{Text: "secret"})
 	d.put(t, 3, 1, note{Text: "kept", Open: true})
 	d.pass(t, 2*time.Hour)
-	expect.True(t, changed == 750 && d.left(t) == 753, "changed %d of %d, want 750 of 753", changed, d.left(t))
+	expect.Equal(t, changed, 750, "changed")
+	expect.Equal(t, d.left(t), 753, "left")
 	looked = 0
 	d.pass(t, 2*time.Hour)
 	expect.Equal(t, looked, 0, "looked at %d again", looked)
 	d.put(t, 1, 1, note{Text: "secret"})
 	d.pass(t, 2*time.Hour)
-	expect.True(t, looked == 1 && changed == 751, "looked at %d and changed %d, want the new one", looked, changed)
+	expect.Equal(t, looked, 1, "looked")
+	expect.Equal(t, changed, 751, "changed")
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -106,7 +106,8 @@ func TestRetentionRemovesSessions(t *testing.T) {
 		must.Do(t, svc.Providers.Settle(ctx, caller, all[0].ID, provider.Result{Outcome: provider.Paid}))
 		must.Do(t, svc.Drain(ctx))
 		late := must.Get(svc.Payments.Get(ctx, caller, all[0].ID))(t)
-		expect.True(t, late.Status == payment.Completed && late.AmountRefunded == 100, "a late payment of a removed session is %s, %d were given back", late.Status, late.AmountRefunded)
+		expect.Equal(t, late.Status, payment.Completed, "status")
+		expect.Equal(t, late.AmountRefunded, 100, "amount refunded")
 	})
 }
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/retry"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 func TestSchedule(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // Write writes a head and the rows of all pages of a list, page by page, so that it takes little
 // memory and blocks no other caller. id names the object after which the next page begins.
 // progress, unless it is nil, is called after each page with how many rows are written. Without w it
-// answers parameter_missing.
+// answers parameter_missing. A head that begins with [Mark] marks the file.
 func Write[T any](
 	w io.Writer, head []string, list func(after string) (*api.List[T], error), id func(*T) string, row func(*T) []string, progress func(rows int),
 ) error {

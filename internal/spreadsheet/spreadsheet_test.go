@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 func TestCells(t *testing.T) {
@@ -20,7 +20,10 @@ func TestCells(t *testing.T) {
 	}
 	expect.Equal(t, Phone(new("+233241112222")), "+233241112222", "a number")
 	expect.Equal(t, Phone(new("+233=1")), "'+233=1", "no number")
-	expect.True(t, Text(nil) == "" && Phone(nil) == "" && Time(nil) == "" && GHS(-105) == "-1.05", "nothing is not empty, or an amount is wrong")
+	expect.Equal(t, Text(nil), "", "nothing is not empty, or an amount is wrong: text")
+	expect.Equal(t, Phone(nil), "", "nothing is not empty, or an amount is wrong: phone")
+	expect.Equal(t, Time(nil), "", "nothing is not empty, or an amount is wrong: time")
+	expect.Equal(t, GHS(-105), "-1.05", "nothing is not empty, or an amount is wrong: GHS")
 	expect.Equal(t, Time(&api.Time{Time: time.Unix(0, 0).In(time.FixedZone("x", 3600))}), "1970-01-01T00:00:00Z", "a time")
 }
 

@@ -3,8 +3,8 @@ package status_test
 import (
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/status"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
 // An object makes the moves of its table alone.

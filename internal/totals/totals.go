@@ -1,17 +1,15 @@
 // Package totals keeps how many orders of each day ended how, and their pesewas, so that a page with
 // figures of a month reads a few records instead of the orders.
 //
-// It owns the records of these sums, and the pass that makes them for orders of earlier releases. The
-// packages that store the orders say what counts.
+// It owns the records of these sums. The packages that store the orders say what counts.
 //
-// The day is that of an order's creation. So the sums follow from the orders alone, whenever they are
-// made, and those of a day are those of a list of the orders created on it.
+// The day is that of an order's creation. So the sums follow from the orders alone, and those of a day are
+// those of a list of the orders created on it.
 package totals
 
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -34,7 +32,7 @@ type Ended struct {
 // Each network has a record of its own, because the transaction that counts an order decodes and encodes the record
 // inside the write turn. The transaction that ends an order also counts it. A worker that counted
 // later would have to find what has ended, which costs more: the stores write a record that all
-// payments of a commit change once for that commit. docs/performance.md has the figures.
+// payments of a commit change once for that commit. docs/notes/performance.md has the figures.
 type sums struct {
 	Completed sum `json:"completed,omitzero"`
 	Failed    sum `json:"failed,omitzero"`
@@ -64,61 +62,46 @@ func (s *sum) add(t sum) {
 var days = storage.NewCollection[sums]("daily_totals", nil)
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{days.Kind(), rebuilds.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{days.Kind()} }
 
 // Service counts the orders of one collection.
 type Service[T any] struct {
-	engine *engine.Engine
 	orders *storage.Collection[T]
 	// ended returns how an order counts, and whether it has ended.
 	ended func(*T) (Ended, bool)
-	// rebuilt says that the orders of earlier releases are counted.
-	rebuilt atomic.Bool
 }
 
 // New returns the service that counts the orders of a collection. ended returns how an order counts,
 // and whether it has ended.
-func New[T any](e *engine.Engine, orders *storage.Collection[T], ended func(*T) (Ended, bool)) *Service[T] {
-	return &Service[T]{engine: e, orders: orders, ended: ended}
+func New[T any](orders *storage.Collection[T], ended func(*T) (Ended, bool)) *Service[T] {
+	return &Service[T]{orders: orders, ended: ended}
 }
 
 func (s *Service[T]) name() string { return s.orders.Kind().Name }
 
 // Count counts an order of the caller's that ends in this transaction.
-func (s *Service[T]) Count(tx *engine.Tx, id string, order *T) error {
+func (s *Service[T]) Count(tx *engine.Tx, order *T) error {
 	e, ended := s.ended(order)
 	if !ended {
 		return nil
 	}
-	return s.add(tx, id, e, sum{1, e.Amount})
+	return s.add(tx, e, sum{1, e.Amount})
 }
 
 // Recount counts an ended order that now ends in another way, such as one that a provider takes back.
-func (s *Service[T]) Recount(tx *engine.Tx, id string, was api.Outcome, order *T) error {
+func (s *Service[T]) Recount(tx *engine.Tx, was api.Outcome, order *T) error {
 	before, _ := s.ended(order)
 	before.Outcome = was
-	if err := s.add(tx, id, before, sum{-1, -before.Amount}); err != nil {
+	if err := s.add(tx, before, sum{-1, -before.Amount}); err != nil {
 		return err
 	}
-	return s.Count(tx, id, order)
+	return s.Count(tx, order)
 }
 
-func (s *Service[T]) add(tx *engine.Tx, id string, e Ended, more sum) error {
-	scope := engine.Scope(tx.Caller)
-	if counts, err := s.counts(tx, scope, id); err != nil || !counts {
-		return err
-	}
-	var all sums
-	all.of(e.Outcome).add(more)
-	return s.addTo(tx, scope, s.recordID(e), all)
-}
-
-func (s *Service[T]) addTo(tx storage.Tx, scope storage.Scope, id string, more sums) error {
-	o, err := days.GetOrNew(tx, scope, id)
+func (s *Service[T]) add(tx *engine.Tx, e Ended, more sum) error {
+	o, err := days.GetOrNew(tx, engine.Scope(tx.Caller), s.recordID(e))
 	if err == nil {
-		o.Value.Completed.add(more.Completed)
-		o.Value.Failed.add(more.Failed)
-		o.Value.Cancelled.add(more.Cancelled)
+		o.Value.of(e.Outcome).add(more)
 		err = days.Put(tx, o)
 	}
 	if err != nil {

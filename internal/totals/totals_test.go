@@ -9,11 +9,11 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/faultstore"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -46,18 +46,13 @@ func newShop(t *testing.T, store storage.Store) *shop {
 	clock := func() time.Time { return noon }
 	s := &shop{t: t, store: store}
 	s.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner)}
-	s.restart()
+	s.Service = totals.New(orders, func(o *order) (totals.Ended, bool) {
+		return totals.Ended{Created: o.Created, Network: o.Network, Outcome: o.Outcome, Amount: o.Amount}, o.Outcome != ""
+	})
 	return s
 }
 
-// restart is another process over the same store.
-func (s *shop) restart() {
-	s.Service = totals.New(s.engine, orders, func(o *order) (totals.Ended, bool) {
-		return totals.Ended{Created: o.Created, Network: o.Network, Outcome: o.Outcome, Amount: o.Amount}, o.Outcome != ""
-	})
-}
-
-// put writes an order without counting it, as an earlier release does.
+// put writes an order without counting it.
 func (s *shop) put(scope storage.Scope, id string, o order) {
 	s.t.Helper()
 	must.Do(s.t, s.store.Update(s.t.Context(), func(tx storage.Tx) error { return testkit.Err(orders.Insert(tx, scope, id, o)) }))
@@ -76,9 +71,9 @@ func (s *shop) end(scope storage.Scope, id string, outcome api.Outcome) error {
 			return err
 		}
 		if was != "" {
-			return s.Recount(tx, id, was, &o.Value)
+			return s.Recount(tx, was, &o.Value)
 		}
-		return s.Count(tx, id, &o.Value)
+		return s.Count(tx, &o.Value)
 	})
 }
 
@@ -124,77 +119,40 @@ func random(r *rand.Rand) order {
 	}
 }
 
-// Orders of an earlier release are counted once, though orders end before and behind the place of
-// the pass, are made meanwhile, and their process is another.
-func TestRebuildCountsEachOrderOnce(t *testing.T) {
+// Orders that end, and that their provider takes back, count as a list of them does, over every store.
+func TestTotalsFollowFromOrders(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		s := newShop(t, store)
 		r := rand.New(rand.NewPCG(1, 2))
-		var open []string
-		id := func(n int) string { return fmt.Sprintf("ord_%04d", n) }
-		const old = 2 * totals.RebuildPage
-		for n := range old {
-			o := random(r)
-			s.put(scopes[n%len(scopes)], id(n), o)
-			if o.Outcome == "" {
-				open = append(open, id(n))
+		for n := range 60 {
+			o, scope, id := random(r), scopes[n%len(scopes)], fmt.Sprintf("ord_%02d", n)
+			o.Outcome = ""
+			s.put(scope, id, o)
+			if n%4 > 0 {
+				must.Do(t, s.end(scope, id, outcomes[1+r.IntN(3)]))
 			}
-		}
-		must.Do(t, s.Prepare(t.Context()))
-		must.Do(t, s.Prepare(t.Context())) // of the next process
-		next := old
-		for more := true; more; {
-			for range 5 { // ended, and made and ended, beside the pass
-				if len(open) > 0 {
-					at := r.IntN(len(open))
-					var n int
-					must.Get(fmt.Sscanf(open[at], "ord_%d", &n))(t)
-					must.Do(t, s.end(scopes[n%len(scopes)], open[at], outcomes[1+r.IntN(3)]))
-					open = append(open[:at], open[at+1:]...)
-				}
-				scope := scopes[next%len(scopes)]
-				o := random(r)
-				o.Outcome = ""
-				s.put(scope, id(next), o)
-				must.Do(t, s.end(scope, id(next), outcomes[1+r.IntN(3)]))
-				must.Do(t, s.end(scope, id(next), outcomes[1+r.IntN(3)])) // the provider took it back
-				next++
+			if n%4 == 2 {
+				must.Do(t, s.end(scope, id, outcomes[1+r.IntN(3)]))
 			}
-			s.restart()
-			more = must.Get(s.Step(t.Context()))(t)
 		}
 		for _, scope := range scopes {
-			s.audit("after the pass", scope)
+			s.audit("after the ends", scope)
 		}
-		s.put(scopes[0], "ord_zzz", order{Created: noon, Network: "mtn", Amount: 1})
-		must.Do(t, s.end(scopes[0], "ord_zzz", api.OutcomeFailed))
-		s.audit("afterwards", scopes[0])
 	})
 }
 
-// What a failed commit wrote is not counted, by the pass and by a call.
+// What a failed commit wrote is not counted.
 func TestTotalsRollBack(t *testing.T) {
 	faults := faultstore.New(memory.New())
 	s := newShop(t, faults)
-	r := rand.New(rand.NewPCG(3, 4))
-	for n := range 30 {
-		s.put(scopes[n%len(scopes)], fmt.Sprintf("ord_%02d", n), random(r))
-	}
 	s.put(scopes[0], "ord_open", order{Created: noon, Network: "mtn", Amount: 5})
-	must.Do(t, s.Prepare(t.Context()))
 	faults.Each(t, "an end", func() error { return s.end(scopes[0], "ord_open", api.OutcomeCompleted) })
-	faults.Each(t, "a step", func() error { return testkit.Err(s.Step(t.Context())) })
-	must.Get(s.Step(t.Context()))(t)
-	faults.Each(t, "an end after the pass", func() error { return s.end(scopes[0], "ord_open", api.OutcomeFailed) })
-	for _, scope := range scopes {
-		s.audit("after failures", scope)
-	}
+	faults.Each(t, "another end", func() error { return s.end(scopes[0], "ord_open", api.OutcomeFailed) })
+	s.audit("after failures", scopes[0])
 }
 
-// A store without orders needs no pass.
-func TestNewStoreCountsAtOnce(t *testing.T) {
+func TestOtherNetworksCountTogether(t *testing.T) {
 	s := newShop(t, memory.New())
-	must.Do(t, s.Prepare(t.Context()))
 	s.put(scopes[0], "ord_1", order{Created: noon, Network: "a bank of the host's", Amount: 7})
 	must.Do(t, s.end(scopes[0], "ord_1", api.OutcomeCompleted))
 	must.Do(t, s.store.View(t.Context(), func(tx storage.ReadTx) error {

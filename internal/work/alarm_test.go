@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -29,7 +29,8 @@ func TestEveryAlarmRings(t *testing.T) {
 			expect.Equal(t, <-rang, want*time.Millisecond, "rang after")
 		}
 		synctest.Wait()
-		expect.True(t, len(rang) == 0 && len(a.times) == 0, "%d rang once more, %d are left", len(rang), len(a.times))
+		expect.Equal(t, len(rang), 0, "number")
+		expect.Equal(t, len(a.times), 0, "number of times")
 	})
 }
 
@@ -45,7 +46,8 @@ func TestOnlyTheNearestAlarmsAreKept(t *testing.T) {
 		expect.Equal(t, len(a.times), maxAlarms, "%d are kept", len(a.times))
 		time.Sleep(maxAlarms * 10 * time.Millisecond)
 		synctest.Wait()
-		expect.True(t, n.Load() == maxAlarms && len(a.times) == 0, "%d rang, %d are left", n.Load(), len(a.times))
+		expect.True(t, n.Load() == maxAlarms, "%d rang, %d are left", n.Load(), len(a.times))
+		expect.Equal(t, len(a.times), 0, "number of times")
 	})
 }
 

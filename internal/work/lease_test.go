@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -91,7 +91,8 @@ func TestShortWorkRenewsNothing(t *testing.T) {
 		w.drain(t)
 		time.Sleep(time.Minute)
 		n := mine.renewals.Load()
-		expect.True(t, n == 0 && w.count() == 1, "renewed %d times", n)
+		expect.Equal(t, n, 0, "renewed")
+		expect.Equal(t, w.count(), 1, "count")
 	})
 }
 

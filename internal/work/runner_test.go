@@ -13,8 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -224,7 +224,7 @@ func TestTestClockMakesWorkDue(t *testing.T) {
 		return []storage.Clock{{Scope: ahead, Now: tomorrow.Add(time.Second)}}, nil
 	}
 	w.drain(t)
-	expect.True(t, len(w.ran) == 1 && w.ran[0] == "ahead", "ran %v", w.ran)
+	expect.Same(t, w.ran, []string{"ahead"}, "ran")
 }
 
 // Two processes over one store never run a record twice.
@@ -425,7 +425,8 @@ func TestBatchOutlivesStoppedRunner(t *testing.T) {
 		<-began
 		end()
 		err := w.Stop(t.Context())
-		expect.True(t, err == nil && took == time.Minute, "the batch had %s, %v", took, err)
+		must.Do(t, err)
+		expect.Equal(t, took, time.Minute, "the batch had")
 	})
 }
 

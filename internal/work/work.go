@@ -36,6 +36,9 @@ type Report struct {
 	Attempt int
 	// RequestID belongs to the call that caused the work; may be empty.
 	RequestID string
+	// Provider names the provider that the work has called, and ErrorClass is the class of its error. Both
+	// are empty for other work.
+	Provider, ErrorClass string
 	// Level is the level of the log line.
 	Level slog.Level
 	// Err is the error of the work. It may quote data that a host's code got, so it is logged
@@ -182,7 +185,7 @@ func (r *Runner) report(ctx context.Context, w *Work, failed error) {
 
 // log writes the line of a piece of work.
 func (r *Runner) log(ctx context.Context, w *Work, failed error) {
-	attrs := make([]slog.Attr, 0, 10)
+	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs, slog.String("queue", w.Queue))
 	if w.ID != "" {
 		attrs = append(attrs, slog.String("id", w.ID), slog.String("merchant", w.Scope.Merchant), slog.Bool("live", w.Scope.Live))
@@ -196,6 +199,9 @@ func (r *Runner) log(ctx context.Context, w *Work, failed error) {
 	attrs = append(attrs, slog.Duration("wait", w.Wait), slog.Duration("duration", w.Duration))
 	if w.RequestID != "" {
 		attrs = append(attrs, slog.String("request_id", w.RequestID))
+	}
+	if w.ErrorClass != "" && failed == nil {
+		attrs = append(attrs, slog.String("provider", w.Provider), slog.String("error", w.ErrorClass))
 	}
 	message := "work"
 	if failed != nil {

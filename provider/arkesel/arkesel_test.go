@@ -18,10 +18,10 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/conformance"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/smssuite"
+	"github.com/seed-7082ffec/payments/internal/test/conformance"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/smssuite"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider/arkesel"
@@ -102,7 +102,8 @@ func TestConfig(t *testing.T) {
 		expect.True(t, err != nil && !strings.Contains(err.Error(), good.APIKey), "%v: %v", bad, err)
 	}
 	conformance.HidesSecrets(t, []string{good.APIKey}, good, c)
-	expect.True(t, strings.Contains(fmt.Sprint(good), "Volta") && !strings.Contains(fmt.Sprintf("%+v", good), good.APIKey), "%v", good)
+	expect.True(t, strings.Contains(fmt.Sprint(good), "Volta"), "%v", good)
+	expect.True(t, !strings.Contains(fmt.Sprintf("%+v", good), good.APIKey), "%v", good)
 }
 
 // Behind the library: a one-time code arrives although two requests fail, twice if its answer gets
@@ -131,9 +132,12 @@ func TestBehindTheLibrary(t *testing.T) {
 	arrived := codes("0241234567", fake.LoseRequest, fake.LoseRequest)
 	must.True(t, len(arrived) == 1, "arrived %+v", arrived)
 	code := regexp.MustCompile(`\b[0-9]{6}\b`).FindString(arrived[0].Text)
-	expect.True(t, arrived[0].Sender == "Volta" && arrived[0].To == "233241234567" && code != "", "%+v", arrived[0])
+	expect.Equal(t, arrived[0].Sender, "Volta", "sender of the first")
+	expect.Equal(t, arrived[0].To, "233241234567", "to of the first")
+	expect.True(t, code != "", "%+v", arrived[0])
 	twice := codes("0241234568", fake.LoseAnswer)
-	expect.True(t, len(twice) == 2 && twice[0] == twice[1], "%+v", twice)
+	must.True(t, len(twice) == 2, "%+v", twice)
+	expect.Equal(t, twice[0], twice[1], "first")
 	expect.Equal(t, len(codes("02412345"+smstest.BadNumber)), 0, "messages to no number")
 	expect.Equal(t, strings.Count(log.String(), "outcome=given_up attempt=1"), 1, "messages given up in\n%s", log.String())
 	for _, secret := range []string{"24123456", "24123450", code, arkeseltest.APIKey} {

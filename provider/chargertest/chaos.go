@@ -3,7 +3,7 @@ package chargertest
 import (
 	"context"
 
-	"github.com/seed-7082ffec/payments/internal/conformance"
+	"github.com/seed-7082ffec/payments/internal/test/conformance"
 	"github.com/seed-7082ffec/payments/provider"
 )
 

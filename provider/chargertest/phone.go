@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/conformance"
+	"github.com/seed-7082ffec/payments/internal/test/conformance"
 	"github.com/seed-7082ffec/payments/provider"
 )
 

@@ -2,7 +2,6 @@ package mtnmomo
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/shopspring/decimal"
 
@@ -50,7 +49,7 @@ func (c *Client) balance(ctx context.Context, p *product) (int64, error) {
 	}
 	amount, _, ok := pesewas(balance.Available)
 	if !ok || balance.Currency != c.cfg.Currency {
-		return 0, fmt.Errorf("mtnmomo: %s: the answer is no amount in %s", what, c.cfg.Currency)
+		return 0, failed(provider.ClassUnreadable, "mtnmomo: %s: the answer is no amount in %s", what, c.cfg.Currency)
 	}
 	return amount, nil
 }

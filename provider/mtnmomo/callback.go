@@ -1,6 +1,7 @@
 package mtnmomo
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/httpcall"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -27,6 +29,7 @@ const callbackTimeout = 30 * time.Second
 // order, and passes on what MTN answers. A forged callback has no effect. MTN sends each callback
 // once, with PUT or POST; the library asks about an order whose callback was lost.
 func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r provider.Result) error) http.Handler {
+	bodies := httpcall.NewBodies()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPut && r.Method != http.MethodPost {
 			w.Header().Set("Allow", "PUT, POST")
@@ -36,7 +39,11 @@ func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r pr
 		var body struct {
 			ExternalID text `json:"externalId"`
 		}
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCallback)).Decode(&body); err != nil {
+		data, ok := bodies.Read(w, r, maxCallback)
+		if !ok {
+			return
+		}
+		if err := json.NewDecoder(bytes.NewReader(data)).Decode(&body); err != nil {
 			http.Error(w, "body", http.StatusBadRequest)
 			return
 		}

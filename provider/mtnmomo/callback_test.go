@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
 )
@@ -61,7 +61,8 @@ func TestCallbacks(t *testing.T) {
 	}
 	for id, want := range map[string]provider.Outcome{charge.ID: "paid", refused.ID: "refused", transfer.ID: "paid", topUp.ID: "paid", back.ID: "paid"} {
 		got := n.results[id]
-		expect.True(t, len(got) == 1 && got[0].Outcome == want, "%s: %+v, want %s", id, got, want)
+		must.True(t, len(got) == 1, "%s: %+v, want %s", id, got, want)
+		expect.Equal(t, got[0].Outcome, want, "%s: outcome of the first", id)
 	}
 }
 
@@ -90,7 +91,7 @@ func TestForgedCallbacks(t *testing.T) {
 		{"PUT", `{}`, 404},
 		{"PUT", `[]`, 400},
 		{"PUT", ``, 400},
-		{"PUT", `{"externalId":"` + strings.Repeat("x", 65<<10) + `"}`, 400},
+		{"PUT", `{"externalId":"` + strings.Repeat("x", 65<<10) + `"}`, 413},
 		{"GET", ``, 405},
 		{"DELETE", `{}`, 405},
 	} {
@@ -112,7 +113,8 @@ func TestCallbackOfNothing(t *testing.T) {
 		id := r.order("pay_", 435).ID
 		r.AnswerNext(200, `{"status":"SUCCESSFUL","amount":`+amount+`,"currency":"GHS","externalId":"`+id+`"}`)
 		status := call(r.client.WebhookHandler(n.notify), "PUT", `{"externalId":"`+id+`"}`)
-		expect.True(t, status == 503 && len(n.results) == 0, "%s: %d, %+v", amount, status, n.results)
+		expect.Equal(t, status, 503, "%s: status", amount)
+		expect.Equal(t, len(n.results), 0, "%s: number of results", amount)
 	}
 }
 
@@ -126,7 +128,8 @@ func TestCallbackTellsTheSandbox(t *testing.T) {
 		r.AnswerNext(200, `{"status":"SUCCESSFUL","amount":"4.35","currency":"GHS","externalId":"`+id+`"}`)
 		expect.Equal(t, call(newClient(t, r).WebhookHandler(n.notify), "PUT", `{"externalId":"`+id+`"}`), 204, "status")
 		got := n.results[id]
-		expect.True(t, len(got) == 1 && got[0].TestMode == testMode, "%s: %+v", environment, got)
+		must.True(t, len(got) == 1, "%s: %+v", environment, got)
+		expect.Equal(t, got[0].TestMode, testMode, "%s: test mode of the first", environment)
 	}
 }
 

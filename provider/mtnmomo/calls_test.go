@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/openapitest"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/openapitest"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
@@ -59,16 +59,19 @@ func TestOnlyMTN(t *testing.T) {
 		change(&o)
 		var refused *provider.Refusal
 		err := r.client.Check(t.Context(), o)
-		expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "check of %s: %v", name, err)
+		must.True(t, errors.As(err, &refused), "check of %s: %v", name, err)
+		expect.Equal(t, refused.Code, api.InvalidDestination, "check of %s: code", name)
 		got := must.Get(r.client.Submit(t.Context(), o))(t)
 		expect.Equal(t, got.Outcome, provider.Refused, "%s", name)
 		expect.Equal(t, got.Reason.Code, api.InvalidDestination, "%s", name)
 		_, err = r.client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: o.Channel, Network: o.Network, Bank: o.Bank, Number: o.Number})
-		expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "name of %s: %v", name, err)
+		must.True(t, errors.As(err, &refused), "name of %s: %v", name, err)
+		expect.Equal(t, refused.Code, api.InvalidDestination, "name of %s: code", name)
 		if o.Channel == provider.MobileMoney {
 			charge := provider.Charge{Order: o.Order, Phone: o.Number, Network: o.Network, PaymentMethod: "pm_1"}
 			got = must.Get(r.client.Charge(t.Context(), charge))(t)
-			expect.True(t, got.Outcome == provider.Refused && got.Reason.Message != "", "charge of %s: %+v", name, got)
+			expect.Equal(t, got.Outcome, provider.Refused, "charge of %s: outcome", name)
+			expect.True(t, got.Reason.Message != "", "charge of %s: %+v", name, got)
 		}
 	}
 	expect.Equal(t, r.Calls(), 0, "calls")
@@ -87,13 +90,15 @@ func TestHolders(t *testing.T) {
 	expect.NoError(t, r.client.Check(t.Context(), r.transfer("567")), "an active wallet")
 	for _, last := range []string{"472", "473"} {
 		err := r.client.Check(t.Context(), r.transfer(last))
-		expect.True(t, errors.As(err, &refused) && refused.Code == api.RecipientUnavailable, "%s: %v", last, err)
+		must.True(t, errors.As(err, &refused), "%s: %v", last, err)
+		expect.Equal(t, refused.Code, api.RecipientUnavailable, "%s: code", last)
 	}
 	ask := func(last string) (string, error) {
 		return r.client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: provider.MobileMoney, Network: "mtn", Number: "+233241234" + last})
 	}
 	_, err := ask("473")
-	expect.True(t, errors.As(err, &refused) && refused.Code == api.InvalidDestination, "no wallet: %v", err)
+	must.True(t, errors.As(err, &refused), "no wallet: %v", err)
+	expect.Equal(t, refused.Code, api.InvalidDestination, "no wallet: code")
 	over := newRig(t, 1).overHTTP(t)
 	r = over
 	for body, want := range map[string]string{
@@ -104,7 +109,8 @@ func TestHolders(t *testing.T) {
 	} {
 		r.AnswerNext(200, body)
 		name, err := ask("567")
-		expect.True(t, name == want && (err == nil) == (want != ""), "%s: %q, %v", body, name, err)
+		expect.Equal(t, name, want, "%s: name", body)
+		expect.True(t, (err == nil) == (want != ""), "%s: %q, %v", body, name, err)
 	}
 	for _, c := range []struct {
 		status int
@@ -112,7 +118,8 @@ func TestHolders(t *testing.T) {
 	}{{500, ""}, {404, ""}, {200, "{}"}, {200, ""}, {200, `{"result":"true"}`}, {400, ""}} {
 		r.AnswerNext(c.status, c.body)
 		err := r.client.Check(t.Context(), r.transfer("567"))
-		expect.True(t, err != nil && !errors.As(err, &refused), "check, %d %s: %v", c.status, c.body, err)
+		expect.True(t, err != nil, "check, %d %s: %v", c.status, c.body, err)
+		expect.True(t, !errors.As(err, &refused), "check, %d %s: %v", c.status, c.body, err)
 	}
 }
 
@@ -131,7 +138,8 @@ func TestBalance(t *testing.T) {
 	r.AnswerNext(404, `{"code":"RESOURCE_NOT_FOUND"}`)
 	_, err := r.client.Balance(t.Context(), true)
 	var refused *provider.Refusal
-	expect.True(t, err != nil && !errors.As(err, &refused), "not found: %v", err)
+	expect.True(t, err != nil, "not found: %v", err)
+	expect.True(t, !errors.As(err, &refused), "not found: %v", err)
 }
 
 // MTN keeps an account for each product. Transfers are taken from one, and both hold the operator's money.
@@ -156,12 +164,14 @@ func TestBalanceOfBothProducts(t *testing.T) {
 		"both": {300_00 - 435, 300_00}, "collection": {0, 435}, "disbursement": {300_00 - 435, 300_00 - 435},
 	} {
 		b := must.Get(must.Get(mtnmomo.New(one(products)))(t).Balance(t.Context(), true))(t)
-		expect.True(t, b.Available == want[0] && b.Held != nil && *b.Held == want[1], "%s: %+v, held %d", products, b, *b.Held)
+		expect.Equal(t, b.Available, want[0], "%s: available", products)
+		expect.Same(t, b.Held, new(want[1]), "%s: held", products)
 	}
 
 	r.config.HTTPClient = &http.Client{Transport: noCollection{r.config.HTTPClient.Transport}}
 	b := must.Get(must.Get(mtnmomo.New(r.config))(t).Balance(t.Context(), true))(t)
-	expect.True(t, b.Available == 300_00-435 && b.Held == nil, "without an answer for the collection: %+v", b)
+	expect.Equal(t, b.Available, 300_00-435, "without an answer for the collection: available")
+	expect.True(t, b.Held == nil, "without an answer for the collection: Held is set")
 }
 
 // noCollection is a transport on which the collection product does not answer.
@@ -188,7 +198,10 @@ func TestWhatMTNReceives(t *testing.T) {
 
 	c := r.charge("453")
 	got := must.Get(r.client.Charge(t.Context(), c))(t)
-	expect.True(t, got.Outcome == provider.InProgress && got.Prompt != "" && !got.NeedsCode && got.Network == "mtn", "charge: %+v", got)
+	expect.Equal(t, got.Outcome, provider.InProgress, "charge: outcome")
+	expect.True(t, got.Prompt != "", "charge: %+v", got)
+	expect.Equal(t, got.NeedsCode, false, "charge: NeedsCode")
+	expect.Equal(t, got.Network, "mtn", "charge: network")
 }
 
 // A redirect is no answer, and the keys go nowhere else.
@@ -229,7 +242,8 @@ func TestErrorsAreDiscreet(t *testing.T) {
 		switching := &switched{r.config.HTTPClient.Transport, failing{c.given}}
 		r.config.HTTPClient = &http.Client{Transport: switching}
 		err = must.Get(mtnmomo.New(r.config))(t).Check(t.Context(), r.transfer("567"))
-		expect.True(t, err != nil && (c.want == nil || errors.Is(err, c.want)), "%s: %v", name, err)
+		expect.True(t, err != nil, "%s: %v", name, err)
+		expect.True(t, c.want == nil || errors.Is(err, c.want), "%s: %v", name, err)
 		r.discreet(t, err.Error(), "+233241234567")
 	}
 }
@@ -311,7 +325,8 @@ func TestStatusQueriesAreLimited(t *testing.T) {
 	o, charge := r.transfer("567"), r.charge("567")
 	_, err1 := r.client.Submit(t.Context(), o)
 	_, err2 := r.client.Charge(t.Context(), charge)
-	expect.True(t, err1 == nil && err2 == nil, "%v, %v", err1, err2)
+	must.Do(t, err1)
+	must.Do(t, err2)
 	for second := range 2 {
 		before := r.Calls()
 		for n := range 25 {
@@ -321,13 +336,19 @@ func TestStatusQueriesAreLimited(t *testing.T) {
 			if wait > 0 {
 				want = provider.InProgress
 			}
-			expect.True(t, err == nil && got.Outcome == want && got.PollAfter == wait, "query %d: %+v, %v", n+1, got, err)
+			expect.NoError(t, err, "query %d", n+1)
+			expect.Equal(t, got.Outcome, want, "query %d: outcome", n+1)
+			expect.Equal(t, got.PollAfter, wait, "query %d: poll after", n+1)
 		}
 		got, err := r.client.ChargeStatus(t.Context(), charge)
-		expect.True(t, err == nil && got.Outcome == provider.InProgress && got.Prompt != "" && got.PollAfter == 2*time.Second, "a charge: %+v, %v", got, err)
+		must.Do(t, err)
+		expect.Equal(t, got.Outcome, provider.InProgress, "a charge: outcome")
+		expect.True(t, got.Prompt != "", "a charge: %+v, %v", got, err)
+		expect.Equal(t, got.PollAfter, 2*time.Second, "a charge: poll after")
 		r.AnswerNext(409, `{"code":"RESOURCE_ALREADY_EXIST"}`)
 		got, err = r.client.Submit(t.Context(), o)
-		expect.True(t, err == nil && got.Outcome == provider.InProgress, "a duplicate: %+v, %v", got, err)
+		must.Do(t, err)
+		expect.Equal(t, got.Outcome, provider.InProgress, "a duplicate: outcome")
 		expect.Equal(t, r.Calls()-before, 11, "calls of second %d", second+1)
 		clock.move(time.Second)
 	}

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-7082ffec/payments/internal/classed"
 	"github.com/seed-7082ffec/payments/internal/httpcall"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // request is one request to MTN. what names it in errors, which must not quote path or body: they
@@ -36,13 +38,18 @@ func (a *answer) err() error {
 	case http.StatusForbidden:
 		hint = "; MTN must list the address from which this machine calls"
 	}
-	return fmt.Errorf("mtnmomo: %s: MTN answers %s%s", a.what, strings.TrimSpace(fmt.Sprint(a.status, " ", a.code)), hint)
+	return classed.Status(Route, a.status, fmt.Errorf("mtnmomo: %s: MTN answers %s%s", a.what, strings.TrimSpace(fmt.Sprint(a.status, " ", a.code)), hint))
+}
+
+// failed returns an error of a class.
+func failed(class provider.Class, format string, args ...any) error {
+	return classed.Of(Route, class, fmt.Errorf(format, args...))
 }
 
 // decode reads the body, or returns an error that does not quote it.
 func (a *answer) decode(v any) error {
 	if json.Unmarshal(a.body, v) != nil {
-		return fmt.Errorf("mtnmomo: %s: the answer %d is not readable", a.what, a.status)
+		return failed(provider.ClassUnreadable, "mtnmomo: %s: the answer %d is not readable", a.what, a.status)
 	}
 	return nil
 }
@@ -89,7 +96,7 @@ func send(ctx context.Context, client *http.Client, base string, r request, head
 		Op: "mtnmomo: " + r.what, Method: r.method, URL: base + r.path, Header: header, Body: r.body,
 	})
 	if err != nil {
-		return nil, err
+		return nil, classed.Call(Route, err)
 	}
 	a := &answer{what: r.what, status: got.Status, body: got.Body}
 	var word struct{ Code text }

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -130,7 +130,8 @@ func TestReversalIsListed(t *testing.T) {
 	d = must.Get(svc.Disbursements.Get(t.Context(), caller, d.ID))(t)
 	expect.Equal(t, d.Status, payout.Completed, "status")
 	listed := must.Get(svc.Providers.List(t.Context(), api.Caller{Live: true}, provider.ListParams{Contradicted: true}))(t)
-	expect.True(t, len(listed.Data) == 1 && listed.Data[0].ID == d.ID, "listed: %+v", listed.Data)
+	must.True(t, len(listed.Data) == 1, "listed: %+v", listed.Data)
+	expect.Equal(t, listed.Data[0].ID, d.ID, "listed: ID of the first")
 }
 
 var (

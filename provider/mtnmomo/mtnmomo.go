@@ -28,6 +28,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/httpcall"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // The hosts. Production is unconfirmed: MTN tells each partner its host, and other integrations use
@@ -234,9 +235,9 @@ const sandbox = "sandbox"
 func (c *Client) checkMode(live bool) error {
 	switch isSandbox := c.cfg.TargetEnvironment == sandbox; {
 	case live && isSandbox:
-		return errors.New("mtnmomo: Config.TargetEnvironment is the sandbox, which takes no live orders")
+		return failed(provider.ClassUnauthorized, "mtnmomo: Config.TargetEnvironment is the sandbox, which takes no live orders")
 	case !live && !isSandbox:
-		return errors.New("mtnmomo: Config.TargetEnvironment is live, and takes no orders of test mode")
+		return failed(provider.ClassUnauthorized, "mtnmomo: Config.TargetEnvironment is live, and takes no orders of test mode")
 	}
 	return nil
 }

@@ -215,6 +215,11 @@ func (e busyError) Error() string {
 	return fmt.Sprintf("mtnmomo: too many status queries, again after %s", time.Duration(e))
 }
 
+// Unwrap gives the error its class.
+func (busyError) Unwrap() error {
+	return &provider.Error{Route: Route, Class: provider.ClassThrottled}
+}
+
 // look asks MTN for the state of an order. known is false if MTN does not know the id. Beyond the
 // limit of status queries, look returns a busyError and asks nothing.
 func (c *Client) look(ctx context.Context, f *flow, o provider.Order) (r provider.Result, known bool, err error) {
@@ -238,7 +243,7 @@ func (c *Client) look(ctx context.Context, f *flow, o provider.Order) (r provide
 		return provider.Result{}, false, err
 	}
 	if s.Status == "" {
-		return provider.Result{}, false, fmt.Errorf("mtnmomo: %s: the answer has no status", a.what)
+		return provider.Result{}, false, failed(provider.ClassUnreadable, "mtnmomo: %s: the answer has no status", a.what)
 	}
 	r, err = c.result(ctx, f, o, s)
 	return r, err == nil, err
@@ -261,7 +266,7 @@ func (c *Client) Check(ctx context.Context, t provider.Transfer) error {
 		return err
 	}
 	if active.Result == nil {
-		return errors.New("mtnmomo: active: the answer has no result")
+		return failed(provider.ClassUnreadable, "mtnmomo: active: the answer has no result")
 	}
 	if !*active.Result {
 		return &provider.Refusal{Code: api.RecipientUnavailable, Message: "The number has no active MTN MoMo wallet."}
@@ -292,7 +297,7 @@ func (c *Client) AccountName(ctx context.Context, e provider.Enquiry) (string, e
 		name = strings.Join(strings.Fields(string(names.Name)), " ")
 	}
 	if name == "" {
-		return "", errors.New("mtnmomo: basicuserinfo: the answer has no name")
+		return "", failed(provider.ClassUnreadable, "mtnmomo: basicuserinfo: the answer has no name")
 	}
 	return name, nil
 }

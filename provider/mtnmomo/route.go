@@ -11,9 +11,12 @@ var _ interface {
 	provider.ChargeRouter
 } = (*Client)(nil)
 
-// RouteTransfer implements [provider.TransferRouter]. [Client.Check] refuses other networks and banks.
+// RouteTransfer implements [provider.TransferRouter]: the Client pays to phones of MTN alone.
 func (c *Client) RouteTransfer(t provider.Transfer) (string, bool) {
-	return Route, t.Route == "" || t.Route == Route
+	if t.Route != "" {
+		return Route, t.Route == Route
+	}
+	return Route, t.Channel == provider.MobileMoney && t.Network == network
 }
 
 // RouteCharge implements [provider.ChargeRouter]: the Client charges phones of MTN alone.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/httpcall"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // renewEarly is how long before its end a token is renewed, as MTN recommends. A token that lives
@@ -154,7 +155,7 @@ func (c *Client) newToken(ctx context.Context, p *product) (string, error) {
 		return "", err
 	}
 	if token.AccessToken == "" {
-		return "", fmt.Errorf("mtnmomo: %s: the answer has no token", what)
+		return "", failed(provider.ClassUnreadable, "mtnmomo: %s: the answer has no token", what)
 	}
 	life := minLife // of an odd text, too
 	if seconds, err := strconv.ParseFloat(string(token.ExpiresIn), 64); err == nil && seconds > minLife.Seconds() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/classed"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -29,6 +30,7 @@ type reason struct {
 	code     api.Code // of a transfer
 	transfer string   // the message of a transfer or a refund
 	charge   string   // the message of a charge
+	failure  provider.Failure
 	// alert tells the operator what to do; empty for nothing. Of a charge it tells repair alone.
 	alert string
 	// recheck has the library ask about a refused charge once more. That MTN never turns these
@@ -49,12 +51,12 @@ var reasons = map[string]reason{
 	"PAYER_NOT_FOUND":                {code: Failed, transfer: noTransfer, charge: "The number has no MTN MoMo wallet."},
 	"PAYEE_NOT_ALLOWED_TO_RECEIVE":   {code: api.RecipientUnavailable, transfer: "The recipient's wallet may not receive this amount.", charge: noCharge},
 	"NOT_ALLOWED":                    {code: Failed, transfer: "MTN does not allow this transfer.", charge: "MTN does not allow this payment."},
-	"PAYER_LIMIT_REACHED":            {code: Failed, transfer: "The operator's limit at MTN is reached.", charge: "The payer's limit is reached.", alert: "the limit of the disbursement account is reached"},
-	"NOT_ENOUGH_FUNDS":               {code: api.ProviderBalanceInsufficient, transfer: "The operator has too little money at MTN.", charge: "The payer's balance is too low."},
-	"APPROVAL_REJECTED":              {code: Failed, transfer: noTransfer, charge: "The payer declined."},
-	"EXPIRED":                        {code: Failed, transfer: noTransfer, charge: "The payer did not answer in time."},
-	"PAYMENT_NOT_APPROVED":           {code: Failed, transfer: noTransfer, charge: "The payer did not approve the payment."},
-	"TRANSACTION_CANCELED":           {code: Failed, transfer: "The transfer was cancelled at MTN.", charge: "The payment was cancelled at MTN."},
+	"PAYER_LIMIT_REACHED":            {code: Failed, transfer: "The operator's limit at MTN is reached.", charge: "The payer's limit is reached.", failure: provider.FailureLimit, alert: "the limit of the disbursement account is reached"},
+	"NOT_ENOUGH_FUNDS":               {code: api.ProviderBalanceInsufficient, transfer: "The operator has too little money at MTN.", charge: "The payer's balance is too low.", failure: provider.FailureInsufficientFunds},
+	"APPROVAL_REJECTED":              {code: Failed, transfer: noTransfer, charge: "The payer declined.", failure: provider.FailureDeclined},
+	"EXPIRED":                        {code: Failed, transfer: noTransfer, charge: "The payer did not answer in time.", failure: provider.FailureTimeout},
+	"PAYMENT_NOT_APPROVED":           {code: Failed, transfer: noTransfer, charge: "The payer did not approve the payment.", failure: provider.FailureDeclined},
+	"TRANSACTION_CANCELED":           {code: Failed, transfer: "The transfer was cancelled at MTN.", charge: "The payment was cancelled at MTN.", failure: provider.FailureCancelled},
 	"INVALID_CURRENCY":               {code: Failed, transfer: noTransfer, charge: noCharge, alert: repair},
 	"NOT_ALLOWED_TARGET_ENVIRONMENT": {code: Failed, transfer: noTransfer, charge: noCharge, alert: repair},
 	"INVALID_CALLBACK_URL_HOST":      {code: Failed, transfer: noTransfer, charge: noCharge, alert: repair},
@@ -63,7 +65,7 @@ var reasons = map[string]reason{
 	"SERVICE_UNAVAILABLE":           {code: Failed, transfer: noTransfer, charge: noCharge, recheck: true},
 	"RESOURCE_NOT_FOUND":            {code: Failed, transfer: noTransfer, charge: noCharge},
 	"RESOURCE_ALREADY_EXIST":        {code: Failed, transfer: noTransfer, charge: noCharge},
-	"COULD_NOT_PERFORM_TRANSACTION": {code: Failed, transfer: noTransfer, charge: "The payer did not answer in time.", recheck: true},
+	"COULD_NOT_PERFORM_TRANSACTION": {code: Failed, transfer: noTransfer, charge: "The payer did not answer in time.", failure: provider.FailureTimeout, recheck: true},
 }
 
 // The words that MTN answers with an HTTP status.
@@ -124,7 +126,7 @@ func (c *Client) result(ctx context.Context, f *flow, o provider.Order, s state)
 		return r, nil
 	}
 	if s.ExternalID != "" && string(s.ExternalID) != o.ID {
-		return provider.Result{}, fmt.Errorf("mtnmomo: asked about %s, MTN reports another order", o.ID)
+		return provider.Result{}, failed(provider.ClassUnreadable, "mtnmomo: asked about %s, MTN reports another order", o.ID)
 	}
 	r := provider.Result{Outcome: outcome, Reference: string(s.FinancialTransactionID)}
 	if f.charge {
@@ -142,9 +144,9 @@ func (c *Client) result(ctx context.Context, f *flow, o provider.Order, s state)
 	if !known {
 		why = reason{code: Failed, transfer: noTransfer, charge: noCharge, recheck: true}
 	}
-	r.Reason = provider.Refusal{Code: why.code, Message: why.transfer}
+	r.Reason = provider.Refusal{Code: why.code, Message: why.transfer, Failure: why.failure}
 	if f.charge {
-		r.Reason = provider.Refusal{Message: why.charge}
+		r.Reason = provider.Refusal{Message: why.charge, Failure: why.failure}
 		if why.recheck {
 			r.PollAfter = recheckAfter
 		}
@@ -158,13 +160,19 @@ func (c *Client) result(ctx context.Context, f *flow, o provider.Order, s state)
 // paid returns the amount of a success in pesewas, or 0 if MTN does not tell it.
 func (c *Client) paid(o provider.Order, s state) (int64, error) {
 	amount, exact, readable := pesewas(s.Amount)
+	other := &provider.Error{Route: Route, Class: provider.ClassAmountMismatch}
 	switch {
 	case s.Currency != "" && s.Currency != c.cfg.Currency:
-		return 0, fmt.Errorf("mtnmomo: %s is in %s, and MTN reports success in another currency", o.ID, c.cfg.Currency)
-	case s.Amount != "" && (!readable || !exact || amount == 0): // to the library 0 means that MTN did not tell it
-		return 0, fmt.Errorf("mtnmomo: the answer for %s has no readable amount", o.ID)
-	case s.Amount != "" && o.Amount != 0 && amount != o.Amount:
-		return 0, fmt.Errorf("mtnmomo: %s is of %d pesewas, and MTN reports success of %d", o.ID, o.Amount, amount)
+		return 0, classed.Amount(other, fmt.Errorf("mtnmomo: %s is in %s, and MTN reports success in another currency", o.ID, c.cfg.Currency))
+	case s.Amount == "":
+		return 0, nil
+	case !readable || !exact:
+		return 0, failed(provider.ClassUnreadable, "mtnmomo: the answer for %s has no readable amount", o.ID)
+	case o.Amount != 0 && amount != o.Amount:
+		other.Amount = amount
+		return 0, classed.Amount(other, fmt.Errorf("mtnmomo: %s is of %d pesewas, and MTN reports success of %d", o.ID, o.Amount, amount))
+	case amount == 0: // to the library 0 means that MTN did not tell it
+		return 0, failed(provider.ClassUnreadable, "mtnmomo: the answer for %s has no amount", o.ID)
 	}
 	return amount, nil
 }

@@ -1,6 +1,7 @@
 package mtnmomo_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,18 +9,19 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/testkit"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo"
 )
 
-// want is what a reason means: the code and message of a transfer, and the message of a charge.
+// want is what a reason means: the code and message of a transfer, the message of a charge, and the failure of both.
 type want struct {
 	code             api.Code
 	transfer, charge string
 	recheck          bool
+	failure          provider.Failure
 }
 
 const (
@@ -28,24 +30,24 @@ const (
 )
 
 var wanted = map[string]want{
-	"PAYEE_NOT_FOUND":                {api.InvalidDestination, "The number has no MTN MoMo wallet.", noCharge, false},
-	"PAYER_NOT_FOUND":                {mtnmomo.Failed, noTransfer, "The number has no MTN MoMo wallet.", false},
-	"PAYEE_NOT_ALLOWED_TO_RECEIVE":   {api.RecipientUnavailable, "The recipient's wallet may not receive this amount.", noCharge, false},
-	"NOT_ALLOWED":                    {mtnmomo.Failed, "MTN does not allow this transfer.", "MTN does not allow this payment.", false},
-	"NOT_ALLOWED_TARGET_ENVIRONMENT": {mtnmomo.Failed, noTransfer, noCharge, false},
-	"INVALID_CALLBACK_URL_HOST":      {mtnmomo.Failed, noTransfer, noCharge, false},
-	"INVALID_CURRENCY":               {mtnmomo.Failed, noTransfer, noCharge, false},
-	"PAYER_LIMIT_REACHED":            {mtnmomo.Failed, "The operator's limit at MTN is reached.", "The payer's limit is reached.", false},
-	"NOT_ENOUGH_FUNDS":               {api.ProviderBalanceInsufficient, "The operator has too little money at MTN.", "The payer's balance is too low.", false},
-	"APPROVAL_REJECTED":              {mtnmomo.Failed, noTransfer, "The payer declined.", false},
-	"EXPIRED":                        {mtnmomo.Failed, noTransfer, "The payer did not answer in time.", false},
-	"PAYMENT_NOT_APPROVED":           {mtnmomo.Failed, noTransfer, "The payer did not approve the payment.", false},
-	"TRANSACTION_CANCELED":           {mtnmomo.Failed, "The transfer was cancelled at MTN.", "The payment was cancelled at MTN.", false},
-	"COULD_NOT_PERFORM_TRANSACTION":  {mtnmomo.Failed, noTransfer, "The payer did not answer in time.", true},
-	"INTERNAL_PROCESSING_ERROR":      {mtnmomo.Failed, noTransfer, noCharge, true},
-	"SERVICE_UNAVAILABLE":            {mtnmomo.Failed, noTransfer, noCharge, true},
-	"RESOURCE_NOT_FOUND":             {mtnmomo.Failed, noTransfer, noCharge, false},
-	"RESOURCE_ALREADY_EXIST":         {mtnmomo.Failed, noTransfer, noCharge, false},
+	"PAYEE_NOT_FOUND":                {api.InvalidDestination, "The number has no MTN MoMo wallet.", noCharge, false, ""},
+	"PAYER_NOT_FOUND":                {mtnmomo.Failed, noTransfer, "The number has no MTN MoMo wallet.", false, ""},
+	"PAYEE_NOT_ALLOWED_TO_RECEIVE":   {api.RecipientUnavailable, "The recipient's wallet may not receive this amount.", noCharge, false, ""},
+	"NOT_ALLOWED":                    {mtnmomo.Failed, "MTN does not allow this transfer.", "MTN does not allow this payment.", false, ""},
+	"NOT_ALLOWED_TARGET_ENVIRONMENT": {mtnmomo.Failed, noTransfer, noCharge, false, ""},
+	"INVALID_CALLBACK_URL_HOST":      {mtnmomo.Failed, noTransfer, noCharge, false, ""},
+	"INVALID_CURRENCY":               {mtnmomo.Failed, noTransfer, noCharge, false, ""},
+	"PAYER_LIMIT_REACHED":            {mtnmomo.Failed, "The operator's limit at MTN is reached.", "The payer's limit is reached.", false, provider.FailureLimit},
+	"NOT_ENOUGH_FUNDS":               {api.ProviderBalanceInsufficient, "The operator has too little money at MTN.", "The payer's balance is too low.", false, provider.FailureInsufficientFunds},
+	"APPROVAL_REJECTED":              {mtnmomo.Failed, noTransfer, "The payer declined.", false, provider.FailureDeclined},
+	"EXPIRED":                        {mtnmomo.Failed, noTransfer, "The payer did not answer in time.", false, provider.FailureTimeout},
+	"PAYMENT_NOT_APPROVED":           {mtnmomo.Failed, noTransfer, "The payer did not approve the payment.", false, provider.FailureDeclined},
+	"TRANSACTION_CANCELED":           {mtnmomo.Failed, "The transfer was cancelled at MTN.", "The payment was cancelled at MTN.", false, provider.FailureCancelled},
+	"COULD_NOT_PERFORM_TRANSACTION":  {mtnmomo.Failed, noTransfer, "The payer did not answer in time.", true, provider.FailureTimeout},
+	"INTERNAL_PROCESSING_ERROR":      {mtnmomo.Failed, noTransfer, noCharge, true, ""},
+	"SERVICE_UNAVAILABLE":            {mtnmomo.Failed, noTransfer, noCharge, true, ""},
+	"RESOURCE_NOT_FOUND":             {mtnmomo.Failed, noTransfer, noCharge, false, ""},
+	"RESOURCE_ALREADY_EXIST":         {mtnmomo.Failed, noTransfer, noCharge, false, ""},
 }
 
 // Each reason is final in a status query that says FAILED, as a string and as an object. As an
@@ -56,17 +58,17 @@ func TestReasons(t *testing.T) {
 	for _, word := range append(mtnmomo.Reasons(), "A_WORD_OF_TOMORROW") {
 		w, known := wanted[word]
 		if !known {
-			w = want{mtnmomo.Failed, noTransfer, noCharge, true}
+			w = want{mtnmomo.Failed, noTransfer, noCharge, true, ""}
 			expect.Equal(t, word, "A_WORD_OF_TOMORROW", "a reason without a row")
 		}
 		for _, form := range []string{`"` + word + `"`, `{"code":"` + word + `","message":"x"}`} {
 			body := `{"status":"FAILED","reason":` + form + `}`
 			r.AnswerNext(200, body)
 			got := must.Get(r.client.Status(t.Context(), r.transfer("567")))(t)
-			expect.Equal(t, got, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Code: w.code, Message: w.transfer}}, "%s", body)
+			expect.Equal(t, got, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Code: w.code, Message: w.transfer, Failure: w.failure}}, "%s", body)
 			r.AnswerNext(200, body)
 			got = must.Get(r.client.ChargeStatus(t.Context(), r.charge("567")))(t)
-			charge := provider.Result{Outcome: provider.Refused, Network: "mtn", Reason: provider.Refusal{Message: w.charge}}
+			charge := provider.Result{Outcome: provider.Refused, Network: "mtn", Reason: provider.Refusal{Message: w.charge, Failure: w.failure}}
 			if w.recheck {
 				charge.PollAfter = 15 * time.Minute
 			}
@@ -75,10 +77,12 @@ func TestReasons(t *testing.T) {
 		for _, status := range []int{500, 503, 403, 429} {
 			r.AnswerNext(status, `{"code":"`+word+`","message":"x"}`)
 			result, err := r.client.Submit(t.Context(), r.transfer("567"))
-			expect.True(t, err != nil && result == provider.Result{}, "%d %s of a submission: %+v, %v", status, word, result, err)
+			expect.True(t, err != nil, "%d %s of a submission: %+v, %v", status, word, result, err)
+			expect.Equal(t, result, provider.Result{}, "%d %s of a submission: result", status, word)
 			r.AnswerNext(status, `{"code":"`+word+`","message":"x"}`)
 			result, err = r.client.ChargeStatus(t.Context(), r.charge("567"))
-			expect.True(t, err != nil && result == provider.Result{}, "%d %s of a status: %+v, %v", status, word, result, err)
+			expect.True(t, err != nil, "%d %s of a status: %+v, %v", status, word, result, err)
+			expect.Equal(t, result, provider.Result{}, "%d %s of a status: result", status, word)
 		}
 	}
 }
@@ -105,7 +109,8 @@ func TestEndOfAnotherOrder(t *testing.T) {
 		o := r.transfer("567")
 		r.AnswerNext(200, `{"status":"`+word+`","reason":"PAYEE_NOT_FOUND","externalId":"`+r.order("po_", 435).ID+`"}`)
 		got, err := r.client.Status(t.Context(), o)
-		expect.True(t, err != nil && got == provider.Result{}, "%s of another order: %+v", word, got)
+		expect.True(t, err != nil, "%s of another order: %+v", word, got)
+		expect.Equal(t, got, provider.Result{}, "%s of another order", word)
 		r.AnswerNext(200, `{"status":"`+word+`","reason":"PAYEE_NOT_FOUND","externalId":"`+o.ID+`"}`)
 		expect.True(t, must.Get(r.client.Status(t.Context(), o))(t).Outcome.Final(), "%s of the order", word)
 	}
@@ -149,9 +154,16 @@ func TestAnswers(t *testing.T) {
 			}
 			got, err := do(t.Context(), o)
 			name := fmt.Sprintf("%s, %d %.60s", call, c.status, c.body)
-			expect.True(t, (err == nil) == (want != "") && got.Outcome == want, "%s: %+v, %v", name, got, err)
+			expect.True(t, (err == nil) == (want != ""), "%s: %+v, %v", name, got, err)
+			expect.Equal(t, got.Outcome, want, "%s: outcome", name)
 			if err != nil {
 				r.discreet(t, err.Error(), o.Number)
+				is := &provider.Error{}
+				want := map[int]provider.Class{
+					401: provider.ClassUnauthorized, 404: provider.ClassRefused, 409: provider.ClassRefused, 500: provider.ClassUnreachable, 504: provider.ClassTimeout,
+				}[c.status]
+				must.True(t, errors.As(err, &is), "%s: the class %+v of %v", name, is, err)
+				expect.Equal(t, is.Class, cmp.Or(want, provider.ClassUnreadable), "%s: the class: class", name)
 			}
 			r.Settle()
 		}
@@ -227,9 +239,10 @@ func TestRefusedSubmissionWaits(t *testing.T) {
 			r := newRig(t, 1).overHTTP(t)
 			r.AnswerNext(400, body)
 			got, err := submit(r)
-			expect.True(t, (err != nil) == waits && (got.Outcome == provider.Refused) != waits, "%s, %s: %+v, %v", name, body, got, err)
-			expect.True(t, strings.Contains(r.log.String(), "level=ERROR") && strings.Contains(r.log.String(), "partner portal") == waits, "%s, %s: the log %s",
-				name, body, r.log)
+			expect.True(t, (err != nil) == waits, "%s, %s: %+v, %v", name, body, got, err)
+			expect.True(t, (got.Outcome == provider.Refused) != waits, "%s, %s: %+v, %v", name, body, got, err)
+			expect.True(t, strings.Contains(r.log.String(), "level=ERROR"), "%s, %s: the log %s", name, body, r.log)
+			expect.Equal(t, strings.Contains(r.log.String(), "partner portal"), waits, "%s, %s: contains", name, body)
 		}
 	}
 }
@@ -347,16 +360,29 @@ func TestOtherMoney(t *testing.T) {
 			r.AnswerNext(200, `{"status":"SUCCESSFUL",`+strings.ReplaceAll(form, "ID", id)+`}`)
 			got, err := ask()
 			if want < 0 {
-				expect.True(t, err != nil && got.Outcome == "", "%s: %+v, %v", form, got, err)
+				expect.True(t, err != nil, "%s: %+v, %v", form, got, err)
+				expect.Equal(t, got.Outcome, "", "%s: outcome", form)
+				is := &provider.Error{}
+				must.True(t, errors.As(err, &is), "%s: %v has no class", form, err)
+				expect.Equal(t, is.Route, mtnmomo.Route, "%s: route", form)
+				mismatch := map[string]int64{`"amount":"4.34","currency":"GHS"`: 434, `"amount":"43500","currency":"GHS"`: 43500_00, `"amount":"4.35","currency":"EUR"`: 0}
+				amount, other := mismatch[form]
+				expect.Equal(t, is.Amount, amount, "%s: the class: amount", form)
+				expect.True(t, (is.Class == provider.ClassAmountMismatch) == other, "%s: the class %+v", form, is)
+				expect.True(t, (is.Class == provider.ClassUnreadable) == !other, "%s: the class %+v", form, is)
 			} else {
-				expect.True(t, err == nil && got.Outcome == provider.Paid && got.Amount == want, "%s: %+v, %v", form, got, err)
+				expect.NoError(t, err, "%s", form)
+				expect.Equal(t, got.Outcome, provider.Paid, "%s: outcome", form)
+				expect.Equal(t, got.Amount, want, "%s: amount", form)
 			}
 		}
 	}
 	charge.Amount = 0
 	r.AnswerNext(200, `{"status":"SUCCESSFUL","amount":"1.00","currency":"GHS"}`)
 	got, err := r.client.ChargeStatus(t.Context(), charge)
-	expect.True(t, err == nil && got.Outcome == provider.Paid && got.Amount == 100, "without an amount of the order: %+v, %v", got, err)
+	must.Do(t, err)
+	expect.Equal(t, got.Outcome, provider.Paid, "without an amount of the order: outcome")
+	expect.Equal(t, got.Amount, 100, "without an amount of the order: amount")
 }
 
 // A client of the sandbox takes orders of test mode only, and any other takes live orders only.
@@ -380,7 +406,8 @@ func TestModes(t *testing.T) {
 			"RefundStatus": testkit.Err(client.RefundStatus(t.Context(), back)),
 		} {
 			var refused *provider.Refusal
-			expect.True(t, err != nil && strings.Contains(err.Error(), "TargetEnvironment") && !errors.As(err, &refused), "%s of the %s client: %v", call, name, err)
+			expect.True(t, err != nil && strings.Contains(err.Error(), "TargetEnvironment"), "%s of the %s client: %v", call, name, err)
+			expect.True(t, !errors.As(err, &refused), "%s of the %s client: %v", call, name, err)
 		}
 	}
 	expect.Equal(t, r.Calls(), 0, "calls")

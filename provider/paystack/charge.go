@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -168,10 +167,10 @@ func (x transaction) result(o provider.Charge) (provider.Result, error) {
 	}
 	switch {
 	case x.Status == "":
-		return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no status", o.ID)
+		return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the answer for %s has no status", o.ID)
 	case x.Status == "abandoned" && !o.Now.IsZero() && o.Now.After(o.SubmittedAt.Add(abandonedAfter)) && o.Now.After(o.Deadline.Add(abandonedAfter)):
 		r.Outcome, r.PollAfter = provider.Refused, recheckAfter
-		r.Reason.Message = "The payer did not answer in time."
+		r.Reason = provider.Refusal{Message: "The payer did not answer in time.", Failure: provider.FailureTimeout}
 	case r.Outcome == provider.InProgress:
 		r.Prompt, r.NeedsCode = x.prompt()
 		return r, nil
@@ -181,7 +180,7 @@ func (x transaction) result(o provider.Charge) (provider.Result, error) {
 		r.PollAfter = recheckAfter
 		r.Reason.Message = "The payment failed."
 		if said := mask(string(x.GatewayResponse)); said != "" {
-			r.Reason.Message = "The payment failed: " + said
+			r.Reason = provider.Refusal{Message: "The payment failed: " + said, Failure: failureOf(said)}
 		}
 	default:
 		r.ProviderFee = int64(x.Fees)
@@ -191,7 +190,7 @@ func (x transaction) result(o provider.Charge) (provider.Result, error) {
 	}
 	if r.Outcome == provider.Paid {
 		if x.Amount == nil || *x.Amount == 0 { // to the library 0 means that Paystack did not tell it
-			return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no amount", o.ID)
+			return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the answer for %s has no amount", o.ID)
 		}
 		r.Amount = int64(*x.Amount)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -95,10 +95,12 @@ func TestBehindTheLibrary(t *testing.T) {
 		svc.pass(t)
 	}
 	given = must.Get(svc.Refunds.Get(t.Context(), caller, given.ID))(t)
-	expect.True(t, given.Status == refund.Succeeded && fake.Moved(given.ID) == 1, "the refund: %+v", given)
+	expect.Equal(t, given.Status, refund.Succeeded, "the refund: status")
+	expect.Equal(t, fake.Moved(given.ID), 1, "the refund: moved")
 	for i, want := range []payout.Status{payout.Completed, payout.Completed, payout.Failed} {
 		d := must.Get(svc.Disbursements.Get(t.Context(), caller, sent[i]))(t)
-		expect.True(t, d.Status == want && fake.Moved(d.ID) == map[payout.Status]int{payout.Completed: 1}[want], "%+v", d)
+		expect.Equal(t, d.Status, want, "status")
+		expect.Equal(t, fake.Moved(d.ID), map[payout.Status]int{payout.Completed: 1}[want], "moved")
 	}
 	verified := must.Get(svc.Accounts.Verify(t.Context()))(t)
 	expect.Equal(t, len(verified.Problems), 0, "%v", verified.Problems)
@@ -135,7 +137,10 @@ func TestDisputedPayments(t *testing.T) {
 	refunds := must.Get(s.Refunds.List(t.Context(), s.caller, refund.ListParams{}))(t).Data
 	must.True(t, len(refunds) == 1, "refunds: %+v", refunds)
 	is := refunds[0]
-	expect.True(t, is.Payment == ids[0] && is.Amount == 5000 && is.Status == refund.Succeeded && *is.Reason == "Reversed by the provider", "the refund: %+v", is)
+	expect.Equal(t, is.Payment, ids[0], "the refund: payment")
+	expect.Equal(t, is.Amount, 5000, "the refund: amount")
+	expect.Equal(t, is.Status, refund.Succeeded, "the refund: status")
+	expect.Same(t, is.Reason, new("Reversed by the provider"), "the refund: reason")
 	listed := must.Get(s.Providers.List(t.Context(), api.Caller{Live: true}, provider.ListParams{}))(t).Data
 	must.True(t, len(listed) == 1, "listed: %+v", listed)
 	expect.Equal(t, listed[0].ID+" "+listed[0].Contradiction, ids[1]+" completed, and now 3000 pesewas of 5000", "listed")

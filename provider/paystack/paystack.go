@@ -27,6 +27,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/seed-7082ffec/payments/internal/classed"
 	"github.com/seed-7082ffec/payments/internal/httpcall"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/provider"
@@ -109,9 +110,9 @@ func (c *Client) live() bool { return !strings.HasPrefix(c.key(), "sk_test_") }
 func (c *Client) checkMode(live bool) error {
 	switch {
 	case live && !c.live():
-		return errors.New("paystack: Config.SecretKey is a test key, which takes no live orders")
+		return failed(provider.ClassUnauthorized, "paystack: Config.SecretKey is a test key, which takes no live orders")
 	case !live && c.live():
-		return errors.New("paystack: Config.SecretKey is a live key, which takes no orders of test mode")
+		return failed(provider.ClassUnauthorized, "paystack: Config.SecretKey is a live key, which takes no orders of test mode")
 	}
 	return nil
 }
@@ -128,7 +129,7 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		Op: op, Method: method, URL: address, Header: http.Header{"Authorization": {"Bearer " + c.key()}}, Body: body,
 	})
 	if err != nil {
-		return err
+		return classed.Call(Route, err)
 	}
 	var answer struct {
 		Status  *bool           `json:"status"`
@@ -141,20 +142,26 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	case (status == http.StatusOK || status == http.StatusCreated) && readable && *answer.Status:
 		// No call here has null for an answer: for a list it would mean that there is nothing.
 		if string(answer.Data) == "null" || json.Unmarshal(answer.Data, data) != nil {
-			return fmt.Errorf("%s: the answer has another form than documented", op)
+			return failed(provider.ClassUnreadable, "%s: the answer has another form than documented", op)
 		}
 		return nil
 	case (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusUnprocessableEntity) && readable && !*answer.Status:
 		return &rejection{op: op, status: status, code: string(answer.Code), message: string(answer.Message)}
 	case status == http.StatusUnauthorized:
-		return fmt.Errorf("%s: Paystack does not accept the secret key (401)", op)
+		err = fmt.Errorf("%s: Paystack does not accept the secret key (401)", op)
 	case status == http.StatusTooManyRequests:
-		return fmt.Errorf("%s: too many calls (429)", op)
+		err = fmt.Errorf("%s: too many calls (429)", op)
 	case readable:
-		return fmt.Errorf("%s: the answer is %d: %s", op, status, mask(string(answer.Message)))
+		err = fmt.Errorf("%s: the answer is %d: %s", op, status, mask(string(answer.Message)))
 	default:
-		return fmt.Errorf("%s: the answer is %d and not readable", op, status)
+		err = fmt.Errorf("%s: the answer is %d and not readable", op, status)
 	}
+	return classed.Status(Route, got.Status, err)
+}
+
+// failed returns an error of a class.
+func failed(class provider.Class, format string, args ...any) error {
+	return classed.Of(Route, class, fmt.Errorf(format, args...))
 }
 
 // pages reads the rows of a list, each once. Paystack may give fewer rows a page than it is asked for, so
@@ -174,7 +181,7 @@ func pages[T any, K comparable](ctx context.Context, c *Client, path string, que
 		for _, row := range rows {
 			key := id(row)
 			if key == none {
-				return nil, fmt.Errorf("paystack: GET %s lists a row without an id", path)
+				return nil, failed(provider.ClassUnreadable, "paystack: GET %s lists a row without an id", path)
 			}
 			if !seen[key] {
 				seen[key], all = true, append(all, row)
@@ -184,7 +191,7 @@ func pages[T any, K comparable](ctx context.Context, c *Client, path string, que
 			return all, nil
 		}
 	}
-	return nil, fmt.Errorf("paystack: GET %s has more than %d pages", path, maxPages)
+	return nil, failed(provider.ClassUnreadable, "paystack: GET %s has more than %d pages", path, maxPages)
 }
 
 // rejection is Paystack's refusal of a request. It is not yet the refusal of an order: an earlier
@@ -193,6 +200,11 @@ type rejection struct {
 	op            string
 	status        int
 	code, message string
+}
+
+// Unwrap gives the rejection its class.
+func (r *rejection) Unwrap() error {
+	return &provider.Error{Route: Route, Class: provider.ClassRefused}
 }
 
 func (r *rejection) Error() string {
@@ -267,16 +279,18 @@ func (o *optional) UnmarshalJSON(text []byte) error {
 
 type text = httpcall.Text
 
-// sameMoney returns an error if Paystack reports success of another amount or currency than the
-// order's, or of another order. It passes what is not known.
+// sameMoney returns an error if Paystack reports the end of a charge, transfer or refund of another amount
+// or currency than the order's, or of another order. It passes what is not known.
 func sameMoney(o provider.Order, amount *number, inCurrency, of string) error {
+	other := &provider.Error{Route: Route, Class: provider.ClassAmountMismatch}
 	switch want, _ := ids.ToBase36(o.ID); {
-	case o.Amount != 0 && amount != nil && int64(*amount) != o.Amount:
-		return fmt.Errorf("paystack: %s is of %d pesewas, and Paystack reports success of %d", o.ID, o.Amount, int64(*amount))
-	case inCurrency != "" && inCurrency != currency:
-		return fmt.Errorf("paystack: %s is in GHS, and Paystack reports success in another currency", o.ID)
 	case of != "" && of != want:
-		return fmt.Errorf("paystack: asked about %s, Paystack reports another reference", o.ID)
+		return failed(provider.ClassUnreadable, "paystack: asked about %s, Paystack reports another reference", o.ID)
+	case inCurrency != "" && inCurrency != currency:
+		return classed.Amount(other, fmt.Errorf("paystack: %s is in GHS, and Paystack reports another currency", o.ID))
+	case o.Amount != 0 && amount != nil && int64(*amount) != o.Amount:
+		other.Amount = int64(*amount)
+		return classed.Amount(other, fmt.Errorf("paystack: %s is of %d pesewas, and Paystack reports %d", o.ID, o.Amount, other.Amount))
 	}
 	return nil
 }

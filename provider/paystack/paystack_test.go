@@ -1,6 +1,7 @@
 package paystack_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"maps"
@@ -15,11 +16,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/conformance"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/openapitest"
+	"github.com/seed-7082ffec/payments/internal/test/conformance"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/openapitest"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/chargertest"
 	"github.com/seed-7082ffec/payments/provider/paystack"
@@ -187,6 +188,10 @@ func callsOf(c *paystack.Client, transfer provider.Transfer, charge provider.Cha
 // no error quotes a number or the key.
 func TestUnknownAnswers(t *testing.T) {
 	const leak = "0241234567, 024 123 4567, +233241234567, ama@example.com, " + paystacktest.SecretKey
+	classes := map[int]provider.Class{
+		401: provider.ClassUnauthorized, 403: provider.ClassUnauthorized, 429: provider.ClassThrottled, 504: provider.ClassTimeout,
+		500: provider.ClassUnreachable, 502: provider.ClassUnreachable, 400: provider.ClassRefused, 404: provider.ClassRefused, 409: provider.ClassRefused,
+	}
 	for what, answer := range map[string]reply{
 		"nothing":          {200, ``},
 		"a page":           {200, `<html>success</html>`},
@@ -221,6 +226,8 @@ func TestUnknownAnswers(t *testing.T) {
 				t.Errorf("%s, %s: answers %+v", what, name, result)
 				continue
 			}
+			want := provider.Error{Route: paystack.Route, Class: cmp.Or(classes[answer.status], provider.ClassUnreadable)}
+			expect.Equal(t, classOf(t, err), want, "%s, %s: the class of %v", what, name, err)
 			for _, secret := range []string{"1234567", "123 4567", "ama@", paystacktest.SecretKey, "sk_"} {
 				expect.True(t, !strings.Contains(err.Error(), secret), "%s, %s: the error tells too much: %v", what, name, err)
 			}
@@ -259,7 +266,8 @@ func TestWrongSettings(t *testing.T) {
 		"an address in clear": {SecretKey: paystacktest.SecretKey, BaseURL: "http://quoted.example.com"},
 	} {
 		client, err := paystack.New(config)
-		expect.True(t, err != nil && client == nil && !strings.Contains(err.Error(), "quoted"), "%s: %v", name, err)
+		expect.True(t, client == nil, "%s: %v", name, err)
+		expect.True(t, err != nil && !strings.Contains(err.Error(), "quoted"), "%s: %v", name, err)
 	}
 }
 
@@ -272,7 +280,10 @@ func TestBaseURLWithPath(t *testing.T) {
 		client := must.Get(paystack.New(paystack.Config{SecretKey: paystacktest.SecretKey, BaseURL: server.URL + base, Email: email, HTTPClient: server.Client()}))(t)
 		o := newTransfer("67")
 		r, err := client.Submit(t.Context(), o)
-		expect.True(t, err == nil && r.Outcome == provider.Paid && r.Amount == 435 && fake.Moved(o.ID) == 1, "%s: %+v, %v", base, r, err)
+		must.True(t, err == nil, "%s: %+v, %v", base, r, err)
+		expect.Equal(t, r.Outcome, provider.Paid, "%s: outcome", base)
+		expect.Equal(t, r.Amount, 435, "%s: amount", base)
+		expect.Equal(t, fake.Moved(o.ID), 1, "%s: moved", base)
 	}
 }
 
@@ -322,36 +333,48 @@ func TestDestinations(t *testing.T) {
 		o := newTransfer("67")
 		change(&o)
 		result, err := client.Submit(t.Context(), o)
-		expect.True(t, err == nil && result.Outcome == provider.Refused && result.Reason.Code == api.InvalidDestination, "%+v, %v", result, err)
+		must.Do(t, err)
+		expect.Equal(t, result.Outcome, provider.Refused, "outcome")
+		expect.Equal(t, result.Reason.Code, api.InvalidDestination, "code of the reason")
 	}
 	for _, o := range []provider.Charge{{Order: newCharge("").Order, PaymentMethod: "pm_1"}, {Order: newCharge("").Order, Phone: mtn + "67", Network: "glo"}} {
 		result, err := client.Charge(t.Context(), o)
-		expect.True(t, err == nil && result.Outcome == provider.Refused && result.Reason.Message != "", "%+v, %v", result, err)
+		must.Do(t, err)
+		expect.Equal(t, result.Outcome, provider.Refused, "outcome")
+		expect.True(t, result.Reason.Message != "", "%+v, %v", result, err)
 	}
 }
 
 func TestBanksNamesAndBalance(t *testing.T) {
 	fake, client := fakeAndClient(t, 1)
 	_, known := client.Bank("040100")
-	expect.True(t, client.Banks() == nil && !known, "banks before they are loaded")
+	expect.True(t, client.Banks() == nil, "banks before they are loaded")
+	expect.True(t, !known, "banks before they are loaded")
 	must.Do(t, client.LoadBanks(t.Context()))
 	gcb, known := client.Bank("040100")
-	expect.True(t, known && gcb == provider.Bank{Object: "bank", Code: "040100", Name: "GCB Bank", Currency: "GHS", Active: true}, "%+v", gcb)
+	expect.True(t, known, "%+v", gcb)
+	expect.Equal(t, gcb, provider.Bank{Object: "bank", Code: "040100", Name: "GCB Bank", Currency: "GHS", Active: true}, "gcb")
 	_, momo := client.Bank("MTN")
 	old, known := client.Bank("999999")
-	expect.True(t, len(client.Banks()) == 3 && !momo && known && !old.Active, "%+v", client.Banks())
+	expect.Equal(t, len(client.Banks()), 3, "number of banks")
+	expect.True(t, !momo, "%+v", client.Banks())
+	expect.True(t, known, "%+v", client.Banks())
+	expect.Equal(t, old.Active, false, "Active")
 	fake.LoseRequest()
 	fake.LoseRequest() // net/http repeats a GET
-	expect.True(t, client.LoadBanks(t.Context()) != nil && len(client.Banks()) == 3, "the directory after an error")
+	expect.True(t, client.LoadBanks(t.Context()) != nil, "the directory after an error")
+	expect.Equal(t, len(client.Banks()), 3, "the directory after an error: number of banks")
 
 	_, err := client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: provider.MobileMoney, Network: "mtn", Number: mtn + paystacktest.NoAccount})
 	refusal, ok := err.(*provider.Refusal)
-	expect.True(t, ok && refusal.Code == api.InvalidDestination, "no account: %v", err)
+	must.True(t, ok, "no account: %v", err)
+	expect.Equal(t, refusal.Code, api.InvalidDestination, "no account: code")
 	_, err = client.AccountName(t.Context(), provider.Enquiry{Live: true, Channel: provider.MobileMoney, Network: "glo", Number: mtn + "67"})
 	_, ok = err.(*provider.Refusal)
 	expect.True(t, ok, "no network: %v", err)
 	balance, err := client.Balance(t.Context(), true)
-	expect.True(t, err == nil && balance.Available == fake.Float(), "%+v, %v", balance, err)
+	must.Do(t, err)
+	expect.Equal(t, balance.Available, fake.Float(), "available")
 	_, err = clientOf(t, stub{"GET /balance": succeeds(`[]`)}).Balance(t.Context(), true)
 	expect.True(t, err != nil, "no balance in GHS")
 	for _, rows := range []string{`[]`, `null`} {
@@ -382,7 +405,8 @@ func TestBankRows(t *testing.T) {
 		case known:
 			got = "not active"
 		}
-		expect.True(t, got == want && len(client.Banks()) <= 2, "%s: %s, want %s, of %+v", row, got, want, client.Banks())
+		expect.Equal(t, got, want, "%s", row)
+		expect.True(t, len(client.Banks()) <= 2, "%s: %s, want %s, of %+v", row, got, want, client.Banks())
 	}
 }
 

@@ -151,7 +151,7 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 		return provider.Result{}, err
 	}
 	if !found || x.ID == 0 {
-		return provider.Result{}, fmt.Errorf("paystack: the charge %s of the refund %s is not found", r.Charge, r.ID)
+		return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the charge %s of the refund %s is not found", r.Charge, r.ID)
 	}
 	switch outcome(chargeWords, x.Status) {
 	case provider.InProgress:
@@ -183,11 +183,11 @@ func (c *Client) refundState(ctx context.Context, r provider.Refund) (provider.R
 	all.lost = back.lost
 	switch {
 	case r.Attempts > 1 && withoutNote:
-		return provider.Result{}, fmt.Errorf("paystack: the charge %s has a refund without a note, which may be %s", r.Charge, r.ID)
+		return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the charge %s has a refund without a note, which may be %s", r.Charge, r.ID)
 	case x.Amount != nil && all.ours+all.taken()+r.Amount > int64(*x.Amount):
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The refunds would exceed the payment."}}, nil
 	case x.Status == "reversed" && r.Attempts > 1: // perhaps by this refund
-		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and no list has the refund %s", r.Charge, r.ID)
+		return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the charge %s went back, and no list has the refund %s", r.Charge, r.ID)
 	}
 	return provider.Result{Outcome: provider.NotFound}, nil
 }
@@ -204,7 +204,7 @@ func find(rows []refund, id string) (found refund, listed bool, err error) {
 		}
 		switch is := rank[outcome(refundWords, row.Status)]; {
 		case is == best && is == rank[provider.Paid]:
-			return refund{}, false, fmt.Errorf("paystack: the refund %s was made twice, as %d and %d", id, found.ID, row.ID)
+			return refund{}, false, failed(provider.ClassUnreadable, "paystack: the refund %s was made twice, as %d and %d", id, found.ID, row.ID)
 		case is > best:
 			found, listed, best = row, true, is
 		}
@@ -225,7 +225,7 @@ func (is refund) couldBe(r provider.Refund) bool {
 // result translates a refund.
 func (is refund) result(o provider.Order) (provider.Result, error) {
 	if is.Status == "" {
-		return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no status", o.ID)
+		return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the answer for %s has no status", o.ID)
 	}
 	r := provider.Result{Outcome: outcome(refundWords, is.Status)}
 	if is.ID != 0 {

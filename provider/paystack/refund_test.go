@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/paystack"
 	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
@@ -27,7 +27,8 @@ func TestFullyReversedByItself(t *testing.T) {
 		back := newRefund(newCharge("67"), 435)
 		back.Order = later(back.Order, attempts, time.Duration(attempts-1)*time.Hour)
 		r, err := client.Refund(t.Context(), back)
-		expect.True(t, r.Outcome == want && (err != nil) == (want == ""), "attempt %d: %+v, %v", attempts, r, err)
+		expect.Equal(t, r.Outcome, want, "attempt %d: outcome", attempts)
+		expect.True(t, (err != nil) == (want == ""), "attempt %d: %+v, %v", attempts, r, err)
 	}
 }
 
@@ -63,7 +64,8 @@ func TestRefundsWithOneNote(t *testing.T) {
 		again.Order = later(back.Order, 2, time.Hour)
 		for name, client := range map[string]*paystack.Client{"the list of the charge": filtered, "the list of all": all} {
 			r, err := client.RefundStatus(t.Context(), again)
-			expect.True(t, r.Outcome == want && (err != nil) == (want == ""), "%s in %s: %+v, %v", statuses, name, r, err)
+			expect.Equal(t, r.Outcome, want, "%s in %s: outcome", statuses, name)
+			expect.True(t, (err != nil) == (want == ""), "%s in %s: %+v, %v", statuses, name, r, err)
 		}
 
 		// A webhook names the charge alone.
@@ -74,7 +76,8 @@ func TestRefundsWithOneNote(t *testing.T) {
 		if want.Final() {
 			final++
 		}
-		expect.True(t, len(told.ids) == final && (status == 503) == (want == ""), "an event with %s: %d, %v", statuses, status, told.ids)
+		expect.Equal(t, len(told.ids), final, "an event with %s: number of ids", statuses)
+		expect.True(t, (status == 503) == (want == ""), "an event with %s: %d, %v", statuses, status, told.ids)
 	}
 }
 
@@ -98,7 +101,9 @@ func TestRefundsInPages(t *testing.T) {
 			_, _ = io.WriteString(w, `{"status":true,"data":[`+pages[page-1]+`]}`)
 		}))
 		r, err := client.RefundStatus(t.Context(), back)
-		expect.True(t, err == nil && r.Outcome == provider.Paid && r.Reference == "3", "%s: %+v, %v", name, r, err)
+		expect.NoError(t, err, "%s", name)
+		expect.Equal(t, r.Outcome, provider.Paid, "%s: outcome", name)
+		expect.Equal(t, r.Reference, "3", "%s: reference", name)
 	}
 	for _, rows := range []string{`null`, `[{"status":"processed","amount":100,"transaction":17}]`} {
 		client := clientOf(t, stub{"GET /transaction/verify/*": succeeds(`{"id":17,"status":"success","amount":435}`), "GET /refund": succeeds(rows)})
@@ -110,9 +115,11 @@ func TestRefundsInPages(t *testing.T) {
 func TestReference(t *testing.T) {
 	const id = "po_0000000000000000000Abc"
 	reference, ok := paystack.Reference(id)
-	expect.True(t, ok && reference != id, "the reference of an order: %q", reference)
+	expect.True(t, ok, "the reference of an order: %q", reference)
+	expect.True(t, reference != id, "the reference of an order: %q", reference)
 	back, ok := paystack.OrderID(reference)
-	expect.True(t, ok && back == id, "the order of a reference: %q", back)
+	expect.True(t, ok, "the order of a reference: %q", back)
+	expect.Equal(t, back, id, "the order of a reference: back")
 	for _, other := range []string{"", "T123456789", id, reference + "0"} {
 		_, ok := paystack.OrderID(other)
 		expect.True(t, !ok, "%q is no reference of the library", other)
@@ -160,13 +167,15 @@ func TestDisputes(t *testing.T) {
 		fake.ResolveDispute(charge.ID, c.resolution)
 		told := deliver(t, fake, client)
 		expect.Equal(t, fmt.Sprint(told.ids), map[bool]string{true: "[]", false: "[" + charge.ID + "]"}[c.outcome == ""], "%s: reports", c.resolution)
-		expect.True(t, told.last.Outcome == c.outcome && told.last.Amount == c.paid, "%s of %d: %+v", c.resolution, c.pesewas, told.last)
+		expect.Equal(t, told.last.Outcome, c.outcome, "%s of %d: outcome of the last", c.resolution, c.pesewas)
+		expect.Equal(t, told.last.Amount, c.paid, "%s of %d: amount of the last", c.resolution, c.pesewas)
 		r, err := client.ChargeStatus(t.Context(), charge)
 		want := provider.Paid
 		if c.outcome == provider.Reversed {
 			want = provider.Reversed
 		}
-		expect.True(t, err == nil && r.Outcome == want, "%s of %d: the status is %+v, %v", c.resolution, c.pesewas, r, err)
+		expect.NoError(t, err, "%s of %d", c.resolution, c.pesewas)
+		expect.Equal(t, r.Outcome, want, "%s of %d: the status: outcome", c.resolution, c.pesewas)
 	}
 }
 
@@ -244,6 +253,7 @@ func TestMoneyThatWentBack(t *testing.T) {
 		if status != 200 {
 			is += fmt.Sprint(status)
 		}
-		expect.True(t, is == c.want && len(told.ids) <= 1, "%s %+v: %s, want %s", c.event, c.back, is, c.want)
+		expect.Equal(t, is, c.want, "%s %+v", c.event, c.back)
+		expect.True(t, len(told.ids) <= 1, "%s %+v: %s, want %s", c.event, c.back, is, c.want)
 	}
 }

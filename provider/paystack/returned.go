@@ -2,7 +2,6 @@ package paystack
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -89,7 +88,7 @@ func (x transaction) afterReturn(is returned, o provider.Charge) (provider.Resul
 	}
 	switch reversed := x.Status == "reversed"; {
 	case reversed && (whole == 0 || is.ours+is.byHand+is.lost < whole):
-		return provider.Result{}, fmt.Errorf("paystack: the charge %s went back, and the lists of refunds and disputes do not say why", o.ID)
+		return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the charge %s went back, and the lists of refunds and disputes do not say why", o.ID)
 	case is.taken() == 0 || is.ours >= whole:
 		x.Status = "success"
 	case reversed || is.ours+is.taken() >= whole:

@@ -3,7 +3,6 @@ package paystack
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -64,7 +63,7 @@ func (c *Client) Submit(ctx context.Context, t provider.Transfer) (provider.Resu
 	var sent transfer
 	err = c.call(ctx, http.MethodPost, "/transferrecipient", nil, recipient, &known)
 	if err == nil && known.Code == "" {
-		return provider.Result{}, fmt.Errorf("paystack: the answer for the recipient of %s has no code", t.ID)
+		return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the answer for the recipient of %s has no code", t.ID)
 	}
 	if err == nil {
 		err = c.call(ctx, http.MethodPost, "/transfer", nil, transferRequest{
@@ -93,7 +92,7 @@ func (c *Client) Status(ctx context.Context, t provider.Transfer) (provider.Resu
 // result translates a transfer.
 func (is transfer) result(o provider.Order) (provider.Result, error) {
 	if is.Status == "" {
-		return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no status", o.ID)
+		return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the answer for %s has no status", o.ID)
 	}
 	r := provider.Result{Outcome: outcome(transferWords, is.Status), Reference: is.Code}
 	if r.Outcome == provider.InProgress {
@@ -107,7 +106,7 @@ func (is transfer) result(o provider.Order) (provider.Result, error) {
 		r.ProviderFee = int64(is.Fee)
 		if is.Amount != nil {
 			if *is.Amount == 0 { // to the library 0 means that Paystack did not tell it
-				return provider.Result{}, fmt.Errorf("paystack: the answer for %s has no amount", o.ID)
+				return provider.Result{}, failed(provider.ClassUnreadable, "paystack: the answer for %s has no amount", o.ID)
 			}
 			r.Amount = int64(*is.Amount)
 		}
@@ -146,7 +145,7 @@ func (c *Client) AccountName(ctx context.Context, e provider.Enquiry) (string, e
 	case err != nil:
 		return "", err
 	case found.Name == "":
-		return "", fmt.Errorf("paystack: GET /bank/resolve answers no name")
+		return "", failed(provider.ClassUnreadable, "paystack: GET /bank/resolve answers no name")
 	}
 	return found.Name, nil
 }

@@ -8,12 +8,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/httpcall"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -59,11 +59,13 @@ func (e *event) order() (kind, reference string) {
 //
 //	mux.Handle("POST /webhooks/paystack", client.WebhookHandler(svc.Providers.Notify))
 //
-// The handler verifies the signature with Config.SecretKey, and answers 401 if it does not match. An
+// The handler verifies the signature with Config.SecretKey, and answers 401 if it does not match; it reads no
+// body without a signature. It reads 16 bodies at a time, and answers 503 to what waits for 5 seconds. An
 // event is a hint: the handler asks Paystack about the order and passes on what Paystack answers.
 // Paystack repeats an event until it gets a 200, for up to 72 hours. So the handler answers 200 for
 // events of other orders and other kinds, and 503 when Paystack or notify fails.
 func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r provider.Result) error) http.Handler {
+	bodies := httpcall.NewBodies()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), eventTimeout)
 		defer cancel()
@@ -72,16 +74,16 @@ func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r pr
 			http.Error(w, "post a webhook", http.StatusMethodNotAllowed)
 			return
 		}
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
-		var tooLong *http.MaxBytesError
-		switch {
-		case errors.As(err, &tooLong):
-			http.Error(w, "the body is too long", http.StatusRequestEntityTooLarge)
+		signature, err := hex.DecodeString(r.Header.Get(SignatureHeader))
+		if err != nil || len(signature) != sha512.Size {
+			http.Error(w, "the signature is malformed", http.StatusUnauthorized) // whatever the body is
 			return
-		case err != nil:
-			http.Error(w, "the body was cut off", http.StatusBadRequest)
+		}
+		body, ok := bodies.Read(w, r, maxEvent)
+		if !ok {
 			return
-		case !c.signed(r.Header.Get(SignatureHeader), body):
+		}
+		if !c.signed(signature, body) {
 			http.Error(w, "the signature does not match", http.StatusUnauthorized)
 			return
 		}
@@ -100,11 +102,10 @@ func (c *Client) WebhookHandler(notify func(ctx context.Context, id string, r pr
 }
 
 // signed checks a signature in constant time. With an empty key it passes none.
-func (c *Client) signed(header string, body []byte) bool {
-	signature, err := hex.DecodeString(header)
+func (c *Client) signed(signature, body []byte) bool {
 	h := hmac.New(sha512.New, []byte(c.key()))
 	h.Write(body)
-	return err == nil && c.key() != "" && hmac.Equal(signature, h.Sum(nil))
+	return c.key() != "" && hmac.Equal(signature, h.Sum(nil))
 }
 
 // domain returns what Paystack calls the mode of the key.

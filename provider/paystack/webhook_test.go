@@ -3,6 +3,7 @@ package paystack_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,9 +12,9 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/conformance"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/conformance"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/provider/paystack"
 	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
@@ -41,6 +42,26 @@ func post(t *testing.T, handler http.Handler, body, signature string) int {
 }
 
 func signed(body string) string { return paystacktest.Sign([]byte(body), paystacktest.SecretKey) }
+
+// unread is a body that nobody may read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+// A request without a signature of the right form is refused before its body is read.
+func TestNoBodyIsReadWithoutASignature(t *testing.T) {
+	_, client := fakeAndClient(t, 1)
+	for _, signature := range []string{"", "x", strings.Repeat("0", 127), strings.Repeat("0", 130), strings.Repeat("g", 128), signed("{}")[:64]} {
+		r := httptest.NewRequest(http.MethodPost, "/webhooks/paystack", unread{t})
+		r.Header.Set(paystack.SignatureHeader, signature)
+		w := httptest.NewRecorder()
+		client.WebhookHandler((&notes{}).notify).ServeHTTP(w, r)
+		expect.Equal(t, w.Code, http.StatusUnauthorized, "%q", signature)
+	}
+}
 
 // An event is believed only with its signature, and only as a hint.
 func TestWebhook(t *testing.T) {
@@ -77,15 +98,17 @@ func TestWebhook(t *testing.T) {
 	} {
 		told := &notes{}
 		status := post(t, client.WebhookHandler(told.notify), c.body, c.signature)
-		expect.True(t, status == c.status && len(told.ids) == c.told, "%s: %d and %d reports, want %d and %d", c.what, status, len(told.ids), c.status, c.told)
+		expect.Equal(t, status, c.status, "%s: status", c.what)
+		expect.Equal(t, len(told.ids), c.told, "%s: number of reports", c.what)
 		if c.told > 0 {
-			expect.True(t, told.ids[0] == paid.ID && told.last.Outcome == provider.Paid, "%s: %v, %+v", c.what, told.ids, told.last)
+			expect.Equal(t, told.ids[0], paid.ID, "%s: first id", c.what)
+			expect.Equal(t, told.last.Outcome, provider.Paid, "%s: outcome of the last", c.what)
 		}
 	}
 	for name, id := range map[string]string{"transfer.success": newTransfer("").ID, "charge.success": newCharge("").ID} {
 		told, body := &notes{}, event(name, id, "")
-		expect.True(t, post(t, client.WebhookHandler(told.notify), body, signed(body)) == 200 && len(told.ids) == 0,
-			"%s of an order that was never submitted: %v", name, told.ids)
+		expect.Equal(t, post(t, client.WebhookHandler(told.notify), body, signed(body)), 200, "%s of an order that was never submitted: post", name)
+		expect.Equal(t, len(told.ids), 0, "%s of an order that was never submitted: number of ids", name)
 	}
 	body := event("refund.processed", newCharge("").ID, "")
 	expect.Equal(t, post(t, client.WebhookHandler((&notes{}).notify), body, signed(body)), 200, "a refund of an unknown charge")
@@ -100,7 +123,8 @@ func TestWebhook(t *testing.T) {
 	fake.LoseRequest()
 	fake.LoseRequest() // net/http repeats a GET
 	status := post(t, client.WebhookHandler(told.notify), success, signed(success))
-	expect.True(t, status == 503 && len(told.ids) == 0, "Paystack does not answer: %d, %v", status, told.ids)
+	expect.Equal(t, status, 503, "Paystack does not answer: status")
+	expect.Equal(t, len(told.ids), 0, "Paystack does not answer: number of ids")
 
 	w := httptest.NewRecorder()
 	client.WebhookHandler(told.notify).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
@@ -144,7 +168,8 @@ func TestWebhookOfNothing(t *testing.T) {
 		for kind, prefix := range map[string]string{"charge": "pay_", "transfer": "po_"} {
 			told, body := &notes{}, `{"event":"`+kind+`.success","data":{"reference":"`+referenceOf(t, conformance.NewOrder(prefix, 435).ID)+`"}}`
 			status := post(t, client.WebhookHandler(told.notify), body, signed(body))
-			expect.True(t, status == 503 && len(told.ids) == 0, "a %s of %s: %d, %+v", kind, amount, status, told.last)
+			expect.Equal(t, status, 503, "a %s of %s: status", kind, amount)
+			expect.Equal(t, len(told.ids), 0, "a %s of %s: number of ids", kind, amount)
 		}
 	}
 }
@@ -220,6 +245,8 @@ func TestEventsOfEachFlow(t *testing.T) {
 	for _, e := range fake.Callbacks() {
 		expect.Equal(t, post(t, handler, string(e.Body), e.Signature), 200, "%s", e.Body)
 	}
-	expect.True(t, len(outcomes) == 4 && outcomes[charge.ID] == provider.Paid && outcomes[one.ID] == provider.Paid && outcomes[other.ID] == provider.Paid,
-		"%v", outcomes)
+	expect.Equal(t, len(outcomes), 4, "number of outcomes")
+	expect.True(t, outcomes[charge.ID] == provider.Paid, "%v", outcomes)
+	expect.True(t, outcomes[one.ID] == provider.Paid, "%v", outcomes)
+	expect.True(t, outcomes[other.ID] == provider.Paid, "%v", outcomes)
 }

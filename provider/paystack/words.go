@@ -137,11 +137,11 @@ var rejections = []struct {
 	{wrongCode, provider.Refusal{Message: "The code was wrong. Enter it again, or get a new one."}, []string{"provided registration token is invalid"}, ""},
 	{wrongCode, provider.Refusal{Message: "Too many wrong codes. Wait some minutes before you enter another."}, []string{"too many attempts"}, ""},
 	{badEmail, provider.Refusal{}, []string{"invalid email address", "email address is required", "email is not allowed to be empty"}, ""},
-	{refused, provider.Refusal{Message: "The payer's balance is too low."}, []string{"insufficient funds"}, "POST /charge"},
-	{refused, provider.Refusal{Message: "The payment was declined."}, []string{"declined", "charge attempt cannot be fulfilled"}, ""},
+	{refused, provider.Refusal{Message: "The payer's balance is too low.", Failure: provider.FailureInsufficientFunds}, []string{"insufficient funds"}, "POST /charge"},
+	{refused, provider.Refusal{Message: "The payment was declined.", Failure: provider.FailureDeclined}, []string{"declined", "charge attempt cannot be fulfilled"}, ""},
 	{refused, provider.Refusal{Message: "Paystack's fraud check refused the payment."}, []string{"denied by fraud system", "unable to process transaction"}, ""},
-	{refused, provider.Refusal{Message: "The amount is above what Paystack charges at once."}, []string{"transaction amount limit exceeded", "watch your spending"}, ""},
-	{refused, provider.Refusal{Message: "The payer did not answer in time."}, []string{"exceeded the time to pay", "session timeout exceeded"}, ""},
+	{refused, provider.Refusal{Message: "The amount is above what Paystack charges at once.", Failure: provider.FailureLimit}, []string{"transaction amount limit exceeded", "watch your spending"}, ""},
+	{refused, provider.Refusal{Message: "The payer did not answer in time.", Failure: provider.FailureTimeout}, []string{"exceeded the time to pay", "session timeout exceeded"}, ""},
 
 	// Refunds.
 	{wentBack, provider.Refusal{Message: "The payment has been refunded in full."}, []string{"has been fully reversed"}, "POST /refund"},
@@ -171,6 +171,17 @@ func rejected(err error) (m meaning, reason provider.Refusal, ok bool) {
 		}
 	}
 	return unclear, provider.Refusal{}, true
+}
+
+// failureOf returns why a charge has failed, by what the network has said to Paystack.
+func failureOf(said string) provider.Failure {
+	said = strings.ToLower(said)
+	for _, row := range rejections {
+		if row.reason.Failure != "" && slices.ContainsFunc(row.parts, func(part string) bool { return strings.Contains(said, part) }) {
+			return row.reason.Failure
+		}
+	}
+	return provider.FailureOther
 }
 
 // afterRejection answers for an order whose request failed. A rejection proves nothing about an

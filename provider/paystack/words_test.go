@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/conformance"
-	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/conformance"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -69,11 +69,14 @@ func TestTransferWords(t *testing.T) {
 		})
 		submitted, err1 := c.Submit(t.Context(), o)
 		later, err2 := c.Status(t.Context(), o)
-		expect.True(t, err1 == nil && err2 == nil && submitted == later && later.Outcome == want && later.Reference == "TRF_1",
-			"%s: %+v, %v, %+v, %v, want %s", word, submitted, err1, later, err2, want)
+		expect.NoError(t, err1, "%s", word)
+		expect.NoError(t, err2, "%s", word)
+		expect.Equal(t, submitted, later, "%s: submitted", word)
+		expect.Equal(t, later.Outcome, want, "%s: outcome", word)
+		expect.Equal(t, later.Reference, "TRF_1", "%s: reference", word)
 		expect.True(t, (later.Reason.Code != "") == (want.Final() && want != provider.Paid), "%s: the reason %+v", word, later.Reason)
-		expect.True(t, (later.ProviderFee == 100) == (want == provider.Paid) && (later.Amount == 435) == (want == provider.Paid),
-			"%s: the fee and the amount of %+v", word, later)
+		expect.True(t, (later.ProviderFee == 100) == (want == provider.Paid), "%s: the fee and the amount of %+v", word, later)
+		expect.True(t, (later.Amount == 435) == (want == provider.Paid), "%s: the fee and the amount of %+v", word, later)
 	}
 }
 
@@ -89,14 +92,35 @@ func TestChargeWords(t *testing.T) {
 		charged, err1 := c.Charge(t.Context(), o)
 		later, err2 := c.ChargeStatus(t.Context(), o)
 		confirmed, err3 := c.ConfirmCharge(t.Context(), o, "123456")
-		expect.True(t, err1 == nil && err2 == nil && err3 == nil && charged == later && later == confirmed && later.Outcome == want && later.Reference == "17",
-			"%s: %+v, %v, %+v, %v, %+v, %v, want %s", word, charged, err1, later, err2, confirmed, err3, want)
+		expect.NoError(t, err1, "%s", word)
+		expect.NoError(t, err2, "%s", word)
+		expect.NoError(t, err3, "%s", word)
+		expect.Equal(t, charged, later, "%s: charged", word)
+		expect.Equal(t, later, confirmed, "%s: later", word)
+		expect.Equal(t, later.Outcome, want, "%s: outcome", word)
+		expect.Equal(t, later.Reference, "17", "%s: reference", word)
 		expect.Equal(t, later.NeedsCode, word == needsCode, "%s: a code", word)
 		expect.Equal(t, later.Prompt == "Dial *110#", want == provider.InProgress, "%s: the prompt %q", word, later.Prompt)
 		expect.Equal(t, later.ProviderFee == 8, want == provider.Paid, "%s: the fee %d", word, later.ProviderFee)
 		expect.Equal(t, later.PollAfter > 0, word == "failed", "%s: is asked about again", word)
-		expect.True(t, (later.Reason.Message != "") == (want.Final() && want != provider.Paid) && !strings.Contains(later.Reason.Message, "0241234567"),
-			"%s: the reason %+v", word, later.Reason)
+		expect.True(t, (later.Reason.Message != "") == (want.Final() && want != provider.Paid), "%s: the reason %+v", word, later.Reason)
+		expect.True(t, !strings.Contains(later.Reason.Message, "0241234567"), "%s: the reason %+v", word, later.Reason)
+		expect.Equal(t, later.Reason.Failure == provider.FailureDeclined, word == "failed", "%s: the failure is %q, declined", word, later.Reason.Failure)
+	}
+}
+
+// A failed charge has the code of what the network has said.
+func TestFailures(t *testing.T) {
+	for said, want := range map[string]provider.Failure{
+		"Insufficient Funds": provider.FailureInsufficientFunds, "DECLINED by the payer": provider.FailureDeclined,
+		"Transaction amount limit exceeded": provider.FailureLimit, "You have exceeded the time to pay": provider.FailureTimeout,
+		"Approved": provider.FailureOther, "": "",
+	} {
+		_, o, _, _, reference := orders()
+		is := success(`{"id":17,"status":"failed","amount":435,"currency":"GHS","reference":%q,"gateway_response":%q}`, reference, said)
+		c := answering(t, map[string]string{"GET /transaction/verify/": is, "GET /refund": success(`[]`)})
+		got := must.Get(c.ChargeStatus(t.Context(), o))(t)
+		expect.Equal(t, got.Reason.Failure, want, "%q", said)
 	}
 }
 
@@ -111,8 +135,13 @@ func TestRefundWords(t *testing.T) {
 		made, err1 := first.Refund(t.Context(), o)
 		again, err2 := later.Refund(t.Context(), o)
 		is, err3 := later.RefundStatus(t.Context(), o)
-		expect.True(t, err1 == nil && err2 == nil && err3 == nil && made == again && again == is && is.Outcome == want && is.Reference == "18",
-			"%s of %s: %+v, %v, %+v, %v, %+v, %v, want %s", word, charge.ID, made, err1, again, err2, is, err3, want)
+		expect.NoError(t, err1, "%s of %s", word, charge.ID)
+		expect.NoError(t, err2, "%s of %s", word, charge.ID)
+		expect.NoError(t, err3, "%s of %s", word, charge.ID)
+		expect.Equal(t, made, again, "%s of %s: made", word, charge.ID)
+		expect.Equal(t, again, is, "%s of %s: again", word, charge.ID)
+		expect.Equal(t, is.Outcome, want, "%s of %s: outcome", word, charge.ID)
+		expect.Equal(t, is.Reference, "18", "%s of %s: reference", word, charge.ID)
 		expect.Equal(t, is.Reason.Message != "", want == provider.Refused, "%s: the reason %+v", word, is.Reason)
 	}
 }
@@ -141,8 +170,10 @@ func TestRejections(t *testing.T) {
 				t.Helper()
 				r, err := call()
 				if ends := row.meaning == refused || row.meaning == wentBack; ends && (row.on == "" || row.on == on) {
-					expect.True(t, err == nil && r.Outcome == provider.Refused && r.Reason == row.reason && r.Reason != (provider.Refusal{}), "%s, %s: %+v, %v", part,
-						what, r, err)
+					expect.NoError(t, err, "%s, %s", part, what)
+					expect.Equal(t, r.Outcome, provider.Refused, "%s, %s: outcome", part, what)
+					expect.Equal(t, r.Reason, row.reason, "%s, %s: reason", part, what)
+					expect.True(t, r.Reason != (provider.Refusal{}), "%s, %s: %+v, %v", part, what, r, err)
 				} else {
 					expect.True(t, err != nil && !strings.Contains(err.Error(), "0241234567"), "%s, %s: %+v, %v", part, what, r, err)
 				}
@@ -157,20 +188,24 @@ func TestRejections(t *testing.T) {
 				func() (provider.Result, error) { return seen.ConfirmCharge(t.Context(), charge, "1") },
 			} {
 				r, err := call()
-				expect.True(t, err == nil && r.Outcome == provider.Paid, "%s, of an order that is paid: %+v, %v", part, r, err)
+				expect.NoError(t, err, "%s, of an order that is paid", part)
+				expect.Equal(t, r.Outcome, provider.Paid, "%s, of an order that is paid: outcome", part)
 			}
 			r, err := unknown.ConfirmCharge(t.Context(), charge, "1")
 			expect.True(t, err != nil, "%s, a code for an unknown charge: %+v", part, r)
 			name, err := unknown.AccountName(t.Context(), provider.Enquiry{Live: true, Network: "mtn", Number: "+233241234567"})
 			_, refusal := err.(*provider.Refusal)
-			expect.True(t, name == "" && err != nil && refusal == (row.meaning == refused && row.on == ""), "%s, a name: %v", part, err)
+			expect.Equal(t, name, "", "%s, a name: name", part)
+			expect.True(t, err != nil, "%s, a name: %v", part, err)
+			expect.Equal(t, refusal, row.meaning == refused && row.on == "", "%s, a name: refusal", part)
 
 			// A lost request may arrive after the refusal of a later one.
 			transfer.Attempts, transfer.Now = 2, transfer.SubmittedAt.Add(settled-time.Second)
 			charge.Attempts, charge.Now = 2, charge.SubmittedAt.Add(settled-time.Second)
 			_, err1 := unknown.Submit(t.Context(), transfer)
 			_, err2 := unknown.Charge(t.Context(), charge)
-			expect.True(t, err1 != nil && err2 != nil, "%s, soon after an earlier request: %v, %v", part, err1, err2)
+			expect.True(t, err1 != nil, "%s, soon after an earlier request: %v, %v", part, err1, err2)
+			expect.True(t, err2 != nil, "%s, soon after an earlier request: %v, %v", part, err1, err2)
 			transfer.Now, charge.Now = transfer.SubmittedAt.Add(settled), charge.SubmittedAt.Add(settled)
 			check("POST /transfer", "Submit, later", func() (provider.Result, error) { return unknown.Submit(t.Context(), transfer) })
 			check("POST /charge", "Charge, later", func() (provider.Result, error) { return unknown.Charge(t.Context(), charge) })
@@ -189,8 +224,10 @@ func TestNotFoundWords(t *testing.T) {
 			client := answering(t, map[string]string{"GET /transfer/verify/": failure(part), "GET /transaction/verify/": failure(part)})
 			sent, err1 := client.Status(t.Context(), transfer)
 			taken, err2 := client.ChargeStatus(t.Context(), charge)
-			expect.True(t, err1 == nil && err2 == nil && sent.Outcome == provider.NotFound && taken.Outcome == provider.NotFound, "%s: %+v, %v, %+v, %v", part,
-				sent, err1, taken, err2)
+			expect.NoError(t, err1, "%s", part)
+			expect.NoError(t, err2, "%s", part)
+			expect.Equal(t, sent.Outcome, provider.NotFound, "%s: outcome", part)
+			expect.Equal(t, taken.Outcome, provider.NotFound, "%s: outcome", part)
 		}
 	}
 }
@@ -225,18 +262,25 @@ func TestOddNumbers(t *testing.T) {
 		paid, err1 := client.Status(t.Context(), transfer)
 		taken, err2 := client.ChargeStatus(t.Context(), charge)
 		if c.want < 0 {
-			expect.True(t, err1 != nil && err2 != nil, "%s: %+v, %+v", c.amount, paid, taken)
+			expect.True(t, err1 != nil, "%s: %+v, %+v", c.amount, paid, taken)
+			expect.True(t, err2 != nil, "%s: %+v, %+v", c.amount, paid, taken)
 			continue
 		}
-		expect.True(t, err1 == nil && paid.Outcome == provider.Paid && paid.ProviderFee == c.want && paid.Amount == 435, "%+v: %+v, %v", c, paid, err1)
-		expect.True(t, err2 == nil && taken.Outcome == provider.Paid && taken.ProviderFee == c.want, "%+v: %+v, %v", c, taken, err2)
+		expect.NoError(t, err1, "%+v", c)
+		expect.Equal(t, paid.Outcome, provider.Paid, "%+v: outcome", c)
+		expect.Equal(t, paid.ProviderFee, c.want, "%+v: provider fee", c)
+		expect.Equal(t, paid.Amount, 435, "%+v: amount", c)
+		expect.NoError(t, err2, "%+v", c)
+		expect.Equal(t, taken.Outcome, provider.Paid, "%+v: outcome", c)
+		expect.Equal(t, taken.ProviderFee, c.want, "%+v: provider fee", c)
 	}
 	transfer, _, _, _, _ := orders()
 	client := answering(t, map[string]string{
 		"POST /transferrecipient": `{"status":false,"message":"Account number is invalid","code":400}`, "GET /transfer/verify/": failure("Transfer not found"),
 	})
 	r, err := client.Submit(t.Context(), transfer)
-	expect.True(t, err == nil && r.Outcome == provider.Refused, "a code as a number: %+v, %v", r, err)
+	must.Do(t, err)
+	expect.Equal(t, r.Outcome, provider.Refused, "a code as a number: outcome")
 }
 
 // No text of Paystack's brings a number, an address or a key into an error.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/seed-7082ffec/payments/internal/conformance"
+	"github.com/seed-7082ffec/payments/internal/test/conformance"
 	"github.com/seed-7082ffec/payments/provider"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/storagetest"
@@ -57,7 +57,9 @@ func TestKeysOfAnyBytesStayInScope(t *testing.T) {
 			expect.Same(t, got, odd, "list of %+v", scope)
 			for i, id := range odd {
 				r, err := tx.Find(kind, "a_b", scope, id, odd[len(odd)-1-i])
-				expect.True(t, err == nil && r.ID == id && r.Scope == scope, "find of %q in %+v: got %q in %+v, %v", id, scope, r.ID, r.Scope, err)
+				expect.NoError(t, err, "find of %q in %+v", id, scope)
+				expect.Equal(t, r.ID, id, "find of %q in %+v: ID", id, scope)
+				expect.Equal(t, r.Scope, scope, "find of %q in %+v: scope", id, scope)
 			}
 		}
 		return nil

@@ -14,7 +14,7 @@ import (
 // array is an array parameter: the values of one column in many rows, in the binary form
 // of the protocol. pgx would encode it value by value, into a buffer that grows with each
 // statement. array encodes values as they come, into memory that is reused, and is copied
-// once. See docs/performance.md.
+// once. See docs/notes/performance.md.
 //
 // [registerArrays] makes a connection accept it.
 type array struct {

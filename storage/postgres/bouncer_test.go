@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/effort"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/effort"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -27,7 +27,8 @@ func TestStoreWorksBehindTransactionPooling(t *testing.T) {
 			pool := must.Get(postgres.Connect(t.Context(), bouncer.URL()+mode))(t)
 			_, err := postgres.Open(t.Context(), pool, postgres.Config{})
 			pool.Close()
-			expect.True(t, errors.Is(err, storage.ErrInvalid) && strings.Contains(err.Error(), "CacheDescribe"), "%q: %v", mode, err)
+			expect.True(t, errors.Is(err, storage.ErrInvalid), "%q: %v", mode, err)
+			expect.True(t, strings.Contains(err.Error(), "CacheDescribe"), "%q: %v", mode, err)
 		}
 	})
 	t.Run("contract", func(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 

@@ -17,10 +17,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
-	"github.com/seed-7082ffec/payments/internal/effort"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/httpload"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/effort"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -33,9 +32,6 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if httpload.IsChild() {
-		os.Exit(httpload.Main())
-	}
 	if os.Getenv(workerURL) == "" {
 		// The parallel tests wait for servers and timeouts, not for processors.
 		if err := flag.Set("test.parallel", "8"); err != nil {
@@ -145,7 +141,8 @@ func severalProcesses(t *testing.T, processes int) {
 			}
 			after = page[len(page)-1].ID
 		}
-		expect.True(t, int64(written) == counter && written >= len(told.ids), "%d calls were written, %d counted, %d reported", written, counter, len(told.ids))
+		expect.Equal(t, int64(written), counter, "written")
+		expect.True(t, written >= len(told.ids), "%d calls were written, %d counted, %d reported", written, counter, len(told.ids))
 		all, err := tx.Balances("", 100)
 		if err != nil {
 			return err
@@ -156,7 +153,8 @@ func severalProcesses(t *testing.T, processes int) {
 			entries += b.Entries
 			expect.True(t, !b.Guarded || b.Amount >= 0, "%s is at %d", b.Account, b.Amount)
 		}
-		expect.True(t, total == 0 && entries == 2*int64(written+accounts), "balances add up to %d, of %d entries for %d calls", total, entries, written)
+		expect.Equal(t, total, 0, "balances add up")
+		expect.Equal(t, entries, 2*int64(written+accounts), "number of entries")
 		return nil
 	}))
 }

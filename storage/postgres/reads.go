@@ -15,7 +15,7 @@ import (
 // readBatcher batches reads of single records outside of transactions: above all, the API key of
 // each request. Reads that arrive while a round trip is under way share the next one on one
 // connection. The server treats everything up to a Sync as one transaction, so the planner's
-// settings hold without BEGIN and COMMIT. See docs/performance.md.
+// settings hold without BEGIN and COMMIT. See docs/notes/performance.md.
 type readBatcher struct {
 	store *Store
 

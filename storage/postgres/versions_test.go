@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -188,7 +188,8 @@ func TestTableChangesOnline(t *testing.T) {
 	var left int
 	err = pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE nspname = $1 AND relname LIKE '%.noted%'`, schema).Scan(&left)
-	expect.True(t, err == nil && left == 0, "%d tables are left over, %v", left, err)
+	must.Do(t, err)
+	expect.Equal(t, left, 0, "number of tables")
 	if _, err := pool.Exec(t.Context(), fmt.Sprintf("UPDATE %q.cards SET copy = NULL", schema)); err == nil {
 		t.Error("the column can be null")
 	}

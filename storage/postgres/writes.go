@@ -49,7 +49,7 @@ func (d driver) Prepare(s *sqlstore.Statement) {
 
 // unnest returns a query that turns arrays of equal length into rows. The server makes
 // each row on demand. "SELECT * FROM unnest($1, $2)" would materialize the arrays first;
-// see docs/performance.md.
+// see docs/notes/performance.md.
 func unnest(types []string) string {
 	var s strings.Builder
 	s.WriteString("SELECT ")

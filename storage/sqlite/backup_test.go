@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/effort"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/effort"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -76,6 +76,17 @@ func inspectBackup(t *testing.T, path string) int64 {
 	return payments
 }
 
+// payment writes a note and a posting, which are six rows.
+func payment(tx storage.Tx, i int64) error {
+	if err := tx.Insert(notes, note(fmt.Sprintf("p%08d", i))); err != nil {
+		return err
+	}
+	return tx.Post(storage.Posting{
+		ID: fmt.Sprintf("pst_%08d", i), Type: "payment", Ref: "pay_1", At: noon,
+		Moves: []storage.Move{{Account: "wallet", Guarded: true, Amount: 1}, {Account: "cash", Amount: -1}},
+	})
+}
+
 // postPayment makes n payments, with numbers from the given one on, in one update.
 func postPayment(t *testing.T, s *Store, number, n int64) {
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
@@ -120,7 +131,8 @@ func TestBackupBesideWriters(t *testing.T) {
 		before, steps, last := made, 0, int64(0)
 		ctx, cancel := context.WithCancel(t.Context())
 		err := s.Backup(ctx, path, func(p storage.Progress) {
-			expect.True(t, p.What == "pages" && p.Done > last, "progress %+v after %d", p, last)
+			expect.Equal(t, p.What, "pages", "progress: what")
+			expect.True(t, p.Done > last, "progress %+v after %d", p, last)
 			last = p.Done
 			if steps++; steps == 100 {
 				cancel() // it starts over after each update
@@ -227,7 +239,8 @@ func TestCancelledBackupLeavesNothing(t *testing.T) {
 		steps++
 		cancel()
 	})
-	expect.True(t, errors.Is(err, context.Canceled) && steps == 1, "cancelled in the first of %d steps: %v", steps, err)
+	expect.True(t, errors.Is(err, context.Canceled), "cancelled in the first of %d steps: %v", steps, err)
+	expect.Equal(t, steps, 1, "cancelled in the first: number of steps")
 	onlyFile(t, directory, "")
 	expect.NoError(t, s.Backup(t.Context(), filepath.Join(directory, "backup.db"), nil), "repeated")
 	if got := inspectBackup(t, filepath.Join(directory, "backup.db")); got != 20 {
@@ -241,7 +254,8 @@ func TestBackupRefusesUnusablePaths(t *testing.T) {
 	taken := filepath.Join(directory, "taken.db")
 	must.Do(t, os.WriteFile(taken, []byte("precious"), 0o600))
 	err := s.Backup(t.Context(), taken, nil)
-	expect.True(t, errors.Is(err, storage.ErrExists) && strings.Contains(err.Error(), taken), "onto a file: %v, want ErrExists that names it", err)
+	expect.True(t, errors.Is(err, storage.ErrExists), "onto a file: %v, want ErrExists that names it", err)
+	expect.True(t, strings.Contains(err.Error(), taken), "onto a file: %v, want ErrExists that names it", err)
 	if kept, err := os.ReadFile(taken); err != nil || string(kept) != "precious" {
 		t.Errorf("the file holds %q now, %v", kept, err)
 	}

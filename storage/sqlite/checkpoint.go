@@ -33,7 +33,7 @@ const (
 //
 // A restart (RESTART) keeps the length of the log and overwrites it. An emptied log
 // (TRUNCATE) needs new blocks, and each sync then waits for the file system's journal,
-// too; see docs/performance.md.
+// too; see docs/notes/performance.md.
 type checkpointer struct {
 	logger      *slog.Logger
 	interval    int64

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -94,6 +95,26 @@ func createFile(file string) error {
 		return err
 	}
 	return f.Close()
+}
+
+// fileHeader is what each SQLite file begins with.
+const fileHeader = "SQLite format 3\x00"
+
+// checkFile fails if there is no file, or none of SQLite.
+func checkFile(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("the file must exist: %w", err)
+	}
+	defer f.Close()
+	begins := make([]byte, len(fileHeader))
+	if n, err := io.ReadFull(f, begins); n < len(begins) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if string(begins) != fileHeader {
+		return fmt.Errorf("%w: the file %s must have a database, and is empty or another program's", storage.ErrInvalid, file)
+	}
+	return nil
 }
 
 func fileURI(file string) string {

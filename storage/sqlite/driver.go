@@ -18,7 +18,7 @@ import (
 type driver struct{ *Store }
 
 // dialect is SQLite's SQL. A limit is an expression, because SQLite plans a statement anew
-// for each value of a plain LIMIT ?; see docs/performance.md. Without statistics and
+// for each value of a plain LIMIT ?; see docs/notes/performance.md. Without statistics and
 // without a hint, a claim in one scope would read its whole history.
 var dialect = sqlstore.Dialect{
 	Name:        "sqlite",

@@ -144,18 +144,6 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 	if len(k.Columns) > len(kept.Columns) {
 		return m.rebuild(k, kept, tell)
 	}
-	for i, was := range kept.Columns {
-		c := k.Columns[i]
-		if len(c.OneOf) == len(was.OneOf) {
-			continue
-		}
-		if named, err := m.hasConstraint(k.Name, oneOfName(c)); err != nil || !named {
-			if err == nil {
-				err = m.rebuild(k, kept, tell)
-			}
-			return err
-		}
-	}
 	tell(0)
 	for i, was := range kept.Columns {
 		if c := k.Columns[i]; len(c.OneOf) > len(was.OneOf) {
@@ -170,14 +158,6 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 		}
 	}
 	return nil
-}
-
-// hasConstraint reports whether a table has a constraint with that quoted name. The first
-// releases made tables without names of constraints.
-func (m *migration) hasConstraint(table, name string) (bool, error) {
-	var one int64
-	return m.conn.queryRow("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? AND instr(sql, ?) > 0",
-		[]any{table, "CONSTRAINT " + name + " CHECK"}, &one)
 }
 
 // rebuild makes a table anew, which takes less time than an UPDATE of each row.

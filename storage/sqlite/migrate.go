@@ -20,14 +20,14 @@ var migrations = sqlstore.ReadMigrations(migrationFiles)
 // applicationID marks the file as the library's, in SQLite's header: "pays" in ASCII.
 const applicationID = 0x70617973
 
-// migrate applies all missing migrations, or none.
-func migrate(ctx context.Context, c *conn) error {
+// migrate applies all missing migrations, or none. With mustExist it refuses a file without any.
+func migrate(ctx context.Context, c *conn, mustExist bool) error {
 	// The marks are read in one transaction: another process may make the file between two reads.
 	_, err := c.exec("BEGIN")
 	if err != nil {
 		return err
 	}
-	done, err := isMigrated(c)
+	done, err := isMigrated(c, mustExist)
 	if err = errors.Join(err, c.rollback()); done || err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func migrate(ctx context.Context, c *conn) error {
 		}
 	}
 	if err == nil {
-		err = applyMigrations(c)
+		err = applyMigrations(c, mustExist)
 	}
 	if err == nil {
 		_, err = c.exec("COMMIT")
@@ -51,9 +51,9 @@ func migrate(ctx context.Context, c *conn) error {
 	return nil
 }
 
-func applyMigrations(c *conn) error {
+func applyMigrations(c *conn, mustExist bool) error {
 	// Another process may have migrated since the first check.
-	if done, err := isMigrated(c); done || err != nil {
+	if done, err := isMigrated(c, mustExist); done || err != nil {
 		return err
 	}
 	version, err := pragma(c, "user_version")
@@ -67,8 +67,9 @@ func applyMigrations(c *conn) error {
 	return c.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, migrations.Len()))
 }
 
-// isMigrated reports whether no migration is missing, and refuses another program's file.
-func isMigrated(c *conn) (bool, error) {
+// isMigrated reports whether no migration is missing, and refuses another program's file. With mustExist it
+// also refuses a file without any migration.
+func isMigrated(c *conn, mustExist bool) (bool, error) {
 	application, err := pragma(c, "application_id")
 	if err != nil {
 		return false, err
@@ -87,6 +88,9 @@ func isMigrated(c *conn) (bool, error) {
 	}
 	if used || application != 0 || version != 0 {
 		return false, fmt.Errorf("%w: the file belongs to another program", storage.ErrInvalid)
+	}
+	if mustExist {
+		return false, fmt.Errorf("%w: the file must have a database of this library, and has none", storage.ErrInvalid)
 	}
 	return false, nil
 }

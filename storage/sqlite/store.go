@@ -55,6 +55,10 @@ type Config struct {
 	// a table, in the goroutine of Define. A table of millions of rows takes minutes. If
 	// Define fails, it undoes all of it.
 	MigrationProgress func(storage.Progress)
+	// MustExist says that the file already holds a database of this package. Open then fails, and changes
+	// nothing, if the file is missing or empty, or holds none. Without it Open makes a new database, also
+	// where a disk was not mounted or a copy went wrong. A host sets it after its first start.
+	MustExist bool
 }
 
 // Store is a database in one file. It implements [storage.Store].
@@ -65,6 +69,7 @@ type Config struct {
 type Store struct {
 	store             *sqlstore.Store
 	migrationProgress func(storage.Progress) // may be nil
+	mustExist         bool
 	db                *sql.DB
 	path              string
 	file              os.FileInfo // of the file that was opened
@@ -89,9 +94,9 @@ type Stats struct {
 }
 
 // Open opens the database in the file path. It creates a missing file, which only its owner can
-// read and write. It fails with [storage.ErrNewer] if a newer version of this package wrote the
-// file, and with [storage.ErrInvalid] if the file holds another program's tables. Call
-// [Store.Define] with the kinds afterwards.
+// read and write, unless Config.MustExist is set. It fails with [storage.ErrNewer] if a newer version of
+// this package wrote the file, and with [storage.ErrInvalid] if the file holds another program's tables.
+// Call [Store.Define] with the kinds afterwards.
 //
 // Open starts no goroutine beside the one that database/sql keeps for every handle. ctx
 // bounds the opening alone.
@@ -100,7 +105,11 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := createFile(file); err != nil {
+	prepare := createFile
+	if config.MustExist {
+		prepare = checkFile
+	}
+	if err := prepare(file); err != nil {
 		return nil, fmt.Errorf("sqlite: open: %w", err)
 	}
 	connector, err := sqlite.NewConnector(dataSource(file))
@@ -116,7 +125,7 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	if config.MaxBatchSize < 1 {
 		config.MaxBatchSize = 128
 	}
-	s := &Store{migrationProgress: config.MigrationProgress, db: sql.OpenDB(connector), path: file, done: make(chan struct{})}
+	s := &Store{migrationProgress: config.MigrationProgress, mustExist: config.MustExist, db: sql.OpenDB(connector), path: file, done: make(chan struct{})}
 	s.store = sqlstore.New(driver{s}, &dialect, config.MaxBatchSize)
 	// database/sql closes returned connections: this package keeps its own.
 	s.db.SetMaxIdleConns(-1)
@@ -140,7 +149,7 @@ func (s *Store) open(ctx context.Context) error {
 	if s.checkpointer.conn, err = connect(ctx, s.db, writerRole); err != nil {
 		return err
 	}
-	return migrate(ctx, s.writer.conn)
+	return migrate(ctx, s.writer.conn, s.mustExist)
 }
 
 // View implements [storage.Store]. The first read of fn takes the snapshot. A long View

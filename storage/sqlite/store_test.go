@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -12,9 +13,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed-7082ffec/payments/internal/effort"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/effort"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -253,7 +254,8 @@ func TestFailedPostingWritesNothing(t *testing.T) {
 			return err
 		}
 		balances, err := tx.Balances("", 10)
-		expect.True(t, len(postings) == 0 && len(balances) == 0, "kept %v and %v", postings, balances)
+		expect.Equal(t, len(postings), 0, "kept: number of postings")
+		expect.Equal(t, len(balances), 0, "number of balances")
 		return err
 	}))
 }
@@ -276,4 +278,36 @@ func clocks(n int) (all []storage.Clock) {
 		all = append(all, storage.Clock{Scope: storage.Scope{Merchant: fmt.Sprint("mer_", i)}, Now: noon})
 	}
 	return all
+}
+
+// With MustExist a lost database is an error, and no file is made or written.
+func TestMustExist(t *testing.T) {
+	path := filepath.Join(effort.TempDir(t), "test.db")
+	refused := func(what string, want error) {
+		t.Helper()
+		before, errBefore := os.ReadFile(path)
+		_, err := Open(t.Context(), path, Config{MustExist: true})
+		expect.True(t, errors.Is(err, want), "%s: %v, want %v", what, err, want)
+		after, errAfter := os.ReadFile(path)
+		expect.Equal(t, string(before), string(after), "%s: before", what)
+		expect.True(t, (errBefore == nil) == (errAfter == nil), "%s: the file is another", what)
+	}
+	refused("missing", os.ErrNotExist)
+	for what, text := range map[string]string{"empty": "", "short": "x", "another program's": strings.Repeat("milk, ", 1000)} {
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		refused(what, storage.ErrInvalid)
+	}
+	must.Do(t, os.Remove(path))
+	s := openAt(t, path, Config{})
+	must.Do(t, s.Close())
+	s = openAt(t, path, Config{MustExist: true})
+	must.Do(t, s.writer.conn.script("PRAGMA application_id = 7"))
+	must.Do(t, s.Close())
+	refused("another program's database", storage.ErrInvalid)
+	must.Do(t, os.Remove(path))
+	bare := must.Get(sql.Open("sqlite", "file:"+path))(t)
+	must.Get(bare.ExecContext(t.Context(), "CREATE TABLE x (y); DROP TABLE x; VACUUM"))(t)
+	must.Do(t, bare.Close())
+	_, err := Open(t.Context(), path, Config{MustExist: true})
+	expect.True(t, errors.Is(err, storage.ErrInvalid), "a database without tables: %v", err)
 }

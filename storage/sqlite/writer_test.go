@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/seed-7082ffec/payments/internal/effort"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/effort"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -266,7 +266,9 @@ func TestLargeTransactionIsAtomic(t *testing.T) {
 		}}
 		first, last := inserts("first"), inserts("last")
 		runTogether(t, s, first, large, last)
-		expect.True(t, first.err == nil && errors.Is(large.err, outcome) && last.err == nil, "got %v, %v, %v", first.err, large.err, last.err)
+		must.Do(t, first.err)
+		expect.True(t, errors.Is(large.err, outcome), "got %v, %v, %v", first.err, large.err, last.err)
+		must.Do(t, last.err)
 		want := 2
 		if outcome == nil {
 			want += n

@@ -63,7 +63,7 @@ func (c *conn) change(sql string, rows *sqlstore.Rows) error {
 const insertSizes = 6
 
 // multiInsert holds the statements that insert 1, 2, 4 … rows into a table at once,
-// because a statement costs as much as some rows; see docs/performance.md.
+// because a statement costs as much as some rows; see docs/notes/performance.md.
 //
 // They say OR FAIL: a failure drops the whole batch anyway, and SQLite need not remember
 // the rows before it.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/document"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 func TestEmbeddedFontsAreUpToDate(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/signintech/gopdf"
 
 	"github.com/seed-7082ffec/payments/internal/document"
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 )
 
 // With a subset, every common letter has the width, height and outline of the whole font.

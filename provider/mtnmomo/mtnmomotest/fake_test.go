@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
-	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
+	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
 )
 
@@ -106,7 +106,8 @@ func TestFakeKeepsOrders(t *testing.T) {
 	status, _ := f.call(t, "POST", path, transfer)
 	expect.Equal(t, status, 202, "the first")
 	status, body := f.call(t, "POST", path, transfer)
-	expect.True(t, status == 409 && strings.Contains(body, "RESOURCE_ALREADY_EXIST"), "the second: %d %s", status, body)
+	expect.Equal(t, status, 409, "the second: status")
+	expect.True(t, strings.Contains(body, "RESOURCE_ALREADY_EXIST"), "the second: %d %s", status, body)
 	f.Settle()
 	_, body = f.call(t, "GET", path+"/"+reference, "")
 	expect.True(t, strings.Contains(body, `"PENDING"`), "it is decided: %s", body)

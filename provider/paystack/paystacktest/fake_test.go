@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-7082ffec/payments/internal/expect"
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/provider/paystack/paystacktest"
 )
 
@@ -32,7 +32,8 @@ func TestFakeIsStrict(t *testing.T) {
 	)
 	f := paystacktest.New(1)
 	status, body := call(t, f, "POST", "/transferrecipient", recipient)
-	expect.True(t, status == http.StatusCreated && strings.Contains(body, "RCP_4000000001"), "a recipient: %d %s", status, body)
+	expect.Equal(t, status, http.StatusCreated, "a recipient: status")
+	expect.True(t, strings.Contains(body, "RCP_4000000001"), "a recipient: %d %s", status, body)
 	before := f.Float()
 	for name, c := range map[string]struct{ method, path, body string }{
 		"a sample bank":             {"POST", "/transferrecipient", strings.Replace(recipient, "040100", "300304", 1)},
@@ -50,7 +51,8 @@ func TestFakeIsStrict(t *testing.T) {
 		expect.Equal(t, f.Float(), before, "%s: the money", name)
 	}
 	status, body = call(t, f, "POST", "/transfer", transfer)
-	expect.True(t, status == http.StatusOK && f.Float() == before-435-8_00, "a transfer: %d %s", status, body)
+	expect.Equal(t, status, http.StatusOK, "a transfer: %s", body)
+	expect.Equal(t, f.Float(), before-435-8_00, "a transfer: float")
 }
 
 // Faults that are set after Settle happen.

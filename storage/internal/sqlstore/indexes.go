@@ -84,14 +84,12 @@ func Indexes(k *storage.Kind) []Index {
 	return all
 }
 
-// ObsoleteIndexes returns the indexes of earlier releases that newer indexes replace, or
-// that no query needs any more.
+// ObsoleteIndexes returns the indexes that a kind had before it became one queue.
 func ObsoleteIndexes(k *storage.Kind) []string {
-	names := []string{k.Name + ".due", k.Name + ".due.test"}
-	if k.OneQueue {
-		names = append(names, k.Name+".due.scope")
+	if !k.OneQueue {
+		return nil
 	}
-	return names
+	return []string{k.Name + ".due.scope"}
 }
 
 // CreateStatement returns the statement that creates the index of a table under a name.

@@ -35,7 +35,7 @@ import (
 //
 // While a server commits a batch, the next one runs on top of its writes, and is
 // committed after it. If the first fails, the next runs again. This gains nothing where
-// this process does the work of the commit; see [Dialect] and docs/performance.md.
+// this process does the work of the commit; see [Dialect] and docs/notes/performance.md.
 //
 // An insert of a taken key fails only at the commit. The functions of the batch then run
 // again in the same order, and calls that insert into that table query it first, so that

@@ -1,0 +1,227 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Orders are the transfers of a variant as orders of a rail.
+type Orders struct {
+	*dispatch.Orders[record]
+	service *Service
+	variant *Variant
+}
+
+func newOrders(s *Service, v *Variant) *Orders {
+	o := &Orders{service: s, variant: v}
+	o.Orders = &dispatch.Orders[record]{
+		Flow: dispatch.Transfers, Records: collection(v), Object: v.Object, Noun: v.Object, Keep: s.engine.NumberRetention, Rules: o,
+	}
+	return o
+}
+
+// Orders returns the orders of a variant's transfers, for the loop that drives all orders.
+func (s *Service) Orders(v *Variant) *Orders { return s.orders[v] }
+
+// State implements [dispatch.Rules].
+func (*Orders) State(r *record) dispatch.State {
+	amount, _ := r.pesewas()
+	s := dispatch.State{
+		Submission: &r.Submission, ID: r.ID, Amount: amount, CreatedAt: r.CreatedAt,
+		Booked:    dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
+		Reference: &r.ProviderReference, Object: &r.Transfer, Forget: r.forgetNumber,
+	}
+	if d := &r.Destination; d.Type == payout.MobileMoney && d.Provider != nil {
+		s.Network = *d.Provider
+	}
+	return s
+}
+
+// outcome returns the outcome of the order, as the transfer's status implies it. A cancelled
+// transfer is Refused, so that a rail that reports it paid contradicts the booking, and one
+// that refuses it does not.
+func (r *record) outcome() provider.Outcome {
+	switch r.Status {
+	case payout.Succeeded, payout.Completed:
+		return provider.Paid
+	case payout.Failed, payout.Cancelled:
+		if r.Reversed {
+			return provider.Reversed
+		}
+		return provider.Refused
+	case payout.Processing:
+		return provider.InProgress
+	}
+	return provider.NotFound
+}
+
+// forgetNumber removes the recipient's number. The masked form stays.
+func (r *record) forgetNumber() { r.To = nil }
+
+// Provider implements [dispatch.Rules].
+func (o *Orders) Provider(tx *engine.Tx, r *record, order provider.Order) (*dispatch.Provider, error) {
+	t := r.To.providerTransfer()
+	t.Order, t.Description = order, r.Description
+	rail, err := r.RouteTransfer(o.service.rail(tx.Caller.Live), t)
+	return dispatch.TransferBy(rail, t), err
+}
+
+// Processing implements [dispatch.Rules].
+func (o *Orders) Processing(tx *engine.Tx, r *record) error {
+	if err := r.enter(payout.Processing); err != nil {
+		return err
+	}
+	return o.service.config.Events.Record(tx, &r.Transfer, statusEvent(o.variant, payout.Processing))
+}
+
+// Waiting implements [dispatch.Rules].
+func (*Orders) Waiting(*engine.Tx, *record, provider.Result) error { return nil }
+
+// Ending implements [dispatch.Rules].
+func (*Orders) Ending(*engine.Tx, *record) error { return nil }
+
+// Paid implements [dispatch.Rules]: the reserve leaves the merchant, the amount to the rail's account, the
+// fee to the operator, who pays the rail's own fee.
+func (o *Orders) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee int64) error {
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	amount, fee := r.pesewas()
+	moves := append(
+		dispatch.Transfers.ClearingMoves(r.Route, live, amount, providerFee),
+		ledger.Reserved(merchant, live).Move(-amount-fee),
+	)
+	if fee > 0 {
+		moves = append(moves, ledger.Fees(live).Move(fee))
+	}
+	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: o.Object + "_settled", Ref: r.ID, At: tx.Now, Moves: moves})
+	if err != nil {
+		return fmt.Errorf("payout: book paid: %w", err)
+	}
+	if err := r.enter(payout.Status(o.variant.Done)); err != nil {
+		return err
+	}
+	r.CompletedAt = api.AtOrNil(tx.Now)
+	return nil
+}
+
+// Refused implements [dispatch.Rules].
+func (o *Orders) Refused(_ context.Context, tx *engine.Tx, r *record, result provider.Result) error {
+	r.fail(result)
+	if err := r.enter(payout.Failed); err != nil {
+		return err
+	}
+	return o.release(tx, r)
+}
+
+// fail notes why a transfer has failed: the provider refused it or took it back.
+func (r *record) fail(result provider.Result) {
+	r.Reversed = result.Outcome == provider.Reversed
+	reason := "reversed: " + cmp.Or(result.Reason.Message, "The provider took the money back.")
+	if !r.Reversed {
+		reason = result.Reason.Text()
+	}
+	r.FailureReason = new(dispatch.Truncate(reason, dispatch.MaxReason))
+}
+
+// release returns the reserve of a transfer that has failed or was cancelled.
+func (o *Orders) release(tx *engine.Tx, r *record) error {
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	amount, fee := r.pesewas()
+	err := o.service.config.Accounts.Credit(tx, merchant, storage.Posting{
+		ID: tx.NewID("txn_"), Type: o.Object + "_released", Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{
+			ledger.Reserved(merchant, live).Move(-amount - fee),
+			ledger.Available(merchant, live).Move(amount + fee),
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("payout: release: %w", err)
+	}
+	return o.uncount(tx, r)
+}
+
+// uncount takes a transfer whose amount the merchant has again off the total of its day.
+func (o *Orders) uncount(tx *engine.Tx, r *record) error {
+	amount, _ := r.pesewas()
+	return o.service.countDailyTotal(tx, o.variant, r.CreatedAt.Time, -amount)
+}
+
+// Ended implements [dispatch.Rules].
+func (o *Orders) Ended(tx *engine.Tx, r *record) error {
+	if err := o.service.totals[o.variant].Count(tx, r); err != nil {
+		return err
+	}
+	return o.service.config.Events.Record(tx, &r.Transfer, statusEvent(o.variant, r.Status))
+}
+
+// Book books a rail's result for a transfer; see [dispatch.Orders.Book].
+func (o *Orders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	decision, err := o.Orders.Book(ctx, tx, ref, result)
+	if err != nil || decision != dispatch.Reversed {
+		return decision, err
+	}
+	found, err := o.Get(tx, tx.Caller, ref.Record)
+	if err != nil {
+		return decision, err
+	}
+	return decision, o.bookReversed(ctx, tx, found, result)
+}
+
+// bookReversed books back a transfer that the rail had paid and took back: the amount returns from the
+// rail's account, and the fee from the operator. What the rail kept for itself stays the operator's cost.
+func (o *Orders) bookReversed(ctx context.Context, tx *engine.Tx, found *storage.Object[record], result provider.Result) error {
+	r := &found.Value
+	defer r.AttributeEvents(tx)()
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	amount, fee := r.pesewas()
+	moves := append(
+		dispatch.Transfers.ClearingMoves(r.Route, live, -amount, 0),
+		ledger.Available(merchant, live).Move(amount+fee),
+	)
+	if fee > 0 {
+		moves = append(moves, ledger.Fees(live).Move(-fee))
+	}
+	err := o.service.config.Accounts.Credit(tx, merchant, storage.Posting{ID: tx.NewID("txn_"), Type: o.Object + "_reversed", Ref: r.ID, At: tx.Now, Moves: moves})
+	if err != nil {
+		return fmt.Errorf("payout: book reversed: %w", err)
+	}
+	if err := r.enter(payout.Failed); err != nil {
+		return err
+	}
+	r.fail(result)
+	r.CompletedAt = nil
+	id := r.ID
+	tx.OnCommit(func() {
+		tx.Log().WarnContext(ctx, "the provider took a transfer back, and the merchant has amount and fee again", o.Object, id, "merchant", merchant, "live", live)
+	})
+	if err := o.uncount(tx, r); err != nil {
+		return err
+	}
+	if err := o.Write(tx, found); err != nil {
+		return err
+	}
+	if err := o.service.totals[o.variant].Recount(tx, api.OutcomeCompleted, r); err != nil {
+		return err
+	}
+	return o.service.config.Events.Record(tx, &r.Transfer, statusEvent(o.variant, payout.Failed))
+}
+
+// FindOwnOrder returns the caller's order with that id, which may be of the other variant. It reads the
+// transfers, since one to a wallet never leaves the service and is in no index.
+func (o *Orders) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
+	for _, v := range Variants {
+		_, err := engine.Get(ctx, e, caller, collection(v), id, v.Object)
+		if api.CodeOf(err) != api.ResourceMissing {
+			return o.service.orders[v].Ref(id), err
+		}
+	}
+	return dispatch.Ref{}, api.NoSuch("transfer")
+}

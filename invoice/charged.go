@@ -1,0 +1,52 @@
+package invoice
+
+import (
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Charged is what a subscription's invoice has charged for its period, and what has become of it.
+type Charged struct {
+	// Discount is what the invoice's coupon takes off the period; nil for none, and for a void invoice.
+	Discount *catalog.Terms
+
+	kept, of int64 // the part of the payment that was not given back
+}
+
+// Charged returns what an invoice has charged for its period.
+func (in *Internal) Charged(tx storage.ReadTx, scope storage.Scope, id string) (*Charged, error) {
+	o, err := in.svc.get(tx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	r := &o.Value
+	c := &Charged{kept: 1, of: 1}
+	switch {
+	case r.Status == Void || r.Status == Uncollectible:
+		c.kept = 0
+	case r.Refunded > 0:
+		c.kept, c.of = r.AmountPaid-r.Refunded, r.AmountPaid
+	}
+	if r.Redemption != nil && r.Status != Void {
+		c.Discount = r.periodDiscount()
+	}
+	return c, nil
+}
+
+// periodDiscount returns what the coupon takes off the line of the period. An invoice of an earlier
+// release may have shared a coupon's amount with the lines of changes.
+func (r *record) periodDiscount() *catalog.Terms {
+	terms := r.Redemption.Terms
+	for i := range r.Lines.Data {
+		l := &r.Lines.Data[i]
+		if l.Period != nil && terms.AmountOff != nil && l.DiscountShare != terms.Discount(l.Amount) {
+			terms.AmountOff = new(l.DiscountShare)
+		}
+	}
+	return &terms
+}
+
+// Worth returns what a credit is worth that belongs to the invoice. Of a void or uncollectible invoice it is
+// worth nothing. Otherwise it keeps the part that the invoice has kept of its payment.
+func (c *Charged) Worth(credit int64) int64 { return money.Part(credit, c.kept, c.of) }

@@ -1,0 +1,111 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+)
+
+// Payable is what a payment from a phone pays, such as an invoice. Its methods run in the transaction
+// that books the payment: an error rolls the booking back, and it is repeated.
+type Payable interface {
+	// TakesPayment returns why there is nothing left to pay, when the payer has approved; "" if there is.
+	TakesPayment(tx *engine.Tx, p *Incoming) (why string, err error)
+	// PaymentEnded books what the end of a payment means for what it was to pay. It is not called for a
+	// payment that was cancelled before its charger was asked.
+	PaymentEnded(tx *engine.Tx, p *Ended) error
+}
+
+// Refunder gives back what no Payable takes, and books what a provider took back.
+type Refunder interface {
+	// Automatic refunds the whole of a payment.
+	Automatic(tx *engine.Tx, payment, reason string) error
+	// Reversed books that the provider took the money of a payment back. It returns what was refunded before,
+	// in pesewas.
+	Reversed(ctx context.Context, tx *engine.Tx, payment string) (refunded int64, err error)
+}
+
+// Payables are what payments from phones pay.
+type Payables struct {
+	QRCodes, Invoices, Sessions Payable
+	Refunds                     Refunder
+}
+
+// SetPayables sets, once and before the first call, what payments from phones pay. It fails if one is
+// missing: a payment of it would take money for nothing.
+func (in *Internal) SetPayables(p Payables) error {
+	if p.QRCodes == nil || p.Invoices == nil || p.Sessions == nil || p.Refunds == nil {
+		return errors.New("payment: something that payments from phones pay is missing")
+	}
+	*in.svc.payables = p
+	return nil
+}
+
+// of returns what a payment pays; nil for nothing.
+func (p *Payables) of(m *Payment) Payable {
+	switch {
+	case m.QRCode != nil:
+		return p.QRCodes
+	case m.CheckoutSession != nil:
+		return p.Sessions
+	case m.Invoice != nil:
+		return p.Invoices
+	}
+	return nil
+}
+
+// Incoming is a payment from a phone whose outcome is about to be booked.
+type Incoming struct {
+	Payment
+	// HadHold says that the payment was started with a hold, and HoldActive that the hold has not
+	// ended.
+	HadHold, HoldActive bool
+}
+
+// refuses returns why what a payment pays does not take it; "" if it does, or if the payment has ended.
+func (s *Service) refuses(tx *engine.Tx, r *record) (why string, err error) {
+	paid := s.payables.of(&r.Payment)
+	if paid == nil || r.Status.ended() {
+		return "", nil
+	}
+	return paid.TakesPayment(tx, &Incoming{r.Payment, r.Phoned.Held != "", r.holdsAt(tx.Now)})
+}
+
+// Ended is a payment from a phone that has just ended.
+type Ended struct {
+	Payment
+	// Number is the payer's, +233…; empty after an erasure.
+	Number string
+}
+
+// giveBack refunds a payment that came too late. Where no refund is possible, a person must look after it.
+func (s *Service) giveBack(ctx context.Context, tx *engine.Tx, id, why string) error {
+	o, err := get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return err
+	}
+	defer o.Value.AttributeEvents(tx)()
+	if s.refundRail(tx.Caller.Live, o.Value.Route) == nil {
+		return s.orders().NeedsPerson(ctx, tx, id, "completed, "+strings.ToLower(why)+", and the provider gives no refunds")
+	}
+	tx.OnCommit(func() {
+		tx.Log().WarnContext(ctx, "a payment came when there was nothing left to pay, and is refunded", "payment", id, "why", why)
+	})
+	return s.payables.Refunds.Automatic(tx, id, why)
+}
+
+// BookReversed books that the provider took the payment of a charge back. After a refund a person must
+// find out who has the money.
+func (in *Internal) BookReversed(ctx context.Context, tx *engine.Tx, charge dispatch.Ref, payment string) error {
+	refunded, err := in.svc.payables.Refunds.Reversed(ctx, tx, payment)
+	if err != nil || refunded == 0 {
+		return err
+	}
+	order := dispatch.Order{Ref: charge, Flow: dispatch.Charges}
+	return order.NeedsPerson(ctx, tx, fmt.Sprintf("reversed, and GHS %s refunded before", money.Text(refunded)))
+}

@@ -1,0 +1,51 @@
+package payment
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pace"
+)
+
+// textLimits bound the SMS about invoices, receipts and subscriptions to one phone, over all merchants.
+var textLimits = pace.Limit{Hour: 10, Day: 30}
+
+// textWait is how long such an SMS waits at most. So a phone that merchants flood gets no more for months.
+const textWait = 3 * 24 * time.Hour
+
+// Text queues an SMS that a merchant has caused, to a phone that need not have anything to do with the
+// merchant: about an invoice, a receipt or a subscription. In live mode a phone gets 10 of them in an hour and 30
+// in a day, over all merchants. Others wait until then, or are left out if that is more than three days.
+// person is as for [message.Internal.Text].
+func (in *Internal) Text(tx *engine.Tx, person, to, text string) error {
+	return in.svc.text(tx, person, to, text)
+}
+
+func (s *Service) text(tx *engine.Tx, person, to, text string) error {
+	if to == "" || !s.config.Messages.CanText(tx.Caller.Live) {
+		return nil
+	}
+	at := tx.Now
+	if tx.Caller.Live {
+		o, err := s.promptsOf(tx, textsOut, to)
+		if err != nil {
+			return err
+		}
+		p := &o.Value
+		wait := max(pace.Wait(p.At, tx.Now, textLimits.Hour, time.Hour), pace.Wait(p.At, tx.Now, textLimits.Day, promptDay))
+		if wait > textWait {
+			tx.Log().Warn("an SMS was left out, because its phone gets too many", slog.String("merchant", tx.Caller.Merchant))
+			return nil
+		}
+		at = tx.Now.Add(wait)
+		p.At = append(p.At[max(0, len(p.At)+1-textLimits.Day):], api.At(at))
+		p.Forget = api.At(at.Add(promptDay))
+		if err := prompts.Put(tx, o); err != nil {
+			return fmt.Errorf("payment: count text: %w", err)
+		}
+	}
+	return s.config.Messages.TextAt(tx, person, to, text, at)
+}

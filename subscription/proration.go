@@ -1,0 +1,62 @@
+package subscription
+
+import (
+	"time"
+
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/invoice"
+)
+
+// prorate adds the lines of a change to those that wait. A plan of another interval gets the credit
+// alone, since its new period starts at once.
+//
+// Both lines carry the discount of the period. So a change and its reversal net to nothing, whatever the
+// coupon is and whether the period is paid or not.
+func (s *Service) prorate(tx *engine.Tx, r, old *record, now time.Time) error {
+	cost := *r.Paid
+	charged, err := s.config.Invoices.Charged(tx, engine.Scope(tx.Caller), cost.Invoice)
+	if err != nil {
+		return err
+	}
+	left, whole := old.periodEnd().Sub(now), old.periodEnd().Sub(old.periodStart())
+	unused := netLine("Unused time on ", &cost.Terms, -money.Prorate(cost.Amount, left, whole))
+	if !cost.Changed {
+		unused.Invoice, unused.Full = cost.Invoice, -unused.Amount
+		unused.Amount = -charged.Worth(unused.Full)
+	}
+	r.wait(unused)
+	if r.Terms.recurrence != old.Terms.recurrence {
+		return nil
+	}
+	amount := r.Amount * r.Quantity
+	if discount := r.periodDiscount(charged); discount != nil {
+		amount -= discount.Discount(amount)
+	}
+	r.wait(netLine("Remaining time on ", &r.Terms, money.Prorate(amount, left, whole)))
+	r.Paid = &periodCost{Invoice: cost.Invoice, Amount: amount, Changed: true, Terms: r.Terms}
+	return nil
+}
+
+// periodDiscount returns what reduces the terms of a change in the current period; nil for nothing. A
+// coupon for several invoices counts from the moment on in which it was put on. Otherwise the discount of
+// the period's invoice counts. A coupon for one invoice waits for the next one.
+func (r *record) periodDiscount(charged *invoice.Charged) *catalog.Terms {
+	if r.Coupon != nil && !r.Coupon.Once {
+		return &r.Coupon.Terms
+	}
+	return charged.Discount
+}
+
+// netLine makes a line of a change.
+func netLine(what string, t *terms, amount int64) waitingLine {
+	return waitingLine{Description: what + t.Name, Amount: amount, Product: t.Product, Taxable: t.Taxable, TaxPercent: t.TaxPercent, Net: true}
+}
+
+// wait adds a line for the next invoice, unless its amount is 0.
+func (r *record) wait(l waitingLine) {
+	if l.Amount != 0 {
+		r.Waiting = append(r.Waiting, l)
+	}
+}

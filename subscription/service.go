@@ -2,131 +2,9 @@ package subscription
 
 import (
 	"context"
-	"fmt"
-	"io"
 
-	"github.com/shopspring/decimal"
-
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/storage"
 )
-
-// Config is what the service works with.
-type Config struct {
-	Accounts *account.Internal
-	Catalog  *catalog.Internal
-	Invoices *invoice.Internal
-	Payments *payment.Internal // counts the codes that are sent to a phone
-	Events   *event.Internal
-	Messages *message.Internal
-	// DefaultTax is the tax rate, in percent, of plans that are taxable without a rate; nil means
-	// no tax.
-	DefaultTax *decimal.Decimal
-	// KeepPastDue leaves a subscription past_due after its invoice has become uncollectible.
-	// Otherwise it is cancelled.
-	KeepPastDue bool
-	// NoChargeNotice sends no SMS a day before an automatic charge in live mode.
-	NoChargeNotice bool
-}
-
-// Service keeps and bills subscriptions. It is safe for concurrent use.
-type Service struct {
-	engine *engine.Engine
-	config Config
-}
-
-// Internal is what siblings call in their transactions.
-type Internal struct{ svc *Service }
-
-// New returns the service, and what siblings call.
-func New(e *engine.Engine, c Config) (*Service, *Internal) {
-	s := &Service{engine: e, config: c}
-	c.Invoices.BookOutcomesBy(s.bookAtOnce)
-	return s, &Internal{s}
-}
-
-// fillDerived sets what follows from where the service is reached today.
-func (s *Service) fillDerived(r *record) {
-	r.ManageURL = new(s.engine.BaseURL + "/subscription/" + r.Token)
-}
-
-func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
-	o, err := engine.GetTx(tx, subscriptions, scope, id, "subscription")
-	if err != nil {
-		return nil, err
-	}
-	s.fillDerived(&o.Value)
-	return o, nil
-}
-
-// write writes a changed subscription, plans what is next, and records its events.
-func (s *Service) write(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
-	s.schedule(tx, &o.Value)
-	if err := s.rememberTrial(tx, &o.Value); err != nil {
-		return err
-	}
-	if err := subscriptions.Replace(tx, o); err != nil {
-		return fmt.Errorf("subscription: write: %w", err)
-	}
-	if len(types) == 0 {
-		return nil
-	}
-	return s.config.Events.Record(tx, &o.Value.Subscription, types...)
-}
-
-// schedule sets when a worker acts on the subscription again.
-func (s *Service) schedule(tx *engine.Tx, r *record) {
-	r.NextAt = nil
-	if next := s.next(r); next.act != nil {
-		due := !next.at.After(tx.Now)
-		if due && next.ends && r.AwaitsSince != nil {
-			next.at = tx.Now // not long ago: awaitCharge would take this look for a late one
-		}
-		r.NextAt = api.AtOrNil(next.at)
-		if due {
-			tx.WakeAfterCommit(subscriptions.Kind())
-		}
-	}
-}
-
-// Get returns one subscription.
-func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Subscription, error) {
-	return s.listing(caller).Get(ctx, s.engine, caller, id)
-}
-
-// Phone returns the whole number that a subscription charges, +233XXXXXXXXX; "" if none is known.
-func (s *Service) Phone(ctx context.Context, caller api.Caller, id string) (string, error) {
-	o, err := engine.Get(ctx, s.engine, caller, subscriptions, id, "subscription")
-	if err != nil {
-		return "", err
-	}
-	return o.Value.Phone, nil
-}
-
-// GetJSON writes the JSON of what Get returns; see package httpapi.
-func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
-	return s.listing(caller).GetJSON(ctx, s.engine, caller, id, w)
-}
-
-// listing is how a caller reads subscriptions. Package event hides the same in events.
-func (s *Service) listing(caller api.Caller) engine.Listing[record, Subscription] {
-	return engine.Listing[record, Subscription]{
-		Collection: subscriptions, Noun: "subscription", URL: "/v1/subscriptions",
-		Show: func(r *record) Subscription {
-			if s.fillDerived(r); !caller.Writes("subscriptions") {
-				r.ManageURL = nil
-			}
-			return r.Subscription
-		},
-	}
-}
 
 // ListParams selects subscriptions; zero values select all.
 type ListParams struct {
@@ -137,19 +15,82 @@ type ListParams struct {
 	Created  api.Times `param:"created"`
 }
 
-// List returns subscriptions, newest first.
-func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Subscription], error) {
-	return s.listing(caller).List(ctx, s.engine, engine.Query(caller, p), p.Page)
-}
+// Service keeps and bills subscriptions. It is safe for concurrent use. It may grow in any release: embed it
+// in a fake.
+type Service interface {
+	// Create starts a subscription. Without a trial it begins its first period at once, with an invoice
+	// that is sent or charged. With an idempotency key it may be repeated safely.
+	//
+	// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, resource_missing (customer,
+	// plan, coupon), coupon_not_redeemable, permission_denied for a key that may not read customers, plans or coupons.
+	Create(ctx context.Context, caller api.Caller, p CreateParams) (*Subscription, error)
 
-// ListJSON writes the JSON of what List returns; see package httpapi.
-func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return s.listing(caller).ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
-}
+	// Get returns one subscription.
+	Get(ctx context.Context, caller api.Caller, id string) (*Subscription, error)
 
-// In returns the service for the transaction of a host, in which that engine works.
-func (i *Internal) In(e *engine.Engine) *Service {
-	in := *i.svc
-	in.engine = e
-	return &in
+	// List returns subscriptions, newest first.
+	List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Subscription], error)
+
+	// Update changes a subscription. A change of the quantity, or of the plan within the same interval,
+	// keeps the period. With prorations the next invoice gets two more lines. One is credit for what the period
+	// charges for its rest, whether its invoice is paid already or not. The other charges that rest at the new
+	// price. Both carry the period's discount. A plan of another interval starts a new period at once, with an
+	// invoice that also has the credit. While the subscription is in its trial or paused, nothing is prorated
+	// and no period starts.
+	//
+	// A credit belongs to the invoice whose time it credits. It goes if that invoice is voided or becomes
+	// uncollectible. It falls in the proportion in which the invoice's payment is refunded or reversed. What an
+	// invoice has used of it stays used.
+	//
+	// Refusals: resource_missing (also of plan and coupon), parameter_invalid, parameter_missing,
+	// invalid_phone_number, coupon_not_redeemable, subscription_cancelled, permission_denied for a key that may
+	// not read plans or coupons it names.
+	Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*Subscription, error)
+
+	// Cancel ends a subscription, without credit for the rest of the period. It bills the lines that wait for
+	// the next invoice, less the credit balance, on a final invoice of that moment. If they come to nothing or
+	// less, they lapse. A subscription that is cancelled at once has its open invoices charged no more. They
+	// stay payable. One that is cancelled at the period's end makes no further invoice but the final one. With
+	// an idempotency key it may be repeated safely.
+	//
+	// Refusals: resource_missing, subscription_cancelled.
+	Cancel(ctx context.Context, caller api.Caller, id string, p CancelParams) (*Subscription, error)
+
+	// Pause stops the invoices of a subscription, and ends its trial. It gives no credit. Open invoices
+	// are collected as before.
+	//
+	// Refusals: resource_missing, subscription_paused, subscription_cancelled.
+	Pause(ctx context.Context, caller api.Caller, id string) (*Subscription, error)
+
+	// Resume begins a new period of a paused subscription, with its invoice and a new anchor.
+	//
+	// Refusals: resource_missing, subscription_not_paused, subscription_cancelled.
+	Resume(ctx context.Context, caller api.Caller, id string) (*Subscription, error)
+
+	// Phone returns the whole number that a subscription charges, +233XXXXXXXXX; "" if none is known.
+	Phone(ctx context.Context, caller api.Caller, id string) (string, error)
+
+	// Hosted finds a subscription by the secret in the URL of its page. An unknown secret is
+	// resource_missing.
+	Hosted(ctx context.Context, token string) (*Hosted, error)
+
+	// StartPhoneChange sends a code by SMS to a new phone, for [Service.ConfirmPhone]. The new code
+	// replaces an earlier one. At most 5 codes are sent in 10 minutes, and 20 in a day; in test mode 100 in 10
+	// minutes. These limits count the codes of the subscription. In live mode they also count those to the
+	// number, over all merchants. Of these, one network address may have 4 and 10 sent on pages. It ignores an
+	// idempotency key: each call sends a new code.
+	//
+	// Refusals: resource_missing, parameter_missing, invalid_phone_number, subscription_cancelled,
+	// rate_limited, otp_attempts_exceeded after 10 wrong entries in a day (UTC; in test mode 100 in 10 minutes),
+	// and service_unavailable in live mode without a Texter.
+	StartPhoneChange(ctx context.Context, caller api.Caller, id string, p StartPhoneChangeParams) (*PhoneChange, error)
+
+	// ConfirmPhone checks the code of StartPhoneChange. If it is right, later charges ask the new phone.
+	// Each wrong code counts, also concurrent ones. It ignores an idempotency key: a call after a success is
+	// otp_invalid. It cannot be called in a host's transaction, whose
+	// rollback would lose the count.
+	//
+	// Refusals: resource_missing, parameter_invalid, otp_invalid, otp_expired, otp_attempts_exceeded,
+	// subscription_cancelled.
+	ConfirmPhone(ctx context.Context, caller api.Caller, id, code string) (*Subscription, error)
 }

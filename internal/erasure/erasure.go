@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/refunding"
@@ -31,7 +32,6 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/subscription"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -42,7 +42,7 @@ type Config struct {
 	Refunds       *refunding.Service
 	Transfers     *transfer.Service
 	Invoices      *invoice.Internal
-	Subscriptions *subscription.Internal
+	Subscriptions *subscribing.Service
 	Sessions      *session.Service
 	Messages      *message.Internal
 	// Webhooks removes data from events and from the answers of endpoints.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/otp"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // testCode is the code of test mode.
@@ -27,7 +27,7 @@ func confirms(o *storage.Object[record]) otp.Purpose {
 func (s *Service) sendCode(tx *engine.Tx, o *storage.Object[record], from string) error {
 	r := &o.Value
 	r.Confirmation = cmp.Or(r.Confirmation, &otp.Phone{})
-	p := subscription.CodeParams{Number: r.Charged, From: from, Person: r.FutureCustomer, Plan: r.PlanTerms.Name}
+	p := subscribing.CodeParams{Number: r.Charged, From: from, Person: r.FutureCustomer, Plan: r.PlanTerms.Name}
 	engine.SetGiven(&p.Person, r.Customer)
 	if !tx.Caller.Live {
 		p.Digits = testCode
@@ -135,7 +135,7 @@ func (s *Service) priceForPhone(tx *engine.Tx, r *record) (changed bool, err err
 // priceTrial prices a session anew, with the trial of its plan or without.
 func (s *Service) priceTrial(tx *engine.Tx, r *record, with bool) error {
 	r.NoTrial = !with
-	priced, err := s.pricePlan(tx, subscription.StartParams{Plan: r.planTerms(), Quantity: *r.Quantity, Coupon: r.CouponTerms})
+	priced, err := s.pricePlan(tx, subscribing.StartParams{Plan: r.planTerms(), Quantity: *r.Quantity, Coupon: r.CouponTerms})
 	if err != nil {
 		return err
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // Config is what the service works with.
@@ -33,7 +33,7 @@ type Config struct {
 	Catalog  *catalog.Internal
 	Invoices *invoice.Internal
 	// Subscriptions begins the subscriptions of ModeSubscription.
-	Subscriptions *subscription.Internal
+	Subscriptions *subscribing.Service
 }
 
 // Service implements [checkout.Service].

@@ -6,9 +6,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // price computes what a new session costs now: its lines, or the first period of its plan, which it
@@ -21,7 +21,7 @@ func (s *Service) price(tx *engine.Tx, r *record, p checkout.CreateParams, coupo
 	if err != nil {
 		return nil, err
 	}
-	priced, err := s.pricePlan(tx, subscription.StartParams{Plan: plan, Quantity: *p.Quantity, Coupon: coupon})
+	priced, err := s.pricePlan(tx, subscribing.StartParams{Plan: plan, Quantity: *p.Quantity, Coupon: coupon})
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (s *Service) price(tx *engine.Tx, r *record, p checkout.CreateParams, coupo
 }
 
 // pricePlan computes what the first period of a plan costs now.
-func (s *Service) pricePlan(tx *engine.Tx, p subscription.StartParams) (*invoice.Priced, error) {
+func (s *Service) pricePlan(tx *engine.Tx, p subscribing.StartParams) (*invoice.Priced, error) {
 	first, err := s.config.Subscriptions.Preview(tx, p)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *Service) subscribe(tx *engine.Tx, r *record) error {
 	if err != nil {
 		return err
 	}
-	p := subscription.StartParams{
+	p := subscribing.StartParams{
 		Customer: customer, Plan: r.planTerms(), Quantity: *r.Quantity, Coupon: r.CouponTerms, Phone: r.Charged, Metadata: r.Metadata,
 	}
 	engine.SetGiven(&p.Payment, r.Payment)

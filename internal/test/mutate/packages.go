@@ -9,6 +9,7 @@ var moneyPaths = []string{
 	"catalog",
 	"checkout",
 	"disbursement",
+	"internal/billing/subscribing",
 	"internal/dispatch",
 	"internal/engine",
 	"internal/fee",
@@ -28,9 +29,10 @@ var moneyPaths = []string{
 
 // faces are the packages over which the tests of others stand: those of internal/refunding drive package refund.
 var faces = map[string][]string{
-	"internal/refunding": {"refund"},
-	"internal/session":   {"checkout"},
-	"internal/transfer":  {"payout", "disbursement"},
+	"internal/billing/subscribing": {"subscription"},
+	"internal/refunding":           {"refund"},
+	"internal/session":             {"checkout"},
+	"internal/transfer":            {"payout", "disbursement"},
 }
 
 // aside are files that do not decide about money: JSON, pictures, documents, caches, searches.

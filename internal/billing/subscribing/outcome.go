@@ -1,4 +1,4 @@
-package subscription
+package subscribing
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // bookAtOnce books what has become of an invoice in the transaction in which it happens. It returns false
@@ -129,7 +130,7 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 			case is.Scheduled == nil:
 			case u != nil && u.charged():
 				u.Overdue, failed = true, true
-			case r.Status == Cancelled: // its last invoices are charged after its end
+			case r.Status == subscription.Cancelled: // its last invoices are charged after its end
 				failed = true
 			}
 		case invoice.OutcomeUncollectible:
@@ -142,7 +143,7 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 				r.writeOff(u)
 			}
 		case invoice.OutcomeVoided:
-			if u := r.unpaid(is.Invoice); u != nil && u.Used != nil && r.Status != Cancelled {
+			if u := r.unpaid(is.Invoice); u != nil && u.Used != nil && r.Status != subscription.Cancelled {
 				if err := s.giveBack(tx, r, u.Used); err != nil {
 					return err
 				}
@@ -158,7 +159,7 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 	if r.settleStatus(); r.Status != was || r.CreditBalance != credit || r.Discount != discount {
 		types = append(types, event.SubscriptionUpdated)
 	}
-	if givenUp && r.Status != Cancelled {
+	if givenUp && r.Status != subscription.Cancelled {
 		if err := s.config.Events.Record(tx, &r.Subscription, types...); err != nil {
 			return err
 		}

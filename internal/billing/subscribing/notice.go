@@ -1,4 +1,4 @@
-package subscription
+package subscribing
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // shortDay is a day as an SMS shows it, and shortTime a time. Accra has the time of UTC.
@@ -89,21 +90,21 @@ func (s *Service) laterTotal(r *record) (int64, error) {
 
 // firstCharge returns the first of the automatic charges to come: that of an open invoice, or of the next
 // period; nil for none.
-func (s *Service) firstCharge(tx *engine.Tx, r *record) (*NextInvoice, error) {
+func (s *Service) firstCharge(tx *engine.Tx, r *record) (*subscription.NextInvoice, error) {
 	for _, id := range r.charged() {
 		v, err := s.config.Invoices.Find(tx, engine.Scope(tx.Caller), id)
 		if err != nil {
 			return nil, err
 		}
 		if v.AmountDue > 0 {
-			return &NextInvoice{At: tx.Now.Unix(), Total: v.AmountDue}, nil
+			return &subscription.NextInvoice{At: tx.Now.Unix(), Total: v.AmountDue}, nil
 		}
 	}
 	return s.nextInvoice(r)
 }
 
 // chargeDay is the day on which a phone is asked for an invoice.
-func (s *Service) chargeDay(r *record, next *NextInvoice) string {
+func (s *Service) chargeDay(r *record, next *subscription.NextInvoice) string {
 	return s.config.Invoices.ChargeTime(r.Livemode, time.Unix(next.At, 0).UTC()).Format(shortDay)
 }
 
@@ -184,7 +185,7 @@ func (s *Service) textEnded(tx *engine.Tx, r *record, is *invoice.Outcome) error
 
 // textChanges tells the phones of a subscription what a call has changed for them. old is what it was.
 func (s *Service) textChanges(tx *engine.Tx, old, r *record) error {
-	ends, ended := r.CancelAtPeriodEnd && !old.CancelAtPeriodEnd, r.Status == Cancelled
+	ends, ended := r.CancelAtPeriodEnd && !old.CancelAtPeriodEnd, r.Status == subscription.Cancelled
 	switch {
 	case ended && !old.automatic(), ends && !ended && !r.automatic():
 		return nil
@@ -245,7 +246,7 @@ func (s *Service) textPhoneChanged(tx *engine.Tx, old, r *record) error {
 
 // notices reports whether an SMS is to announce the next automatic charge.
 func (s *Service) notices(r *record) bool {
-	return r.Livemode && !s.config.NoChargeNotice && r.automatic() && !r.Noticed && !r.CancelAtPeriodEnd && r.Status != Paused
+	return r.Livemode && !s.config.NoChargeNotice && r.automatic() && !r.Noticed && !r.CancelAtPeriodEnd && r.Status != subscription.Paused
 }
 
 // chargeTime returns when the next period is charged.

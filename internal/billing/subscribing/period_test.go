@@ -1,4 +1,4 @@
-package subscription_test
+package subscribing
 
 import (
 	"testing"
@@ -10,7 +10,6 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
-	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // plainPeriod is the calendar once more, written by hand: it counts days and months one by one, and
@@ -43,7 +42,9 @@ func plainPeriod(anchor time.Time, interval catalog.Interval, count, k int64) ti
 	return time.Date(y, time.Month(m), d, anchor.Hour(), anchor.Minute(), anchor.Second(), 0, time.UTC)
 }
 
-var periodStart = new(subscription.Internal).PeriodStart
+func periodStart(interval catalog.Interval, count int64, anchor time.Time, period int64) time.Time {
+	return recurrence{interval, count}.start(anchor, period)
+}
 
 var intervals = []catalog.Interval{catalog.Day, catalog.Week, catalog.Month, catalog.Year}
 

@@ -1,4 +1,4 @@
-package subscription
+package subscribing
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // giveUpAfter is how long after its due date an invoice that was sent is given up.
@@ -53,7 +54,7 @@ func (s *Service) next(r *record) step {
 			first = n
 		}
 	}
-	if r.Status == Cancelled {
+	if r.Status == subscription.Cancelled {
 		return first
 	}
 	for i := range r.Unpaid {
@@ -65,7 +66,7 @@ func (s *Service) next(r *record) step {
 			consider(step{at: u.stepAt(), act: act})
 		}
 	}
-	if r.Status == Trialing && !r.TrialWarned {
+	if r.Status == subscription.Trialing && !r.TrialWarned {
 		consider(step{at: r.trialWarningAt(), act: (*Service).warnOfTrialEnd})
 	}
 	if s.notices(r) {
@@ -74,7 +75,7 @@ func (s *Service) next(r *record) step {
 	switch {
 	case r.CancelAtPeriodEnd:
 		consider(step{at: r.periodEnd(), act: (*Service).cancelAtPeriodEnd, ends: true})
-	case r.Status != Paused:
+	case r.Status != subscription.Paused:
 		consider(step{at: r.periodEnd(), act: (*Service).renew, ends: true})
 	}
 	if c := r.PhoneChange; c != nil && c.Number != "" {
@@ -98,8 +99,8 @@ func (s *Service) renew(t *turn, r *record) ([]event.Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Status == Trialing {
-		r.Status = Active
+	if r.Status == subscription.Trialing {
+		r.Status = subscription.Active
 		r.enterPeriod(0)
 	} else {
 		r.enterPeriod(r.Period + 1)
@@ -206,9 +207,8 @@ func (s *Service) dropNewPhone(_ *turn, r *record) ([]event.Type, error) {
 }
 
 // Jobs are the background work of subscriptions.
-func (in *Internal) Jobs() []work.Job {
+func (s *Service) Jobs() []work.Job {
 	const atATime = 64
-	s := in.svc
 	return []work.Job{
 		{Kind: subscriptions.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.runDue},
 		{Kind: s.config.Invoices.OutcomeKind(), Timeout: time.Minute, Batch: atATime, RunOne: s.bookOutcome},

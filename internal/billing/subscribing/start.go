@@ -1,13 +1,12 @@
-package subscription
+package subscribing
 
 import (
-	"time"
-
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // StartParams describe a subscription that a customer has chosen on a page, and whose parameters are
@@ -30,13 +29,13 @@ type StartParams struct {
 
 // Start begins a subscription that is charged automatically. Without a trial, its first invoice is paid
 // by the Payment, or at once if nothing is due.
-func (in *Internal) Start(tx *engine.Tx, p StartParams) (*Subscription, error) {
-	r := in.svc.start(tx, p)
-	begun, err := in.svc.begin(tx, r, p.Customer, p.Payment)
+func (s *Service) Start(tx *engine.Tx, p StartParams) (*subscription.Subscription, error) {
+	r := s.start(tx, p)
+	begun, err := s.begin(tx, r, p.Customer, p.Payment)
 	if err != nil || begun.LatestInvoice == nil {
 		return begun, err
 	}
-	return begun, in.svc.config.Invoices.SettleNothingDue(tx, *begun.LatestInvoice)
+	return begun, s.config.Invoices.SettleNothingDue(tx, *begun.LatestInvoice)
 }
 
 // start makes the record of a subscription, which is not written yet.
@@ -61,20 +60,20 @@ type Preview struct {
 	*invoice.Priced
 }
 
-// Preview returns what [Internal.Start] would begin at the time of the transaction. It writes nothing.
+// Preview returns what [Service.Start] would begin at the time of the transaction. It writes nothing.
 // Refusals: parameter_invalid (quantity) for more than an invoice can have.
-func (in *Internal) Preview(tx *engine.Tx, p StartParams) (*Preview, error) {
+func (s *Service) Preview(tx *engine.Tx, p StartParams) (*Preview, error) {
 	if err := checkQuantity(p.Quantity); err != nil {
 		return nil, err
 	}
 	if err := checkPeriodAmount(p.Plan.Amount, p.Quantity); err != nil {
 		return nil, err
 	}
-	r := in.svc.start(tx, p)
-	if err := in.svc.checkNext(r); err != nil {
+	r := s.start(tx, p)
+	if err := s.checkNext(r); err != nil {
 		return nil, err
 	}
-	priced, err := in.svc.config.Invoices.PriceSubscription(r.nextPeriod().price())
+	priced, err := s.config.Invoices.PriceSubscription(r.nextPeriod().price())
 	if err != nil {
 		return nil, err
 	}
@@ -86,17 +85,10 @@ func (in *Internal) Preview(tx *engine.Tx, p StartParams) (*Preview, error) {
 func (r *record) nextPeriod() *record {
 	next := *r
 	switch {
-	case r.Status == Trialing:
+	case r.Status == subscription.Trialing:
 		next.enterPeriod(0)
 	case r.Paid != nil:
 		next.enterPeriod(r.Period + 1)
 	}
 	return &next
-}
-
-// PeriodStart returns the start of a period of a plan, where period 0 starts at the anchor. It is for the
-// tests of this package, which are all external: with one inside, each build of the tests compiles all
-// packages above this one anew.
-func (*Internal) PeriodStart(interval catalog.Interval, count int64, anchor time.Time, period int64) time.Time {
-	return recurrence{interval, count}.start(anchor, period)
 }

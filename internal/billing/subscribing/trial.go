@@ -1,4 +1,4 @@
-package subscription
+package subscribing
 
 import (
 	"crypto/hmac"
@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // trial says that a phone had a trial of a plan at a merchant. Its id hides the number and the plan.
@@ -28,8 +29,8 @@ func trialID(key []byte, plan, number string) string {
 
 // HadTrial reports whether a phone, +233…, had a trial of a plan. A change of the server's key keeps the
 // trials under the keys that are still accepted.
-func (in *Internal) HadTrial(tx storage.ReadTx, scope storage.Scope, plan, number string) (bool, error) {
-	for _, key := range in.svc.engine.ServerKeys {
+func (s *Service) HadTrial(tx storage.ReadTx, scope storage.Scope, plan, number string) (bool, error) {
+	for _, key := range s.engine.ServerKeys {
 		o, err := engine.OrNil(trials.Get(tx, scope, trialID(key, plan, number)))
 		if err != nil || o != nil {
 			return o != nil, err
@@ -40,11 +41,11 @@ func (in *Internal) HadTrial(tx storage.ReadTx, scope storage.Scope, plan, numbe
 
 // rememberTrial notes that the phone of a subscription in its trial has a trial of the plan.
 func (s *Service) rememberTrial(tx *engine.Tx, r *record) error {
-	if r.Status != Trialing || r.Phone == "" {
+	if r.Status != subscription.Trialing || r.Phone == "" {
 		return nil
 	}
 	scope := engine.Scope(tx.Caller)
-	had, err := (&Internal{s}).HadTrial(tx, scope, r.Plan, r.Phone)
+	had, err := s.HadTrial(tx, scope, r.Plan, r.Phone)
 	if err == nil && !had {
 		_, err = trials.Insert(tx, scope, trialID(s.engine.ServerKeys[0], r.Plan, r.Phone), trial{BegunAt: api.At(tx.Now)})
 		if errors.Is(err, storage.ErrExists) { // another transaction has noted it

@@ -1,4 +1,4 @@
-package subscription
+package subscribing
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // departAtOnce is depart for the call that deletes the customer, before it answers.
@@ -43,7 +44,7 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 		tx.AttributeEvents(departed.Value.Request, departed.Value.IdempotencyKey)
 		stopped := 0
 		for i, o := range page {
-			if o.Value.Status == Cancelled {
+			if o.Value.Status == subscription.Cancelled {
 				continue
 			}
 			s.fillDerived(&o.Value)
@@ -75,19 +76,19 @@ func ofCustomer(customer string) storage.Query {
 
 // Erase removes what is left of a deleted customer's number from the subscriptions, which are
 // cancelled.
-func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) error {
-	return engine.UpdateEach(ctx, in.svc.engine, caller, subscriptions, ofCustomer(customer), func(tx *engine.Tx, o *storage.Object[record]) error {
+func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string) error {
+	return engine.UpdateEach(ctx, s.engine, caller, subscriptions, ofCustomer(customer), func(tx *engine.Tx, o *storage.Object[record]) error {
 		o.Value.setPhone("")
 		o.Value.PhoneChange = nil
-		return in.svc.write(tx, o)
+		return s.write(tx, o)
 	})
 }
 
 // ErasePhone removes a number that waits for its confirmation. It returns how many subscriptions charge the
 // number, and so need it until they end or charge another.
-func (in *Internal) ErasePhone(ctx context.Context, within engine.Within, number string) (charged int, err error) {
+func (s *Service) ErasePhone(ctx context.Context, within engine.Within, number string) (charged int, err error) {
 	charging := map[string]bool{}
-	err = engine.Rewrite(ctx, in.svc.engine, subscriptions, within, func(o *storage.Object[record]) (bool, error) {
+	err = engine.Rewrite(ctx, s.engine, subscriptions, within, func(o *storage.Object[record]) (bool, error) {
 		r := &o.Value
 		if r.Phone == number {
 			charging[o.ID] = true

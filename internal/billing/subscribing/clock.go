@@ -1,4 +1,4 @@
-package subscription
+package subscribing
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // lengths are the shortest lengths of the intervals.
@@ -17,9 +18,9 @@ var lengths = map[catalog.Interval]time.Duration{
 
 // CountPeriods returns how many periods the caller's subscriptions may begin until a time. It stops counting
 // beyond most.
-func (in *Internal) CountPeriods(tx *engine.Tx, until time.Time, most int64) (int64, error) {
+func (s *Service) CountPeriods(tx *engine.Tx, until time.Time, most int64) (int64, error) {
 	var n int64
-	for _, status := range []Status{Trialing, Active, PastDue} {
+	for _, status := range []subscription.Status{subscription.Trialing, subscription.Active, subscription.PastDue} {
 		q := storage.Query{Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "status", string(status)), Limit: api.MaxLimit}
 		for more := true; more && n <= most; {
 			var page []*storage.Object[record]

@@ -1,4 +1,4 @@
-package subscription
+package subscribing
 
 import (
 	"fmt"
@@ -26,8 +26,8 @@ type CodeParams struct {
 // The caller writes it.
 //
 // Refusals: rate_limited, otp_attempts_exceeded; service_unavailable in live mode without a Texter.
-func (in *Internal) SendCode(tx *engine.Tx, c *otp.Phone, of otp.Purpose, p CodeParams) error {
-	return in.svc.sendCode(tx, c, of, p)
+func (s *Service) SendCode(tx *engine.Tx, c *otp.Phone, of otp.Purpose, p CodeParams) error {
+	return s.sendCode(tx, c, of, p)
 }
 
 func (s *Service) sendCode(tx *engine.Tx, c *otp.Phone, of otp.Purpose, p CodeParams) error {

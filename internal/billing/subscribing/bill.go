@@ -1,4 +1,4 @@
-package subscription
+package subscribing
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/subscription"
 )
 
 // lateAfter is how long after its date an invoice may be made and still be due as if it had been made
@@ -194,7 +195,7 @@ func decimalOf(n *api.Number) *decimal.Decimal {
 // putCoupon puts a coupon on, whose redemption was counted.
 func (r *record) putCoupon(c *catalog.Coupon, now time.Time) {
 	r.Coupon = &couponTerms{Terms: c.Terms, Once: c.Duration == catalog.Once}
-	r.Discount = &Discount{Coupon: c.ID, Start: now.Unix()}
+	r.Discount = &subscription.Discount{Coupon: c.ID, Start: now.Unix()}
 	if c.Duration == catalog.Repeating {
 		r.Discount.End = new(addMonths(now, int(*c.DurationInMonths)).Unix())
 	}

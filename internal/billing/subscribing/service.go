@@ -1,0 +1,149 @@
+// Package subscribing keeps and bills subscriptions: it implements [subscription.Service].
+//
+// It owns subscriptions: their periods, their status, changes with prorations, and when an invoice is
+// made or overdue. Package invoice makes and collects the invoices, and tells this package of their
+// outcomes in the transactions that bring them about. Each period has exactly one invoice: the transaction that makes it also moves
+// the subscription to that period.
+package subscribing
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/subscription"
+)
+
+// Config is what the service works with.
+type Config struct {
+	Accounts *account.Internal
+	Catalog  *catalog.Internal
+	Invoices *invoice.Internal
+	Payments *payment.Internal // counts the codes that are sent to a phone
+	Events   *event.Internal
+	Messages *message.Internal
+	// DefaultTax is the tax rate, in percent, of plans that are taxable without a rate; nil means
+	// no tax.
+	DefaultTax *decimal.Decimal
+	// KeepPastDue leaves a subscription past_due after its invoice has become uncollectible.
+	// Otherwise it is cancelled.
+	KeepPastDue bool
+	// NoChargeNotice sends no SMS a day before an automatic charge in live mode.
+	NoChargeNotice bool
+}
+
+// Service implements [subscription.Service].
+type Service struct {
+	engine *engine.Engine
+	config Config
+}
+
+var _ subscription.Service = (*Service)(nil)
+
+// New returns the service.
+func New(e *engine.Engine, c Config) *Service {
+	s := &Service{engine: e, config: c}
+	c.Invoices.BookOutcomesBy(s.bookAtOnce)
+	return s
+}
+
+// fillDerived sets what follows from where the service is reached today.
+func (s *Service) fillDerived(r *record) {
+	r.ManageURL = new(s.engine.BaseURL + "/subscription/" + r.Token)
+}
+
+func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
+	o, err := engine.GetTx(tx, subscriptions, scope, id, "subscription")
+	if err != nil {
+		return nil, err
+	}
+	s.fillDerived(&o.Value)
+	return o, nil
+}
+
+// write writes a changed subscription, plans what is next, and records its events.
+func (s *Service) write(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
+	s.schedule(tx, &o.Value)
+	if err := s.rememberTrial(tx, &o.Value); err != nil {
+		return err
+	}
+	if err := subscriptions.Replace(tx, o); err != nil {
+		return fmt.Errorf("subscription: write: %w", err)
+	}
+	if len(types) == 0 {
+		return nil
+	}
+	return s.config.Events.Record(tx, &o.Value.Subscription, types...)
+}
+
+// schedule sets when a worker acts on the subscription again.
+func (s *Service) schedule(tx *engine.Tx, r *record) {
+	r.NextAt = nil
+	if next := s.next(r); next.act != nil {
+		due := !next.at.After(tx.Now)
+		if due && next.ends && r.AwaitsSince != nil {
+			next.at = tx.Now // not long ago: awaitCharge would take this look for a late one
+		}
+		r.NextAt = api.AtOrNil(next.at)
+		if due {
+			tx.WakeAfterCommit(subscriptions.Kind())
+		}
+	}
+}
+
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*subscription.Subscription, error) {
+	return s.listing(caller).Get(ctx, s.engine, caller, id)
+}
+
+func (s *Service) Phone(ctx context.Context, caller api.Caller, id string) (string, error) {
+	o, err := engine.Get(ctx, s.engine, caller, subscriptions, id, "subscription")
+	if err != nil {
+		return "", err
+	}
+	return o.Value.Phone, nil
+}
+
+// GetJSON writes the JSON of what Get returns; see package httpapi.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return s.listing(caller).GetJSON(ctx, s.engine, caller, id, w)
+}
+
+// listing is how a caller reads subscriptions. Package event hides the same in events.
+func (s *Service) listing(caller api.Caller) engine.Listing[record, subscription.Subscription] {
+	return engine.Listing[record, subscription.Subscription]{
+		Collection: subscriptions, Noun: "subscription", URL: "/v1/subscriptions",
+		Show: func(r *record) subscription.Subscription {
+			if s.fillDerived(r); !caller.Writes("subscriptions") {
+				r.ManageURL = nil
+			}
+			return r.Subscription
+		},
+	}
+}
+
+func (s *Service) List(ctx context.Context, caller api.Caller, p subscription.ListParams) (*api.List[subscription.Subscription], error) {
+	return s.listing(caller).List(ctx, s.engine, engine.Query(caller, p), p.Page)
+}
+
+// ListJSON writes the JSON of what List returns; see package httpapi.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p subscription.ListParams, w io.Writer) error {
+	return s.listing(caller).ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
+}
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (s *Service) In(e *engine.Engine) *Service {
+	in := *s
+	in.engine = e
+	return &in
+}

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -63,7 +64,7 @@ type Services struct {
 
 	Payouts       payout.Service
 	Disbursements disbursement.Service
-	Invoices      *invoice.Service
+	Invoices      invoice.Service
 	Subscriptions subscription.Service
 	Checkout      checkout.Service
 	Refunds       refund.Service
@@ -95,7 +96,7 @@ type internals struct {
 	payments      *payment.Internal
 	qrcodes       *qrcode.Internal
 	transfers     *transfer.Service
-	invoices      *invoice.Internal
+	invoices      *invoicing.Service
 	subscriptions *subscribing.Service
 	sessions      *session.Service
 	refunds       *refunding.Service
@@ -210,10 +211,11 @@ func (s *Service) wire(c Config) error {
 		return fmt.Errorf("payments: %w", err)
 	}
 	s.Payouts, s.Disbursements = in.transfers.Payouts(), in.transfers.Disbursements()
-	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
+	in.invoices = invoicing.New(s.engine, invoicing.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
 		DefaultTax: c.DefaultTax, ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders,
 	})
+	s.Invoices = in.invoices
 	in.subscriptions = subscribing.New(s.engine, subscribing.Config{
 		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Payments: in.payments, Events: in.events, Messages: in.messages,
 		DefaultTax: c.DefaultTax, KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
@@ -252,7 +254,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		transfer.Kinds(), invoice.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
+		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
 		retention.Kinds(), totals.Kinds(),
 		upgrade.Kinds(),
 		{secrets.Kind()},

@@ -177,7 +177,7 @@ func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 		Merchant: st.merchant.Name, Name: "Statement",
 		Contacts: []string{st.merchant.Address, phone.Spaced(st.merchant.Phone), st.merchant.Email},
 	})
-	d.Headline(document.Headline{Label: "Closing balance", Figures: figures(st.closing)})
+	d.Headline(document.Headline{Label: "Closing balance", Figures: money.Figures(st.closing)})
 	d.Facts([]document.Fact{{Name: "Period", Lines: []string{st.period()}}})
 	for _, row := range []struct {
 		name   string
@@ -190,7 +190,7 @@ func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 		{"Closing balance", st.closing, true},
 	} {
 		d.Put(document.Text{X: document.Left, Size: document.Body, Soft: !row.bold, Bold: row.bold, Text: row.name})
-		d.Line(document.Text{X: document.Left + 200, Size: document.Body, Soft: !row.bold, Bold: row.bold, Right: true, Text: figures(row.amount)})
+		d.Line(document.Text{X: document.Left + 200, Size: document.Body, Soft: !row.bold, Bold: row.bold, Right: true, Text: money.Figures(row.amount)})
 		d.Space(2)
 	}
 	d.Space(18)
@@ -227,7 +227,7 @@ func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 	edge := func(name string, balance int64) {
 		row(func() {
 			d.Put(document.Text{X: typeAt, Size: size, Bold: true, Text: name})
-			d.Put(document.Text{X: balanceEnd, Size: size, Bold: true, Right: true, Text: figures(balance)})
+			d.Put(document.Text{X: balanceEnd, Size: size, Bold: true, Right: true, Text: money.Figures(balance)})
 		})
 	}
 	d.Room(40) // keeps the table head from standing alone at the foot of a page
@@ -246,8 +246,8 @@ func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 			d.Put(document.Text{X: document.Left, Size: size, Text: e.At.UTC().Format(entryTime)})
 			d.Put(document.Text{X: typeAt, Size: size, Text: typeInWords(e.Type)})
 			d.Put(source)
-			d.Put(document.Text{X: amountEnd, Size: size, Right: true, Text: figures(e.Amount)})
-			d.Put(document.Text{X: balanceEnd, Size: size, Soft: true, Right: true, Text: figures(e.Balance)})
+			d.Put(document.Text{X: amountEnd, Size: size, Right: true, Text: money.Figures(e.Amount)})
+			d.Put(document.Text{X: balanceEnd, Size: size, Soft: true, Right: true, Text: money.Figures(e.Balance)})
 		})
 		return nil
 	})
@@ -269,9 +269,6 @@ func typeInWords(kind string) string {
 	}
 	return strings.ToUpper(words[:1]) + words[1:]
 }
-
-// figures writes pesewas in a column of GH₵.
-func figures(pesewas int64) string { return document.Figures(money.Text(pesewas)) }
 
 func pesewas(amount api.GHS) int64 { return amount.Shift(2).IntPart() }
 

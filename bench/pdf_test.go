@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -54,7 +55,7 @@ func BenchmarkPDF(b *testing.B) {
 		b.Run(fmt.Sprint("lines=", n), func(b *testing.B) {
 			v := openInvoice(b, n)
 			merchant := &account.Merchant{Name: "Adom Juice Bar", Phone: "+233301000000", Email: "hello@adom.example", Address: "Ring Road East\nAccra"}
-			layOut := func() *document.Document { return must.Get(new(invoice.Internal).LayOut(v, merchant, nil, nil))(b) }
+			layOut := func() *document.Document { return must.Get(invoicing.LayOut(v, merchant, nil, nil))(b) }
 			pages := layOut().Pages()
 			var ours, bare time.Duration
 			b.ReportAllocs()

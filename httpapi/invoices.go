@@ -29,7 +29,7 @@ func invoiceRoutes(svc *payments.Service) []route {
 	}
 }
 
-func payInvoice(s *invoice.Service) handler {
+func payInvoice(s invoice.Service) handler {
 	return decoded(fromBody[invoice.PayParams](), func(r *request, p invoice.PayParams) (any, error) {
 		// A form may send the phone empty. The service takes that for no phone, and charges the default
 		// method instead.

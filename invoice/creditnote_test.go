@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -132,8 +133,8 @@ func TestKeptDocumentFollowsInvoice(t *testing.T) {
 // What was paid with credit does not come back with a refund, nor do its taxes.
 func TestCreditNoteOfInvoicePaidWithCredit(t *testing.T) {
 	s := newIssuer(t)
-	v := &s.issue(invoice.IssueParams{Date: s.now, PriceParams: invoice.PriceParams{
-		Lines: []invoice.SubscriptionLine{withTax(planned(100_00), 20)}, CreditBalance: 110_00,
+	v := &s.issue(invoicing.IssueParams{Date: s.now, PriceParams: invoicing.PriceParams{
+		Lines: []invoicing.SubscriptionLine{withTax(planned(100_00), 20)}, CreditBalance: 110_00,
 	}}).Invoice
 	must.True(t, v.Total == 1000 && v.Tax == 2000, "total %d, tax %d", v.Total, v.Tax)
 	tax := func(before, amount int64) int64 {
@@ -146,8 +147,8 @@ func TestCreditNoteOfInvoicePaidWithCredit(t *testing.T) {
 // A credit note shows taxes below zero, too.
 func TestCreditNoteShowsNegativeTaxes(t *testing.T) {
 	s := newIssuer(t)
-	v := &s.issue(invoice.IssueParams{Date: s.now, PriceParams: invoice.PriceParams{
-		Lines: []invoice.SubscriptionLine{withTax(planned(-10_00), 20), planned(30_00)},
+	v := &s.issue(invoicing.IssueParams{Date: s.now, PriceParams: invoicing.PriceParams{
+		Lines: []invoicing.SubscriptionLine{withTax(planned(-10_00), 20), planned(30_00)},
 	}}).Invoice
 	must.True(t, v.Total == 1800 && v.Tax == -200, "total %d, tax %d", v.Total, v.Tax)
 	text := drawn(t, v, &invoice.CreditNote{Refund: "re_1", Number: "CN-2026-000007", Invoice: v.ID, Amount: 1800, CreatedAt: v.InvoiceDate})

@@ -1,20 +1,6 @@
 package invoice
 
-import (
-	"context"
-	"io"
-
-	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/spreadsheet"
-)
-
-// exportColumns head the export, which has the names of people. Amounts are in GHS.
-var exportColumns = []string{
-	spreadsheet.Mark + "invoice_number", "id", "status", "invoice_date", "due_date", "customer_name", "customer_email", "customer_phone",
-	"subtotal", "tax", "discount", "total", "amount_paid", "amount_due", "currency", "paid_at", "payment", "description",
-	"amount_refunded", "paid_outside",
-}
+import "io"
 
 // ExportParams selects the invoices of an export.
 type ExportParams struct {
@@ -24,34 +10,4 @@ type ExportParams struct {
 	// Progress, unless it is nil, is called after each page with the number of invoices written, in
 	// the goroutine of Export.
 	Progress func(written int)
-}
-
-// Export writes the invoices that the parameters select as CSV, newest first, each with the id of
-// its payment. Amounts are in GHS with two decimals. The file begins with the mark of UTF-8, U+FEFF. The first row names the columns, of which later
-// versions add more at the end. Export ignores p.Page. It writes an apostrophe before a text that a spreadsheet would
-// run as a formula.
-func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
-	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Invoice], error) {
-		return s.listing().ListAfter(ctx, s.engine, engine.Query(caller, p.ListParams), after) // the last draft of a page may be gone
-	}, func(v *Invoice) string { return v.ID }, exportRow, p.Progress)
-}
-
-func exportRow(v *Invoice) []string {
-	return []string{
-		v.Number, v.ID, string(v.Status), spreadsheet.Time(&v.InvoiceDate), spreadsheet.Time(v.DueDate),
-		spreadsheet.Text(v.Name), spreadsheet.Text(v.Email), spreadsheet.Phone(v.Phone),
-		spreadsheet.GHS(v.Subtotal), spreadsheet.GHS(v.Tax), spreadsheet.GHS(v.Discount), spreadsheet.GHS(v.Total),
-		spreadsheet.GHS(v.AmountPaid), spreadsheet.GHS(v.AmountDue), v.Currency,
-		spreadsheet.Time(v.PaidAt), spreadsheet.Text(v.Payment), spreadsheet.Text(v.Description),
-		spreadsheet.GHS(v.AmountRefunded), outOfBandText(v),
-	}
-}
-
-// outOfBandText is how an invoice was paid outside: "outside" when that was not said,
-// and empty when it was not.
-func outOfBandText(v *Invoice) string {
-	if v.PaidOutOfBand != nil && *v.PaidOutOfBand == "" {
-		return "outside"
-	}
-	return spreadsheet.Text(v.PaidOutOfBand)
 }

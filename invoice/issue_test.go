@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
@@ -29,21 +30,20 @@ import (
 
 // issuer issues invoices of subscriptions for a gym.
 type issuer struct {
-	*invoice.Internal
-	t        *testing.T
-	caller   api.Caller
-	now      time.Time
-	engine   *engine.Engine
-	invoices *invoice.Service
-	events   *event.Service
-	hosts    *payment.Service
+	*invoicing.Service
+	t      *testing.T
+	caller api.Caller
+	now    time.Time
+	engine *engine.Engine
+	events *event.Service
+	hosts  *payment.Service
 }
 
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	s := &issuer{t: t, now: time.Date(2026, 3, 31, 6, 0, 0, 0, time.UTC)}
 	store := memory.New()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), payment.Kinds(), totals.Kinds(), invoice.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), payment.Kinds(), totals.Kinds(), invoicing.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	clock := func() time.Time { return s.now }
@@ -61,7 +61,7 @@ func newIssuer(t *testing.T) *issuer {
 	must.Do(t, err)
 	m := must.Get(accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Osu Gym"}))(t)
 	s.caller = api.Caller{Merchant: m.ID, RequestID: "req_1"}
-	s.invoices, s.Internal = invoice.New(s.engine, invoice.Config{Accounts: inside, Payments: payments, Events: recorder, Messages: messages})
+	s.Service = invoicing.New(s.engine, invoicing.Config{Accounts: inside, Payments: payments, Events: recorder, Messages: messages})
 	return s
 }
 
@@ -70,13 +70,13 @@ func (s *issuer) update(do func(*engine.Tx) error) {
 	must.Do(s.t, s.engine.Update(s.t.Context(), s.caller, do))
 }
 
-func (s *issuer) issue(p invoice.IssueParams) *invoice.Issued {
+func (s *issuer) issue(p invoicing.IssueParams) *invoicing.Issued {
 	s.t.Helper()
 	p.Subscription, p.Customer = "sub_1", "cus_1"
 	if p.CollectionMethod == "" {
 		p.CollectionMethod = invoice.SendInvoice
 	}
-	var made *invoice.Issued
+	var made *invoicing.Issued
 	s.update(func(tx *engine.Tx) (err error) {
 		made, err = s.Issue(tx, p)
 		return err
@@ -98,7 +98,7 @@ func (s *issuer) paymentsOf(id string) []payment.Payment {
 }
 
 // outcomes returns the outcomes that are due, and ends them.
-func (s *issuer) outcomes() (all []invoice.Outcome) {
+func (s *issuer) outcomes() (all []invoicing.Outcome) {
 	s.t.Helper()
 	s.update(func(tx *engine.Tx) error {
 		claimed := must.Get(tx.Claim(s.OutcomeKind(), storage.Claim{Now: s.now, Due: s.now, Lease: time.Minute, Limit: 10}))(s.t)
@@ -112,17 +112,17 @@ func (s *issuer) outcomes() (all []invoice.Outcome) {
 	return all
 }
 
-func planned(pesewas int64) invoice.SubscriptionLine {
-	return invoice.SubscriptionLine{Description: "Gold", Quantity: 1, UnitAmount: pesewas}
+func planned(pesewas int64) invoicing.SubscriptionLine {
+	return invoicing.SubscriptionLine{Description: "Gold", Quantity: 1, UnitAmount: pesewas}
 }
 
-func net(pesewas int64) invoice.SubscriptionLine {
+func net(pesewas int64) invoicing.SubscriptionLine {
 	l := planned(pesewas)
 	l.Net = true
 	return l
 }
 
-func withTax(l invoice.SubscriptionLine, rate int64) invoice.SubscriptionLine {
+func withTax(l invoicing.SubscriptionLine, rate int64) invoicing.SubscriptionLine {
 	l.Taxable, l.TaxPercent = true, new(decimal.NewFromInt(rate))
 	return l
 }
@@ -150,52 +150,52 @@ func TestSubscriptionPrices(t *testing.T) {
 	s := newIssuer(t)
 	tenPercent := catalog.Terms{PercentOff: &api.Number{Decimal: decimal.NewFromInt(10)}}
 	for name, test := range map[string]struct {
-		p                              invoice.PriceParams
+		p                              invoicing.PriceParams
 		subtotal, discount, tax, total int64
 		credit                         int64
 		amounts, shares                []int64
 	}{
 		"credit used": {
-			invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(100_00)}, CreditBalance: 30_00},
+			invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(100_00)}, CreditBalance: 30_00},
 			70_00, 0, 0, 70_00, 0,
 			[]int64{100_00, -30_00},
 			[]int64{0, 0},
 		},
 		"more credit than is due": {
-			invoice.PriceParams{Lines: []invoice.SubscriptionLine{withTax(planned(100_00), 20)}, CreditBalance: 130_00},
+			invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{withTax(planned(100_00), 20)}, CreditBalance: 130_00},
 			-20_00, 0, 20_00, 0, 10_00,
 			[]int64{100_00, -120_00},
 			[]int64{0, 0},
 		},
 		// −52.50 of tax on −350 at 15% is one pesewa more by absolute value than half down: −53.
 		"below zero": {
-			invoice.PriceParams{Lines: []invoice.SubscriptionLine{withTax(planned(-350), 15), planned(1_00)}, Coupon: "cpn_1", Terms: tenPercent, CreditBalance: 5},
+			invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{withTax(planned(-350), 15), planned(1_00)}, Coupon: "cpn_1", Terms: tenPercent, CreditBalance: 5},
 			63, 10, -53, 0, 5 + 313,
 			[]int64{-350, 100, 313},
 			[]int64{0, 10, 0},
 		},
 		// Credit takes no share of a discount.
 		"a discount": {
-			invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(-5), planned(100)}, Coupon: "cpn_1", Terms: tenPercent, CreditBalance: 15},
+			invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(-5), planned(100)}, Coupon: "cpn_1", Terms: tenPercent, CreditBalance: 15},
 			80, 10, 0, 70, 0,
 			[]int64{-5, 100, -15},
 			[]int64{0, 10, 0},
 		},
 		"exactly zero": {
-			invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(-100), planned(100)}, Coupon: "cpn_1", Terms: tenPercent, CreditBalance: 7},
+			invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(-100), planned(100)}, Coupon: "cpn_1", Terms: tenPercent, CreditBalance: 7},
 			10, 10, 0, 0, 7 + 10,
 			[]int64{-100, 100, 10},
 			[]int64{0, 10, 0},
 		},
 		"a line that carries its discount": {
-			invoice.PriceParams{Lines: []invoice.SubscriptionLine{net(-150), net(300), planned(300)}, Coupon: "cpn_1", Terms: tenPercent},
+			invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{net(-150), net(300), planned(300)}, Coupon: "cpn_1", Terms: tenPercent},
 			450, 30, 0, 420, 0,
 			[]int64{-150, 300, 300},
 			[]int64{0, 0, 30},
 		},
 		// On the way to the last line the sum is beyond what an amount may be.
 		"back within the limit": {
-			invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(99_999_999), planned(99_999_999), planned(-99_999_999)}},
+			invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(99_999_999), planned(99_999_999), planned(-99_999_999)}},
 			99_999_999, 0, 0, 99_999_999, 0,
 			[]int64{99_999_999, 99_999_999, -99_999_999},
 			[]int64{0, 0, 0},
@@ -216,8 +216,8 @@ func TestSubscriptionPrices(t *testing.T) {
 			expect.Equal(t, got.CreditBalance, test.credit, "credit")
 		})
 	}
-	testkit.WantCode(t, "beyond the limit", testkit.Err(s.PriceSubscription(invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(99_999_999), planned(1)}})), api.ParameterInvalid)
-	testkit.WantCode(t, "a line beyond the limit", testkit.Err(s.PriceSubscription(invoice.PriceParams{Lines: []invoice.SubscriptionLine{{Description: "Gold", Quantity: 1_000_000, UnitAmount: 100}}})), api.ParameterInvalid)
+	testkit.WantCode(t, "beyond the limit", testkit.Err(s.PriceSubscription(invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(99_999_999), planned(1)}})), api.ParameterInvalid)
+	testkit.WantCode(t, "a line beyond the limit", testkit.Err(s.PriceSubscription(invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{{Description: "Gold", Quantity: 1_000_000, UnitAmount: 100}}})), api.ParameterInvalid)
 }
 
 // Whatever the lines, the shares sum to the discount, each share is less than a pesewa away from its
@@ -225,7 +225,7 @@ func TestSubscriptionPrices(t *testing.T) {
 func TestSubscriptionPricesAddUp(t *testing.T) {
 	s := newIssuer(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		p := invoice.PriceParams{CreditBalance: rapid.Int64Range(0, 1000).Draw(rt, "credit")}
+		p := invoicing.PriceParams{CreditBalance: rapid.Int64Range(0, 1000).Draw(rt, "credit")}
 		if off := rapid.Int64Range(0, 100).Draw(rt, "percent off"); off > 0 {
 			p.Coupon, p.Terms = "cpn_1", catalog.Terms{PercentOff: &api.Number{Decimal: decimal.NewFromInt(off)}}
 		}
@@ -271,8 +271,8 @@ func TestIssue(t *testing.T) {
 	period := &invoice.Period{start.Unix(), start.AddDate(0, 1, 0).Unix()}
 	line := planned(50_00)
 	line.Period = period
-	made := s.issue(invoice.IssueParams{
-		PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{line}, CreditBalance: 1_00},
+	made := s.issue(invoicing.IssueParams{
+		PriceParams: invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{line}, CreditBalance: 1_00},
 		Person:      &account.Customer{Name: "Ama", Email: "ama@example.com", Phone: "0241234567", Address: "Osu"},
 		Date:        start, DueDate: s.now.AddDate(0, 0, 7),
 	})
@@ -286,17 +286,17 @@ func TestIssue(t *testing.T) {
 	expect.Same(t, made.Lines.Data[0].Period, period, "period")
 	expect.True(t, made.Lines.Data[1].Period == nil, "the credit has a period")
 	expect.Same(t, s.recorded(), []event.Type{event.InvoiceCreated, event.InvoiceFinalized}, "events")
-	list := must.Get(s.invoices.List(t.Context(), s.caller, invoice.ListParams{Subscription: "sub_1"}))(t)
+	list := must.Get(s.List(t.Context(), s.caller, invoice.ListParams{Subscription: "sub_1"}))(t)
 	expect.Equal(t, len(list.Data), 1, "invoices of the subscription")
-	expect.Equal(t, len(must.Get(s.invoices.List(t.Context(), s.caller, invoice.ListParams{Subscription: "sub_2"}))(t).Data), 0, "invoices of another")
+	expect.Equal(t, len(must.Get(s.List(t.Context(), s.caller, invoice.ListParams{Subscription: "sub_2"}))(t).Data), 0, "invoices of another")
 	expect.Equal(t, period.String(), "31 Dec 2025 – 30 Jan 2026", "period for people")
 	expect.Equal(t, invoice.Period{Start: start.Unix(), End: start.Unix() + 86400}.String(), "31 Dec 2025", "a day for people")
 	expect.Equal(t, len(s.outcomes()), 0, "outcomes of an open invoice")
-	data, _, err := s.invoices.PDFFile(t.Context(), s.caller, made.ID)
+	data, _, err := s.PDFFile(t.Context(), s.caller, made.ID)
 	must.Do(t, err)
 	expect.True(t, len(data) > 0, "a PDF of %d bytes, %v", len(data), err)
 
-	copied := must.Get(s.invoices.Duplicate(t.Context(), s.caller, made.ID))(t)
+	copied := must.Get(s.Duplicate(t.Context(), s.caller, made.ID))(t)
 	expect.True(t, copied.Subscription == nil, "the duplicate: Subscription is set")
 	must.True(t, len(copied.Lines.Data) == 1, "the duplicate is %+v", copied)
 	expect.True(t, copied.Lines.Data[0].Period == nil, "the duplicate: Lines.Data[0].Period is set")
@@ -306,11 +306,11 @@ func TestIssue(t *testing.T) {
 // An invoice that a payment has paid is paid as it is made. The caller knows, so that no outcome is queued.
 func TestIssuePaid(t *testing.T) {
 	for name, test := range map[string]struct {
-		p       invoice.IssueParams
+		p       invoicing.IssueParams
 		payment *string
 		paid    int64
 	}{
-		"by a payment": {invoice.IssueParams{PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(5)}}, Payment: "pay_1"}, new("pay_1"), 5},
+		"by a payment": {invoicing.IssueParams{PriceParams: invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(5)}}, Payment: "pay_1"}, new("pay_1"), 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newIssuer(t)
@@ -331,15 +331,15 @@ func TestIssuePaid(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	s := newIssuer(t)
 	open := func() string {
-		return s.issue(invoice.IssueParams{PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(5)}}, Date: s.now}).ID
+		return s.issue(invoicing.IssueParams{PriceParams: invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(5)}}, Date: s.now}).ID
 	}
 	paid, voided, written := open(), open(), open()
-	must.Get(s.invoices.Pay(t.Context(), s.caller, paid, invoice.PayParams{PaidOutOfBand: true}))(t)
-	must.Get(s.invoices.Void(t.Context(), s.caller, voided))(t)
-	must.Get(s.invoices.MarkUncollectible(t.Context(), s.caller, written))(t)
+	must.Get(s.Pay(t.Context(), s.caller, paid, invoice.PayParams{PaidOutOfBand: true}))(t)
+	must.Get(s.Void(t.Context(), s.caller, voided))(t)
+	must.Get(s.MarkUncollectible(t.Context(), s.caller, written))(t)
 	got := s.outcomes()
 	must.True(t, len(got) == 3, "got %+v", got)
-	for i, want := range []invoice.Outcome{{Invoice: paid, Types: []invoice.OutcomeType{invoice.OutcomePaid}}, {Invoice: voided, Types: []invoice.OutcomeType{invoice.OutcomeVoided}}, {Invoice: written, Types: []invoice.OutcomeType{invoice.OutcomeUncollectible}}} {
+	for i, want := range []invoicing.Outcome{{Invoice: paid, Types: []invoicing.OutcomeType{invoicing.OutcomePaid}}, {Invoice: voided, Types: []invoicing.OutcomeType{invoicing.OutcomeVoided}}, {Invoice: written, Types: []invoicing.OutcomeType{invoicing.OutcomeUncollectible}}} {
 		expect.Equal(t, got[i].Invoice, want.Invoice, "%d: invoice", i)
 		expect.Same(t, got[i].Types, want.Types, "%d: types", i)
 		expect.Equal(t, got[i].Subscription, "sub_1", "%d: subscription", i)
@@ -347,9 +347,9 @@ func TestOutcomes(t *testing.T) {
 	}
 	// The subscription itself knows.
 	mine := open()
-	s.update(func(tx *engine.Tx) error { return testkit.Err(s.MarkUncollectible(tx, mine)) })
+	s.update(func(tx *engine.Tx) error { return testkit.Err(s.GiveUp(tx, mine)) })
 	expect.Equal(t, len(s.outcomes()), 0, "outcomes of the subscription's own call")
-	err := s.engine.Update(t.Context(), s.caller, func(tx *engine.Tx) error { return testkit.Err(s.MarkUncollectible(tx, mine)) })
+	err := s.engine.Update(t.Context(), s.caller, func(tx *engine.Tx) error { return testkit.Err(s.GiveUp(tx, mine)) })
 	testkit.WantCode(t, "twice", err, api.InvoiceNotOpen)
 }
 
@@ -357,11 +357,11 @@ func TestOutcomes(t *testing.T) {
 func TestEarlierOutcomesAreFound(t *testing.T) {
 	s := newIssuer(t)
 	open := func() string {
-		return s.issue(invoice.IssueParams{PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(5)}}, Date: s.now}).ID
+		return s.issue(invoicing.IssueParams{PriceParams: invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(5)}}, Date: s.now}).ID
 	}
 	voided, written := open(), open()
-	must.Get(s.invoices.Void(t.Context(), s.caller, voided))(t)
-	must.Get(s.invoices.MarkUncollectible(t.Context(), s.caller, written))(t)
+	must.Get(s.Void(t.Context(), s.caller, voided))(t)
+	must.Get(s.MarkUncollectible(t.Context(), s.caller, written))(t)
 	s.update(func(tx *engine.Tx) error {
 		claimed := must.Get(tx.Claim(s.OutcomeKind(), storage.Claim{Now: s.now, Due: s.now, Lease: time.Minute, Limit: 10}))(t)
 		must.True(t, len(claimed) == 2, "%d outcomes", len(claimed))
@@ -382,8 +382,8 @@ func TestEarlierOutcomesAreFound(t *testing.T) {
 func TestChargesOfSubscription(t *testing.T) {
 	s := newIssuer(t)
 	customer := &account.Customer{Name: "Ama", Phone: "0200000000"}
-	made := s.issue(invoice.IssueParams{
-		PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(5)}}, Person: customer, Date: s.now,
+	made := s.issue(invoicing.IssueParams{
+		PriceParams: invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(5)}}, Person: customer, Date: s.now,
 		CollectionMethod: invoice.ChargeAutomatically, ChargedPhone: "+233241230901", // declines
 	})
 	charge := func() {
@@ -397,10 +397,10 @@ func TestChargesOfSubscription(t *testing.T) {
 	failed.Status = payment.Failed
 	s.update(func(tx *engine.Tx) error { return s.PaymentEnded(tx, &failed) })
 	got := s.outcomes()
-	expect.True(t, len(got) == 1 && got[0].Types[0] == invoice.OutcomePaymentFailed, "outcomes %+v", got)
+	expect.True(t, len(got) == 1 && got[0].Types[0] == invoicing.OutcomePaymentFailed, "outcomes %+v", got)
 
 	s.update(func(tx *engine.Tx) error { return s.ChangeChargedPhone(tx, []string{made.ID}, "+233541234567") })
-	next := must.Get(s.invoices.Get(t.Context(), s.caller, made.ID))(t).NextPaymentAttempt
+	next := must.Get(s.Get(t.Context(), s.caller, made.ID))(t).NextPaymentAttempt
 	must.True(t, next != nil && next.Equal(s.now.AddDate(0, 0, 1)), "next attempt at %v", next)
 	s.now = s.now.AddDate(0, 0, 1)
 	charge()
@@ -412,7 +412,7 @@ func TestChargesOfSubscription(t *testing.T) {
 	failed = payment.Ended{Payment: asked[0]}
 	failed.Status = payment.Failed
 	s.update(func(tx *engine.Tx) error { return s.PaymentEnded(tx, &failed) })
-	v := must.Get(s.invoices.Get(t.Context(), s.caller, made.ID))(t)
+	v := must.Get(s.Get(t.Context(), s.caller, made.ID))(t)
 	expect.Equal(t, v.Status, invoice.Open, "after the end")
 	expect.True(t, v.NextPaymentAttempt == nil, "NextPaymentAttempt is set")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
@@ -70,9 +71,9 @@ func TestInvoiceOfNothingIsPaidByWorker(t *testing.T) {
 // A subscription's invoice of 0 is open as it is made, also for the outcome that its subscription is told.
 func TestIssueNothingDue(t *testing.T) {
 	s := newIssuer(t)
-	issue := func() *invoice.Issued {
-		return s.issue(invoice.IssueParams{
-			Date: s.now, PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(0)}}, CollectionMethod: invoice.ChargeAutomatically, ChargedPhone: "+233241234567",
+	issue := func() *invoicing.Issued {
+		return s.issue(invoicing.IssueParams{
+			Date: s.now, PriceParams: invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(0)}}, CollectionMethod: invoice.ChargeAutomatically, ChargedPhone: "+233241234567",
 		})
 	}
 	made := issue()
@@ -80,11 +81,11 @@ func TestIssueNothingDue(t *testing.T) {
 	expect.True(t, made.PaidAt == nil, "PaidAt is set")
 	expect.True(t, made.NextPaymentAttempt == nil, "NextPaymentAttempt is set")
 	expect.Same(t, s.recorded(), []event.Type{event.InvoiceCreated, event.InvoiceFinalized}, "events")
-	testkit.WantCode(t, "void it", testkit.Err(s.invoices.Void(t.Context(), s.caller, made.ID)), api.InvoiceAlreadyPaid)
-	testkit.WantCode(t, "write it off", testkit.Err(s.invoices.MarkUncollectible(t.Context(), s.caller, made.ID)), api.InvoiceAlreadyPaid)
+	testkit.WantCode(t, "void it", testkit.Err(s.Void(t.Context(), s.caller, made.ID)), api.InvoiceAlreadyPaid)
+	testkit.WantCode(t, "write it off", testkit.Err(s.MarkUncollectible(t.Context(), s.caller, made.ID)), api.InvoiceAlreadyPaid)
 	s.update(func(tx *engine.Tx) error { return s.StopCharges(tx, []string{made.ID}) }) // as a cancelled subscription does
 	s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, "", made.ID)) })
-	is := must.Get(s.invoices.Get(t.Context(), s.caller, made.ID))(t)
+	is := must.Get(s.Get(t.Context(), s.caller, made.ID))(t)
 	expect.Equal(t, is.Status, invoice.Paid, "worked on: status")
 	expect.True(t, is.Payment == nil, "worked on: Payment is set")
 	expect.Same(t, s.recorded(), []event.Type{event.InvoiceCreated, event.InvoiceFinalized, event.InvoicePaid}, "events after the work")
@@ -94,7 +95,7 @@ func TestIssueNothingDue(t *testing.T) {
 	for range 2 {
 		s.update(func(tx *engine.Tx) error { return s.SettleNothingDue(tx, second.ID) })
 	}
-	is = must.Get(s.invoices.Get(t.Context(), s.caller, second.ID))(t)
+	is = must.Get(s.Get(t.Context(), s.caller, second.ID))(t)
 	expect.Equal(t, is.Status, invoice.Paid, "settled at once")
 	expect.Equal(t, len(s.outcomes()), 1, "outcomes of the second")
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -39,7 +40,7 @@ func sample(tb testing.TB, lines int) *invoice.Invoice {
 		}
 		params = append(params, p)
 	}
-	_, inside := invoice.New(new(engine.Engine), invoice.Config{})
+	inside := invoicing.New(new(engine.Engine), invoicing.Config{})
 	priced := must.Get(inside.Price(nil, params, nil))(tb) // without a transaction: no line names a product
 	at := time.Date(2026, 3, 6, 9, 30, 0, 0, time.UTC)
 	return &invoice.Invoice{
@@ -59,7 +60,7 @@ var merchant = &account.Merchant{Name: "Adom Juice Bar", Phone: "+233301000000",
 // layOut lays out the document of an invoice, or of a credit note of it.
 func layOut(tb testing.TB, v *invoice.Invoice, n *invoice.CreditNote, logo *account.Logo) *document.Document {
 	tb.Helper()
-	return must.Get(new(invoice.Internal).LayOut(v, merchant, n, logo))(tb)
+	return must.Get(invoicing.LayOut(v, merchant, n, logo))(tb)
 }
 
 // render makes the PDF of a document.

@@ -2,36 +2,8 @@ package invoice
 
 import (
 	"fmt"
-	"slices"
 	"time"
-
-	"github.com/seed-7082ffec/payments/api"
 )
-
-// chargeOffsets are the times of the second, third and fourth automatic charge, each counted
-// from the first and not from the charge before. After the last failure the invoice
-// is uncollectible.
-var chargeOffsets = []time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
-
-// scheduleNext sets the next automatic charge, or reports that there is none.
-func (r *record) scheduleNext() bool {
-	r.Postponed = false
-	first := *r.FinalizedAt
-	if r.FirstAttempt != nil {
-		first = *r.FirstAttempt
-	}
-	next := first
-	if last := r.NextPaymentAttempt; last != nil {
-		i := slices.IndexFunc(chargeOffsets, func(o time.Duration) bool { return first.Add(o).After(last.Time) })
-		if i < 0 {
-			r.NextPaymentAttempt, r.NextWorkAt = nil, nil
-			return false
-		}
-		next = api.At(first.Add(chargeOffsets[i]))
-	}
-	r.NextPaymentAttempt, r.NextWorkAt = &next, &next
-	return true
-}
 
 // OverdueAt returns when an invoice with a due date becomes overdue: at the end of that day in Accra, which
 // has the time of UTC.
@@ -54,23 +26,21 @@ func (h ChargeHours) Check() error {
 	return nil
 }
 
-// next returns the first time within the hours that is not before at. Accra has the time of UTC.
-func (h ChargeHours) next(at time.Time) time.Time {
-	day := at.UTC().Truncate(24 * time.Hour)
-	from, until := day.Add(time.Duration(h.From)*time.Hour), day.Add(time.Duration(h.Until)*time.Hour)
-	switch {
-	case at.Before(from):
-		return from
-	case at.Before(until):
-		return at
-	}
-	return from.AddDate(0, 0, 1)
-}
+// maxReminderDays is how far from the due date a reminder may be.
+const maxReminderDays = 365
 
-// nextChargeTime returns the first time, not before at, at which an automatic charge may ask a phone.
-func (s *Service) nextChargeTime(live bool, at time.Time) time.Time {
-	if !live {
-		return at
+// CheckReminders returns an error if a day is more than 365 days from the due date, or is given
+// twice.
+func CheckReminders(days []int) error {
+	seen := map[int]bool{}
+	for _, d := range days {
+		if d < -maxReminderDays || d > maxReminderDays {
+			return fmt.Errorf("invoice: a reminder %d days from the due date; want at most %d before or after", d, maxReminderDays)
+		}
+		if seen[d] {
+			return fmt.Errorf("invoice: the reminder %d days from the due date is given twice", d)
+		}
+		seen[d] = true
 	}
-	return s.config.ChargeHours.next(at)
+	return nil
 }

@@ -1,357 +1,11 @@
 package invoice
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
-	"fmt"
-	"io"
-	"slices"
 
-	"github.com/shopspring/decimal"
-
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/document"
-	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/work"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/storage"
 )
-
-// Config is what the service works with.
-type Config struct {
-	Accounts *account.Internal
-	Payments *payment.Internal
-	Events   *event.Internal
-	Messages *message.Internal
-	Catalog  *catalog.Internal
-	// DefaultTax is the tax rate, in percent, of taxable lines without a rate; nil means no tax.
-	DefaultTax *decimal.Decimal
-	// ChargeHours are the hours in which automatic charges ask phones in live mode.
-	ChargeHours ChargeHours
-	// Reminders are the days from the due date on which customers are reminded of open invoices: -3
-	// is three days before, 0 the day itself, 7 a week later. An empty list sends no reminders. See
-	// [CheckReminders] for what is allowed.
-	Reminders []int
-}
-
-// Service makes and collects invoices. It is safe for concurrent use.
-type Service struct {
-	engine  *engine.Engine
-	config  Config
-	renders document.Limiter
-	// bookOutcome is as in [Internal.BookOutcomesBy]; nil for none.
-	bookOutcome func(*engine.Tx, *Outcome) (booked bool, err error)
-}
-
-// maxDocuments is how many documents are made at a time.
-const maxDocuments = 4
-
-// New returns the service, and what siblings call.
-func New(e *engine.Engine, c Config) (*Service, *Internal) {
-	if c.ChargeHours == (ChargeHours{}) {
-		c.ChargeHours = DefaultChargeHours
-	}
-	s := &Service{engine: e, config: c, renders: make(document.Limiter, maxDocuments)}
-	return s, &Internal{s}
-}
-
-// Create makes a draft with the next number of its year. With p.AutoFinalize it also finalizes the
-// draft.
-//
-// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, currency_not_supported,
-// resource_missing (customer, product, coupon), permission_denied (a key that may not read what it names),
-// coupon_not_redeemable, and invoice_no_lines if p.AutoFinalize is set and there are no lines.
-func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Invoice, error) {
-	p.Lines, p.ClearMetadata = plainLines(p.Lines), false // a new invoice has none
-	op := engine.Operation{Name: "invoice.create", Params: p}
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	if err := check.Metadata(p.Metadata, false); err != nil {
-		return nil, err
-	}
-	if err := p.checkReads(caller); err != nil {
-		return nil, err
-	}
-	customer, err := s.customer(ctx, caller, &p.Fields)
-	if err != nil {
-		return nil, err
-	}
-	// A new invoice has no text to clear, so an empty one was not given.
-	for _, text := range []**string{&p.Email, &p.Name, &p.Phone, &p.Address} {
-		if *text != nil && **text == "" {
-			*text = nil
-		}
-	}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
-		r := blank(tx, tx.NewID("inv_"))
-		r.Metadata = p.Metadata
-		if err := s.apply(tx, r, &p.Fields, customer); err != nil {
-			return nil, err
-		}
-		o, err := s.insert(tx, r)
-		if err != nil {
-			return nil, err
-		}
-		if p.AutoFinalize {
-			if err := s.finalize(tx, o); err != nil {
-				return nil, err
-			}
-		}
-		return &o.Value.Invoice, nil
-	})
-}
-
-// blank returns a draft of that id without anything that a caller gives.
-func blank(tx *engine.Tx, id string) *record {
-	return &record{
-		Invoice: Invoice{
-			ID: id, Object: "invoice", Status: Draft, Currency: api.Currency, InvoiceDate: api.At(tx.Now),
-			CollectionMethod: SendInvoice, Livemode: tx.Caller.Live, Created: tx.Now.Unix(),
-			Lines: *api.NewList[Line]("/v1/invoices/"+id+"/lines", nil, false),
-		},
-		Token: ids.Secret(rand.Reader, tokenLength), CreatedAt: api.At(tx.Now),
-	}
-}
-
-// insert gives a new draft its number and keeps it.
-func (s *Service) insert(tx *engine.Tx, r *record) (*storage.Object[record], error) {
-	var err error
-	if r.Number, err = nextNumber(tx, "invoice", "INV"); err != nil {
-		return nil, err
-	}
-	s.fillDerived(r)
-	o, err := invoices.Insert(tx, engine.Scope(tx.Caller), r.ID, *r)
-	if err != nil {
-		return nil, fmt.Errorf("invoice: create: %w", err)
-	}
-	return o, s.recordEvents(tx, &o.Value, event.InvoiceCreated)
-}
-
-// tokenLength is the length of the secret in a hosted page's address, in
-// characters of base 62: 190 bits.
-const tokenLength = 32
-
-// nextNumber returns the next number of a series, "invoice" or "credit_note", of the
-// merchant's year in this mode. A number is used once, even if its draft is deleted.
-func nextNumber(tx *engine.Tx, series, prefix string) (string, error) {
-	mode := "test"
-	if tx.Caller.Live {
-		mode = "live"
-	}
-	year := tx.Now.UTC().Year()
-	n, err := tx.Next(fmt.Sprintf("%s/%s/%s/%d", series, mode, tx.Caller.Merchant, year))
-	if err != nil {
-		return "", fmt.Errorf("invoice: next number: %w", err)
-	}
-	return fmt.Sprintf("%s-%d-%06d", prefix, year, n), nil
-}
-
-// fillDerived sets the fields that the stored JSON of an invoice leaves out, from those of
-// the record that store them, and the URLs from where the service is reached today.
-func (s *Service) fillDerived(r *record) {
-	r.PaidOutOfBand, r.AmountRefunded, r.Unlinked = r.OutOfBandMethod, r.Refunded, r.UnlinkedCustomer
-	r.HostedURL = s.engine.BaseURL + "/invoice/" + r.Token
-	if r.PDF != nil {
-		r.PDF = new(r.HostedURL + "/pdf")
-	}
-	if r.PercentOff = nil; r.Redemption != nil && r.InvoiceDiscount == 0 {
-		r.PercentOff = r.Redemption.PercentOff
-	}
-	r.CreditUsed, r.TaxPerLine = 0, !r.TaxPerRate
-	for i := range r.Lines.Data {
-		l := &r.Lines.Data[i]
-		l.Taxes, l.DiscountShare, l.Net = r.Taxes[l.ID], r.Shares[l.ID], slices.Contains(r.NetLines, l.ID)
-		if l.ID == r.CreditLine {
-			r.CreditUsed = max(0, -l.Amount)
-		}
-	}
-}
-
-func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
-	o, err := engine.GetTx(tx, invoices, scope, id, "invoice")
-	if err != nil {
-		return nil, err
-	}
-	s.fillDerived(&o.Value)
-	return o, nil
-}
-
-// write writes a changed invoice, which ends its lease.
-func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
-	s.fillDerived(&o.Value)
-	return invoices.Replace(tx, o)
-}
-
-// save writes a changed invoice and records its events. If the open charge is due, a process may
-// be calling the charger, and the write has ended its lease. save then leases the invoice again, or
-// a worker would poll at once. That lease is not renewed: a worker may poll while a long call still
-// runs, which the charge's id makes harmless.
-func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
-	if err := s.write(tx, o); err != nil {
-		return err
-	}
-	if r := &o.Value; r.OpenCharge != nil && r.dueAt() != nil && !r.dueAt().After(tx.Now) {
-		if err := invoices.Lease(tx, o, s.engine.Clock().Add(work.LeaseDuration)); err != nil {
-			return fmt.Errorf("invoice: lease: %w", err)
-		}
-	}
-	if len(types) == 0 {
-		return nil
-	}
-	if err := s.recordEvents(tx, &o.Value, types...); err != nil {
-		return err
-	}
-	return s.tellOutcome(tx, &o.Value, outcomesOf(types)...)
-}
-
-// recordEvents records events of an invoice, which carry its first lines only.
-func (s *Service) recordEvents(tx *engine.Tx, r *record, types ...event.Type) error {
-	v := r.Invoice
-	v.Lines = engine.ForEvents(v.Lines)
-	return s.config.Events.Record(tx, &v, types...)
-}
-
-// change runs a call that changes one invoice.
-func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, do func(*engine.Tx, *storage.Object[record]) error) (*Invoice, error) {
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
-		o, err := s.get(tx, engine.Scope(caller), id)
-		if err != nil {
-			return nil, err
-		}
-		if err := do(tx, o); err != nil {
-			return nil, err
-		}
-		return &o.Value.Invoice, nil
-	})
-}
-
-// Update changes a draft.
-//
-// Refusals: resource_missing (also customer, product, coupon), invoice_not_draft, and those of Create
-// for the fields that are given.
-func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f UpdateParams) (*Invoice, error) {
-	f.Lines = plainLines(f.Lines)
-	op := engine.Operation{Name: "invoice.update", Params: struct {
-		ID string `json:"id"`
-		Fields
-	}{id, f}}
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	if err := f.checkReads(caller); err != nil {
-		return nil, err
-	}
-	customer, err := s.customer(ctx, caller, &f)
-	if err != nil {
-		return nil, err
-	}
-	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-		if o.Value.Status != Draft {
-			return notDraft(o.Value.Status)
-		}
-		if err := s.apply(tx, &o.Value, &f, customer); err != nil {
-			return err
-		}
-		if err := check.UpdateMetadata(&o.Value.Metadata, f.ClearMetadata, f.Metadata); err != nil {
-			return err
-		}
-		return s.save(tx, o, event.InvoiceUpdated)
-	})
-}
-
-// AddLine adds a line to a draft and returns the invoice.
-//
-// Refusals: resource_missing (also product), invoice_not_draft, parameter_missing,
-// currency_not_supported, parameter_invalid (also for more than 250 lines).
-func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p LineParams) (*Invoice, error) {
-	op := engine.Operation{Name: "invoice.add_line", Params: struct {
-		ID string `json:"id"`
-		LineParams
-	}{id, p.plain()}}
-	if err := cmp.Or(p.checkSize(), check.Reads(caller, "products", "product", p.Product)); err != nil {
-		return nil, err
-	}
-	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-		if o.Value.Status != Draft {
-			return notDraft(o.Value.Status)
-		}
-		line, err := s.line(tx, p)
-		if err != nil {
-			return err
-		}
-		lines := append(o.Value.Lines.Data, *line)
-		if err := checkLines(lines); err != nil {
-			return err
-		}
-		if err := o.Value.setLines(lines); err != nil {
-			return tooMuch("unit_amount") // all lines before it were within the limit
-		}
-		return s.save(tx, o, event.InvoiceUpdated)
-	})
-}
-
-// Delete removes a draft. The draft's number is not used again.
-//
-// Refusals: resource_missing, invoice_not_draft.
-func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
-	op := engine.Operation{Name: "invoice.delete", Params: id}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
-		o, err := s.get(tx, engine.Scope(caller), id)
-		if err != nil {
-			return nil, err
-		}
-		if o.Value.Status != Draft {
-			return nil, notDraft(o.Value.Status)
-		}
-		if err := engine.Delete(tx, invoices, o); err != nil {
-			return nil, fmt.Errorf("invoice: delete: %w", err)
-		}
-		if err := forgetDocument(tx, engine.Scope(caller), id); err != nil {
-			return nil, err
-		}
-		if err := s.recordEvents(tx, &o.Value, event.InvoiceDeleted); err != nil {
-			return nil, err
-		}
-		return &api.Deleted{ID: id, Object: "invoice", Deleted: true}, nil
-	})
-}
-
-func notDraft(is Status) error {
-	return api.Errorf(api.InvoiceNotDraft, "", "This invoice is %s; only a draft can be changed, finalized or deleted.", is)
-}
-
-func notOpen(is Status) error {
-	return api.Errorf(api.InvoiceNotOpen, "", "This invoice is %s, not open.", is)
-}
-
-// Get returns one invoice.
-func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
-	return s.listing().Get(ctx, s.engine, caller, id)
-}
-
-// GetJSON writes the JSON of what Get returns; see package httpapi.
-func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
-	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
-}
-
-// listing is how invoices are read.
-func (s *Service) listing() engine.Listing[record, Invoice] {
-	return engine.Listing[record, Invoice]{
-		Collection: invoices, Noun: "invoice", URL: "/v1/invoices",
-		Show: func(r *record) Invoice {
-			s.fillDerived(r)
-			return r.Invoice
-		},
-	}
-}
 
 // ListParams selects invoices; zero values select all.
 type ListParams struct {
@@ -366,32 +20,169 @@ type ListParams struct {
 	Created api.Times `param:"created"`
 }
 
-// List returns invoices, newest first.
-func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Invoice], error) {
-	return s.listing().List(ctx, s.engine, engine.Query(caller, p), p.Page)
+// Service makes and collects invoices. It is safe for concurrent use. It may grow in any release: embed it in a
+// fake.
+type Service interface {
+	Drafts
+	Collection
+	Documents
 }
 
-// ListJSON writes the JSON of what List returns; see package httpapi.
-func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	return s.listing().ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
+// Drafts makes and changes drafts, and finds invoices.
+type Drafts interface {
+	// Create makes a draft with the next number of its year. With p.AutoFinalize it also finalizes the
+	// draft.
+	//
+	// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, currency_not_supported,
+	// resource_missing (customer, product, coupon), permission_denied (a key that may not read what it names),
+	// coupon_not_redeemable, and invoice_no_lines if p.AutoFinalize is set and there are no lines.
+	Create(ctx context.Context, caller api.Caller, p CreateParams) (*Invoice, error)
+
+	// Get returns one invoice.
+	Get(ctx context.Context, caller api.Caller, id string) (*Invoice, error)
+
+	// List returns invoices, newest first.
+	List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Invoice], error)
+
+	// ListLines lists the lines of an invoice in their order. Cursors are lines' ids:
+	// starting_after goes forward.
+	ListLines(ctx context.Context, caller api.Caller, id string, p api.Page) (*api.List[Line], error)
+
+	// Update changes a draft.
+	//
+	// Refusals: resource_missing (also customer, product, coupon), invoice_not_draft, and those of Create
+	// for the fields that are given.
+	Update(ctx context.Context, caller api.Caller, id string, f UpdateParams) (*Invoice, error)
+
+	// AddLine adds a line to a draft and returns the invoice.
+	//
+	// Refusals: resource_missing (also product), invoice_not_draft, parameter_missing,
+	// currency_not_supported, parameter_invalid (also for more than 250 lines).
+	AddLine(ctx context.Context, caller api.Caller, id string, p LineParams) (*Invoice, error)
+
+	// Delete removes a draft. The draft's number is not used again.
+	//
+	// Refusals: resource_missing, invoice_not_draft.
+	Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error)
+
+	// Duplicate makes a new draft of any invoice: with its lines, customer, texts, coupon, discount,
+	// collection method and metadata, and with a number and an address of its own. It has no due date. If
+	// the customer was deleted, it has no data of the customer. If the coupon can no longer be redeemed,
+	// the draft cannot be finalized until an update takes it off.
+	//
+	// A duplicate of a subscription's invoice has no subscription, no periods, and no credit or other
+	// negative lines.
+	//
+	// Refusals: resource_missing.
+	Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error)
 }
 
-// ListLines lists the lines of an invoice in their order. Cursors are lines' ids:
-// starting_after goes forward.
-func (s *Service) ListLines(ctx context.Context, caller api.Caller, id string, p api.Page) (*api.List[Line], error) {
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	v, err := s.Get(ctx, caller, id)
-	if err != nil {
-		return nil, err
-	}
-	return engine.SliceOf(v.Lines.URL, "line item", v.Lines.Data, func(l *Line) string { return l.ID }, p)
+// Collection asks for the money of invoices.
+type Collection interface {
+	// Finalize opens a draft for payment. It sets the invoice date and queues an e-mail and an SMS to
+	// the customer. A charge_automatically invoice is queued for its first charge. If nothing is due, Finalize
+	// asks for no money: a worker marks the invoice paid.
+	//
+	// It redeems the coupon.
+	//
+	// Refusals: resource_missing, invoice_not_draft, invoice_no_lines, coupon_not_redeemable.
+	Finalize(ctx context.Context, caller api.Caller, id string) (*Invoice, error)
+
+	// Send sends an invoice to the customer again, by e-mail and SMS if the invoice has the addresses.
+	// It does so at most 5 times an hour and 20 times a day.
+	//
+	// Refusals: rate_limited, invoice_not_open (a draft, or void), invoice_no_recipient; service_unavailable in
+	// live mode without a Mailer or Texter that can reach the customer.
+	Send(ctx context.Context, caller api.Caller, id string) (*Invoice, error)
+
+	// Pay charges an open invoice through the [provider.Charger]. It credits the merchant, writes the
+	// payment and queues the receipts. With PaidOutOfBand, or if nothing is due, Pay neither charges
+	// nor credits anything: it marks the invoice paid and queues the receipts. With an idempotency key
+	// the call may be repeated safely.
+	//
+	// With a phone, Pay starts a payment and returns the open invoice; see [Service.StartPayment].
+	//
+	// A charger that does not answer leaves the outcome open: the call fails with
+	// service_unavailable, and a worker asks the charger later. Until then the invoice can be neither
+	// paid nor voided.
+	//
+	// Refusals: parameter_invalid, invalid_phone_number, resource_missing, invoice_not_open,
+	// invoice_already_paid, invoice_payment_in_progress, payment_in_progress, payment_failed (also in live
+	// mode without a charger), service_unavailable (the outcome is not known yet), and, with a phone,
+	// too_many_prompts.
+	Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Invoice, error)
+
+	// StartPayment asks a phone to pay the amount due of an open invoice, and returns the pending
+	// payment; see [payment.Service.Create]. The payment holds the invoice until it ends, or for
+	// payments.Config.PaymentDeadline: meanwhile the invoice can be neither paid another way nor voided. The
+	// invoice is paid when the payment is completed. A payer may approve after the hold, when the
+	// invoice is no longer open or is being charged another way. That payment is refunded if the Charger is
+	// a provider.RefundRail; otherwise Providers.List shows it. If nothing is due, StartPayment marks the invoice paid and returns nil. With an idempotency key it may be repeated safely.
+	//
+	// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, resource_missing,
+	// invoice_not_open, invoice_already_paid, invoice_payment_in_progress, payment_in_progress,
+	// too_many_prompts; service_unavailable in live mode without a charger.
+	StartPayment(ctx context.Context, caller api.Caller, id string, from payment.MobileMoney) (*payment.Payment, error)
+
+	// PayFromWallet pays the amount due of an open invoice from a consumer's wallet. caller is the
+	// merchant; see [Hosted]. With an idempotency key it may be repeated safely; a replay
+	// ignores the PIN. If nothing is due, it marks the invoice paid without a wallet, a PIN or a
+	// payment.
+	//
+	// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress, payment_in_progress,
+	// parameter_missing (pin), account_not_found (an unknown account id), pin_invalid (also a phone number
+	// or service id without an open wallet), pin_locked, wallet_not_active, insufficient_balance.
+	PayFromWallet(ctx context.Context, caller api.Caller, id string, p PayFromWalletParams) (*Invoice, error)
+
+	// Hosted finds an invoice by the secret in its URL. A draft or an unknown secret is
+	// resource_missing.
+	Hosted(ctx context.Context, token string) (*Hosted, error)
+
+	// StartHostedPayment is StartPayment for a page, where a stranger may enter any number. The payment holds
+	// the invoice for 2 minutes, until the provider has answered that the phone was asked. In live mode an address
+	// starts at most two such payments of one invoice in an hour; another is too_many_prompts.
+	StartHostedPayment(ctx context.Context, caller api.Caller, id string, from HostedPayment) (*payment.Payment, error)
+
+	// Void cancels an open or uncollectible invoice, and gives the redemption of its coupon back. A draft
+	// is refused; delete it instead.
+	//
+	// Refusals: invoice_not_voidable, invoice_payment_in_progress, payment_in_progress.
+	Void(ctx context.Context, caller api.Caller, id string) (*Invoice, error)
+
+	// MarkUncollectible sets an open invoice to uncollectible: the merchant does not expect the money.
+	//
+	// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
+	// payment_in_progress.
+	MarkUncollectible(ctx context.Context, caller api.Caller, id string) (*Invoice, error)
 }
 
-// In returns the service for the transaction of a host, in which that engine works.
-func (i *Internal) In(e *engine.Engine) *Service {
-	in := *i.svc
-	in.engine = e
-	return &in
+// Documents makes PDFs and exports of invoices, and their credit notes.
+type Documents interface {
+	// PDFURL returns the URL of an invoice's PDF. It also sets Invoice.PDF, unless the caller may only
+	// read.
+	PDFURL(ctx context.Context, caller api.Caller, id string) (string, error)
+
+	// PDFFile returns the PDF of one of the caller's invoices, also of a draft, and the name of
+	// the file.
+	PDFFile(ctx context.Context, caller api.Caller, id string) (data []byte, name string, err error)
+
+	// HostedPDF returns the PDF of the invoice with that secret in its URL, and the file name. An unknown
+	// secret is resource_missing. HostedPDF makes the PDF once for each state of the invoice, and caches
+	// it.
+	HostedPDF(ctx context.Context, token string) (data []byte, name string, err error)
+
+	// CreditNotePDF returns the PDF of a refund's credit note, and the name of the file.
+	// A refund that has none, because it is of no invoice or did not succeed, is
+	// resource_missing.
+	CreditNotePDF(ctx context.Context, caller api.Caller, refund string) (data []byte, name string, err error)
+
+	// HostedCreditNote is CreditNotePDF for the hosted page: token is the secret in the invoice's URL. An
+	// unknown secret or credit note is resource_missing.
+	HostedCreditNote(ctx context.Context, token, refund string) (data []byte, name string, err error)
+
+	// Export writes the invoices that the parameters select as CSV, newest first, each with the id of
+	// its payment. Amounts are in GHS with two decimals. The file begins with the mark of UTF-8, U+FEFF. The first row names the columns, of which later
+	// versions add more at the end. Export ignores p.Page. It writes an apostrophe before a text that a spreadsheet would
+	// run as a formula.
+	Export(ctx context.Context, caller api.Caller, p ExportParams) error
 }

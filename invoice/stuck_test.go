@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/faultstore"
@@ -164,8 +165,8 @@ func (c *counting) ChargeStatus(_ context.Context, charge provider.Charge) (prov
 func TestAwaitsOutcome(t *testing.T) {
 	s := newIssuer(t)
 	start := s.now
-	made := s.issue(invoice.IssueParams{
-		PriceParams: invoice.PriceParams{Lines: []invoice.SubscriptionLine{planned(5)}}, Person: &account.Customer{Name: "Ama"}, Date: s.now,
+	made := s.issue(invoicing.IssueParams{
+		PriceParams: invoicing.PriceParams{Lines: []invoicing.SubscriptionLine{planned(5)}}, Person: &account.Customer{Name: "Ama"}, Date: s.now,
 		CollectionMethod: invoice.ChargeAutomatically, ChargedPhone: "+233241230901",
 	})
 	last := start.Add(5 * 24 * time.Hour)

@@ -33,11 +33,11 @@ type TaxRow struct {
 	Amount  int64           `json:"amount"` // pesewas
 }
 
-// label says what tax it is and what it is on: "Tax 20% on 250.00".
-func (t *TaxRow) label() string {
+// Label says what tax it is and what it is on: "Tax 20% on 250.00".
+func (t *TaxRow) Label() string {
 	text := fmt.Sprintf("%s %s%%", t.Name, t.Percent)
 	if t.Base != 0 { // of the credit note of an earlier release it is not known
-		text += " on " + figures(t.Base)
+		text += " on " + money.Figures(t.Base)
 	}
 	return text
 }
@@ -51,49 +51,49 @@ type ShownLine struct {
 
 // ShownLines returns lines of one invoice or session as they are shown.
 func ShownLines(lines []Line) []ShownLine {
-	some := slices.ContainsFunc(lines, func(l Line) bool { return l.isTaxed() })
+	some := slices.ContainsFunc(lines, func(l Line) bool { return l.IsTaxed() })
 	shown := make([]ShownLine, len(lines))
 	for i, l := range lines {
-		shown[i] = ShownLine{Line: l, NotTaxed: some && !l.isTaxed() && l.Amount > 0}
+		shown[i] = ShownLine{Line: l, NotTaxed: some && !l.IsTaxed() && l.Amount > 0}
 	}
 	return shown
 }
 
-// isTaxed reports whether the line has a rate, which may be 0.
-func (l *Line) isTaxed() bool { return l.Taxable && l.TaxPercent != nil }
+// IsTaxed reports whether the line has a rate, which may be 0.
+func (l *Line) IsTaxed() bool { return l.Taxable && l.TaxPercent != nil }
 
-// taxRate is a rate, and the sum of what the lines with that rate cost after all discounts. The tax is
+// TaxRate is a rate, and the sum of what the lines with that rate cost after all discounts. The tax is
 // computed from the sum, so that "20% on 133.20" is what the customer computes.
-type taxRate struct {
-	percent decimal.Decimal
-	parts   []Tax // nil for a rate without parts
-	base    int64
+type TaxRate struct {
+	Percent decimal.Decimal
+	Parts   []Tax // nil for a rate without parts
+	Base    int64 // pesewas
 }
 
-// tax returns the tax, rounded half up once, by its absolute value.
-func (t *taxRate) tax() int64 { return money.Share(t.base, t.percent) }
+// Tax returns the tax in pesewas, rounded half up once, by its absolute value.
+func (t *TaxRate) Tax() int64 { return money.Share(t.Base, t.Percent) }
 
-// rows returns the tax, or its parts. The parts are computed from the same sum and add up to the tax:
-// each is first rounded down, then those with the largest remainders get one pesewa more, of equal ones
+// Rows returns the tax, or its parts. The parts are computed from the same sum and add up to the tax.
+// Each is first rounded down. Then those with the largest remainders get one pesewa more, of equal ones
 // the earlier.
-func (t *taxRate) rows() []TaxRow {
-	parts := t.parts
+func (t *TaxRate) Rows() []TaxRow {
+	parts := t.Parts
 	if len(parts) == 0 {
-		parts = []Tax{{Name: "Tax", Percent: t.percent}}
+		parts = []Tax{{Name: "Tax", Percent: t.Percent}}
 	}
 	rows, remainders := make([]TaxRow, len(parts)), make([]decimal.Decimal, len(parts))
-	tax, sign := t.tax(), int64(1)
+	tax, sign := t.Tax(), int64(1)
 	if tax < 0 {
 		tax, sign = -tax, -1
 	}
 	for i, p := range parts {
-		exact := decimal.New(sign*t.base, -2).Mul(p.Percent)
+		exact := decimal.New(sign*t.Base, -2).Mul(p.Percent)
 		whole := exact.Floor()
-		rows[i] = TaxRow{Name: p.Name, Percent: p.Percent, Base: t.base, Amount: whole.IntPart()}
+		rows[i] = TaxRow{Name: p.Name, Percent: p.Percent, Base: t.Base, Amount: whole.IntPart()}
 		remainders[i] = exact.Sub(whole)
 		tax -= rows[i].Amount
 	}
-	for _, i := range largestFirst(remainders, decimal.Decimal.Cmp)[:tax] {
+	for _, i := range money.LargestFirst(remainders, decimal.Decimal.Cmp)[:tax] {
 		rows[i].Amount++
 	}
 	for i := range rows {
@@ -102,35 +102,35 @@ func (t *taxRate) rows() []TaxRow {
 	return rows
 }
 
-// taxRates are the rates of an invoice in the order in which its lines have them.
-type taxRates []taxRate
+// TaxRates are the rates of an invoice in the order in which its lines have them.
+type TaxRates []TaxRate
 
-// add adds a line, and returns by how much the taxes grow.
-func (t *taxRates) add(l *Line) int64 {
-	if !l.isTaxed() {
+// Add adds a line, and returns by how much the taxes grow.
+func (t *TaxRates) Add(l *Line) int64 {
+	if !l.IsTaxed() {
 		return 0
 	}
 	same := func(a, b Tax) bool { return a.Name == b.Name && a.Percent.Equal(b.Percent) }
-	i := slices.IndexFunc(*t, func(r taxRate) bool {
-		return r.percent.Equal(l.TaxPercent.Decimal) && slices.EqualFunc(r.parts, l.Taxes, same)
+	i := slices.IndexFunc(*t, func(r TaxRate) bool {
+		return r.Percent.Equal(l.TaxPercent.Decimal) && slices.EqualFunc(r.Parts, l.Taxes, same)
 	})
 	if i < 0 {
 		i = len(*t)
-		*t = append(*t, taxRate{percent: l.TaxPercent.Decimal, parts: l.Taxes})
+		*t = append(*t, TaxRate{Percent: l.TaxPercent.Decimal, Parts: l.Taxes})
 	}
 	rate := &(*t)[i]
-	before := rate.tax()
-	rate.base += l.base()
-	return rate.tax() - before
+	before := rate.Tax()
+	rate.Base += l.Base()
+	return rate.Tax() - before
 }
 
-// taxRates returns the rates of the lines that have something to tax.
-func (v *Invoice) taxRates() taxRates {
-	var rates taxRates
+// TaxRates returns the rates of the lines that have something to tax.
+func (v *Invoice) TaxRates() TaxRates {
+	var rates TaxRates
 	for i := range v.Lines.Data {
-		rates.add(&v.Lines.Data[i])
+		rates.Add(&v.Lines.Data[i])
 	}
-	return slices.DeleteFunc(rates, func(t taxRate) bool { return t.base == 0 })
+	return slices.DeleteFunc(rates, func(t TaxRate) bool { return t.Base == 0 })
 }
 
 // TaxRows returns the taxes of the invoice in the order in which its lines have them. They add up
@@ -140,9 +140,9 @@ func (v *Invoice) TaxRows() []TaxRow {
 		return v.taxRowsPerLine()
 	}
 	var rows []TaxRow
-	rates := v.taxRates()
+	rates := v.TaxRates()
 	for i := range rates {
-		rows = append(rows, rates[i].rows()...)
+		rows = append(rows, rates[i].Rows()...)
 	}
 	return rows
 }
@@ -163,10 +163,10 @@ func (v *Invoice) taxRowsPerLine() []TaxRow {
 	}
 	for i := range v.Lines.Data {
 		l := &v.Lines.Data[i]
-		if !l.isTaxed() {
+		if !l.IsTaxed() {
 			continue
 		}
-		base := l.base()
+		base := l.Base()
 		rest := money.Share(base, l.TaxPercent.Decimal)
 		if rest == 0 {
 			continue

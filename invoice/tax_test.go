@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -75,8 +76,8 @@ func TestTaxIsRoundedOncePerRate(t *testing.T) {
 // A subscription's credit is in the sum, and a tax below zero is rounded as one above it.
 func TestTaxOfNegativeLines(t *testing.T) {
 	s := newIssuer(t)
-	price := func(units ...int64) *invoice.Issued {
-		p := invoice.IssueParams{Date: s.now}
+	price := func(units ...int64) *invoicing.Issued {
+		p := invoicing.IssueParams{Date: s.now}
 		for _, u := range units {
 			p.Lines = append(p.Lines, withTax(planned(u), 20))
 		}
@@ -147,7 +148,7 @@ func TestTaxesOfRefundsAddUp(t *testing.T) {
 // asEarlierRelease makes an invoice one of an earlier release, which rounded the tax of each line.
 func (s *shop) asEarlierRelease(store storage.Store, v *invoice.Invoice, tax int64) {
 	s.t.Helper()
-	kind := invoice.Kinds()[0]
+	kind := invoicing.Kinds()[0]
 	must.Do(s.t, store.Update(s.t.Context(), func(tx storage.Tx) error {
 		r, err := tx.Get(kind, storage.Scope{Merchant: s.Caller.Merchant, Live: s.Caller.Live}, v.ID)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 )
@@ -86,20 +87,20 @@ func TestLetterhead(t *testing.T) {
 
 // The figures are the largest text. The unit stands before them, and a sign before the unit.
 func TestHeadline(t *testing.T) {
-	for figures, want := range map[string][]string{
-		"1,234.50": {"To pay", "GH₵", "1,234.50", "Paid"}, "-3.52": {"To pay", "−", "GH₵", "3.52", "Paid"},
+	for pesewas, want := range map[int64][]string{
+		123450: {"To pay", "GH₵", "1,234.50", "Paid"}, -352: {"To pay", "−", "GH₵", "3.52", "Paid"},
 	} {
 		d := begin(t)
-		d.Headline(Headline{Badge: "Paid", Tone: Good, Label: "To pay", Figures: Figures(figures)})
+		d.Headline(Headline{Badge: "Paid", Tone: Good, Label: "To pay", Figures: money.Figures(pesewas)})
 		page := d.Pages()[0]
-		expect.Same(t, said(page), want, "%s", figures)
+		expect.Same(t, said(page), want, "%d", pesewas)
 		largest, end := 0.0, Left
 		for _, at := range page[1 : len(page)-1] {
 			expect.True(t, at.From >= end, "%+v begins before %.1f", at, end)
 			largest, end = max(largest, at.Size), at.To
 		}
-		expect.Equal(t, page[len(page)-2].Size, largest, "%s: size", figures)
-		expect.True(t, page[len(page)-1].To < page[0].From, "%s: %+v", figures, page)
+		expect.Equal(t, page[len(page)-2].Size, largest, "%d: size", pesewas)
+		expect.True(t, page[len(page)-1].To < page[0].From, "%d: %+v", pesewas, page)
 	}
 }
 

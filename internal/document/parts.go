@@ -4,6 +4,8 @@ import (
 	"image"
 	"slices"
 	"strings"
+
+	"github.com/seed-7082ffec/payments/internal/money"
 )
 
 // colour is red, green and blue. Those here are the light ones of the pages' style sheet, on white.
@@ -106,10 +108,10 @@ func (d *Document) Headline(h Headline) {
 		d.y += 4
 	}
 	x = Left
-	figures, negative := strings.CutPrefix(h.Figures, minus)
+	figures, negative := strings.CutPrefix(h.Figures, money.Minus)
 	if negative {
-		d.Put(Text{X: x, Size: loud, Bold: true, Text: minus})
-		x += d.width(minus, loud, true)
+		d.Put(Text{X: x, Size: loud, Bold: true, Text: money.Minus})
+		x += d.width(money.Minus, loud, true)
 	}
 	const unit, drop = loud / 2, 0.8 // so that the tops of capitals and figures align
 	d.y += drop
@@ -122,16 +124,6 @@ func (d *Document) Headline(h Headline) {
 
 // Cedis is the unit of amounts.
 const Cedis = "GH₵"
-
-const minus = "−"
-
-// Figures writes an amount without its unit. The argument is a result of money.Text.
-func Figures(text string) string {
-	if figures, negative := strings.CutPrefix(text, "-"); negative {
-		return minus + figures
-	}
-	return text
-}
 
 const badgePadding = 8.0
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
@@ -27,7 +28,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/session"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
@@ -41,7 +41,7 @@ type Config struct {
 	Payments      *payment.Internal
 	Refunds       *refunding.Service
 	Transfers     *transfer.Service
-	Invoices      *invoice.Internal
+	Invoices      *invoicing.Service
 	Subscriptions *subscribing.Service
 	Sessions      *session.Service
 	Messages      *message.Internal

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -166,4 +167,27 @@ func digits(s string) bool {
 		}
 	}
 	return true
+}
+
+// Minus is the sign of amounts below zero on pages and documents.
+const Minus = "−"
+
+// Figures is Text with Minus, as a column of a page or document has it.
+func Figures(pesewas int64) string {
+	text := Text(pesewas)
+	if figures, negative := strings.CutPrefix(text, "-"); negative {
+		return Minus + figures
+	}
+	return text
+}
+
+// LargestFirst returns the indices of remainders from the largest to the smallest, of equal ones the
+// earlier first. A sum that is split into rounded parts gives the pesewas that are left to the first of them.
+func LargestFirst[T any](remainders []T, compare func(a, b T) int) []int {
+	order := make([]int, len(remainders))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compare(remainders[b], remainders[a]) })
+	return order
 }

@@ -1,5 +1,5 @@
 // Package outbox is the worker that sends the queued messages. It stands above the other
-// packages. It asks package invoice for the PDF that an e-mail needs, and passes it to package
+// packages. It asks package invoicing for the PDF that an e-mail needs, and passes it to package
 // message, which owns the queue, the retries and the outcome.
 //
 // The worker makes the PDF when it sends the e-mail. A copy in the queue would take tens of
@@ -13,8 +13,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/work"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -23,7 +23,7 @@ import (
 const renderTimeout = 15 * time.Second
 
 // Job sends the messages that are due.
-func Job(messages *message.Internal, invoices *invoice.Internal, log *slog.Logger) work.Job {
+func Job(messages *message.Internal, invoices *invoicing.Service, log *slog.Logger) work.Job {
 	o := &outbox{messages, invoices, log}
 	const atATime = 32 // most of the time goes to waiting for the host's senders
 	return work.Job{Kind: messages.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: o.send}
@@ -31,7 +31,7 @@ func Job(messages *message.Internal, invoices *invoice.Internal, log *slog.Logge
 
 type outbox struct {
 	messages *message.Internal
-	invoices *invoice.Internal
+	invoices *invoicing.Service
 	log      *slog.Logger
 }
 

@@ -15,12 +15,12 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -31,7 +31,7 @@ type Config struct {
 	Transfers *transfer.Service
 	Refunds   *refunding.Service
 	Payments  *payment.Internal
-	Invoices  *invoice.Internal
+	Invoices  *invoicing.Service
 	Accounts  *account.Internal
 	// Rail and Charger are those of live mode. They may tell their balance.
 	Rail    provider.Rail

@@ -6,10 +6,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
@@ -59,7 +59,7 @@ func (s *Service) bookReversed(ctx context.Context, tx *engine.Tx, back *payment
 	if err != nil {
 		return fmt.Errorf("refund: book reversed: %w", err)
 	}
-	if _, err := s.noteOnInvoice(tx, &r, invoice.RefundedParams{Silent: true}); err != nil {
+	if _, err := s.noteOnInvoice(tx, &r, invoicing.RefundedParams{Silent: true}); err != nil {
 		return err
 	}
 	if _, err := refunds.Insert(tx, engine.Scope(tx.Caller), r.ID, r); err != nil {

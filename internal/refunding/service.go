@@ -1,6 +1,6 @@
 // Package refunding gives money back, and books what a provider took back: it implements [refund.Service].
 //
-// It owns refunds. Package payment owns the refunded amount of a payment, and package invoice the credit
+// It owns refunds. Package payment owns the refunded amount of a payment, and package invoicing the credit
 // notes.
 package refunding
 
@@ -13,12 +13,12 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/refund"
@@ -30,7 +30,7 @@ type Config struct {
 	Accounts *account.Internal
 	Payments *payment.Internal
 	// Invoices updates refunded invoices and writes their credit notes.
-	Invoices *invoice.Internal
+	Invoices *invoicing.Service
 	Events   *event.Internal
 	Messages *message.Internal
 }
@@ -176,7 +176,7 @@ func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*refund.Ref
 // customer, on the invoice's number and on the payer's.
 func (s *Service) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
-	ofInvoice, err := s.noteOnInvoice(tx, r, invoice.RefundedParams{Payer: payer, Phone: phone})
+	ofInvoice, err := s.noteOnInvoice(tx, r, invoicing.RefundedParams{Payer: payer, Phone: phone})
 	if err != nil || ofInvoice {
 		return err
 	}
@@ -197,7 +197,7 @@ func (s *Service) succeeded(tx *engine.Tx, r *record, payer, phone string) error
 
 // noteOnInvoice updates the invoice whose payment a refund gives back, and sets the refund's credit
 // note. p says who is told. It returns false for the refund of anything else.
-func (s *Service) noteOnInvoice(tx *engine.Tx, r *record, p invoice.RefundedParams) (bool, error) {
+func (s *Service) noteOnInvoice(tx *engine.Tx, r *record, p invoicing.RefundedParams) (bool, error) {
 	ofInvoice, err := s.ofInvoice(tx, r)
 	if err != nil || !ofInvoice {
 		return false, err

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/phone"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -26,7 +26,7 @@ const (
 )
 
 // checkCreate also fills in the stored forms.
-func checkCreate(p *checkout.CreateParams, in *invoice.Internal, live bool) error {
+func checkCreate(p *checkout.CreateParams, in *invoicing.Service, live bool) error {
 	switch p.Mode {
 	case "":
 		p.Mode = checkout.ModePayment
@@ -61,12 +61,12 @@ func checkCreate(p *checkout.CreateParams, in *invoice.Internal, live bool) erro
 func checkReads(p *checkout.CreateParams, caller api.Caller) error {
 	return cmp.Or(
 		check.Reads(caller, "customers", "customer", p.Customer), check.Reads(caller, "plans", "plan", p.Plan), check.Reads(caller, "coupons", "coupon", p.Coupon),
-		invoice.CheckReads(caller, p.Lines),
+		invoicing.CheckReads(caller, p.Lines),
 	)
 }
 
 // checkSold refuses what the mode does not sell, and sets the default of Quantity.
-func checkSold(p *checkout.CreateParams, in *invoice.Internal) error {
+func checkSold(p *checkout.CreateParams, in *invoicing.Service) error {
 	switch {
 	case p.Mode == checkout.ModePayment && p.Plan != "":
 		return api.Invalid("plan", "plan is for the mode subscription. Send line_items, or set mode.")
@@ -181,7 +181,7 @@ func (r *record) setExpiry(at, now time.Time) error {
 	return nil
 }
 
-func (r *record) setLines(p *invoice.Priced) {
+func (r *record) setLines(p *invoicing.Priced) {
 	r.Lines = *api.NewList("/v1/checkout/sessions/"+r.ID+"/lines", p.Lines, false)
 	r.Subtotal, r.Discount, r.Tax, r.Total, r.Sums = p.Subtotal, p.Discount, p.Tax, p.Total, nil
 	for _, row := range p.Sums {

@@ -9,11 +9,11 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/retention"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -362,7 +362,7 @@ func (s *Service) emailReceipt(tx *engine.Tx, r *record, payer string) error {
 	if r.Email == nil {
 		return nil
 	}
-	p := invoice.PaidReceipt{
+	p := invoicing.PaidReceipt{
 		Person: payer, To: *r.Email, Title: "Receipt", Amount: r.Total, Description: about(&r.Session), URL: s.address(r), Sums: r.sums(),
 	}
 	engine.SetGiven(&p.Payment, r.Payment)

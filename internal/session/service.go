@@ -1,8 +1,8 @@
 // Package session makes checkout sessions and takes their money: it implements [checkout.Service].
 //
 // It owns sessions: what they cost, their coupon's redemption, their states and their events. Package
-// invoice computes the lines and totals. Package payment takes the money from phones and keeps the
-// holds. Package catalog counts the redemptions, and package subscription begins what a session has
+// invoicing computes the lines and totals. Package payment takes the money from phones and keeps the
+// holds. Package catalog counts the redemptions, and package subscribing begins what a session has
 // sold.
 package session
 
@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -31,7 +32,7 @@ type Config struct {
 	Events   *event.Internal
 	Messages *message.Internal
 	Catalog  *catalog.Internal
-	Invoices *invoice.Internal
+	Invoices *invoicing.Service
 	// Subscriptions begins the subscriptions of ModeSubscription.
 	Subscriptions *subscribing.Service
 }

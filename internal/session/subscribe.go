@@ -6,6 +6,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -13,7 +14,7 @@ import (
 
 // price computes what a new session costs now: its lines, or the first period of its plan, which it
 // copies. A plan with a trial costs nothing now.
-func (s *Service) price(tx *engine.Tx, r *record, p checkout.CreateParams, coupon *catalog.Coupon) (*invoice.Priced, error) {
+func (s *Service) price(tx *engine.Tx, r *record, p checkout.CreateParams, coupon *catalog.Coupon) (*invoicing.Priced, error) {
 	if p.Mode == checkout.ModePayment {
 		return s.config.Invoices.Price(tx, p.Lines, coupon)
 	}
@@ -35,7 +36,7 @@ func (s *Service) price(tx *engine.Tx, r *record, p checkout.CreateParams, coupo
 }
 
 // pricePlan computes what the first period of a plan costs now.
-func (s *Service) pricePlan(tx *engine.Tx, p subscribing.StartParams) (*invoice.Priced, error) {
+func (s *Service) pricePlan(tx *engine.Tx, p subscribing.StartParams) (*invoicing.Priced, error) {
 	first, err := s.config.Subscriptions.Preview(tx, p)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (s *Service) pricePlan(tx *engine.Tx, p subscribing.StartParams) (*invoice.
 	line.Period = nil // it begins when the session is complete
 	if first.TrialEnd != nil {
 		line.UnitAmount, line.Amount = 0, 0
-		return &invoice.Priced{Lines: first.Lines, Sums: []invoice.Sum{{Name: "Total"}}}, nil
+		return &invoicing.Priced{Lines: first.Lines, Sums: []invoice.Sum{{Name: "Total"}}}, nil
 	}
 	return first.Priced, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/subscription"
@@ -103,8 +104,8 @@ func (s *Service) addressee(tx *engine.Tx, r *record, find person) (*account.Cus
 }
 
 // issue makes an invoice of a subscription.
-func (s *Service) issue(tx *engine.Tx, r *record, price invoice.PriceParams, date time.Time, person *account.Customer, payment string) (*invoice.Issued, error) {
-	p := invoice.IssueParams{
+func (s *Service) issue(tx *engine.Tx, r *record, price invoicing.PriceParams, date time.Time, person *account.Customer, payment string) (*invoicing.Issued, error) {
+	p := invoicing.IssueParams{
 		PriceParams: price, Subscription: r.ID, Customer: r.Customer, Person: person, Date: date,
 		CollectionMethod: r.CollectionMethod, Payment: payment,
 	}
@@ -138,9 +139,9 @@ func total(lines []waitingLine) (sum int64) {
 
 // price returns what the invoice of the current period is made of: the lines that have waited, and the
 // period's own.
-func (r *record) price() invoice.PriceParams {
-	p := invoice.PriceParams{CreditBalance: r.CreditBalance}
-	p.Lines = append(r.waitingLines(), invoice.SubscriptionLine{
+func (r *record) price() invoicing.PriceParams {
+	p := invoicing.PriceParams{CreditBalance: r.CreditBalance}
+	p.Lines = append(r.waitingLines(), invoicing.SubscriptionLine{
 		Description: r.Terms.Name, Quantity: r.Quantity, UnitAmount: r.Amount, Taxable: r.Terms.Taxable, TaxPercent: decimalOf(r.Terms.TaxPercent),
 		Product: api.TextOrNil(r.Terms.Product), Period: &invoice.Period{Start: r.CurrentPeriodStart, End: r.CurrentPeriodEnd},
 	})
@@ -152,15 +153,15 @@ func (r *record) price() invoice.PriceParams {
 }
 
 // finalPrice returns what the final invoice is made of.
-func (r *record) finalPrice() invoice.PriceParams {
-	return invoice.PriceParams{Lines: r.waitingLines(), CreditBalance: r.CreditBalance}
+func (r *record) finalPrice() invoicing.PriceParams {
+	return invoicing.PriceParams{Lines: r.waitingLines(), CreditBalance: r.CreditBalance}
 }
 
 // waitingLines are the lines that have waited, as an invoice has them.
-func (r *record) waitingLines() []invoice.SubscriptionLine {
-	lines := make([]invoice.SubscriptionLine, 0, len(r.Waiting)+1)
+func (r *record) waitingLines() []invoicing.SubscriptionLine {
+	lines := make([]invoicing.SubscriptionLine, 0, len(r.Waiting)+1)
 	for _, l := range r.Waiting {
-		lines = append(lines, invoice.SubscriptionLine{
+		lines = append(lines, invoicing.SubscriptionLine{
 			Description: l.Description, Quantity: 1, UnitAmount: l.Amount, Taxable: l.Taxable, TaxPercent: decimalOf(l.TaxPercent),
 			Product: api.TextOrNil(l.Product), Net: l.Net,
 		})

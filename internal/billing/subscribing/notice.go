@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
@@ -142,11 +143,11 @@ var failures = map[provider.Failure]string{
 	provider.FailureWrongCode:         "the code was wrong",
 	provider.FailureCancelled:         "it was cancelled",
 	provider.FailureLimit:             "it is above a limit",
-	invoice.NotAsked:                  "this phone was not asked",
+	invoicing.NotAsked:                "this phone was not asked",
 }
 
 // textFailed says that an automatic charge has failed, why, and when the phone is asked again.
-func (s *Service) textFailed(tx *engine.Tx, r *record, is *invoice.Outcome) error {
+func (s *Service) textFailed(tx *engine.Tx, r *record, is *invoicing.Outcome) error {
 	v, err := s.config.Invoices.Find(tx, engine.Scope(tx.Caller), is.Invoice)
 	if err != nil || v.Status != invoice.Open && v.Status != invoice.Uncollectible {
 		return err // it was paid meanwhile
@@ -169,7 +170,7 @@ func (s *Service) textFailed(tx *engine.Tx, r *record, is *invoice.Outcome) erro
 }
 
 // textEnded says that the last charge of an invoice has failed, which ends the subscription.
-func (s *Service) textEnded(tx *engine.Tx, r *record, is *invoice.Outcome) error {
+func (s *Service) textEnded(tx *engine.Tx, r *record, is *invoicing.Outcome) error {
 	v, err := s.config.Invoices.Find(tx, engine.Scope(tx.Caller), is.Invoice)
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/subscription"
 )
@@ -15,12 +15,12 @@ import (
 // bookAtOnce books what has become of an invoice in the transaction in which it happens. It returns false
 // if a worker must do so: something of the subscription was due before, or the host must be asked for the
 // customer of a final invoice.
-func (s *Service) bookAtOnce(tx *engine.Tx, is *invoice.Outcome) (booked bool, err error) {
+func (s *Service) bookAtOnce(tx *engine.Tx, is *invoicing.Outcome) (booked bool, err error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), is.Subscription)
 	if err != nil || o.Value.dueBefore(is) {
 		return false, err
 	}
-	mayEnd := slices.Contains(is.Types, invoice.OutcomeUncollectible) && len(o.Value.Waiting) > 0
+	mayEnd := slices.Contains(is.Types, invoicing.OutcomeUncollectible) && len(o.Value.Waiting) > 0
 	if mayEnd && s.config.Accounts.HostsCustomers() {
 		return false, nil
 	}
@@ -28,7 +28,7 @@ func (s *Service) bookAtOnce(tx *engine.Tx, is *invoice.Outcome) (booked bool, e
 }
 
 // dueBefore reports whether something was due before a failed charge, which may end the subscription.
-func (r *record) dueBefore(is *invoice.Outcome) bool {
+func (r *record) dueBefore(is *invoicing.Outcome) bool {
 	return is.Scheduled != nil && r.NextAt != nil && r.NextAt.Before(is.Scheduled.Time)
 }
 
@@ -40,7 +40,7 @@ func (s *Service) bookOutcome(ctx context.Context, claimed storage.Record) error
 		return err
 	}
 	for { // others of the subscription may have been claimed at the same time
-		var earlier *invoice.Outcome
+		var earlier *invoicing.Outcome
 		err := s.engine.View(ctx, o.Caller(), func(tx *engine.ReadTx) (err error) {
 			earlier, err = s.config.Invoices.EarlierOutcome(tx, o)
 			return err
@@ -58,7 +58,7 @@ func (s *Service) bookOutcome(ctx context.Context, claimed storage.Record) error
 }
 
 // bookNext books the oldest outcome of a subscription.
-func (s *Service) bookNext(ctx context.Context, o *invoice.Outcome) error {
+func (s *Service) bookNext(ctx context.Context, o *invoicing.Outcome) error {
 	if o.Scheduled != nil {
 		// What was due before the charge comes first, though no worker may have run for long.
 		if err := s.doBefore(ctx, o); err != nil {
@@ -93,7 +93,7 @@ func (s *Service) bookNext(ctx context.Context, o *invoice.Outcome) error {
 }
 
 // doBefore does what was due of a subscription before a failed charge of it, which may end it.
-func (s *Service) doBefore(ctx context.Context, o *invoice.Outcome) error {
+func (s *Service) doBefore(ctx context.Context, o *invoicing.Outcome) error {
 	caller := o.Caller()
 	caller.RequestID, caller.IdempotencyKey = "", "" // the events are not of that request
 	customer := ""
@@ -112,17 +112,17 @@ func (s *Service) doBefore(ctx context.Context, o *invoice.Outcome) error {
 
 // book changes a subscription as the outcome of an invoice demands. person may be nil if the library keeps
 // the customers.
-func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Outcome, person person) error {
+func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoicing.Outcome, person person) error {
 	r := &o.Value
 	was, credit, discount := r.Status, r.CreditBalance, r.Discount
 	var types []event.Type
 	givenUp, failed := false, false
 	for _, t := range is.Types {
 		switch t {
-		case invoice.OutcomePaid:
+		case invoicing.OutcomePaid:
 			types = append(types, event.SubscriptionPaymentSucceeded)
 			r.paid(is.Invoice)
-		case invoice.OutcomePaymentFailed:
+		case invoicing.OutcomePaymentFailed:
 			types = append(types, event.SubscriptionPaymentFailed)
 			// Another attempt is that of a person with the invoice's address, or a call's.
 			u := r.unpaid(is.Invoice)
@@ -133,16 +133,16 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 			case r.Status == subscription.Cancelled: // its last invoices are charged after its end
 				failed = true
 			}
-		case invoice.OutcomeUncollectible:
+		case invoicing.OutcomeUncollectible:
 			// Without a failed charge it is the merchant who gave the invoice up.
-			givenUp = slices.Contains(is.Types, invoice.OutcomePaymentFailed)
+			givenUp = slices.Contains(is.Types, invoicing.OutcomePaymentFailed)
 			if u := r.unpaid(is.Invoice); u != nil && givenUp && s.config.KeepPastDue {
 				givenUp = false
 				r.giveUp(u)
 			} else if u != nil && !givenUp {
 				r.writeOff(u)
 			}
-		case invoice.OutcomeVoided:
+		case invoicing.OutcomeVoided:
 			if u := r.unpaid(is.Invoice); u != nil && u.Used != nil && r.Status != subscription.Cancelled {
 				if err := s.giveBack(tx, r, u.Used); err != nil {
 					return err
@@ -151,7 +151,7 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoice.Out
 			r.forget(is.Invoice)
 		}
 	}
-	if !slices.Equal(is.Types, []invoice.OutcomeType{invoice.OutcomePaid}) { // the most frequent one changes no credit
+	if !slices.Equal(is.Types, []invoicing.OutcomeType{invoicing.OutcomePaid}) { // the most frequent one changes no credit
 		if err := s.revalue(tx, r, is.Invoice); err != nil {
 			return err
 		}

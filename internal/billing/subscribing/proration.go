@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
-	"github.com/seed-7082ffec/payments/invoice"
 )
 
 // prorate adds the lines of a change to those that wait. A plan of another interval gets the credit
@@ -42,7 +42,7 @@ func (s *Service) prorate(tx *engine.Tx, r, old *record, now time.Time) error {
 // periodDiscount returns what reduces the terms of a change in the current period; nil for nothing. A
 // coupon for several invoices counts from the moment on in which it was put on. Otherwise the discount of
 // the period's invoice counts. A coupon for one invoice waits for the next one.
-func (r *record) periodDiscount(charged *invoice.Charged) *catalog.Terms {
+func (r *record) periodDiscount(charged *invoicing.Charged) *catalog.Terms {
 	if r.Coupon != nil && !r.Coupon.Once {
 		return &r.Coupon.Terms
 	}

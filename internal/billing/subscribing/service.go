@@ -1,9 +1,9 @@
 // Package subscribing keeps and bills subscriptions: it implements [subscription.Service].
 //
 // It owns subscriptions: their periods, their status, changes with prorations, and when an invoice is
-// made or overdue. Package invoice makes and collects the invoices, and tells this package of their
-// outcomes in the transactions that bring them about. Each period has exactly one invoice: the transaction that makes it also moves
-// the subscription to that period.
+// made or overdue. Package invoicing makes and collects the invoices, and tells this package of their
+// outcomes in the transactions that bring them about. Each period has exactly one invoice: the transaction
+// that makes it also moves the subscription to that period.
 package subscribing
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -29,7 +29,7 @@ import (
 type Config struct {
 	Accounts *account.Internal
 	Catalog  *catalog.Internal
-	Invoices *invoice.Internal
+	Invoices *invoicing.Service
 	Payments *payment.Internal // counts the codes that are sent to a phone
 	Events   *event.Internal
 	Messages *message.Internal

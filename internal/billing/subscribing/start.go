@@ -4,6 +4,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/subscription"
@@ -57,7 +58,7 @@ type Preview struct {
 	// TrialEnd is when the first period begins, in Unix seconds; nil for at once.
 	TrialEnd *int64
 	// Priced is the first invoice, which is due at once or at TrialEnd.
-	*invoice.Priced
+	*invoicing.Priced
 }
 
 // Preview returns what [Service.Start] would begin at the time of the transaction. It writes nothing.

@@ -160,7 +160,7 @@ const whileHeld = 10 * time.Minute
 func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 	u := r.dueInvoice(t.at)
 	id := u.Invoice
-	_, err := s.config.Invoices.MarkUncollectible(t.tx, id)
+	_, err := s.config.Invoices.GiveUp(t.tx, id)
 	switch code := api.CodeOf(err); {
 	case code == api.PaymentInProgress || code == api.InvoicePaymentInProgress:
 		u.At = second(t.tx.Now.Add(whileHeld)).Unix()

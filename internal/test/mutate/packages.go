@@ -9,6 +9,7 @@ var moneyPaths = []string{
 	"catalog",
 	"checkout",
 	"disbursement",
+	"internal/billing/invoicing",
 	"internal/billing/subscribing",
 	"internal/dispatch",
 	"internal/engine",
@@ -29,6 +30,7 @@ var moneyPaths = []string{
 
 // faces are the packages over which the tests of others stand: those of internal/refunding drive package refund.
 var faces = map[string][]string{
+	"internal/billing/invoicing":   {"invoice"},
 	"internal/billing/subscribing": {"subscription"},
 	"internal/refunding":           {"refund"},
 	"internal/session":             {"checkout"},

@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 )
 
@@ -32,9 +33,9 @@ type emailData struct {
 type mailSum struct{ Name, Amount string }
 
 // mailSums returns what an e-mail shows of totals: the rows until the total, if there is a tax or a discount.
-func mailSums(sums []Sum) (rows []mailSum) {
+func mailSums(sums []invoice.Sum) (rows []mailSum) {
 	for _, s := range sums {
-		rows = append(rows, mailSum{s.Name, figures(s.Amount)})
+		rows = append(rows, mailSum{s.Name, money.Figures(s.Amount)})
 		if s.Bold {
 			break
 		}
@@ -64,9 +65,9 @@ func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued
 	switch {
 	case reminder:
 		word, due = "Reminder of invoice", ", due "+day(r.DueDate.Time)
-	case r.Status == Paid: // the customer must not pay again
+	case r.Status == invoice.Paid: // the customer must not pay again
 		state, due = "It is paid. Thank you.", ", paid"
-	case r.Status == Open && r.AmountDue == 0:
+	case r.Status == invoice.Open && r.AmountDue == 0:
 		state, due = nothingDue, ", nothing to pay"
 	}
 	if number := r.textPhone(); number != nil {
@@ -79,7 +80,7 @@ func (s *Service) queueMessages(tx *engine.Tx, r *record, reminder bool) (queued
 		Merchant: m.Name, Title: word + " " + r.Number, Amount: money.Text(r.Total), State: state,
 		URL: r.HostedURL, Action: "See the invoice", Sums: mailSums(r.Sums()),
 	}
-	if r.Status == Open && r.AmountDue > 0 {
+	if r.Status == invoice.Open && r.AmountDue > 0 {
 		e.Action = "See and pay the invoice"
 		if r.DueDate != nil {
 			e.Due = day(r.DueDate.Time)
@@ -197,10 +198,10 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Attachment makes the PDF of the invoice with that id, or, for the id of a refund, the PDF of its
 // credit note.
-func (in *Internal) Attachment(ctx context.Context, caller api.Caller, id string) (*message.Attachment, error) {
-	render := in.svc.PDFFile
+func (s *Service) Attachment(ctx context.Context, caller api.Caller, id string) (*message.Attachment, error) {
+	render := s.PDFFile
 	if strings.HasPrefix(id, "re_") {
-		render = in.svc.CreditNotePDF
+		render = s.CreditNotePDF
 	}
 	data, name, err := render(ctx, caller, id)
 	if err != nil {

@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"github.com/seed-7082ffec/payments/api"

@@ -1,12 +1,12 @@
-package invoice
+package invoicing
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
 )
 
 // redemption is what an invoice keeps of its coupon.
@@ -110,42 +110,11 @@ func shares(whole int64, amounts []int64) []int64 {
 		}
 		left -= all[i]
 	}
-	for _, i := range largestFirst(remainders, cmp.Compare)[:left] {
+	for _, i := range money.LargestFirst(remainders, cmp.Compare)[:left] {
 		all[i]++
 	}
 	for i := range all {
 		all[i] *= sign
 	}
 	return all
-}
-
-// largestFirst returns the indices of remainders from the largest to the smallest, of equal ones the
-// earlier first.
-func largestFirst[T any](remainders []T, compare func(a, b T) int) []int {
-	order := make([]int, len(remainders))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return compare(remainders[b], remainders[a]) })
-	return order
-}
-
-// discountBeforeTax returns the part of the discount that reduced the taxes: all of it, but for an
-// invoice of an earlier release.
-func (v *Invoice) discountBeforeTax() int64 {
-	var sum int64
-	for i := range v.Lines.Data {
-		sum += v.Lines.Data[i].Discount + v.Lines.Data[i].DiscountShare
-	}
-	return sum
-}
-
-// discountName is what the discount is called on page and PDF: "Discount 10%" if it is a percentage
-// of the subtotal alone.
-func (v *Invoice) discountName() string {
-	own := func(l Line) bool { return l.Discount > 0 }
-	if v.PercentOff == nil || slices.ContainsFunc(v.Lines.Data, own) {
-		return "Discount"
-	}
-	return "Discount " + v.PercentOff.String() + "%"
 }

@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"context"
@@ -12,17 +12,15 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Internal is what siblings call in their transactions.
-type Internal struct{ svc *Service }
-
 // Kind is what invoices are stored as. An invoice is queued when it is to be charged, and while
 // its charge has no outcome.
-func (in *Internal) Kind() *storage.Kind { return invoices.Kind() }
+func (s *Service) Kind() *storage.Kind { return invoices.Kind() }
 
 // order returns the open charge of an invoice as package dispatch drives it. SubmittedAt is
 // set, by nextCall in the transaction that opens the charge.
@@ -82,8 +80,7 @@ func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger pro
 // Begin does the queued work of an invoice: it polls for the outcome of the open charge, or starts
 // a scheduled one. It returns nil if no call is needed. It then books the result itself, for
 // example that nothing was due, or that there is no charger.
-func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
-	s := in.svc
+func (s *Service) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
@@ -92,10 +89,10 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	switch {
 	case r.OpenCharge != nil:
 		return s.pollCharge(ctx, tx, o)
-	case r.Status == Open && r.AmountDue == 0:
+	case r.Status == invoice.Open && r.AmountDue == 0:
 		r.FinalizedBy.overrideRequest(tx)
 		return nil, s.markPaid(tx, o, nil, payer{})
-	case r.Status != Open || r.NextPaymentAttempt == nil:
+	case r.Status != invoice.Open || r.NextPaymentAttempt == nil:
 		r.NextWorkAt = nil
 		return nil, s.save(tx, o)
 	case r.OpenPayment != "":
@@ -155,7 +152,7 @@ func (s *Service) startAutomaticCharge(ctx context.Context, tx *engine.Tx, o *st
 	if phone, ok := o.Value.chargedPhone(); ok {
 		return nil, s.startAutomaticPayment(ctx, tx, o, phone)
 	}
-	return s.startCharge(tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: o.Value.FinalizedBy})
+	return s.startCharge(tx, o, &charge{PayParams: invoice.PayParams{OffSession: true}, FinalizedBy: o.Value.FinalizedBy})
 }
 
 // pollCharge returns the next call for the open charge, or postpones it when there is no charger.
@@ -175,19 +172,19 @@ func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Obje
 
 // Book books the charger's result for a charge, from an answer or from a callback. The zero
 // result stands for an answer that was lost. A charge that the provider took back is booked back.
-func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
-	decision, err := in.svc.book(ctx, tx, ref, result, true)
+func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	decision, err := s.book(ctx, tx, ref, result, true)
 	if err != nil || decision != dispatch.Reversed {
 		return decision, err
 	}
-	paid, err := in.PaidBy(tx, engine.Scope(tx.Caller), ref.Record)
+	paid, err := s.PaidBy(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return decision, err
 	}
-	return decision, in.svc.config.Payments.BookReversed(ctx, tx, ref, paid)
+	return decision, s.config.Payments.BookReversed(ctx, tx, ref, paid)
 }
 
-// book is [Internal.Book]. reversible says that the caller can book a paid charge back.
+// book is [Service.Book]. reversible says that the caller can book a paid charge back.
 func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result, reversible bool) (dispatch.Decision, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
@@ -250,7 +247,7 @@ func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started t
 		from, _ := r.chargedPhone()
 		r.failedCharge, r.failedPhone = next, from.PhoneNumber
 		if scheduled := r.scheduleNext(); !scheduled {
-			if err := r.enter(Uncollectible); err != nil {
+			if err := r.enter(invoice.Uncollectible); err != nil {
 				return err
 			}
 			types = append(types, event.InvoiceMarkedUncollectible)
@@ -290,17 +287,17 @@ func (s *Service) outcomeOf(tx storage.ReadTx, scope storage.Scope, r *record, c
 
 // Load returns the invoice of a charge as hosts see it, and the word for the charge's
 // status.
-func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
-	o, err := in.svc.get(tx, engine.Scope(tx.Caller), ref.Record)
+func (s *Service) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
+	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return nil, "", err
 	}
-	outcome, err := in.svc.outcomeOf(tx, engine.Scope(tx.Caller), &o.Value, ref.ID)
+	outcome, err := s.outcomeOf(tx, engine.Scope(tx.Caller), &o.Value, ref.ID)
 	return &o.Value.Invoice, string(outcome), err
 }
 
 // FindOwnOrder returns the caller's charge with that id.
-func (*Internal) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
+func (*Service) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
 	entry, owner, err := dispatch.Charges.FindInIndex(ctx, e, id, "charge")
 	if err != nil {
 		return dispatch.Ref{}, err
@@ -313,8 +310,8 @@ func (*Internal) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.
 
 // Info describes a charge. The index entry of the charge is written when the charger is first
 // called.
-func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
-	o, err := in.svc.get(tx, engine.Scope(tx.Caller), ref.Record)
+func (s *Service) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
+	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return nil, fmt.Errorf("invoice: read order: %w", err)
 	}
@@ -324,7 +321,7 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry)
 		info.ID, info.Outcome, info.Route, info.Attempts = c.ID, provider.InProgress, c.Route, c.Attempts
 		return info, nil
 	}
-	info.Outcome, err = in.svc.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
+	info.Outcome, err = s.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
 	if info.Outcome == provider.Paid || info.Outcome == provider.Reversed {
 		info.Payment = *r.Payment
 	}

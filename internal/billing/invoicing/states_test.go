@@ -1,4 +1,4 @@
-package invoice_test
+package invoicing
 
 import (
 	"testing"
@@ -14,7 +14,6 @@ func TestInvoiceStates(t *testing.T) {
 		{invoice.Draft, invoice.Open}: true, {invoice.Open, invoice.Paid}: true, {invoice.Open, invoice.Void}: true,
 		{invoice.Open, invoice.Uncollectible}: true, {invoice.Uncollectible, invoice.Void}: true,
 	}
-	moves := new(invoice.Internal).Moves()
 	all := []invoice.Status{invoice.Draft, invoice.Open, invoice.Paid, invoice.Void, invoice.Uncollectible}
 	for _, from := range all {
 		for _, to := range all {

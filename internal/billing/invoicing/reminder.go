@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"context"
@@ -10,27 +10,9 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
-
-// maxReminderDays is how far from the due date a reminder may be.
-const maxReminderDays = 365
-
-// CheckReminders returns an error if a day is more than 365 days from the due date, or is given
-// twice.
-func CheckReminders(days []int) error {
-	seen := map[int]bool{}
-	for _, d := range days {
-		if d < -maxReminderDays || d > maxReminderDays {
-			return fmt.Errorf("invoice: a reminder %d days from the due date; want at most %d before or after", d, maxReminderDays)
-		}
-		if seen[d] {
-			return fmt.Errorf("invoice: the reminder %d days from the due date is given twice", d)
-		}
-		seen[d] = true
-	}
-	return nil
-}
 
 // remindAt is the time of the day of reminders, in UTC, which is Ghana's clock.
 const remindAt = 9 * time.Hour
@@ -75,7 +57,7 @@ func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
 // scheduleReminders plans the reminders of an invoice that was finalized. An invoice that is
 // charged automatically has none, nor has one without an address and a number, or with nothing due.
 func (s *Service) scheduleReminders(tx *engine.Tx, r *record) error {
-	if r.DueDate == nil || r.CollectionMethod != SendInvoice || r.AmountDue == 0 || r.textPhone() == nil && r.Email == nil {
+	if r.DueDate == nil || r.CollectionMethod != invoice.SendInvoice || r.AmountDue == 0 || r.textPhone() == nil && r.Email == nil {
 		return nil
 	}
 	plan := reminder{DueDate: *r.DueDate}
@@ -95,8 +77,8 @@ const whileCharged = time.Hour
 // Jobs returns the job that reminds customers of open invoices. Each reminder is queued at most
 // once. If several are overdue, for example after the workers were stopped, only the latest is
 // sent. Invoices that are charged automatically have no reminders.
-func (in *Internal) Jobs() []work.Job {
-	return []work.Job{{Kind: reminders.Kind(), Timeout: time.Minute, Batch: 64, RunOne: in.svc.remind}}
+func (s *Service) Jobs() []work.Job {
+	return []work.Job{{Kind: reminders.Kind(), Timeout: time.Minute, Batch: 64, RunOne: s.remind}}
 }
 
 func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
@@ -111,12 +93,12 @@ func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 			return err
 		}
 		r := &o.Value
-		if r.Status == Open && r.OpenCharge != nil {
+		if r.Status == invoice.Open && r.OpenCharge != nil {
 			plan.Value.SendAt = api.At(tx.Now.Add(whileCharged))
 			return reminders.Replace(tx, plan)
 		}
 		come, more := plan.Value.pass(s.config.Reminders, tx.Now)
-		if r.Status != Open {
+		if r.Status != invoice.Open {
 			more = false
 		} else if come != nil {
 			if _, err := s.queueMessages(tx, r, true); err != nil {

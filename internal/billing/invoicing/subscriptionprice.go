@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/invoice"
 )
 
 // SubscriptionLine describes a line of a subscription's invoice.
@@ -22,7 +23,7 @@ type SubscriptionLine struct {
 	// TaxPercent is nil for the configured default of a taxable line.
 	TaxPercent *decimal.Decimal
 	Product    *string
-	Period     *Period
+	Period     *invoice.Period
 	// Net says that UnitAmount is less its discount, so that the invoice's discount leaves it alone.
 	Net bool
 }
@@ -51,11 +52,11 @@ const (
 	creditUsed = "Credit from earlier invoices"
 )
 
-// PriceSubscription computes what [Internal.Issue] would make of the same parameters. It refuses, with
+// PriceSubscription computes what [Service.Issue] would make of the same parameters. It refuses, with
 // parameter_invalid of line_items, what takes an invoice beyond its limits.
-func (in *Internal) PriceSubscription(p PriceParams) (*SubscriptionPrice, error) {
+func (s *Service) PriceSubscription(p PriceParams) (*SubscriptionPrice, error) {
 	var r record
-	left, err := in.svc.price(&r, &p)
+	left, err := s.price(&r, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (s *Service) price(r *record, p *PriceParams) (creditBalance int64, err err
 	if p.Coupon != "" {
 		r.Coupon, r.Redemption = &p.Coupon, &redemption{Terms: p.Terms}
 	}
-	lines := make([]Line, 0, len(p.Lines)+1)
+	lines := make([]invoice.Line, 0, len(p.Lines)+1)
 	for i := range p.Lines {
 		l, err := p.Lines[i].line(s.config.DefaultTax)
 		if err != nil {
@@ -105,15 +106,15 @@ func (s *Service) price(r *record, p *PriceParams) (creditBalance int64, err err
 	return p.CreditBalance + l.Amount, nil
 }
 
-func (p *SubscriptionLine) line(defaultTax *decimal.Decimal) (*Line, error) {
+func (p *SubscriptionLine) line(defaultTax *decimal.Decimal) (*invoice.Line, error) {
 	if p.Quantity < 1 || decimal.NewFromInt(p.Quantity).GreaterThan(maxQuantity) {
 		return nil, fmt.Errorf("invoice: a subscription's line with quantity %d", p.Quantity)
 	}
-	l := &Line{
+	l := &invoice.Line{
 		ID: uuid.NewString(), Object: "line_item", Description: p.Description, Quantity: api.Number{Decimal: decimal.NewFromInt(p.Quantity)},
 		UnitAmount: p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable, Product: p.Product, Period: p.Period, Net: p.Net,
 	}
-	if err := l.setTax(&LineParams{TaxPercent: p.TaxPercent}, defaultTax); err != nil {
+	if err := setTax(l, &invoice.LineParams{TaxPercent: p.TaxPercent}, defaultTax); err != nil {
 		return nil, err
 	}
 	if p.UnitAmount > money.Max/p.Quantity || p.UnitAmount < -money.Max/p.Quantity {

@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -27,7 +28,7 @@ type IssueParams struct {
 	Date time.Time
 	// DueDate is the end of the time to pay; zero for none.
 	DueDate          time.Time
-	CollectionMethod CollectionMethod
+	CollectionMethod invoice.CollectionMethod
 	// ChargedPhone is the number that automatic charges ask, +233…; empty for the customer's.
 	ChargedPhone string
 	Description  string
@@ -38,16 +39,16 @@ type IssueParams struct {
 
 // Issued is an invoice that Issue has made.
 type Issued struct {
-	Invoice
+	invoice.Invoice
 	// CreditBalance is the subscription's credit that is left, in pesewas.
 	CreditBalance int64
 }
 
 // Issue makes a finalized invoice of a subscription, sends it or plans its charges, and records its
 // events. The number takes the year in which the invoice is made. An invoice with a Payment is paid at
-// once. One with nothing due is paid by a worker, or by [Internal.SettleNothingDue].
-func (in *Internal) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
-	s, r := in.svc, blank(tx, ids.Following(tx.NewID("inv_"), p.After))
+// once. One with nothing due is paid by a worker, or by [Service.SettleNothingDue].
+func (s *Service) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
+	r := blank(tx, ids.Following(tx.NewID("inv_"), p.After))
 	r.Subscription, r.Customer, r.Description = &p.Subscription, &p.Customer, api.TextOrNil(p.Description)
 	r.CollectionMethod, r.InvoiceDate, r.DueDate = p.CollectionMethod, api.At(p.Date), api.AtOrNil(p.DueDate)
 	if p.Person != nil {
@@ -109,27 +110,26 @@ func (s *Service) settleIssued(tx *engine.Tx, r *record, payment string) error {
 
 // SettleNothingDue marks an open invoice paid of which nothing is due, without a payment. It leaves any
 // other as it is.
-func (in *Internal) SettleNothingDue(tx *engine.Tx, id string) error {
-	o, err := in.svc.get(tx, engine.Scope(tx.Caller), id)
-	if err != nil || o.Value.Status != Open || o.Value.AmountDue > 0 {
+func (s *Service) SettleNothingDue(tx *engine.Tx, id string) error {
+	o, err := s.get(tx, engine.Scope(tx.Caller), id)
+	if err != nil || o.Value.Status != invoice.Open || o.Value.AmountDue > 0 {
 		return err
 	}
-	return in.svc.markPaid(tx, o, nil, payer{})
+	return s.markPaid(tx, o, nil, payer{})
 }
 
 // Find returns an invoice as callers see it.
-func (in *Internal) Find(tx storage.ReadTx, scope storage.Scope, id string) (*Invoice, error) {
-	o, err := in.svc.get(tx, scope, id)
+func (s *Service) Find(tx storage.ReadTx, scope storage.Scope, id string) (*invoice.Invoice, error) {
+	o, err := s.get(tx, scope, id)
 	if err != nil {
 		return nil, err
 	}
 	return &o.Value.Invoice, nil
 }
 
-// MarkUncollectible sets an open invoice to uncollectible at the demand of its subscription. Refusals:
-// those of [Service.MarkUncollectible].
-func (in *Internal) MarkUncollectible(tx *engine.Tx, id string) (*Invoice, error) {
-	s := in.svc
+// GiveUp is [Service.MarkUncollectible] at the demand of the invoice's subscription, with its refusals. It tells
+// the subscription nothing.
+func (s *Service) GiveUp(tx *engine.Tx, id string) (*invoice.Invoice, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
@@ -145,10 +145,10 @@ func (in *Internal) MarkUncollectible(tx *engine.Tx, id string) (*Invoice, error
 
 // StopCharges ends the automatic charges of the given invoices that are open. They stay payable. A
 // charge that is under way goes on, and is not repeated.
-func (in *Internal) StopCharges(tx *engine.Tx, ids []string) error {
-	return in.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
+func (s *Service) StopCharges(tx *engine.Tx, ids []string) error {
+	return s.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
 		changed = r.NextPaymentAttempt != nil || r.ChargedPhone != ""
-		return changed, in.svc.stopCharges(tx, r)
+		return changed, s.stopCharges(tx, r)
 	})
 }
 
@@ -171,26 +171,26 @@ func (s *Service) stopCharges(tx *engine.Tx, r *record) error {
 
 // SendInstead ends the automatic charges of the given invoices that are open. It sets them to
 // SendInvoice, due at the given time.
-func (in *Internal) SendInstead(tx *engine.Tx, ids []string, due time.Time) error {
-	return in.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
-		if r.CollectionMethod != ChargeAutomatically {
+func (s *Service) SendInstead(tx *engine.Tx, ids []string, due time.Time) error {
+	return s.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
+		if r.CollectionMethod != invoice.ChargeAutomatically {
 			return false, nil
 		}
-		if err := in.svc.stopCharges(tx, r); err != nil {
+		if err := s.stopCharges(tx, r); err != nil {
 			return false, err
 		}
-		r.CollectionMethod, r.DueDate = SendInvoice, api.AtOrNil(due)
-		if err := in.svc.scheduleReminders(tx, r); err != nil {
+		r.CollectionMethod, r.DueDate = invoice.SendInvoice, api.AtOrNil(due)
+		if err := s.scheduleReminders(tx, r); err != nil {
 			return false, err
 		}
-		return true, in.svc.recordEvents(tx, r, event.InvoiceUpdated)
+		return true, s.recordEvents(tx, r, event.InvoiceUpdated)
 	})
 }
 
 // ChangeChargedPhone sets the phone, +233…, that later automatic charges ask for the given invoices
 // that are open.
-func (in *Internal) ChangeChargedPhone(tx *engine.Tx, ids []string, number string) error {
-	return in.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
+func (s *Service) ChangeChargedPhone(tx *engine.Tx, ids []string, number string) error {
+	return s.eachOpen(tx, ids, func(r *record) (changed bool, err error) {
 		if r.NextPaymentAttempt == nil || r.ChargedPhone == number {
 			return false, nil
 		}
@@ -200,13 +200,13 @@ func (in *Internal) ChangeChargedPhone(tx *engine.Tx, ids []string, number strin
 }
 
 // eachOpen changes those of the invoices that are open. change reports whether it has changed one.
-func (in *Internal) eachOpen(tx *engine.Tx, ids []string, change func(*record) (changed bool, err error)) error {
+func (s *Service) eachOpen(tx *engine.Tx, ids []string, change func(*record) (changed bool, err error)) error {
 	for _, id := range ids {
-		o, err := in.svc.get(tx, engine.Scope(tx.Caller), id)
+		o, err := s.get(tx, engine.Scope(tx.Caller), id)
 		if err != nil {
 			return err
 		}
-		if o.Value.Status != Open {
+		if o.Value.Status != invoice.Open {
 			continue
 		}
 		changed, err := change(&o.Value)
@@ -216,7 +216,7 @@ func (in *Internal) eachOpen(tx *engine.Tx, ids []string, change func(*record) (
 		if !changed {
 			continue
 		}
-		if err := in.svc.save(tx, o); err != nil {
+		if err := s.save(tx, o); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ var outcomeOf = map[event.Type]OutcomeType{
 	event.InvoiceVoided:              OutcomeVoided,
 }
 
-// outcome is what package subscription is told of an invoice.
+// outcome is what package subscribing is told of an invoice.
 type outcome struct {
 	Invoice      string `json:"invoice"`
 	Subscription string `json:"subscription"`
@@ -55,8 +55,8 @@ var outcomes = storage.NewCollection("invoice_outcomes", []storage.Field[outcome
 // BookOutcomesBy registers book, which books the outcomes of subscriptions' invoices in the
 // transactions that bring them about. If book returns false, the outcome is queued for a worker. Later
 // outcomes of the subscription are then queued too, until the worker has booked them.
-func (in *Internal) BookOutcomesBy(book func(*engine.Tx, *Outcome) (booked bool, err error)) {
-	in.svc.bookOutcome = book
+func (s *Service) BookOutcomesBy(book func(*engine.Tx, *Outcome) (booked bool, err error)) {
+	s.bookOutcome = book
 }
 
 // outcomesOf returns what events say of an invoice.
@@ -69,7 +69,7 @@ func outcomesOf(events []event.Type) (types []OutcomeType) {
 	return types
 }
 
-// tellOutcome tells package subscription what has become of an invoice of its own.
+// tellOutcome tells package subscribing what has become of an invoice of its own.
 func (s *Service) tellOutcome(tx *engine.Tx, r *record, types ...OutcomeType) error {
 	if r.Subscription == nil || len(types) == 0 {
 		return nil
@@ -96,7 +96,7 @@ func (s *Service) tellOutcome(tx *engine.Tx, r *record, types ...OutcomeType) er
 }
 
 // Outcome is what has become of a subscription's invoice. One that was queued ends with
-// [Internal.FinishOutcome].
+// [Service.FinishOutcome].
 type Outcome struct {
 	Invoice, Subscription string
 	// Types are what has happened in one transaction, in order.
@@ -111,14 +111,14 @@ type Outcome struct {
 	object *storage.Object[outcome]
 }
 
-// OutcomeKind is the kind of the outcomes that are queued; see [Internal.BookOutcomesBy]. They are due
+// OutcomeKind is the kind of the outcomes that are queued; see [Service.BookOutcomesBy]. They are due
 // at once. An outcome arises in the transaction in which the invoice is paid, has a failed attempt,
-// becomes uncollectible, is voided or refunded. [Internal.Issue] and [Internal.MarkUncollectible] make no
+// becomes uncollectible, is voided or refunded. [Service.Issue] and [Service.MarkUncollectible] make no
 // outcome: their callers know it.
-func (*Internal) OutcomeKind() *storage.Kind { return outcomes.Kind() }
+func (*Service) OutcomeKind() *storage.Kind { return outcomes.Kind() }
 
 // Outcome returns an outcome that the caller has claimed.
-func (*Internal) Outcome(r storage.Record) (*Outcome, error) {
+func (*Service) Outcome(r storage.Record) (*Outcome, error) {
 	o, err := outcomes.Decode(r)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func outcomeFrom(o *storage.Object[outcome]) *Outcome {
 
 // EarlierOutcome returns the oldest outcome of the same subscription that was not worked on; nil if that is
 // the given one, or none is left.
-func (*Internal) EarlierOutcome(tx storage.ReadTx, of *Outcome) (*Outcome, error) {
+func (*Service) EarlierOutcome(tx storage.ReadTx, of *Outcome) (*Outcome, error) {
 	q := storage.Query{Scope: of.object.Scope, Limit: api.MaxLimit}
 	q.Where = engine.Where(q.Where, "subscription", of.Subscription)
 	for {
@@ -165,7 +165,7 @@ func (o *Outcome) Caller() api.Caller {
 
 // FinishOutcome removes an outcome that was worked on. It returns [storage.ErrConflict] if another
 // worker has done so.
-func (*Internal) FinishOutcome(tx *engine.Tx, o *Outcome) error {
+func (*Service) FinishOutcome(tx *engine.Tx, o *Outcome) error {
 	copied := *o.object // a run that is rolled back leaves the version as it is
 	return outcomes.Delete(tx, &copied)
 }

@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/invoice"
 )
 
 // layout is a document under way.
@@ -36,9 +37,9 @@ func layOut(c contents) (*document.Document, error) {
 		return d, nil
 	}
 	v := c.invoice
-	s.Headline(v.headline())
-	facts := append(v.recipient(), document.Fact{Name: "Date", Lines: []string{day(v.InvoiceDate.Time)}})
-	if v.DueDate != nil && v.Status != Open {
+	s.Headline(headline(v))
+	facts := append(recipient(v), document.Fact{Name: "Date", Lines: []string{day(v.InvoiceDate.Time)}})
+	if v.DueDate != nil && v.Status != invoice.Open {
 		facts = append(facts, document.Fact{Name: "Due", Lines: []string{day(v.DueDate.Time)}})
 	}
 	if v.Description != nil && *v.Description != "" {
@@ -51,8 +52,8 @@ func layOut(c contents) (*document.Document, error) {
 }
 
 // LayOut returns the document of an invoice, or of a credit note of it if n is not nil. logo is nil for
-// none. It is for the tests of this package, as Moves is.
-func (*Internal) LayOut(v *Invoice, m *account.Merchant, n *CreditNote, logo *account.Logo) (*document.Document, error) {
+// none.
+func LayOut(v *invoice.Invoice, m *account.Merchant, n *invoice.CreditNote, logo *account.Logo) (*document.Document, error) {
 	return layOut(contents{invoice: v, merchant: m, creditNote: n, logo: logo})
 }
 
@@ -68,22 +69,22 @@ func (s layout) head(c contents, name string) {
 }
 
 // headline is what is due, or was.
-func (v *Invoice) headline() document.Headline {
-	h := document.Headline{Label: "Total", Figures: figures(v.Total)}
+func headline(v *invoice.Invoice) document.Headline {
+	h := document.Headline{Label: "Total", Figures: money.Figures(v.Total)}
 	switch v.Status {
-	case Paid:
+	case invoice.Paid:
 		h.Badge, h.Tone = "Paid", document.Good
 		if v.PaidAt != nil {
 			h.Label = day(v.PaidAt.Time)
 		}
-	case Void:
+	case invoice.Void:
 		h.Badge, h.Tone = "Void", document.Neutral
-	case Draft:
+	case invoice.Draft:
 		h.Badge, h.Tone = "Draft", document.Neutral
-	case Uncollectible:
+	case invoice.Uncollectible:
 		h.Badge, h.Tone = "Uncollectible", document.Wait
 	default:
-		h.Label, h.Figures = "Amount due", figures(v.AmountDue)
+		h.Label, h.Figures = "Amount due", money.Figures(v.AmountDue)
 		if v.DueDate != nil && v.AmountDue > 0 {
 			h.Label = "Due " + day(v.DueDate.Time) + within(v.InvoiceDate.Time, v.DueDate.Time)
 		}
@@ -107,7 +108,7 @@ func within(from, due time.Time) string {
 }
 
 // recipient is the row of the customer's particulars; none for an invoice without any.
-func (v *Invoice) recipient() []document.Fact {
+func recipient(v *invoice.Invoice) []document.Fact {
 	var texts []string
 	for _, text := range []*string{v.Name, v.Address, v.Email} {
 		if text != nil && *text != "" {
@@ -122,9 +123,6 @@ func (v *Invoice) recipient() []document.Fact {
 	}
 	return []document.Fact{{Name: "For", Lines: texts}}
 }
-
-// figures writes pesewas in a column of GH₵.
-func figures(pesewas int64) string { return document.Figures(money.Text(pesewas)) }
 
 func day(t time.Time) string { return t.Format("2 January 2006") }
 
@@ -143,7 +141,7 @@ const (
 
 // table writes the lines. Its head stands on every page that has some, and no line is on two
 // pages unless it is longer than a page.
-func (s layout) table(v *Invoice) {
+func (s layout) table(v *invoice.Invoice) {
 	head := func() {
 		for _, c := range []struct {
 			x    float64
@@ -159,9 +157,9 @@ func (s layout) table(v *Invoice) {
 	s.Room(60) // the head is not left alone at the foot of a page
 	head()
 	s.Head = head
-	for _, row := range ShownLines(v.Lines.Data) {
+	for _, row := range invoice.ShownLines(v.Lines.Data) {
 		text := s.Wrap(document.Text{Size: document.Body, Text: row.Description}, textWidth)
-		details := row.details()
+		details := details(&row)
 		s.Room(2*rowPadding + float64(len(text))*line + float64(len(details))*detail)
 		s.Room(2*rowPadding + line) // of one that is longer than a page
 		s.Space(rowPadding + rowDrop)
@@ -170,8 +168,8 @@ func (s layout) table(v *Invoice) {
 			s.Put(document.Text{X: document.Left, Size: document.Body, Text: part})
 			if i == 0 {
 				s.Put(document.Text{X: quantityEnd, Size: document.Body, Soft: true, Right: true, Text: row.Quantity.String()})
-				s.Put(document.Text{X: priceEnd, Size: document.Body, Soft: true, Right: true, Text: figures(row.UnitAmount)})
-				s.Put(document.Text{X: amountEnd, Size: document.Body, Right: true, Text: figures(row.Amount)})
+				s.Put(document.Text{X: priceEnd, Size: document.Body, Soft: true, Right: true, Text: money.Figures(row.UnitAmount)})
+				s.Put(document.Text{X: amountEnd, Size: document.Body, Right: true, Text: money.Figures(row.Amount)})
 			}
 			s.Space(line)
 		}
@@ -188,13 +186,13 @@ func (s layout) table(v *Invoice) {
 }
 
 // details are soft rows below a line: a text, and an amount or "".
-func (l *ShownLine) details() [][2]string {
+func details(l *invoice.ShownLine) [][2]string {
 	var rows [][2]string
 	if l.Period != nil {
 		rows = append(rows, [2]string{l.Period.String(), ""})
 	}
 	if l.Discount > 0 {
-		rows = append(rows, [2]string{"Discount", figures(-l.Discount)})
+		rows = append(rows, [2]string{"Discount", money.Figures(-l.Discount)})
 	}
 	if l.NotTaxed {
 		rows = append(rows, [2]string{"not taxed", ""})
@@ -202,51 +200,10 @@ func (l *ShownLine) details() [][2]string {
 	return rows
 }
 
-// Sum is a row of the totals on the hosted page and the PDF.
-type Sum struct {
-	Name   string
-	Amount int64 // pesewas
-	Bold   bool
-}
-
-// Sums returns the totals in the order in which they are shown. The row for the amount due is left out
-// if it equals the total or is zero. Pages also show the amount due above the lines.
-func (v *Invoice) Sums() []Sum {
-	sums := []Sum{{Name: "Subtotal", Amount: v.Subtotal}}
-	before := v.discountBeforeTax()
-	if before > 0 {
-		sums = append(sums, Sum{Name: v.discountName(), Amount: -before})
-	}
-	for _, t := range v.TaxRows() {
-		sums = append(sums, Sum{Name: t.label(), Amount: t.Amount})
-	}
-	if after := v.Discount - before; after > 0 { // by an earlier release
-		sums = append(sums, Sum{Name: "Discount", Amount: -after})
-	}
-	sums = append(sums, Sum{Name: "Total", Amount: v.Total, Bold: true})
-	if v.AmountPaid > 0 {
-		paid := "Paid"
-		if v.PaidOutOfBand != nil {
-			paid = "Paid outside"
-			if *v.PaidOutOfBand != "" {
-				paid += " (" + *v.PaidOutOfBand + ")"
-			}
-		}
-		sums = append(sums, Sum{Name: paid, Amount: -v.AmountPaid})
-	}
-	if v.AmountDue != v.Total && v.AmountDue != 0 {
-		sums = append(sums, Sum{Name: "Amount due", Amount: v.AmountDue})
-	}
-	if v.AmountRefunded > 0 {
-		sums = append(sums, Sum{Name: "Refunded", Amount: v.AmountRefunded})
-	}
-	return sums
-}
-
 // sumsFrom is the left end of the totals.
 const sumsFrom = document.Left + 260
 
-func (s layout) totals(sums []Sum) {
+func (s layout) totals(sums []invoice.Sum) {
 	const line = document.Body*document.Leading + 3
 	s.Room(float64(len(sums))*line + 2*rowPadding)
 	for _, sum := range sums {
@@ -254,7 +211,7 @@ func (s layout) totals(sums []Sum) {
 			s.Space(rowPadding)
 		}
 		s.Put(document.Text{X: sumsFrom, Size: document.Body, Soft: !sum.Bold, Bold: sum.Bold, Text: sum.Name})
-		s.Put(document.Text{X: amountEnd, Size: document.Body, Soft: !sum.Bold, Bold: sum.Bold, Right: true, Text: figures(sum.Amount)})
+		s.Put(document.Text{X: amountEnd, Size: document.Body, Soft: !sum.Bold, Bold: sum.Bold, Right: true, Text: money.Figures(sum.Amount)})
 		s.Space(line)
 		if sum.Bold {
 			s.Space(rowPadding)
@@ -264,8 +221,8 @@ func (s layout) totals(sums []Sum) {
 }
 
 // foot writes how to pay, and the merchant's own words.
-func (s layout) foot(v *Invoice) error {
-	if v.Status == Open {
+func (s layout) foot(v *invoice.Invoice) error {
+	if v.Status == invoice.Open {
 		code, err := qr.New(v.HostedURL, qr.Medium)
 		if err != nil {
 			return fmt.Errorf("invoice: QR code: %w", err)
@@ -296,9 +253,9 @@ func (s layout) foot(v *Invoice) error {
 // note writes a credit note.
 func (s layout) note(c contents) {
 	v, n := c.invoice, c.creditNote
-	s.Headline(document.Headline{Label: "Refunded " + day(n.CreatedAt.Time), Figures: figures(n.Amount)})
-	facts := append(v.recipient(),
-		document.Fact{Name: "Invoice", Lines: []string{fmt.Sprintf("%s of %s, %s %s", v.Number, day(v.InvoiceDate.Time), document.Cedis, figures(v.Total))}},
+	s.Headline(document.Headline{Label: "Refunded " + day(n.CreatedAt.Time), Figures: money.Figures(n.Amount)})
+	facts := append(recipient(v),
+		document.Fact{Name: "Invoice", Lines: []string{fmt.Sprintf("%s of %s, %s %s", v.Number, day(v.InvoiceDate.Time), document.Cedis, money.Figures(v.Total))}},
 	)
 	if n.Reason != "" {
 		facts = append(facts, document.Fact{Name: "Reason", Lines: []string{n.Reason}})
@@ -309,17 +266,17 @@ func (s layout) note(c contents) {
 	s.Space(document.Label*document.Leading + rowPadding)
 	s.RuleFrom(sumsFrom)
 	s.Space(rowPadding)
-	s.totals(n.sums(v))
+	s.totals(noteSums(n, v))
 }
 
-// sums returns the totals of a credit note.
-func (n *CreditNote) sums(v *Invoice) (sums []Sum) {
-	taxes, tax := n.taxRows(v)
-	if slices.ContainsFunc(taxes, func(t TaxRow) bool { return t.Amount != 0 }) {
-		sums = append(sums, Sum{Name: "Before tax", Amount: n.Amount - tax})
+// noteSums returns the totals of a credit note.
+func noteSums(n *invoice.CreditNote, v *invoice.Invoice) (sums []invoice.Sum) {
+	taxes, tax := noteTaxRows(n, v)
+	if slices.ContainsFunc(taxes, func(t invoice.TaxRow) bool { return t.Amount != 0 }) {
+		sums = append(sums, invoice.Sum{Name: "Before tax", Amount: n.Amount - tax})
 		for _, t := range taxes {
-			sums = append(sums, Sum{Name: t.label(), Amount: t.Amount})
+			sums = append(sums, invoice.Sum{Name: t.Label(), Amount: t.Amount})
 		}
 	}
-	return append(sums, Sum{Name: "Refunded", Amount: n.Amount, Bold: true})
+	return append(sums, invoice.Sum{Name: "Refunded", Amount: n.Amount, Bold: true})
 }

@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"bytes"
@@ -8,14 +8,15 @@ import (
 	_ "image/png"
 
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/invoice"
 )
 
 // contents is what a document is made of.
 type contents struct {
-	invoice  *Invoice
+	invoice  *invoice.Invoice
 	merchant *account.Merchant
 	// creditNote is set where the document is a credit note of the invoice.
-	creditNote *CreditNote
+	creditNote *invoice.CreditNote
 	logo       *account.Logo
 }
 

@@ -1,8 +1,9 @@
-package invoice
+package invoicing
 
 import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -15,20 +16,20 @@ type Charged struct {
 }
 
 // Charged returns what an invoice has charged for its period.
-func (in *Internal) Charged(tx storage.ReadTx, scope storage.Scope, id string) (*Charged, error) {
-	o, err := in.svc.get(tx, scope, id)
+func (s *Service) Charged(tx storage.ReadTx, scope storage.Scope, id string) (*Charged, error) {
+	o, err := s.get(tx, scope, id)
 	if err != nil {
 		return nil, err
 	}
 	r := &o.Value
 	c := &Charged{kept: 1, of: 1}
 	switch {
-	case r.Status == Void || r.Status == Uncollectible:
+	case r.Status == invoice.Void || r.Status == invoice.Uncollectible:
 		c.kept = 0
 	case r.Refunded > 0:
 		c.kept, c.of = r.AmountPaid-r.Refunded, r.AmountPaid
 	}
-	if r.Redemption != nil && r.Status != Void {
+	if r.Redemption != nil && r.Status != invoice.Void {
 		c.Discount = r.periodDiscount()
 	}
 	return c, nil

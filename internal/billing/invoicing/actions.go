@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"cmp"
@@ -14,24 +14,18 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Finalize opens a draft for payment. It sets the invoice date and queues an e-mail and an SMS to
-// the customer. A charge_automatically invoice is queued for its first charge. If nothing is due, Finalize
-// asks for no money: a worker marks the invoice paid.
-//
-// It redeems the coupon.
-//
-// Refusals: resource_missing, invoice_not_draft, invoice_no_lines, coupon_not_redeemable.
-func (s *Service) Finalize(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+func (s *Service) Finalize(ctx context.Context, caller api.Caller, id string) (*invoice.Invoice, error) {
 	op := engine.Operation{Name: "invoice.finalize", Params: id}
 	return s.change(ctx, caller, op, id, s.finalize)
 }
 
 func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	r := &o.Value
-	if r.Status != Draft {
+	if r.Status != invoice.Draft {
 		return notDraft(r.Status)
 	}
 	if len(r.Lines.Data) == 0 {
@@ -56,7 +50,7 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 }
 
 func (r *record) open(at time.Time) error {
-	if err := r.enter(Open); err != nil {
+	if err := r.enter(invoice.Open); err != nil {
 		return err
 	}
 	r.FinalizedAt, r.PDF = api.AtOrNil(at), new(r.HostedURL+"/pdf")
@@ -72,7 +66,7 @@ func (s *Service) collect(tx *engine.Tx, r *record) error {
 		tx.WakeAfterCommit(invoices.Kind())
 		return nil
 	}
-	if r.CollectionMethod == ChargeAutomatically {
+	if r.CollectionMethod == invoice.ChargeAutomatically {
 		r.FinalizedBy = eventRequestOf(tx.Caller)
 		if _, asksPhone := r.chargedPhone(); asksPhone {
 			if first := s.nextChargeTime(tx.Caller.Live, tx.Now); first.After(tx.Now) {
@@ -88,11 +82,7 @@ func (s *Service) collect(tx *engine.Tx, r *record) error {
 	return s.scheduleReminders(tx, r)
 }
 
-// Void cancels an open or uncollectible invoice, and gives the redemption of its coupon back. A draft
-// is refused; delete it instead.
-//
-// Refusals: invoice_not_voidable, invoice_payment_in_progress, payment_in_progress.
-func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*invoice.Invoice, error) {
 	op := engine.Operation{Name: "invoice.void", Params: id}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
@@ -102,7 +92,7 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 		if err := cmp.Or(s.notHeld(tx, tx.Now, o), r.settlesItself()); err != nil {
 			return err
 		}
-		if is := r.Status; r.enter(Void) != nil {
+		if is := r.Status; r.enter(invoice.Void) != nil {
 			return api.Errorf(api.InvoiceNotVoidable, "", "This invoice is %s. Only an open or uncollectible one can be voided; a draft is deleted, a paid one refunded.", is)
 		}
 		if err := s.returnRedemption(tx, r); err != nil {
@@ -114,11 +104,7 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 	})
 }
 
-// MarkUncollectible sets an open invoice to uncollectible: the merchant does not expect the money.
-//
-// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
-// payment_in_progress.
-func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id string) (*invoice.Invoice, error) {
 	op := engine.Operation{Name: "invoice.mark_uncollectible", Params: id}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		if err := s.writeOff(tx, o); err != nil {
@@ -131,7 +117,7 @@ func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id s
 // settlesItself refuses a subscription's open invoice of which nothing is due. It is about to be paid, and
 // the credit that it left may be used already.
 func (r *record) settlesItself() error {
-	if r.Subscription == nil || r.Status != Open || r.AmountDue != 0 {
+	if r.Subscription == nil || r.Status != invoice.Open || r.AmountDue != 0 {
 		return nil
 	}
 	return api.Errorf(api.InvoiceAlreadyPaid, "", "Nothing is due of this invoice of a subscription. It is marked as paid in a moment.")
@@ -142,7 +128,7 @@ func (s *Service) writeOff(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := cmp.Or(s.payable(tx, tx.Now, o, ""), o.Value.settlesItself()); err != nil {
 		return err
 	}
-	if err := o.Value.enter(Uncollectible); err != nil {
+	if err := o.Value.enter(invoice.Uncollectible); err != nil {
 		return err
 	}
 	o.Value.NextPaymentAttempt, o.Value.NextWorkAt = nil, nil
@@ -152,19 +138,14 @@ func (s *Service) writeOff(tx *engine.Tx, o *storage.Object[record]) error {
 // sends bounds how often Send tells the customer of one invoice.
 var sends = pace.Limit{Hour: 5, Day: 20}
 
-// Send sends an invoice to the customer again, by e-mail and SMS if the invoice has the addresses.
-// It does so at most 5 times an hour and 20 times a day.
-//
-// Refusals: rate_limited, invoice_not_open (a draft, or void), invoice_no_recipient; service_unavailable in
-// live mode without a Mailer or Texter that can reach the customer.
-func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*invoice.Invoice, error) {
 	op := engine.Operation{Name: "invoice.send", Params: id}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
-		if r.Status == Draft {
+		if r.Status == invoice.Draft {
 			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is a draft. Finalize it before it is sent.")
 		}
-		if r.Status == Void {
+		if r.Status == invoice.Void {
 			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is void. There is nothing to pay, so it is not sent again.")
 		}
 		queued, err := s.queueInvoiceMessages(tx, r)
@@ -185,18 +166,9 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 	})
 }
 
-// Duplicate makes a new draft of any invoice: with its lines, customer, texts, coupon, discount,
-// collection method and metadata, and with a number and an address of its own. It has no due date. If
-// the customer was deleted, it has no data of the customer. If the coupon can no longer be redeemed,
-// the draft cannot be finalized until an update takes it off.
-//
-// A duplicate of a subscription's invoice has no subscription, no periods, and no credit or other
-// negative lines.
-//
-// Refusals: resource_missing.
-func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*invoice.Invoice, error) {
 	op := engine.Operation{Name: "invoice.duplicate", Params: id}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*invoice.Invoice, error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
@@ -220,7 +192,7 @@ func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (
 		r.CollectionMethod, r.Metadata, r.InvoiceDiscount = old.CollectionMethod, old.Metadata, old.InvoiceDiscount
 		lines := old.Lines.Data
 		if old.Subscription != nil {
-			lines = slices.DeleteFunc(lines, func(l Line) bool { return l.Amount < 0 || l.ID == old.CreditLine })
+			lines = slices.DeleteFunc(lines, func(l invoice.Line) bool { return l.Amount < 0 || l.ID == old.CreditLine })
 		}
 		for i := range lines {
 			lines[i].ID, lines[i].Period = uuid.NewString(), nil

@@ -1,4 +1,4 @@
-package invoice
+package invoicing
 
 import (
 	"fmt"
@@ -9,24 +9,25 @@ import (
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/invoice"
 )
 
 // Priced are lines and their totals, computed as those of an invoice. All amounts are in pesewas.
 type Priced struct {
-	Lines                          []Line
+	Lines                          []invoice.Line
 	Subtotal, Discount, Tax, Total int64
 	// Sums are the totals as the page shows them, the total last.
-	Sums []Sum
+	Sums []invoice.Sum
 }
 
 // CheckLines refuses more than 250 lines, numbers with too many digits, and a currency other than GHS.
 // Callers call it before they format the lines.
-func (*Internal) CheckLines(lines []LineParams) error {
+func (*Service) CheckLines(lines []invoice.LineParams) error {
 	if err := checkCount(len(lines)); err != nil {
 		return err
 	}
 	for i := range lines {
-		if err := lines[i].checkSize(); err != nil {
+		if err := checkSize(&lines[i]); err != nil {
 			return check.Under(lineParam(i), err)
 		}
 	}
@@ -38,12 +39,12 @@ func (*Internal) CheckLines(lines []LineParams) error {
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing (product), each with the parameter
 // of the line.
-func (in *Internal) Price(tx *engine.Tx, lines []LineParams, coupon *catalog.Coupon) (*Priced, error) {
+func (s *Service) Price(tx *engine.Tx, lines []invoice.LineParams, coupon *catalog.Coupon) (*Priced, error) {
 	lines = slices.Clone(lines)
 	for i := range lines {
 		lines[i].Taxable = catalog.TaxableByRate(lines[i].Taxable, lines[i].TaxPercent)
 	}
-	made, err := in.svc.lines(tx, lines)
+	made, err := s.lines(tx, lines)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (in *Internal) Price(tx *engine.Tx, lines []LineParams, coupon *catalog.Cou
 		return nil, err
 	}
 	sums := r.Sums()
-	ownDiscount := func(l Line) bool { return l.Discount > 0 }
+	ownDiscount := func(l invoice.Line) bool { return l.Discount > 0 }
 	if coupon != nil && coupon.Name != nil && r.Discount > 0 && !slices.ContainsFunc(made, ownDiscount) {
 		sums[1].Name = couponName(coupon)
 	}
@@ -83,20 +84,20 @@ type PaidReceipt struct {
 	Amount      int64
 	Description string
 	// Sums are the totals of what was paid for, the total last; nil for none.
-	Sums []Sum
+	Sums []invoice.Sum
 	// Payment is the id of the payment, and URL the address of the receipt.
 	Payment, URL string
 }
 
 // EmailReceipt queues an e-mail that says that the caller's merchant was paid. It looks like the
 // receipt of an invoice.
-func (in *Internal) EmailReceipt(tx *engine.Tx, p PaidReceipt) error {
-	m, err := in.svc.config.Accounts.Merchant(tx, tx.Caller.Merchant)
+func (s *Service) EmailReceipt(tx *engine.Tx, p PaidReceipt) error {
+	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("invoice: merchant: %w", err)
 	}
-	r := &record{Invoice: Invoice{Email: api.TextOrNil(p.To), Customer: api.TextOrNil(p.Person)}}
-	return in.svc.email(tx, r, m, emailData{
+	r := &record{Invoice: invoice.Invoice{Email: api.TextOrNil(p.To), Customer: api.TextOrNil(p.Person)}}
+	return s.email(tx, r, m, emailData{
 		Merchant: m.Name, Title: p.Title, Amount: money.Text(p.Amount), Description: p.Description,
 		Payment: p.Payment, URL: p.URL, Action: "See the receipt", Sums: mailSums(p.Sums),
 	}, "")

@@ -1,9 +1,10 @@
-package invoice
+package invoicing
 
 import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/invoice"
 )
 
 // awaitAtMost bounds how long the end of a subscription's period waits for one automatic charge that can be
@@ -19,24 +20,24 @@ func (s *Service) lastCharge(live bool, r *record) time.Time {
 // automatic charges. It returns the zero time if the last charge is not planned to come earlier than
 // before. It also returns it if the charges were stopped, or if an outcome has been missing for an
 // hour. since is when the caller began to wait. The caller has not booked the end of the invoice.
-func (in *Internal) AwaitsCharge(tx *engine.Tx, id string, before, since time.Time) (until time.Time, err error) {
-	o, err := in.svc.get(tx, engine.Scope(tx.Caller), id)
+func (s *Service) AwaitsCharge(tx *engine.Tx, id string, before, since time.Time) (until time.Time, err error) {
+	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return until, err
 	}
 	r := &o.Value
-	if r.Status == Open && r.NextPaymentAttempt == nil || !in.svc.lastCharge(tx.Caller.Live, r).Before(before) {
+	if r.Status == invoice.Open && r.NextPaymentAttempt == nil || !s.lastCharge(tx.Caller.Live, r).Before(before) {
 		return until, nil
 	}
 	from := since
 	switch {
-	case r.Status != Open: // its outcome is about to be booked
+	case r.Status != invoice.Open: // its outcome is about to be booked
 	case r.OpenCharge != nil:
 		if r.OpenCharge.SubmittedAt != nil {
 			from = r.OpenCharge.SubmittedAt.Time
 		}
 	case r.OpenPayment != "":
-		p, err := in.svc.config.Payments.Read(tx, r.OpenPayment)
+		p, err := s.config.Payments.Read(tx, r.OpenPayment)
 		if err != nil {
 			return until, err
 		}
@@ -51,6 +52,6 @@ func (in *Internal) AwaitsCharge(tx *engine.Tx, id string, before, since time.Ti
 }
 
 // ChargeTime returns the first time, not before at, at which an automatic charge may ask a phone.
-func (in *Internal) ChargeTime(live bool, at time.Time) time.Time {
-	return in.svc.nextChargeTime(live, at)
+func (s *Service) ChargeTime(live bool, at time.Time) time.Time {
+	return s.nextChargeTime(live, at)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
+	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -58,9 +59,9 @@ type Services struct {
 	Events   *event.Service
 	Messages *message.Service
 
-	Products *catalog.Products
-	Coupons  *catalog.Coupons
-	Plans    *catalog.Plans
+	Products catalog.Products
+	Coupons  catalog.Coupons
+	Plans    catalog.Plans
 
 	Payouts       payout.Service
 	Disbursements disbursement.Service
@@ -92,7 +93,7 @@ type internals struct {
 	accounts      *account.Internal
 	events        *event.Internal
 	messages      *message.Internal
-	catalog       *catalog.Internal
+	catalog       *offering.Service
 	payments      *payment.Internal
 	qrcodes       *qrcode.Internal
 	transfers     *transfer.Service
@@ -189,7 +190,8 @@ func (s *Service) wire(c Config) error {
 	s.Events, in.events = event.New(s.engine)
 	s.Messages, in.messages = message.New(s.engine, message.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
 	s.Accounts, in.accounts = account.New(s.engine, account.Config{Messages: in.messages, Events: in.events, Customers: c.Customers})
-	s.Products, s.Coupons, s.Plans, in.catalog = catalog.New(s.engine, in.events)
+	in.catalog = offering.New(s.engine, in.events)
+	s.Products, s.Coupons, s.Plans = in.catalog.Products(), in.catalog.Coupons(), in.catalog.Plans()
 	var err error
 	s.Payments, in.payments, err = payment.New(s.engine, payment.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages,
@@ -253,7 +255,7 @@ func (s *Service) wire(c Config) error {
 func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
-		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), catalog.Kinds(), payment.Kinds(), qrcode.Kinds(),
+		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), offering.Kinds(), payment.Kinds(), qrcode.Kinds(),
 		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
 		retention.Kinds(), totals.Kinds(),
 		upgrade.Kinds(),

@@ -31,7 +31,8 @@ var rows = []story{
 	{"the wiring: Config, New, Start, InTx", []string{"payments"}},
 	{"work on what several domains own", []string{"internal/providers", "internal/erasure", "internal/outbox"}},
 	{"domains: what faces promise", []string{
-		"internal/session", "internal/billing/subscribing", "internal/refunding", "internal/billing/invoicing", "internal/transfer",
+		"internal/session", "internal/billing/subscribing", "internal/refunding", "internal/billing/invoicing",
+		"internal/billing/offering", "internal/transfer",
 	}},
 	{"adapters of providers", []string{"provider/..."}},
 	{"faces, and resources that are not divided yet", []string{
@@ -68,8 +69,9 @@ var arrows = map[string][]string{
 	"payment":      {"account"},
 	"payout":       {"account"},
 
-	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing"},
-	"internal/billing/subscribing": {"internal/billing/invoicing"},
+	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering"},
+	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering"},
+	"internal/billing/invoicing":   {"internal/billing/offering"},
 	"internal/refunding":           {"internal/billing/invoicing"},
 
 	"internal/otp":      {"internal/pace"},
@@ -166,16 +168,18 @@ var faces = map[string][]string{
 	"disbursement": {"payout"},
 	"checkout":     {"account", "catalog", "invoice", "payment"},
 	"refund":       nil,
+	"catalog":      nil,
 	"invoice":      {"account", "catalog", "payment"},
 	"subscription": {"account", "catalog", "invoice"},
 }
 
 // domains are the packages that implement faces, with the domains that they call.
 var domains = map[string][]string{
-	"internal/billing/invoicing":   nil,
-	"internal/billing/subscribing": {"internal/billing/invoicing"},
+	"internal/billing/offering":    nil,
+	"internal/billing/invoicing":   {"internal/billing/offering"},
+	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering"},
 	"internal/refunding":           {"internal/billing/invoicing"},
-	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing"},
+	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering"},
 	"internal/transfer":            nil,
 }
 

@@ -2,7 +2,7 @@
 //
 // It owns sessions: what they cost, their coupon's redemption, their states and their events. Package
 // invoicing computes the lines and totals. Package payment takes the money from phones and keeps the
-// holds. Package catalog counts the redemptions, and package subscribing begins what a session has
+// holds. Package offering counts the redemptions, and package subscribing begins what a session has
 // sold.
 package session
 
@@ -13,10 +13,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
+	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -31,7 +31,7 @@ type Config struct {
 	Payments *payment.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	Catalog  *catalog.Internal
+	Catalog  *offering.Service
 	Invoices *invoicing.Service
 	// Subscriptions begins the subscriptions of ModeSubscription.
 	Subscriptions *subscribing.Service

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
@@ -93,7 +93,7 @@ func (s *Service) lines(tx *engine.Tx, params []invoice.LineParams) ([]invoice.L
 // line makes a line, with what its product has.
 func (s *Service) line(tx *engine.Tx, p invoice.LineParams) (*invoice.Line, error) {
 	if len(p.Taxes) > 0 {
-		p.Taxable = catalog.TaxableByRate(p.Taxable, &p.Taxes[0].Percent)
+		p.Taxable = offering.TaxableByRate(p.Taxable, &p.Taxes[0].Percent)
 	}
 	if p.Product != "" {
 		if err := check.Text("product", p.Product, api.MaxName); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
+	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
@@ -42,7 +43,7 @@ func (*Service) CheckLines(lines []invoice.LineParams) error {
 func (s *Service) Price(tx *engine.Tx, lines []invoice.LineParams, coupon *catalog.Coupon) (*Priced, error) {
 	lines = slices.Clone(lines)
 	for i := range lines {
-		lines[i].Taxable = catalog.TaxableByRate(lines[i].Taxable, lines[i].TaxPercent)
+		lines[i].Taxable = offering.TaxableByRate(lines[i].Taxable, lines[i].TaxPercent)
 	}
 	made, err := s.lines(tx, lines)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -39,7 +39,7 @@ type Config struct {
 	Payments *payment.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	Catalog  *catalog.Internal
+	Catalog  *offering.Service
 	// DefaultTax is the tax rate, in percent, of taxable lines without a rate; nil means no tax.
 	DefaultTax *decimal.Decimal
 	// ChargeHours are the hours in which automatic charges ask phones in live mode.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
+	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -28,7 +28,7 @@ import (
 // Config is what the service works with.
 type Config struct {
 	Accounts *account.Internal
-	Catalog  *catalog.Internal
+	Catalog  *offering.Service
 	Invoices *invoicing.Service
 	Payments *payment.Internal // counts the codes that are sent to a phone
 	Events   *event.Internal

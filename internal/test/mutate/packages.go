@@ -10,6 +10,7 @@ var moneyPaths = []string{
 	"checkout",
 	"disbursement",
 	"internal/billing/invoicing",
+	"internal/billing/offering",
 	"internal/billing/subscribing",
 	"internal/dispatch",
 	"internal/engine",
@@ -31,6 +32,7 @@ var moneyPaths = []string{
 // faces are the packages over which the tests of others stand: those of internal/refunding drive package refund.
 var faces = map[string][]string{
 	"internal/billing/invoicing":   {"invoice"},
+	"internal/billing/offering":    {"catalog"},
 	"internal/billing/subscribing": {"subscription"},
 	"internal/refunding":           {"refund"},
 	"internal/session":             {"checkout"},

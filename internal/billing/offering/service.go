@@ -1,9 +1,9 @@
-// Package catalog keeps a merchant's products, coupons and plans.
+// Package offering keeps a merchant's products, coupons and plans: it implements the services of package catalog.
 //
 // It owns these three, and counts how often a coupon was redeemed. An invoice or a subscription copies
 // what it needs of them: a line copies a product, and an invoice copies what a coupon takes off. So a
 // later change or deletion does not change what was copied.
-package catalog
+package offering
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -19,15 +20,32 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// New returns the services, and what sibling packages call in their transactions.
-func New(e *engine.Engine, events *event.Internal) (*Products, *Coupons, *Plans, *Internal) {
-	return &Products{e}, &Coupons{e}, &Plans{e, events}, &Internal{events}
+var (
+	_ catalog.Products = (*Products)(nil)
+	_ catalog.Coupons  = (*Coupons)(nil)
+	_ catalog.Plans    = (*Plans)(nil)
+)
+
+// Service makes the three services. Its other methods are what domains call in their transactions.
+type Service struct {
+	engine *engine.Engine
+	events *event.Internal
 }
 
-// In returns the services for the transaction of a host, in which that engine works.
-func (i *Internal) In(e *engine.Engine) (*Products, *Coupons, *Plans) {
-	return &Products{e}, &Coupons{e}, &Plans{e, i.events}
-}
+// New returns the service.
+func New(e *engine.Engine, events *event.Internal) *Service { return &Service{e, events} }
+
+// In returns the service for the transaction of a host, in which that engine works.
+func (s *Service) In(e *engine.Engine) *Service { return &Service{e, s.events} }
+
+// Products returns the service of products.
+func (s *Service) Products() *Products { return &Products{s.engine} }
+
+// Coupons returns the service of coupons.
+func (s *Service) Coupons() *Coupons { return &Coupons{s.engine} }
+
+// Plans returns the service of plans.
+func (s *Service) Plans() *Plans { return &Plans{s.engine, s.events} }
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {

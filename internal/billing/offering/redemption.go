@@ -1,4 +1,4 @@
-package catalog
+package offering
 
 import (
 	"errors"
@@ -6,22 +6,19 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Internal is what sibling packages call in their transactions.
-type Internal struct{ events *event.Internal }
-
 // Product returns an active product, for a line that copies it. Refusals (product): resource_missing,
 // and parameter_invalid for a product that is not active.
-func (*Internal) Product(tx storage.ReadTx, scope storage.Scope, id string) (*Product, error) {
+func (*Service) Product(tx storage.ReadTx, scope storage.Scope, id string) (*catalog.Product, error) {
 	return usableProduct(tx, scope, id)
 }
 
-func usableProduct(tx storage.ReadTx, scope storage.Scope, id string) (*Product, error) {
+func usableProduct(tx storage.ReadTx, scope storage.Scope, id string) (*catalog.Product, error) {
 	o, err := engine.GetTx(tx, products, scope, id, "product")
 	if err != nil {
 		return nil, check.Under("product", err)
@@ -34,7 +31,7 @@ func usableProduct(tx storage.ReadTx, scope storage.Scope, id string) (*Product,
 
 // Plan returns a plan to subscribe to. Refusals (plan): resource_missing, and parameter_invalid for a
 // plan that is not active.
-func (*Internal) Plan(tx storage.ReadTx, scope storage.Scope, id string) (*Plan, error) {
+func (*Service) Plan(tx storage.ReadTx, scope storage.Scope, id string) (*catalog.Plan, error) {
 	o, err := engine.GetTx(tx, plans, scope, id, "plan")
 	if err != nil {
 		return nil, check.Under("plan", err)
@@ -47,7 +44,7 @@ func (*Internal) Plan(tx storage.ReadTx, scope storage.Scope, id string) (*Plan,
 
 // Coupon returns a coupon to put on a draft. The coupon may be used up or past its time. Refusals
 // (coupon): resource_missing, coupon_not_redeemable.
-func (*Internal) Coupon(tx storage.ReadTx, scope storage.Scope, id string) (*Coupon, error) {
+func (*Service) Coupon(tx storage.ReadTx, scope storage.Scope, id string) (*catalog.Coupon, error) {
 	o, err := usableCoupon(tx, scope, id)
 	if err != nil {
 		return nil, err
@@ -56,8 +53,8 @@ func (*Internal) Coupon(tx storage.ReadTx, scope storage.Scope, id string) (*Cou
 }
 
 // RedeemableCoupon returns a coupon that can be redeemed now, and counts nothing. Refusals: those of
-// [Internal.Redeem].
-func (*Internal) RedeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string) (*Coupon, error) {
+// [Service.Redeem].
+func (*Service) RedeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string) (*catalog.Coupon, error) {
 	o, err := redeemableCoupon(tx, scope, now, id, 0)
 	if err != nil {
 		return nil, err
@@ -65,9 +62,9 @@ func (*Internal) RedeemableCoupon(tx storage.ReadTx, scope storage.Scope, now ti
 	return &o.Value, nil
 }
 
-// Redeem counts a redemption of one of the caller's coupons. Refusals: those of [Internal.Coupon], and
+// Redeem counts a redemption of one of the caller's coupons. Refusals: those of [Service.Coupon], and
 // coupon_not_redeemable for a coupon that is used up or past its time.
-func (*Internal) Redeem(tx *engine.Tx, id string) error {
+func (*Service) Redeem(tx *engine.Tx, id string) error {
 	o, err := redeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, id, 0)
 	if err != nil {
 		return err
@@ -77,14 +74,14 @@ func (*Internal) Redeem(tx *engine.Tx, id string) error {
 }
 
 // RedeemAgain is Redeem for a caller who has a redemption already and keeps it.
-func (*Internal) RedeemAgain(tx *engine.Tx, id string) error {
+func (*Service) RedeemAgain(tx *engine.Tx, id string) error {
 	_, err := redeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, id, 1)
 	return err
 }
 
 // redeemableCoupon reads a coupon that can be redeemed now; own is how many of its redemptions the caller
 // has.
-func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string, own int64) (*storage.Object[Coupon], error) {
+func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string, own int64) (*storage.Object[catalog.Coupon], error) {
 	o, err := usableCoupon(tx, scope, id)
 	if err != nil {
 		return nil, err
@@ -93,7 +90,7 @@ func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id 
 	switch {
 	case c.RedeemBy != nil && now.After(time.Unix(*c.RedeemBy, 0)):
 		return nil, notRedeemable("could be redeemed until %s", time.Unix(*c.RedeemBy, 0).UTC().Format(time.RFC3339))
-	case c.usedUp(own):
+	case usedUp(c, own):
 		return nil, notRedeemable("has been redeemed as often as it may be")
 	}
 	return o, nil
@@ -101,28 +98,28 @@ func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id 
 
 // usedUp reports whether a coupon was redeemed as often as it may be; own is how many of its redemptions the
 // caller has.
-func (c *Coupon) usedUp(own int64) bool {
+func usedUp(c *catalog.Coupon, own int64) bool {
 	return c.MaxRedemptions != nil && c.TimesRedeemed-own >= *c.MaxRedemptions
 }
 
 // RedemptionLeft reports whether a coupon was not redeemed as often as it may be, whether or not it is active
 // and in time. A coupon that was deleted meanwhile has no limit any more.
-func (*Internal) RedemptionLeft(tx *engine.Tx, id string) (bool, error) {
+func (*Service) RedemptionLeft(tx *engine.Tx, id string) (bool, error) {
 	o, err := engine.OrNil(coupons.Get(tx, engine.Scope(tx.Caller), id))
 	if o == nil || err != nil {
 		return err == nil, err
 	}
-	return !o.Value.usedUp(0), nil
+	return !usedUp(&o.Value, 0), nil
 }
 
 // RedeemLate counts a redemption that a payer has already paid with, even after the coupon's time. The caller
 // has seen that one is left. RedeemLate ignores a coupon that was deleted meanwhile.
-func (*Internal) RedeemLate(tx *engine.Tx, id string) error {
+func (*Service) RedeemLate(tx *engine.Tx, id string) error {
 	return count(tx, id, 1)
 }
 
 // ReturnRedemption gives a counted redemption back. It ignores a coupon that was deleted meanwhile.
-func (*Internal) ReturnRedemption(tx *engine.Tx, id string) error {
+func (*Service) ReturnRedemption(tx *engine.Tx, id string) error {
 	return count(tx, id, -1)
 }
 
@@ -138,12 +135,12 @@ func count(tx *engine.Tx, id string, by int64) error {
 	return putCoupon(tx, o)
 }
 
-func putCoupon(tx *engine.Tx, o *storage.Object[Coupon]) error {
+func putCoupon(tx *engine.Tx, o *storage.Object[catalog.Coupon]) error {
 	return coupons.Replace(tx, o)
 }
 
 // usableCoupon reads a coupon that is neither deleted nor inactive.
-func usableCoupon(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[Coupon], error) {
+func usableCoupon(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[catalog.Coupon], error) {
 	o, err := coupons.Get(tx, scope, id)
 	if errors.Is(err, storage.ErrNotFound) {
 		switch _, err := deletedCoupons.Get(tx, scope, id); {

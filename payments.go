@@ -30,6 +30,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/erasure"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/delivering"
 	"github.com/seed-7082ffec/payments/internal/outbox"
 	"github.com/seed-7082ffec/payments/internal/providers"
 	"github.com/seed-7082ffec/payments/internal/refunding"
@@ -69,7 +70,7 @@ type Services struct {
 	Subscriptions subscription.Service
 	Checkout      checkout.Service
 	Refunds       refund.Service
-	Webhooks      *webhook.Service
+	Webhooks      webhook.Service
 	Providers     provider.Service
 }
 
@@ -101,7 +102,7 @@ type internals struct {
 	subscriptions *subscribing.Service
 	sessions      *session.Service
 	refunds       *refunding.Service
-	webhooks      *webhook.Internal
+	webhooks      *delivering.Service
 	providers     *providers.Service
 	erasure       *erasure.Service
 }
@@ -241,7 +242,8 @@ func (s *Service) wire(c Config) error {
 		Rail: c.Live.Rail, Charger: c.Live.Charger,
 	})
 	s.Providers = in.providers
-	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})
+	in.webhooks = delivering.New(s.engine, delivering.Config{Events: in.events, Allow: c.WebhookAllow})
+	s.Webhooks = in.webhooks
 	in.erasure = erasure.New(s.engine, erasure.Config{
 		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Transfers: in.transfers,
 		Invoices: in.invoices, Subscriptions: in.subscriptions, Sessions: in.sessions, Messages: in.messages, Webhooks: in.webhooks,
@@ -256,7 +258,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), offering.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), webhook.Kinds(),
+		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), delivering.Kinds(),
 		retention.Kinds(), totals.Kinds(),
 		upgrade.Kinds(),
 		{secrets.Kind()},

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/delivering"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -20,8 +21,7 @@ import (
 
 // courier is the package alone, with the events that it delivers, by the real time.
 type courier struct {
-	*webhook.Service
-	inside *webhook.Internal
+	*delivering.Service
 	events *event.Service
 	runner *work.Runner
 	t      *testing.T
@@ -30,7 +30,7 @@ type courier struct {
 
 func newCourier(t *testing.T, store storage.Store, allow []netip.Prefix) *courier {
 	t.Helper()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), webhook.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), delivering.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	log := slog.New(slog.DiscardHandler)
@@ -38,8 +38,8 @@ func newCourier(t *testing.T, store storage.Store, allow []netip.Prefix) *courie
 	e := &engine.Engine{Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make, Log: log, Runner: c.runner}
 	var events *event.Internal
 	c.events, events = event.New(e)
-	c.Service, c.inside = webhook.New(e, webhook.Config{Events: events, Allow: allow})
-	c.runner.Add(c.inside.Jobs()...)
+	c.Service = delivering.New(e, delivering.Config{Events: events, Allow: allow})
+	c.runner.Add(c.Jobs()...)
 	return c
 }
 
@@ -57,7 +57,7 @@ func (c *courier) attempt(url string) webhook.Attempt {
 
 // dial sets how the deliveries of test mode connect.
 func (c *courier) dial(dial func(context.Context, string, string) (net.Conn, error)) {
-	c.inside.Transport(false).DialContext = dial
+	c.Transport(false).DialContext = dial
 }
 
 func (c *courier) record() *event.Event {

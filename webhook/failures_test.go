@@ -137,7 +137,7 @@ func TestRolledBackDeliveriesAreNotAtHand(t *testing.T) {
 			t.Fatal(err)
 		}
 		must.True(t, k <= 500, "the work has no end")
-		expect.Equal(t, c.inside.AtHand(), 0, "deliveries at hand after the work, of which operation %d failed", k)
+		expect.Equal(t, c.AtHand(), 0, "deliveries at hand after the work, of which operation %d failed", k)
 	}
 	expect.True(t, r.count() > 0, "nothing was delivered")
 }

@@ -50,7 +50,7 @@ func TestSlowAnswersTimeOut(t *testing.T) {
 				took := time.Since(begun)
 				expect.Equal(t, took, limit, "took")
 				expect.Equal(t, o.Duration, limit.Milliseconds(), "duration")
-				c.inside.Transport(false).CloseIdleConnections()
+				c.Transport(false).CloseIdleConnections()
 				time.Sleep(2 * time.Second) // until the last drop
 				expect.Equal(t, o.StatusCode, answer.status, "status")
 				expect.Equal(t, o.Error, answer.reason, "error")
@@ -116,7 +116,7 @@ func TestSilentConnectionIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCourier(t, memory.New(), nil)
 		c.caller.Live = true
-		transport := c.inside.Transport(true)
+		transport := c.Transport(true)
 		defer transport.CloseIdleConnections()
 		silence := conformance.SilentHTTP2(t, transport)
 		e := c.endpoint("https://example.com/")
@@ -142,7 +142,7 @@ func TestEachAllowedRangeIsOpen(t *testing.T) {
 		c := newCourier(t, memory.New(), allow)
 		o := c.attempt("http://" + near.Addr().String() + "/")
 		expect.Equal(t, o.StatusCode, 200, "with %v: %q", allow, o.Error)
-		c.inside.Transport(false).CloseIdleConnections()
+		c.Transport(false).CloseIdleConnections()
 		allow = append(allow[1:], allow[0])
 	}
 	for _, inside := range []string{"169.254.169.254", "192.168.1.1", "172.16.0.1"} {

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -21,10 +20,11 @@ const (
 	idHeader                = "Webhook-Id"
 	timestampHeader         = "Webhook-Timestamp"
 	standardSignatureHeader = "Webhook-Signature"
-	secretPrefix            = "whsec_"
-	secretBytes             = 32
 	maxSignatures           = 16
 )
+
+// SecretPrefix begins the secret of an endpoint.
+const SecretPrefix = "whsec_"
 
 // DefaultTolerance is the largest accepted difference between the delivery's time and the
 // receiver's clock.
@@ -39,21 +39,14 @@ var (
 	ErrTimestamp   = errors.New("webhook: the delivery is too old, or the clocks differ")
 )
 
-// newSecret returns a signing secret: whsec_ and 32 random bytes in base64.
-func newSecret() string {
-	b := make([]byte, secretBytes)
-	_, _ = rand.Read(b) // never fails
-	return secretPrefix + base64.StdEncoding.EncodeToString(b)
-}
-
-// sign sets the headers of a delivery. It signs with each secret, so that a receiver may
+// Sign sets the headers of a delivery, as the service does. A test of a receiver calls it, too. It signs with each secret, so that a receiver may
 // know the old or the new one while a rotation overlaps.
-func sign(h http.Header, id string, body []byte, at time.Time, secrets ...string) {
+func Sign(h http.Header, id string, body []byte, at time.Time, secrets ...string) {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	own, standard := "t="+stamp, ""
 	for _, secret := range secrets {
 		own += ",v1=" + hex.EncodeToString(mac([]byte(secret), stamp+".", body))
-		if key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix)); err == nil {
+		if key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, SecretPrefix)); err == nil {
 			standard += " v1," + base64.StdEncoding.EncodeToString(mac(key, id+"."+stamp+".", body))
 		}
 	}
@@ -75,7 +68,7 @@ func mac(key []byte, prefix string, body []byte) []byte {
 // tolerance of 0 stands for [DefaultTolerance]. An empty secret is refused with
 // [ErrNoSecret].
 func Verify(h http.Header, body []byte, secret string, tolerance time.Duration, now time.Time) error {
-	if strings.TrimSpace(strings.TrimPrefix(secret, secretPrefix)) == "" {
+	if strings.TrimSpace(strings.TrimPrefix(secret, SecretPrefix)) == "" {
 		return ErrNoSecret
 	}
 	header := h.Get(SignatureHeader)

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/delivering"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/session"
@@ -32,7 +33,6 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // Config holds the packages that keep people's data.
@@ -46,7 +46,7 @@ type Config struct {
 	Sessions      *session.Service
 	Messages      *message.Internal
 	// Webhooks removes data from events and from the answers of endpoints.
-	Webhooks *webhook.Internal
+	Webhooks *delivering.Service
 }
 
 // Service erases people's data.

@@ -32,7 +32,7 @@ var rows = []story{
 	{"work on what several domains own", []string{"internal/providers", "internal/erasure", "internal/outbox"}},
 	{"domains: what faces promise", []string{
 		"internal/session", "internal/billing/subscribing", "internal/refunding", "internal/billing/invoicing",
-		"internal/billing/offering", "internal/transfer",
+		"internal/billing/offering", "internal/transfer", "internal/notify/delivering",
 	}},
 	{"adapters of providers", []string{"provider/..."}},
 	{"faces, and resources that are not divided yet", []string{
@@ -168,6 +168,7 @@ var faces = map[string][]string{
 	"disbursement": {"payout"},
 	"checkout":     {"account", "catalog", "invoice", "payment"},
 	"refund":       nil,
+	"webhook":      {"event"},
 	"catalog":      nil,
 	"invoice":      {"account", "catalog", "payment"},
 	"subscription": {"account", "catalog", "invoice"},
@@ -175,6 +176,7 @@ var faces = map[string][]string{
 
 // domains are the packages that implement faces, with the domains that they call.
 var domains = map[string][]string{
+	"internal/notify/delivering":   nil,
 	"internal/billing/offering":    nil,
 	"internal/billing/invoicing":   {"internal/billing/offering"},
 	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering"},

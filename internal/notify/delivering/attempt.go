@@ -1,4 +1,4 @@
-package webhook
+package delivering
 
 import (
 	"bytes"
@@ -21,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/retry"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // retrySchedule is how long each next attempt follows the one before, without the jitter.
@@ -37,7 +38,7 @@ const disableAfter = 5 * 24 * time.Hour
 // outgoing is a delivery that this process has at hand, claimed or started by the fan-out, with
 // what its attempt needs.
 type outgoing struct {
-	*storage.Object[Delivery]
+	*storage.Object[webhook.Delivery]
 	caller   api.Caller
 	endpoint *endpointRecord // nil when the endpoint is off or gone, or the event was removed
 	body     []byte          // the event as JSON; nil until it is read
@@ -88,7 +89,7 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 	defer limiter.OutcomeWritten()
 	if ok, backoff := limiter.AcquireSlot(m.Value.Endpoint, m.reserved, s.engine.Clock()); !ok {
 		report = work.Report{Name: "put_off", Level: slog.LevelDebug}
-		return s.writeOutcome(m, outcome{status: Pending, wait: backoff})
+		return s.writeOutcome(m, outcome{status: webhook.Pending, wait: backoff})
 	}
 	// The attempt releases its slot before it writes the outcome: the write takes nothing of
 	// the endpoint. A delivery that was not posted tells nothing of the endpoint.
@@ -104,7 +105,7 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 	if m.endpoint == nil {
 		report = work.Report{Name: "not_wanted"}
 		release()
-		return s.writeOutcome(m, outcome{status: Failed})
+		return s.writeOutcome(m, outcome{status: webhook.Failed})
 	}
 	body := m.body // other deliveries share it
 	if m.endpoint.ForReader {
@@ -118,7 +119,7 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 	release()
 
 	status, wait := decide(result, report.Attempt, m.ID)
-	if report.Name = string(status); status == Pending {
+	if report.Name = string(status); status == webhook.Pending {
 		report.Name = "again"
 	}
 	if !result.ok() {
@@ -129,15 +130,15 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 
 // decide returns the status of a delivery after its nth attempt. A pending one waits for so
 // long before the next attempt.
-func decide(result *attemptResult, n int, id string) (status DeliveryStatus, wait time.Duration) {
+func decide(result *attemptResult, n int, id string) (status webhook.DeliveryStatus, wait time.Duration) {
 	wait, more := retrySchedule.After(n)
 	switch {
 	case result.ok():
-		return Delivered, 0
+		return webhook.Delivered, 0
 	case !more || result.StatusCode == http.StatusGone:
-		return Failed, 0
+		return webhook.Failed, 0
 	}
-	return Pending, max(jitter(wait, id), result.retryAfter)
+	return webhook.Pending, max(jitter(wait, id), result.retryAfter)
 }
 
 // jitter takes up to a tenth off a wait, so that deliveries that failed together do not
@@ -192,7 +193,7 @@ type payload struct {
 
 // payload returns the event under the type that the endpoint asked for. It is empty when the event
 // was removed.
-func (s *Service) payload(tx *engine.ReadTx, d *Delivery) (p payload, err error) {
+func (s *Service) payload(tx *engine.ReadTx, d *webhook.Delivery) (p payload, err error) {
 	e, err := s.events.EventAsSent(tx, engine.Scope(tx.Caller), d.Event)
 	if api.CodeOf(err) == api.ResourceMissing {
 		return p, nil
@@ -248,7 +249,7 @@ func (s *Service) runWrites(writes []*batchedWrite) error {
 // outcome is the outcome of a delivery's work.
 type outcome struct {
 	attempt *attemptResult // nil when no attempt was made
-	status  DeliveryStatus
+	status  webhook.DeliveryStatus
 	wait    time.Duration // how long a pending delivery waits
 }
 
@@ -270,7 +271,7 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared
 	}
 	if moved && out.attempt.StatusCode == http.StatusGone {
 		if wait, more := retrySchedule.After(len(d.Attempts) + 1); more {
-			out.status, out.wait = Pending, jitter(wait, m.ID)
+			out.status, out.wait = webhook.Pending, jitter(wait, m.ID)
 		}
 	}
 	d.Status, d.NextAttemptAt = out.status, nil
@@ -281,7 +282,7 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared
 		}
 		d.Attempts = append(slices.Clip(d.Attempts), out.attempt.Attempt)
 	}
-	if out.status == Pending {
+	if out.status == webhook.Pending {
 		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(out.wait))
 		tx.WakeAfter(s.deliveries.Kind(), out.wait)
 	}

@@ -1,4 +1,4 @@
-package webhook
+package delivering
 
 import (
 	"net/netip"

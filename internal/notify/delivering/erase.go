@@ -1,4 +1,4 @@
-package webhook
+package delivering
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 
 // EraseCustomer takes the personal data of a customer out of events. It also erases the
 // answers of the endpoints that got these events.
-func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, customer string) error {
-	return i.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
-		changed, more, err := i.svc.events.EraseCustomer(tx, customer)
+func (s *Service) EraseCustomer(ctx context.Context, caller api.Caller, customer string) error {
+	return s.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
+		changed, more, err := s.events.EraseCustomer(tx, customer)
 		if err != nil {
 			return false, err
 		}
 		for _, id := range changed {
-			if err := i.svc.eraseAnswers(tx, id); err != nil {
+			if err := s.eraseAnswers(tx, id); err != nil {
 				return false, err
 			}
 		}
@@ -28,14 +28,14 @@ func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, custome
 
 // EraseObjects takes the personal data of objects out of events. It also erases the answers
 // of the endpoints that got these events. A repetition completes an erasure that has failed.
-func (i *Internal) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) error {
-	about, err := i.svc.events.EraseObjects(ctx, in, ids)
+func (s *Service) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) error {
+	about, err := s.events.EraseObjects(ctx, in, ids)
 	if err != nil {
 		return err
 	}
 	for id, scope := range about {
 		caller := api.Caller{Merchant: scope.Merchant, Live: scope.Live}
-		err := i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error { return i.svc.eraseAnswers(tx, id) })
+		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.eraseAnswers(tx, id) })
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package webhook
+package delivering
 
 import (
 	"fmt"
@@ -8,24 +8,25 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // Retention returns the rules that remove old events with their deliveries, and old
 // deliveries alone. Neither removes an event that is not fanned out, or a pending delivery
 // of an event that stays.
-func (i *Internal) Retention(keepEvents, keepDeliveries time.Duration) []retention.Rule {
-	events := i.svc.events.Retention(keepEvents)
+func (s *Service) Retention(keepEvents, keepDeliveries time.Duration) []retention.Rule {
+	events := s.events.Retention(keepEvents)
 	removeEvent := events.Remove
 	events.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
 		removed, err := removeEvent(tx, r)
 		if err != nil {
 			return removed, err
 		}
-		n, err := i.svc.deleteDeliveries(tx, r.ID)
+		n, err := s.deleteDeliveries(tx, r.ID)
 		return removed + n, err
 	}
-	return []retention.Rule{events, retention.NewRule(i.svc.deliveries, keepDeliveries, func(d *Delivery) (api.Time, bool) {
-		return d.CreatedAt, d.Status != Pending
+	return []retention.Rule{events, retention.NewRule(s.deliveries, keepDeliveries, func(d *webhook.Delivery) (api.Time, bool) {
+		return d.CreatedAt, d.Status != webhook.Pending
 	})}
 }
 

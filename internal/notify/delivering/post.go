@@ -1,4 +1,4 @@
-package webhook
+package delivering
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/internal/httpcall"
 	"github.com/seed-7082ffec/payments/internal/pace"
+	"github.com/seed-7082ffec/payments/webhook"
 )
 
 const (
@@ -61,7 +62,7 @@ func transport(allow []netip.Prefix) *http.Transport {
 
 // attemptResult is an attempt, with what the wait for the next one and the limiter depend on.
 type attemptResult struct {
-	Attempt
+	webhook.Attempt
 	retryAfter time.Duration
 	took       time.Duration
 }
@@ -92,7 +93,7 @@ func (s *Service) post(ctx context.Context, live bool, address, id string, body 
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "payments-webhook/1")
-	sign(request.Header, id, body, start, secrets...)
+	webhook.Sign(request.Header, id, body, start, secrets...)
 	response, err := s.senderFor(live).transport.RoundTrip(request)
 	if err != nil {
 		o.Error = explain(err)

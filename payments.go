@@ -26,6 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
+	"github.com/seed-7082ffec/payments/internal/collect/scanning"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/erasure"
@@ -55,7 +56,7 @@ import (
 // Services holds one service for each resource of the API.
 type Services struct {
 	Accounts *account.Service
-	QRCodes  *qrcode.Service
+	QRCodes  qrcode.Service
 	Payments *payment.Service
 	Events   *event.Service
 	Messages *message.Service
@@ -96,7 +97,7 @@ type internals struct {
 	messages      *message.Internal
 	catalog       *offering.Service
 	payments      *payment.Internal
-	qrcodes       *qrcode.Internal
+	qrcodes       *scanning.Service
 	transfers     *transfer.Service
 	invoices      *invoicing.Service
 	subscriptions *subscribing.Service
@@ -202,9 +203,10 @@ func (s *Service) wire(c Config) error {
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
-	s.QRCodes, in.qrcodes = qrcode.New(s.engine, qrcode.Config{
+	in.qrcodes = scanning.New(s.engine, scanning.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Codec: c.ConsumerCodec,
 	})
+	s.QRCodes = in.qrcodes
 	in.transfers, err = transfer.New(s.engine, transfer.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages, QRCodes: in.qrcodes, SingleUse: c.SingleUseOTP,
 		Rail: c.Live.Rail, TestRail: c.Test.Rail, Banks: c.Banks, Fees: c.Fees,
@@ -257,7 +259,7 @@ func (s *Service) wire(c Config) error {
 func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
-		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), offering.Kinds(), payment.Kinds(), qrcode.Kinds(),
+		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), offering.Kinds(), payment.Kinds(), scanning.Kinds(),
 		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), delivering.Kinds(),
 		retention.Kinds(), totals.Kinds(),
 		upgrade.Kinds(),

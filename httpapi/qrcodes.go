@@ -41,7 +41,7 @@ type qrPayload struct {
 	Payload string `param:"qr_payload,required"`
 }
 
-func downloadQRCode(codes *qrcode.Service) handler {
+func downloadQRCode(codes qrcode.Service) handler {
 	formats := oneOf("format", qrcode.PNG, qrcode.SVG)
 	params := []param{{name: "size"}, {name: "format"}}
 	return func(r *request) (any, error) {

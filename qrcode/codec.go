@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/seed-7082ffec/payments/api"
 )
 
 // ConsumerCodec converts the id of a consumer code to the payload in the QR code, and back. A host
@@ -97,23 +95,4 @@ func mac(key []byte, live bool, entity, code string) string {
 	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "consumer-qr\x00%d\x00%t\x00%s\x00%s", payloadVersion, live, entity, code)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:macBytes])
-}
-
-// decodePayload calls the codec and turns its errors into refusals.
-func (s *Service) decodePayload(live bool, text string) (string, error) {
-	if text == "" {
-		return "", api.Missing("qr_payload")
-	}
-	id, err := s.codec.Decode(live, text)
-	switch {
-	case errors.Is(err, ErrPayload):
-		return "", api.Errorf(api.InvalidQR, "qr_payload", "qr_payload is not valid base64. Send the text of the consumer's QR code as it was scanned.").WithCause(err)
-	case err != nil:
-		return "", errNotConsumerCode().WithCause(err)
-	}
-	return id, nil
-}
-
-func errNotConsumerCode() *api.Error {
-	return api.Errorf(api.InvalidConsumerQR, "qr_payload", "This is not the QR code of a consumer. Scan the code that the consumer's app shows.")
 }

@@ -2,13 +2,10 @@ package qrcode
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 
 	qr "github.com/skip2/go-qrcode"
-
-	"github.com/seed-7082ffec/payments/api"
 )
 
 // Sizes of pictures, in pixels along one side.
@@ -33,26 +30,6 @@ type ImageParams struct {
 	// Size is from MinSize to MaxSize; zero stands for DefaultSize. An SVG scales, and has Size as its
 	// natural size.
 	Size int
-}
-
-// Image returns the picture of one of the caller's codes.
-//
-// Refusals: resource_missing, parameter_invalid (size, format).
-func (s *Service) Image(ctx context.Context, caller api.Caller, id string, p ImageParams) ([]byte, error) {
-	if p.Size == 0 {
-		p.Size = DefaultSize
-	}
-	if p.Size < MinSize || p.Size > MaxSize {
-		return nil, api.Invalid("size", "size must be an integer from %d to %d.", MinSize, MaxSize)
-	}
-	if p.Format != PNG && p.Format != SVG {
-		return nil, api.Invalid("format", "format must be png or svg.")
-	}
-	c, err := s.Get(ctx, caller, id)
-	if err != nil {
-		return nil, err
-	}
-	return c.Image(p.Format, p.Size)
 }
 
 // Image draws the code's data; see [Draw].

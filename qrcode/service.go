@@ -1,47 +1,12 @@
 package qrcode
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/storage"
 )
-
-// Service makes, shows and charges QR codes. It is safe for concurrent use.
-type Service struct {
-	engine   *engine.Engine
-	accounts *account.Internal
-	payments *payment.Internal
-	events   *event.Internal
-	codec    ConsumerCodec
-}
-
-// Config is what the service works with.
-type Config struct {
-	Accounts *account.Internal
-	Payments *payment.Internal
-	Events   *event.Internal
-	// Codec reads and writes consumers' payloads.
-	Codec ConsumerCodec
-}
-
-// New returns the service, and what sibling packages call on it in their transactions.
-func New(e *engine.Engine, c Config) (*Service, *Internal) {
-	s := &Service{
-		engine: e, accounts: c.Accounts, payments: c.Payments, events: c.Events,
-		codec: c.Codec,
-	}
-	return s, &Internal{s}
-}
 
 // CreateParams describe a new code.
 type CreateParams struct {
@@ -60,98 +25,6 @@ type CreateParams struct {
 	Metadata  api.Metadata `json:"metadata,omitempty"`
 }
 
-func (p *CreateParams) check() error {
-	if p.Type == "" {
-		p.Type = Static
-	}
-	if err := p.Type.check(); err != nil {
-		return err
-	}
-	if p.Amount != nil {
-		if err := check.Pesewas("amount", *p.Amount); err != nil {
-			return err
-		}
-	}
-	if err := cmp.Or(
-		check.Currency(p.Currency),
-		check.Text("name", p.Name, api.MaxName),
-		check.Text("description", p.Description, api.MaxText),
-		check.Text("reference", p.Reference, api.MaxReference),
-	); err != nil {
-		return err
-	}
-	if err := checkLimit(&p.UsageLimit, p.Type); err != nil {
-		return err
-	}
-	return check.Metadata(p.Metadata, false)
-}
-
-// checkLimit refuses a usage limit that does not fit the type. It sets the limit of a dynamic
-// code without one to 1.
-func checkLimit(limit **int64, t Type) error {
-	switch {
-	case *limit == nil && t == Dynamic:
-		once := int64(1)
-		*limit = &once
-	case *limit == nil:
-	case t == Static:
-		return api.Invalid("usage_limit", "A static QR code has no usage limit. Leave usage_limit out, or make the code dynamic.")
-	case **limit < 1:
-		return api.Invalid("usage_limit", "usage_limit must be an integer of at least 1.")
-	}
-	return nil
-}
-
-// Create makes a code. With an idempotency key it may be repeated safely. Refusals:
-// parameter_invalid, currency_not_supported.
-func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*QRCode, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	return engine.Execute(ctx, s.engine, caller, engine.Operation{Name: "qr_code.create", Params: p}, func(tx *engine.Tx) (*QRCode, error) {
-		if !p.ExpiresAt.IsZero() {
-			if err := check.Ahead("expires_at", p.ExpiresAt, tx.Now); err != nil {
-				return nil, err
-			}
-		}
-		c := QRCode{
-			ID: tx.NewID("qr_"), Object: "qr_code", Type: p.Type, Amount: p.Amount, Currency: api.Currency,
-			Name: p.Name, Description: p.Description, Reference: p.Reference,
-			UsageLimit: p.UsageLimit, Active: true, ExpiresAt: api.AtOrNil(p.ExpiresAt),
-			Livemode: caller.Live, Metadata: p.Metadata, Created: tx.Now.Unix(),
-		}
-		s.setURL(&c)
-		if _, err := codes.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {
-			return nil, fmt.Errorf("qrcode: create: %w", err)
-		}
-		if err := s.events.Record(tx, &c, event.QRCodeCreated); err != nil {
-			return nil, err
-		}
-		return &c, nil
-	})
-}
-
-// Get returns one code.
-func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*QRCode, error) {
-	return s.listing().Get(ctx, s.engine, caller, id)
-}
-
-// GetJSON writes the JSON of what Get returns; see package httpapi.
-func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
-	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
-}
-
-// listing reads codes.
-func (s *Service) listing() engine.Listing[QRCode, QRCode] {
-	return engine.Listing[QRCode, QRCode]{
-		Collection: codes, Noun: "qr_code", URL: "/v1/qr_codes",
-		Show: func(c *QRCode) QRCode {
-			s.setURL(c)
-			return *c
-		},
-	}
-}
-
 // ListParams selects codes; zero values select all.
 type ListParams struct {
 	api.Page
@@ -160,33 +33,6 @@ type ListParams struct {
 	// Reference is the caller's own, exactly.
 	Reference string    `param:"reference"`
 	Created   api.Times `param:"created"`
-}
-
-// List returns codes, newest first.
-func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[QRCode], error) {
-	q, err := p.query(caller)
-	if err != nil {
-		return nil, err
-	}
-	return s.listing().List(ctx, s.engine, q, p.Page)
-}
-
-// ListJSON writes the JSON of what List returns; see package httpapi.
-func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
-	q, err := p.query(caller)
-	if err != nil {
-		return err
-	}
-	return s.listing().ListJSON(ctx, s.engine, q, p.Page, w)
-}
-
-func (p *ListParams) query(caller api.Caller) (storage.Query, error) {
-	if p.Type != "" {
-		if err := p.Type.check(); err != nil {
-			return storage.Query{}, err
-		}
-	}
-	return engine.Query(caller, *p), nil
 }
 
 // UpdateParams change a code. Nil keeps a field.
@@ -201,90 +47,81 @@ type UpdateParams struct {
 	ClearMetadata bool         `json:"clear_metadata,omitempty" param:"metadata,null"`
 }
 
-func (p *UpdateParams) check() error {
-	return cmp.Or(
-		check.OptionalText("name", p.Name, api.MaxName),
-		check.OptionalText("description", p.Description, api.MaxText),
-		check.Metadata(p.Metadata, true),
-	)
-}
+// Service makes, shows and charges QR codes. It is safe for concurrent use. It may grow in any release: embed it in a
+// fake.
+type Service interface {
+	// Create makes a code. With an idempotency key it may be repeated safely. Refusals:
+	// parameter_invalid, currency_not_supported.
+	Create(ctx context.Context, caller api.Caller, p CreateParams) (*QRCode, error)
 
-// Update changes a code. A dynamic code at its usage limit can be activated, but payments stay
-// refused with qr_limit_reached. Refusals: resource_missing, parameter_invalid.
-func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*QRCode, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	op := engine.Operation{Name: "qr_code.update", Params: struct {
-		ID string `json:"id"`
-		UpdateParams
-	}{id, p}}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*QRCode, error) {
-		o, err := s.getCode(tx, engine.Scope(caller), id)
-		if err != nil {
-			return nil, err
-		}
-		c := &o.Value
-		engine.SetGiven(&c.Name, p.Name)
-		engine.SetGiven(&c.Description, p.Description)
-		engine.SetGiven(&c.Active, p.Active)
-		if p.ExpiresAt != nil {
-			if !p.ExpiresAt.IsZero() {
-				if err := check.Ahead("expires_at", *p.ExpiresAt, tx.Now); err != nil {
-					return nil, err
-				}
-			}
-			c.ExpiresAt = api.AtOrNil(*p.ExpiresAt)
-		}
-		if err := check.UpdateMetadata(&c.Metadata, p.ClearMetadata, p.Metadata); err != nil {
-			return nil, err
-		}
-		if err := s.replace(tx, o); err != nil {
-			return nil, err
-		}
-		return c, nil
-	})
-}
+	// Get returns one code.
+	Get(ctx context.Context, caller api.Caller, id string) (*QRCode, error)
 
-// replace writes a changed code and records the change.
-func (s *Service) replace(tx *engine.Tx, o *storage.Object[QRCode]) error {
-	if err := codes.Replace(tx, o); err != nil {
-		return fmt.Errorf("qrcode: update: %w", err)
-	}
-	return s.events.Record(tx, &o.Value, event.QRCodeUpdated)
-}
+	// List returns codes, newest first.
+	List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[QRCode], error)
 
-// Delete removes a code. Its payments stay.
-//
-// Refusals: resource_missing.
-func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
-	op := engine.Operation{Name: "qr_code.delete", Params: id}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
-		o, err := s.getCode(tx, engine.Scope(caller), id)
-		if err != nil {
-			return nil, err
-		}
-		if err := engine.Delete(tx, codes, o); err != nil {
-			return nil, fmt.Errorf("qrcode: delete: %w", err)
-		}
-		if err := s.events.Record(tx, &o.Value, event.QRCodeDeleted); err != nil {
-			return nil, err
-		}
-		return &api.Deleted{ID: id, Object: "qr_code", Deleted: true}, nil
-	})
-}
+	// Update changes a code. A dynamic code at its usage limit can be activated, but payments stay
+	// refused with qr_limit_reached. Refusals: resource_missing, parameter_invalid.
+	Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*QRCode, error)
 
-// ListPayments lists the payments of a code, newest first.
-func (s *Service) ListPayments(ctx context.Context, caller api.Caller, id string, p payment.ListParams) (*api.List[payment.Payment], error) {
-	p.QRCode = id
-	var list *api.List[payment.Payment]
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		if _, err := s.getCode(tx, engine.Scope(caller), id); err != nil {
-			return err
-		}
-		var err error
-		list, err = s.payments.List(tx, p, "/v1/qr_codes/"+id+"/payments")
-		return err
-	})
-	return list, err
+	// Delete removes a code. Its payments stay.
+	//
+	// Refusals: resource_missing.
+	Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error)
+
+	// Image returns the picture of one of the caller's codes.
+	//
+	// Refusals: resource_missing, parameter_invalid (size, format).
+	Image(ctx context.Context, caller api.Caller, id string, p ImageParams) ([]byte, error)
+
+	// Hosted finds a code by its id alone, for the payment page. An unknown id is resource_missing.
+	Hosted(ctx context.Context, id string) (*Hosted, error)
+
+	// Pay pays a code. Concurrent payments never exceed a usage limit. With an idempotency key it may be
+	// repeated safely; a replay does not check the PIN.
+	//
+	// From a consumer's wallet, one transaction debits the wallet, credits the merchant, counts the use,
+	// writes the payment and its events, and queues the messages to both parties. The last use of a code
+	// with a limit switches the code off.
+	//
+	// From a phone, Pay returns a pending payment; see [payment.Service.Create]. The payment holds a use of a
+	// code with a limit until it ends, or for payments.Config.PaymentDeadline. With From, it holds the use for 2
+	// minutes, until the provider has answered that the phone was asked. In live mode an address starts at most
+	// two such payments of one code in an hour. The use is counted when the payment is completed. A payer may
+	// approve after the hold, when no use is left. That payment is refunded if the Charger is a
+	// provider.RefundRail; otherwise Providers.List shows it.
+	//
+	// The caller stands for the code's merchant; see [Hosted].
+	//
+	// Refusals: resource_missing, parameter_invalid (another amount than that of the code),
+	// qr_limit_reached, qr_inactive, qr_expired, amount_required, and payment_in_progress (payments under
+	// way hold what is left of the limit).
+	//
+	// Refusals from a wallet: parameter_missing (pin), account_not_found (an unknown account id),
+	// pin_invalid, pin_locked, wallet_not_active, insufficient_balance. A phone number or service id
+	// without an open wallet is pin_invalid, so that strangers cannot find out which numbers have a wallet.
+	//
+	// Refusals from a phone: invalid_phone_number, too_many_prompts, and service_unavailable in live mode
+	// without a charger.
+	Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*payment.Payment, error)
+
+	// ListPayments lists the payments of a code, newest first.
+	ListPayments(ctx context.Context, caller api.Caller, id string, p payment.ListParams) (*api.List[payment.Payment], error)
+
+	// IssueConsumerCode makes a code for a consumer of the caller's mode, in any status. A code may
+	// outlive the wallet; its use is then refused. With an idempotency key the call may be repeated
+	// safely. IssueConsumerCode does not check caller.Merchant. Let only the operator or the consumer's
+	// own app call it.
+	//
+	// Refusals: parameter_invalid, account_not_found.
+	IssueConsumerCode(ctx context.Context, caller api.Caller, p IssueConsumerCodeParams) (*ConsumerCode, error)
+
+	// Resolve returns the consumer behind a code. It moves no money.
+	//
+	// Do not give it the idempotency key of the payout that follows: it stores its answer under the key, so
+	// the payout would be refused with idempotency_key_reused.
+	//
+	// Refusals: invalid_qr, invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired (the last
+	// three for dynamic codes), account_not_found.
+	Resolve(ctx context.Context, caller api.Caller, text string) (*Resolved, error)
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect/scanning"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/fee"
 	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
-	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -21,7 +21,7 @@ type Config struct {
 	Accounts *account.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	QRCodes  *qrcode.Internal
+	QRCodes  *scanning.Service
 	// SingleUse makes a one-time code good for one payout. Otherwise a code is good for 10
 	// minutes.
 	SingleUse bool

@@ -1,4 +1,4 @@
-package qrcode
+package scanning
 
 import (
 	"errors"
@@ -9,14 +9,10 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Internal holds the methods that sibling packages call in their own transactions. Only package
-// payments has one, so a host cannot call it.
-type Internal struct{ svc *Service }
-
 // TakesPayment returns why an approved payment from a phone may not use the code; "" if it may. It may if its
 // hold is active, or if a use is free that no other payment holds. A process whose clock is ahead may have
 // seen the hold end, and have given the use to another payer.
-func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, err error) {
+func (s *Service) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, err error) {
 	if !p.HadHold {
 		return "", nil
 	}
@@ -33,7 +29,7 @@ func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string,
 	free := false
 	if c := &code.Value; p.HoldActive {
 		free = c.UsageCount < *c.UsageLimit
-	} else if free, err = i.svc.free(tx, tx.Now, code); err != nil {
+	} else if free, err = s.free(tx, tx.Now, code); err != nil {
 		return "", err
 	}
 	if !free {
@@ -44,7 +40,7 @@ func (i *Internal) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string,
 
 // PaymentEnded counts the use of a code by a payment from a phone that is completed. A deleted code
 // counts none.
-func (i *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
+func (s *Service) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 	if p.Status != payment.Completed {
 		return nil
 	}
@@ -52,8 +48,8 @@ func (i *Internal) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
 	if code == nil || err != nil {
 		return err
 	}
-	i.svc.setURL(&code.Value)
-	return i.svc.countUse(tx, code)
+	s.setURL(&code.Value)
+	return s.countUse(tx, code)
 }
 
 // Redemption is the consumer and the amount of a code that was used.
@@ -65,9 +61,9 @@ type Redemption struct {
 }
 
 // Decode returns the id of the consumer's code that a payload names, for
-// [Internal.Redeem]. Refusals: invalid_qr, invalid_consumer_qr.
-func (i *Internal) Decode(live bool, payload string) (id string, err error) {
-	return i.svc.decodePayload(live, payload)
+// [Service.Redeem]. Refusals: invalid_qr, invalid_consumer_qr.
+func (s *Service) Decode(live bool, payload string) (id string, err error) {
+	return s.decodePayload(live, payload)
 }
 
 // Redeem counts a use of a consumer's code, in the transaction of its payment. So no limit is
@@ -75,7 +71,7 @@ func (i *Internal) Decode(live bool, payload string) (id string, err error) {
 //
 // Refusals: invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired. The last two also
 // refuse static codes, because money is about to move.
-func (*Internal) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
+func (*Service) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
 	o, err := consumerCodes.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, errNotConsumerCode()
@@ -98,8 +94,8 @@ func (*Internal) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
 }
 
 // In returns the service for the transaction of a host, in which that engine works.
-func (i *Internal) In(e *engine.Engine) *Service {
-	in := *i.svc
+func (s *Service) In(e *engine.Engine) *Service {
+	in := *s
 	in.engine = e
 	return &in
 }

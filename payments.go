@@ -26,6 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/collect/scanning"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -57,7 +58,7 @@ import (
 type Services struct {
 	Accounts *account.Service
 	QRCodes  qrcode.Service
-	Payments *payment.Service
+	Payments payment.Service
 	Events   *event.Service
 	Messages *message.Service
 
@@ -96,7 +97,7 @@ type internals struct {
 	events        *event.Internal
 	messages      *message.Internal
 	catalog       *offering.Service
-	payments      *payment.Internal
+	payments      *collect.Service
 	qrcodes       *scanning.Service
 	transfers     *transfer.Service
 	invoices      *invoicing.Service
@@ -195,7 +196,7 @@ func (s *Service) wire(c Config) error {
 	in.catalog = offering.New(s.engine, in.events)
 	s.Products, s.Coupons, s.Plans = in.catalog.Products(), in.catalog.Coupons(), in.catalog.Plans()
 	var err error
-	s.Payments, in.payments, err = payment.New(s.engine, payment.Config{
+	in.payments, err = collect.New(s.engine, collect.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages,
 		Charger: c.Live.Charger, TestCharger: c.Test.Charger,
 		Fees: c.CollectionFees, Deadline: c.PaymentDeadline, Prompts: c.PromptLimits, Tiers: c.WalletTiers,
@@ -203,6 +204,7 @@ func (s *Service) wire(c Config) error {
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
+	s.Payments = in.payments
 	in.qrcodes = scanning.New(s.engine, scanning.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Codec: c.ConsumerCodec,
 	})
@@ -235,7 +237,7 @@ func (s *Service) wire(c Config) error {
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages,
 	})
 	s.Refunds = in.refunds
-	err = in.payments.SetPayables(payment.Payables{QRCodes: in.qrcodes, Invoices: in.invoices, Sessions: in.sessions, Refunds: in.refunds})
+	err = in.payments.SetPayables(collect.Payables{QRCodes: in.qrcodes, Invoices: in.invoices, Sessions: in.sessions, Refunds: in.refunds})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
@@ -259,7 +261,7 @@ func (s *Service) wire(c Config) error {
 func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
-		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), offering.Kinds(), payment.Kinds(), scanning.Kinds(),
+		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), offering.Kinds(), collect.Kinds(), scanning.Kinds(),
 		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), delivering.Kinds(),
 		retention.Kinds(), totals.Kinds(),
 		upgrade.Kinds(),

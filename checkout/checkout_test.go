@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -615,7 +616,7 @@ func TestLateApprovalKeepsCouponLimit(t *testing.T) {
 	s.settle(second.ID, 0, provider.Paid)
 	s.is(second.ID, checkout.Open, checkout.Unpaid)
 	expect.Equal(t, s.givenBack(s.payments(first.ID)[0].ID), "", "given back of the first")
-	expect.Equal(t, s.givenBack(s.payments(second.ID)[0].ID), payment.CouponUsedUp, "given back of the second")
+	expect.Equal(t, s.givenBack(s.payments(second.ID)[0].ID), collect.CouponUsedUp, "given back of the second")
 	expect.Equal(t, s.redeemed(p.Coupon), 2, "redeemed")
 	s.Verified()
 }
@@ -658,9 +659,9 @@ func TestFivePhonesRedeemOneCoupon(t *testing.T) {
 					}
 				}
 				expect.Equal(t, kept, 1, "payments that are kept")
-				why := payment.PaidTwice
+				why := collect.PaidTwice
 				if sessions > 1 {
-					why = payment.CouponUsedUp
+					why = collect.CouponUsedUp
 				}
 				expect.Equal(t, back[why], asked-1, "given back: %v", back)
 				expect.Equal(t, s.redeemed(p.Coupon), 1, "redeemed")
@@ -678,12 +679,12 @@ func TestReasonOfLateApproval(t *testing.T) {
 	must.Get(s.Payments.Release(t.Context(), s.Caller, s.payments(ended.ID)[0].ID))(t)
 	must.Get(s.Checkout.Expire(t.Context(), s.Caller, ended.ID))(t)
 	s.settle(ended.ID, 0, provider.Paid)
-	expect.Equal(t, s.givenBack(s.payments(ended.ID)[0].ID), payment.SessionExpired, "of a session that was expired")
+	expect.Equal(t, s.givenBack(s.payments(ended.ID)[0].ID), collect.SessionExpired, "of a session that was expired")
 	over := s.create(order())
 	expect.NoError(t, s.phone(over.ID, never), "pay")
 	s.after(25 * time.Hour)
 	s.settle(over.ID, 0, provider.Paid)
-	expect.Equal(t, s.givenBack(s.payments(over.ID)[0].ID), payment.SessionExpired, "of a session whose time is over")
+	expect.Equal(t, s.givenBack(s.payments(over.ID)[0].ID), collect.SessionExpired, "of a session whose time is over")
 }
 
 // A coupon that was deleted during the hold completes all the same.

@@ -20,7 +20,7 @@ const (
 	DeliveryFailed    DeliveryStatus = "failed" // given up
 )
 
-// Delivery is an event on its way to a webhook endpoint. Package webhook makes and lists
+// Delivery is an event on its way to a webhook endpoint. Package delivering makes and lists
 // deliveries.
 type Delivery struct {
 	ID       string         `json:"id"`     // wd_…
@@ -55,7 +55,7 @@ var deliveries = storage.NewCollection("webhook_deliveries", []storage.Field[Del
 	storage.NullTimeColumn("due", func(d *Delivery) *api.Time { return d.NextAttemptAt }),
 }, storage.DueBy("due"))
 
-// Deliveries returns the collection of deliveries, which package webhook writes.
+// Deliveries returns the collection of deliveries, which package delivering writes.
 func (*Internal) Deliveries() *storage.Collection[Delivery] { return deliveries }
 
 // FirstDeliveryID returns the id of the first delivery of an event to an endpoint. It is the

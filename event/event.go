@@ -3,7 +3,7 @@
 // It owns events, the catalogue of their types, and subscribers in the host's process. It also owns
 // subscriptions and deliveries, from which it counts the webhook endpoints that an event has not
 // reached yet. A call writes its event in the same transaction as the change, so neither exists
-// without the other. Package webhook, which uses this package, makes and attempts the deliveries.
+// without the other. Package delivering, which uses this package, makes and attempts the deliveries.
 package event
 
 import (

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Fanout is an event that package webhook has claimed, to make its deliveries. It ends with
+// Fanout is an event that package delivering has claimed, to make its deliveries. It ends with
 // Finish if the same transaction stores all deliveries. Otherwise it ends with FinishPartly,
 // and with FinishRest once all are stored.
 type Fanout struct {

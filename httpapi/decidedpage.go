@@ -16,7 +16,7 @@ func dayClock(t time.Time) string { return t.UTC().Format("2 Jan, 15:04") }
 // keptPayment returns the newest of the selected payments that has failed or was cancelled although somebody has its
 // money, or may have it: staff booked it as paid, or the provider has contradicted itself. It looks at the 10 newest
 // of each status, and returns nil for none.
-func keptPayment(r *request, payments *payment.Service, caller api.Caller, of payment.ListParams) (*openRequest, error) {
+func keptPayment(r *request, payments payment.Service, caller api.Caller, of payment.ListParams) (*openRequest, error) {
 	of.Page, of.PaymentMethod = api.Page{Limit: 10}, payment.FromPhone
 	for _, of.Status = range []payment.Status{payment.Failed, payment.Cancelled} {
 		list, err := payments.List(r.Context(), caller, of)

@@ -88,7 +88,7 @@ func (v *hostedPages) showFirst(r *request, merchant api.Caller, form *waysView,
 }
 
 // requestOf returns a payment with the secret of its page; nil for one that is not from a phone.
-func requestOf(r *request, payments *payment.Service, merchant api.Caller, id string) (*openRequest, error) {
+func requestOf(r *request, payments payment.Service, merchant api.Caller, id string) (*openRequest, error) {
 	token, err := payments.PageToken(r.Context(), merchant, id)
 	if api.CodeOf(err) == api.ResourceMissing {
 		return nil, nil

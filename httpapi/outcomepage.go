@@ -124,7 +124,7 @@ func (v *outcomeView) notKnown(is *payment.Payment) {
 // in its address, the page leads to the payment. That of a QR code is public, and shows nothing of the payer.
 // Of a payment whose money somebody has, or may have, it says what the payment's own page says, and leads to no
 // second one.
-func undecidedPage(r *request, payments *payment.Service, caller api.Caller, of payment.ListParams, m *merchantView) (*response, error) {
+func undecidedPage(r *request, payments payment.Service, caller api.Caller, of payment.ListParams, m *merchantView) (*response, error) {
 	if of.QRCode == "" {
 		kept, err := keptPayment(r, payments, caller, of)
 		if err != nil {

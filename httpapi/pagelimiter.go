@@ -27,7 +27,7 @@ const (
 )
 
 // The limits on requests to phones by one client address: on one page 30 at once, then one every
-// 20 seconds; on all pages together 300 at once, then one every two seconds. Package payment limits
+// 20 seconds; on all pages together 300 at once, then one every two seconds. Package collect limits
 // the requests to each phone. These limits slow a client that asks many phones. They leave room for
 // a till whose customers share the address of its network.
 const (

@@ -45,7 +45,7 @@ func (p *paymentPage) routes() []route {
 }
 
 // paymentAddress is the address of a payment's page, relative to the form that started it.
-func paymentAddress(r *request, payments *payment.Service, caller api.Caller, started *payment.Payment) (string, error) {
+func paymentAddress(r *request, payments payment.Service, caller api.Caller, started *payment.Payment) (string, error) {
 	token, err := payments.PageToken(r.Context(), caller, started.ID)
 	return "../payment/" + token, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
@@ -36,14 +37,14 @@ type issuer struct {
 	now    time.Time
 	engine *engine.Engine
 	events *event.Service
-	hosts  *payment.Service
+	hosts  payment.Service
 }
 
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	s := &issuer{t: t, now: time.Date(2026, 3, 31, 6, 0, 0, 0, time.UTC)}
 	store := memory.New()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), payment.Kinds(), totals.Kinds(), invoicing.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), collect.Kinds(), totals.Kinds(), invoicing.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	clock := func() time.Time { return s.now }
@@ -55,10 +56,11 @@ func newIssuer(t *testing.T) *issuer {
 	s.events = events
 	_, messages := message.New(s.engine, message.Config{})
 	accounts, inside := account.New(s.engine, account.Config{Messages: messages, Events: recorder})
-	var payments *payment.Internal
+	var payments *collect.Service
 	var err error
-	s.hosts, payments, err = payment.New(s.engine, payment.Config{Accounts: inside, Events: recorder, Messages: messages})
+	payments, err = collect.New(s.engine, collect.Config{Accounts: inside, Events: recorder, Messages: messages})
 	must.Do(t, err)
+	s.hosts = payments
 	m := must.Get(accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Osu Gym"}))(t)
 	s.caller = api.Caller{Merchant: m.ID, RequestID: "req_1"}
 	s.Service = invoicing.New(s.engine, invoicing.Config{Accounts: inside, Payments: payments, Events: recorder, Messages: messages})
@@ -393,7 +395,7 @@ func TestChargesOfSubscription(t *testing.T) {
 	asked := s.paymentsOf(made.ID)
 	must.True(t, len(asked) == 1 && *asked[0].Subscription == "sub_1", "got %+v", asked)
 	expect.Equal(t, *asked[0].PhoneNumber, "024****901", "asked phone")
-	failed := payment.Ended{Payment: *must.Get(s.hosts.Cancel(t.Context(), s.caller, asked[0].ID))(t)}
+	failed := collect.Ended{Payment: *must.Get(s.hosts.Cancel(t.Context(), s.caller, asked[0].ID))(t)}
 	failed.Status = payment.Failed
 	s.update(func(tx *engine.Tx) error { return s.PaymentEnded(tx, &failed) })
 	got := s.outcomes()
@@ -409,7 +411,7 @@ func TestChargesOfSubscription(t *testing.T) {
 	expect.Equal(t, *asked[0].PhoneNumber, "054****567", "asked phone after the change")
 
 	s.update(func(tx *engine.Tx) error { return s.StopCharges(tx, []string{made.ID}) })
-	failed = payment.Ended{Payment: asked[0]}
+	failed = collect.Ended{Payment: asked[0]}
 	failed.Status = payment.Failed
 	s.update(func(tx *engine.Tx) error { return s.PaymentEnded(tx, &failed) })
 	v := must.Get(s.Get(t.Context(), s.caller, made.ID))(t)

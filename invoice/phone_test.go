@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -141,10 +142,10 @@ func TestLateApproval(t *testing.T) {
 		reason    string
 	}{
 		"open":   {func(string) {}, invoice.Paid, 0, ""},
-		"voided": {func(id string) { must.Get(s.Invoices.Void(t.Context(), s.Caller, id))(t) }, invoice.Void, 25_00, payment.InvoiceVoided},
+		"voided": {func(id string) { must.Get(s.Invoices.Void(t.Context(), s.Caller, id))(t) }, invoice.Void, 25_00, collect.InvoiceVoided},
 		"written off": {
 			func(id string) { must.Get(s.Invoices.MarkUncollectible(t.Context(), s.Caller, id))(t) },
-			invoice.Uncollectible, 25_00, payment.InvoiceUncollectible,
+			invoice.Uncollectible, 25_00, collect.InvoiceUncollectible,
 		},
 		"held": {func(id string) { s.start(id, neverAnswers) }, invoice.Paid, 0, ""},
 	} {

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/faultstore"
@@ -182,7 +183,7 @@ func TestAwaitsOutcome(t *testing.T) {
 	awaits("a charge that is due", end, start, start.Add(time.Hour))
 	awaits("charges that end with the period", last, start, time.Time{})
 	s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, "invoice", made.ID)) })
-	asked := payment.Ended{Payment: s.paymentsOf(made.ID)[0]}
+	asked := collect.Ended{Payment: s.paymentsOf(made.ID)[0]}
 	s.now = start.Add(time.Hour - time.Second)
 	awaits("a payment under way", end, start, start.Add(time.Hour))
 	s.now = start.Add(time.Hour)

@@ -1,11 +1,6 @@
 package payment
 
-import (
-	"github.com/shopspring/decimal"
-
-	"github.com/seed-7082ffec/payments/internal/fee"
-	"github.com/seed-7082ffec/payments/internal/phone"
-)
+import "github.com/shopspring/decimal"
 
 // Fee is the operator's price for one payment from a phone: Flat plus Percent of the amount, at
 // least Min and at most Cap, and never more than the amount. If Cap is below Min, the fee is Cap. A
@@ -18,21 +13,4 @@ type Fee struct {
 // The zero value charges nothing.
 type Fees struct {
 	MTN, Telecel, AirtelTigo Fee
-}
-
-func (f *Fees) check() error {
-	for name, of := range map[string]Fee{
-		"CollectionFees.MTN": f.MTN, "CollectionFees.Telecel": f.Telecel, "CollectionFees.AirtelTigo": f.AirtelTigo,
-	} {
-		if err := fee.Fee(of).Check(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// of returns the fee for an amount, both in pesewas.
-func (f *Fees) of(network string, amount int64) int64 {
-	byNetwork := map[string]Fee{phone.MTN: f.MTN, phone.Telecel: f.Telecel, phone.AirtelTigo: f.AirtelTigo}
-	return min(fee.Fee(byNetwork[network]).Of(amount), amount)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
@@ -29,8 +30,7 @@ var start = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 // till is the service on its own store, with a clock that the test sets.
 type till struct {
-	*payment.Service
-	inside *payment.Internal
+	*collect.Service
 	events *event.Service
 	engine *engine.Engine
 	now    time.Time
@@ -39,7 +39,7 @@ type till struct {
 func newTill(t *testing.T) *till {
 	t.Helper()
 	store := memory.New()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), payment.Kinds(), totals.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), collect.Kinds(), totals.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	s := &till{now: start}
@@ -51,7 +51,7 @@ func newTill(t *testing.T) *till {
 	hosts, events := event.New(s.engine)
 	s.events = hosts
 	var err error
-	s.Service, s.inside, err = payment.New(s.engine, payment.Config{Events: events})
+	s.Service, err = collect.New(s.engine, collect.Config{Events: events})
 	must.Do(t, err)
 	return s
 }
@@ -61,9 +61,9 @@ func (s *till) take(t *testing.T, caller api.Caller, p payment.Payment, end erro
 	t.Helper()
 	var kept *payment.Payment
 	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		p.ID = s.inside.NewID(tx)
+		p.ID = s.NewID(tx)
 		var err error
-		if kept, err = s.inside.RecordCompleted(tx, p, payment.Source{Payer: "acc_payer"}); err != nil {
+		if kept, err = s.RecordCompleted(tx, p, collect.Source{Payer: "acc_payer"}); err != nil {
 			return err
 		}
 		return end

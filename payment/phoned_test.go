@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -226,7 +227,7 @@ func TestLateSuccessIsRefunded(t *testing.T) {
 			back := must.Get(s.Refunds.List(t.Context(), s.caller, refund.ListParams{Payment: late.ID}))(t).Data
 			must.True(t, len(back) == 1, "refunds %v", back)
 			expect.Equal(t, back[0].Status, refund.Succeeded, "the refund")
-			expect.Equal(t, *back[0].Reason, payment.CodeUsedUp, "its reason")
+			expect.Equal(t, *back[0].Reason, collect.CodeUsedUp, "its reason")
 			s.after(t, time.Minute)
 			expect.Equal(t, s.get(t, kept.ID).Status, payment.Completed, "the other payment")
 			expect.Equal(t, s.get(t, kept.ID).AmountRefunded, 0, "refunded of it")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
@@ -14,15 +15,15 @@ import (
 )
 
 // refund counts a refund of a payment; an amount of 0 refunds the rest.
-func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) (*payment.CountedRefund, error) {
+func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) (*collect.CountedRefund, error) {
 	t.Helper()
 	var wanted *int64
 	if amount != 0 {
 		wanted = &amount
 	}
-	var counted *payment.CountedRefund
+	var counted *collect.CountedRefund
 	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
-		counted, err = s.inside.Refund(tx, id, wanted)
+		counted, err = s.Refund(tx, id, wanted)
 		return err
 	})
 	return counted, err
@@ -30,7 +31,7 @@ func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) 
 
 func (s *till) refundFailed(t *testing.T, caller api.Caller, id string, amount int64) error {
 	t.Helper()
-	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return testkit.Err(s.inside.RefundFailed(tx, id, amount)) })
+	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return testkit.Err(s.RefundFailed(tx, id, amount)) })
 }
 
 func (s *till) refunded(t *testing.T, caller api.Caller, id string) int64 {
@@ -71,7 +72,7 @@ func TestRefundsAreCounted(t *testing.T) {
 	}
 	testkit.WantCode(t, "of a payment of nothing", testkit.Err(s.refund(t, caller, free.ID, 0)), api.PaymentNotRefundable)
 	zero := int64(0)
-	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return testkit.Err(s.inside.Refund(tx, paid.ID, &zero)) })
+	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return testkit.Err(s.Refund(tx, paid.ID, &zero)) })
 	expect.Equal(t, api.CodeOf(err), api.ParameterInvalid, "refund of 0: %v", err)
 
 	// A failed refund frees its amount, and never more than it counted.
@@ -138,10 +139,10 @@ func TestSourceOfPayment(t *testing.T) {
 	caller := api.Caller{Merchant: "mer_1"}
 	paid := s.take(t, caller, payment.Payment{Amount: 1}, nil)
 	err := s.engine.View(t.Context(), caller, func(tx *engine.ReadTx) error {
-		from, err := s.inside.Source(tx, engine.Scope(caller), paid.ID)
+		from, err := s.Source(tx, engine.Scope(caller), paid.ID)
 		must.Do(t, err)
-		expect.Equal(t, from, payment.Source{Payer: "acc_payer"}, "from")
-		_, err = s.inside.Source(tx, engine.Scope(api.Caller{Merchant: "mer_2"}), paid.ID)
+		expect.Equal(t, from, collect.Source{Payer: "acc_payer"}, "from")
+		_, err = s.Source(tx, engine.Scope(api.Caller{Merchant: "mer_2"}), paid.ID)
 		expect.Equal(t, api.CodeOf(err), api.ResourceMissing, "a stranger: %v", err)
 		return nil
 	})

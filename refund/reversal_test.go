@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
@@ -277,7 +278,7 @@ func TestLatePaymentOfADebtorIsRefunded(t *testing.T) {
 	must.Do(t, s.Providers.Notify(t.Context(), late.ID, provider.Result{Outcome: provider.Paid}))
 	must.Do(t, s.Drain(t.Context()))
 	backs := s.refundsOf(late.ID)
-	must.True(t, len(backs) == 1 && backs[0].Status == refund.Succeeded && *backs[0].Reason == payment.CodeUsedUp, "refunds: %+v", backs)
+	must.True(t, len(backs) == 1 && backs[0].Status == refund.Succeeded && *backs[0].Reason == collect.CodeUsedUp, "refunds: %+v", backs)
 	s.owes("after", "0", "35")
 	s.Verified()
 }

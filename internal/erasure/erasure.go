@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/notify/delivering"
 	"github.com/seed-7082ffec/payments/internal/pii"
@@ -30,7 +31,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -38,7 +38,7 @@ import (
 // Config holds the packages that keep people's data.
 type Config struct {
 	Accounts      *account.Internal
-	Payments      *payment.Internal
+	Payments      *collect.Service
 	Refunds       *refunding.Service
 	Transfers     *transfer.Service
 	Invoices      *invoicing.Service

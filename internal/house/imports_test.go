@@ -32,7 +32,7 @@ var rows = []story{
 	{"work on what several domains own", []string{"internal/providers", "internal/erasure", "internal/outbox"}},
 	{"domains: what faces promise", []string{
 		"internal/session", "internal/billing/subscribing", "internal/refunding", "internal/billing/invoicing",
-		"internal/billing/offering", "internal/transfer", "internal/collect/scanning", "internal/notify/delivering",
+		"internal/billing/offering", "internal/transfer", "internal/collect/scanning", "internal/collect", "internal/notify/delivering",
 	}},
 	{"adapters of providers", []string{"provider/..."}},
 	{"faces, and resources that are not divided yet", []string{
@@ -69,11 +69,12 @@ var arrows = map[string][]string{
 	"payment":      {"account"},
 	"payout":       {"account"},
 
-	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering"},
-	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering"},
-	"internal/billing/invoicing":   {"internal/billing/offering"},
-	"internal/refunding":           {"internal/billing/invoicing"},
+	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering", "internal/collect"},
+	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering", "internal/collect"},
+	"internal/billing/invoicing":   {"internal/billing/offering", "internal/collect"},
+	"internal/refunding":           {"internal/billing/invoicing", "internal/collect"},
 	"internal/transfer":            {"internal/collect/scanning"},
+	"internal/collect/scanning":    {"internal/collect"},
 
 	"internal/otp":      {"internal/pace"},
 	"internal/document": {"internal/money"},
@@ -169,6 +170,7 @@ var faces = map[string][]string{
 	"disbursement": {"payout"},
 	"checkout":     {"account", "catalog", "invoice", "payment"},
 	"refund":       nil,
+	"payment":      {"account"},
 	"qrcode":       {"account", "payment"},
 	"webhook":      {"event"},
 	"catalog":      nil,
@@ -180,11 +182,12 @@ var faces = map[string][]string{
 var domains = map[string][]string{
 	"internal/notify/delivering":   nil,
 	"internal/billing/offering":    nil,
-	"internal/collect/scanning":    nil,
-	"internal/billing/invoicing":   {"internal/billing/offering"},
-	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering"},
-	"internal/refunding":           {"internal/billing/invoicing"},
-	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering"},
+	"internal/collect":             nil,
+	"internal/collect/scanning":    {"internal/collect"},
+	"internal/billing/invoicing":   {"internal/billing/offering", "internal/collect"},
+	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering", "internal/collect"},
+	"internal/refunding":           {"internal/billing/invoicing", "internal/collect"},
+	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering", "internal/collect"},
 	"internal/transfer":            {"internal/collect/scanning"},
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -30,7 +30,7 @@ import (
 type Config struct {
 	Transfers *transfer.Service
 	Refunds   *refunding.Service
-	Payments  *payment.Internal
+	Payments  *collect.Service
 	Invoices  *invoicing.Service
 	Accounts  *account.Internal
 	// Rail and Charger are those of live mode. They may tell their balance.

@@ -7,10 +7,10 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -38,7 +38,7 @@ func (s *Service) Reversed(ctx context.Context, tx *engine.Tx, payment string) (
 
 // bookReversed books the part of a payment that the provider took back, and makes its refund. The
 // customer gets no message about it: the merchant gave nothing back.
-func (s *Service) bookReversed(ctx context.Context, tx *engine.Tx, back *payment.CountedRefund) error {
+func (s *Service) bookReversed(ctx context.Context, tx *engine.Tx, back *collect.CountedRefund) error {
 	paid, live := &back.Payment, tx.Caller.Live
 	r := record{
 		Refund: refund.Refund{

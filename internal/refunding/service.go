@@ -1,6 +1,6 @@
 // Package refunding gives money back, and books what a provider took back: it implements [refund.Service].
 //
-// It owns refunds. Package payment owns the refunded amount of a payment, and package invoicing the credit
+// It owns refunds. Package collect owns the refunded amount of a payment, and package invoicing the credit
 // notes.
 package refunding
 
@@ -15,12 +15,12 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -28,7 +28,7 @@ import (
 // Config is what the service works with.
 type Config struct {
 	Accounts *account.Internal
-	Payments *payment.Internal
+	Payments *collect.Service
 	// Invoices updates refunded invoices and writes their credit notes.
 	Invoices *invoicing.Service
 	Events   *event.Internal

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -27,22 +28,22 @@ func ignoreRemoved(err error) error {
 // phone; "" if it is. A session whose time is over takes only a payment that still holds it, whether or not
 // the worker has expired it. A coupon whose redemption was given back may have been used up since. A deleted
 // customer begins no subscription.
-func (s *Service) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, err error) {
+func (s *Service) TakesPayment(tx *engine.Tx, p *collect.Incoming) (why string, err error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), *p.CheckoutSession)
 	if err != nil {
-		return payment.SessionExpired, ignoreRemoved(err)
+		return collect.SessionExpired, ignoreRemoved(err)
 	}
 	r := &o.Value
 	switch {
 	case r.Status == checkout.Complete:
-		return payment.PaidTwice, nil
+		return collect.PaidTwice, nil
 	case r.Status != checkout.Open || r.over(tx.Now) && !p.HoldActive:
-		return payment.SessionExpired, nil
+		return collect.SessionExpired, nil
 	}
 	if r.Mode == checkout.ModeSubscription {
 		deleted, err := r.customerDeleted(tx)
 		if err != nil || deleted {
-			return payment.CustomerDeleted, err
+			return collect.CustomerDeleted, err
 		}
 	}
 	if r.Coupon == nil || r.Redeemed {
@@ -52,13 +53,13 @@ func (s *Service) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, 
 	if err != nil || left {
 		return "", err
 	}
-	return payment.CouponUsedUp, nil
+	return collect.CouponUsedUp, nil
 }
 
 // PaymentEnded books what the end of a payment from a phone means for its session. The session is complete, or
 // gives the redemption of its coupon back once no other payment of it may be approved in time. A
 // payment that was approved after the redemption was given back counts another, which TakesPayment has seen.
-func (s *Service) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
+func (s *Service) PaymentEnded(tx *engine.Tx, p *collect.Ended) error {
 	o, err := s.get(tx, engine.Scope(tx.Caller), *p.CheckoutSession)
 	if err != nil {
 		return ignoreRemoved(err)

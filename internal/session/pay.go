@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/retention"
@@ -270,7 +271,7 @@ func (s *Service) returnRedemption(tx *engine.Tx, r *record) error {
 // startPayment starts a payment of an open session from a phone, and writes the session.
 func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], p *attempt) error {
 	r := &o.Value
-	start := payment.StartParams{
+	start := collect.StartParams{
 		MobileMoney: p.MobileMoney, From: p.From, Amount: r.Total, CheckoutSession: &r.ID, HeldObject: r.ID,
 		Description: about(&r.Session), Customer: r.Customer, NewCustomer: r.FutureCustomer, Metadata: r.Metadata,
 	}

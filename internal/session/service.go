@@ -1,7 +1,7 @@
 // Package session makes checkout sessions and takes their money: it implements [checkout.Service].
 //
 // It owns sessions: what they cost, their coupon's redemption, their states and their events. Package
-// invoicing computes the lines and totals. Package payment takes the money from phones and keeps the
+// invoicing computes the lines and totals. Package collect takes the money from phones and keeps the
 // holds. Package offering counts the redemptions, and package subscribing begins what a session has
 // sold.
 package session
@@ -18,17 +18,17 @@ import (
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Config is what the service works with.
 type Config struct {
 	Accounts *account.Internal
-	Payments *payment.Internal
+	Payments *collect.Service
 	Events   *event.Internal
 	Messages *message.Internal
 	Catalog  *offering.Service

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -213,7 +214,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		c.providerFee = dispatch.ProviderFee(result)
 		err = s.bookPaid(tx, o, payer{
 			moves:  dispatch.Charges.ClearingMoves(c.Route, tx.Caller.Live, -r.AmountDue, c.providerFee),
-			source: payment.Source{Charge: c.ID, ChargeRoute: c.Route}, phone: c.ReceiptPhone,
+			source: collect.Source{Charge: c.ID, ChargeRoute: c.Route}, phone: c.ReceiptPhone,
 			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: api.TextOrNil(result.Network)},
 		})
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/phone"
@@ -88,7 +89,7 @@ func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id strin
 				}
 				masked := phone.Mask(from.Phone)
 				return s.bookPaid(tx, o, payer{
-					moves: []storage.Move{ledger.Wallet(from.ID, caller.Live).Move(-o.Value.AmountDue)}, source: payment.Source{Payer: from.ID}, phone: from.Phone, person: from.ID,
+					moves: []storage.Move{ledger.Wallet(from.ID, caller.Live).Move(-o.Value.AmountDue)}, source: collect.Source{Payer: from.ID}, phone: from.Phone, person: from.ID,
 					payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
 				})
 			})

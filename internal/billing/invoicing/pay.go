@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
@@ -230,7 +231,7 @@ func methodOrDefault(given string) string {
 type payer struct {
 	// moves are the legs that the money comes from.
 	moves  []storage.Move
-	source payment.Source
+	source collect.Source
 	phone  string // where the receipt goes when the invoice has none
 	// person is set if the money comes from phone, or from the wallet of its holder, who then gets the
 	// receipt in any case. The message is erased with the person, or with the payment of this id.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
@@ -59,7 +60,7 @@ func (s *Service) startPayment(tx *engine.Tx, o *storage.Object[record], from in
 // askPhone starts a payment. The caller writes the invoice.
 func (s *Service) askPhone(tx *engine.Tx, o *storage.Object[record], from invoice.HostedPayment, offSession bool) (*payment.Payment, error) {
 	r := &o.Value
-	start := payment.StartParams{
+	start := collect.StartParams{
 		MobileMoney: from.MobileMoney, From: from.From, Amount: r.AmountDue, Invoice: &r.ID, Reference: r.Number, Customer: r.Customer, Metadata: r.Metadata,
 		Subscription: r.Subscription, HeldObject: r.ID, OffSession: offSession,
 	}
@@ -160,25 +161,25 @@ const (
 
 // TakesPayment returns why an invoice is no longer to be paid, when its payer has approved a payment from a
 // phone; "" if it is.
-func (s *Service) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, err error) {
+func (s *Service) TakesPayment(tx *engine.Tx, p *collect.Incoming) (why string, err error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), *p.Invoice)
 	if err != nil {
 		return "", err
 	}
 	switch r := &o.Value; {
 	case r.Status == invoice.Void:
-		return payment.InvoiceVoided, nil
+		return collect.InvoiceVoided, nil
 	case r.Status == invoice.Uncollectible:
-		return payment.InvoiceUncollectible, nil
+		return collect.InvoiceUncollectible, nil
 	case r.Status != invoice.Open || r.OpenCharge != nil:
-		return payment.PaidTwice, nil
+		return collect.PaidTwice, nil
 	}
 	return "", nil
 }
 
 // PaymentEnded books what the end of a payment from a phone means for its invoice: it is paid, or
 // the charge has failed.
-func (s *Service) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
+func (s *Service) PaymentEnded(tx *engine.Tx, p *collect.Ended) error {
 	o, err := s.get(tx, engine.Scope(tx.Caller), *p.Invoice)
 	if err != nil {
 		return err

@@ -1,7 +1,7 @@
 // Package invoicing makes and collects invoices: it implements [invoice.Service].
 //
 // It owns invoices, their charges, their reminders and credit notes. It
-// does not own payments (package payment), refunds (package refunding), customers
+// does not own payments (package collect), refunds (package refunding), customers
 // (package account), or the messages it queues (package message).
 //
 // The host's [provider.Charger] takes the money. Pay calls it. A worker calls it for automatic charges
@@ -23,20 +23,20 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Config is what the service works with.
 type Config struct {
 	Accounts *account.Internal
-	Payments *payment.Internal
+	Payments *collect.Service
 	Events   *event.Internal
 	Messages *message.Internal
 	Catalog  *offering.Service

@@ -18,9 +18,9 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/offering"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/subscription"
 )
@@ -30,7 +30,7 @@ type Config struct {
 	Accounts *account.Internal
 	Catalog  *offering.Service
 	Invoices *invoicing.Service
-	Payments *payment.Internal // counts the codes that are sent to a phone
+	Payments *collect.Service // counts the codes that are sent to a phone
 	Events   *event.Internal
 	Messages *message.Internal
 	// DefaultTax is the tax rate, in percent, of plans that are taxable without a rate; nil means

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -112,7 +113,7 @@ func (s *Service) startTx(tx *engine.Tx, id string, p qrcode.PayParams) (*paymen
 		return nil, err
 	}
 	c := &code.Value
-	start := payment.StartParams{
+	start := collect.StartParams{
 		MobileMoney: p.MobileMoney, From: p.From, QRCode: &c.ID, Description: c.Description, Reference: c.Reference, Metadata: c.Metadata,
 	}
 	if c.UsageLimit != nil {

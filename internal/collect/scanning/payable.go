@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -12,7 +13,7 @@ import (
 // TakesPayment returns why an approved payment from a phone may not use the code; "" if it may. It may if its
 // hold is active, or if a use is free that no other payment holds. A process whose clock is ahead may have
 // seen the hold end, and have given the use to another payer.
-func (s *Service) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, err error) {
+func (s *Service) TakesPayment(tx *engine.Tx, p *collect.Incoming) (why string, err error) {
 	if !p.HadHold {
 		return "", nil
 	}
@@ -24,7 +25,7 @@ func (s *Service) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, 
 		if p.HoldActive {
 			return "", nil
 		}
-		return payment.CodeDeleted, nil
+		return collect.CodeDeleted, nil
 	}
 	free := false
 	if c := &code.Value; p.HoldActive {
@@ -33,14 +34,14 @@ func (s *Service) TakesPayment(tx *engine.Tx, p *payment.Incoming) (why string, 
 		return "", err
 	}
 	if !free {
-		return payment.CodeUsedUp, nil
+		return collect.CodeUsedUp, nil
 	}
 	return "", nil
 }
 
 // PaymentEnded counts the use of a code by a payment from a phone that is completed. A deleted code
 // counts none.
-func (s *Service) PaymentEnded(tx *engine.Tx, p *payment.Ended) error {
+func (s *Service) PaymentEnded(tx *engine.Tx, p *collect.Ended) error {
 	if p.Status != payment.Completed {
 		return nil
 	}

@@ -2,7 +2,7 @@
 //
 // It owns merchants' QR codes ([qrcode.QRCode]): their life, their pictures, and their payment from a
 // consumer's wallet. It owns consumers' QR codes ([qrcode.ConsumerCode]): it issues them, and finds the
-// consumer of a payload. Package payment stores the payments, and the ledger the balances.
+// consumer of a payload. Package collect stores the payments, and the ledger the balances.
 package scanning
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -25,7 +26,7 @@ import (
 type Service struct {
 	engine   *engine.Engine
 	accounts *account.Internal
-	payments *payment.Internal
+	payments *collect.Service
 	events   *event.Internal
 	codec    qrcode.ConsumerCodec
 }
@@ -33,7 +34,7 @@ type Service struct {
 // Config is what the service works with.
 type Config struct {
 	Accounts *account.Internal
-	Payments *payment.Internal
+	Payments *collect.Service
 	Events   *event.Internal
 	// Codec reads and writes consumers' payloads.
 	Codec qrcode.ConsumerCodec
@@ -237,7 +238,7 @@ func (s *Service) ListPayments(ctx context.Context, caller api.Caller, id string
 			return err
 		}
 		var err error
-		list, err = s.payments.List(tx, p, "/v1/qr_codes/"+id+"/payments")
+		list, err = s.payments.ListIn(tx, p, "/v1/qr_codes/"+id+"/payments")
 		return err
 	})
 	return list, err

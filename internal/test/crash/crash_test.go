@@ -28,6 +28,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/test/effort"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
@@ -355,7 +356,7 @@ func (l *crashLoop) givenBack(svc *payments.Service, caller api.Caller) map[stri
 	back := map[string]int64{}
 	for r, err := range api.All(l.t.Context(), caller, refund.ListParams{}, svc.Refunds.List) {
 		must.Do(l.t, err)
-		expect.True(l.t, back[r.Payment] == 0 && r.Reason != nil && *r.Reason == payment.CodeUsedUp, "%s of %s: %v", r.ID, r.Payment, r.Reason)
+		expect.True(l.t, back[r.Payment] == 0 && r.Reason != nil && *r.Reason == collect.CodeUsedUp, "%s of %s: %v", r.ID, r.Payment, r.Reason)
 		back[r.Payment] = r.Amount
 	}
 	return back

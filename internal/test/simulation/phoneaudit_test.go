@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -21,7 +22,7 @@ import (
 
 // automatic reports whether no merchant made a refund: a payment came when there was nothing left to pay.
 func automatic(r *refund.Refund) bool {
-	reasons := []string{payment.PaidTwice, payment.InvoiceVoided, payment.InvoiceUncollectible, payment.CouponUsedUp, payment.SessionExpired, payment.CustomerDeleted, payment.CodeUsedUp, payment.CodeDeleted}
+	reasons := []string{collect.PaidTwice, collect.InvoiceVoided, collect.InvoiceUncollectible, collect.CouponUsedUp, collect.SessionExpired, collect.CustomerDeleted, collect.CodeUsedUp, collect.CodeDeleted}
 	return r.Reason != nil && slices.Contains(reasons, *r.Reason)
 }
 

@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"context"
@@ -9,27 +9,22 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/pace"
+	"github.com/seed-7082ffec/payments/payment"
 )
 
 // receipts bounds how often SendReceipt tells the payer of one payment.
 var receipts = pace.Limit{Hour: 5, Day: 20}
 
-// SendReceipt texts the receipt of a completed payment to its payer once more: to the phone that paid, or to the
-// holder of the wallet. It does so at most 5 times an hour and 20 times a day. With an idempotency key it may be
-// repeated safely.
-//
-// Refusals: parameter_invalid (a payment that is not completed or came too late, or a payer without a number, also
-// after an erasure or Config.NumberRetention), rate_limited; service_unavailable in live mode without a Texter.
-func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
+func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string) (*payment.Payment, error) {
 	op := engine.Operation{Name: "payment.send_receipt", Params: id}
-	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Payment, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
 		o, err := get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
 		}
 		r := &o.Value
 		r.fillDerived()
-		if r.Status != Completed {
+		if r.Status != payment.Completed {
 			return nil, api.Invalid("id", "This payment is not completed, so there is no receipt.")
 		}
 		if r.Phoned != nil && r.Phoned.Late { // the payer was told so
@@ -52,7 +47,7 @@ func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string)
 		if err != nil {
 			return nil, fmt.Errorf("payment: merchant: %w", err)
 		}
-		if err := s.text(tx, person, number, s.receiptText(&r.Payment, m)); err != nil {
+		if err := s.Text(tx, person, number, s.receiptText(&r.Payment, m)); err != nil {
 			return nil, err
 		}
 		return &r.Payment, s.write(tx, o)
@@ -78,6 +73,6 @@ func (s *Service) receiptTo(tx *engine.Tx, r *record) (person, number string, er
 	return r.Payer, from.Phone, nil
 }
 
-func (s *Service) receiptText(p *Payment, m *account.Merchant) string {
+func (s *Service) receiptText(p *payment.Payment, m *account.Merchant) string {
 	return fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(p.Amount), s.config.Messages.Name(m.Name), p.ID)
 }

@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -22,11 +23,11 @@ type topUpRefund struct {
 	// Amount is in pesewas.
 	Amount int64 `json:"amount"`
 	// Status is pending, processing, completed or failed.
-	Status            Status    `json:"status"`
-	ProviderReference *string   `json:"provider_reference,omitempty"`
-	FailureReason     *string   `json:"failure_reason,omitempty"`
-	CreatedAt         api.Time  `json:"created_at"`
-	CompletedAt       *api.Time `json:"completed_at,omitempty"`
+	Status            payment.Status `json:"status"`
+	ProviderReference *string        `json:"provider_reference,omitempty"`
+	FailureReason     *string        `json:"failure_reason,omitempty"`
+	CreatedAt         api.Time       `json:"created_at"`
+	CompletedAt       *api.Time      `json:"completed_at,omitempty"`
 	dispatch.Submission
 	// Number is the payer's, +233…; empty after an erasure.
 	Number  string `json:"number,omitempty"`
@@ -52,12 +53,12 @@ func newTopUpRefundOrders(s *Service) *topUpRefundOrders {
 }
 
 // TopUpRefunds returns the orders of top-ups' refunds, for the loop that drives all orders.
-func (in *Internal) TopUpRefunds() *topUpRefundOrders { return in.svc.topUpRefunds }
+func (s *Service) TopUpRefunds() *topUpRefundOrders { return s.topUpRefunds }
 
 // refundTopUp queues the refund of a top-up. The caller writes the top-up.
 func (s *Service) refundTopUp(tx *engine.Tx, r *topUpRecord) error {
 	back := topUpRefund{
-		ID: tx.NewID("re_"), TopUp: r.ID, Account: r.Account, Amount: r.Amount, Status: Pending, CreatedAt: api.At(tx.Now),
+		ID: tx.NewID("re_"), TopUp: r.ID, Account: r.Account, Amount: r.Amount, Status: payment.Pending, CreatedAt: api.At(tx.Now),
 		Submission: dispatch.NewSubmission(tx), Number: r.Number, Network: r.Provider,
 	}
 	back.Route, r.Refund = r.Route, &back.ID
@@ -68,7 +69,7 @@ func (s *Service) refundTopUp(tx *engine.Tx, r *topUpRecord) error {
 func (*topUpRefundOrders) State(r *topUpRefund) dispatch.State {
 	return dispatch.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
-		Booked:    dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)},
+		Booked:    dispatch.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
 		Reference: &r.ProviderReference, Forget: r.forgetNumber,
 	}
 }
@@ -77,14 +78,14 @@ func (r *topUpRefund) forgetNumber() { r.Number = "" }
 
 // Provider implements [dispatch.Rules].
 func (s *topUpRefundOrders) Provider(tx *engine.Tx, r *topUpRefund, _ provider.Order) (*dispatch.Provider, error) {
-	return dispatch.RefundBy(s.svc.refundRail(tx.Caller.Live, r.Route), provider.Refund{
-		Charge: r.TopUp, Phone: r.Number, Network: r.Network, PaymentMethod: FromPhone, Reason: "The wallet could not take the top-up.",
+	return dispatch.RefundBy(s.svc.RefundRail(tx.Caller.Live, r.Route), provider.Refund{
+		Charge: r.TopUp, Phone: r.Number, Network: r.Network, PaymentMethod: payment.FromPhone, Reason: "The wallet could not take the top-up.",
 	}), nil
 }
 
 // Processing implements [dispatch.Rules].
 func (*topUpRefundOrders) Processing(_ *engine.Tx, r *topUpRefund) error {
-	r.Status = Processing
+	r.Status = payment.Processing
 	return nil
 }
 
@@ -112,13 +113,13 @@ func (s *topUpRefundOrders) Paid(_ context.Context, tx *engine.Tx, r *topUpRefun
 	if err != nil {
 		return fmt.Errorf("payment: book refund of a top-up: %w", err)
 	}
-	r.Status, r.CompletedAt = Completed, api.AtOrNil(tx.Now)
+	r.Status, r.CompletedAt = payment.Completed, api.AtOrNil(tx.Now)
 	return s.svc.config.Messages.Text(tx, r.Account, r.Number, fmt.Sprintf("You got back GHS %s of top-up %s, which your wallet could not take. Refund %s.", money.Text(r.Amount), r.TopUp, r.ID))
 }
 
 // Refused implements [dispatch.Rules]. The money stays in the excess, and a person must look after it.
 func (s *topUpRefundOrders) Refused(ctx context.Context, tx *engine.Tx, r *topUpRefund, result provider.Result) error {
-	r.Status, r.FailureReason = Failed, dispatch.FailureReason(result, "The provider declined the refund.")
+	r.Status, r.FailureReason = payment.Failed, dispatch.FailureReason(result, "The provider declined the refund.")
 	return s.svc.topUps.NeedsPerson(ctx, tx, r.TopUp, "paid, the wallet could not take it, and its refund failed")
 }
 

@@ -1,4 +1,4 @@
-package payment_test
+package collect
 
 import (
 	"testing"
@@ -13,7 +13,6 @@ func TestPaymentStates(t *testing.T) {
 		{payment.Pending, payment.Processing}: true, {payment.Pending, payment.Failed}: true, {payment.Pending, payment.Cancelled}: true,
 		{payment.Processing, payment.Completed}: true, {payment.Processing, payment.Failed}: true,
 	}
-	moves := new(payment.Internal).Moves()
 	all := []payment.Status{payment.Pending, payment.Processing, payment.Completed, payment.Failed, payment.Cancelled}
 	for _, from := range all {
 		for _, to := range all {

@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -30,13 +31,13 @@ func newTopUpOrders(s *Service) *topUpOrders {
 }
 
 // TopUps returns the orders of top-ups, for the loop that drives all orders.
-func (in *Internal) TopUps() *topUpOrders { return in.svc.topUps }
+func (s *Service) TopUps() *topUpOrders { return s.topUps }
 
 // State implements [dispatch.Rules].
 func (*topUpOrders) State(r *topUpRecord) dispatch.State {
 	return dispatch.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Provider, CreatedAt: r.CreatedAt,
-		Booked:    dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status)},
+		Booked:    dispatch.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
 		Reference: &r.ProviderReference, Object: &r.TopUp, Forget: r.forgetNumber,
 	}
 }
@@ -55,7 +56,7 @@ func (s *topUpOrders) Provider(tx *engine.Tx, r *topUpRecord, order provider.Ord
 
 // Processing implements [dispatch.Rules].
 func (*topUpOrders) Processing(_ *engine.Tx, r *topUpRecord) error {
-	r.Status = Processing
+	r.Status = payment.Processing
 	return nil
 }
 
@@ -119,7 +120,7 @@ func (s *topUpOrders) bookPaid(ctx context.Context, tx *engine.Tx, r *topUpRecor
 	if err != nil {
 		return err
 	}
-	r.Status, r.CompletedAt, r.Balance = Completed, api.AtOrNil(tx.Now), new(api.FromPesewas(balance))
+	r.Status, r.CompletedAt, r.Balance = payment.Completed, api.AtOrNil(tx.Now), new(api.FromPesewas(balance))
 	if r.OpenKey != nil { // the call has no answer yet
 		if err := engine.StoreAnswer(tx, *r.OpenKey, topUpOperation(r.Given), &r.TopUp); err != nil {
 			return err
@@ -145,8 +146,8 @@ func (s *topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecor
 	if err := s.post(tx, r, ledger.Excess(tx.Caller.Live), fee); err != nil {
 		return err
 	}
-	r.Status, r.FailureReason, r.ReturnedBy = Returned, new(why.Message), why.Code
-	if s.svc.refundRail(tx.Caller.Live, r.Route) == nil {
+	r.Status, r.FailureReason, r.ReturnedBy = payment.Returned, new(why.Message), why.Code
+	if s.svc.RefundRail(tx.Caller.Live, r.Route) == nil {
 		return s.NeedsPerson(ctx, tx, r.ID, "paid, the wallet could not take it, and the provider gives no refunds")
 	}
 	id := r.ID
@@ -158,7 +159,7 @@ func (s *topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecor
 
 // Refused implements [dispatch.Rules].
 func (s *topUpOrders) Refused(_ context.Context, tx *engine.Tx, r *topUpRecord, result provider.Result) error {
-	r.Status, r.FailureReason = Failed, dispatch.FailureReason(result, failedMessage)
+	r.Status, r.FailureReason = payment.Failed, dispatch.FailureReason(result, failedMessage)
 	return s.close(tx, r)
 }
 

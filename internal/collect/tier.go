@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"github.com/seed-7082ffec/payments/api"
@@ -7,17 +7,17 @@ import (
 
 // Retention returns the rules that remove the numbers and e-mails of payers from what has ended. The
 // masked number of a payment stays.
-func (in *Internal) Retention() []retention.Rule {
-	keep := in.svc.engine.NumberRetention
+func (s *Service) Retention() []retention.Rule {
+	keep := s.engine.NumberRetention
 	return []retention.Rule{
 		retention.PartRule(payments, keep, func(r *record) (api.Time, bool) {
-			return r.CreatedAt, r.Status.ended() && r.Due == nil && r.hasNumber()
+			return r.CreatedAt, ended(r.Status) && r.Due == nil && r.hasNumber()
 		}, (*record).forgetNumber),
 		retention.PartRule(topUps, keep, func(r *topUpRecord) (api.Time, bool) {
-			return r.CreatedAt, r.Status.ended() && r.Due == nil && r.Number != ""
+			return r.CreatedAt, ended(r.Status) && r.Due == nil && r.Number != ""
 		}, (*topUpRecord).forgetNumber),
 		retention.PartRule(topUpRefunds, keep, func(r *topUpRefund) (api.Time, bool) {
-			return r.CreatedAt, r.Status.ended() && r.Number != ""
+			return r.CreatedAt, ended(r.Status) && r.Number != ""
 		}, (*topUpRefund).forgetNumber),
 	}
 }

@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"context"
@@ -48,23 +48,23 @@ func (r *record) forgetDeleted(tx *engine.Tx) error {
 
 // EraseCustomer removes number and e-mail of a deleted customer from the payments that have ended, and
 // returns the ids of all payments of the customer. Any other payment loses them when it ends.
-func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, customer string) (ids []string, err error) {
+func (s *Service) EraseCustomer(ctx context.Context, caller api.Caller, customer string) (ids []string, err error) {
 	q := storage.Query{Where: engine.Where(nil, "customer", customer), Limit: api.MaxLimit}
-	err = engine.UpdateEach(ctx, i.svc.engine, caller, payments, q, func(tx *engine.Tx, o *storage.Object[record]) error {
+	err = engine.UpdateEach(ctx, s.engine, caller, payments, q, func(tx *engine.Tx, o *storage.Object[record]) error {
 		tx.OnCommit(func() { ids = append(ids, o.ID) })
-		if !o.Value.Status.ended() || !o.Value.forget() {
+		if !ended(o.Value.Status) || !o.Value.forget() {
 			return nil
 		}
-		return i.svc.write(tx, o)
+		return s.write(tx, o)
 	})
 	return ids, err
 }
 
 // ErasePayer removes the number of a consumer from the payments and top-ups of a mode, and adds the
 // ids of all payments from the wallet to ids. A top-up under way loses the number when it ends.
-func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids map[string]bool) error {
+func (s *Service) ErasePayer(ctx context.Context, live bool, payer string, ids map[string]bool) error {
 	in := engine.Within{Scope: storage.Scope{Live: live}, All: true}
-	err := engine.Rewrite(ctx, i.svc.engine, payments, in, func(o *storage.Object[record]) (bool, error) {
+	err := engine.Rewrite(ctx, s.engine, payments, in, func(o *storage.Object[record]) (bool, error) {
 		if o.Value.Payer != payer {
 			return false, nil
 		}
@@ -74,8 +74,8 @@ func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids 
 	if err != nil {
 		return err
 	}
-	err = engine.Rewrite(ctx, i.svc.engine, topUps, in, func(o *storage.Object[topUpRecord]) (bool, error) {
-		is := o.Value.Account == payer && o.Value.Status.ended() && o.Value.Number != ""
+	err = engine.Rewrite(ctx, s.engine, topUps, in, func(o *storage.Object[topUpRecord]) (bool, error) {
+		is := o.Value.Account == payer && ended(o.Value.Status) && o.Value.Number != ""
 		if is {
 			o.Value.Number = ""
 		}
@@ -84,8 +84,8 @@ func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids 
 	if err != nil {
 		return err
 	}
-	return engine.Rewrite(ctx, i.svc.engine, topUpRefunds, in, func(o *storage.Object[topUpRefund]) (bool, error) {
-		is := o.Value.Account == payer && o.Value.Status.ended() && o.Value.Number != ""
+	return engine.Rewrite(ctx, s.engine, topUpRefunds, in, func(o *storage.Object[topUpRefund]) (bool, error) {
+		is := o.Value.Account == payer && ended(o.Value.Status) && o.Value.Number != ""
 		if is {
 			o.Value.Number = ""
 		}
@@ -95,12 +95,12 @@ func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids 
 
 // FindPhone adds to ids the ids of all ended payments from the phone with this number, and removes the
 // masked number from them, so that later copies have none. It returns the number of those still under way.
-func (i *Internal) FindPhone(ctx context.Context, within engine.Within, number string, ids map[string]bool) (open int, err error) {
+func (s *Service) FindPhone(ctx context.Context, within engine.Within, number string, ids map[string]bool) (open int, err error) {
 	under := map[string]bool{}
-	err = engine.Rewrite(ctx, i.svc.engine, payments, within, func(o *storage.Object[record]) (bool, error) {
+	err = engine.Rewrite(ctx, s.engine, payments, within, func(o *storage.Object[record]) (bool, error) {
 		switch r := &o.Value; {
 		case r.Phoned == nil || r.Phoned.Number != number:
-		case r.Status.ended():
+		case ended(r.Status):
 			ids[o.ID] = true
 			shown := r.Phone != nil || r.PhoneNumber != nil
 			r.Phone, r.PhoneNumber = nil, nil
@@ -115,8 +115,8 @@ func (i *Internal) FindPhone(ctx context.Context, within engine.Within, number s
 
 // ErasePhone removes the numbers of the payments with these ids. Afterwards FindPhone finds them no
 // more, so the caller erases the copies first.
-func (i *Internal) ErasePhone(ctx context.Context, within engine.Within, ids map[string]bool) error {
-	return engine.Rewrite(ctx, i.svc.engine, payments, within, func(o *storage.Object[record]) (bool, error) {
+func (s *Service) ErasePhone(ctx context.Context, within engine.Within, ids map[string]bool) error {
+	return engine.Rewrite(ctx, s.engine, payments, within, func(o *storage.Object[record]) (bool, error) {
 		return ids[o.ID] && o.Value.forget(), nil
 	})
 }

@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/payment"
 )
 
 // Payable is what a payment from a phone pays, such as an invoice. Its methods run in the transaction
@@ -38,16 +39,16 @@ type Payables struct {
 
 // SetPayables sets, once and before the first call, what payments from phones pay. It fails if one is
 // missing: a payment of it would take money for nothing.
-func (in *Internal) SetPayables(p Payables) error {
+func (s *Service) SetPayables(p Payables) error {
 	if p.QRCodes == nil || p.Invoices == nil || p.Sessions == nil || p.Refunds == nil {
 		return errors.New("payment: something that payments from phones pay is missing")
 	}
-	*in.svc.payables = p
+	*s.payables = p
 	return nil
 }
 
 // of returns what a payment pays; nil for nothing.
-func (p *Payables) of(m *Payment) Payable {
+func (p *Payables) of(m *payment.Payment) Payable {
 	switch {
 	case m.QRCode != nil:
 		return p.QRCodes
@@ -61,7 +62,7 @@ func (p *Payables) of(m *Payment) Payable {
 
 // Incoming is a payment from a phone whose outcome is about to be booked.
 type Incoming struct {
-	Payment
+	payment.Payment
 	// HadHold says that the payment was started with a hold, and HoldActive that the hold has not
 	// ended.
 	HadHold, HoldActive bool
@@ -70,7 +71,7 @@ type Incoming struct {
 // refuses returns why what a payment pays does not take it; "" if it does, or if the payment has ended.
 func (s *Service) refuses(tx *engine.Tx, r *record) (why string, err error) {
 	paid := s.payables.of(&r.Payment)
-	if paid == nil || r.Status.ended() {
+	if paid == nil || ended(r.Status) {
 		return "", nil
 	}
 	return paid.TakesPayment(tx, &Incoming{r.Payment, r.Phoned.Held != "", r.holdsAt(tx.Now)})
@@ -78,7 +79,7 @@ func (s *Service) refuses(tx *engine.Tx, r *record) (why string, err error) {
 
 // Ended is a payment from a phone that has just ended.
 type Ended struct {
-	Payment
+	payment.Payment
 	// Number is the payer's, +233…; empty after an erasure.
 	Number string
 }
@@ -90,7 +91,7 @@ func (s *Service) giveBack(ctx context.Context, tx *engine.Tx, id, why string) e
 		return err
 	}
 	defer o.Value.AttributeEvents(tx)()
-	if s.refundRail(tx.Caller.Live, o.Value.Route) == nil {
+	if s.RefundRail(tx.Caller.Live, o.Value.Route) == nil {
 		return s.orders().NeedsPerson(ctx, tx, id, "completed, "+strings.ToLower(why)+", and the provider gives no refunds")
 	}
 	tx.OnCommit(func() {
@@ -101,8 +102,8 @@ func (s *Service) giveBack(ctx context.Context, tx *engine.Tx, id, why string) e
 
 // BookReversed books that the provider took the payment of a charge back. After a refund a person must
 // find out who has the money.
-func (in *Internal) BookReversed(ctx context.Context, tx *engine.Tx, charge dispatch.Ref, payment string) error {
-	refunded, err := in.svc.payables.Refunds.Reversed(ctx, tx, payment)
+func (s *Service) BookReversed(ctx context.Context, tx *engine.Tx, charge dispatch.Ref, payment string) error {
+	refunded, err := s.payables.Refunds.Reversed(ctx, tx, payment)
 	if err != nil || refunded == 0 {
 		return err
 	}

@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -26,7 +27,7 @@ const (
 // CountedRefund is a refund whose amount its payment includes in AmountRefunded.
 type CountedRefund struct {
 	// Payment is the payment afterwards.
-	Payment Payment
+	Payment payment.Payment
 	Source  Source
 	// Phone is the number of a payment from a phone, +233…; empty for others.
 	Phone string
@@ -37,7 +38,7 @@ type CountedRefund struct {
 }
 
 // AttributeRefund makes the events of the transaction name the call that made a payment from a phone.
-func (*Internal) AttributeRefund(tx *engine.Tx, c *CountedRefund) (restore func()) {
+func (*Service) AttributeRefund(tx *engine.Tx, c *CountedRefund) (restore func()) {
 	if c.submission == nil {
 		return func() {}
 	}
@@ -64,7 +65,7 @@ func get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[rec
 }
 
 // Source returns the origin of a payment's money.
-func (*Internal) Source(tx storage.ReadTx, scope storage.Scope, id string) (Source, error) {
+func (*Service) Source(tx storage.ReadTx, scope storage.Scope, id string) (Source, error) {
 	o, err := get(tx, scope, id)
 	if err != nil {
 		return Source{}, err
@@ -78,13 +79,13 @@ func (*Internal) Source(tx storage.ReadTx, scope storage.Scope, id string) (Sour
 //
 // Refusals: resource_missing, payment_not_refundable, payment_already_refunded,
 // parameter_invalid and amount_too_large (amount).
-func (in *Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund, error) {
+func (s *Service) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
 	}
 	p := &o.Value.Payment
-	if p.Status != Completed && !o.Value.bookedAsPaid() || p.Amount == 0 {
+	if p.Status != payment.Completed && !o.Value.bookedAsPaid() || p.Amount == 0 {
 		return nil, api.Errorf(api.PaymentNotRefundable, "", "This payment is not completed, so it cannot be refunded.")
 	}
 	left := p.Amount - p.AmountRefunded
@@ -99,29 +100,29 @@ func (in *Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRef
 		return nil, api.Errorf(api.AmountTooLarge, "amount", "amount must be at most GHS %s, which is what is left of this payment to refund.", money.Text(left))
 	}
 	p.AmountRefunded += give
-	return o.Value.counted(give), in.svc.write(tx, o)
+	return o.Value.counted(give), s.write(tx, o)
 }
 
 // Reverse notes that the provider took the money of a completed payment back, and counts all that was
 // not refunded before as refunded. The Amount of what it returns is that rest, which may be 0.
-func (in *Internal) Reverse(tx *engine.Tx, id string) (*CountedRefund, error) {
+func (s *Service) Reverse(tx *engine.Tx, id string) (*CountedRefund, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
 	}
 	r := &o.Value
-	if r.Status != Completed || r.Reversed {
+	if r.Status != payment.Completed || r.Reversed {
 		return nil, fmt.Errorf("payment: %s is %s, and cannot be reversed", id, r.Status)
 	}
 	left := r.Amount - r.AmountRefunded
 	r.Reversed, r.AmountRefunded = true, r.Amount
-	return r.counted(left), in.svc.write(tx, o)
+	return r.counted(left), s.write(tx, o)
 }
 
 // RefundFailed undoes the count of a failed refund. If the provider took the payment back in the
 // meantime, the amount stays counted, as part of what the provider took: reversed is that part, which
 // the caller books. Else reversed is nil.
-func (in *Internal) RefundFailed(tx *engine.Tx, id string, amount int64) (reversed *CountedRefund, err error) {
+func (s *Service) RefundFailed(tx *engine.Tx, id string, amount int64) (reversed *CountedRefund, err error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
@@ -133,5 +134,5 @@ func (in *Internal) RefundFailed(tx *engine.Tx, id string, amount int64) (revers
 		return o.Value.counted(amount), nil
 	}
 	o.Value.AmountRefunded -= amount
-	return nil, in.svc.write(tx, o)
+	return nil, s.write(tx, o)
 }

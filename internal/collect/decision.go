@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
 )
 
 // decision is what staff have booked by hand on the merchant's balance for a payment from a phone whose provider
@@ -23,12 +24,12 @@ type decision struct {
 
 // bookedAsPaid reports whether the merchant has the money of a payment that has failed, or was cancelled.
 func (r *record) bookedAsPaid() bool {
-	return (r.Status == Failed || r.Status == Cancelled) && r.Decision != nil && r.Decision.Booked > 0
+	return (r.Status == payment.Failed || r.Status == payment.Cancelled) && r.Decision != nil && r.Decision.Booked > 0
 }
 
 // bookedAsUnpaid reports whether staff have taken the money of a completed payment from the merchant again.
 func (r *record) bookedAsUnpaid() bool {
-	return r.Status == Completed && r.Decision != nil && r.Decision.Booked < 0 && -r.Decision.Booked >= *r.Net
+	return r.Status == payment.Completed && r.Decision != nil && r.Decision.Booked < 0 && -r.Decision.Booked >= *r.Net
 }
 
 // adjusted notes an adjustment that names a payment from a phone, and tells payer and merchant of one that was
@@ -42,7 +43,7 @@ func (s *Service) adjusted(tx *engine.Tx, a *account.Adjustment, pesewas int64) 
 		return err
 	}
 	r := &o.Value
-	if r.fillDerived(); r.Phoned == nil || !r.Status.ended() {
+	if r.fillDerived(); r.Phoned == nil || !ended(r.Status) {
 		return nil
 	}
 	if r.Decision == nil {
@@ -84,20 +85,20 @@ func (s *Service) textBooked(tx *engine.Tx, r *record) error {
 
 // GivenBackText is the SMS to the payer of a payment that staff had booked as paid, once its money is back. It is
 // empty for any other payment.
-func (in *Internal) GivenBackText(tx *engine.Tx, id string, pesewas int64) (string, error) {
+func (s *Service) GivenBackText(tx *engine.Tx, id string, pesewas int64) (string, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil || !o.Value.bookedAsPaid() {
 		return "", err
 	}
-	m, err := in.svc.config.Accounts.Merchant(tx, tx.Caller.Merchant)
+	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return "", fmt.Errorf("payment: merchant: %w", err)
 	}
-	link, err := in.svc.config.Messages.Link(tx, message.ReceiptPage, id)
+	link, err := s.config.Messages.Link(tx, message.ReceiptPage, id)
 	if err != nil {
 		return "", err
 	}
-	return in.svc.config.Messages.Short(m.Name, "", func(name, _ string) string {
+	return s.config.Messages.Short(m.Name, "", func(name, _ string) string {
 		return fmt.Sprintf("%s gives back your GHS %s of %s to %s. See: %s",
 			name, money.Text(pesewas), smsTime(o.Value.CreatedAt), o.Value.masked(), link)
 	}), nil

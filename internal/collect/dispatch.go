@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"context"
@@ -12,35 +12,36 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // moves is the state machine of a payment from a phone: from which statuses each one is
 // entered. Any other payment is made in Completed.
-var moves = status.Moves[Status]{
-	Processing: {Pending},
-	Completed:  {Processing},
-	Failed:     {Pending, Processing},
-	Cancelled:  {Pending},
+var moves = status.Moves[payment.Status]{
+	payment.Processing: {payment.Pending},
+	payment.Completed:  {payment.Processing},
+	payment.Failed:     {payment.Pending, payment.Processing},
+	payment.Cancelled:  {payment.Pending},
 }
 
 // statusEvent maps statuses to their events.
-var statusEvent = map[Status]event.Type{
-	Processing: event.PaymentProcessing,
-	Completed:  event.PaymentSucceeded,
-	Failed:     event.PaymentFailed,
-	Cancelled:  event.PaymentCanceled,
+var statusEvent = map[payment.Status]event.Type{
+	payment.Processing: event.PaymentProcessing,
+	payment.Completed:  event.PaymentSucceeded,
+	payment.Failed:     event.PaymentFailed,
+	payment.Cancelled:  event.PaymentCanceled,
 }
 
 // enter moves the payment to another status. It fails, and changes nothing, if the state machine
 // has no such transition.
-func (r *record) enter(to Status) error {
+func (r *record) enter(to payment.Status) error {
 	return moves.Enter("payment", &r.Status, to)
 }
 
 // ended reports whether a payment, a top-up or its refund has its outcome.
-func (s Status) ended() bool { return s != Pending && s != Processing }
+func ended(s payment.Status) bool { return s != payment.Pending && s != payment.Processing }
 
 // The texts for what the charger says nothing about.
 const (
@@ -50,19 +51,15 @@ const (
 )
 
 // Kind is what payments are stored as. A payment from a phone is queued until it has an outcome.
-func (*Internal) Kind() *storage.Kind { return payments.Kind() }
+func (*Service) Kind() *storage.Kind { return payments.Kind() }
 
 // Jobs returns the job that deletes old prompt records.
-func (in *Internal) Jobs() []work.Job { return []work.Job{in.svc.engine.DeleteDue(prompts.Kind())} }
+func (s *Service) Jobs() []work.Job { return []work.Job{s.engine.DeleteDue(prompts.Kind())} }
 
 // RefundRail returns what gives back money that was charged in that mode by the provider of that
 // route, or nil.
-func (in *Internal) RefundRail(live bool, route string) provider.RefundRail {
-	return in.svc.refundRail(live, route)
-}
-
-func (s *Service) refundRail(live bool, route string) provider.RefundRail {
-	charger := s.charger(live)
+func (s *Service) RefundRail(live bool, route string) provider.RefundRail {
+	charger := s.Charger(live)
 	if _, ok := dispatch.ChargerOf(charger, route).(provider.RefundRail); !ok {
 		return nil
 	}
@@ -122,13 +119,13 @@ func (c *charging) Provider(tx *engine.Tx, r *record, order provider.Order) (*di
 // chargedBy returns the charger of a payment or a top-up, or nil; see [dispatch.Submission.RouteCharge].
 func (s *Service) chargedBy(tx *engine.Tx, submission *dispatch.Submission, c provider.Charge, order provider.Order) (*dispatch.Provider, error) {
 	c.Order = order
-	charger, err := submission.RouteCharge(s.charger(tx.Caller.Live), c)
+	charger, err := submission.RouteCharge(s.Charger(tx.Caller.Live), c)
 	return dispatch.ChargeBy(charger, c), err
 }
 
 // Processing implements [dispatch.Rules].
 func (c *charging) Processing(tx *engine.Tx, r *record) error {
-	if err := r.enter(Processing); err != nil {
+	if err := r.enter(payment.Processing); err != nil {
 		return err
 	}
 	return c.config.Events.Record(tx, &r.Payment, event.PaymentProcessing)
@@ -161,7 +158,7 @@ func (c *charging) Ending(tx *engine.Tx, r *record) error {
 // Refused implements [dispatch.Rules].
 func (*charging) Refused(_ context.Context, _ *engine.Tx, r *record, result provider.Result) error {
 	r.FailureReason, r.FailureCode = dispatch.FailureReason(result, failedMessage), dispatch.FailureCode(result)
-	return r.enter(Failed)
+	return r.enter(payment.Failed)
 }
 
 // Ended implements [dispatch.Rules].
@@ -173,7 +170,7 @@ func (c *charging) Ended(tx *engine.Tx, r *record) error {
 		return err
 	}
 	paid := c.payables.of(&r.Payment)
-	if paid == nil || c.refused != "" || r.Status == Cancelled {
+	if paid == nil || c.refused != "" || r.Status == payment.Cancelled {
 		return nil
 	}
 	return paid.PaymentEnded(tx, &Ended{r.Payment, r.Phoned.Number})
@@ -181,7 +178,7 @@ func (c *charging) Ended(tx *engine.Tx, r *record) error {
 
 // FindOwnOrder names the charge of a payment of the caller's. One that is not from a phone has none:
 // payment_not_settleable.
-func (*Internal) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
+func (*Service) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
 	return dispatch.Ref{Object: "payment", ID: id, Record: id}, e.View(ctx, caller, func(tx *engine.ReadTx) error {
 		o, err := get(tx, engine.Scope(caller), id)
 		if err == nil && o.Value.Phoned == nil {
@@ -192,13 +189,13 @@ func (*Internal) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.
 }
 
 // Begin counts an attempt of a payment from a phone; see [dispatch.Orders.Begin].
-func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
-	return in.svc.orders().Begin(ctx, tx, object, id)
+func (s *Service) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
+	return s.orders().Begin(ctx, tx, object, id)
 }
 
 // Book books a charger's result for a payment; see [dispatch.Orders.Book]. It gives back money that what is
 // paid does not take.
-func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), ref.ID)
 	if err != nil {
 		return 0, err
@@ -206,7 +203,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	if o.Value.Phoned == nil {
 		return 0, api.NoSuch("charge")
 	}
-	c := &charging{Service: in.svc}
+	c := &charging{Service: s}
 	if result.Outcome == provider.Paid {
 		if c.refused, err = c.refuses(tx, &o.Value); err != nil {
 			return 0, err
@@ -216,7 +213,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	switch {
 	case err != nil:
 	case decision == dispatch.Reversed:
-		err = in.BookReversed(ctx, tx, ref, ref.ID)
+		err = s.BookReversed(ctx, tx, ref, ref.ID)
 	case decision == dispatch.Succeeded && c.refused != "":
 		err = c.giveBack(ctx, tx, ref.ID, c.refused)
 	}
@@ -225,13 +222,13 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 
 // nextAction returns what the payer is to do, as far as the charger has answered; before is what the
 // payer was to do until now.
-func nextAction(before *NextAction, result provider.Result) *NextAction {
+func nextAction(before *payment.NextAction, result provider.Result) *payment.NextAction {
 	if result.Outcome != provider.InProgress {
 		return before
 	}
-	next := NextAction{Approve, approveMessage}
+	next := payment.NextAction{Type: payment.Approve, Message: approveMessage}
 	if result.NeedsCode {
-		next = NextAction{EnterCode, codeMessage}
+		next = payment.NextAction{Type: payment.EnterCode, Message: codeMessage}
 	}
 	if result.Prompt != "" {
 		next.Message = dispatch.Truncate(result.Prompt, dispatch.MaxReason)
@@ -242,15 +239,15 @@ func nextAction(before *NextAction, result provider.Result) *NextAction {
 // Paid implements [dispatch.Rules]: the amount comes from the provider's account, the fee goes to the
 // operator, who pays the provider's own fee, and the rest to the merchant.
 func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee int64) error {
-	if err := r.enter(Completed); err != nil {
+	if err := r.enter(payment.Completed); err != nil {
 		return err
 	}
 	fee := int64(0)
 	taken := c.refused == ""
 	if taken {
-		fee = c.config.Fees.of(*r.Provider, r.Amount)
+		fee = feeOf(c.config.Fees, *r.Provider, r.Amount)
 	}
-	r.complete(fee, api.At(tx.Now))
+	complete(&r.Payment, fee, api.At(tx.Now))
 	r.Phoned.Late = !taken
 	live := tx.Caller.Live
 	r.ChargeRoute = r.Route
@@ -262,7 +259,7 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 		moves = append(moves, ledger.Fees(live).Move(fee))
 	}
 	p := storage.Posting{ID: tx.NewID("txn_"), Type: "payment", Ref: r.ID, At: tx.Now, Moves: moves}
-	givenBack := !taken && c.refundRail(live, r.Route) != nil
+	givenBack := !taken && c.RefundRail(live, r.Route) != nil
 	var err error
 	if givenBack { // the refund reserves all of it in this transaction, so nothing may be netted from it
 		err = tx.Post(p)
@@ -295,20 +292,20 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 
 // NeedsPerson lists a completed payment among the stuck orders, because its money could not be given
 // back.
-func (in *Internal) NeedsPerson(ctx context.Context, tx *engine.Tx, id, why string) error {
-	return in.svc.orders().NeedsPerson(ctx, tx, id, why)
+func (s *Service) NeedsPerson(ctx context.Context, tx *engine.Tx, id, why string) error {
+	return s.orders().NeedsPerson(ctx, tx, id, why)
 }
 
-// outcome returns the outcome of the order of a payment, a top-up or its refund, as the status implies
+// outcomeOf returns the outcome of the order of a payment, a top-up or its refund, as the status implies
 // it. A cancelled payment is Refused, so that a charger that reports it paid contradicts the booking,
 // and one that refuses it does not.
-func (s Status) outcome() provider.Outcome {
+func outcomeOf(s payment.Status) provider.Outcome {
 	switch s {
-	case Completed, Returned:
+	case payment.Completed, payment.Returned:
 		return provider.Paid
-	case Failed, Cancelled:
+	case payment.Failed, payment.Cancelled:
 		return provider.Refused
-	case Processing:
+	case payment.Processing:
 		return provider.InProgress
 	}
 	return provider.NotFound
@@ -319,11 +316,11 @@ func (r *record) booked() dispatch.Booked {
 	if r.Reversed {
 		return dispatch.Booked{Outcome: provider.Reversed, Status: string(provider.Reversed)}
 	}
-	return dispatch.Booked{Outcome: r.Status.outcome(), Status: string(r.Status), Reversible: true, Left: r.Amount - r.AmountRefunded}
+	return dispatch.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status), Reversible: true, Left: r.Amount - r.AmountRefunded}
 }
 
 // Read returns a payment in the caller's transaction.
-func (*Internal) Read(tx *engine.Tx, id string) (*Payment, error) {
+func (*Service) Read(tx *engine.Tx, id string) (*payment.Payment, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
@@ -332,8 +329,8 @@ func (*Internal) Read(tx *engine.Tx, id string) (*Payment, error) {
 }
 
 // Load returns a payment as hosts see it, and its status as a word.
-func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
-	p, err := in.Read(tx, ref.ID)
+func (s *Service) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
+	p, err := s.Read(tx, ref.ID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -341,6 +338,6 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status st
 }
 
 // Info describes the charge of a payment.
-func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
-	return in.svc.orders().Info(tx, ref, e)
+func (s *Service) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
+	return s.orders().Info(tx, ref, e)
 }

@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"fmt"
@@ -20,11 +20,7 @@ const textWait = 3 * 24 * time.Hour
 // merchant: about an invoice, a receipt or a subscription. In live mode a phone gets 10 of them in an hour and 30
 // in a day, over all merchants. Others wait until then, or are left out if that is more than three days.
 // person is as for [message.Internal.Text].
-func (in *Internal) Text(tx *engine.Tx, person, to, text string) error {
-	return in.svc.text(tx, person, to, text)
-}
-
-func (s *Service) text(tx *engine.Tx, person, to, text string) error {
+func (s *Service) Text(tx *engine.Tx, person, to, text string) error {
 	if to == "" || !s.config.Messages.CanText(tx.Caller.Live) {
 		return nil
 	}

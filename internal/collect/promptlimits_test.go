@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -21,7 +22,7 @@ func TestUnsentPromptsDoNotCount(t *testing.T) {
 			must.Do(t, store.Define(t.Context(), append(engine.Kinds(), Kinds()...)...))
 			s := &Service{
 				engine: &engine.Engine{Store: store, Clock: func() time.Time { return now }, ServerKeys: [][]byte{make([]byte, 32)}},
-				config: Config{Prompts: DefaultPromptLimits},
+				config: Config{Prompts: payment.DefaultPromptLimits},
 			}
 			ask := func() error {
 				return s.engine.Update(t.Context(), api.Caller{Live: true}, func(tx *engine.Tx) error {
@@ -37,7 +38,7 @@ func TestUnsentPromptsDoNotCount(t *testing.T) {
 					return s.endPrompt(tx, "+233241234567", "pay_1", counted)
 				})
 			}
-			for range DefaultPromptLimits.Recent {
+			for range payment.DefaultPromptLimits.Recent {
 				now = now.Add(time.Minute)
 				must.Do(t, ask())
 				must.Do(t, end())
@@ -51,13 +52,13 @@ func TestUnsentPromptsDoNotCount(t *testing.T) {
 // The limits of a page stay below those of the phone as far as there is room, and never turn into no limit. A host
 // that turns a limit off turns off that of pages, too.
 func TestLimitsOfPages(t *testing.T) {
-	for phone, page := range map[PromptLimits]PromptLimits{
-		DefaultPromptLimits:    {Recent: 2, Day: 10},
-		{Recent: 1, Day: 1}:    {Recent: 1, Day: 1},
-		{Recent: -1, Day: 5}:   {Recent: -1, Day: 2},
-		{Recent: 2, Day: -1}:   {Recent: 1, Day: -1},
-		{Recent: -1, Day: -20}: {Recent: -1, Day: -20},
+	for phone, page := range map[payment.PromptLimits]payment.PromptLimits{
+		payment.DefaultPromptLimits: {Recent: 2, Day: 10},
+		{Recent: 1, Day: 1}:         {Recent: 1, Day: 1},
+		{Recent: -1, Day: 5}:        {Recent: -1, Day: 2},
+		{Recent: 2, Day: -1}:        {Recent: 1, Day: -1},
+		{Recent: -1, Day: -20}:      {Recent: -1, Day: -20},
 	} {
-		expect.Equal(t, phone.onPage(), page, "a page's limits under %+v", phone)
+		expect.Equal(t, pageLimits(phone), page, "a page's limits under %+v", phone)
 	}
 }

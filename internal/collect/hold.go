@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -36,7 +37,7 @@ var holds = storage.NewCollection[held]("payment_holds", nil)
 
 // CountHolds returns how many payments hold an object now. A hold ends with its payment, or when
 // its time is over.
-func (*Internal) CountHolds(tx storage.ReadTx, scope storage.Scope, now time.Time, object string) (int, error) {
+func (*Service) CountHolds(tx storage.ReadTx, scope storage.Scope, now time.Time, object string) (int, error) {
 	o, err := holds.GetOrNew(tx, scope, object)
 	if err != nil {
 		return 0, fmt.Errorf("payment: read holds: %w", err)
@@ -46,7 +47,7 @@ func (*Internal) CountHolds(tx storage.ReadTx, scope storage.Scope, now time.Tim
 
 // HeldUntil returns the time at which the last hold of an object ends, or the zero time if no payment
 // holds it now.
-func (*Internal) HeldUntil(tx storage.ReadTx, scope storage.Scope, now time.Time, object string) (until time.Time, err error) {
+func (*Service) HeldUntil(tx storage.ReadTx, scope storage.Scope, now time.Time, object string) (until time.Time, err error) {
 	o, err := holds.GetOrNew(tx, scope, object)
 	if err != nil {
 		return until, fmt.Errorf("payment: read holds: %w", err)
@@ -61,8 +62,8 @@ func (*Internal) HeldUntil(tx storage.ReadTx, scope storage.Scope, now time.Time
 
 // OpenUntil returns the last deadline of the payments of a checkout session that have no outcome, also of those
 // whose hold has ended. It returns the zero time if all their deadlines have passed.
-func (*Internal) OpenUntil(tx storage.ReadTx, scope storage.Scope, now time.Time, session string) (until time.Time, err error) {
-	for _, status := range []Status{Pending, Processing} {
+func (*Service) OpenUntil(tx storage.ReadTx, scope storage.Scope, now time.Time, session string) (until time.Time, err error) {
+	for _, status := range []payment.Status{payment.Pending, payment.Processing} {
 		where := engine.Where(engine.Where(nil, "checkout_session", session), "status", string(status))
 		q := storage.Query{Scope: scope, Where: where, Limit: api.MaxLimit}
 		for more := true; more; {
@@ -160,11 +161,11 @@ var endedHolds = storage.NewCollection("payment_ended_holds", []storage.Field[en
 }, storage.DueBy("due"))
 
 // EndedHolds is the kind of the due rows that say that a payment no longer holds its checkout session.
-func (*Internal) EndedHolds() *storage.Kind { return endedHolds.Kind() }
+func (*Service) EndedHolds() *storage.Kind { return endedHolds.Kind() }
 
 // TakeEndedHold deletes a row of EndedHolds and returns the id of its checkout session; "" if another
 // worker has taken it.
-func (*Internal) TakeEndedHold(tx *engine.Tx, payment string) (session string, err error) {
+func (*Service) TakeEndedHold(tx *engine.Tx, payment string) (session string, err error) {
 	o, err := engine.OrNil(endedHolds.Get(tx, engine.Scope(tx.Caller), payment))
 	if o == nil || err != nil {
 		return "", err

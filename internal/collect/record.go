@@ -1,4 +1,4 @@
-package payment
+package collect
 
 import (
 	"fmt"
@@ -11,25 +11,17 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/pii"
-	"github.com/seed-7082ffec/payments/internal/status"
+	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Internal holds the methods that sibling packages call in their own transactions. Only package
-// payments has one, so a host cannot call it.
-type Internal struct{ svc *Service }
-
-// Moves returns the state machine of a payment from a phone, for the tests of this package. They are all
-// external: with one inside, each build of the tests compiles all packages above this one anew.
-func (*Internal) Moves() status.Moves[Status] { return moves }
-
 // NewID makes a payment's id. The caller's posting needs it too.
-func (*Internal) NewID(tx *engine.Tx) string { return tx.NewID("pay_") }
+func (*Service) NewID(tx *engine.Tx) string { return tx.NewID("pay_") }
 
 // RecordCompleted stores a payment whose money moves in the same transaction, and records its events.
 // It sets object, currency, status, mode, times and fee, which is 0. The payment of a customer who was
 // deleted keeps no phone, because their erasure is over.
-func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
+func (s *Service) RecordCompleted(tx *engine.Tx, p payment.Payment, from Source) (*payment.Payment, error) {
 	if p.Customer != nil && p.Phone != nil {
 		deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *p.Customer)
 		if err != nil {
@@ -41,16 +33,16 @@ func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Paym
 	}
 	p.Object, p.Currency, p.PhoneNumber = "payment", api.Currency, p.Phone
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
-	p.complete(0, p.CreatedAt)
+	complete(&p, 0, p.CreatedAt)
 	r := record{Payment: p, Source: from, FutureCustomer: p.NewCustomer}
 	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, r); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
 	}
-	if err := i.svc.totals.Count(tx, &r); err != nil {
+	if err := s.totals.Count(tx, &r); err != nil {
 		return nil, err
 	}
 	// The payment starts in its final status, so it gets both events at once.
-	if err := i.svc.config.Events.Record(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
+	if err := s.config.Events.Record(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
 		return nil, err
 	}
 	return &p, nil
@@ -58,13 +50,13 @@ func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Paym
 
 // FromWallet moves the amount of a payment from a consumer's wallet to the merchant, and records the
 // payment as RecordCompleted does. It sets id, method and phone, too. Both parties get an SMS.
-func (i *Internal) FromWallet(tx *engine.Tx, from *account.Consumer, p Payment) (*Payment, error) {
-	accounts, live := i.svc.config.Accounts, tx.Caller.Live
+func (s *Service) FromWallet(tx *engine.Tx, from *account.Consumer, p payment.Payment) (*payment.Payment, error) {
+	accounts, live := s.config.Accounts, tx.Caller.Live
 	merchant, err := accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return nil, fmt.Errorf("payment: merchant: %w", err)
 	}
-	p.ID, p.PaymentMethod, p.Phone = i.NewID(tx), ServiceWallet, new(phone.Mask(from.Phone))
+	p.ID, p.PaymentMethod, p.Phone = s.NewID(tx), payment.ServiceWallet, new(phone.Mask(from.Phone))
 	err = accounts.Credit(tx, merchant.ID, storage.Posting{
 		ID: tx.NewID("txn_"), Type: "payment", Ref: p.ID, At: tx.Now,
 		Moves: []storage.Move{ledger.Wallet(from.ID, live).Move(-p.Amount), ledger.Available(merchant.ID, live).Move(p.Amount)},
@@ -72,17 +64,17 @@ func (i *Internal) FromWallet(tx *engine.Tx, from *account.Consumer, p Payment) 
 	if err != nil {
 		return nil, fmt.Errorf("payment: from wallet: %w", err)
 	}
-	paid, err := i.RecordCompleted(tx, p, Source{Payer: from.ID})
+	paid, err := s.RecordCompleted(tx, p, Source{Payer: from.ID})
 	if err != nil {
 		return nil, err
 	}
-	return paid, i.svc.textPaid(tx, paid, merchant, from.ID, from.Phone, from.DisplayName())
+	return paid, s.textPaid(tx, paid, merchant, from.ID, from.Phone, from.DisplayName())
 }
 
 // textPaid tells payer and merchant of a completed payment. person is the one whose erasure removes the
 // messages.
-func (s *Service) textPaid(tx *engine.Tx, p *Payment, m *account.Merchant, person, number, payer string) error {
-	if err := s.text(tx, person, number, s.receiptText(p, m)); err != nil {
+func (s *Service) textPaid(tx *engine.Tx, p *payment.Payment, m *account.Merchant, person, number, payer string) error {
+	if err := s.Text(tx, person, number, s.receiptText(p, m)); err != nil {
 		return err
 	}
 	return s.config.Messages.Text(tx, person, m.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", s.config.Messages.Name(payer), money.Text(p.Amount), p.ID))
@@ -90,7 +82,7 @@ func (s *Service) textPaid(tx *engine.Tx, p *Payment, m *account.Merchant, perso
 
 // AttachCustomer makes all payments of a checkout session name the customer whom the session has made, also
 // those that have failed, or have no outcome yet. So the deletion of the customer finds them.
-func (i *Internal) AttachCustomer(tx *engine.Tx, session, customer string) error {
+func (s *Service) AttachCustomer(tx *engine.Tx, session, customer string) error {
 	q := storage.Query{Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "checkout_session", session), Limit: api.MaxLimit}
 	for more := true; more; {
 		page, further, err := payments.List(tx, q)
@@ -99,7 +91,7 @@ func (i *Internal) AttachCustomer(tx *engine.Tx, session, customer string) error
 		}
 		for _, o := range page {
 			o.Value.Customer = &customer
-			if err := i.svc.write(tx, o); err != nil {
+			if err := s.write(tx, o); err != nil {
 				return err
 			}
 			q.After = o.ID
@@ -111,7 +103,7 @@ func (i *Internal) AttachCustomer(tx *engine.Tx, session, customer string) error
 
 // AttachSubscription makes a completed payment of a checkout session name the subscription that it has
 // begun, its customer and its first invoice.
-func (*Internal) AttachSubscription(tx *engine.Tx, id, customer, subscription, invoice string) error {
+func (*Service) AttachSubscription(tx *engine.Tx, id, customer, subscription, invoice string) error {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return err
@@ -120,14 +112,14 @@ func (*Internal) AttachSubscription(tx *engine.Tx, id, customer, subscription, i
 	return payments.Replace(tx, o)
 }
 
-// List is [Service.List] in the caller's snapshot; url is the path of the list.
-func (*Internal) List(tx *engine.ReadTx, p ListParams, url string) (*api.List[Payment], error) {
+// ListIn is [Service.List] in the caller's snapshot; url is the path of the list.
+func (*Service) ListIn(tx *engine.ReadTx, p payment.ListParams, url string) (*api.List[payment.Payment], error) {
 	return listing(url).ListTx(tx, engine.Query(tx.Caller, p), p.Page)
 }
 
 // In returns the service for the transaction of a host, in which that engine works.
-func (i *Internal) In(e *engine.Engine) *Service {
-	in := *i.svc
+func (s *Service) In(e *engine.Engine) *Service {
+	in := *s
 	in.engine = e
 	return &in
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/notify/delivering"
 	"github.com/seed-7082ffec/payments/internal/outbox"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/providers"
 	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/retention"
@@ -56,7 +57,7 @@ import (
 
 // Services holds one service for each resource of the API.
 type Services struct {
-	Accounts *account.Service
+	Accounts account.Service
 	QRCodes  qrcode.Service
 	Payments payment.Service
 	Events   *event.Service
@@ -93,7 +94,7 @@ type Service struct {
 
 // internals are what the packages call in each other's transactions.
 type internals struct {
-	accounts      *account.Internal
+	accounts      *party.Service
 	events        *event.Internal
 	messages      *message.Internal
 	catalog       *offering.Service
@@ -192,7 +193,8 @@ func (s *Service) wire(c Config) error {
 	in := &s.internal
 	s.Events, in.events = event.New(s.engine)
 	s.Messages, in.messages = message.New(s.engine, message.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
-	s.Accounts, in.accounts = account.New(s.engine, account.Config{Messages: in.messages, Events: in.events, Customers: c.Customers})
+	in.accounts = party.New(s.engine, party.Config{Messages: in.messages, Events: in.events, Customers: c.Customers})
+	s.Accounts = in.accounts
 	in.catalog = offering.New(s.engine, in.events)
 	s.Products, s.Coupons, s.Plans = in.catalog.Products(), in.catalog.Coupons(), in.catalog.Plans()
 	var err error
@@ -261,7 +263,7 @@ func (s *Service) wire(c Config) error {
 func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
-		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), offering.Kinds(), collect.Kinds(), scanning.Kinds(),
+		engine.Kinds(), party.Kinds(), event.Kinds(), message.Kinds(), offering.Kinds(), collect.Kinds(), scanning.Kinds(),
 		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), delivering.Kinds(),
 		retention.Kinds(), totals.Kinds(),
 		upgrade.Kinds(),

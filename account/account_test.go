@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
@@ -29,8 +30,7 @@ import (
 
 // bench is the service on its own store, with a clock that the test moves.
 type bench struct {
-	*account.Service
-	inside *account.Internal
+	*party.Service
 	engine *engine.Engine
 	now    atomic.Pointer[time.Time]
 }
@@ -38,7 +38,7 @@ type bench struct {
 func newBench(t *testing.T, wrap func(storage.Store) storage.Store) *bench {
 	t.Helper()
 	var store storage.Store = memory.New()
-	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...))
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), party.Kinds()...)...))
 	if wrap != nil {
 		store = wrap(store)
 	}
@@ -50,16 +50,15 @@ func newBench(t *testing.T, wrap func(storage.Store) storage.Store) *bench {
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
-	b.Service, b.inside = account.New(b.engine, account.Config{})
+	b.Service = party.New(b.engine, party.Config{})
 	return b
 }
 
 // withKeys returns the methods of a service with other server keys.
-func (b *bench) withKeys(keys ...[]byte) *account.Internal {
+func (b *bench) withKeys(keys ...[]byte) *party.Service {
 	e := *b.engine
 	e.ServerKeys = keys
-	_, inside := account.New(&e, account.Config{})
-	return inside
+	return party.New(&e, party.Config{})
 }
 
 func (b *bench) set(now time.Time)        { b.now.Store(&now) }
@@ -148,7 +147,7 @@ func TestHolders(t *testing.T) {
 
 	view := func(live bool, ref account.WalletRef) (c *account.Consumer, err error) {
 		err = b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			c, err = b.inside.Payer(tx, live, ref)
+			c, err = b.Payer(tx, live, ref)
 			return err
 		})
 		return c, err
@@ -256,9 +255,9 @@ func mustAuthenticate(t *testing.T, b *bench, secret string) {
 
 // enter checks a PIN. Its effect confirms the PIN and then returns effect.
 func enter(ctx context.Context, b *bench, id, pin string, effect error) error {
-	return b.inside.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: pin}, func(p *account.Proof) error {
+	return b.WithPIN(ctx, api.Caller{}, party.PINEntry{Account: id, PIN: pin}, func(p *party.Proof) error {
 		return b.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
-			if err := b.inside.Confirm(tx, p); err != nil {
+			if err := b.Confirm(tx, p); err != nil {
 				return err
 			}
 			return effect
@@ -297,9 +296,9 @@ func TestPINs(t *testing.T) {
 	testkit.WantCode(t, "a right one after the lock", try("1234", nil), "")
 
 	// A PIN that changes while the effect is prepared no longer proves anything.
-	err = b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
+	err = b.WithPIN(t.Context(), api.Caller{}, party.PINEntry{Account: id, PIN: "1234"}, func(p *party.Proof) error {
 		must.Do(t, b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: "654321"}))
-		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.inside.Confirm(tx, p) })
+		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.Confirm(tx, p) })
 	})
 	testkit.WantCode(t, "a changed PIN", err, api.PINInvalid)
 	testkit.WantCode(t, "the old PIN", try("1234", nil), api.PINInvalid)

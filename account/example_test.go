@@ -46,7 +46,7 @@ func ExampleService_Adjust() {
 		log.Fatal(err)
 	}
 	fmt.Println(st.Opening, "+", st.Credits, "-", st.Debits, "=", st.Closing)
-	if err := st.CSV(ctx, os.Stdout); err != nil {
+	if err := svc.Accounts.StatementCSV(ctx, caller, st, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 	// Output:

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -134,13 +135,13 @@ func TestOnlyUsableWalletsPay(t *testing.T) {
 		testkit.WantCode(t, string(status), c.Usable(), want)
 		// A frozen wallet is found all the same: only its holder is told.
 		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			found, err := b.inside.Payer(tx, false, account.WalletRef{Phone: "0241000001"})
+			found, err := b.Payer(tx, false, account.WalletRef{Phone: "0241000001"})
 			expect.True(t, err != nil || found.Status == status, "%s: found %+v", status, found)
 			return err
 		})
 		testkit.WantCode(t, "the search for a wallet that is "+string(status), err, "")
 	}
-	err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error { return b.inside.ConsumerExists(tx, true, c.ID) })
+	err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error { return b.ConsumerExists(tx, true, c.ID) })
 	testkit.WantCode(t, "the consumer in the other mode", err, api.AccountNotFound)
 }
 
@@ -154,7 +155,7 @@ func TestInvalidPINsAreRefused(t *testing.T) {
 	testkit.WantCode(t, "an unknown account", b.SetPIN(t.Context(), api.Caller{}, "acc_1", account.SetPINParams{PIN: "4826"}), api.ResourceMissing)
 	testkit.WantCode(t, "the other mode", b.SetPIN(t.Context(), api.Caller{Live: true}, id, account.SetPINParams{PIN: "4826"}), api.ResourceMissing)
 	erased := b.consumer(t, "0241000002").ID
-	must.Get(b.inside.CloseConsumer(t.Context(), api.Caller{}, erased))(t)
+	must.Get(b.CloseConsumer(t.Context(), api.Caller{}, erased))(t)
 	testkit.WantCode(t, "an erased account", b.SetPIN(t.Context(), api.Caller{}, erased, account.SetPINParams{PIN: "4826"}), api.AccountNotFound)
 	expect.True(t, !strings.Contains(strings.Join(storedPINs(t, b), " "), erased), "a PIN of an erased person is stored")
 	// A new PIN unlocks.
@@ -175,7 +176,7 @@ func TestAttemptSurvivesCancelledCall(t *testing.T) {
 	for range 5 {
 		func() {
 			defer func() { expect.True(t, recover() != nil, "the effect did not die") }()
-			_ = b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { panic(died) })
+			_ = b.WithPIN(t.Context(), api.Caller{}, party.PINEntry{Account: id, PIN: "1234"}, func(*party.Proof) error { panic(died) })
 		}()
 	}
 	testkit.WantCode(t, "after five that died", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
@@ -190,11 +191,11 @@ func TestRightPINAttemptIsNotCounted(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	for range 10 {
-		testkit.WantCode(t, "no transaction", b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { return nil }), "")
+		testkit.WantCode(t, "no transaction", b.WithPIN(t.Context(), api.Caller{}, party.PINEntry{Account: id, PIN: "1234"}, func(*party.Proof) error { return nil }), "")
 	}
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
-		err := b.inside.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error {
+		err := b.WithPIN(ctx, api.Caller{}, party.PINEntry{Account: id, PIN: "1234"}, func(*party.Proof) error {
 			cancel()
 			return ctx.Err()
 		})
@@ -210,13 +211,13 @@ func TestRightPINAttemptIsNotCounted(t *testing.T) {
 func TestLockByAnotherProcessHolds(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
-	_, elsewhere := account.New(b.engine, account.Config{}) // a second process has turns of its own
-	err := b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
+	elsewhere := party.New(b.engine, party.Config{}) // a second process has turns of its own
+	err := b.WithPIN(t.Context(), api.Caller{}, party.PINEntry{Account: id, PIN: "1234"}, func(p *party.Proof) error {
 		for range 4 {
-			err := elsewhere.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "0000"}, func(*account.Proof) error { return nil })
+			err := elsewhere.WithPIN(t.Context(), api.Caller{}, party.PINEntry{Account: id, PIN: "0000"}, func(*party.Proof) error { return nil })
 			testkit.WantCode(t, "elsewhere", err, api.PINInvalid)
 		}
-		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.inside.Confirm(tx, p) })
+		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.Confirm(tx, p) })
 	})
 	testkit.WantCode(t, "the right one meanwhile", err, api.PINLocked)
 	testkit.WantCode(t, "the right one afterwards", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
@@ -327,8 +328,8 @@ func TestOnlyOperatorMay(t *testing.T) {
 		"a float": func(c api.Caller) error {
 			return testkit.Err(b.UpdateAgent(t.Context(), c, agent.ID, account.UpdateHolderParams{Status: &frozen}))
 		},
-		"a closed wallet": func(c api.Caller) error { return testkit.Err(b.inside.CloseConsumer(t.Context(), c, consumer.ID)) },
-		"a closed float":  func(c api.Caller) error { return testkit.Err(b.inside.CloseAgent(t.Context(), c, agent.ID)) },
+		"a closed wallet": func(c api.Caller) error { return testkit.Err(b.CloseConsumer(t.Context(), c, consumer.ID)) },
+		"a closed float":  func(c api.Caller) error { return testkit.Err(b.CloseAgent(t.Context(), c, agent.ID)) },
 		"a balance":       func(c api.Caller) error { return testkit.Err(b.WalletBalance(t.Context(), c, consumer.ID)) },
 		"a float's money": func(c api.Caller) error { return testkit.Err(b.FloatBalance(t.Context(), c, agent.ID)) },
 		"a PIN": func(c api.Caller) error {

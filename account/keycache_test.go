@@ -115,7 +115,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 		here, there, _, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret)
 		in := here.engine.In(there.engine.Store)
-		own := here.inside.In(in)
+		own := here.In(in)
 		must.Do(t, own.RevokeKey(t.Context(), caller, key.ID))
 		refused(t, "inside the host's transaction", &bench{Service: own}, key.Secret)
 		in.HostCommitted()
@@ -127,7 +127,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 func TestHostTransactionCachesNoKeys(t *testing.T) {
 	here, there, _, caller, _ := newWatched(t)
 	in := here.engine.In(there.engine.Store)
-	own := here.inside.In(in)
+	own := here.In(in)
 	key := must.Get(own.CreateKey(t.Context(), caller, account.CreateKeyParams{}))(t)
 	mustAuthenticate(t, &bench{Service: own}, key.Secret)
 	here.engine.Store = newBench(t, nil).engine.Store // as if all had been rolled back

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -21,9 +22,9 @@ import (
 )
 
 // entered checks a PIN as a caller, and confirms a right one.
-func entered(t *testing.T, s *account.Internal, e *engine.Engine, caller api.Caller, entry account.PINEntry) error {
+func entered(t *testing.T, s *party.Service, e *engine.Engine, caller api.Caller, entry party.PINEntry) error {
 	t.Helper()
-	return s.WithPIN(t.Context(), caller, entry, func(p *account.Proof) error {
+	return s.WithPIN(t.Context(), caller, entry, func(p *party.Proof) error {
 		return e.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.Confirm(tx, p) })
 	})
 }
@@ -34,8 +35,8 @@ func storedPINs(t *testing.T, b *bench) []string {
 	var found []string
 	must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 		found = nil
-		i := slices.IndexFunc(account.Kinds(), func(k *storage.Kind) bool { return k.Name == "pins" })
-		page, err := tx.List(account.Kinds()[i], storage.Query{Limit: 100})
+		i := slices.IndexFunc(party.Kinds(), func(k *storage.Kind) bool { return k.Name == "pins" })
+		page, err := tx.List(party.Kinds()[i], storage.Query{Limit: 100})
 		for _, r := range page {
 			found = append(found, r.ID+" "+string(r.Data))
 		}
@@ -50,8 +51,8 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	keys := [][]byte{bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)}
-	entry := account.PINEntry{Account: id, PIN: "1234"}
-	wrong := account.PINEntry{Account: id, PIN: "4321"}
+	entry := party.PINEntry{Account: id, PIN: "1234"}
+	wrong := party.PINEntry{Account: id, PIN: "4321"}
 
 	first, second := b.withKeys(keys[0]), b.withKeys(keys[1], keys[0])
 	before := storedPINs(t, b)[0]
@@ -84,8 +85,8 @@ func TestTwoProcessesRehashOnePIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	here, there := b.withKeys(make([]byte, 32)), b.withKeys(make([]byte, 32))
-	entry := account.PINEntry{Account: id, PIN: "1234"}
-	err := here.WithPIN(t.Context(), api.Caller{}, entry, func(p *account.Proof) error {
+	entry := party.PINEntry{Account: id, PIN: "1234"}
+	err := here.WithPIN(t.Context(), api.Caller{}, entry, func(p *party.Proof) error {
 		testkit.WantCode(t, "there", entered(t, there, b.engine, api.Caller{}, entry), "")
 		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return here.Confirm(tx, p) })
 	})
@@ -98,11 +99,11 @@ func TestLocksGrow(t *testing.T) {
 	b := newBench(t, nil)
 	must.Do(t, b.engine.Store.Define(t.Context(), message.Kinds()...))
 	messages, queue := message.New(b.engine, message.Config{})
-	s, inside := account.New(b.engine, account.Config{Messages: queue})
+	s := party.New(b.engine, party.Config{Messages: queue})
 	id := b.consumer(t, "0241000001").ID
 	caller := api.Caller{Merchant: b.merchant(t)}
 	try := func(pin string) error {
-		return entered(t, inside, b.engine, caller, account.PINEntry{Account: id, PIN: pin})
+		return entered(t, s, b.engine, caller, party.PINEntry{Account: id, PIN: pin})
 	}
 	lock := func() {
 		t.Helper()
@@ -161,7 +162,7 @@ func TestOneAddressCannotLockPIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	try := func(from, pin string) error {
-		return entered(t, b.inside, b.engine, api.Caller{}, account.PINEntry{Account: id, PIN: pin, From: from})
+		return entered(t, b.Service, b.engine, api.Caller{}, party.PINEntry{Account: id, PIN: pin, From: from})
 	}
 	for day := range 10 {
 		for range 4 {
@@ -205,10 +206,10 @@ func TestTestClockLocksPINForOneMerchant(t *testing.T) {
 		return now.AddDate(10, 0, 0), nil
 	}))(t)
 	for range 5 {
-		testkit.WantCode(t, "ahead", entered(t, b.inside, b.engine, ahead, account.PINEntry{Account: id, PIN: "0000"}), api.PINInvalid)
+		testkit.WantCode(t, "ahead", entered(t, b.Service, b.engine, ahead, party.PINEntry{Account: id, PIN: "0000"}), api.PINInvalid)
 	}
-	testkit.WantCode(t, "ahead", entered(t, b.inside, b.engine, ahead, account.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
-	testkit.WantCode(t, "the other", entered(t, b.inside, b.engine, other, account.PINEntry{Account: id, PIN: "1234"}), "")
+	testkit.WantCode(t, "ahead", entered(t, b.Service, b.engine, ahead, party.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
+	testkit.WantCode(t, "the other", entered(t, b.Service, b.engine, other, party.PINEntry{Account: id, PIN: "1234"}), "")
 }
 
 // In live mode all merchants count together.
@@ -218,16 +219,16 @@ func TestLivePINsAreLockedForAll(t *testing.T) {
 	for range 3 { // a right entry resets the count
 		caller := api.Caller{Merchant: b.merchant(t), Live: true}
 		for range 4 {
-			testkit.WantCode(t, "a wrong one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
+			testkit.WantCode(t, "a wrong one", entered(t, b.Service, b.engine, caller, party.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
 		}
-		testkit.WantCode(t, "a right one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), "")
+		testkit.WantCode(t, "a right one", entered(t, b.Service, b.engine, caller, party.PINEntry{Account: c.ID, PIN: "4826"}), "")
 	}
 	for range 5 {
 		caller := api.Caller{Merchant: b.merchant(t), Live: true}
-		testkit.WantCode(t, "a wrong one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
+		testkit.WantCode(t, "a wrong one", entered(t, b.Service, b.engine, caller, party.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
 	}
 	caller := api.Caller{Merchant: b.merchant(t), Live: true}
-	testkit.WantCode(t, "locked", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), api.PINLocked)
+	testkit.WantCode(t, "locked", entered(t, b.Service, b.engine, caller, party.PINEntry{Account: c.ID, PIN: "4826"}), api.PINLocked)
 }
 
 func TestLiveModeRefusesEasyPINs(t *testing.T) {
@@ -260,14 +261,14 @@ func TestUnknownWalletAnswersAsWrongPIN(t *testing.T) {
 		var payer string
 		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			var err error
-			payer, err = b.inside.PayingAccount(tx, false, ref)
+			payer, err = b.PayingAccount(tx, false, ref)
 			return err
 		})
 		if err != nil {
 			return err.Error()
 		}
 		writes = 0
-		err = entered(t, b.inside, b.engine, api.Caller{}, account.PINEntry{Account: payer, PIN: "0000", From: "198.51.100.1"})
+		err = entered(t, b.Service, b.engine, api.Caller{}, party.PINEntry{Account: payer, PIN: "0000", From: "198.51.100.1"})
 		return fmt.Sprint(err, writes)
 	}
 	want := answer(account.WalletRef{Phone: "0241000001"})
@@ -304,7 +305,7 @@ func TestUnknownWalletIsLockedLikeAnother(t *testing.T) {
 		payers := map[string]string{}
 		must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			for name, phone := range map[string]string{"a PIN": "0241000001", "no PIN": "0241000002", "no wallet": "0249999999"} {
-				payer, err := b.inside.PayingAccount(tx, caller.Live, account.WalletRef{Phone: phone})
+				payer, err := b.PayingAccount(tx, caller.Live, account.WalletRef{Phone: phone})
 				if err != nil {
 					return err
 				}
@@ -318,7 +319,7 @@ func TestUnknownWalletIsLockedLikeAnother(t *testing.T) {
 			from := fmt.Sprintf("198.51.100.%d", entry%3)
 			answers := map[string]string{}
 			for name, payer := range payers {
-				err := entered(t, b.inside, b.engine, caller, account.PINEntry{Account: payer, PIN: "0000", From: from})
+				err := entered(t, b.Service, b.engine, caller, party.PINEntry{Account: payer, PIN: "0000", From: from})
 				var refusal *api.Error
 				must.True(t, errors.As(err, &refusal), "%s: %v", name, err)
 				answers[name] = fmt.Sprint(refusal, refusal.RetryAfter)
@@ -342,11 +343,11 @@ func TestTriesAtUnknownWalletsAreBounded(t *testing.T) {
 	largest := 0
 	for n := range 400 {
 		payer := fmt.Sprintf("decoy_07_%d", n)
-		if err := entered(t, b.inside, b.engine, api.Caller{Live: true}, account.PINEntry{Account: payer, PIN: "0000"}); api.CodeOf(err) != api.PINInvalid {
+		if err := entered(t, b.Service, b.engine, api.Caller{Live: true}, party.PINEntry{Account: payer, PIN: "0000"}); api.CodeOf(err) != api.PINInvalid {
 			t.Fatal(err)
 		}
 		must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			for _, k := range account.Kinds() {
+			for _, k := range party.Kinds() {
 				if k.Name == "pins" {
 					r, err := tx.Get(k, storage.Scope{Live: true}, "decoy_07")
 					largest = max(largest, len(r.Data))
@@ -364,7 +365,7 @@ func TestTriesAtUnknownWalletsAreBounded(t *testing.T) {
 func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	b := newBench(t, nil)
 	other := b.withKeys(bytes.Repeat([]byte{2}, 32))
-	payer := func(s *account.Internal, live bool, ref account.WalletRef) (name string) {
+	payer := func(s *party.Service, live bool, ref account.WalletRef) (name string) {
 		t.Helper()
 		must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			var err error
@@ -377,22 +378,22 @@ func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	payers, records, same := map[string]bool{}, map[string]bool{}, 0
 	for n := range many {
 		ref := account.WalletRef{Phone: fmt.Sprintf("02499%05d", n)}
-		name := payer(b.inside, false, ref)
-		payers[name], records[b.inside.PINRecord(name)] = true, true
-		if b.inside.PINRecord(name) == b.inside.PINRecord(payer(other, false, ref)) {
+		name := payer(b.Service, false, ref)
+		payers[name], records[b.PINRecord(name)] = true, true
+		if b.PINRecord(name) == b.PINRecord(payer(other, false, ref)) {
 			same++
 		}
 	}
 	expect.True(t, len(payers) == many, "%d numbers wait as %d", many, len(payers))
 	expect.True(t, len(records) <= 64 && len(records) >= 32, "%d records would be kept of wallets that do not exist", len(records))
 	expect.True(t, same <= many/10, "%d of %d numbers have the same record under another key", same, many)
-	first := payer(b.inside, false, account.WalletRef{Phone: "0249900000"})
-	expect.Equal(t, payer(b.inside, false, account.WalletRef{Phone: "+233 24 990 0000"}), first, "a number in another form")
-	if live := payer(b.inside, true, account.WalletRef{Phone: "0249900000"}); live == first {
+	first := payer(b.Service, false, account.WalletRef{Phone: "0249900000"})
+	expect.Equal(t, payer(b.Service, false, account.WalletRef{Phone: "+233 24 990 0000"}), first, "a number in another form")
+	if live := payer(b.Service, true, account.WalletRef{Phone: "0249900000"}); live == first {
 		t.Error("live and test mode wait for each other")
 	}
 	id := b.consumer(t, "0241000001").ID
-	expect.True(t, b.inside.PINRecord(id) == id, "the PIN of a wallet is kept as %s", b.inside.PINRecord(id))
+	expect.True(t, b.PINRecord(id) == id, "the PIN of a wallet is kept as %s", b.PINRecord(id))
 }
 
 // A payer may go away between the count of a try and its comparison, as one whose connection breaks while
@@ -407,8 +408,8 @@ func TestTryOfPayerWhoGoesAway(t *testing.T) {
 		defer cancel()
 		leave = cancel
 		defer func() { leave = nil }()
-		return b.inside.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: pin}, func(p *account.Proof) error {
-			return b.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error { return b.inside.Confirm(tx, p) })
+		return b.WithPIN(ctx, api.Caller{}, party.PINEntry{Account: id, PIN: pin}, func(p *party.Proof) error {
+			return b.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error { return b.Confirm(tx, p) })
 		})
 	}
 	for range 30 { // with a free processor, chance decides which is seen first
@@ -418,7 +419,7 @@ func TestTryOfPayerWhoGoesAway(t *testing.T) {
 	for range 5 {
 		testkit.WantCode(t, "a wrong one", try("0000"), api.PINInvalid)
 	}
-	testkit.WantCode(t, "after five wrong ones", entered(t, b.inside, b.engine, api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
+	testkit.WantCode(t, "after five wrong ones", entered(t, b.Service, b.engine, api.Caller{}, party.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
 }
 
 // leaving calls then, if it is set, after each commit.

@@ -1,15 +1,6 @@
 package account
 
-import (
-	"context"
-	"fmt"
-	"strings"
-
-	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/storage"
-)
+import "github.com/seed-7082ffec/payments/internal/check"
 
 // RecipientType is the kind of account behind a service id.
 type RecipientType string
@@ -22,138 +13,17 @@ const (
 	RecipientMerchant RecipientType = "merchant"
 )
 
-// Recipient is an account that money can be sent to.
-type Recipient struct {
-	Type      RecipientType
-	AccountID string // acc_… or cag_…
-	ServiceID string
-	Name      string // whole; merchants see DisplayName
-	// DisplayName is the first name and the initial of the last one.
-	DisplayName string
-}
-
-// Recipient finds the account that a payout or disbursement pays. It uses the service id if
-// given, else the account id, else the phone number. For a phone number it prefers a consumer to
-// a cash agent.
-//
-// Refusals: invalid_service_id, service_id_not_found, service_id_not_payable,
-// subagent_not_payable, invalid_phone_number, account_not_found, wallet_not_active, and
-// parameter_missing when ref is empty. Their parameters are service_id, account_id and
-// phone_number.
-func (*Internal) Recipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error) {
-	id, param := ref.AccountID, "account_id"
-	switch {
-	case ref.ServiceID != "":
-		owned, err := parseServiceID(tx, live, ref.ServiceID)
-		if err != nil {
-			return nil, err
-		}
-		if owned.Owner == ownerMerchant {
-			return nil, api.Errorf(api.ServiceIDNotPayable, "service_id", "This service ID belongs to a merchant, who cannot be paid this way. Give the service ID of a consumer or cash agent.")
-		}
-		id, param = owned.Account, "service_id"
-	case id == "" && ref.Phone == "":
-		return nil, api.Missing("service_id")
-	case id == "":
-		param = "phone_number"
-	}
-	h, agent, err := findHolder(tx, live, id, ref.Phone)
-	if err != nil {
-		return nil, err
-	}
-	if h == nil || h.Status == Closed {
-		return nil, api.Errorf(api.AccountNotFound, param, "No active consumer or cash agent has this %s. Check it and try again.", strings.ReplaceAll(param, "_", " "))
-	}
-	if agent != nil && agent.SubAgent {
-		return nil, api.Errorf(api.SubagentNotPayable, param, "This account is a sub-agent's. Pay the main agent instead.")
-	}
-	if h.Status != Active {
-		return nil, api.Errorf(api.WalletNotActive, param, "The recipient's account is %s and cannot receive money.", h.Status)
-	}
-	r := &Recipient{Type: RecipientConsumer, AccountID: h.ID, ServiceID: h.ServiceID, Name: h.Name, DisplayName: h.DisplayName()}
-	if agent != nil {
-		r.Type = RecipientAgent
-	}
-	return r, nil
-}
-
-// findHolder finds a consumer or, with agent set, a cash agent. It searches by id, or by phone if
-// id is empty. It returns nil if there is none.
-func findHolder(tx storage.ReadTx, live bool, id, number string) (h *Holder, agent *Agent, err error) {
-	if id == "" {
-		if number, err = check.Phone("phone_number", number); err != nil {
-			return nil, nil, err
-		}
-	}
-	if id == "" || strings.HasPrefix(id, "acc_") {
-		c, err := find(tx, consumers, live, id, number)
-		if err != nil {
-			return nil, nil, err
-		}
-		if c != nil {
-			return &c.Holder, nil, nil
-		}
-	}
-	if id == "" || strings.HasPrefix(id, "cag_") {
-		a, err := find(tx, agents, live, id, number)
-		if err != nil || a == nil {
-			return nil, nil, err
-		}
-		return &a.Holder, a, nil
-	}
-	return nil, nil, nil
-}
-
-// find returns the consumer or cash agent with this id or, if id is empty, with this phone number. It
-// returns nil if there is none.
-func find[T any](tx storage.ReadTx, holders *storage.Collection[T], live bool, id, number string) (*T, error) {
-	var o *storage.Object[T]
-	var err error
-	if id == "" {
-		o, err = holders.Find(tx, "phone", operator(live), number)
-	} else {
-		o, err = holders.Get(tx, operator(live), id)
-	}
-	if o, err = engine.OrNil(o, err); o == nil || err != nil {
-		return nil, err
-	}
-	return &o.Value, nil
-}
-
 // Check refuses a malformed service id or phone number with invalid_service_id or
 // invalid_phone_number. It does not look for the wallet.
 func (ref WalletRef) Check() error {
 	switch {
 	case ref.ServiceID != "":
-		return checkServiceID(ref.ServiceID)
+		return check.ServiceID(ref.ServiceID)
 	case ref.AccountID != "":
 		return nil
 	}
 	_, err := check.Phone("phone_number", ref.Phone)
 	return err
-}
-
-func checkServiceID(id string) error {
-	digits, ok := strings.CutPrefix(id, "SVC")
-	if !ok || digits == "" || len(digits) > 20 || strings.Trim(digits, "0123456789") != "" {
-		return api.Errorf(api.InvalidServiceID, "service_id", "A service ID is SVC followed by digits, such as SVC1000042.")
-	}
-	return nil
-}
-
-// parseServiceID returns the record of a service id.
-func parseServiceID(tx storage.ReadTx, live bool, id string) (*serviceID, error) {
-	if err := checkServiceID(id); err != nil {
-		return nil, err
-	}
-	owned, err := findServiceID(tx, live, id)
-	if err != nil {
-		return nil, err
-	}
-	if owned == nil {
-		return nil, api.Errorf(api.ServiceIDNotFound, "service_id", "No consumer or cash agent has this service ID. Check it and try again.")
-	}
-	return owned, nil
 }
 
 // ServiceIDLookup describes the account behind a service id.
@@ -165,54 +35,4 @@ type ServiceIDLookup struct {
 	Name string `json:"name"`
 	// Payable reports whether the account accepts a payout or disbursement.
 	Payable bool `json:"payable"`
-}
-
-// LookUpServiceID returns the owner of a service id in the caller's mode.
-//
-// Do not give it the idempotency key of the payout that follows: it stores its answer under the key, so
-// the payout would be refused with idempotency_key_reused.
-//
-// Refusals: parameter_missing, invalid_service_id, service_id_not_found, account_not_found (the account
-// was closed).
-func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id string) (*ServiceIDLookup, error) {
-	if id == "" {
-		return nil, api.Missing("service_id")
-	}
-	// The call changes nothing, but a caller that gives a key gets the first answer again.
-	op := engine.Operation{Name: "service_id.look_up", Params: id}
-	return engine.ReadAndStoreAnswer(ctx, s.engine, caller, op, func(tx *engine.ReadTx) (*ServiceIDLookup, error) {
-		return lookUpTx(tx, caller.Live, id)
-	})
-}
-
-func lookUpTx(tx storage.ReadTx, live bool, id string) (*ServiceIDLookup, error) {
-	owned, err := parseServiceID(tx, live, id)
-	if err != nil {
-		return nil, err
-	}
-	found := &ServiceIDLookup{Object: "service_id_lookup", ServiceID: id}
-	if owned.Owner == ownerMerchant {
-		m, err := getMerchant(tx, owned.Account)
-		if err != nil {
-			return nil, fmt.Errorf("account: merchant of a service id: %w", err)
-		}
-		found.RecipientType, found.Name = RecipientMerchant, m.Name
-		return found, nil
-	}
-	h, agent, err := findHolder(tx, live, owned.Account, "")
-	if err != nil {
-		return nil, err
-	}
-	if h == nil || h.Status == Closed {
-		return nil, api.Errorf(api.AccountNotFound, "service_id", "The account of this service ID was closed.")
-	}
-	found.RecipientType, found.Name = RecipientConsumer, h.DisplayName()
-	if agent != nil {
-		found.RecipientType = RecipientAgent
-		if agent.SubAgent {
-			found.RecipientType = RecipientSubAgent
-		}
-	}
-	found.Payable = h.Status == Active && found.RecipientType != RecipientSubAgent
-	return found, nil
 }

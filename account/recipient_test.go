@@ -7,6 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -59,9 +60,9 @@ func TestRecipients(t *testing.T) {
 		{"no number", ref{Phone: "12345"}, "", api.InvalidPhoneNumber, "phone_number"},
 	} {
 		err := store.View(t.Context(), func(tx storage.ReadTx) error {
-			r, err := new(account.Internal).Recipient(tx, false, c.ref)
+			r, err := new(party.Service).Recipient(tx, false, c.ref)
 			expect.True(t, err != nil || r.AccountID == c.id, "%s: got %+v", c.what, r)
-			if _, live := new(account.Internal).Recipient(tx, true, c.ref); err == nil && live == nil {
+			if _, live := new(party.Service).Recipient(tx, true, c.ref); err == nil && live == nil {
 				t.Errorf("%s: found in live mode, too", c.what)
 			}
 			return err

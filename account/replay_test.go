@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -99,7 +100,7 @@ func TestReplayedKeyHasNoSecret(t *testing.T) {
 func everyRecord(t *testing.T, b *bench) (all []string) {
 	t.Helper()
 	err := b.engine.Store.View(context.Background(), func(tx storage.ReadTx) error {
-		for _, k := range append(engine.Kinds(), account.Kinds()...) {
+		for _, k := range append(engine.Kinds(), party.Kinds()...) {
 			records, err := tx.Scan(k, storage.Scope{}, "", 1000)
 			if err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -153,7 +154,7 @@ func TestChangedEntryIsNotResealed(t *testing.T) {
 // remove deletes one of the sealer's records, as an attacker with access to the database could.
 func (d *damaged) remove(t *testing.T, kind, id string) {
 	t.Helper()
-	for _, k := range account.Kinds() {
+	for _, k := range party.Kinds() {
 		if k.Name != kind {
 			continue
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -166,8 +167,7 @@ func (t *distantWriteTx) Entries(account string, before int64, limit int) ([]sto
 
 // town is the sealer over a ledger of many wallets.
 type town struct {
-	*account.Service
-	inside *account.Internal
+	*party.Service
 	store  *distant
 	runner *work.Runner
 }
@@ -175,13 +175,13 @@ type town struct {
 func newTown(tb testing.TB, wallets int) *town {
 	tb.Helper()
 	d := &distant{Store: memory.New(), left: -1}
-	must.Do(tb, d.Define(tb.Context(), append(engine.Kinds(), account.Kinds()...)...))
+	must.Do(tb, d.Define(tb.Context(), append(engine.Kinds(), party.Kinds()...)...))
 	e := &engine.Engine{
 		Store: d, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner), ServerKeys: [][]byte{make([]byte, 32)},
 	}
-	accounts, inside := account.New(e, account.Config{})
-	w := &town{accounts, inside, d, &work.Runner{Store: d, Clock: time.Now, Log: e.Log, Poll: time.Second}}
+	inside := party.New(e, party.Config{})
+	w := &town{inside, d, &work.Runner{Store: d, Clock: time.Now, Log: e.Log, Poll: time.Second}}
 	w.runner.Add(inside.Jobs()[0])
 	w.post(tb, 0, wallets)
 	must.Do(tb, inside.Prepare(tb.Context()))
@@ -327,7 +327,7 @@ func (w *town) since(t *testing.T) time.Duration {
 	t.Helper()
 	var age time.Duration
 	must.Do(t, w.store.Store.View(t.Context(), func(tx storage.ReadTx) error {
-		at, err := w.inside.Unsealed(tx)
+		at, err := w.Unsealed(tx)
 		if err == nil && at != nil {
 			age = time.Since(at.Time)
 		}
@@ -374,7 +374,7 @@ func TestEntriesWithoutSealAreReported(t *testing.T) {
 // write changes one of the sealer's records in the database.
 func (w *town) write(t *testing.T, kind, id, data string) {
 	t.Helper()
-	for _, k := range account.Kinds() {
+	for _, k := range party.Kinds() {
 		if k.Name != kind {
 			continue
 		}
@@ -449,8 +449,8 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 func TestConcurrentSealersKeepOneChain(t *testing.T) {
 	w := newTown(t, 300)
 	e := &engine.Engine{Store: w.store.Store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), ServerKeys: [][]byte{make([]byte, 32)}}
-	plain, inside := account.New(e, account.Config{})
-	must.Do(t, inside.Prepare(t.Context()))
+	plain := party.New(e, party.Config{})
+	must.Do(t, plain.Prepare(t.Context()))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

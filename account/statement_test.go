@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -48,11 +50,11 @@ func (b *bench) listed(t testing.TB, caller api.Caller, p account.ListEntriesPar
 }
 
 // written returns the entries in the CSV of a statement, after checking its first and last rows.
-func written(t testing.TB, st *account.Statement) []row {
+func (b *bench) written(t testing.TB, caller api.Caller, st *account.Statement) []row {
 	t.Helper()
-	var b bytes.Buffer
-	must.Do(t, st.CSV(t.Context(), &b))
-	table, err := csv.NewReader(&b).ReadAll()
+	var text bytes.Buffer
+	must.Do(t, b.StatementCSV(t.Context(), caller, st, &text))
+	table, err := csv.NewReader(&text).ReadAll()
 	must.True(t, err == nil && len(table) >= 3, "%d rows, %v", len(table), err)
 	first, last := table[1], table[len(table)-1]
 	if first[2] != "opening_balance" || first[5] != st.Opening.StringFixed(2) || last[2] != "closing_balance" || last[5] != st.Closing.StringFixed(2) {
@@ -66,9 +68,9 @@ func written(t testing.TB, st *account.Statement) []row {
 }
 
 // textsOf returns the texts on the pages of the statement's PDF.
-func textsOf(t testing.TB, st *account.Statement) (pages [][]string) {
+func (b *bench) textsOf(t testing.TB, caller api.Caller, st *account.Statement) (pages [][]string) {
 	t.Helper()
-	laid := must.Get(new(account.Internal).LayOutStatement(t.Context(), st))(t)
+	laid := must.Get(b.LayOutStatement(t.Context(), caller, st))(t)
 	for _, page := range laid.Pages() {
 		var texts []string
 		for _, placed := range page {
@@ -80,9 +82,9 @@ func textsOf(t testing.TB, st *account.Statement) (pages [][]string) {
 }
 
 // drawn returns the entries in the PDF of a statement.
-func drawn(t testing.TB, st *account.Statement) []row {
+func (b *bench) drawn(t testing.TB, caller api.Caller, st *account.Statement) []row {
 	t.Helper()
-	pages := textsOf(t, st)
+	pages := b.textsOf(t, caller, st)
 	plain := strings.NewReplacer(",", "", "−", "-").Replace
 	var rows []row
 	for _, texts := range pages {
@@ -151,8 +153,8 @@ func TestStatementsAgree(t *testing.T) {
 				expect.True(r, sum.StringFixed(2) == e.Balance, "after %+v there are %s", e, sum)
 			}
 			expect.True(r, sum.Equal(st.Closing.Decimal), "closes with %s, the entries with %s", st.Closing, sum)
-			expect.Same(r, written(t, st), rows, "the CSV")
-			expect.Same(r, drawn(t, st), rows, "the PDF")
+			expect.Same(r, b.written(t, caller, st), rows, "the CSV")
+			expect.Same(r, b.drawn(t, caller, st), rows, "the PDF")
 			joined = append(joined, rows...)
 			from = until
 		}
@@ -167,7 +169,7 @@ func TestStatementsAgree(t *testing.T) {
 // onEachStore runs a test on a service over each store.
 func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
-		must.Do(t, store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...))
+		must.Do(t, store.Define(t.Context(), append(engine.Kinds(), party.Kinds()...)...))
 		test(t, newBench(t, func(storage.Store) storage.Store { return store }))
 	})
 }
@@ -312,7 +314,7 @@ func TestStatementPDF(t *testing.T) {
 		must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.RequireFromString("1234.56"), Source: "bank", Ref: strings.Repeat("=W", 50)}))
 	}
 	st := must.Get(b.Statement(t.Context(), caller, api.Times{From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}))(t)
-	pages := textsOf(t, st)
+	pages := b.textsOf(t, caller, st)
 	must.True(t, len(pages) >= 3, "%d pages", len(pages))
 	for i, texts := range pages {
 		all := strings.Join(texts, "\n")
@@ -320,11 +322,11 @@ func TestStatementPDF(t *testing.T) {
 		expect.True(t, strings.Contains(all, "Balance"), "page %d: %.300s", i+1, all)
 		expect.True(t, !strings.Contains(all, strings.Repeat("=W", 50)), "page %d: %.300s", i+1, all)
 	}
-	data := must.Get(st.PDF(t.Context()))(t)
+	data := must.Get(b.StatementPDF(t.Context(), caller, st))(t)
 	if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" {
 		must.Do(t, os.WriteFile(filepath.Join(dir, "statement.pdf"), data, 0o644))
 	}
-	again, err := st.PDF(t.Context())
+	again, err := b.StatementPDF(t.Context(), caller, st)
 	must.Do(t, err)
 	expect.True(t, bytes.Equal(data, again), "made again, the bytes differ (%v)", err)
 	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
@@ -357,11 +359,15 @@ func TestStatementFailures(t *testing.T) {
 	}
 	st := must.Get(b.Statement(t.Context(), caller, api.Times{}))(t)
 	for _, left := range []int{0, 5000} {
-		expect.ErrorIs(t, st.CSV(t.Context(), &failing{left}), errFull, "after %d bytes", left)
+		expect.ErrorIs(t, b.StatementCSV(t.Context(), caller, st, &failing{left}), errFull, "after %d bytes", left)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	expect.ErrorIs(t, st.CSV(gone, &failing{1 << 20}), context.Canceled, "the caller has gone")
+	expect.ErrorIs(t, b.StatementCSV(gone, caller, st, &failing{1 << 20}), context.Canceled, "the caller has gone")
+	for name, other := range map[string]api.Caller{"another merchant": {Merchant: b.merchant(t)}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
+		testkit.WantCode(t, "the CSV for "+name, b.StatementCSV(t.Context(), other, st, io.Discard), api.ResourceMissing)
+		testkit.WantCode(t, "the PDF for "+name, testkit.Err(b.StatementPDF(t.Context(), other, st)), api.ResourceMissing)
+	}
 	testkit.WantCode(t, "of nobody", testkit.Err(b.Statement(t.Context(), api.Caller{Merchant: "mer_1"}, api.Times{})), api.ResourceMissing)
 }
 
@@ -415,7 +421,7 @@ func TestStatementShowsWholeIDs(t *testing.T) {
 	}
 	must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(999_999), Reason: "test", Actor: "a"}))(t)
 	st := must.Get(b.Statement(t.Context(), caller, api.Times{}))(t)
-	rows := drawn(t, st)
+	rows := b.drawn(t, caller, st)
 	must.True(t, len(rows) == 1, "drawn %+v", rows)
 	expect.Equal(t, rows[0].Source, wide, "drawn: source of the first")
 }

@@ -1,10 +1,6 @@
 package account
 
-import (
-	"github.com/shopspring/decimal"
-
-	"github.com/seed-7082ffec/payments/api"
-)
+import "github.com/shopspring/decimal"
 
 // Tier says how well the operator knows a holder: which documents the holder has shown.
 type Tier string
@@ -15,14 +11,6 @@ const (
 	TierMedium   Tier = "medium"
 	TierEnhanced Tier = "enhanced"
 )
-
-func (t Tier) check() error {
-	switch t {
-	case "", TierMinimum, TierMedium, TierEnhanced:
-		return nil
-	}
-	return api.Invalid("tier", "tier must be minimum, medium or enhanced.")
-}
 
 // TierLimits bound the top-ups of one wallet, in GHS. Zero means no limit.
 type TierLimits struct {

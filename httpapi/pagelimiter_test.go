@@ -73,7 +73,7 @@ func TestConcurrentPINsAllRun(t *testing.T) {
 	})
 }
 
-// Package account takes an entry from nowhere for one by the host's own client.
+// Package party takes an entry from nowhere for one by the host's own client.
 func TestPagesPassClientAddress(t *testing.T) {
 	for name, want := range map[string]string{
 		"": "page ", "192.0.2.1": "page 192.0.2.1", "2001:db8:1:2::/64": "page 2001:db8:1::/48", "[2001:db8:1:3::9]:7": "page 2001:db8:1::/48",

@@ -110,7 +110,7 @@ func pageRoutes(errorPage func(r *request, status int, e *api.Error) (any, error
 }
 
 // logoOf answers with the logo of the merchant of the page that open finds.
-func logoOf[H any](accounts *account.Service, open func(*request) (*H, error), merchant func(*H) string) handler {
+func logoOf[H any](accounts account.Service, open func(*request) (*H, error), merchant func(*H) string) handler {
 	return func(r *request) (any, error) {
 		h, err := open(r)
 		if err != nil {

@@ -28,7 +28,7 @@ type statementParams struct {
 
 // balanceStatement answers the balances and sums of a period, or, with format=csv or
 // format=pdf, the file with all entries.
-func balanceStatement(accounts *account.Service) handler {
+func balanceStatement(accounts account.Service) handler {
 	params := fromQuery[statementParams]([]enum{oneOf("format", formatJSON, formatCSV, formatPDF)})
 	return decoded(params, func(r *request, p statementParams) (any, error) {
 		st, err := accounts.Statement(r.Context(), r.caller, p.Created)
@@ -41,12 +41,12 @@ func balanceStatement(accounts *account.Service) handler {
 				return nil, api.Invalid("created", "The period has %d entries, and a file holds %d. Take a shorter period.", st.Entries, maxStatement)
 			}
 			var b bytes.Buffer
-			if err := st.CSV(r.Context(), &b); err != nil {
+			if err := accounts.StatementCSV(r.Context(), r.caller, st, &b); err != nil {
 				return nil, err
 			}
 			return attachment("text/csv; charset=utf-8", "statement.csv", b.Bytes()), nil
 		case formatPDF:
-			data, err := st.PDF(r.Context())
+			data, err := accounts.StatementPDF(r.Context(), r.caller, st)
 			if err != nil {
 				return nil, err
 			}

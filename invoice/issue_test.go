@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -44,7 +45,7 @@ func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	s := &issuer{t: t, now: time.Date(2026, 3, 31, 6, 0, 0, 0, time.UTC)}
 	store := memory.New()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), collect.Kinds(), totals.Kinds(), invoicing.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), party.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), collect.Kinds(), totals.Kinds(), invoicing.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	clock := func() time.Time { return s.now }
@@ -55,15 +56,13 @@ func newIssuer(t *testing.T) *issuer {
 	events, recorder := event.New(s.engine)
 	s.events = events
 	_, messages := message.New(s.engine, message.Config{})
-	accounts, inside := account.New(s.engine, account.Config{Messages: messages, Events: recorder})
-	var payments *collect.Service
-	var err error
-	payments, err = collect.New(s.engine, collect.Config{Accounts: inside, Events: recorder, Messages: messages})
+	accounts := party.New(s.engine, party.Config{Messages: messages, Events: recorder})
+	payments, err := collect.New(s.engine, collect.Config{Accounts: accounts, Events: recorder, Messages: messages})
 	must.Do(t, err)
 	s.hosts = payments
 	m := must.Get(accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Osu Gym"}))(t)
 	s.caller = api.Caller{Merchant: m.ID, RequestID: "req_1"}
-	s.Service = invoicing.New(s.engine, invoicing.Config{Accounts: inside, Payments: payments, Events: recorder, Messages: messages})
+	s.Service = invoicing.New(s.engine, invoicing.Config{Accounts: accounts, Payments: payments, Events: recorder, Messages: messages})
 	return s
 }
 

@@ -182,3 +182,12 @@ func Percent(param string, p *decimal.Decimal) error {
 	}
 	return nil
 }
+
+// ServiceID refuses a malformed service id with invalid_service_id.
+func ServiceID(id string) error {
+	digits, ok := strings.CutPrefix(id, "SVC")
+	if !ok || digits == "" || len(digits) > 20 || strings.Trim(digits, "0123456789") != "" {
+		return api.Errorf(api.InvalidServiceID, "service_id", "A service ID is SVC followed by digits, such as SVC1000042.")
+	}
+	return nil
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/lookup"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -82,7 +83,7 @@ func Kinds() []*storage.Kind {
 
 // Config is what the service works with.
 type Config struct {
-	Accounts *account.Internal
+	Accounts *party.Service
 	Events   *event.Internal
 	Messages *message.Internal
 	// Charger takes money from phones in live mode. If it is nil, such payments are refused there

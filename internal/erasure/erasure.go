@@ -1,6 +1,6 @@
 // Package erasure removes people's data from the copies that the library keeps of it.
 //
-// Package account deletes a customer, and writes an erasure as due work in the same transaction.
+// Package party deletes a customer, and writes an erasure as due work in the same transaction.
 // The job of this package does that work, because it knows the packages with copies. For the
 // operator it also closes the accounts of consumers and cash agents, and removes their data and
 // that of payees from the copies.
@@ -18,13 +18,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/notify/delivering"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/session"
@@ -37,7 +37,7 @@ import (
 
 // Config holds the packages that keep people's data.
 type Config struct {
-	Accounts      *account.Internal
+	Accounts      *party.Service
 	Payments      *collect.Service
 	Refunds       *refunding.Service
 	Transfers     *transfer.Service

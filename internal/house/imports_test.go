@@ -32,7 +32,7 @@ var rows = []story{
 	{"work on what several domains own", []string{"internal/providers", "internal/erasure", "internal/outbox"}},
 	{"domains: what faces promise", []string{
 		"internal/session", "internal/billing/subscribing", "internal/refunding", "internal/billing/invoicing",
-		"internal/billing/offering", "internal/transfer", "internal/collect/scanning", "internal/collect", "internal/notify/delivering",
+		"internal/billing/offering", "internal/transfer", "internal/collect/scanning", "internal/collect", "internal/party", "internal/notify/delivering",
 	}},
 	{"adapters of providers", []string{"provider/..."}},
 	{"faces, and resources that are not divided yet", []string{
@@ -69,12 +69,13 @@ var arrows = map[string][]string{
 	"payment":      {"account"},
 	"payout":       {"account"},
 
-	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering", "internal/collect"},
-	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering", "internal/collect"},
-	"internal/billing/invoicing":   {"internal/billing/offering", "internal/collect"},
-	"internal/refunding":           {"internal/billing/invoicing", "internal/collect"},
-	"internal/transfer":            {"internal/collect/scanning"},
-	"internal/collect/scanning":    {"internal/collect"},
+	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering", "internal/collect", "internal/party"},
+	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering", "internal/collect", "internal/party"},
+	"internal/billing/invoicing":   {"internal/billing/offering", "internal/collect", "internal/party"},
+	"internal/refunding":           {"internal/billing/invoicing", "internal/collect", "internal/party"},
+	"internal/transfer":            {"internal/collect/scanning", "internal/party"},
+	"internal/collect":             {"internal/party"},
+	"internal/collect/scanning":    {"internal/collect", "internal/party"},
 
 	"internal/otp":      {"internal/pace"},
 	"internal/document": {"internal/money"},
@@ -170,6 +171,7 @@ var faces = map[string][]string{
 	"disbursement": {"payout"},
 	"checkout":     {"account", "catalog", "invoice", "payment"},
 	"refund":       nil,
+	"account":      nil,
 	"payment":      {"account"},
 	"qrcode":       {"account", "payment"},
 	"webhook":      {"event"},
@@ -182,13 +184,14 @@ var faces = map[string][]string{
 var domains = map[string][]string{
 	"internal/notify/delivering":   nil,
 	"internal/billing/offering":    nil,
-	"internal/collect":             nil,
-	"internal/collect/scanning":    {"internal/collect"},
-	"internal/billing/invoicing":   {"internal/billing/offering", "internal/collect"},
-	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering", "internal/collect"},
-	"internal/refunding":           {"internal/billing/invoicing", "internal/collect"},
-	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering", "internal/collect"},
-	"internal/transfer":            {"internal/collect/scanning"},
+	"internal/party":               nil,
+	"internal/collect":             {"internal/party"},
+	"internal/collect/scanning":    {"internal/collect", "internal/party"},
+	"internal/billing/invoicing":   {"internal/billing/offering", "internal/collect", "internal/party"},
+	"internal/billing/subscribing": {"internal/billing/invoicing", "internal/billing/offering", "internal/collect", "internal/party"},
+	"internal/refunding":           {"internal/billing/invoicing", "internal/collect", "internal/party"},
+	"internal/session":             {"internal/billing/subscribing", "internal/billing/invoicing", "internal/billing/offering", "internal/collect", "internal/party"},
+	"internal/transfer":            {"internal/collect/scanning", "internal/party"},
 }
 
 // TestFacesHoldNoWork checks that no face can reach records or transactions.

@@ -6,7 +6,7 @@ import (
 )
 
 // Departure says that a customer was deleted whose subscriptions are still to be cancelled. Its id is the
-// customer's. Package account writes it, and package subscribing removes it once that is done.
+// customer's. Package party writes it, and package subscribing removes it once that is done.
 type Departure struct {
 	// Request and IdempotencyKey belong to the call that deleted the customer.
 	Request        string   `json:"request,omitempty"`

@@ -1,5 +1,5 @@
 // Package pin hashes and compares the short secrets of wallets, one comparison for each wallet at
-// a time. Package account counts the wrong attempts.
+// a time. Package party counts the wrong attempts.
 package pin
 
 import (

@@ -13,12 +13,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -32,7 +32,7 @@ type Config struct {
 	Refunds   *refunding.Service
 	Payments  *collect.Service
 	Invoices  *invoicing.Service
-	Accounts  *account.Internal
+	Accounts  *party.Service
 	// Rail and Charger are those of live mode. They may tell their balance.
 	Rail    provider.Rail
 	Charger provider.Charger

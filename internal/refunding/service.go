@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
@@ -27,7 +28,7 @@ import (
 
 // Config is what the service works with.
 type Config struct {
-	Accounts *account.Internal
+	Accounts *party.Service
 	Payments *collect.Service
 	// Invoices updates refunded invoices and writes their credit notes.
 	Invoices *invoicing.Service

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/payment"
@@ -98,7 +99,7 @@ func pay[T any](ctx context.Context, s *Service, caller api.Caller, name, id str
 		return true, nil
 	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *T, err error) {
-		err = s.config.Accounts.PayFromWallet(ctx, s.engine, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+		err = s.config.Accounts.PayFromWallet(ctx, s.engine, caller, p.Wallet, party.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
 			done, err = change(ctx, s, caller, op, id, answer, func(tx *engine.Tx, o *storage.Object[record]) error {
 				from, err := confirm(tx)
 				if err != nil {

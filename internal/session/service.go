@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/checkout"
 	"github.com/seed-7082ffec/payments/event"
@@ -20,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
@@ -27,7 +27,7 @@ import (
 
 // Config is what the service works with.
 type Config struct {
-	Accounts *account.Internal
+	Accounts *party.Service
 	Payments *collect.Service
 	Events   *event.Internal
 	Messages *message.Internal

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -99,7 +99,7 @@ func (s *Disbursements) CreateBatch(ctx context.Context, caller api.Caller, p di
 	})
 }
 
-func newRow(tx *engine.Tx, b *batchRecord, p *disbursement.CreateBatchParams, i int, prepared *preparedTransfer, to *account.Recipient) rowRecord {
+func newRow(tx *engine.Tx, b *batchRecord, p *disbursement.CreateBatchParams, i int, prepared *preparedTransfer, to *party.Recipient) rowRecord {
 	given := p.Rows[i]
 	amount, fee := prepared.costs()
 	r := rowRecord{

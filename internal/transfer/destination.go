@@ -6,6 +6,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -113,7 +114,7 @@ func maskAccount(number string) string {
 }
 
 // wallet is the destination of a recipient within the service.
-func wallet(r *account.Recipient) payout.Destination {
+func wallet(r *party.Recipient) payout.Destination {
 	return payout.Destination{
 		Type: payout.ServiceWallet, Number: r.AccountID, Name: r.DisplayName,
 		ServiceID: r.ServiceID, AccountID: r.AccountID, RecipientType: r.Type,

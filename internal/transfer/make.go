@@ -8,13 +8,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -103,7 +103,7 @@ func (p *preparedTransfer) asksRail() bool {
 
 // shown returns the destination as the transfer will show it. recipient is nil for
 // an external one.
-func (p *preparedTransfer) shown(recipient *account.Recipient) payout.Destination {
+func (p *preparedTransfer) shown(recipient *party.Recipient) payout.Destination {
 	if recipient != nil {
 		return wallet(recipient)
 	}
@@ -137,7 +137,7 @@ func (s *Service) checkDestination(ctx context.Context, caller api.Caller, p *pr
 }
 
 // recipient returns the account that a wallet transfer pays; nil for any other transfer.
-func (p *preparedTransfer) recipient(tx storage.ReadTx) (*account.Recipient, error) {
+func (p *preparedTransfer) recipient(tx storage.ReadTx) (*party.Recipient, error) {
 	if p.target != nil {
 		return nil, nil
 	}
@@ -152,7 +152,7 @@ func (p *preparedTransfer) recipient(tx storage.ReadTx) (*account.Recipient, err
 // make makes the transfer. recipient is nil for an external one.
 //
 // Refusals: daily_limit_exceeded, insufficient_balance.
-func (s *Service) make(tx *engine.Tx, p *preparedTransfer, recipient *account.Recipient) (*payout.Transfer, error) {
+func (s *Service) make(tx *engine.Tx, p *preparedTransfer, recipient *party.Recipient) (*payout.Transfer, error) {
 	r := record{
 		Transfer: payout.Transfer{
 			ID: tx.NewID("po_"), Object: p.variant.Object, Amount: api.FromPesewas(p.amount), Currency: api.Currency,
@@ -171,7 +171,7 @@ func (s *Service) make(tx *engine.Tx, p *preparedTransfer, recipient *account.Re
 }
 
 // payWallet moves the money within the service, which completes the transfer.
-func (s *Service) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to *account.Recipient) (*payout.Transfer, error) {
+func (s *Service) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to *party.Recipient) (*payout.Transfer, error) {
 	r.Destination = wallet(to)
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	err := tx.Post(storage.Posting{

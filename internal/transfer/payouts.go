@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/otp"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -67,7 +67,7 @@ func (s *Payouts) create(ctx context.Context, caller api.Caller, op engine.Opera
 		if err := s.requireOTP(tx, codeID); err != nil {
 			return nil, err
 		}
-		var recipient *account.Recipient
+		var recipient *party.Recipient
 		if recipient, err = prepared.recipient(tx); err != nil {
 			return nil, err
 		}

@@ -3,12 +3,12 @@
 package transfer
 
 import (
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/collect/scanning"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/fee"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -18,7 +18,7 @@ import (
 
 // Config holds the package's settings. The comments say what a nil or zero field means.
 type Config struct {
-	Accounts *account.Internal
+	Accounts *party.Service
 	Events   *event.Internal
 	Messages *message.Internal
 	QRCodes  *scanning.Service

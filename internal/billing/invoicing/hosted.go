@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -75,7 +76,7 @@ func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id strin
 		return o.Value.AmountDue > 0, s.payable(tx, tx.Now, o, caller.IdempotencyKey)
 	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *invoice.Invoice, err error) {
-		err = s.config.Accounts.PayFromWallet(ctx, s.engine, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+		err = s.config.Accounts.PayFromWallet(ctx, s.engine, caller, p.Wallet, party.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
 			done, err = s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 				from, err := confirm(tx)
 				if err != nil {

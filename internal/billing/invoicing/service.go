@@ -2,7 +2,7 @@
 //
 // It owns invoices, their charges, their reminders and credit notes. It
 // does not own payments (package collect), refunds (package refunding), customers
-// (package account), or the messages it queues (package message).
+// (package party), or the messages it queues (package message).
 //
 // The host's [provider.Charger] takes the money. Pay calls it. A worker calls it for automatic charges
 // and payments from phones, and after a crash.
@@ -18,7 +18,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/offering"
@@ -27,6 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
@@ -35,7 +35,7 @@ import (
 
 // Config is what the service works with.
 type Config struct {
-	Accounts *account.Internal
+	Accounts *party.Service
 	Payments *collect.Service
 	Events   *event.Internal
 	Messages *message.Internal

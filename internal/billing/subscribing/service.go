@@ -13,13 +13,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/subscription"
@@ -27,7 +27,7 @@ import (
 
 // Config is what the service works with.
 type Config struct {
-	Accounts *account.Internal
+	Accounts *party.Service
 	Catalog  *offering.Service
 	Invoices *invoicing.Service
 	Payments *collect.Service // counts the codes that are sent to a phone

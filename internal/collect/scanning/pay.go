@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -64,7 +65,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p qrcod
 		return true, err
 	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (done *payment.Payment, err error) {
-		err = s.accounts.PayFromWallet(ctx, s.engine, caller, p.Wallet, account.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
+		err = s.accounts.PayFromWallet(ctx, s.engine, caller, p.Wallet, party.PINEntry{PIN: p.PIN, From: p.From}, due, func(confirm func(*engine.Tx) (*account.Consumer, error)) (err error) {
 			done, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
 				from, err := confirm(tx)
 				if err != nil {

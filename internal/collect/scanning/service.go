@@ -11,12 +11,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -25,7 +25,7 @@ import (
 // Service implements [qrcode.Service].
 type Service struct {
 	engine   *engine.Engine
-	accounts *account.Internal
+	accounts *party.Service
 	payments *collect.Service
 	events   *event.Internal
 	codec    qrcode.ConsumerCodec
@@ -33,7 +33,7 @@ type Service struct {
 
 // Config is what the service works with.
 type Config struct {
-	Accounts *account.Internal
+	Accounts *party.Service
 	Payments *collect.Service
 	Events   *event.Internal
 	// Codec reads and writes consumers' payloads.

@@ -119,10 +119,10 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all calls) {
 	all.plain("statement", nil, func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 		st, err := svc.Accounts.Statement(ctx, c, api.Times{From: s.now.Add(-time.Hour), Until: s.now.Add(time.Hour)})
 		if err == nil {
-			_, err = st.PDF(ctx)
+			_, err = svc.Accounts.StatementPDF(ctx, c, st)
 		}
 		if err == nil {
-			err = st.CSV(ctx, io.Discard)
+			err = svc.Accounts.StatementCSV(ctx, c, st, io.Discard)
 		}
 		return nil, err
 	})

@@ -1,4 +1,4 @@
-package account
+package party
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func named(key string) storage.Equal {
 // Named returns the ids of the newest customers of the caller and of the newest consumers of the mode
 // with a name, at most limit of each. key is a whole name, or its first word, in the form of
 // internal/lookup.
-func (*Internal) Named(tx *engine.ReadTx, key string, limit int) (customerIDs, consumerIDs []string, err error) {
+func (*Service) Named(tx *engine.ReadTx, key string, limit int) (customerIDs, consumerIDs []string, err error) {
 	for _, among := range []struct {
 		kind  *storage.Kind
 		scope storage.Scope

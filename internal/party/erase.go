@@ -1,4 +1,4 @@
-package account
+package party
 
 import (
 	"context"
@@ -13,34 +13,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// DeleteCustomer removes a customer and the person's data: name, e-mail, phone number, address
-// and metadata. The record is gone when the call returns. The background work that the call
-// queues removes the copies, normally at once, and also after a crash.
-//
-// Payments of the customer from a phone, and their refunds, lose the number and the e-mail; those
-// under way lose them when they end. A later refund gives the provider the id of the charge, but
-// not the phone number.
-//
-// Copies are in snapshots of events, in answers stored under idempotency keys, in draft invoices of the
-// customer and their documents, in answers of webhook endpoints, and in queued messages. That includes
-// drafts from which an update has removed the customer's id, and messages that test mode keeps. A
-// message about another customer at the same address stays. A duplicate of an invoice has no data of a
-// deleted customer. Issued invoices (open, paid, void or uncollectible) and their documents keep the
-// data, because the law of Ghana requires it. They still name the customer's id, which no longer leads
-// to a record.
-//
-// When a merchant sends an issued invoice again, or is paid for it, the message still goes to the
-// address on it. The store drops such a message once it is sent, in test mode after
-// payments.Config.MessageRetention.
-//
-// The library cannot recognise the person in free text. It leaves descriptions, memos, footers
-// and the metadata of invoices as they are, and cannot recall messages that were sent. The host
-// erases backups, and space that a database has freed but not overwritten.
-//
-// The subscriptions of the customer are cancelled before the call returns. In a host's transaction a
-// worker does it after the commit.
-//
-// Refusals: resource_missing, also for a customer that was deleted before.
 func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	op := engine.Operation{Name: "customer.delete", Params: id}
 	deleted, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
@@ -64,9 +36,6 @@ func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id stri
 	return deleted, nil
 }
 
-// ForgetCustomer is DeleteCustomer for hosts with a [CustomerDirectory]: it removes the copies of
-// the data of a customer whom the host has deleted. It refuses one of the library's own customers
-// with parameter_invalid. An id without copies is no error. It may be called again.
 func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id string) error {
 	if id == "" {
 		return api.Missing("id")

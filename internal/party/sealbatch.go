@@ -1,4 +1,4 @@
-package account
+package party
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package account
+package party
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // ReadEntries returns the balance of a ledger account at the end of a period. Unless fn is nil, it runs
 // fn on the entries of the period, the oldest first. It reads in small steps, each in a View of e of its
 // own. All entries of the account must have the times of one clock.
-func (i *Internal) ReadEntries(ctx context.Context, e *engine.Engine, of ledger.Account, period api.Times, fn func(*storage.Entry) error) (balance int64, err error) {
+func (s *Service) ReadEntries(ctx context.Context, e *engine.Engine, of ledger.Account, period api.Times, fn func(*storage.Entry) error) (balance int64, err error) {
 	var all span
 	err = e.View(ctx, api.Caller{}, func(tx *engine.ReadTx) error {
 		book := entryReader{tx, of.Name}
@@ -32,8 +32,8 @@ func (i *Internal) ReadEntries(ctx context.Context, e *engine.Engine, of ledger.
 	if fn == nil {
 		return balance, nil
 	}
-	return balance, i.In(e).entriesOf(ctx, of.Name, all, fn)
+	return balance, s.In(e).entriesOf(ctx, of.Name, all, fn)
 }
 
 // OperatorOnly refuses a caller with a Merchant.
-func (*Internal) OperatorOnly(caller api.Caller) error { return operatorOnly(caller) }
+func (*Service) OperatorOnly(caller api.Caller) error { return operatorOnly(caller) }

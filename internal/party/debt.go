@@ -1,15 +1,16 @@
-package account
+package party
 
 import (
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // owes reports whether the merchant owes the operator money in a mode.
-func (m *Merchant) owes(live bool) bool {
+func owes(m *account.Merchant, live bool) bool {
 	if live {
 		return m.OwesLive
 	}
@@ -17,18 +18,18 @@ func (m *Merchant) owes(live bool) bool {
 }
 
 // setOwes notes on a merchant whether it owes the operator money in a mode.
-func setOwes(tx *engine.Tx, id string, live, owes bool) error {
+func setOwes(tx *engine.Tx, id string, live, owing bool) error {
 	o, err := engine.GetTx(tx, merchants, operator(false), id, "merchant")
 	if err != nil {
 		return err
 	}
-	if o.Value.owes(live) == owes {
+	if owes(&o.Value, live) == owing {
 		return nil
 	}
 	if live {
-		o.Value.OwesLive = owes
+		o.Value.OwesLive = owing
 	} else {
-		o.Value.OwesTest = owes
+		o.Value.OwesTest = owing
 	}
 	return merchants.Replace(tx, o)
 }
@@ -37,7 +38,7 @@ func setOwes(tx *engine.Tx, id string, live, owes bool) error {
 // the same transaction takes it from that balance: a merchant that owes has nothing available. Call it
 // for every posting that adds to such a balance, unless the transaction takes the whole amount away
 // again.
-func (*Internal) Credit(tx *engine.Tx, merchant string, p storage.Posting) error {
+func (*Service) Credit(tx *engine.Tx, merchant string, p storage.Posting) error {
 	return credit(tx, merchant, p)
 }
 
@@ -50,7 +51,7 @@ func credit(tx *engine.Tx, merchant string, p storage.Posting) error {
 		return err
 	}
 	live := tx.Caller.Live
-	if !m.owes(live) {
+	if !owes(m, live) {
 		return nil
 	}
 	available, owed := ledger.Available(merchant, live), ledger.Owed(merchant, live)
@@ -81,7 +82,7 @@ func credit(tx *engine.Tx, merchant string, p storage.Posting) error {
 // Take makes a posting that takes an amount, in pesewas, from the available balance of the caller's
 // merchant. What the balance does not cover, the merchant owes, and Take returns it. p has the legs to
 // which the money goes.
-func (*Internal) Take(tx *engine.Tx, amount int64, p storage.Posting) (owed int64, err error) {
+func (*Service) Take(tx *engine.Tx, amount int64, p storage.Posting) (owed int64, err error) {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	available := ledger.Available(merchant, live)
 	has, err := tx.Balance(available.Name)

@@ -1,10 +1,11 @@
-package account
+package party
 
 import (
 	"crypto/sha256"
 	"sync"
 	"time"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 )
 
@@ -32,7 +33,7 @@ type keyCache struct {
 type keyHash [sha256.Size]byte
 
 type cachedKey struct {
-	access   Access
+	access   account.Access
 	lastUsed time.Time
 	ends     *api.Time
 	until    time.Time // by the real clock
@@ -40,12 +41,12 @@ type cachedKey struct {
 
 // find returns the rights of a cached key that is valid at the service's time now and whose use
 // needs no note.
-func (k *keyCache) find(hash keyHash, now time.Time) (Access, bool) {
+func (k *keyCache) find(hash keyHash, now time.Time) (account.Access, bool) {
 	k.mu.RLock()
 	known, ok := k.keys[hash]
 	k.mu.RUnlock()
 	if !ok || !time.Now().Before(known.until) || now.Sub(known.lastUsed) >= lastUsedStep || known.ends != nil && !now.Before(known.ends.Time) {
-		return Access{}, false
+		return account.Access{}, false
 	}
 	return known.access, true
 }

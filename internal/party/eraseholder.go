@@ -1,10 +1,11 @@
-package account
+package party
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
@@ -14,16 +15,16 @@ import (
 // CloseConsumer closes a consumer's account and removes name, number and PIN from it. It returns the
 // service id. An account with money in it is refused with parameter_invalid, and a merchant's caller
 // with permission_denied.
-func (i *Internal) CloseConsumer(ctx context.Context, caller api.Caller, id string) (serviceID string, err error) {
-	return closeHolder(ctx, i.svc, caller, id, consumers, "consumer", ledger.Wallet(id, caller.Live), func(c *Consumer) *Holder { return &c.Holder })
+func (s *Service) CloseConsumer(ctx context.Context, caller api.Caller, id string) (serviceID string, err error) {
+	return closeHolder(ctx, s, caller, id, consumers, "consumer", ledger.Wallet(id, caller.Live), func(c *account.Consumer) *account.Holder { return &c.Holder })
 }
 
 // CloseAgent is CloseConsumer for a cash agent.
-func (i *Internal) CloseAgent(ctx context.Context, caller api.Caller, id string) (serviceID string, err error) {
-	return closeHolder(ctx, i.svc, caller, id, agents, "cash agent", ledger.Float(id, caller.Live), func(a *Agent) *Holder { return &a.Holder })
+func (s *Service) CloseAgent(ctx context.Context, caller api.Caller, id string) (serviceID string, err error) {
+	return closeHolder(ctx, s, caller, id, agents, "cash agent", ledger.Float(id, caller.Live), func(a *account.Agent) *account.Holder { return &a.Holder })
 }
 
-func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id string, in *storage.Collection[T], noun string, money ledger.Account, holder func(*T) *Holder) (serviceID string, err error) {
+func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id string, in *storage.Collection[T], noun string, money ledger.Account, holder func(*T) *account.Holder) (serviceID string, err error) {
 	if err := operatorOnly(caller); err != nil {
 		return "", err
 	}
@@ -37,7 +38,7 @@ func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id s
 		}
 		h := holder(&o.Value)
 		serviceID = h.ServiceID
-		h.Status, h.Name, h.Phone = Closed, "", ""
+		h.Status, h.Name, h.Phone = account.Closed, "", ""
 		if err := in.Replace(tx, o); err != nil {
 			return fmt.Errorf("account: close %s: %w", noun, err)
 		}

@@ -1,4 +1,4 @@
-package account
+package party
 
 import (
 	"context"
@@ -20,17 +20,6 @@ var (
 	flowWhose = []string{"merchants", "reserved", "wallets", "agents", "fees", "excess"}
 )
 
-// MoneyFlow returns where the money of the caller's mode lies, and whose it is, over all merchants, as
-// of one moment. Only the operator may call it: any other caller is permission_denied.
-//
-// Held names where the money lies: clearing, bank, owed (by merchants), and each provider, under its
-// name as in provider.Order.Route. Clearing has the sources of deposits, adjustments, and providers
-// without a name. Bank has the settlements that RecordSettlement has booked. OwedTo names whose it is:
-// merchants, reserved (their transfers under way), wallets, agents, fees (the operator's, less those of
-// providers), and excess. Excess belongs to payers of top-ups that wallets could not take.
-//
-// It reads at most 5,000 accounts. For a larger mode it returns a flow that is not Complete, because
-// sums of accounts that were read at different times would not be equal.
 func (s *Service) MoneyFlow(ctx context.Context, caller api.Caller) (*api.MoneyFlow, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err

@@ -33,7 +33,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/erasure"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/notify/delivering"
-	"github.com/seed-7082ffec/payments/internal/outbox"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/providers"
 	"github.com/seed-7082ffec/payments/internal/refunding"
@@ -60,8 +61,8 @@ type Services struct {
 	Accounts account.Service
 	QRCodes  qrcode.Service
 	Payments payment.Service
-	Events   *event.Service
-	Messages *message.Service
+	Events   event.Service
+	Messages message.Service
 
 	Products catalog.Products
 	Coupons  catalog.Coupons
@@ -95,8 +96,8 @@ type Service struct {
 // internals are what the packages call in each other's transactions.
 type internals struct {
 	accounts      *party.Service
-	events        *event.Internal
-	messages      *message.Internal
+	events        *recording.Service
+	messages      *messaging.Service
 	catalog       *offering.Service
 	payments      *collect.Service
 	qrcodes       *scanning.Service
@@ -180,7 +181,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.internal.sessions.Jobs()...)
 	s.runner.Add(s.internal.accounts.Jobs()...)
 	s.runner.Add(s.internal.erasure.Job())
-	s.runner.Add(outbox.Job(s.internal.messages, s.internal.invoices, c.Logger))
+	s.runner.Add(s.internal.messages.Jobs()...)
 	s.runner.Add(s.engine.ForgetIdempotencyKeys(), s.engine.ForgetTombstones(), kept.Job())
 	if c.Sandbox {
 		s.runner.Add(s.engine.RestClocks(s.runner.Kinds()))
@@ -191,8 +192,10 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 // wire makes the services over the engine.
 func (s *Service) wire(c Config) error {
 	in := &s.internal
-	s.Events, in.events = event.New(s.engine)
-	s.Messages, in.messages = message.New(s.engine, message.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
+	in.events = recording.New(s.engine)
+	s.Events = in.events
+	in.messages = messaging.New(s.engine, messaging.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
+	s.Messages = in.messages
 	in.accounts = party.New(s.engine, party.Config{Messages: in.messages, Events: in.events, Customers: c.Customers})
 	s.Accounts = in.accounts
 	in.catalog = offering.New(s.engine, in.events)
@@ -243,6 +246,9 @@ func (s *Service) wire(c Config) error {
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
+	if err := in.messages.SetAttachments(in.invoices); err != nil {
+		return fmt.Errorf("payments: %w", err)
+	}
 	in.providers = providers.New(s.engine, providers.Config{
 		Transfers: in.transfers, Refunds: in.refunds, Payments: in.payments, Invoices: in.invoices, Accounts: in.accounts,
 		Rail: c.Live.Rail, Charger: c.Live.Charger,
@@ -263,7 +269,7 @@ func (s *Service) wire(c Config) error {
 func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
-		engine.Kinds(), party.Kinds(), event.Kinds(), message.Kinds(), offering.Kinds(), collect.Kinds(), scanning.Kinds(),
+		engine.Kinds(), party.Kinds(), recording.Kinds(), messaging.Kinds(), offering.Kinds(), collect.Kinds(), scanning.Kinds(),
 		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), delivering.Kinds(),
 		retention.Kinds(), totals.Kinds(),
 		upgrade.Kinds(),

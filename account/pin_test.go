@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
@@ -97,9 +98,9 @@ func TestTwoProcessesRehashOnePIN(t *testing.T) {
 // about each.
 func TestLocksGrow(t *testing.T) {
 	b := newBench(t, nil)
-	must.Do(t, b.engine.Store.Define(t.Context(), message.Kinds()...))
-	messages, queue := message.New(b.engine, message.Config{})
-	s := party.New(b.engine, party.Config{Messages: queue})
+	must.Do(t, b.engine.Store.Define(t.Context(), messaging.Kinds()...))
+	messages := messaging.New(b.engine, messaging.Config{})
+	s := party.New(b.engine, party.Config{Messages: messages})
 	id := b.consumer(t, "0241000001").ID
 	caller := api.Caller{Merchant: b.merchant(t)}
 	try := func(pin string) error {

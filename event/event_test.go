@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -81,8 +82,8 @@ func TestCatalogueListsEveryTypeOfTheSpecification(t *testing.T) {
 
 func TestHostRecordsItsOwnEvent(t *testing.T) {
 	store := memory.New()
-	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...))
-	s, _ := event.New(&engine.Engine{
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), recording.Kinds()...)...))
+	s := recording.New(&engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	})
@@ -132,7 +133,7 @@ func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 	}
 	expect.Equal(t, event.Type("payment").Resource(), "", "what is no type has the resource")
 
-	s, _, _ := newService(t)
+	s, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	want := map[event.Type]string{
 		"invoice.created": `{"id":"inv_1","object":"invoice"}`, "plan.created": `{"id":"plan_1","name":"Akua","object":"plan"}`,
@@ -164,20 +165,20 @@ func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 	d.subscribe(t, caller, "we_1", "we_2")
 	heard := 0
 	d.Subscribe("ledger", func(context.Context, api.Caller, event.Event) error { heard++; return nil })
-	var fanouts []*event.Fanout
+	var fanouts []*recording.Fanout
 	var repeated []bool
 	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
-	d.runner.Add(work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 1, RunOne: func(ctx context.Context, claimed storage.Record) error {
+	d.runner.Add(work.Job{Kind: d.Kind(), Timeout: time.Minute, Batch: 1, RunOne: func(ctx context.Context, claimed storage.Record) error {
 		return d.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			f, err := d.internal.NewFanout(claimed)
+			f, err := d.NewFanout(claimed)
 			if err != nil {
 				return err
 			}
 			fanouts, repeated = append(fanouts, f), append(repeated, f.WasPartlyStored())
-			return d.internal.FinishPartly(tx, f, 2)
+			return d.FinishPartly(tx, f, 2)
 		})
 	}})
-	d.runner.Add(d.internal.CallSubscribers())
+	d.runner.Add(d.CallSubscribers())
 	e := d.record(t, caller, struct{}{})
 	pending := func(when string, want int) {
 		t.Helper()
@@ -192,8 +193,8 @@ func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 	d.pass(t, work.LeaseDuration-time.Millisecond)
 	expect.True(t, len(repeated) == 1, "fanned out %d times while it was leased", len(repeated))
 	d.pass(t, time.Millisecond)
-	finished := func(f *event.Fanout) error {
-		return d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.internal.FinishRest(tx, f) })
+	finished := func(f *recording.Fanout) error {
+		return d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.FinishRest(tx, f) })
 	}
 	if diff := cmp.Diff([]bool{false, true}, repeated); diff != "" {
 		t.Fatalf("fanned out again (-want +got)\n%s", diff)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -52,21 +53,20 @@ var databases = map[string]func(t *testing.T) [2]storage.Store{
 
 // process is a process that records events by a clock of its own.
 type process struct {
-	*event.Service
-	internal *event.Internal
-	engine   *engine.Engine
+	*recording.Service
+	engine *engine.Engine
 }
 
 func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *process {
 	t.Helper()
-	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...))
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), recording.Kinds()...)...))
 	t.Cleanup(func() { expect.NoError(t, store.Close(), "Close") })
 	e := &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
-	s, internal := event.New(e)
-	return &process{s, internal, e}
+	s := recording.New(e)
+	return &process{s, e}
 }
 
 var walked = api.Caller{Merchant: "mer_1"}
@@ -75,7 +75,7 @@ var walked = api.Caller{Merchant: "mer_1"}
 func (p *process) record(ctx context.Context, n int, outcome error) error {
 	return p.engine.Update(ctx, walked, func(tx *engine.Tx) error {
 		for range n {
-			if err := p.internal.Record(tx, struct{}{}, event.QRCodeCreated); err != nil {
+			if err := p.Append(tx, struct{}{}, event.QRCodeCreated); err != nil {
 				return err
 			}
 		}
@@ -156,7 +156,7 @@ func TestAllMerchantsShareOneHead(t *testing.T) {
 	for _, caller := range []api.Caller{walked, {Merchant: "mer_2"}, {Merchant: "mer_2", Live: true}} {
 		e := must.Get(p.Record(t.Context(), caller, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
 		must.Do(t, p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			all, err := tx.Scan(event.Kinds()[2], storage.Scope{}, "", 9)
+			all, err := tx.Scan(recording.Kinds()[2], storage.Scope{}, "", 9)
 			want := fmt.Sprintf(`{"event":%q}`, e.ID)
 			expect.True(t, err != nil || len(all) == 1 && string(all[0].Data) == want, "there are the heads %+v, want %s", all, want)
 			return err

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
@@ -30,12 +31,11 @@ import (
 // diary is the service with workers, a store that can fail and a clock that the test
 // moves.
 type diary struct {
-	*event.Service
-	internal *event.Internal
-	engine   *engine.Engine
-	store    *faultstore.Store
-	now      time.Time
-	runner   *work.Runner
+	*recording.Service
+	engine *engine.Engine
+	store  *faultstore.Store
+	now    time.Time
+	runner *work.Runner
 
 	keep   time.Duration
 	mu     sync.Mutex // for fanned, which the workers write
@@ -45,7 +45,7 @@ type diary struct {
 func newDiary(t *testing.T) *diary {
 	t.Helper()
 	d := &diary{store: faultstore.New(memory.New()), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
-	kinds := slices.Concat(engine.Kinds(), event.Kinds(), retention.Kinds())
+	kinds := slices.Concat(engine.Kinds(), recording.Kinds(), retention.Kinds())
 	must.Do(t, d.store.Define(t.Context(), append(kinds, pii.Erasures.Kind())...))
 	clock := func() time.Time { return d.now }
 	d.engine = &engine.Engine{
@@ -58,28 +58,28 @@ func newDiary(t *testing.T) *diary {
 
 // open makes the service and its workers, as a new process does.
 func (d *diary) open() {
-	d.Service, d.internal = event.New(d.engine)
+	d.Service = recording.New(d.engine)
 	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
-	kept, err := retention.New(context.Background(), d.engine, d.internal.Retention(d.keep))
+	kept, err := retention.New(context.Background(), d.engine, d.Retention(d.keep))
 	if err != nil {
 		panic(err)
 	}
 	d.runner.Add(kept.Job())
-	d.runner.Add(d.fanOut(), d.internal.CallSubscribers())
+	d.runner.Add(d.fanOut(), d.CallSubscribers())
 }
 
 // fanOut is the job that fans events out to all endpoints, whose deliveries stay pending.
 func (d *diary) fanOut() work.Job {
-	return work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 100, RunOne: func(ctx context.Context, claimed storage.Record) error {
+	return work.Job{Kind: d.Kind(), Timeout: time.Minute, Batch: 100, RunOne: func(ctx context.Context, claimed storage.Record) error {
 		return d.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
-			f, err := d.internal.NewFanout(claimed)
+			f, err := d.NewFanout(claimed)
 			if err != nil {
 				return err
 			}
 			if tx, err = tx.As(f.Caller()); err != nil {
 				return err
 			}
-			list, err := d.internal.Subscriptions(tx, engine.Scope(tx.Caller))
+			list, err := d.Subscriptions(tx, engine.Scope(tx.Caller))
 			if err != nil {
 				return err
 			}
@@ -93,14 +93,14 @@ func (d *diary) fanOut() work.Job {
 				defer d.mu.Unlock()
 				d.fanned = append(d.fanned, f.Event().ID+" "+tx.Caller.Merchant+" "+tx.Caller.RequestID+" "+tx.Caller.IdempotencyKey)
 			})
-			return d.internal.Finish(tx, f, len(list))
+			return d.Finish(tx, f, len(list))
 		})
 	}}
 }
 
 // deliver writes the first delivery of an event to an endpoint, or a change of it.
 func (d *diary) deliver(tx *engine.Tx, id, endpoint string, status event.DeliveryStatus) error {
-	o, err := d.internal.Deliveries().GetOrNew(tx, engine.Scope(tx.Caller), d.internal.FirstDeliveryID(id, endpoint))
+	o, err := d.Deliveries().GetOrNew(tx, engine.Scope(tx.Caller), d.FirstDeliveryID(id, endpoint))
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (d *diary) deliver(tx *engine.Tx, id, endpoint string, status event.Deliver
 	if status == event.DeliveryPending {
 		o.Value.NextAttemptAt = api.AtOrNil(tx.Now)
 	}
-	return d.internal.Deliveries().Put(tx, o)
+	return d.Deliveries().Put(tx, o)
 }
 
 // subscribe has endpoints of a merchant get all events.
@@ -116,7 +116,7 @@ func (d *diary) subscribe(t *testing.T, caller api.Caller, endpoints ...string) 
 	t.Helper()
 	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		for _, id := range endpoints {
-			if err := d.internal.PutSubscription(tx, event.Subscription{Endpoint: id, Events: []event.Type{event.AllTypes}}); err != nil {
+			if err := d.PutSubscription(tx, recording.Subscription{Endpoint: id, Events: []event.Type{event.AllTypes}}); err != nil {
 				return err
 			}
 		}
@@ -156,10 +156,10 @@ func TestEventIsKeptForItsRetention(t *testing.T) {
 	must.Do(t, err)
 	expect.Equal(t, got.PendingWebhooks, 1, "pending webhooks")
 	err = d.engine.View(t.Context(), caller, func(tx *engine.ReadTx) error {
-		then, err := d.internal.EventAsSent(tx, engine.Scope(caller), wanted.ID)
+		then, err := d.EventAsSent(tx, engine.Scope(caller), wanted.ID)
 		must.Do(t, err)
 		expect.Equal(t, then.PendingWebhooks, 2, "as it was fanned out: pending webhooks")
-		_, err = d.internal.EventAsSent(tx, engine.Scope(api.Caller{Merchant: "mer_2"}), wanted.ID)
+		_, err = d.EventAsSent(tx, engine.Scope(api.Caller{Merchant: "mer_2"}), wanted.ID)
 		expect.True(t, api.CodeOf(err) == api.ResourceMissing, "a stranger's: %v", err)
 		return nil
 	})
@@ -196,7 +196,7 @@ func TestErasureRedactsSnapshots(t *testing.T) {
 		for more := true; more; {
 			var page []string
 			must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
-				page, more, err = d.internal.EraseCustomer(tx, id)
+				page, more, err = d.EraseCustomer(tx, id)
 				return err
 			}))
 			changed = append(changed, page...)
@@ -231,7 +231,7 @@ func TestErasureRedactsSnapshots(t *testing.T) {
 	e := d.record(t, caller, object{"id": "cus_3", "object": "customer", "name": "Yaa"})
 	d.store.Each(t, "EraseCustomer", func() error {
 		return d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-			_, _, err := d.internal.EraseCustomer(tx, "cus_3")
+			_, _, err := d.EraseCustomer(tx, "cus_3")
 			return err
 		})
 	})
@@ -252,7 +252,7 @@ func TestErasureOfObjectsCanBeRepeated(t *testing.T) {
 	}
 	d.record(t, caller, object{"id": "pay_2", "object": "payment", "phone": "024****222"})
 	for range 2 {
-		about, err := d.internal.EraseObjects(t.Context(), engine.Within{Scope: engine.Scope(caller)}, map[string]bool{"pay_1": true})
+		about, err := d.EraseObjects(t.Context(), engine.Within{Scope: engine.Scope(caller)}, map[string]bool{"pay_1": true})
 		diff := cmp.Diff(want, about)
 		expect.True(t, diff == "", "%v, events of the objects (-want +got)\n%s", err, diff)
 		must.Do(t, err)
@@ -276,7 +276,7 @@ func TestNotificationWaitsForItsSubscriber(t *testing.T) {
 		return nil
 	}
 	d.Subscribe("ledger", nothing)
-	inside := d.internal.In(d.engine) // as of a transaction of the host's
+	inside := d.In(d.engine) // as of a transaction of the host's
 	first := must.Get(inside.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 	// The process ends after the fan-out; the next has no such subscriber.
 	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}

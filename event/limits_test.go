@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -21,22 +22,22 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-func newService(t *testing.T) (*event.Service, *event.Internal, *engine.Engine) {
+func newService(t *testing.T) (*recording.Service, *engine.Engine) {
 	t.Helper()
 	store := memory.New()
-	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...))
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), recording.Kinds()...)...))
 	e := &engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
-	s, internal := event.New(e)
-	return s, internal, e
+	s := recording.New(e)
+	return s, e
 }
 
 // Every type of the catalogue may be recorded, and is found under its own name
 // and under its synonym.
 func TestEveryTypeIsRecordedAndFound(t *testing.T) {
-	s, _, _ := newService(t)
+	s, _ := newService(t)
 	for _, typ := range event.Types() {
 		caller := api.Caller{Merchant: "mer_" + string(typ)}
 		recorded, err := s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: struct{}{}})
@@ -56,7 +57,7 @@ func TestEveryTypeIsRecordedAndFound(t *testing.T) {
 }
 
 func TestLargeSnapshotIsRefused(t *testing.T) {
-	s, _, _ := newService(t)
+	s, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	const around = len(`{"a":""}`)
 	for size, want := range map[int]api.Code{64<<10 - around: "", 64<<10 - around + 1: api.ParameterInvalid} {
@@ -68,17 +69,17 @@ func TestLargeSnapshotIsRefused(t *testing.T) {
 
 // The refusal of a wrong type names it, but not at any length.
 func TestUnknownTypeIsRefused(t *testing.T) {
-	s, internal, e := newService(t)
+	s, e := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	long := event.Type(strings.Repeat("x", 10_000))
 	_, err := s.List(t.Context(), caller, event.ListParams{Type: long})
 	expect.Equal(t, api.CodeOf(err), api.EventTypeUnknown, "a filter: code")
 	expect.True(t, len(err.Error()) <= 300, "a filter: got %.400v", err)
 	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		return internal.Record(tx, struct{}{}, event.PaymentCreated, "payment.lost")
+		return s.Append(tx, struct{}{}, event.PaymentCreated, "payment.lost")
 	})
 	expect.Equal(t, api.CodeOf(err), api.EventTypeUnknown, "a record: got %v", err)
-	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error { return internal.Record(tx, make(chan int), event.PaymentCreated) })
+	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.Append(tx, make(chan int), event.PaymentCreated) })
 	expect.True(t, err != nil, "an object that is no JSON: got %v", err)
 	expect.Equal(t, api.CodeOf(err), "", "an object that is no JSON: code")
 	list, err := s.List(t.Context(), caller, event.ListParams{})
@@ -88,7 +89,7 @@ func TestUnknownTypeIsRefused(t *testing.T) {
 
 // A host that repeats itself, even at once, records one event.
 func TestRecordIsIdempotent(t *testing.T) {
-	s, _, _ := newService(t)
+	s, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "sub-1"}
 	record := func(typ event.Type, n int) (*event.Event, error) {
 		return s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: map[string]int{"n": n}})
@@ -119,14 +120,14 @@ func TestRecordIsIdempotent(t *testing.T) {
 
 // A merchant can send an event again ten times an hour. A refusal does not count.
 func TestResendsAreBounded(t *testing.T) {
-	s, internal, e := newService(t)
+	s, e := newService(t)
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	e.Clock = func() time.Time { return now }
 	caller := api.Caller{Merchant: "mer_1"}
 	made := must.Get(s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 	resend := func() error {
 		return e.Update(t.Context(), caller, func(tx *engine.Tx) error {
-			again, err := internal.Resend(tx, made.ID)
+			again, err := s.Resend(tx, made.ID)
 			expect.True(t, err != nil || again.ID == made.ID, "got %+v", again)
 			return err
 		})
@@ -143,7 +144,7 @@ func TestResendsAreBounded(t *testing.T) {
 
 // A page of large events ends by bytes, and says that there is more.
 func TestPagesEndByBytes(t *testing.T) {
-	s, _, _ := newService(t)
+	s, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	const made = 40
 	for range made {

@@ -1,11 +1,6 @@
 package event
 
-import (
-	"encoding/json"
-	"strings"
-
-	"github.com/seed-7082ffec/payments/internal/plainjson"
-)
+import "strings"
 
 // Type is the type of an event, such as "payment.succeeded".
 type Type string
@@ -145,28 +140,6 @@ func (t Type) Resource() string {
 		return ""
 	}
 	return resources[string(canonical[:strings.LastIndexByte(string(canonical), '.')])]
-}
-
-// forWriters names the member of a resource's objects that lets its reader change the object. Only a
-// caller who may write the resource sees it.
-var forWriters = map[string]string{"subscriptions": "manage_url"}
-
-// forReaders returns the object of an event of the type as a caller sees it who may only read its resource.
-func (t Type) forReaders(object json.RawMessage) json.RawMessage {
-	hidden, ok := forWriters[t.Resource()]
-	if !ok {
-		return object
-	}
-	shown, err := plainjson.Edit(object, func(name string, value json.RawMessage) (json.RawMessage, error) {
-		if name == hidden {
-			value = json.RawMessage("null")
-		}
-		return value, nil
-	})
-	if err != nil {
-		return json.RawMessage("{}") // it is no object, so that it is unknown what it shows
-	}
-	return shown
 }
 
 // Types returns all types, synonyms included, in no particular order.

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/message"
@@ -27,7 +28,7 @@ func TestShortLinksLeadToPages(t *testing.T) {
 	s.Work()
 	sub := s.Subscribe("0241234567", 900)
 	e := &engine.Engine{Store: store, Clock: time.Now, BaseURL: s.Server.URL}
-	_, messages := message.New(e, message.Config{})
+	messages := messaging.New(e, messaging.Config{})
 	link := func(caller api.Caller, page message.LinkPage, id string) (path string) {
 		must.Do(t, e.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
 			path, err = messages.Link(tx, page, id)

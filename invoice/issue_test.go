@@ -17,6 +17,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
@@ -24,7 +26,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -37,7 +38,7 @@ type issuer struct {
 	caller api.Caller
 	now    time.Time
 	engine *engine.Engine
-	events *event.Service
+	events event.Service
 	hosts  payment.Service
 }
 
@@ -45,7 +46,7 @@ func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	s := &issuer{t: t, now: time.Date(2026, 3, 31, 6, 0, 0, 0, time.UTC)}
 	store := memory.New()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), party.Kinds(), event.Kinds(), message.Kinds(), dispatch.Kinds(), collect.Kinds(), totals.Kinds(), invoicing.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), party.Kinds(), recording.Kinds(), messaging.Kinds(), dispatch.Kinds(), collect.Kinds(), totals.Kinds(), invoicing.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	clock := func() time.Time { return s.now }
@@ -53,9 +54,9 @@ func newIssuer(t *testing.T) *issuer {
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 		BaseURL: "https://pay.example.com", ServerKeys: [][]byte{make([]byte, 32)},
 	}
-	events, recorder := event.New(s.engine)
-	s.events = events
-	_, messages := message.New(s.engine, message.Config{})
+	recorder := recording.New(s.engine)
+	s.events = recorder
+	messages := messaging.New(s.engine, messaging.Config{})
 	accounts := party.New(s.engine, party.Config{Messages: messages, Events: recorder})
 	payments, err := collect.New(s.engine, collect.Config{Accounts: accounts, Events: recorder, Messages: messages})
 	must.Do(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/faultstore"
 	"github.com/seed-7082ffec/payments/internal/test/must"
@@ -40,16 +41,16 @@ func (m *mails) SendEmail(_ context.Context, e message.Email) error {
 }
 
 // over makes the post another service on the same store, as after a restart.
-func (p *post) over(store storage.Store, c message.Config) {
+func (p *post) over(store storage.Store, c messaging.Config) {
 	p.engine.Store = store
-	p.Service, p.internal = message.New(p.engine, c)
+	p.Service = messaging.New(p.engine, c)
 	p.runner = &work.Runner{Store: store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
 	p.addWorker()
 }
 
 func (p *post) email(t *testing.T, caller api.Caller, e message.Email, attach string) {
 	t.Helper()
-	must.Do(t, p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Email(tx, "cus_1", e, attach) }))
+	must.Do(t, p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.Email(tx, "cus_1", e, attach) }))
 }
 
 var receipt = message.Email{
@@ -58,12 +59,12 @@ var receipt = message.Email{
 
 func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	p, mailer := newPost(t, nil), &mails{}
-	expect.True(t, !p.internal.CanEmail(true), "CanEmail is wrong without a Mailer")
-	expect.True(t, p.internal.CanEmail(false), "CanEmail is wrong without a Mailer")
+	expect.True(t, !p.CanEmail(true), "CanEmail is wrong without a Mailer")
+	expect.True(t, p.CanEmail(false), "CanEmail is wrong without a Mailer")
 	p.email(t, live, receipt, "")
 	expect.Equal(t, p.kept(t, true), 0, "e-mails are queued without a Mailer")
-	p.over(p.engine.Store, message.Config{Mailer: mailer})
-	expect.True(t, p.internal.CanEmail(true), "CanEmail is wrong with a Mailer")
+	p.over(p.engine.Store, messaging.Config{Mailer: mailer})
+	expect.True(t, p.CanEmail(true), "CanEmail is wrong with a Mailer")
 
 	// The attachment is asked for when the e-mail goes out, and each time anew.
 	var asked []string
@@ -98,10 +99,10 @@ func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 // it: once, and never the live one.
 func TestTestEmailIsKeptAndSentOnlyByTestMailer(t *testing.T) {
 	p, mailer, other := newPost(t, nil), &mails{fail: 1}, &mails{}
-	p.over(p.engine.Store, message.Config{Mailer: other})
+	p.over(p.engine.Store, messaging.Config{Mailer: other})
 	p.email(t, test, receipt, "")
 	p.pass(t, time.Minute)
-	p.over(p.engine.Store, message.Config{Mailer: other, TestMailer: mailer})
+	p.over(p.engine.Store, messaging.Config{Mailer: other, TestMailer: mailer})
 	p.email(t, test, receipt, "")
 	p.queue(t, test, number, "Hello.")
 	for _, wait := range []time.Duration{0, 5 * time.Second, time.Hour, 24 * time.Hour} {
@@ -121,10 +122,10 @@ func TestTestEmailIsKeptAndSentOnlyByTestMailer(t *testing.T) {
 // An e-mail of test mode that the host has no Mailer for any more is listed as any other.
 func TestTestEmailOutlivesItsMailer(t *testing.T) {
 	p := newPost(t, nil)
-	p.over(p.engine.Store, message.Config{TestMailer: &mails{fail: 1}})
+	p.over(p.engine.Store, messaging.Config{TestMailer: &mails{fail: 1}})
 	p.email(t, test, receipt, "")
 	p.pass(t, 0)
-	p.over(p.engine.Store, message.Config{})
+	p.over(p.engine.Store, messaging.Config{})
 	p.pass(t, 5*time.Second)
 	expect.Equal(t, p.kept(t, false), 1, "messages are kept")
 	p.pass(t, 30*24*time.Hour-5*time.Second-time.Millisecond)
@@ -140,14 +141,14 @@ func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {
 	for range api.MaxLimit + 1 {
 		p.queue(t, test, number, "Hello.")
 	}
-	err := p.engine.Update(t.Context(), test, func(tx *engine.Tx) error { return p.internal.Text(tx, "cus_2", number, "To another.") })
+	err := p.engine.Update(t.Context(), test, func(tx *engine.Tx) error { return p.Text(tx, "cus_2", number, "To another.") })
 	must.Do(t, err)
 	p.queue(t, live, number, "Live.")
 	p.queue(t, api.Caller{Merchant: "mer_2"}, number, "Of another.")
 	p.email(t, test, receipt, "")
 	store := faultstore.New(p.engine.Store)
 	p.engine.Store = store
-	store.Each(t, "Erase", func() error { return p.internal.Erase(t.Context(), test, "cus_1") })
+	store.Each(t, "Erase", func() error { return p.Erase(t.Context(), test, "cus_1") })
 	list, err := p.List(t.Context(), test, message.ListParams{Page: api.Page{Limit: 100}})
 	must.Do(t, err)
 	must.True(t, len(list.Data) == 1, "kept %+v, %v", list, err)
@@ -163,7 +164,7 @@ func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {
 func TestRerunCountsOneAttempt(t *testing.T) {
 	texter, mailer := &phones{fail: 2}, &mails{fail: 2}
 	p := newPost(t, nil)
-	p.over(faultstore.Undone(p.engine.Store), message.Config{Texter: texter, TestMailer: mailer})
+	p.over(faultstore.Undone(p.engine.Store), messaging.Config{Texter: texter, TestMailer: mailer})
 	p.queue(t, live, number, "Hello.")
 	p.email(t, test, receipt, "")
 	for i, wait := range []time.Duration{0, 5 * time.Second, 30 * time.Second} {
@@ -185,9 +186,9 @@ func TestStoreFailuresLoseNoMessage(t *testing.T) {
 	texter := &phones{}
 	p := newPost(t, nil)
 	store := faultstore.New(p.engine.Store)
-	p.over(store, message.Config{Texter: texter})
+	p.over(store, messaging.Config{Texter: texter})
 	queue := func() error {
-		return p.engine.Update(t.Context(), live, func(tx *engine.Tx) error { return p.internal.Text(tx, "", number, "Hello.") })
+		return p.engine.Update(t.Context(), live, func(tx *engine.Tx) error { return p.Text(tx, "", number, "Hello.") })
 	}
 	store.Each(t, "TextTx", queue)
 	store.Each(t, "List", func() error { return testkit.Err(p.List(t.Context(), test, message.ListParams{})) })

@@ -17,7 +17,7 @@ import (
 func (p *post) link(t *testing.T, caller api.Caller, page message.LinkPage, id string, end error) (address string) {
 	t.Helper()
 	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
-		if address, err = p.internal.Link(tx, page, id); err != nil {
+		if address, err = p.Link(tx, page, id); err != nil {
 			return err
 		}
 		return end
@@ -75,6 +75,6 @@ func TestNamesInTheTextsOfCodes(t *testing.T) {
 		"🎉":                                     "a merchant",
 		"Ɔdɔ Ɛna Café":                          "Odo Ena Café",
 	} {
-		expect.Equal(t, p.internal.CodeName(name, "a merchant"), want, "%q", name)
+		expect.Equal(t, p.CodeName(name, "a merchant"), want, "%q", name)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -50,49 +51,43 @@ func (p *phones) SendSMS(_ context.Context, m message.SMS) error {
 type post struct {
 	attach func(ctx context.Context, caller api.Caller, document string) (*message.Attachment, error)
 
-	*message.Service
-	internal *message.Internal
-	engine   *engine.Engine
-	runner   *work.Runner
-	now      time.Time
-	log      bytes.Buffer
+	*messaging.Service
+	engine *engine.Engine
+	runner *work.Runner
+	now    time.Time
+	log    bytes.Buffer
 }
 
 func newPost(t *testing.T, texter message.Texter) *post {
 	t.Helper()
 	p := &post{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
 	store := memory.New()
-	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), message.Kinds()...)...))
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), messaging.Kinds()...)...))
 	clock := func() time.Time { return p.now }
 	log := slog.New(slog.NewTextHandler(&p.log, nil))
 	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Runner: new(work.Runner)}
-	p.Service, p.internal = message.New(p.engine, message.Config{Texter: texter})
+	p.Service = messaging.New(p.engine, messaging.Config{Texter: texter})
 	p.runner = &work.Runner{Store: store, Clock: clock, Log: log, Poll: time.Second}
 	p.addWorker()
 	return p
 }
 
-// addWorker adds the worker that sends messages. attach makes the documents of e-mails.
+// addWorker adds the worker that sends messages.
 func (p *post) addWorker() {
-	p.runner.Add(work.Job{
-		Kind: p.internal.Kind(), Timeout: time.Minute, Batch: 32,
-		RunOne: func(ctx context.Context, r storage.Record) error {
-			m, err := p.internal.Open(r)
-			if err != nil {
-				return err
-			}
-			var attachment *message.Attachment
-			if document := m.Document(); document != "" {
-				attachment, err = p.attach(ctx, m.Caller(), document)
-			}
-			return p.internal.Send(ctx, m, attachment, err)
-		},
-	})
+	if err := p.SetAttachments(p); err != nil {
+		panic(err)
+	}
+	p.runner.Add(p.Jobs()...)
+}
+
+// Attachment makes the documents of e-mails, by attach.
+func (p *post) Attachment(ctx context.Context, caller api.Caller, document string) (*message.Attachment, error) {
+	return p.attach(ctx, caller, document)
 }
 
 func (p *post) queue(t *testing.T, caller api.Caller, to, text string) {
 	t.Helper()
-	must.Do(t, p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Text(tx, "cus_1", to, text) }))
+	must.Do(t, p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.Text(tx, "cus_1", to, text) }))
 }
 
 // pass lets time pass and does what is due.
@@ -107,7 +102,7 @@ func (p *post) kept(t *testing.T, live bool) int {
 	t.Helper()
 	var n int
 	must.Do(t, p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-		page, err := tx.List(message.Kinds()[0], storage.Query{Scope: storage.Scope{Merchant: "mer_1", Live: live}, Limit: 100})
+		page, err := tx.List(messaging.Kinds()[0], storage.Query{Scope: storage.Scope{Merchant: "mer_1", Live: live}, Limit: 100})
 		n = len(page)
 		return err
 	}))
@@ -173,8 +168,8 @@ func TestFailedMessageIsRetriedThenDropped(t *testing.T) {
 
 func TestLiveModeWithoutTexterQueuesNothing(t *testing.T) {
 	p := newPost(t, nil)
-	expect.True(t, !p.internal.CanText(true), "CanText is wrong")
-	expect.True(t, p.internal.CanText(false), "CanText is wrong")
+	expect.True(t, !p.CanText(true), "CanText is wrong")
+	expect.True(t, p.CanText(false), "CanText is wrong")
 	p.queue(t, live, number, "Hello.")
 	expect.Equal(t, p.kept(t, true), 0, "messages are queued without a Texter")
 }
@@ -208,7 +203,7 @@ func TestRolledBackMessageIsNotSent(t *testing.T) {
 	p := newPost(t, texter)
 	planned := errors.New("planned")
 	err := p.engine.Update(t.Context(), live, func(tx *engine.Tx) error {
-		if err := p.internal.Text(tx, "", number, "Hello."); err != nil {
+		if err := p.Text(tx, "", number, "Hello."); err != nil {
 			return err
 		}
 		return planned
@@ -251,19 +246,19 @@ func TestPanickingTexterIsRetried(t *testing.T) {
 func TestLiveMessagesWaitForTexter(t *testing.T) {
 	texter := &phones{}
 	p := newPost(t, texter)
-	configure := func(c message.Config) {
-		_, p.internal = message.New(p.engine, c)
+	configure := func(c messaging.Config) {
+		p.Service = messaging.New(p.engine, c)
 		p.runner = &work.Runner{Store: p.engine.Store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
 		p.addWorker()
 	}
 	p.queue(t, live, number, "Hello.")
 	p.queue(t, live, number, "Hello again.")
-	configure(message.Config{})
+	configure(messaging.Config{})
 	p.pass(t, 0)
 	p.pass(t, 15*time.Minute)
 	expect.Equal(t, p.kept(t, true), 2, "messages are kept")
 	expect.Equal(t, strings.Count(p.log.String(), "no Texter is configured"), 1, "log lines:\n%s", &p.log)
-	configure(message.Config{Texter: texter})
+	configure(messaging.Config{Texter: texter})
 	p.pass(t, 15*time.Minute-time.Millisecond)
 	expect.Equal(t, len(texter.sent), 0, "messages are sent before their time")
 	p.pass(t, time.Millisecond)
@@ -272,10 +267,10 @@ func TestLiveMessagesWaitForTexter(t *testing.T) {
 
 	p.queue(t, live, number, "Your code is 123456.")
 	must.Do(t, p.engine.Update(t.Context(), live, func(tx *engine.Tx) error {
-		_, mailer := message.New(p.engine, message.Config{Mailer: &mails{}})
+		mailer := messaging.New(p.engine, messaging.Config{Mailer: &mails{}})
 		return mailer.Email(tx, "", message.Email{To: "ama@example.com", Text: "Hello."}, "")
 	}))
-	configure(message.Config{})
+	configure(messaging.Config{})
 	for range 95 {
 		p.pass(t, 15*time.Minute)
 	}
@@ -292,7 +287,7 @@ func TestGetShowsWholeMessage(t *testing.T) {
 	p := newPost(t, nil)
 	caller := api.Caller{Merchant: "mer_1"}
 	e := message.Email{To: "ama@example.com", FromName: "Adom", Subject: "Invoice", Text: "GHS 5", HTML: "<p>GHS 5</p>"}
-	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Email(tx, "", e, "inv_1") })
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.Email(tx, "", e, "inv_1") })
 	must.Do(t, err)
 	list, err := p.List(t.Context(), caller, message.ListParams{})
 	must.True(t, err == nil && len(list.Data) == 1, "%+v, %v", list, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
@@ -31,7 +32,7 @@ var start = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 // till is the service on its own store, with a clock that the test sets.
 type till struct {
 	*collect.Service
-	events *event.Service
+	events event.Service
 	engine *engine.Engine
 	now    time.Time
 }
@@ -39,7 +40,7 @@ type till struct {
 func newTill(t *testing.T) *till {
 	t.Helper()
 	store := memory.New()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), collect.Kinds(), totals.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), recording.Kinds(), collect.Kinds(), totals.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	s := &till{now: start}
@@ -48,8 +49,8 @@ func newTill(t *testing.T) *till {
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
-	hosts, events := event.New(s.engine)
-	s.events = hosts
+	events := recording.New(s.engine)
+	s.events = events
 	var err error
 	s.Service, err = collect.New(s.engine, collect.Config{Events: events})
 	must.Do(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/notify/delivering"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -22,7 +23,7 @@ import (
 // courier is the package alone, with the events that it delivers, by the real time.
 type courier struct {
 	*delivering.Service
-	events *event.Service
+	events event.Service
 	runner *work.Runner
 	t      *testing.T
 	caller api.Caller
@@ -30,14 +31,14 @@ type courier struct {
 
 func newCourier(t *testing.T, store storage.Store, allow []netip.Prefix) *courier {
 	t.Helper()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), delivering.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), recording.Kinds(), delivering.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	log := slog.New(slog.DiscardHandler)
 	c := &courier{t: t, caller: api.Caller{Merchant: "mer_1"}, runner: &work.Runner{Store: store, Clock: time.Now, Log: log, Poll: time.Second}}
 	e := &engine.Engine{Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make, Log: log, Runner: c.runner}
-	var events *event.Internal
-	c.events, events = event.New(e)
+	events := recording.New(e)
+	c.events = events
 	c.Service = delivering.New(e, delivering.Config{Events: events, Allow: allow})
 	c.runner.Add(c.Jobs()...)
 	return c

@@ -128,7 +128,7 @@ func (c *charging) Processing(tx *engine.Tx, r *record) error {
 	if err := r.enter(payment.Processing); err != nil {
 		return err
 	}
-	return c.config.Events.Record(tx, &r.Payment, event.PaymentProcessing)
+	return c.config.Events.Append(tx, &r.Payment, event.PaymentProcessing)
 }
 
 // Waiting implements [dispatch.Rules].
@@ -166,7 +166,7 @@ func (c *charging) Ended(tx *engine.Tx, r *record) error {
 	if err := c.totals.Count(tx, r); err != nil {
 		return err
 	}
-	if err := c.config.Events.Record(tx, &r.Payment, statusEvent[r.Status]); err != nil {
+	if err := c.config.Events.Append(tx, &r.Payment, statusEvent[r.Status]); err != nil {
 		return err
 	}
 	paid := c.payables.of(&r.Payment)

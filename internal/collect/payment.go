@@ -15,13 +15,13 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/lookup"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/totals"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -84,8 +84,8 @@ func Kinds() []*storage.Kind {
 // Config is what the service works with.
 type Config struct {
 	Accounts *party.Service
-	Events   *event.Internal
-	Messages *message.Internal
+	Events   *recording.Service
+	Messages *messaging.Service
 	// Charger takes money from phones in live mode. If it is nil, such payments are refused there
 	// with service_unavailable. TestCharger takes them in test mode; nil means
 	// [provider.Simulated].

@@ -195,7 +195,7 @@ func (s *Service) Start(tx *engine.Tx, p StartParams) (*payment.Payment, error) 
 	}
 	wait := s.submitAfter(tx, p.PhoneNumber)
 	r.Due = api.AtOrNil(tx.Now.Add(wait))
-	if err := s.config.Events.Record(tx, &r.Payment, event.PaymentCreated, event.PaymentPending); err != nil {
+	if err := s.config.Events.Append(tx, &r.Payment, event.PaymentCreated, event.PaymentPending); err != nil {
 		return nil, err
 	}
 	pending := r.Payment // the answer; what is stored may be processing already

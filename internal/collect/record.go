@@ -42,7 +42,7 @@ func (s *Service) RecordCompleted(tx *engine.Tx, p payment.Payment, from Source)
 		return nil, err
 	}
 	// The payment starts in its final status, so it gets both events at once.
-	if err := s.config.Events.Record(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
+	if err := s.config.Events.Append(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
 		return nil, err
 	}
 	return &p, nil

@@ -24,13 +24,13 @@ import (
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/notify/delivering"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/session"
 	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -44,7 +44,7 @@ type Config struct {
 	Invoices      *invoicing.Service
 	Subscriptions *subscribing.Service
 	Sessions      *session.Service
-	Messages      *message.Internal
+	Messages      *messaging.Service
 	// Webhooks removes data from events and from the answers of endpoints.
 	Webhooks *delivering.Service
 }

@@ -115,7 +115,7 @@ func (s *Service) record(tx *engine.Tx, object any, t event.Type) error {
 	if s.events == nil {
 		return nil
 	}
-	return s.events.Record(tx, object, t)
+	return s.events.Append(tx, object, t)
 }
 
 func getCustomer(tx storage.ReadTx, scope storage.Scope, id string) (*account.Customer, error) {

@@ -8,11 +8,11 @@ package party
 import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/pin"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -29,9 +29,9 @@ func checkStatus(s account.Status) error {
 // Config holds the service's settings and the packages that it calls.
 type Config struct {
 	// Messages sends holders an SMS when their PIN is locked; nil sends none.
-	Messages *message.Internal
+	Messages *messaging.Service
 	// Events records changes of customers; nil records nothing.
-	Events *event.Internal
+	Events *recording.Service
 	// Customers is the host's record of customers; the library's own when nil.
 	Customers account.CustomerDirectory
 }
@@ -39,7 +39,7 @@ type Config struct {
 // Service implements [account.Service].
 type Service struct {
 	engine   *engine.Engine
-	messages *message.Internal
+	messages *messaging.Service
 	// directory is the host's record of customers, or nil.
 	directory account.CustomerDirectory
 	hasher    *pin.Hasher
@@ -47,7 +47,7 @@ type Service struct {
 	// digestKey makes the digests of network addresses and the names of decoys, which strangers must
 	// not be able to compute.
 	digestKey []byte
-	events    *event.Internal
+	events    *recording.Service
 	// sealKeys authenticate the seals of the ledger.
 	sealKeys [][]byte
 	// adjusted is told of adjustments; see [Service.OnAdjust].

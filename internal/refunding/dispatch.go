@@ -104,7 +104,7 @@ func (o *Orders) Refused(_ context.Context, tx *engine.Tx, r *record, result pro
 
 // Ended implements [dispatch.Rules].
 func (o *Orders) Ended(tx *engine.Tx, r *record) error {
-	return o.service.config.Events.Record(tx, &r.Refund, statusEvent[r.Status])
+	return o.service.config.Events.Append(tx, &r.Refund, statusEvent[r.Status])
 }
 
 // Book books a charger's result for a refund; see [dispatch.Orders.Book]. After a refusal the amount may

@@ -80,5 +80,5 @@ func (s *Service) bookReversed(ctx context.Context, tx *engine.Tx, back *collect
 	if err := s.config.Messages.Text(tx, "", m.Phone, text+" Refund "+r.ID+"."); err != nil {
 		return err
 	}
-	return s.config.Events.Record(tx, &r.Refund, event.RefundCreated, statusEvent[refund.Succeeded])
+	return s.config.Events.Append(tx, &r.Refund, event.RefundCreated, statusEvent[refund.Succeeded])
 }

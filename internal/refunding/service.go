@@ -20,8 +20,9 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/party"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -32,8 +33,8 @@ type Config struct {
 	Payments *collect.Service
 	// Invoices updates refunded invoices and writes their credit notes.
 	Invoices *invoicing.Service
-	Events   *event.Internal
-	Messages *message.Internal
+	Events   *recording.Service
+	Messages *messaging.Service
 }
 
 // Service makes refunds. It is safe for concurrent use.
@@ -170,7 +171,7 @@ func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*refund.Ref
 		return nil, fmt.Errorf("refund: keep: %w", err)
 	}
 	// The refund began in its final status, so both events show it.
-	return &r.Refund, s.config.Events.Record(tx, &r.Refund, event.RefundCreated, statusEvent[refund.Succeeded])
+	return &r.Refund, s.config.Events.Append(tx, &r.Refund, event.RefundCreated, statusEvent[refund.Succeeded])
 }
 
 // succeeded completes a refund whose money is back. It updates the invoice and tells the
@@ -243,7 +244,7 @@ func (s *Service) reserve(tx *engine.Tx, r *record) (*refund.Refund, error) {
 	if err := s.orders.Insert(tx, r, nil, 0); err != nil {
 		return nil, err
 	}
-	return &r.Refund, s.config.Events.Record(tx, &r.Refund, event.RefundCreated)
+	return &r.Refund, s.config.Events.Append(tx, &r.Refund, event.RefundCreated)
 }
 
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*refund.Refund, error) {

@@ -19,9 +19,10 @@ import (
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -29,8 +30,8 @@ import (
 type Config struct {
 	Accounts *party.Service
 	Payments *collect.Service
-	Events   *event.Internal
-	Messages *message.Internal
+	Events   *recording.Service
+	Messages *messaging.Service
 	Catalog  *offering.Service
 	Invoices *invoicing.Service
 	// Subscriptions begins the subscriptions of ModeSubscription.
@@ -80,7 +81,7 @@ func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.
 	}
 	v := r.Session
 	v.Lines = engine.ForEvents(v.Lines)
-	return s.config.Events.Record(tx, &v, types...)
+	return s.config.Events.Append(tx, &v, types...)
 }
 
 // listing is how sessions are read.

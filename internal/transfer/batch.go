@@ -95,7 +95,7 @@ func (s *Disbursements) CreateBatch(ctx context.Context, caller api.Caller, p di
 			return nil, fmt.Errorf("disbursement: keep batch: %w", err)
 		}
 		tx.WakeAfterCommit(rows.Kind())
-		return &b.Batch, s.config.Events.Record(tx, &b.Batch, event.DisbursementBatchCreated)
+		return &b.Batch, s.config.Events.Append(tx, &b.Batch, event.DisbursementBatchCreated)
 	})
 }
 

@@ -113,5 +113,5 @@ func (s *Disbursements) finishRow(tx *engine.Tx, claimed *storage.Object[rowReco
 	}
 	// The event names the batch's request, not the last row's.
 	defer tx.AttributeEvents(b.Value.Request, b.Value.IdempotencyKey)()
-	return s.config.Events.Record(tx, &b.Value.Batch, event.DisbursementBatchCompleted)
+	return s.config.Events.Append(tx, &b.Value.Batch, event.DisbursementBatchCompleted)
 }

@@ -193,7 +193,7 @@ func (s *Service) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to *p
 	}
 	// One event for each status entered. The transfer is made in its final status, so both show it
 	// completed.
-	if err := s.config.Events.Record(tx, &r.Transfer, statusEvent(p.variant, payout.Created), statusEvent(p.variant, payout.Completed)); err != nil {
+	if err := s.config.Events.Append(tx, &r.Transfer, statusEvent(p.variant, payout.Created), statusEvent(p.variant, payout.Completed)); err != nil {
 		return nil, err
 	}
 	return &r.Transfer, nil
@@ -211,13 +211,13 @@ func (s *Service) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*payou
 	if err != nil {
 		return nil, fmt.Errorf("payout: reserve: %w", err)
 	}
-	if err := s.config.Events.Record(tx, &r.Transfer, statusEvent(p.variant, payout.Created)); err != nil {
+	if err := s.config.Events.Append(tx, &r.Transfer, statusEvent(p.variant, payout.Created)); err != nil {
 		return nil, err
 	}
 	if err := r.enter(payout.Pending); err != nil {
 		return nil, err
 	}
-	if err := s.config.Events.Record(tx, &r.Transfer, statusEvent(p.variant, payout.Pending)); err != nil {
+	if err := s.config.Events.Append(tx, &r.Transfer, statusEvent(p.variant, payout.Pending)); err != nil {
 		return nil, err
 	}
 	by, err := s.orders[p.variant].Routed(tx, r)

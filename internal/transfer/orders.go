@@ -80,7 +80,7 @@ func (o *Orders) Processing(tx *engine.Tx, r *record) error {
 	if err := r.enter(payout.Processing); err != nil {
 		return err
 	}
-	return o.service.config.Events.Record(tx, &r.Transfer, statusEvent(o.variant, payout.Processing))
+	return o.service.config.Events.Append(tx, &r.Transfer, statusEvent(o.variant, payout.Processing))
 }
 
 // Waiting implements [dispatch.Rules].
@@ -159,7 +159,7 @@ func (o *Orders) Ended(tx *engine.Tx, r *record) error {
 	if err := o.service.totals[o.variant].Count(tx, r); err != nil {
 		return err
 	}
-	return o.service.config.Events.Record(tx, &r.Transfer, statusEvent(o.variant, r.Status))
+	return o.service.config.Events.Append(tx, &r.Transfer, statusEvent(o.variant, r.Status))
 }
 
 // Book books a rail's result for a transfer; see [dispatch.Orders.Book].
@@ -211,7 +211,7 @@ func (o *Orders) bookReversed(ctx context.Context, tx *engine.Tx, found *storage
 	if err := o.service.totals[o.variant].Recount(tx, api.OutcomeCompleted, r); err != nil {
 		return err
 	}
-	return o.service.config.Events.Record(tx, &r.Transfer, statusEvent(o.variant, payout.Failed))
+	return o.service.config.Events.Append(tx, &r.Transfer, statusEvent(o.variant, payout.Failed))
 }
 
 // FindOwnOrder returns the caller's order with that id, which may be of the other variant. It reads the

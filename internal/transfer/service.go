@@ -4,13 +4,13 @@ package transfer
 
 import (
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/collect/scanning"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/fee"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/totals"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -19,8 +19,8 @@ import (
 // Config holds the package's settings. The comments say what a nil or zero field means.
 type Config struct {
 	Accounts *party.Service
-	Events   *event.Internal
-	Messages *message.Internal
+	Events   *recording.Service
+	Messages *messaging.Service
 	QRCodes  *scanning.Service
 	// SingleUse makes a one-time code good for one payout. Otherwise a code is good for 10
 	// minutes.

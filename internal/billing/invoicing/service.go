@@ -26,10 +26,11 @@ import (
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -37,8 +38,8 @@ import (
 type Config struct {
 	Accounts *party.Service
 	Payments *collect.Service
-	Events   *event.Internal
-	Messages *message.Internal
+	Events   *recording.Service
+	Messages *messaging.Service
 	Catalog  *offering.Service
 	// DefaultTax is the tax rate, in percent, of taxable lines without a rate; nil means no tax.
 	DefaultTax *decimal.Decimal
@@ -220,7 +221,7 @@ func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.
 func (s *Service) recordEvents(tx *engine.Tx, r *record, types ...event.Type) error {
 	v := r.Invoice
 	v.Lines = engine.ForEvents(v.Lines)
-	return s.config.Events.Record(tx, &v, types...)
+	return s.config.Events.Append(tx, &v, types...)
 }
 
 // change runs a call that changes one invoice.

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -28,7 +29,7 @@ var planListing = listing(plans, "plan")
 // Plans implements [catalog.Plans].
 type Plans struct {
 	engine *engine.Engine
-	events *event.Internal
+	events *recording.Service
 }
 
 const maxTrialDays = 730
@@ -86,7 +87,7 @@ func (s *Plans) Create(ctx context.Context, caller api.Caller, p catalog.CreateP
 		if _, err := plans.Insert(tx, engine.Scope(caller), made.ID, made); err != nil {
 			return nil, fmt.Errorf("catalog: create plan: %w", err)
 		}
-		return &made, s.events.Record(tx, &made, event.PlanCreated)
+		return &made, s.events.Append(tx, &made, event.PlanCreated)
 	})
 }
 
@@ -132,12 +133,12 @@ func (s *Plans) Update(ctx context.Context, caller api.Caller, id string, p cata
 		if err := check.UpdateMetadata(&is.Metadata, p.ClearMetadata, p.Metadata); err != nil {
 			return err
 		}
-		return s.events.Record(tx, is, event.PlanUpdated)
+		return s.events.Append(tx, is, event.PlanUpdated)
 	})
 }
 
 func (s *Plans) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	return remove(ctx, s.engine, caller, planListing, id, func(tx *engine.Tx, was *catalog.Plan) error {
-		return s.events.Record(tx, was, event.PlanDeleted)
+		return s.events.Append(tx, was, event.PlanDeleted)
 	})
 }

@@ -13,10 +13,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
-	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -29,11 +29,11 @@ var (
 // Service makes the three services. Its other methods are what domains call in their transactions.
 type Service struct {
 	engine *engine.Engine
-	events *event.Internal
+	events *recording.Service
 }
 
 // New returns the service.
-func New(e *engine.Engine, events *event.Internal) *Service { return &Service{e, events} }
+func New(e *engine.Engine, events *recording.Service) *Service { return &Service{e, events} }
 
 // In returns the service for the transaction of a host, in which that engine works.
 func (s *Service) In(e *engine.Engine) *Service { return &Service{e, s.events} }

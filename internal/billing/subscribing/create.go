@@ -220,7 +220,7 @@ func (s *Service) begin(tx *engine.Tx, r *record, customer *account.Customer, pa
 	if _, err := subscriptions.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("subscription: create: %w", err)
 	}
-	return &r.Subscription, s.config.Events.Record(tx, &r.Subscription, types...)
+	return &r.Subscription, s.config.Events.Append(tx, &r.Subscription, types...)
 }
 
 // tokenLength is the length of the secret in a page's address, in characters of base 62: 190 bits.

@@ -160,7 +160,7 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoicing.O
 		types = append(types, event.SubscriptionUpdated)
 	}
 	if givenUp && r.Status != subscription.Cancelled {
-		if err := s.config.Events.Record(tx, &r.Subscription, types...); err != nil {
+		if err := s.config.Events.Append(tx, &r.Subscription, types...); err != nil {
 			return err
 		}
 		if err := s.textEnded(tx, r, is); err != nil {

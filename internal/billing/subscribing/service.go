@@ -19,8 +19,9 @@ import (
 	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/messaging"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/party"
-	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/subscription"
 )
@@ -31,8 +32,8 @@ type Config struct {
 	Catalog  *offering.Service
 	Invoices *invoicing.Service
 	Payments *collect.Service // counts the codes that are sent to a phone
-	Events   *event.Internal
-	Messages *message.Internal
+	Events   *recording.Service
+	Messages *messaging.Service
 	// DefaultTax is the tax rate, in percent, of plans that are taxable without a rate; nil means
 	// no tax.
 	DefaultTax *decimal.Decimal
@@ -84,7 +85,7 @@ func (s *Service) write(tx *engine.Tx, o *storage.Object[record], types ...event
 	if len(types) == 0 {
 		return nil
 	}
-	return s.config.Events.Record(tx, &o.Value.Subscription, types...)
+	return s.config.Events.Append(tx, &o.Value.Subscription, types...)
 }
 
 // schedule sets when a worker acts on the subscription again.

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -27,7 +28,7 @@ type Service struct {
 	engine   *engine.Engine
 	accounts *party.Service
 	payments *collect.Service
-	events   *event.Internal
+	events   *recording.Service
 	codec    qrcode.ConsumerCodec
 }
 
@@ -35,7 +36,7 @@ type Service struct {
 type Config struct {
 	Accounts *party.Service
 	Payments *collect.Service
-	Events   *event.Internal
+	Events   *recording.Service
 	// Codec reads and writes consumers' payloads.
 	Codec qrcode.ConsumerCodec
 }
@@ -109,7 +110,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p qrcode.Create
 		if _, err := codes.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {
 			return nil, fmt.Errorf("qrcode: create: %w", err)
 		}
-		if err := s.events.Record(tx, &c, event.QRCodeCreated); err != nil {
+		if err := s.events.Append(tx, &c, event.QRCodeCreated); err != nil {
 			return nil, err
 		}
 		return &c, nil
@@ -210,7 +211,7 @@ func (s *Service) replace(tx *engine.Tx, o *storage.Object[qrcode.QRCode]) error
 	if err := codes.Replace(tx, o); err != nil {
 		return fmt.Errorf("qrcode: update: %w", err)
 	}
-	return s.events.Record(tx, &o.Value, event.QRCodeUpdated)
+	return s.events.Append(tx, &o.Value, event.QRCodeUpdated)
 }
 
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
@@ -223,7 +224,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err := engine.Delete(tx, codes, o); err != nil {
 			return nil, fmt.Errorf("qrcode: delete: %w", err)
 		}
-		if err := s.events.Record(tx, &o.Value, event.QRCodeDeleted); err != nil {
+		if err := s.events.Append(tx, &o.Value, event.QRCodeDeleted); err != nil {
 			return nil, err
 		}
 		return &api.Deleted{ID: id, Object: "qr_code", Deleted: true}, nil

@@ -377,5 +377,5 @@ func (s *Service) recordFailure(tx *engine.Tx, id string, gone bool) error {
 	tx.OnCommit(func() {
 		s.engine.Log.Warn("a webhook endpoint was switched off", "endpoint", id, "gone", gone)
 	})
-	return s.events.Record(tx, &r.Endpoint, event.WebhookEndpointDisabled)
+	return s.events.Append(tx, &r.Endpoint, event.WebhookEndpointDisabled)
 }

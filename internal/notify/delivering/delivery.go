@@ -52,7 +52,7 @@ func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p webho
 	}
 	if p.Event != "" {
 		err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-			_, err := s.events.Get(tx, scope, p.Event)
+			_, err := s.events.GetIn(tx, scope, p.Event)
 			return err
 		})
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -94,7 +95,7 @@ func (s *Service) updateSubscription(tx *engine.Tx, e *endpointRecord) error {
 	if !e.Active {
 		return s.events.DeleteSubscription(tx, e.ID)
 	}
-	return s.events.PutSubscription(tx, event.Subscription{Endpoint: e.ID, Events: e.Events, After: e.After, URL: e.URL})
+	return s.events.PutSubscription(tx, recording.Subscription{Endpoint: e.ID, Events: e.Events, After: e.After, URL: e.URL})
 }
 
 // checkEvents refuses an empty list and unknown types, and drops duplicates.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -75,7 +75,7 @@ func (s *Service) fanOutClaimed(ctx context.Context, claimed storage.Record) err
 // partlyStored is an event some of whose deliveries are not stored yet: the first outcome of
 // each inserts it. These deliveries share the partlyStored.
 type partlyStored struct {
-	fanout      *event.Fanout
+	fanout      *recording.Fanout
 	unstored    atomic.Int32 // deliveries whose first attempt is not over
 	writeFailed atomic.Bool  // whether the write of an outcome failed
 }
@@ -104,16 +104,16 @@ func (p *partlyStored) firstAttemptOver(written bool) (allStored bool) {
 type fanoutTx struct {
 	*Service
 	// The transaction reads these once: many events share a merchant.
-	subscriptions map[storage.Scope][]event.Subscription
+	subscriptions map[storage.Scope][]recording.Subscription
 	endpoints     map[string]*endpointRecord // by id
 }
 
 func (s *Service) newFanoutTx() *fanoutTx {
-	return &fanoutTx{s, map[storage.Scope][]event.Subscription{}, map[string]*endpointRecord{}}
+	return &fanoutTx{s, map[storage.Scope][]recording.Subscription{}, map[string]*endpointRecord{}}
 }
 
 // fanOutEvent fans out one event, and returns the number of its endpoints.
-func (s *fanoutTx) fanOutEvent(tx *engine.Tx, f *event.Fanout) (endpoints int, err error) {
+func (s *fanoutTx) fanOutEvent(tx *engine.Tx, f *recording.Fanout) (endpoints int, err error) {
 	if tx, err = tx.As(f.Caller()); err != nil {
 		return 0, err
 	}
@@ -130,7 +130,7 @@ func (s *fanoutTx) fanOutEvent(tx *engine.Tx, f *event.Fanout) (endpoints int, e
 // makeDeliveries makes the deliveries of an event. It starts those that the limiter has room
 // for, and stores the others. It returns the number of endpoints, and whether some of the
 // started deliveries are not stored yet.
-func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *event.Fanout) (endpoints int, unstored bool, err error) {
+func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *recording.Fanout) (endpoints int, unstored bool, err error) {
 	subscriptions, err := s.cachedSubscriptions(tx)
 	if err != nil {
 		return 0, false, err
@@ -211,7 +211,7 @@ func (s *fanoutTx) start(tx *engine.Tx, m *outgoing, partly *partlyStored) (star
 }
 
 // cachedSubscriptions returns the subscriptions of the transaction's merchant.
-func (s *fanoutTx) cachedSubscriptions(tx *engine.Tx) ([]event.Subscription, error) {
+func (s *fanoutTx) cachedSubscriptions(tx *engine.Tx) ([]recording.Subscription, error) {
 	scope := engine.Scope(tx.Caller)
 	cached, ok := s.subscriptions[scope]
 	if ok {

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/notify/recording"
 	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -22,7 +22,7 @@ import (
 
 // Config is the configuration of the service.
 type Config struct {
-	Events *event.Internal
+	Events *recording.Service
 	// Allow opens address ranges that are not public, such as loopback, to the
 	// deliveries of test mode.
 	Allow []netip.Prefix
@@ -31,7 +31,7 @@ type Config struct {
 // Service implements [webhook.Service].
 type Service struct {
 	engine *engine.Engine
-	events *event.Internal
+	events *recording.Service
 	// deliveries are the records of package event.
 	deliveries *storage.Collection[webhook.Delivery]
 	// The senders are separate, so that neither mode takes the slots of the other.

@@ -1,4 +1,4 @@
-package message
+package messaging
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 // Erase deletes the messages to a deleted person and those about the person, whether they
 // wait to be sent or test mode keeps them. Messages about another person stay, also those to
 // the same address.
-func (i *Internal) Erase(ctx context.Context, caller api.Caller, person string) error {
-	return i.erase(ctx, caller, "person", person)
+func (s *Service) Erase(ctx context.Context, caller api.Caller, person string) error {
+	return s.erase(ctx, caller, "person", person)
 }
 
-func (i *Internal) erase(ctx context.Context, caller api.Caller, column, value string) error {
+func (s *Service) erase(ctx context.Context, caller api.Caller, column, value string) error {
 	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, column, value), Limit: api.MaxLimit}
-	return i.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
+	return s.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
 		page, more, err := messages.List(tx, q)
 		if err != nil {
 			return false, fmt.Errorf("message: list for erasure: %w", err)
@@ -33,16 +33,16 @@ func (i *Internal) erase(ctx context.Context, caller api.Caller, column, value s
 }
 
 // EraseTo deletes the messages to an address, whomever they are about.
-func (i *Internal) EraseTo(ctx context.Context, caller api.Caller, address string) error {
-	return i.erase(ctx, caller, "recipient", address)
+func (s *Service) EraseTo(ctx context.Context, caller api.Caller, address string) error {
+	return s.erase(ctx, caller, "recipient", address)
 }
 
 // EraseEverywhere is Erase for a consumer or cash agent, whom the messages of every merchant
 // may be about.
-func (i *Internal) EraseEverywhere(ctx context.Context, live bool, person string) error {
+func (s *Service) EraseEverywhere(ctx context.Context, live bool, person string) error {
 	scopes := map[storage.Scope]bool{}
 	in := engine.Within{Scope: storage.Scope{Live: live}, All: true}
-	err := engine.Rewrite(ctx, i.svc.engine, messages, in, func(o *storage.Object[record]) (bool, error) {
+	err := engine.Rewrite(ctx, s.engine, messages, in, func(o *storage.Object[record]) (bool, error) {
 		if o.Value.Person == person {
 			scopes[o.Scope] = true
 		}
@@ -50,7 +50,7 @@ func (i *Internal) EraseEverywhere(ctx context.Context, live bool, person string
 	})
 	for scope := range scopes {
 		if err == nil {
-			err = i.Erase(ctx, api.Caller{Merchant: scope.Merchant, Live: scope.Live}, person)
+			err = s.Erase(ctx, api.Caller{Merchant: scope.Merchant, Live: scope.Live}, person)
 		}
 	}
 	return err

@@ -1,7 +1,8 @@
-package event
+package recording
 
 import (
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -15,10 +16,10 @@ type Fanout struct {
 }
 
 // Kind returns the kind of events, which are due until they are fanned out.
-func (*Internal) Kind() *storage.Kind { return events.Kind() }
+func (*Service) Kind() *storage.Kind { return events.Kind() }
 
 // NewFanout returns the fan-out of an event that the caller has claimed.
-func (*Internal) NewFanout(r storage.Record) (*Fanout, error) {
+func (*Service) NewFanout(r storage.Record) (*Fanout, error) {
 	o, err := events.Decode(r)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (f *Fanout) Clone() *Fanout {
 }
 
 // Event returns the event.
-func (f *Fanout) Event() *Event { return &f.object.Value.Event }
+func (f *Fanout) Event() *event.Event { return &f.object.Value.Event }
 
 // WasPartlyStored reports whether an earlier fan-out of the event ended with FinishPartly alone:
 // some deliveries may be stored.
@@ -51,8 +52,8 @@ func (f *Fanout) Caller() api.Caller {
 }
 
 // Finish notes that the transaction stores all deliveries of the event. endpoints is their number.
-func (i *Internal) Finish(tx *engine.Tx, f *Fanout, endpoints int) error {
-	if err := i.recordFanout(tx, f, endpoints); err != nil {
+func (s *Service) Finish(tx *engine.Tx, f *Fanout, endpoints int) error {
+	if err := s.recordFanout(tx, f, endpoints); err != nil {
 		return err
 	}
 	f.object.Value.markFannedOut()
@@ -63,8 +64,8 @@ func (i *Internal) Finish(tx *engine.Tx, f *Fanout, endpoints int) error {
 // FinishRest follows in another transaction. The event stays due, and this process has its
 // lease until StopRenewal. If the process dies before FinishRest, another fans the event out
 // again.
-func (i *Internal) FinishPartly(tx *engine.Tx, f *Fanout, endpoints int) error {
-	if err := i.recordFanout(tx, f, endpoints); err != nil {
+func (s *Service) FinishPartly(tx *engine.Tx, f *Fanout, endpoints int) error {
+	if err := s.recordFanout(tx, f, endpoints); err != nil {
 		return err
 	}
 	f.object.Value.PartlyStored = true
@@ -78,12 +79,12 @@ func (i *Internal) FinishPartly(tx *engine.Tx, f *Fanout, endpoints int) error {
 
 // recordFanout notes the number of endpoints. The first time that the event is fanned out, it
 // also notifies the subscribers in the host's process.
-func (i *Internal) recordFanout(tx *engine.Tx, f *Fanout, endpoints int) error {
+func (s *Service) recordFanout(tx *engine.Tx, f *Fanout, endpoints int) error {
 	f.object.Value.PendingWebhooks = endpoints
 	if f.WasPartlyStored() {
 		return nil
 	}
-	return i.svc.addSubscriberCalls(tx, f.Event())
+	return s.addSubscriberCalls(tx, f.Event())
 }
 
 // StopRenewal stops the renewal of the lease that FinishPartly took. When the lease runs out,
@@ -97,7 +98,7 @@ func (f *Fanout) StopRenewal() {
 // FinishRest notes that all deliveries of a partly stored event are stored. It returns
 // ErrConflict if the event has changed, or another worker has fanned it out again: that worker
 // finishes it.
-func (*Internal) FinishRest(tx *engine.Tx, f *Fanout) error {
+func (*Service) FinishRest(tx *engine.Tx, f *Fanout) error {
 	o := *f.object // a run that is rolled back leaves the version as it is
 	o.Value.markFannedOut()
 	return events.Replace(tx, &o)

@@ -1,4 +1,4 @@
-package event
+package recording
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func (s *Service) newIDs(tx *engine.Tx, n int) ([]string, error) {
 
 // Newest returns an id that is at least that of each event; empty when there is none. Events that are
 // recorded later have greater ids.
-func (*Internal) Newest(tx *engine.Tx) (string, error) {
+func (*Service) Newest(tx *engine.Tx) (string, error) {
 	o, err := readHead(tx)
 	return o.Value.Event, err
 }

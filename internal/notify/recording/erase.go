@@ -1,4 +1,4 @@
-package event
+package recording
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 // EraseCustomer takes the personal data of a customer out of the snapshots of some of the
 // events that hold it. It returns the ids of those, and whether there are more. Workers still
 // fan these events out.
-func (*Internal) EraseCustomer(tx *engine.Tx, customer string) (changed []string, more bool, err error) {
+func (*Service) EraseCustomer(tx *engine.Tx, customer string) (changed []string, more bool, err error) {
 	page, more, err := events.List(tx, storage.Query{
 		Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "person", customer), Limit: api.MaxLimit,
 	})
@@ -39,9 +39,9 @@ func (*Internal) EraseCustomer(tx *engine.Tx, customer string) (changed []string
 
 // EraseObjects takes the personal data of objects out of the snapshots of events. It returns
 // all events about these objects, also those that an earlier run has changed.
-func (i *Internal) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) (about map[string]storage.Scope, err error) {
+func (s *Service) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) (about map[string]storage.Scope, err error) {
 	about = map[string]storage.Scope{}
-	err = engine.Rewrite(ctx, i.svc.engine, events, in, func(o *storage.Object[record]) (bool, error) {
+	err = engine.Rewrite(ctx, s.engine, events, in, func(o *storage.Object[record]) (bool, error) {
 		kept, is, err := pii.RedactObject(o.Value.Data.Object, ids)
 		if err != nil || !is {
 			return false, err

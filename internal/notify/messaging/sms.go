@@ -1,4 +1,4 @@
-package message
+package messaging
 
 import (
 	"cmp"
@@ -66,7 +66,7 @@ func cut(name string, most int) string {
 // Short returns a text that is one SMS of 160 plain characters. write makes it of the names of a merchant
 // and a plan, which are cut at 24 and 14 characters. Both are cut further as far as that makes room for
 // a long link. With a still longer link the SMS has two parts.
-func (*Internal) Short(merchant, plan string, write func(merchant, plan string) string) string {
+func (*Service) Short(merchant, plan string, write func(merchant, plan string) string) string {
 	merchant, plan = cmp.Or(plain(merchant), "Your merchant"), cmp.Or(plain(plan), "your plan")
 	text := write(cut(merchant, shortName), cut(plan, shortPlan))
 	for name, of := shortName, shortPlan; len([]rune(text)) > smsLength; {
@@ -90,7 +90,7 @@ var address = regexp.MustCompile(`(?i)://|^www\.|@|\.\pL{2}|\d\.\d+\.\d`)
 
 // CodeName returns a name as the SMS of a code shows it; none if nothing of it is left. A code goes to any
 // phone, also at the demand of a stranger. So words that read as an address are left out.
-func (*Internal) CodeName(name, none string) string {
+func (*Service) CodeName(name, none string) string {
 	var words []string
 	for _, word := range strings.Fields(plain(name)) {
 		if !address.MatchString(word) {

@@ -56,13 +56,13 @@ func (s *Service) InTx(ctx context.Context, store storage.Store) (*Tx, error) {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
 	e, in := s.engine.In(store), s.internal
-	catalog, transfers := in.catalog.In(e), in.transfers.In(e)
-	return &Tx{engine: e, Services: Services{
-		Accounts: in.accounts.In(e), QRCodes: in.qrcodes.In(e), Payments: in.payments.In(e), Events: in.events.In(e), Messages: in.messages.In(e),
-		Products: catalog.Products(), Coupons: catalog.Coupons(), Plans: catalog.Plans(),
-		Payouts: transfers.Payouts(), Disbursements: transfers.Disbursements(), Invoices: in.invoices.In(e), Subscriptions: in.subscriptions.In(e),
-		Checkout: in.sessions.In(e), Refunds: in.refunds.In(e), Webhooks: in.webhooks.In(e), Providers: in.providers.In(e),
-	}}, nil
+	own := internals{
+		accounts: in.accounts.In(e), events: in.events.In(e), messages: in.messages.In(e), catalog: in.catalog.In(e),
+		payments: in.payments.In(e), qrcodes: in.qrcodes.In(e), transfers: in.transfers.In(e), invoices: in.invoices.In(e),
+		subscriptions: in.subscriptions.In(e), sessions: in.sessions.In(e), refunds: in.refunds.In(e), webhooks: in.webhooks.In(e),
+		providers: in.providers.In(e),
+	}
+	return &Tx{engine: e, Services: own.services()}, nil
 }
 
 // Wake tells the workers about the new work. Call it after the commit. Without Wake nothing is

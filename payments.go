@@ -93,7 +93,7 @@ type Service struct {
 	catchUps   map[*catchUp]bool // of MoveClock, those that run; true once no caller waits for them any more
 }
 
-// internals are what the packages call in each other's transactions.
+// internals are the services of the domains.
 type internals struct {
 	accounts      *party.Service
 	events        *recording.Service
@@ -189,17 +189,13 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	return s, nil
 }
 
-// wire makes the services over the engine.
+// wire makes the services of all domains over the engine.
 func (s *Service) wire(c Config) error {
 	in := &s.internal
 	in.events = recording.New(s.engine)
-	s.Events = in.events
 	in.messages = messaging.New(s.engine, messaging.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
-	s.Messages = in.messages
 	in.accounts = party.New(s.engine, party.Config{Messages: in.messages, Events: in.events, Customers: c.Customers})
-	s.Accounts = in.accounts
 	in.catalog = offering.New(s.engine, in.events)
-	s.Products, s.Coupons, s.Plans = in.catalog.Products(), in.catalog.Coupons(), in.catalog.Plans()
 	var err error
 	in.payments, err = collect.New(s.engine, collect.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages,
@@ -209,11 +205,9 @@ func (s *Service) wire(c Config) error {
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
-	s.Payments = in.payments
 	in.qrcodes = scanning.New(s.engine, scanning.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Codec: c.ConsumerCodec,
 	})
-	s.QRCodes = in.qrcodes
 	in.transfers, err = transfer.New(s.engine, transfer.Config{
 		Accounts: in.accounts, Events: in.events, Messages: in.messages, QRCodes: in.qrcodes, SingleUse: c.SingleUseOTP,
 		Rail: c.Live.Rail, TestRail: c.Test.Rail, Banks: c.Banks, Fees: c.Fees,
@@ -222,26 +216,21 @@ func (s *Service) wire(c Config) error {
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
-	s.Payouts, s.Disbursements = in.transfers.Payouts(), in.transfers.Disbursements()
 	in.invoices = invoicing.New(s.engine, invoicing.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog,
 		DefaultTax: c.DefaultTax, ChargeHours: c.ChargeHours, Reminders: c.InvoiceReminders,
 	})
-	s.Invoices = in.invoices
 	in.subscriptions = subscribing.New(s.engine, subscribing.Config{
 		Accounts: in.accounts, Catalog: in.catalog, Invoices: in.invoices, Payments: in.payments, Events: in.events, Messages: in.messages,
 		DefaultTax: c.DefaultTax, KeepPastDue: c.KeepPastDue, NoChargeNotice: c.NoChargeNotice,
 	})
-	s.Subscriptions = in.subscriptions
 	in.sessions = session.New(s.engine, session.Config{
 		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages, Catalog: in.catalog, Invoices: in.invoices,
 		Subscriptions: in.subscriptions,
 	})
-	s.Checkout = in.sessions
 	in.refunds = refunding.New(s.engine, refunding.Config{
 		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages,
 	})
-	s.Refunds = in.refunds
 	err = in.payments.SetPayables(collect.Payables{QRCodes: in.qrcodes, Invoices: in.invoices, Sessions: in.sessions, Refunds: in.refunds})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
@@ -253,14 +242,23 @@ func (s *Service) wire(c Config) error {
 		Transfers: in.transfers, Refunds: in.refunds, Payments: in.payments, Invoices: in.invoices, Accounts: in.accounts,
 		Rail: c.Live.Rail, Charger: c.Live.Charger,
 	})
-	s.Providers = in.providers
 	in.webhooks = delivering.New(s.engine, delivering.Config{Events: in.events, Allow: c.WebhookAllow})
-	s.Webhooks = in.webhooks
 	in.erasure = erasure.New(s.engine, erasure.Config{
 		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Transfers: in.transfers,
 		Invoices: in.invoices, Subscriptions: in.subscriptions, Sessions: in.sessions, Messages: in.messages, Webhooks: in.webhooks,
 	})
+	s.Services = in.services()
 	return nil
+}
+
+// services are what hosts see.
+func (in *internals) services() Services {
+	return Services{
+		Accounts: in.accounts, QRCodes: in.qrcodes, Payments: in.payments, Events: in.events, Messages: in.messages,
+		Products: in.catalog.Products(), Coupons: in.catalog.Coupons(), Plans: in.catalog.Plans(),
+		Payouts: in.transfers.Payouts(), Disbursements: in.transfers.Disbursements(), Invoices: in.invoices, Subscriptions: in.subscriptions,
+		Checkout: in.sessions, Refunds: in.refunds, Webhooks: in.webhooks, Providers: in.providers,
+	}
 }
 
 // Kinds returns all kinds of records that the library stores. New makes their tables. A host whose

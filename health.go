@@ -118,10 +118,10 @@ func (s *Service) Health(ctx context.Context) (*Health, error) {
 			h.Queues = append(h.Queues, q)
 		}
 		var err error
-		if h.StuckLive, err = s.internal.providers.CountStuck(tx, true, HealthLimit); err != nil {
+		if h.StuckLive, err = s.internal.orders.CountStuck(tx, true, HealthLimit); err != nil {
 			return err
 		}
-		if h.StuckTest, err = s.internal.providers.CountStuck(tx, false, HealthLimit); err != nil {
+		if h.StuckTest, err = s.internal.orders.CountStuck(tx, false, HealthLimit); err != nil {
 			return err
 		}
 		h.OldestUnsealed, err = s.internal.accounts.Unsealed(tx)
@@ -131,7 +131,7 @@ func (s *Service) Health(ctx context.Context) (*Health, error) {
 		return nil, fmt.Errorf("payments: health: %w", err)
 	}
 	h.ProviderBalances = []ProviderBalance{}
-	for _, a := range s.internal.providers.Accounts(ctx) {
+	for _, a := range s.internal.orders.Accounts(ctx) {
 		b := ProviderBalance{Provider: a.Provider, At: api.AtOrNil(a.At)}
 		if b.At != nil {
 			b.Available = new(api.FromPesewas(a.Balance.Available))
@@ -139,7 +139,7 @@ func (s *Service) Health(ctx context.Context) (*Health, error) {
 		h.ProviderBalances = append(h.ProviderBalances, b)
 	}
 	h.Providers = []ProviderCalls{}
-	for _, c := range s.internal.providers.Calls() {
+	for _, c := range s.internal.orders.Calls() {
 		h.Providers = append(h.Providers, ProviderCalls{Route: c.Route, LastSuccess: api.AtOrNil(c.LastSuccess), LastError: c.LastError, Failures: c.Failures})
 	}
 	return h, nil

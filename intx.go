@@ -60,7 +60,7 @@ func (s *Service) InTx(ctx context.Context, store storage.Store) (*Tx, error) {
 		accounts: in.accounts.In(e), events: in.events.In(e), messages: in.messages.In(e), catalog: in.catalog.In(e),
 		payments: in.payments.In(e), qrcodes: in.qrcodes.In(e), transfers: in.transfers.In(e), invoices: in.invoices.In(e),
 		subscriptions: in.subscriptions.In(e), sessions: in.sessions.In(e), refunds: in.refunds.In(e), webhooks: in.webhooks.In(e),
-		providers: in.providers.In(e),
+		orders: in.orders.In(e),
 	}
 	return &Tx{engine: e, Services: own.services()}, nil
 }

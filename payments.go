@@ -28,15 +28,14 @@ import (
 	"github.com/seed-7082ffec/payments/internal/billing/subscribing"
 	"github.com/seed-7082ffec/payments/internal/collect"
 	"github.com/seed-7082ffec/payments/internal/collect/scanning"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/erasure"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/notify/delivering"
 	"github.com/seed-7082ffec/payments/internal/notify/messaging"
 	"github.com/seed-7082ffec/payments/internal/notify/recording"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/party"
-	"github.com/seed-7082ffec/payments/internal/providers"
 	"github.com/seed-7082ffec/payments/internal/refunding"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/session"
@@ -107,7 +106,7 @@ type internals struct {
 	sessions      *session.Service
 	refunds       *refunding.Service
 	webhooks      *delivering.Service
-	providers     *providers.Service
+	orders        *orders.Service
 	erasure       *erasure.Service
 }
 
@@ -172,7 +171,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
 	s.runner.Add(s.internal.subscriptions.Jobs()...)
-	s.runner.Add(s.internal.providers.Jobs()...)
+	s.runner.Add(s.internal.orders.Jobs()...)
 	s.runner.Add(s.internal.payments.Jobs()...)
 	s.runner.Add(s.internal.transfers.Jobs()...)
 	s.runner.Add(s.internal.webhooks.Jobs()...)
@@ -238,10 +237,19 @@ func (s *Service) wire(c Config) error {
 	if err := in.messages.SetAttachments(in.invoices); err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
-	in.providers = providers.New(s.engine, providers.Config{
-		Transfers: in.transfers, Refunds: in.refunds, Payments: in.payments, Invoices: in.invoices, Accounts: in.accounts,
-		Rail: c.Live.Rail, Charger: c.Live.Charger,
-	})
+	in.orders = orders.New(s.engine, orders.Config{Accounts: in.accounts, Rail: c.Live.Rail, Charger: c.Live.Charger})
+	err = in.orders.Register(
+		orders.Registration{Flow: orders.Transfers, Object: "payout", Maker: in.transfers.Orders(transfer.Payout)},
+		orders.Registration{Flow: orders.Transfers, Object: "disbursement", Maker: in.transfers.Orders(transfer.Disbursement)},
+		orders.Registration{Flow: orders.Refunds, Object: "refund", Prefix: "re_", Maker: in.refunds.Orders()},
+		orders.Registration{Flow: orders.Refunds, Object: "top_up_refund", Prefix: "re_", Maker: in.payments.TopUpRefunds()},
+		orders.Registration{Flow: orders.Charges, Object: "payment", Prefix: "pay_", Maker: in.payments},
+		orders.Registration{Flow: orders.Charges, Object: "top_up", Prefix: "tu_", Maker: in.payments.TopUps()},
+		orders.Registration{Flow: orders.Charges, Object: "invoice", Prefix: "att_", Maker: in.invoices},
+	)
+	if err != nil {
+		return fmt.Errorf("payments: %w", err)
+	}
 	in.webhooks = delivering.New(s.engine, delivering.Config{Events: in.events, Allow: c.WebhookAllow})
 	in.erasure = erasure.New(s.engine, erasure.Config{
 		Accounts: in.accounts, Payments: in.payments, Refunds: in.refunds, Transfers: in.transfers,
@@ -257,7 +265,7 @@ func (in *internals) services() Services {
 		Accounts: in.accounts, QRCodes: in.qrcodes, Payments: in.payments, Events: in.events, Messages: in.messages,
 		Products: in.catalog.Products(), Coupons: in.catalog.Coupons(), Plans: in.catalog.Plans(),
 		Payouts: in.transfers.Payouts(), Disbursements: in.transfers.Disbursements(), Invoices: in.invoices, Subscriptions: in.subscriptions,
-		Checkout: in.sessions, Refunds: in.refunds, Webhooks: in.webhooks, Providers: in.providers,
+		Checkout: in.sessions, Refunds: in.refunds, Webhooks: in.webhooks, Providers: in.orders,
 	}
 }
 
@@ -268,7 +276,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), party.Kinds(), recording.Kinds(), messaging.Kinds(), offering.Kinds(), collect.Kinds(), scanning.Kinds(),
-		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), dispatch.Kinds(), providers.Kinds(), delivering.Kinds(),
+		transfer.Kinds(), invoicing.Kinds(), subscribing.Kinds(), session.Kinds(), refunding.Kinds(), orders.Kinds(), delivering.Kinds(),
 		retention.Kinds(), totals.Kinds(),
 		upgrade.Kinds(),
 		{secrets.Kind()},

@@ -14,11 +14,11 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/collect"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/notify/messaging"
 	"github.com/seed-7082ffec/payments/internal/notify/recording"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
@@ -46,7 +46,7 @@ func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	s := &issuer{t: t, now: time.Date(2026, 3, 31, 6, 0, 0, 0, time.UTC)}
 	store := memory.New()
-	for _, kinds := range [][]*storage.Kind{engine.Kinds(), party.Kinds(), recording.Kinds(), messaging.Kinds(), dispatch.Kinds(), collect.Kinds(), totals.Kinds(), invoicing.Kinds()} {
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), party.Kinds(), recording.Kinds(), messaging.Kinds(), orders.Kinds(), collect.Kinds(), totals.Kinds(), invoicing.Kinds()} {
 		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	clock := func() time.Time { return s.now }
@@ -389,7 +389,7 @@ func TestChargesOfSubscription(t *testing.T) {
 		CollectionMethod: invoice.ChargeAutomatically, ChargedPhone: "+233241230901", // declines
 	})
 	charge := func() {
-		s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, "invoice", made.ID)) })
+		s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, made.ID)) })
 	}
 	charge()
 	asked := s.paymentsOf(made.ID)

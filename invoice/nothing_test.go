@@ -84,7 +84,7 @@ func TestIssueNothingDue(t *testing.T) {
 	testkit.WantCode(t, "void it", testkit.Err(s.Void(t.Context(), s.caller, made.ID)), api.InvoiceAlreadyPaid)
 	testkit.WantCode(t, "write it off", testkit.Err(s.MarkUncollectible(t.Context(), s.caller, made.ID)), api.InvoiceAlreadyPaid)
 	s.update(func(tx *engine.Tx) error { return s.StopCharges(tx, []string{made.ID}) }) // as a cancelled subscription does
-	s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, "", made.ID)) })
+	s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, made.ID)) })
 	is := must.Get(s.Get(t.Context(), s.caller, made.ID))(t)
 	expect.Equal(t, is.Status, invoice.Paid, "worked on: status")
 	expect.True(t, is.Payment == nil, "worked on: Payment is set")

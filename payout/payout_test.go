@@ -191,7 +191,7 @@ func TestPanickingRailIsRetried(t *testing.T) {
 	expect.True(t, is.Status == payout.Processing && !strings.Contains(log.String(), "1234567"), "status %s, log %s", is.Status, log.String())
 }
 
-// A statement is compared with the orders of its flow, mode and time. internal/providers tests the rest.
+// A statement is compared with the orders of its flow, mode and time. internal/orders tests the rest.
 func TestReconcile(t *testing.T) {
 	s := open(t, payments.Config{})
 	var ids []string

@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/otp"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -35,7 +35,7 @@ func (s *Service) ConfirmTopUp(ctx context.Context, caller api.Caller, id string
 // confirm passes on a code for a payment or a top-up, and returns it afterwards. operation names the
 // call for its idempotency key. about is as for confirmCall.
 func confirm[R, T any](
-	ctx context.Context, s *Service, caller api.Caller, operation string, orders *dispatch.Orders[R], id string, p payment.ConfirmParams,
+	ctx context.Context, s *Service, caller api.Caller, operation string, of *orders.Orders[R], id string, p payment.ConfirmParams,
 	show func(*R) T, about func(*R) (provider.Charge, *codes, *payment.NextAction),
 ) (*T, error) {
 	if p.Code == "" {
@@ -50,21 +50,21 @@ func confirm[R, T any](
 		if s.engine.Host != nil {
 			return nil, fmt.Errorf("payment: confirm: %w", api.ErrNetworkInTx)
 		}
-		var call *dispatch.Call
+		var call *orders.Call
 		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-			call, err = confirmCall(tx, orders, s.Charger(caller.Live), id, p.Code, about)
+			call, err = confirmCall(tx, of, s.Charger(caller.Live), id, p.Code, about)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 		if call != nil {
-			if err := s.engine.Runner.RunNow(ctx, orders.Kind(), engine.Scope(caller), id, call); err != nil {
+			if err := s.engine.Runner.RunNow(ctx, of.Kind(), engine.Scope(caller), id, call); err != nil {
 				return nil, err
 			}
 		}
 		return engine.ReadAndStoreAnswer(ctx, s.engine, caller, newest, func(tx *engine.ReadTx) (*T, error) {
-			o, err := orders.Get(tx, caller, id)
+			o, err := of.Get(tx, caller, id)
 			if err != nil {
 				return nil, err
 			}
@@ -91,9 +91,9 @@ func confirmOperation(key []byte, caller api.Caller, operation, id, code string)
 // confirmCall counts an attempt with a code, and returns the call that passes the code on; nil if the
 // caller's key has ended the charge before. about returns the charge, its codes and what it asks for.
 func confirmCall[T any](
-	tx *engine.Tx, orders *dispatch.Orders[T], charger provider.Charger, id, code string, about func(*T) (provider.Charge, *codes, *payment.NextAction),
-) (*dispatch.Call, error) {
-	o, err := orders.Get(tx, tx.Caller, id)
+	tx *engine.Tx, of *orders.Orders[T], charger provider.Charger, id, code string, about func(*T) (provider.Charge, *codes, *payment.NextAction),
+) (*orders.Call, error) {
+	o, err := of.Get(tx, tx.Caller, id)
 	if err != nil {
 		return nil, err
 	}
@@ -101,16 +101,16 @@ func confirmCall[T any](
 	if given == nil {
 		return nil, errNoCodeAsked()
 	}
-	submission := orders.Rules.State(&o.Value).Submission
-	if counted, err := given.count(tx, dispatch.ChargerOf(charger, submission.Route), asked); !counted {
+	submission := of.Rules.State(&o.Value).Submission
+	if counted, err := given.count(tx, orders.ChargerOf(charger, submission.Route), asked); !counted {
 		return nil, err
 	}
 	submission.CountAttempt(tx.Now)
 	submission.Due = api.AtOrNil(tx.Now) // Call leases it
-	if err := orders.Write(tx, o); err != nil {
+	if err := of.Write(tx, o); err != nil {
 		return nil, err
 	}
-	by := dispatch.ChargeBy(charger, c)
+	by := orders.ChargeBy(charger, c)
 	confirmer, confirms := charger.(provider.ChargeConfirmer)
 	if confirms {
 		by.Submit = func(ctx context.Context, order provider.Order) (provider.Result, error) {
@@ -118,7 +118,7 @@ func confirmCall[T any](
 			return confirmer.ConfirmCharge(ctx, c, code)
 		}
 	}
-	return orders.Call(tx, o, by, confirms)
+	return of.Call(tx, o, by, confirms)
 }
 
 // codes are the codes that were passed on for a charge.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/payment"
@@ -60,7 +60,7 @@ func (s *Service) Jobs() []work.Job { return []work.Job{s.engine.DeleteDue(promp
 // route, or nil.
 func (s *Service) RefundRail(live bool, route string) provider.RefundRail {
 	charger := s.Charger(live)
-	if _, ok := dispatch.ChargerOf(charger, route).(provider.RefundRail); !ok {
+	if _, ok := orders.ChargerOf(charger, route).(provider.RefundRail); !ok {
 		return nil
 	}
 	return charger.(provider.RefundRail)
@@ -74,14 +74,14 @@ type charging struct {
 	refused string
 }
 
-func (c *charging) orders() *dispatch.Orders[record] {
-	return &dispatch.Orders[record]{
-		Flow: dispatch.Charges, Records: payments, Object: "payment", Noun: "payment", Keep: c.engine.NumberRetention, Rules: c,
+func (c *charging) orders() *orders.Orders[record] {
+	return &orders.Orders[record]{
+		Flow: orders.Charges, Records: payments, Object: "payment", Noun: "payment", Keep: c.engine.NumberRetention, Rules: c,
 	}
 }
 
 // orders returns payments from phones as orders.
-func (s *Service) orders() *dispatch.Orders[record] {
+func (s *Service) orders() *orders.Orders[record] {
 	return (&charging{Service: s}).orders()
 }
 
@@ -89,10 +89,10 @@ func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
 	return payments.Replace(tx, o)
 }
 
-// State implements [dispatch.Rules].
-func (*charging) State(r *record) dispatch.State {
+// State implements [orders.Rules].
+func (*charging) State(r *record) orders.State {
 	r.fillDerived()
-	return dispatch.State{
+	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: *r.Provider, CreatedAt: r.CreatedAt,
 		Booked: r.booked(), Reference: &r.ProviderReference, Object: &r.Payment, Forget: r.forgetNumber,
 	}
@@ -111,19 +111,19 @@ func (r *record) charge() provider.Charge {
 	return c
 }
 
-// Provider implements [dispatch.Rules].
-func (c *charging) Provider(tx *engine.Tx, r *record, order provider.Order) (*dispatch.Provider, error) {
+// Provider implements [orders.Rules].
+func (c *charging) Provider(tx *engine.Tx, r *record, order provider.Order) (*orders.Provider, error) {
 	return c.chargedBy(tx, &r.Submission, r.charge(), order)
 }
 
-// chargedBy returns the charger of a payment or a top-up, or nil; see [dispatch.Submission.RouteCharge].
-func (s *Service) chargedBy(tx *engine.Tx, submission *dispatch.Submission, c provider.Charge, order provider.Order) (*dispatch.Provider, error) {
+// chargedBy returns the charger of a payment or a top-up, or nil; see [orders.Submission.RouteCharge].
+func (s *Service) chargedBy(tx *engine.Tx, submission *orders.Submission, c provider.Charge, order provider.Order) (*orders.Provider, error) {
 	c.Order = order
 	charger, err := submission.RouteCharge(s.Charger(tx.Caller.Live), c)
-	return dispatch.ChargeBy(charger, c), err
+	return orders.ChargeBy(charger, c), err
 }
 
-// Processing implements [dispatch.Rules].
+// Processing implements [orders.Rules].
 func (c *charging) Processing(tx *engine.Tx, r *record) error {
 	if err := r.enter(payment.Processing); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (c *charging) Processing(tx *engine.Tx, r *record) error {
 	return c.config.Events.Append(tx, &r.Payment, event.PaymentProcessing)
 }
 
-// Waiting implements [dispatch.Rules].
+// Waiting implements [orders.Rules].
 func (*charging) Waiting(tx *engine.Tx, r *record, result provider.Result) error {
 	r.NextAction = nextAction(r.NextAction, result)
 	switch {
@@ -143,7 +143,7 @@ func (*charging) Waiting(tx *engine.Tx, r *record, result provider.Result) error
 	return nil
 }
 
-// Ending implements [dispatch.Rules].
+// Ending implements [orders.Rules].
 func (c *charging) Ending(tx *engine.Tx, r *record) error {
 	r.NextAction = nil
 	if err := r.endHold(tx); err != nil {
@@ -155,13 +155,13 @@ func (c *charging) Ending(tx *engine.Tx, r *record) error {
 	return r.forgetDeleted(tx)
 }
 
-// Refused implements [dispatch.Rules].
+// Refused implements [orders.Rules].
 func (*charging) Refused(_ context.Context, _ *engine.Tx, r *record, result provider.Result) error {
-	r.FailureReason, r.FailureCode = dispatch.FailureReason(result, failedMessage), dispatch.FailureCode(result)
+	r.FailureReason, r.FailureCode = orders.FailureReason(result, failedMessage), orders.FailureCode(result)
 	return r.enter(payment.Failed)
 }
 
-// Ended implements [dispatch.Rules].
+// Ended implements [orders.Rules].
 func (c *charging) Ended(tx *engine.Tx, r *record) error {
 	if err := c.totals.Count(tx, r); err != nil {
 		return err
@@ -178,8 +178,8 @@ func (c *charging) Ended(tx *engine.Tx, r *record) error {
 
 // FindOwnOrder names the charge of a payment of the caller's. One that is not from a phone has none:
 // payment_not_settleable.
-func (*Service) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
-	return dispatch.Ref{Object: "payment", ID: id, Record: id}, e.View(ctx, caller, func(tx *engine.ReadTx) error {
+func (*Service) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (orders.Ref, error) {
+	return orders.Ref{Object: "payment", ID: id, Record: id}, e.View(ctx, caller, func(tx *engine.ReadTx) error {
 		o, err := get(tx, engine.Scope(caller), id)
 		if err == nil && o.Value.Phoned == nil {
 			err = api.Errorf(api.PaymentNotSettleable, "", "This payment is not from a phone. It was completed as it was made.")
@@ -188,14 +188,14 @@ func (*Service) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.C
 	})
 }
 
-// Begin counts an attempt of a payment from a phone; see [dispatch.Orders.Begin].
-func (s *Service) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
-	return s.orders().Begin(ctx, tx, object, id)
+// Begin counts an attempt of a payment from a phone; see [orders.Orders.Begin].
+func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.Call, error) {
+	return s.orders().Begin(ctx, tx, id)
 }
 
-// Book books a charger's result for a payment; see [dispatch.Orders.Book]. It gives back money that what is
+// Book books a charger's result for a payment; see [orders.Orders.Book]. It gives back money that what is
 // paid does not take.
-func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), ref.ID)
 	if err != nil {
 		return 0, err
@@ -212,9 +212,9 @@ func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	decision, err := c.orders().Book(ctx, tx, ref, result)
 	switch {
 	case err != nil:
-	case decision == dispatch.Reversed:
+	case decision == orders.Reversed:
 		err = s.BookReversed(ctx, tx, ref, ref.ID)
-	case decision == dispatch.Succeeded && c.refused != "":
+	case decision == orders.Succeeded && c.refused != "":
 		err = c.giveBack(ctx, tx, ref.ID, c.refused)
 	}
 	return decision, err
@@ -231,12 +231,12 @@ func nextAction(before *payment.NextAction, result provider.Result) *payment.Nex
 		next = payment.NextAction{Type: payment.EnterCode, Message: codeMessage}
 	}
 	if result.Prompt != "" {
-		next.Message = dispatch.Truncate(result.Prompt, dispatch.MaxReason)
+		next.Message = orders.Truncate(result.Prompt, orders.MaxReason)
 	}
 	return &next
 }
 
-// Paid implements [dispatch.Rules]: the amount comes from the provider's account, the fee goes to the
+// Paid implements [orders.Rules]: the amount comes from the provider's account, the fee goes to the
 // operator, who pays the provider's own fee, and the rest to the merchant.
 func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee int64) error {
 	if err := r.enter(payment.Completed); err != nil {
@@ -251,7 +251,7 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 	r.Phoned.Late = !taken
 	live := tx.Caller.Live
 	r.ChargeRoute = r.Route
-	moves := dispatch.Charges.ClearingMoves(r.Route, live, -r.Amount, providerFee)
+	moves := orders.Charges.ClearingMoves(r.Route, live, -r.Amount, providerFee)
 	if net := *r.Net; net > 0 {
 		moves = append(moves, ledger.Available(tx.Caller.Merchant, live).Move(net))
 	}
@@ -312,11 +312,11 @@ func outcomeOf(s payment.Status) provider.Outcome {
 }
 
 // booked returns what is booked of the charge of a payment from a phone.
-func (r *record) booked() dispatch.Booked {
+func (r *record) booked() orders.Booked {
 	if r.Reversed {
-		return dispatch.Booked{Outcome: provider.Reversed, Status: string(provider.Reversed)}
+		return orders.Booked{Outcome: provider.Reversed, Status: string(provider.Reversed)}
 	}
-	return dispatch.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status), Reversible: true, Left: r.Amount - r.AmountRefunded}
+	return orders.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status), Reversible: true, Left: r.Amount - r.AmountRefunded}
 }
 
 // Read returns a payment in the caller's transaction.
@@ -329,7 +329,7 @@ func (*Service) Read(tx *engine.Tx, id string) (*payment.Payment, error) {
 }
 
 // Load returns a payment as hosts see it, and its status as a word.
-func (s *Service) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
+func (s *Service) Load(tx *engine.Tx, ref orders.Ref) (object any, status string, err error) {
 	p, err := s.Read(tx, ref.ID)
 	if err != nil {
 		return nil, "", err
@@ -338,6 +338,6 @@ func (s *Service) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status stri
 }
 
 // Info describes the charge of a payment.
-func (s *Service) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
+func (s *Service) Info(tx *engine.ReadTx, ref orders.Ref, e *orders.Entry) (*provider.OrderInfo, error) {
 	return s.orders().Info(tx, ref, e)
 }

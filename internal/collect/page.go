@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payment"
 )
 
@@ -29,7 +29,7 @@ func (s *Service) PageToken(ctx context.Context, caller api.Caller, id string) (
 
 func (s *Service) Hosted(ctx context.Context, token string) (*payment.Hosted, error) {
 	id, secret, _ := strings.Cut(token, "-")
-	entry, caller, err := dispatch.Charges.FindInIndex(ctx, s.engine, id, "payment")
+	entry, caller, err := orders.Charges.FindInIndex(ctx, s.engine, id, "payment")
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payment"
 )
 
@@ -102,11 +102,11 @@ func (s *Service) giveBack(ctx context.Context, tx *engine.Tx, id, why string) e
 
 // BookReversed books that the provider took the payment of a charge back. After a refund a person must
 // find out who has the money.
-func (s *Service) BookReversed(ctx context.Context, tx *engine.Tx, charge dispatch.Ref, payment string) error {
+func (s *Service) BookReversed(ctx context.Context, tx *engine.Tx, charge orders.Ref, payment string) error {
 	refunded, err := s.payables.Refunds.Reversed(ctx, tx, payment)
 	if err != nil || refunded == 0 {
 		return err
 	}
-	order := dispatch.Order{Ref: charge, Flow: dispatch.Charges}
+	order := orders.Order{Ref: charge, Flow: orders.Charges}
 	return order.NeedsPerson(ctx, tx, fmt.Sprintf("reversed, and GHS %s refunded before", money.Text(refunded)))
 }

@@ -15,11 +15,11 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/lookup"
 	"github.com/seed-7082ffec/payments/internal/notify/messaging"
 	"github.com/seed-7082ffec/payments/internal/notify/recording"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/internal/totals"
 	"github.com/seed-7082ffec/payments/payment"
@@ -46,7 +46,7 @@ type record struct {
 	payment.Payment
 	Source
 	// Submission is that of the charge. It is empty unless the payment is from a phone.
-	dispatch.Submission
+	orders.Submission
 	// Phoned is what the charge needs beside; nil unless the payment is from a phone.
 	Phoned *phoned `json:"phoned,omitempty"`
 	// FutureCustomer stores NewCustomer, which the JSON of a payment leaves out.
@@ -66,7 +66,7 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 	storage.NullTextColumn("customer", func(r *record) *string { return r.Customer }).Indexed(),
 	storage.NullTextColumn("checkout_session", func(r *record) *string { return r.CheckoutSession }).Indexed(),
 	storage.NullTextColumn("subscription", func(r *record) *string { return r.Subscription }).Indexed(),
-	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
+	orders.DueField(func(r *record) *orders.Submission { return &r.Submission }),
 	// What Search finds. docs/notes/performance.md has the price of each index.
 	storage.IntColumn("amount", func(r *record) int64 { return r.Amount }).Nullable().Indexed(),
 	storage.TextColumn("reference", func(r *record) string { return r.Reference }).Nullable().Indexed(),

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -151,7 +151,7 @@ func (s *Service) Start(tx *engine.Tx, p StartParams) (*payment.Payment, error) 
 			Customer: p.Customer, NewCustomer: p.NewCustomer, Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
 		},
 		Source:         Source{Charge: id},
-		Submission:     dispatch.NewSubmission(tx),
+		Submission:     orders.NewSubmission(tx),
 		FutureCustomer: p.NewCustomer,
 		Phoned: &phoned{
 			Number: p.PhoneNumber, Email: p.Email, PageSecret: ids.Secret(rand.Reader, pageSecretLength), Held: p.HeldObject, OffSession: p.OffSession,
@@ -204,7 +204,7 @@ func (s *Service) Start(tx *engine.Tx, p StartParams) (*payment.Payment, error) 
 
 // notCharged is the refusal of a phone that the charger does not take.
 func (s *Service) notCharged(live bool, from payment.MobileMoney, amount int64) error {
-	taken := dispatch.ChargeNetworks(s.Charger(live), provider.Charge{
+	taken := orders.ChargeNetworks(s.Charger(live), provider.Charge{
 		Order: provider.Order{Live: live, Amount: amount}, Phone: from.PhoneNumber,
 	})
 	if len(taken) == 0 || slices.Contains(taken, from.Provider) {
@@ -214,7 +214,7 @@ func (s *Service) notCharged(live bool, from payment.MobileMoney, amount int64) 
 }
 
 func (s *Service) Networks(live bool) []string {
-	return dispatch.ChargeNetworks(s.Charger(live), provider.Charge{
+	return orders.ChargeNetworks(s.Charger(live), provider.Charge{
 		Order: provider.Order{Live: live, Amount: sampleAmount}, Phone: samplePhone,
 	})
 }

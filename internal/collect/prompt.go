@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/otp"
 	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/payment"
@@ -255,7 +255,7 @@ func (s *Service) endPrompt(tx *engine.Tx, number, payment string, unsent time.T
 
 // unsent returns the time of the prompt of a payment or top-up that was never submitted, for
 // endPrompt; zero if it was.
-func unsent(submission *dispatch.Submission, created api.Time) time.Time {
+func unsent(submission *orders.Submission, created api.Time) time.Time {
 	if submission.SubmittedAt != nil {
 		return time.Time{}
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -34,7 +34,7 @@ type CountedRefund struct {
 	// Amount is in pesewas.
 	Amount int64
 
-	submission *dispatch.Submission // of a payment from a phone
+	submission *orders.Submission // of a payment from a phone
 }
 
 // AttributeRefund makes the events of the transaction name the call that made a payment from a phone.

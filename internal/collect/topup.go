@@ -9,8 +9,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -19,7 +19,7 @@ import (
 // topUpRecord is the stored form of a top-up.
 type topUpRecord struct {
 	payment.TopUp
-	dispatch.Submission
+	orders.Submission
 	// Given are the parameters of the call, for its idempotency key.
 	Given payment.TopUpParams `json:"given"`
 	// OpenKey is the idempotency key, until the call has an answer.
@@ -34,7 +34,7 @@ type topUpRecord struct {
 var topUps = storage.NewCollection("top_ups", []storage.Field[topUpRecord]{
 	storage.TextColumn("account", func(r *topUpRecord) string { return r.Account }).Indexed(),
 	storage.NullTextColumn("open_key", func(r *topUpRecord) *string { return r.OpenKey }),
-	dispatch.DueField(func(r *topUpRecord) *dispatch.Submission { return &r.Submission }),
+	orders.DueField(func(r *topUpRecord) *orders.Submission { return &r.Submission }),
 }, storage.DueBy("due"), storage.Unique("open_key", "open_key"))
 
 func topUpOperation(p payment.TopUpParams) engine.Operation {
@@ -73,7 +73,7 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p payment.TopUpP
 // for the outcome if this process dies. The call is nil for a top-up that waits for a worker. The first
 // call with an idempotency key may have died; its top-up is then found, and no other made. It may also
 // have ended just now; answer is then its answer.
-func (s *Service) startTopUp(ctx context.Context, caller api.Caller, op engine.Operation, p payment.TopUpParams) (id string, call *dispatch.Call, answer *payment.TopUp, err error) {
+func (s *Service) startTopUp(ctx context.Context, caller api.Caller, op engine.Operation, p payment.TopUpParams) (id string, call *orders.Call, answer *payment.TopUp, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
 		call = nil
 		if answer, err = engine.ReplayTx[payment.TopUp](tx, op); err != nil || answer != nil {
@@ -131,13 +131,13 @@ func openTopUp(tx *engine.Tx, p payment.TopUpParams) (string, error) {
 	if o.Value.Given != p {
 		return "", api.Errorf(api.IdempotencyKeyReused, "", "This idempotency key was used with another request. Use a new key for a new request, and the same key only to repeat one.")
 	}
-	if tx.Now.Sub(o.Value.CreatedAt.Time) < dispatch.WorkLimit {
-		return "", api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.").After(dispatch.ChargeBackoff[0])
+	if tx.Now.Sub(o.Value.CreatedAt.Time) < orders.WorkLimit {
+		return "", api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.").After(orders.ChargeBackoff[0])
 	}
 	return o.ID, nil
 }
 
-func (s *Service) insertTopUp(tx *engine.Tx, p payment.TopUpParams, from payment.MobileMoney) (id string, call *dispatch.Call, err error) {
+func (s *Service) insertTopUp(tx *engine.Tx, p payment.TopUpParams, from payment.MobileMoney) (id string, call *orders.Call, err error) {
 	id = tx.NewID("tu_")
 	deadline := api.At(tx.Now.Add(s.config.Deadline))
 	r := topUpRecord{
@@ -145,7 +145,7 @@ func (s *Service) insertTopUp(tx *engine.Tx, p payment.TopUpParams, from payment
 			ID: id, Object: "top_up", Account: p.Account, Amount: p.Amount, Currency: api.Currency, Status: payment.Pending,
 			Provider: from.Provider, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
 		},
-		Submission: dispatch.NewSubmission(tx),
+		Submission: orders.NewSubmission(tx),
 		Given:      p, OpenKey: api.TextOrNil(tx.Caller.IdempotencyKey), Number: from.PhoneNumber,
 	}
 	r.Deadline = &deadline

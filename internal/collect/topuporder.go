@@ -7,10 +7,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -18,14 +18,14 @@ import (
 
 // topUpOrders are top-ups as orders.
 type topUpOrders struct {
-	*dispatch.Orders[topUpRecord]
+	*orders.Orders[topUpRecord]
 	svc *Service
 }
 
 func newTopUpOrders(s *Service) *topUpOrders {
 	o := &topUpOrders{svc: s}
-	o.Orders = &dispatch.Orders[topUpRecord]{
-		Flow: dispatch.Charges, Records: topUps, Object: "top_up", Noun: "top-up", Keep: s.engine.NumberRetention, Rules: o,
+	o.Orders = &orders.Orders[topUpRecord]{
+		Flow: orders.Charges, Records: topUps, Object: "top_up", Noun: "top-up", Keep: s.engine.NumberRetention, Rules: o,
 	}
 	return o
 }
@@ -33,11 +33,11 @@ func newTopUpOrders(s *Service) *topUpOrders {
 // TopUps returns the orders of top-ups, for the loop that drives all orders.
 func (s *Service) TopUps() *topUpOrders { return s.topUps }
 
-// State implements [dispatch.Rules].
-func (*topUpOrders) State(r *topUpRecord) dispatch.State {
-	return dispatch.State{
+// State implements [orders.Rules].
+func (*topUpOrders) State(r *topUpRecord) orders.State {
+	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Provider, CreatedAt: r.CreatedAt,
-		Booked:    dispatch.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
+		Booked:    orders.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
 		Reference: &r.ProviderReference, Object: &r.TopUp, Forget: r.forgetNumber,
 	}
 }
@@ -49,30 +49,30 @@ func (r *topUpRecord) charge() provider.Charge {
 	return provider.Charge{Phone: r.Number, Network: r.Provider, Description: "Top-up of a wallet", Deadline: r.Deadline.Time}
 }
 
-// Provider implements [dispatch.Rules].
-func (s *topUpOrders) Provider(tx *engine.Tx, r *topUpRecord, order provider.Order) (*dispatch.Provider, error) {
+// Provider implements [orders.Rules].
+func (s *topUpOrders) Provider(tx *engine.Tx, r *topUpRecord, order provider.Order) (*orders.Provider, error) {
 	return s.svc.chargedBy(tx, &r.Submission, r.charge(), order)
 }
 
-// Processing implements [dispatch.Rules].
+// Processing implements [orders.Rules].
 func (*topUpOrders) Processing(_ *engine.Tx, r *topUpRecord) error {
 	r.Status = payment.Processing
 	return nil
 }
 
-// Waiting implements [dispatch.Rules].
+// Waiting implements [orders.Rules].
 func (*topUpOrders) Waiting(_ *engine.Tx, r *topUpRecord, result provider.Result) error {
 	r.NextAction = nextAction(r.NextAction, result)
 	return nil
 }
 
-// Ending implements [dispatch.Rules].
+// Ending implements [orders.Rules].
 func (s *topUpOrders) Ending(tx *engine.Tx, r *topUpRecord) error {
 	r.NextAction = nil
 	return s.svc.endPrompt(tx, r.Number, r.ID, unsent(&r.Submission, r.CreatedAt))
 }
 
-// Paid implements [dispatch.Rules].
+// Paid implements [orders.Rules].
 func (s *topUpOrders) Paid(ctx context.Context, tx *engine.Tx, r *topUpRecord, fee int64) error {
 	if err := s.bookPaid(ctx, tx, r, fee); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *topUpOrders) bookPaid(ctx context.Context, tx *engine.Tx, r *topUpRecor
 func (s *topUpOrders) post(tx *engine.Tx, r *topUpRecord, to ledger.Account, fee int64) error {
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "top_up", Ref: r.ID, At: tx.Now,
-		Moves: append(dispatch.Charges.ClearingMoves(r.Route, tx.Caller.Live, -r.Amount, fee), to.Move(r.Amount)),
+		Moves: append(orders.Charges.ClearingMoves(r.Route, tx.Caller.Live, -r.Amount, fee), to.Move(r.Amount)),
 	})
 	if err != nil {
 		return fmt.Errorf("payment: book top-up: %w", err)
@@ -157,13 +157,13 @@ func (s *topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecor
 	return s.svc.refundTopUp(tx, r)
 }
 
-// Refused implements [dispatch.Rules].
+// Refused implements [orders.Rules].
 func (s *topUpOrders) Refused(_ context.Context, tx *engine.Tx, r *topUpRecord, result provider.Result) error {
-	r.Status, r.FailureReason = payment.Failed, dispatch.FailureReason(result, failedMessage)
+	r.Status, r.FailureReason = payment.Failed, orders.FailureReason(result, failedMessage)
 	return s.close(tx, r)
 }
 
-// Ended implements [dispatch.Rules].
+// Ended implements [orders.Rules].
 func (*topUpOrders) Ended(*engine.Tx, *topUpRecord) error { return nil }
 
 // erased reports that a consumer was erased.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -28,26 +28,26 @@ type topUpRefund struct {
 	FailureReason     *string        `json:"failure_reason,omitempty"`
 	CreatedAt         api.Time       `json:"created_at"`
 	CompletedAt       *api.Time      `json:"completed_at,omitempty"`
-	dispatch.Submission
+	orders.Submission
 	// Number is the payer's, +233…; empty after an erasure.
 	Number  string `json:"number,omitempty"`
 	Network string `json:"network"`
 }
 
 var topUpRefunds = storage.NewCollection("top_up_refunds", []storage.Field[topUpRefund]{
-	dispatch.DueField(func(r *topUpRefund) *dispatch.Submission { return &r.Submission }),
+	orders.DueField(func(r *topUpRefund) *orders.Submission { return &r.Submission }),
 }, storage.DueBy("due"))
 
 // topUpRefundOrders are the refunds of top-ups as orders.
 type topUpRefundOrders struct {
-	*dispatch.Orders[topUpRefund]
+	*orders.Orders[topUpRefund]
 	svc *Service
 }
 
 func newTopUpRefundOrders(s *Service) *topUpRefundOrders {
 	o := &topUpRefundOrders{svc: s}
-	o.Orders = &dispatch.Orders[topUpRefund]{
-		Flow: dispatch.Refunds, Records: topUpRefunds, Object: "top_up_refund", Noun: "refund", Keep: s.engine.NumberRetention, Rules: o,
+	o.Orders = &orders.Orders[topUpRefund]{
+		Flow: orders.Refunds, Records: topUpRefunds, Object: "top_up_refund", Noun: "refund", Keep: s.engine.NumberRetention, Rules: o,
 	}
 	return o
 }
@@ -59,40 +59,40 @@ func (s *Service) TopUpRefunds() *topUpRefundOrders { return s.topUpRefunds }
 func (s *Service) refundTopUp(tx *engine.Tx, r *topUpRecord) error {
 	back := topUpRefund{
 		ID: tx.NewID("re_"), TopUp: r.ID, Account: r.Account, Amount: r.Amount, Status: payment.Pending, CreatedAt: api.At(tx.Now),
-		Submission: dispatch.NewSubmission(tx), Number: r.Number, Network: r.Provider,
+		Submission: orders.NewSubmission(tx), Number: r.Number, Network: r.Provider,
 	}
 	back.Route, r.Refund = r.Route, &back.ID
 	return s.topUpRefunds.Insert(tx, &back, nil, 0)
 }
 
-// State implements [dispatch.Rules].
-func (*topUpRefundOrders) State(r *topUpRefund) dispatch.State {
-	return dispatch.State{
+// State implements [orders.Rules].
+func (*topUpRefundOrders) State(r *topUpRefund) orders.State {
+	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
-		Booked:    dispatch.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
+		Booked:    orders.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
 		Reference: &r.ProviderReference, Forget: r.forgetNumber,
 	}
 }
 
 func (r *topUpRefund) forgetNumber() { r.Number = "" }
 
-// Provider implements [dispatch.Rules].
-func (s *topUpRefundOrders) Provider(tx *engine.Tx, r *topUpRefund, _ provider.Order) (*dispatch.Provider, error) {
-	return dispatch.RefundBy(s.svc.RefundRail(tx.Caller.Live, r.Route), provider.Refund{
+// Provider implements [orders.Rules].
+func (s *topUpRefundOrders) Provider(tx *engine.Tx, r *topUpRefund, _ provider.Order) (*orders.Provider, error) {
+	return orders.RefundBy(s.svc.RefundRail(tx.Caller.Live, r.Route), provider.Refund{
 		Charge: r.TopUp, Phone: r.Number, Network: r.Network, PaymentMethod: payment.FromPhone, Reason: "The wallet could not take the top-up.",
 	}), nil
 }
 
-// Processing implements [dispatch.Rules].
+// Processing implements [orders.Rules].
 func (*topUpRefundOrders) Processing(_ *engine.Tx, r *topUpRefund) error {
 	r.Status = payment.Processing
 	return nil
 }
 
-// Waiting implements [dispatch.Rules].
+// Waiting implements [orders.Rules].
 func (*topUpRefundOrders) Waiting(*engine.Tx, *topUpRefund, provider.Result) error { return nil }
 
-// Ending implements [dispatch.Rules]. A consumer who was erased gets no message.
+// Ending implements [orders.Rules]. A consumer who was erased gets no message.
 func (s *topUpRefundOrders) Ending(tx *engine.Tx, r *topUpRefund) error {
 	erased, err := s.svc.erased(tx, r.Account)
 	if erased {
@@ -101,12 +101,12 @@ func (s *topUpRefundOrders) Ending(tx *engine.Tx, r *topUpRefund) error {
 	return err
 }
 
-// Paid implements [dispatch.Rules].
+// Paid implements [orders.Rules].
 func (s *topUpRefundOrders) Paid(_ context.Context, tx *engine.Tx, r *topUpRefund, providerFee int64) error {
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
 		Moves: append(
-			dispatch.Refunds.ClearingMoves(r.Route, tx.Caller.Live, r.Amount, providerFee),
+			orders.Refunds.ClearingMoves(r.Route, tx.Caller.Live, r.Amount, providerFee),
 			ledger.Excess(tx.Caller.Live).Move(-r.Amount),
 		),
 	})
@@ -117,17 +117,17 @@ func (s *topUpRefundOrders) Paid(_ context.Context, tx *engine.Tx, r *topUpRefun
 	return s.svc.config.Messages.Text(tx, r.Account, r.Number, fmt.Sprintf("You got back GHS %s of top-up %s, which your wallet could not take. Refund %s.", money.Text(r.Amount), r.TopUp, r.ID))
 }
 
-// Refused implements [dispatch.Rules]. The money stays in the excess, and a person must look after it.
+// Refused implements [orders.Rules]. The money stays in the excess, and a person must look after it.
 func (s *topUpRefundOrders) Refused(ctx context.Context, tx *engine.Tx, r *topUpRefund, result provider.Result) error {
-	r.Status, r.FailureReason = payment.Failed, dispatch.FailureReason(result, "The provider declined the refund.")
+	r.Status, r.FailureReason = payment.Failed, orders.FailureReason(result, "The provider declined the refund.")
 	return s.svc.topUps.NeedsPerson(ctx, tx, r.TopUp, "paid, the wallet could not take it, and its refund failed")
 }
 
-// Ended implements [dispatch.Rules].
+// Ended implements [orders.Rules].
 func (*topUpRefundOrders) Ended(*engine.Tx, *topUpRefund) error { return nil }
 
 // Load returns the top-up as hosts see it, and the status of its refund as a word.
-func (s *topUpRefundOrders) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
+func (s *topUpRefundOrders) Load(tx *engine.Tx, ref orders.Ref) (object any, status string, err error) {
 	back, err := s.Get(tx, tx.Caller, ref.ID)
 	if err != nil {
 		return nil, "", err

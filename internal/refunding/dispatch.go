@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
@@ -15,14 +15,14 @@ import (
 
 // Orders are refunds as orders of the provider.
 type Orders struct {
-	*dispatch.Orders[record]
+	*orders.Orders[record]
 	service *Service
 }
 
 func newOrders(s *Service) *Orders {
 	o := &Orders{service: s}
-	o.Orders = &dispatch.Orders[record]{
-		Flow: dispatch.Refunds, Records: refunds, Object: "refund", Noun: "refund", Keep: s.engine.NumberRetention, Rules: o,
+	o.Orders = &orders.Orders[record]{
+		Flow: orders.Refunds, Records: refunds, Object: "refund", Noun: "refund", Keep: s.engine.NumberRetention, Rules: o,
 	}
 	return o
 }
@@ -30,11 +30,11 @@ func newOrders(s *Service) *Orders {
 // Orders returns the orders of refunds, for the loop that drives all orders.
 func (s *Service) Orders() *Orders { return s.orders }
 
-// State implements [dispatch.Rules].
-func (*Orders) State(r *record) dispatch.State {
-	return dispatch.State{
+// State implements [orders.Rules].
+func (*Orders) State(r *record) orders.State {
+	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
-		Booked:    dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)},
+		Booked:    orders.Booked{Outcome: r.outcome(), Status: string(r.Status)},
 		Reference: &r.ProviderReference, Object: &r.Refund, Forget: r.forgetNumber,
 	}
 }
@@ -52,30 +52,30 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// Provider implements [dispatch.Rules].
-func (o *Orders) Provider(tx *engine.Tx, r *record, _ provider.Order) (*dispatch.Provider, error) {
+// Provider implements [orders.Rules].
+func (o *Orders) Provider(tx *engine.Tx, r *record, _ provider.Order) (*orders.Provider, error) {
 	back := provider.Refund{Charge: r.Charge, Phone: r.Phone, Network: r.Network, PaymentMethod: r.PaymentMethod, Payment: r.Payment}
 	engine.SetGiven(&back.Invoice, r.Invoice)
 	engine.SetGiven(&back.Reason, r.Reason)
-	return dispatch.RefundBy(o.service.config.Payments.RefundRail(tx.Caller.Live, r.Route), back), nil
+	return orders.RefundBy(o.service.config.Payments.RefundRail(tx.Caller.Live, r.Route), back), nil
 }
 
-// Processing implements [dispatch.Rules]. Merchants get no event for it.
+// Processing implements [orders.Rules]. Merchants get no event for it.
 func (*Orders) Processing(_ *engine.Tx, r *record) error { return r.enter(refund.Processing) }
 
-// Waiting implements [dispatch.Rules].
+// Waiting implements [orders.Rules].
 func (*Orders) Waiting(*engine.Tx, *record, provider.Result) error { return nil }
 
-// Ending implements [dispatch.Rules].
+// Ending implements [orders.Rules].
 func (*Orders) Ending(tx *engine.Tx, r *record) error { return r.forgetDeleted(tx) }
 
-// Paid implements [dispatch.Rules]: the reserve goes to the provider's account.
+// Paid implements [orders.Rules]: the reserve goes to the provider's account.
 func (o *Orders) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee int64) error {
 	live := tx.Caller.Live
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
 		Moves: append(
-			dispatch.Refunds.ClearingMoves(r.Route, live, r.Amount, providerFee),
+			orders.Refunds.ClearingMoves(r.Route, live, r.Amount, providerFee),
 			ledger.Reserved(tx.Caller.Merchant, live).Move(-r.Amount),
 		),
 	})
@@ -88,7 +88,7 @@ func (o *Orders) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee i
 	return o.service.succeeded(tx, r, "", r.Phone)
 }
 
-// Refused implements [dispatch.Rules]: the merchant gets the reserve back.
+// Refused implements [orders.Rules]: the merchant gets the reserve back.
 func (o *Orders) Refused(_ context.Context, tx *engine.Tx, r *record, result provider.Result) error {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	err := o.service.config.Accounts.Credit(tx, merchant, storage.Posting{
@@ -98,21 +98,21 @@ func (o *Orders) Refused(_ context.Context, tx *engine.Tx, r *record, result pro
 	if err != nil {
 		return fmt.Errorf("refund: release: %w", err)
 	}
-	r.FailureReason, r.FailureCode = dispatch.FailureReason(result, "The provider declined the refund."), dispatch.FailureCode(result)
+	r.FailureReason, r.FailureCode = orders.FailureReason(result, "The provider declined the refund."), orders.FailureCode(result)
 	return r.enter(refund.Failed)
 }
 
-// Ended implements [dispatch.Rules].
+// Ended implements [orders.Rules].
 func (o *Orders) Ended(tx *engine.Tx, r *record) error {
 	return o.service.config.Events.Append(tx, &r.Refund, statusEvent[r.Status])
 }
 
-// Book books a charger's result for a refund; see [dispatch.Orders.Book]. After a refusal the amount may
+// Book books a charger's result for a refund; see [orders.Orders.Book]. After a refusal the amount may
 // be refunded again, unless the provider took the payment back in the meantime: then Book books the
 // amount as taken.
-func (o *Orders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+func (o *Orders) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
 	decision, err := o.Orders.Book(ctx, tx, ref, result)
-	if err != nil || decision != dispatch.Failed {
+	if err != nil || decision != orders.Failed {
 		return decision, err
 	}
 	found, err := o.Get(tx, tx.Caller, ref.Record)

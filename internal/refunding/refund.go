@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
@@ -27,7 +27,7 @@ var statusEvent = map[refund.Status]event.Type{
 // record is the stored form of a refund.
 type record struct {
 	refund.Refund
-	dispatch.Submission
+	orders.Submission
 	// Charge is the id under which the provider took the money; empty for wallets.
 	Charge string `json:"charge,omitempty"`
 	// Phone and Network are those of a payment from a phone; empty for others.
@@ -58,7 +58,7 @@ var refunds = storage.NewCollection("refunds", []storage.Field[record]{
 	storage.TextColumn("payment", func(r *record) string { return r.Payment }).Indexed(),
 	storage.NullTextColumn("invoice", func(r *record) *string { return r.Invoice }).Indexed(),
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
-	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
+	orders.DueField(func(r *record) *orders.Submission { return &r.Submission }),
 	storage.TextColumn("reference", func(r *record) string { return r.PaymentReference }).Nullable().Indexed(),
 }, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Refund })
 

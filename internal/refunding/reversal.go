@@ -8,9 +8,9 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/collect"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -46,7 +46,7 @@ func (s *Service) bookReversed(ctx context.Context, tx *engine.Tx, back *collect
 			Payment: paid.ID, QRCode: paid.QRCode, Invoice: paid.Invoice, PaymentMethod: paid.PaymentMethod,
 			Reason: api.TextOrNil(reversedReason), Livemode: live, CreatedAt: api.At(tx.Now), CompletedAt: api.AtOrNil(tx.Now),
 		},
-		Submission: dispatch.NewSubmission(tx),
+		Submission: orders.NewSubmission(tx),
 		Charge:     back.Source.Charge,
 
 		PaymentReference: paid.Reference,
@@ -54,7 +54,7 @@ func (s *Service) bookReversed(ctx context.Context, tx *engine.Tx, back *collect
 	r.Route, r.Due = back.Source.ChargeRoute, nil
 	owed, err := s.config.Accounts.Take(tx, r.Amount, storage.Posting{
 		ID: tx.NewID("txn_"), Type: "payment_reversed", Ref: paid.ID, At: tx.Now,
-		Moves: dispatch.Charges.ClearingMoves(r.Route, live, r.Amount, 0),
+		Moves: orders.Charges.ClearingMoves(r.Route, live, r.Amount, 0),
 	})
 	if err != nil {
 		return fmt.Errorf("refund: book reversed: %w", err)

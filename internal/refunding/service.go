@@ -16,12 +16,12 @@ import (
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/collect"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/notify/messaging"
 	"github.com/seed-7082ffec/payments/internal/notify/recording"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
@@ -87,7 +87,7 @@ func (s *Service) create(tx *engine.Tx, p refund.CreateParams, automatic bool) (
 			Payment: paid.ID, QRCode: paid.QRCode, Invoice: paid.Invoice, PaymentMethod: paid.PaymentMethod,
 			Reason: api.TextOrNil(p.Reason), Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
 		},
-		Submission: dispatch.NewSubmission(tx),
+		Submission: orders.NewSubmission(tx),
 		Charge:     back.Source.Charge,
 		Phone:      back.Phone,
 		Automatic:  automatic,

@@ -10,10 +10,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/party"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -159,7 +159,7 @@ func (s *Service) make(tx *engine.Tx, p *preparedTransfer, recipient *party.Reci
 			Fee: api.FromPesewas(p.fee), Status: payout.Created, Description: p.params.Description,
 			Reference: p.reference, Metadata: p.params.Metadata, CreatedAt: api.At(tx.Now),
 		},
-		Submission: dispatch.NewSubmission(tx),
+		Submission: orders.NewSubmission(tx),
 	}
 	if err := s.countDailyTotal(tx, p.variant, tx.Now, p.amount); err != nil {
 		return nil, err

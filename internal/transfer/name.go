@@ -8,8 +8,8 @@ import (
 	"unicode"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -83,13 +83,13 @@ func (s *Service) accountName(ctx context.Context, live bool, t payout.Type, to 
 	if !ok {
 		return "", errNoNames
 	}
-	name, err := dispatch.CallHost(ctx, enquirer.AccountName, to.enquiry(live))
+	name, err := orders.CallHost(ctx, enquirer.AccountName, to.enquiry(live))
 	var refusal *provider.Refusal
 	if errors.As(err, &refusal) {
 		told := refusal.Filled()
 		return "", api.Errorf(told.Code, numberParam(t), "%s", told.Message)
 	}
-	name = dispatch.Truncate(strings.Join(strings.Fields(strings.Map(printable, name)), " "), api.MaxName)
+	name = orders.Truncate(strings.Join(strings.Fields(strings.Map(printable, name)), " "), api.MaxName)
 	if err != nil || name == "" {
 		// The error may quote the number, which must not reach the log.
 		s.engine.Log.WarnContext(ctx, "the rail could not tell the name of an account", "type", t)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -16,15 +16,15 @@ import (
 
 // Orders are the transfers of a variant as orders of a rail.
 type Orders struct {
-	*dispatch.Orders[record]
+	*orders.Orders[record]
 	service *Service
 	variant *Variant
 }
 
 func newOrders(s *Service, v *Variant) *Orders {
 	o := &Orders{service: s, variant: v}
-	o.Orders = &dispatch.Orders[record]{
-		Flow: dispatch.Transfers, Records: collection(v), Object: v.Object, Noun: v.Object, Keep: s.engine.NumberRetention, Rules: o,
+	o.Orders = &orders.Orders[record]{
+		Flow: orders.Transfers, Records: collection(v), Object: v.Object, Noun: v.Object, Keep: s.engine.NumberRetention, Rules: o,
 	}
 	return o
 }
@@ -32,12 +32,12 @@ func newOrders(s *Service, v *Variant) *Orders {
 // Orders returns the orders of a variant's transfers, for the loop that drives all orders.
 func (s *Service) Orders(v *Variant) *Orders { return s.orders[v] }
 
-// State implements [dispatch.Rules].
-func (*Orders) State(r *record) dispatch.State {
+// State implements [orders.Rules].
+func (*Orders) State(r *record) orders.State {
 	amount, _ := r.pesewas()
-	s := dispatch.State{
+	s := orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: amount, CreatedAt: r.CreatedAt,
-		Booked:    dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
+		Booked:    orders.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
 		Reference: &r.ProviderReference, Object: &r.Transfer, Forget: r.forgetNumber,
 	}
 	if d := &r.Destination; d.Type == payout.MobileMoney && d.Provider != nil {
@@ -67,15 +67,15 @@ func (r *record) outcome() provider.Outcome {
 // forgetNumber removes the recipient's number. The masked form stays.
 func (r *record) forgetNumber() { r.To = nil }
 
-// Provider implements [dispatch.Rules].
-func (o *Orders) Provider(tx *engine.Tx, r *record, order provider.Order) (*dispatch.Provider, error) {
+// Provider implements [orders.Rules].
+func (o *Orders) Provider(tx *engine.Tx, r *record, order provider.Order) (*orders.Provider, error) {
 	t := r.To.providerTransfer()
 	t.Order, t.Description = order, r.Description
 	rail, err := r.RouteTransfer(o.service.rail(tx.Caller.Live), t)
-	return dispatch.TransferBy(rail, t), err
+	return orders.TransferBy(rail, t), err
 }
 
-// Processing implements [dispatch.Rules].
+// Processing implements [orders.Rules].
 func (o *Orders) Processing(tx *engine.Tx, r *record) error {
 	if err := r.enter(payout.Processing); err != nil {
 		return err
@@ -83,19 +83,19 @@ func (o *Orders) Processing(tx *engine.Tx, r *record) error {
 	return o.service.config.Events.Append(tx, &r.Transfer, statusEvent(o.variant, payout.Processing))
 }
 
-// Waiting implements [dispatch.Rules].
+// Waiting implements [orders.Rules].
 func (*Orders) Waiting(*engine.Tx, *record, provider.Result) error { return nil }
 
-// Ending implements [dispatch.Rules].
+// Ending implements [orders.Rules].
 func (*Orders) Ending(*engine.Tx, *record) error { return nil }
 
-// Paid implements [dispatch.Rules]: the reserve leaves the merchant, the amount to the rail's account, the
+// Paid implements [orders.Rules]: the reserve leaves the merchant, the amount to the rail's account, the
 // fee to the operator, who pays the rail's own fee.
 func (o *Orders) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee int64) error {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()
 	moves := append(
-		dispatch.Transfers.ClearingMoves(r.Route, live, amount, providerFee),
+		orders.Transfers.ClearingMoves(r.Route, live, amount, providerFee),
 		ledger.Reserved(merchant, live).Move(-amount-fee),
 	)
 	if fee > 0 {
@@ -112,7 +112,7 @@ func (o *Orders) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee i
 	return nil
 }
 
-// Refused implements [dispatch.Rules].
+// Refused implements [orders.Rules].
 func (o *Orders) Refused(_ context.Context, tx *engine.Tx, r *record, result provider.Result) error {
 	r.fail(result)
 	if err := r.enter(payout.Failed); err != nil {
@@ -128,7 +128,7 @@ func (r *record) fail(result provider.Result) {
 	if !r.Reversed {
 		reason = result.Reason.Text()
 	}
-	r.FailureReason = new(dispatch.Truncate(reason, dispatch.MaxReason))
+	r.FailureReason = new(orders.Truncate(reason, orders.MaxReason))
 }
 
 // release returns the reserve of a transfer that has failed or was cancelled.
@@ -154,7 +154,7 @@ func (o *Orders) uncount(tx *engine.Tx, r *record) error {
 	return o.service.countDailyTotal(tx, o.variant, r.CreatedAt.Time, -amount)
 }
 
-// Ended implements [dispatch.Rules].
+// Ended implements [orders.Rules].
 func (o *Orders) Ended(tx *engine.Tx, r *record) error {
 	if err := o.service.totals[o.variant].Count(tx, r); err != nil {
 		return err
@@ -162,10 +162,10 @@ func (o *Orders) Ended(tx *engine.Tx, r *record) error {
 	return o.service.config.Events.Append(tx, &r.Transfer, statusEvent(o.variant, r.Status))
 }
 
-// Book books a rail's result for a transfer; see [dispatch.Orders.Book].
-func (o *Orders) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+// Book books a rail's result for a transfer; see [orders.Orders.Book].
+func (o *Orders) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
 	decision, err := o.Orders.Book(ctx, tx, ref, result)
-	if err != nil || decision != dispatch.Reversed {
+	if err != nil || decision != orders.Reversed {
 		return decision, err
 	}
 	found, err := o.Get(tx, tx.Caller, ref.Record)
@@ -183,7 +183,7 @@ func (o *Orders) bookReversed(ctx context.Context, tx *engine.Tx, found *storage
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()
 	moves := append(
-		dispatch.Transfers.ClearingMoves(r.Route, live, -amount, 0),
+		orders.Transfers.ClearingMoves(r.Route, live, -amount, 0),
 		ledger.Available(merchant, live).Move(amount+fee),
 	)
 	if fee > 0 {
@@ -212,16 +212,4 @@ func (o *Orders) bookReversed(ctx context.Context, tx *engine.Tx, found *storage
 		return err
 	}
 	return o.service.config.Events.Append(tx, &r.Transfer, statusEvent(o.variant, payout.Failed))
-}
-
-// FindOwnOrder returns the caller's order with that id, which may be of the other variant. It reads the
-// transfers, since one to a wallet never leaves the service and is in no index.
-func (o *Orders) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
-	for _, v := range Variants {
-		_, err := engine.Get(ctx, e, caller, collection(v), id, v.Object)
-		if api.CodeOf(err) != api.ResourceMissing {
-			return o.service.orders[v].Ref(id), err
-		}
-	}
-	return dispatch.Ref{}, api.NoSuch("transfer")
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -29,11 +29,11 @@ func (s *Service) rail(live bool) provider.Rail {
 // Refusals: invalid_destination, and service_unavailable if there is no rail.
 func (s *Service) checkCarried(live bool, t provider.Transfer) error {
 	rail := s.rail(live)
-	carrier, err := (&dispatch.Submission{}).RouteTransfer(rail, t)
+	carrier, err := (&orders.Submission{}).RouteTransfer(rail, t)
 	if err != nil || carrier != nil {
 		return err
 	}
-	taken := dispatch.TransferNetworks(rail, t)
+	taken := orders.TransferNetworks(rail, t)
 	if rail == nil || t.Channel == provider.MobileMoney && slices.Contains(taken, t.Network) {
 		return errNoRail // a number of that network is carried to at other times
 	}
@@ -53,7 +53,7 @@ func (s *Service) checkWithRail(ctx context.Context, rail provider.Rail, t provi
 	if !ok {
 		return nil
 	}
-	_, err := dispatch.CallHost(ctx, func(ctx context.Context, t provider.Transfer) (struct{}, error) {
+	_, err := orders.CallHost(ctx, func(ctx context.Context, t provider.Transfer) (struct{}, error) {
 		return struct{}{}, checker.Check(ctx, t)
 	}, t)
 	var refusal *provider.Refusal
@@ -61,7 +61,7 @@ func (s *Service) checkWithRail(ctx context.Context, rail provider.Rail, t provi
 		told := refusal.Filled()
 		if told.Code == api.ProviderBalanceInsufficient {
 			param = "" // the destination is not at fault
-			dispatch.LogBalanceInsufficient(ctx, s.engine.Log, dispatch.Transfers, "live", t.Live)
+			orders.LogBalanceInsufficient(ctx, s.engine.Log, orders.Transfers, "live", t.Live)
 		}
 		return api.Errorf(told.Code, param, "%s", told.Message)
 	}

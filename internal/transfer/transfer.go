@@ -5,7 +5,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/status"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
@@ -41,10 +41,10 @@ type record struct {
 	To *target `json:"to,omitempty"`
 	// Reversed says that a failed transfer failed because the provider took it back.
 	Reversed bool `json:"reversed,omitempty"`
-	dispatch.Submission
+	orders.Submission
 }
 
-func (r *record) submission() *dispatch.Submission { return &r.Submission }
+func (r *record) submission() *orders.Submission { return &r.Submission }
 
 // pesewas returns amount and fee together.
 func (r *record) pesewas() (amount, fee int64) {
@@ -72,7 +72,7 @@ func newCollection(v *Variant) *storage.Collection[record] {
 	return storage.NewCollection(v.Table, []storage.Field[record]{
 		storage.EnumColumn("status", func(r *record) payout.Status { return r.Status }, payout.Statuses()...).Indexed(),
 		storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
-		dispatch.DueField((*record).submission),
+		orders.DueField((*record).submission),
 		storage.NullTextColumn("reference", (*record).reference).Indexed(),
 	}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Transfer })
 }

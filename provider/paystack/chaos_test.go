@@ -69,7 +69,7 @@ func (b *booking) book(r provider.Result) error {
 	return nil
 }
 
-// attempt makes one attempt at an order, as package dispatch does, and returns when the next is due.
+// attempt makes one attempt at an order, as package orders does, and returns when the next is due.
 func (b *booking) attempt(t *testing.T, now time.Time, dice *rand.Rand) error {
 	o := &b.order
 	o.Attempts++

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/collect"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
@@ -23,20 +23,20 @@ import (
 // its charge has no outcome.
 func (s *Service) Kind() *storage.Kind { return invoices.Kind() }
 
-// order returns the open charge of an invoice as package dispatch drives it. SubmittedAt is
+// order returns the open charge of an invoice as package orders drives it. SubmittedAt is
 // set, by nextCall in the transaction that opens the charge.
-func (s *Service) order(r *record) *dispatch.Order {
+func (s *Service) order(r *record) *orders.Order {
 	c := r.OpenCharge
-	return &dispatch.Order{
-		Submission: &c.Submission, Ref: dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID},
-		Flow: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time,
+	return &orders.Order{
+		Submission: &c.Submission, Ref: orders.Ref{Object: "invoice", ID: c.ID, Record: r.ID},
+		Flow: orders.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time,
 	}
 }
 
 // startCharge opens a charge of an open invoice, and returns the call of the charger. Without a
 // charger it fails with errNoCharger, and nothing is changed.
-func (s *Service) startCharge(tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
-	c.ID, c.Submission = tx.NewID("att_"), dispatch.NewSubmission(tx)
+func (s *Service) startCharge(tx *engine.Tx, o *storage.Object[record], c *charge) (*orders.Call, error) {
+	c.ID, c.Submission = tx.NewID("att_"), orders.NewSubmission(tx)
 	order := provider.Order{ID: c.ID, Live: tx.Caller.Live, Amount: o.Value.AmountDue, CreatedAt: tx.Now, Now: tx.Now}
 	charger, err := c.RouteCharge(s.config.Payments.Charger(tx.Caller.Live), request(&o.Value, c, order))
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *Service) startCharge(tx *engine.Tx, o *storage.Object[record], c *charg
 	}
 	o.Value.OpenCharge = c
 	o.Value.AttemptCount++
-	ref := dispatch.Ref{Object: "invoice", ID: c.ID, Record: o.ID}
-	if err := dispatch.Charges.IndexOpen(tx, ref, tx.Now); err != nil {
+	ref := orders.Ref{Object: "invoice", ID: c.ID, Record: o.ID}
+	if err := orders.Charges.IndexOpen(tx, ref, tx.Now); err != nil {
 		return nil, err
 	}
 	return s.nextCall(tx, o, charger)
@@ -65,7 +65,7 @@ func request(r *record, c *charge, order provider.Order) provider.Charge {
 
 // nextCall counts an attempt at the open charge, writes and leases the invoice, and returns the
 // call of the charger for the caller to run after the commit.
-func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
+func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*orders.Call, error) {
 	r, c := &o.Value, o.Value.OpenCharge
 	first := c.CountAttempt(tx.Now)
 	c.Due = api.AtOrNil(tx.Now) // NewCall leases it; save knows by it that a call may be under way
@@ -81,7 +81,7 @@ func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger pro
 // Begin does the queued work of an invoice: it polls for the outcome of the open charge, or starts
 // a scheduled one. It returns nil if no call is needed. It then books the result itself, for
 // example that nothing was due, or that there is no charger.
-func (s *Service) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
+func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.Call, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (s *Service) postpone(ctx context.Context, tx *engine.Tx, o *storage.Object
 
 // startAutomaticCharge makes the scheduled charge of an invoice: from a phone, without a call, if there is
 // one to ask. It refuses a charge that has to wait, with RetryAfter.
-func (s *Service) startAutomaticCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
+func (s *Service) startAutomaticCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*orders.Call, error) {
 	if err := s.notHeld(tx, tx.Now, o); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *Service) startAutomaticCharge(ctx context.Context, tx *engine.Tx, o *st
 
 // pollCharge returns the next call for the open charge, or postpones it when there is no charger.
 // It polls: the provider has the charge, or may have it.
-func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
+func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*orders.Call, error) {
 	r, c := &o.Value, o.Value.OpenCharge
 	charger, err := c.RouteCharge(s.config.Payments.Charger(tx.Caller.Live), request(r, c, s.order(r).ProviderOrder(tx, r.AmountDue)))
 	if err != nil {
@@ -173,9 +173,9 @@ func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Obje
 
 // Book books the charger's result for a charge, from an answer or from a callback. The zero
 // result stands for an answer that was lost. A charge that the provider took back is booked back.
-func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
 	decision, err := s.book(ctx, tx, ref, result, true)
-	if err != nil || decision != dispatch.Reversed {
+	if err != nil || decision != orders.Reversed {
 		return decision, err
 	}
 	paid, err := s.PaidBy(tx, engine.Scope(tx.Caller), ref.Record)
@@ -186,7 +186,7 @@ func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 }
 
 // book is [Service.Book]. reversible says that the caller can book a paid charge back.
-func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result, reversible bool) (dispatch.Decision, error) {
+func (s *Service) book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result, reversible bool) (orders.Decision, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return 0, err
@@ -198,8 +198,8 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 			return 0, err
 		}
 		// An ended order needs no Submission: Decide schedules nothing for it.
-		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Kind: invoices.Kind()}
-		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome), Reversible: reversible, Amount: r.Total}, result)
+		ended := &orders.Order{Ref: ref, Flow: orders.Charges, Kind: invoices.Kind()}
+		return ended.Decide(ctx, tx, orders.Booked{Outcome: outcome, Status: string(outcome), Reversible: reversible, Amount: r.Total}, result)
 	}
 	c := r.OpenCharge
 	defer c.AttributeEvents(tx)()
@@ -207,20 +207,20 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	if result, err = s.order(r).CheckAmount(ctx, tx, r.AmountDue, result); err != nil {
 		return 0, err
 	}
-	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
+	decision, err := s.order(r).Decide(ctx, tx, orders.Booked{}, result)
 	switch {
 	case err != nil:
-	case decision == dispatch.Succeeded:
-		c.providerFee = dispatch.ProviderFee(result)
+	case decision == orders.Succeeded:
+		c.providerFee = orders.ProviderFee(result)
 		err = s.bookPaid(tx, o, payer{
-			moves:  dispatch.Charges.ClearingMoves(c.Route, tx.Caller.Live, -r.AmountDue, c.providerFee),
+			moves:  orders.Charges.ClearingMoves(c.Route, tx.Caller.Live, -r.AmountDue, c.providerFee),
 			source: collect.Source{Charge: c.ID, ChargeRoute: c.Route}, phone: c.ReceiptPhone,
 			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: api.TextOrNil(result.Network)},
 		})
 		if err == nil {
 			err = engine.StoreAnswer(tx, c.IdempotencyKey, payOperation(r.ID, c.PayParams), &r.Invoice)
 		}
-	case decision == dispatch.Failed:
+	case decision == orders.Failed:
 		if err = r.endCharge(tx); err == nil {
 			err = s.bookFailed(tx, o, c.SubmittedAt.Time, 0)
 		}
@@ -267,7 +267,7 @@ func (r *record) endCharge(tx *engine.Tx) error {
 	if c == nil {
 		return nil
 	}
-	return dispatch.Charges.IndexEnded(tx, c.ID, &c.Submission, c.providerFee)
+	return orders.Charges.IndexEnded(tx, c.ID, &c.Submission, c.providerFee)
 }
 
 // outcomeOf returns what is booked of a charge that is no longer open: an invoice is paid
@@ -288,7 +288,7 @@ func (s *Service) outcomeOf(tx storage.ReadTx, scope storage.Scope, r *record, c
 
 // Load returns the invoice of a charge as hosts see it, and the word for the charge's
 // status.
-func (s *Service) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status string, err error) {
+func (s *Service) Load(tx *engine.Tx, ref orders.Ref) (object any, status string, err error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return nil, "", err
@@ -298,20 +298,20 @@ func (s *Service) Load(tx *engine.Tx, ref dispatch.Ref) (object any, status stri
 }
 
 // FindOwnOrder returns the caller's charge with that id.
-func (*Service) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (dispatch.Ref, error) {
-	entry, owner, err := dispatch.Charges.FindInIndex(ctx, e, id, "charge")
+func (*Service) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (orders.Ref, error) {
+	entry, owner, err := orders.Charges.FindInIndex(ctx, e, id, "charge")
 	if err != nil {
-		return dispatch.Ref{}, err
+		return orders.Ref{}, err
 	}
 	if owner.Merchant != caller.Merchant || owner.Live != caller.Live {
-		return dispatch.Ref{}, api.NoSuch("charge")
+		return orders.Ref{}, api.NoSuch("charge")
 	}
 	return entry.Ref(id), nil
 }
 
 // Info describes a charge. The index entry of the charge is written when the charger is first
 // called.
-func (s *Service) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
+func (s *Service) Info(tx *engine.ReadTx, ref orders.Ref, e *orders.Entry) (*provider.OrderInfo, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return nil, fmt.Errorf("invoice: read order: %w", err)

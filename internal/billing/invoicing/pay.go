@@ -10,9 +10,9 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/collect"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -51,13 +51,13 @@ func checkPay(p *invoice.PayParams) error {
 // after a crash asks the charger by its id.
 //
 // The API calls a whole charge an attempt: Invoice.AttemptCount counts charges. The Attempts of
-// the Submission are those at this charge; see [dispatch.Call].
+// the Submission are those at this charge; see [orders.Call].
 type charge struct {
 	ID string `json:"id"` // att_…
 	invoice.PayParams
 	// The answer is stored under the IdempotencyKey of the Submission, whether the call of Pay
 	// or a worker learns the outcome.
-	dispatch.Submission
+	orders.Submission
 	// FinalizedBy is the request that the events of an automatic charge name; nil for a
 	// charge by Pay.
 	FinalizedBy *eventRequest `json:"finalized_by,omitempty"`
@@ -67,7 +67,7 @@ type charge struct {
 
 // retryAfter is what a caller is told to wait while a charge is under way, and retryHeld while a
 // payer is asked on the phone.
-var retryAfter = dispatch.ChargeBackoff[0]
+var retryAfter = orders.ChargeBackoff[0]
 
 const retryHeld = 30 * time.Second
 
@@ -116,7 +116,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p invoi
 // commitCharge writes a charge in its own transaction and returns the call of the charger; nil
 // for an invoice whose amount due is zero. The invoice is queued and leased, so a worker polls
 // for the outcome if this process dies.
-func (s *Service) commitCharge(ctx context.Context, caller api.Caller, id string, p invoice.PayParams) (call *dispatch.Call, err error) {
+func (s *Service) commitCharge(ctx context.Context, caller api.Caller, id string, p invoice.PayParams) (call *orders.Call, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		call = nil
 		o, err := s.get(tx, engine.Scope(caller), id)
@@ -182,10 +182,10 @@ func (s *Service) notHeld(tx storage.ReadTx, now time.Time, o *storage.Object[re
 }
 
 // runCharge calls the charger, books the result, and returns the invoice or the refusal.
-func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Operation, call *dispatch.Call) (*invoice.Invoice, error) {
+func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Operation, call *orders.Call) (*invoice.Invoice, error) {
 	ctx = context.WithoutCancel(ctx) // the charge goes on though the caller goes away
 	var paid *invoice.Invoice
-	book := func(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error) {
+	book := func(ctx context.Context, tx *engine.Tx, ref orders.Ref, r provider.Result) (orders.Decision, error) {
 		decision, err := s.book(ctx, tx, ref, r, false)
 		if err != nil {
 			return decision, err
@@ -202,9 +202,9 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 		return nil, fmt.Errorf("invoice: %w", err)
 	case err != nil:
 		return nil, err
-	case decision == dispatch.StillPending: // also if another amount is paid
+	case decision == orders.StillPending: // also if another amount is paid
 	case result.Outcome == provider.Paid:
-		if decision == dispatch.AlreadyBooked { // a worker has stored the answer
+		if decision == orders.AlreadyBooked { // a worker has stored the answer
 			if stored, err := engine.Replay[invoice.Invoice](ctx, s.engine, caller, op); stored != nil && err == nil {
 				return stored, nil
 			}

@@ -1,4 +1,4 @@
-package dispatch
+package orders
 
 import (
 	"cmp"
@@ -196,7 +196,7 @@ func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string, reported provider.
 		err = f.index.Replace(tx, found)
 	}
 	if err != nil {
-		return false, fmt.Errorf("dispatch: note contradiction: %w", err)
+		return false, fmt.Errorf("orders: note contradiction: %w", err)
 	}
 	return known, nil
 }

@@ -1,4 +1,4 @@
-package dispatch
+package orders
 
 import (
 	"context"
@@ -24,10 +24,10 @@ const (
 const WorkLimit = 2*callTimeout + bookTimeout
 
 // errInvalidOutcome is the error of a call whose answer is none.
-var errInvalidOutcome = fmt.Errorf("dispatch: the provider's answer is no outcome: %w", &provider.Error{Class: provider.ClassUnreadable})
+var errInvalidOutcome = fmt.Errorf("orders: the provider's answer is no outcome: %w", &provider.Error{Class: provider.ClassUnreadable})
 
 // errTestMode is the error of a call about a live order that was answered in test mode, where no money moves.
-var errTestMode = errors.New("dispatch: the provider answered in its test mode about a live order")
+var errTestMode = errors.New("orders: the provider answered in its test mode about a live order")
 
 // ProviderFunc calls a provider for one order: it submits the order, or asks for its status.
 type ProviderFunc = func(context.Context) (provider.Result, error)

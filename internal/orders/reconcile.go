@@ -1,4 +1,4 @@
-package providers
+package orders
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/provider"
@@ -35,7 +34,7 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("providers: read statement: %w", err)
+			return nil, fmt.Errorf("orders: read statement: %w", err)
 		}
 		if row.Reference != "" && seen[row.Reference] { // what has no reference is no order
 			report.Repeated = append(report.Repeated, row)
@@ -48,30 +47,30 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 			err = s.reconcileOrder(ctx, caller, report, &p, row)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("providers: reconcile: %w", err)
+			return nil, fmt.Errorf("orders: reconcile: %w", err)
 		}
 	}
 	q := engine.Query(api.Caller{}, struct {
 		Created api.Times `param:"created"`
 	}{api.Times{From: p.From, Until: p.Until}})
 	for _, f := range s.covered(&p) {
-		err := f.Each(ctx, s.engine, caller.Live, q, nil, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
-			order, err := f.info(tx, ref, e)
+		err := f.Each(ctx, s.engine, caller.Live, q, nil, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
+			order, err := s.info(f, tx, ref, e)
 			if err == nil && !order.SubmittedAt.IsZero() && !seen[order.ID] && (p.Route == "" || order.Route == p.Route) {
 				report.MissingThere = append(report.MissingThere, provider.Difference{Order: order})
 			}
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("providers: reconcile: %w", err)
+			return nil, fmt.Errorf("orders: reconcile: %w", err)
 		}
 	}
 	return report, nil
 }
 
 // covered returns the flows whose orders a statement covers.
-func (s *Service) covered(p *provider.ReconcileParams) []*flow {
-	return slices.DeleteFunc(s.all(), func(f *flow) bool {
+func (s *Service) covered(p *provider.ReconcileParams) []*Flow {
+	return slices.DeleteFunc(slices.Clone(flows), func(f *Flow) bool {
 		return len(p.Flows) > 0 && !slices.Contains(p.Flows, f.Name)
 	})
 }
@@ -91,7 +90,7 @@ func (s *Service) findReferenced(ctx context.Context, live bool, p *provider.Rec
 		return nil, err
 	}
 	err = s.engine.View(ctx, owner, func(tx *engine.ReadTx) (err error) {
-		order, err = f.info(tx, entry.Ref(id), entry)
+		order, err = s.info(f, tx, entry.Ref(id), entry)
 		return err
 	})
 	return order, err
@@ -167,7 +166,7 @@ func (s *Service) reconcileSettlement(ctx context.Context, caller api.Caller, re
 }
 
 // errNoSettlement says that no settlement can be what a row tells.
-var errNoSettlement = errors.New("providers: the statement has a settlement that cannot be recorded")
+var errNoSettlement = errors.New("orders: the statement has a settlement that cannot be recorded")
 
 // settlementTold returns the settlement that a row tells of, and the recorded one with its reference,
 // nil if there is none. A row that does not tell the fee has the one that was recorded with its amount.

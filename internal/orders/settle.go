@@ -1,11 +1,10 @@
-package providers
+package orders
 
 import (
 	"context"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -15,21 +14,10 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r pr
 	if caller.Live {
 		return api.Errorf(api.PermissionDenied, "", "A %s can be settled by hand in test mode only.", s.flowOf(id).Name)
 	}
-	owner := s.ownerOf(id)
-	if s.flowOf(id) == s.refunds { // an id does not tell whether a payment or a top-up is refunded
-		entry, _, err := s.refunds.FindInIndex(ctx, s.engine, id, "refund")
-		switch {
-		case err == nil:
-			owner = s.refunds.owners[entry.Object]
-		case api.CodeOf(err) != api.ResourceMissing: // one to a wallet is in no index
-			return err
-		}
-	}
-	ref, err := owner.FindOwnOrder(ctx, s.engine, caller, id)
+	ref, of, err := s.findOwn(ctx, caller, id)
 	if err != nil {
 		return err
 	}
-	of := s.flowOf(id).owners[ref.Object]
 	op := engine.Operation{Name: ref.Object + ".settle", Params: settleParams{ref.ID, r}}
 	_, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*any, error) {
 		decision, err := of.Book(ctx, tx, ref, r)
@@ -39,9 +27,9 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r pr
 		object, status, err := of.Load(tx, ref)
 		switch { // the error rolls back what Book noted
 		case err != nil:
-		case ref.Object == "payment" && (decision == dispatch.Contradicted || decision == dispatch.AlreadyBooked):
+		case ref.Object == "payment" && (decision == Contradicted || decision == AlreadyBooked):
 			err = api.Errorf(api.PaymentNotSettleable, "", "This payment is %s already.", status)
-		case decision == dispatch.Contradicted:
+		case decision == Contradicted:
 			err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", strings.ReplaceAll(ref.Object, "_", " "), status)
 		}
 		return &object, err

@@ -1,4 +1,4 @@
-package providers
+package orders
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/provider"
@@ -25,7 +24,7 @@ func (s *Service) Position(ctx context.Context, caller api.Caller, p provider.Po
 		return nil, err
 	}
 	if p.Route != "" && !check.Route(p.Route) {
-		return nil, errRoute
+		return nil, errNoRoute
 	}
 	if !caller.Live && !(p.From.IsZero() && p.Until.IsZero()) {
 		return nil, api.Invalid("until", "In test mode each merchant has its own clock. Leave out from and until.")
@@ -45,7 +44,7 @@ func (s *Service) Position(ctx context.Context, caller api.Caller, p provider.Po
 	for _, of := range ledgerAccounts(p.Route, caller.Live) {
 		balance, err := s.config.Accounts.ReadEntries(ctx, s.engine, of, api.Times{From: p.From, Until: p.Until}, add)
 		if err != nil {
-			return nil, fmt.Errorf("providers: position: %w", err)
+			return nil, fmt.Errorf("orders: position: %w", err)
 		}
 		is.Booked -= balance
 	}
@@ -80,8 +79,8 @@ func (s *Service) Position(ctx context.Context, caller api.Caller, p provider.Po
 
 // ledgerAccounts are the accounts of a provider in the books: one without a name has two.
 func ledgerAccounts(route string, live bool) []ledger.Account {
-	of := []ledger.Account{dispatch.Charges.Clearing(route, live)}
-	if transfers := dispatch.Transfers.Clearing(route, live); transfers != of[0] {
+	of := []ledger.Account{Charges.Clearing(route, live)}
+	if transfers := Transfers.Clearing(route, live); transfers != of[0] {
 		of = append(of, transfers)
 	}
 	return of
@@ -105,10 +104,10 @@ func (s *Service) addStatement(ctx context.Context, live bool, p *provider.Posit
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("providers: read statement: %w", err)
+			return fmt.Errorf("orders: read statement: %w", err)
 		}
 		if err := s.addRow(ctx, live, p.Route, words.Outcome(row.Status), &row, lines); err != nil {
-			return fmt.Errorf("providers: position: %w", err)
+			return fmt.Errorf("orders: position: %w", err)
 		}
 	}
 }
@@ -164,7 +163,7 @@ func (s *Service) addRow(ctx context.Context, live bool, route string, outcome p
 func pesewasOf(reference string, ghs decimal.Decimal) (int64, error) {
 	pesewas, err := money.ToPesewas(ghs)
 	if err != nil {
-		return 0, fmt.Errorf("providers: statement: %s: %w", reference, err)
+		return 0, fmt.Errorf("orders: statement: %s: %w", reference, err)
 	}
 	return pesewas, nil
 }

@@ -1,4 +1,4 @@
-package providers
+package orders
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/provider"
@@ -27,9 +26,6 @@ type settlement struct {
 }
 
 var settlements = storage.NewCollection[settlement]("provider_settlements", nil)
-
-// Kinds are the kinds of records that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{settlements.Kind()} }
 
 // settlementID names the settlement of a provider with this reference.
 func settlementID(route, reference string) string {
@@ -50,7 +46,7 @@ const maxSettlement = 1_000_000_000_000_00
 func checkSettlement(p *provider.SettlementParams) error {
 	switch {
 	case p.Route != "" && !check.Route(p.Route):
-		return errRoute
+		return errNoRoute
 	case p.Reference == "":
 		return api.Missing("reference")
 	case p.Amount == 0 || p.Amount > maxSettlement || p.Amount < -maxSettlement:
@@ -61,7 +57,7 @@ func checkSettlement(p *provider.SettlementParams) error {
 	return check.Text("reference", p.Reference, api.MaxReference)
 }
 
-var errRoute = api.Invalid("route", "route must be the name of a provider, or empty for one without a name.")
+var errNoRoute = api.Invalid("route", "route must be the name of a provider, or empty for one without a name.")
 
 // RecordSettlement implements [provider.Service].
 func (s *Service) RecordSettlement(ctx context.Context, caller api.Caller, p provider.SettlementParams) (*provider.Settlement, error) {
@@ -87,17 +83,17 @@ func (s *Service) RecordSettlement(ctx context.Context, caller api.Caller, p pro
 		}
 		r := settlement{p.Route, p.Reference, p.Amount, p.Fee, tx.NewID("txn_"), api.At(tx.Now)}
 		if _, err := settlements.Insert(tx, scope, id, r); err != nil {
-			return fmt.Errorf("providers: keep settlement: %w", err)
+			return fmt.Errorf("orders: keep settlement: %w", err)
 		}
 		// A provider without a name has two accounts: what it has collected lies in that of the charges,
 		// and what it is to pay out in that of the transfers.
-		flow := dispatch.Charges
+		flow := Charges
 		if p.Amount < 0 {
-			flow = dispatch.Transfers
+			flow = Transfers
 		}
 		moves := append(flow.ClearingMoves(p.Route, caller.Live, p.Amount, p.Fee), ledger.Bank(caller.Live).Move(-p.Amount))
 		if err := tx.Post(storage.Posting{ID: r.Posting, Type: "settlement", Ref: p.Reference, At: tx.Now, Moves: moves}); err != nil {
-			return fmt.Errorf("providers: book settlement: %w", err)
+			return fmt.Errorf("orders: book settlement: %w", err)
 		}
 		recorded = r.shown()
 		return nil

@@ -1,11 +1,4 @@
-// Package providers runs the one loop that submits orders and polls until each has an outcome:
-// transfers, refunds and charges. It stands above the packages that make and book orders. It
-// calls their Begin and Book, with the steps of package dispatch.
-//
-// It owns the worker, and [provider.Service]: the reports of callbacks, the list of stuck and
-// contradicted orders, and the comparison with a provider's statement. The other packages own the
-// effect of an outcome on money and objects.
-package providers
+package orders
 
 import (
 	"cmp"
@@ -14,25 +7,16 @@ import (
 	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
-	"github.com/seed-7082ffec/payments/internal/collect"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/party"
-	"github.com/seed-7082ffec/payments/internal/refunding"
-	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Config holds the service's settings and the packages that it calls.
+// Config holds the service's settings and what it calls.
 type Config struct {
-	Transfers *transfer.Service
-	Refunds   *refunding.Service
-	Payments  *collect.Service
-	Invoices  *invoicing.Service
-	Accounts  *party.Service
+	Accounts *party.Service
 	// Rail and Charger are those of live mode. They may tell their balance.
 	Rail    provider.Rail
 	Charger provider.Charger
@@ -40,34 +24,18 @@ type Config struct {
 
 // Service implements [provider.Service], and runs its background work.
 type Service struct {
-	engine *engine.Engine
-	config Config
-
-	transfers, refunds, charges *flow
-	balances                    []*cachedBalance
-	calls                       *callLog
+	engine   *engine.Engine
+	config   Config
+	makers   []Registration
+	balances []*cachedBalance
+	calls    *callLog
 }
 
 var _ provider.Service = (*Service)(nil)
 
-// New returns the service.
+// New returns the service. Register tells it who makes the orders.
 func New(e *engine.Engine, c Config) *Service {
-	s := &Service{
-		engine: e, config: c, balances: balancesOf(c.Rail, c.Charger), calls: new(callLog),
-		transfers: &flow{dispatch.Transfers, map[string]owner{
-			"payout":       c.Transfers.Orders(transfer.Payout),
-			"disbursement": c.Transfers.Orders(transfer.Disbursement),
-		}},
-		refunds: &flow{dispatch.Refunds, map[string]owner{
-			"refund":        c.Refunds.Orders(),
-			"top_up_refund": c.Payments.TopUpRefunds(),
-		}},
-		charges: &flow{dispatch.Charges, map[string]owner{
-			"invoice": c.Invoices,
-			"payment": c.Payments,
-			"top_up":  c.Payments.TopUps(),
-		}},
-	}
+	s := &Service{engine: e, config: c, balances: balancesOf(c.Rail, c.Charger), calls: new(callLog)}
 	e.NoteCall = s.calls.note
 	return s
 }
@@ -81,39 +49,29 @@ func (s *Service) In(e *engine.Engine) *Service {
 
 // Jobs submit the due orders to their providers, and poll for their outcomes.
 func (s *Service) Jobs() []work.Job {
-	var jobs []work.Job
-	for _, v := range transfer.Variants {
-		jobs = append(jobs, s.job(s.transfers, v.Object, s.config.Transfers.Orders(v).Kind()))
+	jobs := make([]work.Job, len(s.makers))
+	for i, r := range s.makers {
+		jobs[i] = s.job(r.Maker)
 	}
-	return append(jobs,
-		s.job(s.refunds, "refund", s.config.Refunds.Orders().Kind()),
-		s.job(s.refunds, "top_up_refund", s.config.Payments.TopUpRefunds().Kind()),
-		s.job(s.charges, "payment", s.config.Payments.Kind()),
-		s.job(s.charges, "top_up", s.config.Payments.TopUps().Kind()),
-		s.job(s.charges, "invoice", s.config.Invoices.Kind()))
+	return jobs
 }
 
-func (s *Service) job(of *flow, object string, kind *storage.Kind) work.Job {
-	f := of.owners[object]
+func (s *Service) job(of Maker) work.Job {
 	return work.Job{
-		Kind: kind, Timeout: dispatch.WorkLimit, Batch: 64,
+		Kind: of.Kind(), Timeout: WorkLimit, Batch: 64,
 		MaxPerMerchant: 1024, // most wait for the provider
-		RunOne:         func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, f, object, claimed) },
-		BeginInTx: func(ctx context.Context, c storage.Claim) ([]work.Begun, error) {
-			return s.begin(ctx, f, object, kind, c)
-		},
-		RunBegun: func(ctx context.Context, begun any) error {
-			return begun.(*dispatch.Call).Work(ctx, s.engine, f.Book)
-		},
+		RunOne:         func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, of, claimed) },
+		BeginInTx:      func(ctx context.Context, c storage.Claim) ([]work.Begun, error) { return s.begin(ctx, of, c) },
+		RunBegun:       func(ctx context.Context, begun any) error { return begun.(*Call).Work(ctx, s.engine, of.Book) },
 	}
 }
 
 // begin claims due orders and begins an attempt of each, in one transaction. The rest of the
 // work calls the provider and books the result. This claim takes no leases; Begin takes them, in
 // Order.NewCall: the records stay due, and another worker takes them over if this process dies.
-func (s *Service) begin(ctx context.Context, f owner, object string, kind *storage.Kind, c storage.Claim) (begun []work.Begun, err error) {
+func (s *Service) begin(ctx context.Context, of Maker, c storage.Claim) (begun []work.Begun, err error) {
 	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
-		claimed, err := tx.Claim(kind, c)
+		claimed, err := tx.Claim(of.Kind(), c)
 		if err != nil {
 			return err
 		}
@@ -124,7 +82,7 @@ func (s *Service) begin(ctx context.Context, f owner, object string, kind *stora
 				return err
 			}
 			reporting, report := work.CollectReport(ctx)
-			call, err := f.Begin(reporting, own, object, record.ID)
+			call, err := of.Begin(reporting, own, record.ID)
 			if err != nil {
 				return err
 			}
@@ -133,7 +91,7 @@ func (s *Service) begin(ctx context.Context, f owner, object string, kind *stora
 					work.SetReport(ctx, *report)
 					return nil
 				}
-				return call.Work(ctx, s.engine, f.Book)
+				return call.Work(ctx, s.engine, of.Book)
 			}}
 		}
 		return nil
@@ -146,18 +104,18 @@ func (s *Service) begin(ctx context.Context, f owner, object string, kind *stora
 //
 // There are two leases, one after the other. The worker's claim holds the first, and Begin's
 // write of the record ends it: its renewal then stops with a conflict, which is no error.
-// Begin takes the second in the same transaction, for the [dispatch.Call].
-func (s *Service) send(ctx context.Context, f owner, object string, claimed storage.Record) error {
+// Begin takes the second in the same transaction, for the [Call].
+func (s *Service) send(ctx context.Context, of Maker, claimed storage.Record) error {
 	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
-	var call *dispatch.Call
+	var call *Call
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-		call, err = f.Begin(ctx, tx, object, claimed.ID)
+		call, err = of.Begin(ctx, tx, claimed.ID)
 		return err
 	})
 	if err != nil || call == nil {
 		return err
 	}
-	return call.Work(ctx, s.engine, f.Book)
+	return call.Work(ctx, s.engine, of.Book)
 }
 
 // Notify implements [provider.Service].
@@ -174,7 +132,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 		return api.NoSuch(string(f.Name))
 	}
 	ref := entry.Ref(id)
-	if _, err = dispatch.Apply(ctx, s.engine, caller, ref, r, f.owners[ref.Object].Book); err == nil {
+	if _, err = Apply(ctx, s.engine, caller, ref, r, s.makerOf(f, ref).Book); err == nil {
 		s.engine.Log.InfoContext(ctx, "the provider has reported", string(f.Name), id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)
 	}
 	return err
@@ -182,7 +140,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 
 // CountStuck counts the orders of a mode that List would show, up to limit in each flow.
 func (s *Service) CountStuck(tx storage.ReadTx, live bool, limit int) (n int, err error) {
-	for _, f := range s.all() {
+	for _, f := range flows {
 		stuck, err := f.CountStuck(tx, s.engine, live, s.engine.StuckAfter, limit)
 		if err != nil {
 			return 0, err
@@ -197,16 +155,16 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	wanted := func(e *dispatch.Entry) bool {
+	wanted := func(e *Entry) bool {
 		return (caller.Merchant == "" || caller.Merchant == e.Merchant) && (!p.Contradicted || e.Contradiction != "")
 	}
 	var all []provider.OrderInfo
-	for _, f := range s.all() {
+	for _, f := range flows {
 		if p.Flow != "" && p.Flow != f.Name {
 			continue
 		}
-		err := f.EachStuck(ctx, s.engine, caller.Live, s.engine.StuckAfter, wanted, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
-			info, err := f.info(tx, ref, e)
+		err := f.EachStuck(ctx, s.engine, caller.Live, s.engine.StuckAfter, wanted, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
+			info, err := s.info(f, tx, ref, e)
 			// An order may have ended since the index was read.
 			if err == nil && (e.Contradiction != "" || !info.Outcome.Final()) {
 				all = append(all, *info)
@@ -214,7 +172,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("providers: list: %w", err)
+			return nil, fmt.Errorf("orders: list: %w", err)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b provider.OrderInfo) int {
@@ -234,7 +192,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (info *
 		return nil, api.NoSuch(string(f.Name))
 	}
 	err = s.engine.View(ctx, owner, func(tx *engine.ReadTx) error {
-		info, err = f.info(tx, entry.Ref(id), entry)
+		info, err = s.info(f, tx, entry.Ref(id), entry)
 		return err
 	})
 	return info, err

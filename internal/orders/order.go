@@ -1,14 +1,18 @@
-// Package dispatch holds the steps by which an order reaches a provider: submit it once under its
-// id, poll until the outcome is conclusive, and book the outcome once.
+// Package orders brings orders to providers: transfers, refunds and charges. It submits each once under its
+// id, polls until the outcome is conclusive, and has the outcome booked once. It implements [provider.Service].
 //
 // A provider's answer may be lost, so the outcome of an order may be unknown. Unknown never means
 // failed: the worker asks again, under the same id, until the answer is conclusive.
 //
 // The steps work in their caller's transaction, on the [Submission] that is part of the
 // caller's record and on the index of orders, which holds an [Entry] for each. [Orders] takes them
-// in their order, with the [Rules] of payout, refund and payment. invoice, whose charges are no
-// records of their own, calls them one by one. Package providers, above those, runs the loop.
-package dispatch
+// in their order, with the [Rules] of transfers, refunds and payments. Package invoicing, whose charges are no
+// records of their own, calls them one by one.
+//
+// [Service] runs the loop. What makes orders and books their outcomes is registered with it; see [Maker]. It owns
+// the reports of callbacks, the list of stuck and contradicted orders, and the comparison with a provider's
+// statement. The effect of an outcome on money and objects is the maker's.
+package orders
 
 import (
 	"cmp"
@@ -51,9 +55,12 @@ var (
 	Charges   = &Flow{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", clearing: "charges", index: newIndex("charge_orders")}
 )
 
+// flows are all of them, in the order in which they are listed.
+var flows = []*Flow{Transfers, Refunds, Charges}
+
 // Kinds are the kinds of records that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{Transfers.index.Kind(), Refunds.index.Kind(), Charges.index.Kind()}
+	return []*storage.Kind{Transfers.index.Kind(), Refunds.index.Kind(), Charges.index.Kind(), settlements.Kind()}
 }
 
 // Ref names an order and the record that it is part of.
@@ -256,7 +263,7 @@ func (o *Order) ProviderOrder(tx *engine.Tx, amount int64) provider.Order {
 func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, to provider.Order, submit, status ProviderFunc) (*Call, error) {
 	stopRenewal, err := tx.LeaseAndRenew(o.Kind, o.Record, version)
 	if err != nil {
-		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Flow.Name, err)
+		return nil, fmt.Errorf("orders: lease %s: %w", o.Flow.Name, err)
 	}
 	if !first && o.Deadline != nil && !tx.Now.Before(o.Deadline.Time) {
 		submit = DoNotSubmit

@@ -1,4 +1,4 @@
-package providers_test
+package orders_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package dispatch
+package orders
 
 import (
 	"context"
@@ -82,7 +82,7 @@ func (o *Orders[T]) Get(tx storage.ReadTx, caller api.Caller, id string) (*stora
 // Write writes a changed record.
 func (o *Orders[T]) Write(tx *engine.Tx, found *storage.Object[T]) error {
 	if err := o.Records.Replace(tx, found); err != nil {
-		return fmt.Errorf("dispatch: write %s: %w", o.Object, err)
+		return fmt.Errorf("orders: write %s: %w", o.Object, err)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (o *Orders[T]) insert(tx *engine.Tx, r *T) (*storage.Object[T], error) {
 	}
 	found, err := o.Records.Insert(tx, engine.Scope(tx.Caller), id, *r)
 	if err != nil {
-		return nil, fmt.Errorf("dispatch: write %s: %w", o.Object, err)
+		return nil, fmt.Errorf("orders: write %s: %w", o.Object, err)
 	}
 	return found, nil
 }
@@ -165,17 +165,19 @@ func (o *Orders[T]) Call(tx *engine.Tx, found *storage.Object[T], p *Provider, f
 	return order.NewCall(tx, found.Version, first, to, submit, func(ctx context.Context) (provider.Result, error) { return p.Status(ctx, to) })
 }
 
-// FindOwnOrder names the order with that id, without reading it. Book refuses an order that is missing
-// or not the caller's.
-func (o *Orders[T]) FindOwnOrder(_ context.Context, _ *engine.Engine, _ api.Caller, id string) (Ref, error) {
-	return o.Ref(id), nil
+// FindOwnOrder returns the order of the caller's with that id.
+func (o *Orders[T]) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (Ref, error) {
+	return o.Ref(id), e.View(ctx, caller, func(tx *engine.ReadTx) error {
+		_, err := o.Get(tx, caller, id)
+		return err
+	})
 }
 
 // Begin counts an attempt and returns the call of the provider, or nil if there is nothing to call. It
 // writes the attempt before the provider is called: so no caller cancels what may have been submitted,
 // and the worker that finds the record after a crash polls first. An order that was not submitted
 // before its deadline fails.
-func (o *Orders[T]) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*Call, error) {
+func (o *Orders[T]) Begin(ctx context.Context, tx *engine.Tx, id string) (*Call, error) {
 	found, err := o.Get(tx, tx.Caller, id)
 	if err != nil {
 		return nil, err
@@ -326,7 +328,7 @@ func (o *Orders[T]) Load(tx *engine.Tx, ref Ref) (object any, status string, err
 func (o *Orders[T]) Info(tx *engine.ReadTx, ref Ref, _ *Entry) (*provider.OrderInfo, error) {
 	found, err := o.Get(tx, tx.Caller, ref.Record)
 	if err != nil {
-		return nil, fmt.Errorf("dispatch: read order: %w", err)
+		return nil, fmt.Errorf("orders: read order: %w", err)
 	}
 	s := o.Rules.State(&found.Value)
 	info := &provider.OrderInfo{Amount: s.Amount, Outcome: provider.NotFound, Route: s.Route, Network: s.Network, Attempts: s.Attempts}

@@ -1,4 +1,4 @@
-package providers
+package orders
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -47,7 +46,7 @@ type cachedBalance struct {
 func balancesOf(rail provider.Rail, charger provider.Charger) (all []*cachedBalance) {
 	add := func(route, otherwise string, of any) {
 		b, ok := of.(provider.Balancer)
-		known := slices.ContainsFunc(all, func(c *cachedBalance) bool { return c.route == route && (route != "" || same(c.balancer, of)) })
+		known := slices.ContainsFunc(all, func(c *cachedBalance) bool { return c.route == route && (route != "" || sameValue(c.balancer, of)) })
 		if ok && !known {
 			all = append(all, &cachedBalance{route: route, balancer: b, known: Account{Provider: cmp.Or(route, otherwise)}})
 		}
@@ -92,8 +91,8 @@ func (s *Service) named() bool {
 	return false
 }
 
-// same reports whether two values are one. Values that cannot be compared are not.
-func same(a, b any) bool {
+// sameValue reports whether two values are one. Values that cannot be compared are not.
+func sameValue(a, b any) bool {
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
@@ -134,7 +133,7 @@ func (a *cachedBalance) ask(ctx context.Context, e *engine.Engine, now time.Time
 func (a *cachedBalance) call(ctx context.Context) (provider.Balance, error) {
 	ctx, cancel := context.WithTimeout(ctx, balanceTimeout)
 	defer cancel()
-	return dispatch.CallHost(ctx, a.balancer.Balance, true)
+	return CallHost(ctx, a.balancer.Balance, true)
 }
 
 // askHeld asks a provider how much lies there now; nil if it does not tell. The charger and the rail of

@@ -1,4 +1,4 @@
-package dispatch
+package orders
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 // errRoute means that the host's code panicked, or returned a name that is none.
-var errRoute = errors.New("dispatch: the host's RouteTransfer or RouteCharge panicked, or returned another name than 1 to 40 lower-case letters, digits and underscores")
+var errRoute = errors.New("orders: the host's RouteTransfer or RouteCharge panicked, or returned another name than 1 to 40 lower-case letters, digits and underscores")
 
 // RouteTransfer returns the rail, or nil if it does not carry the transfer. It gives a transfer that
 // was not submitted yet its route. One that was submitted keeps its route: nil means that the host has

@@ -1,4 +1,4 @@
-package dispatch
+package orders
 
 import (
 	"fmt"
@@ -53,14 +53,14 @@ func (f *Flow) BookFee(tx *engine.Tx, id string, fee int64) error {
 	}
 	o.Value.ProviderFee = fee
 	if err := f.index.Replace(tx, o); err != nil {
-		return fmt.Errorf("dispatch: book provider's fee: %w", err)
+		return fmt.Errorf("orders: book provider's fee: %w", err)
 	}
 	err = tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "provider_fee", Ref: id, At: tx.Now,
 		Moves: f.ClearingMoves(o.Value.Route, tx.Caller.Live, 0, more),
 	})
 	if err != nil {
-		return fmt.Errorf("dispatch: book provider's fee: %w", err)
+		return fmt.Errorf("orders: book provider's fee: %w", err)
 	}
 	return nil
 }

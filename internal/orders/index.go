@@ -1,4 +1,4 @@
-package dispatch
+package orders
 
 import (
 	"context"
@@ -85,7 +85,7 @@ func (f *Flow) IndexOpen(tx *engine.Tx, ref Ref, since time.Time) error {
 	e := newEntry(tx, ref, since)
 	e.Open = true
 	if _, err := f.index.Insert(tx, storage.Scope{Live: tx.Caller.Live}, ref.ID, e); err != nil {
-		return fmt.Errorf("dispatch: index order: %w", err)
+		return fmt.Errorf("orders: index order: %w", err)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (f *Flow) IndexEnded(tx *engine.Tx, id string, s *Submission, fee int64) er
 		err = f.index.Replace(tx, o)
 	}
 	if err != nil {
-		return fmt.Errorf("dispatch: close order: %w", err)
+		return fmt.Errorf("orders: close order: %w", err)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (f *Flow) noteError(tx *engine.Tx, id string, class provider.Class) error {
 	}
 	o.Value.LastError = class
 	if err := f.index.Replace(tx, o); err != nil {
-		return fmt.Errorf("dispatch: note error: %w", err)
+		return fmt.Errorf("orders: note error: %w", err)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after 
 	for more := true; more && seen < limit; {
 		page, left, err := f.index.List(tx, q)
 		if err != nil {
-			return 0, fmt.Errorf("dispatch: count stuck orders: %w", err)
+			return 0, fmt.Errorf("orders: count stuck orders: %w", err)
 		}
 		for _, ordered := range slices.Backward(page) { // a page is newest first
 			if seen++; seen > limit {
@@ -229,7 +229,7 @@ func (f *Flow) countContradicted(tx storage.ReadTx, live bool, limit int) (n int
 	for more := true; more && n < limit; {
 		page, left, err := f.index.List(tx, q)
 		if err != nil {
-			return 0, fmt.Errorf("dispatch: count contradicted orders: %w", err)
+			return 0, fmt.Errorf("orders: count contradicted orders: %w", err)
 		}
 		n += len(page)
 		if more = left; more {

@@ -182,7 +182,7 @@ func TestAwaitsOutcome(t *testing.T) {
 	end := last.Add(time.Second)
 	awaits("a charge that is due", end, start, start.Add(time.Hour))
 	awaits("charges that end with the period", last, start, time.Time{})
-	s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, "invoice", made.ID)) })
+	s.update(func(tx *engine.Tx) error { return testkit.Err(s.Begin(t.Context(), tx, made.ID)) })
 	asked := collect.Ended{Payment: s.paymentsOf(made.ID)[0]}
 	s.now = start.Add(time.Hour - time.Second)
 	awaits("a payment under way", end, start, start.Add(time.Hour))

@@ -6,7 +6,7 @@ import "github.com/seed-7082ffec/payments/api"
 type ListEntriesParams struct {
 	api.Page
 	// Created limits the list to a period. Each entry is in exactly one of several adjoining
-	// periods. See [Service.Statement].
+	// periods. See [Statements.Statement].
 	Created api.Times `param:"created"`
 	// Type and Source select the entries that have them; see [Entry]. The service compares entry by
 	// entry, so a period makes the search for rare entries faster.

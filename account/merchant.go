@@ -12,7 +12,7 @@ type Merchant struct {
 	Email     string `json:"email"`
 	Address   string `json:"address"`
 	ServiceID string `json:"service_id"` // see [WalletRef]
-	// HasLogo says that [Service.GetLogo] returns a picture.
+	// HasLogo says that [Merchants.GetLogo] returns a picture.
 	HasLogo   bool     `json:"has_logo"`
 	CreatedAt api.Time `json:"created_at"`
 	// OwesLive and OwesTest say that a provider took back payments, and that the merchant's balance of

@@ -106,7 +106,7 @@ type Keys interface {
 
 	// RollKey makes a new key with the old one's rights. The old key works until the overlap ends, so
 	// that the merchant has time to deploy the new one. In other processes an overlap under a second
-	// may last a second, see [Service.RevokeKey]. RollKey refuses an ended key with
+	// may last a second, see [Keys.RevokeKey]. RollKey refuses an ended key with
 	// parameter_invalid. With an idempotency key, a replay answers as in CreateKey.
 	RollKey(ctx context.Context, caller api.Caller, id string, p RollKeyParams) (*Key, error)
 
@@ -118,7 +118,7 @@ type Keys interface {
 
 	// Authenticate returns the rights of a valid key. It refuses any key that is not valid with
 	// api_key_invalid, whatever the reason. It reads a valid key from the store at most once a second;
-	// see [Service.RevokeKey].
+	// see [Keys.RevokeKey].
 	Authenticate(ctx context.Context, secret string) (Access, error)
 }
 

@@ -4,7 +4,7 @@ import "github.com/seed-7082ffec/payments/api"
 
 // Statement reports the changes of a merchant's available balance in a period, in GHS. Opening
 // plus Credits less Debits is Closing, exactly. The figures come from the ledger.
-// [Service.StatementCSV], [Service.StatementPDF] and, for the same period, [Service.ListEntries] give the
+// [Statements.StatementCSV], [Statements.StatementPDF] and, for the same period, [Statements.ListEntries] give the
 // entries themselves.
 type Statement struct {
 	Object string `json:"object"` // always "balance_statement"

@@ -16,7 +16,7 @@ type PayParams struct {
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
 	// From is the network address of a payer on a public page. Wrong PINs lock it out; see
-	// [account.Service.SetPIN]. It also bounds the holds of payments from phones; see Pay. It is empty where
+	// [account.Wallets.SetPIN]. It also bounds the holds of payments from phones; see Pay. It is empty where
 	// the host knows its client.
 	From string `json:"-"`
 	// Email is the payer's address for the receipt. Nil keeps that of the session, and an empty one

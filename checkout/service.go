@@ -54,7 +54,7 @@ type Service interface {
 	// coupon, writes the payment and completes the session.
 	//
 	// From a phone, Pay starts a payment, and the session stays open until the payment is completed; see
-	// [payment.Service.Create]. The payment holds the session until it ends, or for
+	// [payment.Payments.Create]. The payment holds the session until it ends, or for
 	// payments.Config.PaymentDeadline. With From, it holds the session for 2 minutes, until the provider has
 	// answered that the phone was asked. In live mode an address starts at most two such payments of one session
 	// in an hour. A payer may approve after the hold, when the session is no longer open. That payment is

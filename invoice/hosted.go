@@ -21,6 +21,6 @@ type PayFromWalletParams struct {
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
 	// From is the network address of a payer on a public page, which wrong PINs lock out; see
-	// [account.Service.SetPIN]. It is empty where the host knows its client.
+	// [account.Wallets.SetPIN]. It is empty where the host knows its client.
 	From string `json:"-"`
 }

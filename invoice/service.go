@@ -100,7 +100,7 @@ type Collection interface {
 	// nor credits anything: it marks the invoice paid and queues the receipts. With an idempotency key
 	// the call may be repeated safely.
 	//
-	// With a phone, Pay starts a payment and returns the open invoice; see [Service.StartPayment].
+	// With a phone, Pay starts a payment and returns the open invoice; see [Collection.StartPayment].
 	//
 	// A charger that does not answer leaves the outcome open: the call fails with
 	// service_unavailable, and a worker asks the charger later. Until then the invoice can be neither
@@ -113,7 +113,7 @@ type Collection interface {
 	Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Invoice, error)
 
 	// StartPayment asks a phone to pay the amount due of an open invoice, and returns the pending
-	// payment; see [payment.Service.Create]. The payment holds the invoice until it ends, or for
+	// payment; see [payment.Payments.Create]. The payment holds the invoice until it ends, or for
 	// payments.Config.PaymentDeadline: meanwhile the invoice can be neither paid another way nor voided. The
 	// invoice is paid when the payment is completed. A payer may approve after the hold, when the
 	// invoice is no longer open or is being charged another way. That payment is refunded if the Charger is

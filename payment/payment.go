@@ -104,7 +104,7 @@ type ActionType string
 const (
 	// Approve: the payer approves the payment on the phone.
 	Approve ActionType = "approve"
-	// EnterCode: the payer enters a code that the provider sent. See [Service.Confirm].
+	// EnterCode: the payer enters a code that the provider sent. See [Payments.Confirm].
 	EnterCode ActionType = "enter_code"
 )
 
@@ -114,7 +114,7 @@ type Payer struct {
 	Account string
 	// Number is the whole number of a payment from a phone, +233XXXXXXXXX; "" after an erasure.
 	Number string
-	// PageToken is that of a payment from a phone; see [Service.PageToken].
+	// PageToken is that of a payment from a phone; see [Pages.PageToken].
 	PageToken string
 }
 

@@ -33,7 +33,7 @@ type TopUp struct {
 	// NextAction says what the payer is to do; nil before the provider's first answer and after the end.
 	NextAction *NextAction `json:"next_action"`
 	// Balance is the wallet's balance in GHS. For a completed top-up it is the balance right after
-	// it. In the answer of [Service.TopUp] it is otherwise the current balance. It is nil
+	// it. In the answer of [TopUps.TopUp] it is otherwise the current balance. It is nil
 	// everywhere else.
 	Balance *api.GHS `json:"balance"`
 }

@@ -83,7 +83,7 @@ type Service interface {
 
 	// LookUpAccountName asks the rail for the registered name of a mobile-money wallet or a bank
 	// account. An empty Type follows from the number that is given. For a service wallet call
-	// [account.Service.LookUpServiceID].
+	// [account.Wallets.LookUpServiceID].
 	//
 	// Do not give it the idempotency key of the payout that follows: it stores its answer under the key, so
 	// the payout would be refused with idempotency_key_reused.
@@ -93,7 +93,7 @@ type Service interface {
 	// service_unavailable. The last means that there is no rail, or that the rail does not tell names or
 	// does not answer.
 	//
-	// [account.Service.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
+	// [account.Wallets.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
 	LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error)
 
 	// ListBanks lists the banks that can receive payouts.

@@ -84,7 +84,7 @@ type Service interface {
 	// writes the payment and its events, and queues the messages to both parties. The last use of a code
 	// with a limit switches the code off.
 	//
-	// From a phone, Pay returns a pending payment; see [payment.Service.Create]. The payment holds a use of a
+	// From a phone, Pay returns a pending payment; see [payment.Payments.Create]. The payment holds a use of a
 	// code with a limit until it ends, or for payments.Config.PaymentDeadline. With From, it holds the use for 2
 	// minutes, until the provider has answered that the phone was asked. In live mode an address starts at most
 	// two such payments of one code in an hour. The use is counted when the payment is completed. A payer may

@@ -55,7 +55,7 @@ func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string)
 }
 
 // receiptTo returns the number of the payer, or "", and the person whose erasure removes the message; see
-// [message.Internal.Text].
+// [messaging.Service.Text].
 func (s *Service) receiptTo(tx *engine.Tx, r *record) (person, number string, err error) {
 	if r.Phoned != nil {
 		return r.ID, r.Phoned.Number, nil

@@ -19,7 +19,7 @@ const textWait = 3 * 24 * time.Hour
 // Text queues an SMS that a merchant has caused, to a phone that need not have anything to do with the
 // merchant: about an invoice, a receipt or a subscription. In live mode a phone gets 10 of them in an hour and 30
 // in a day, over all merchants. Others wait until then, or are left out if that is more than three days.
-// person is as for [message.Internal.Text].
+// person is as for [messaging.Service.Text].
 func (s *Service) Text(tx *engine.Tx, person, to, text string) error {
 	if to == "" || !s.config.Messages.CanText(tx.Caller.Live) {
 		return nil

@@ -1,12 +1,12 @@
 // Package erasure removes people's data from the copies that the library keeps of it.
 //
 // Package party deletes a customer, and writes an erasure as due work in the same transaction.
-// The job of this package does that work, because it knows the packages with copies. For the
+// The job of this package does that work, because it knows the domains with copies. For the
 // operator it also closes the accounts of consumers and cash agents, and removes their data and
 // that of payees from the copies.
 //
-// It owns the order of the steps. Each package removes data from its own records, by a method of
-// its Internal. A new package that copies personal data gets such a method, a call here, and a
+// It owns the order of the steps. Each domain removes data from its own records. A new domain that copies
+// personal data gets a method for that, a call here, and a
 // record in the tests, which search every row of the database for the data.
 package erasure
 

@@ -3,7 +3,7 @@
 //
 //	go run ./internal/test/mutate -budget 30m
 //	go run ./internal/test/mutate -packages '^payout$' -list
-//	go run ./internal/test/mutate -run 'payout/fee.go:Internal.fee:bound:1'
+//	go run ./internal/test/mutate -run 'internal/transfer/fee.go:feeOf:bound:1'
 //
 // The source stays as it is. All mutants are woven into copies of the files, of which an overlay of the go command
 // makes one test program per package. An environment variable selects the mutant that a run of the program has. So

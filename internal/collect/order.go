@@ -76,7 +76,7 @@ type charging struct {
 
 func (c *charging) orders() *orders.Orders[record] {
 	return &orders.Orders[record]{
-		Flow: orders.Charges, Records: payments, Object: "payment", Noun: "payment", Keep: c.engine.NumberRetention, Rules: c,
+		Flow: orders.Charges, Records: payments, Object: "payment", Noun: "payment", Keep: c.engine.NumberRetention, Rules: c, Booking: c.Service.Book,
 	}
 }
 

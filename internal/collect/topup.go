@@ -61,7 +61,7 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p payment.TopUpP
 			return answer, err
 		}
 		if call != nil {
-			if err := s.engine.Runner.RunNow(ctx, topUps.Kind(), engine.Scope(caller), id, call); err != nil {
+			if err := s.engine.Runner.RunNow(ctx, topUps.Kind(), engine.Scope(caller), id, func(ctx context.Context) error { return call.Work(ctx, s.engine, s.topUps.Book) }); err != nil {
 				return nil, err
 			}
 		}

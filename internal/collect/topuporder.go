@@ -27,6 +27,7 @@ func newTopUpOrders(s *Service) *topUpOrders {
 	o.Orders = &orders.Orders[topUpRecord]{
 		Flow: orders.Charges, Records: topUps, Object: "top_up", Noun: "top-up", Keep: s.engine.NumberRetention, Rules: o,
 	}
+	o.Booking = o.Book
 	return o
 }
 

@@ -49,6 +49,7 @@ func newTopUpRefundOrders(s *Service) *topUpRefundOrders {
 	o.Orders = &orders.Orders[topUpRefund]{
 		Flow: orders.Refunds, Records: topUpRefunds, Object: "top_up_refund", Noun: "refund", Keep: s.engine.NumberRetention, Rules: o,
 	}
+	o.Booking = o.Book
 	return o
 }
 

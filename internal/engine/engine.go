@@ -160,30 +160,41 @@ func (tx *Tx) Observe(ctx context.Context, w work.Work) {
 	tx.engine.Runner.Observe(ctx, w)
 }
 
-// RunAfterCommit has the workers of this process run do after the commit, without a claim, as the
-// work on a record. If it returns true, the transaction must call [Tx.LeaseAndRenew] for that
-// record, or for another due record from which the work is done again after a crash. It
-// returns false if no slot is free, and in a host's transaction: the engine does not see its
-// rollback, and would lose the slot.
-func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context) error) bool {
+// Slot is room in this process for work on a record that goes on right after the commit; see [Tx.AcquireSlot].
+type Slot struct {
+	id string
+	do func(context.Context) error
+}
+
+// AcquireSlot takes room for work on a record of a kind, which the workers of this process do after the commit,
+// without a claim. It returns nil if no slot is free, and in a host's transaction: the engine does not see its
+// rollback, and would lose the slot. A slot that the transaction gives no work is free after it.
+func (tx *Tx) AcquireSlot(k *storage.Kind) *Slot {
 	if tx.engine.Host != nil {
-		return false
+		return nil
 	}
 	slot := tx.engine.Runner.AcquireSlot(k, Scope(tx.Caller))
 	if slot == nil {
-		return false
+		return nil
 	}
-	tx.hooks.onCommit = append(tx.hooks.onCommit, func() { slot.Run(id, do) })
+	s := &Slot{}
+	tx.hooks.onCommit = append(tx.hooks.onCommit, func() {
+		if s.do == nil {
+			slot.Free()
+			return
+		}
+		slot.Run(s.id, s.do)
+	})
 	tx.hooks.onRollback = append(tx.hooks.onRollback, slot.Free)
-	return true
+	return s
 }
 
-// RunBegunAfterCommit is RunAfterCommit for work that the transaction itself begins. RunBegun of
-// the kind's job gets what begun returns after the commit.
-func (tx *Tx) RunBegunAfterCommit(k *storage.Kind, id string, begun func() any) bool {
-	runner, live := tx.engine.Runner, tx.Caller.Live
-	return tx.RunAfterCommit(k, id, func(ctx context.Context) error { return runner.RunBegun(ctx, k, live, begun()) })
-}
+// Run gives the slot its work: do, as the work on the record with that id. The transaction must call
+// [Tx.LeaseAndRenew] for that record, or for another due record from which the work is done again after a crash.
+func (s *Slot) Run(id string, do func(context.Context) error) { s.id, s.do = id, do }
+
+// Engine returns the engine of the transaction, for work that goes on after it.
+func (tx *Tx) Engine() *Engine { return tx.engine }
 
 // LeaseAndRenew leases a record of the caller that the transaction has written, at this version.
 // This process renews the lease until the caller calls stopRenewal, or until the record changes.

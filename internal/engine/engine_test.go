@@ -321,8 +321,18 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// RunAfterCommit starts the work after the commit, and only then. A rolled back run frees its
-// slot.
+// afterCommit gives a slot of this process work, if one is free.
+func afterCommit(tx *engine.Tx, id string, do func(context.Context) error) bool {
+	slot := tx.AcquireSlot(things.Kind())
+	if slot == nil {
+		return false
+	}
+	slot.Run(id, do)
+	return true
+}
+
+// A slot starts its work after the commit, and only then. A run that is rolled back, or gives the slot no work,
+// frees it.
 func TestDispatchBeginsAfterCommit(t *testing.T) {
 	b := newBench(t)
 	workers := b.Runner
@@ -330,7 +340,7 @@ func TestDispatchBeginsAfterCommit(t *testing.T) {
 	began := make(chan bool, 1)
 	hand := func(fail error) (ok bool) {
 		err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
-			ok = tx.RunAfterCommit(things.Kind(), "h_1", func(context.Context) error { began <- true; return nil })
+			ok = afterCommit(tx, "h_1", func(context.Context) error { began <- true; return nil })
 			return fail
 		})
 		if !errors.Is(err, fail) {
@@ -342,6 +352,12 @@ func TestDispatchBeginsAfterCommit(t *testing.T) {
 	workers.Start(t.Context())
 	for range 5 { // there are two slots, and the poll of the runner needs one
 		must.True(t, hand(errors.New("refused")), "a run that was undone kept its slot")
+	}
+	for range 5 {
+		must.Do(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
+			expect.True(t, tx.AcquireSlot(things.Kind()) != nil, "a slot without work was kept")
+			return nil
+		}))
 	}
 	must.True(t, hand(nil), "there is no room")
 	<-began
@@ -411,7 +427,7 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 	wakes := b.startWorker(t)
 	caller, done := api.Caller{Merchant: "mer_1"}, 0
 	must.Do(t, b.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		expect.True(t, tx.RunAfterCommit(things.Kind(), "th_0", func(context.Context) error { return nil }), "no place is free; the test wants one")
+		expect.True(t, afterCommit(tx, "th_0", func(context.Context) error { return nil }), "no place is free; the test wants one")
 		return nil
 	}))
 	before := len(wakes()) // and the slot is free again
@@ -423,7 +439,7 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 			}
 			tx.WakeAfterCommit(things.Kind())
 			tx.OnCommit(func() { done++ })
-			expect.True(t, !tx.RunAfterCommit(things.Kind(), id, func(context.Context) error { return nil }), "work was handed over")
+			expect.True(t, !afterCommit(tx, id, func(context.Context) error { return nil }), "work was handed over")
 			return fails
 		})
 	}

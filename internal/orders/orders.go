@@ -22,6 +22,8 @@ type Orders[T any] struct {
 	// Keep is how long a record keeps the number of the payer or recipient; zero keeps it for good.
 	Keep  time.Duration
 	Rules Rules[T]
+	// Booking is Book of the [Maker], which calls Book of the Orders.
+	Booking Book
 }
 
 // Rules are what a package adds to the steps of its orders, in the transaction of the step.
@@ -104,15 +106,18 @@ func (o *Orders[T]) Routed(tx *engine.Tx, r *T) (*Provider, error) {
 }
 
 // Insert writes a new record, indexes its order, and queues it to be due after a wait. If p is not nil,
-// the order is due now and this process has a free slot (see [work.Slot]), it submits the order right
+// the order is due now and this process has a free slot (see [engine.Slot]), it submits the order right
 // after the commit, which spares the transaction in which a worker claims the record.
 func (o *Orders[T]) Insert(tx *engine.Tx, r *T, p *Provider, wait time.Duration) error {
-	var call *Call
-	submits := p != nil && wait == 0 && tx.RunBegunAfterCommit(o.Kind(), o.Rules.State(r).ID, func() any { return call })
-	if submits {
-		var err error
-		call, err = o.InsertBegun(tx, r, p)
-		return err
+	if p != nil && wait == 0 {
+		if slot := tx.AcquireSlot(o.Kind()); slot != nil {
+			call, err := o.InsertBegun(tx, r, p)
+			if err == nil {
+				e := tx.Engine()
+				slot.Run(call.ID, func(ctx context.Context) error { return call.Work(ctx, e, o.Booking) })
+			}
+			return err
+		}
 	}
 	tx.WakeAfter(o.Kind(), wait)
 	_, err := o.insert(tx, r)

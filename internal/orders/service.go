@@ -62,7 +62,6 @@ func (s *Service) job(of Maker) work.Job {
 		MaxPerMerchant: 1024, // most wait for the provider
 		RunOne:         func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, of, claimed) },
 		BeginInTx:      func(ctx context.Context, c storage.Claim) ([]work.Begun, error) { return s.begin(ctx, of, c) },
-		RunBegun:       func(ctx context.Context, begun any) error { return begun.(*Call).Work(ctx, s.engine, of.Book) },
 	}
 }
 

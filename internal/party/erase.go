@@ -94,7 +94,7 @@ func (s *Service) queueDeparture(tx *engine.Tx, id string) error {
 func (s *Service) leaveNow(ctx context.Context, caller api.Caller, id string) {
 	if s.engine.Host == nil {
 		scope := engine.Scope(caller)
-		if err := s.engine.Runner.RunNow(ctx, pii.Departures.Kind(), scope, id, storage.Record{Scope: scope, ID: id}); err != nil {
+		if err := s.engine.Runner.RunNow(ctx, pii.Departures.Kind(), scope, id, nil); err != nil {
 			s.engine.Runner.Wake(pii.Departures.Kind(), scope, time.Time{})
 		}
 	}

@@ -24,6 +24,7 @@ func newOrders(s *Service) *Orders {
 	o.Orders = &orders.Orders[record]{
 		Flow: orders.Refunds, Records: refunds, Object: "refund", Noun: "refund", Keep: s.engine.NumberRetention, Rules: o,
 	}
+	o.Booking = o.Book
 	return o
 }
 

@@ -26,6 +26,7 @@ func newOrders(s *Service, v *Variant) *Orders {
 	o.Orders = &orders.Orders[record]{
 		Flow: orders.Transfers, Records: collection(v), Object: v.Object, Noun: v.Object, Keep: s.engine.NumberRetention, Rules: o,
 	}
+	o.Booking = o.Book
 	return o
 }
 

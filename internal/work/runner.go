@@ -46,9 +46,6 @@ type Job struct {
 	// transaction. The claim takes no leases: the job takes them. When it fails, the runner claims the records with a lease
 	// and gives them to RunOne.
 	BeginInTx func(ctx context.Context, c storage.Claim) ([]Begun, error)
-	// RunBegun does the rest of the work on a record whose creating transaction has begun it; see
-	// [Slot]. begun is what that transaction has left for it.
-	RunBegun func(ctx context.Context, begun any) error
 }
 
 // Begun is a record on which the work has begun.
@@ -280,27 +277,25 @@ func (r *Runner) loop(ctx context.Context, q *queue) {
 	}
 }
 
-// RunNow does the rest of work that the caller's transaction has begun, in the caller's goroutine, for
-// a call that is answered with the outcome; see RunBegun. It returns the error of the work, and goes
-// on if ctx ends. Without a job of the kind it does nothing.
-func (r *Runner) RunNow(ctx context.Context, k *storage.Kind, scope storage.Scope, id string, begun any) (err error) {
+// RunNow does the work on a record in the caller's goroutine, for a call that is answered with the outcome.
+// do is the rest of what the caller's transaction has begun; nil stands for RunOne of the kind's job. RunNow
+// returns the error of the work, and goes on if ctx ends. Without a job of the kind it does nothing.
+func (r *Runner) RunNow(ctx context.Context, k *storage.Kind, scope storage.Scope, id string, do func(context.Context) error) (err error) {
 	q := r.queue(k, scope.Live)
 	if q == nil {
 		return nil
 	}
 	q.begin()
 	defer q.end()
-	r.runTask(ctx, q, []storage.Record{{Scope: scope, ID: id}}, func(ctx context.Context, _ []storage.Record) error {
-		err = q.RunBegun(ctx, begun)
+	r.runTask(ctx, q, []storage.Record{{Scope: scope, ID: id}}, func(ctx context.Context, records []storage.Record) error {
+		if do == nil {
+			err = q.RunOne(ctx, records[0])
+		} else {
+			err = do(ctx)
+		}
 		return err
 	})
 	return err
-}
-
-// RunBegun does the rest of work that a record's creating transaction has begun, with RunBegun of
-// the kind's job.
-func (r *Runner) RunBegun(ctx context.Context, k *storage.Kind, live bool, begun any) error {
-	return r.queue(k, live).RunBegun(ctx, begun)
 }
 
 // Slot runs the work on one record, without a claim. The caller holds a lease from which the

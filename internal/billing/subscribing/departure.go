@@ -13,11 +13,6 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
-// departAtOnce is depart for the call that deletes the customer, before it answers.
-func (s *Service) departAtOnce(ctx context.Context, begun any) error {
-	return s.depart(ctx, begun.(storage.Record))
-}
-
 // nobody finds no customer.
 func nobody(storage.ReadTx) (*account.Customer, error) { return nil, api.NoSuch("customer") }
 

@@ -212,7 +212,7 @@ func (s *Service) Jobs() []work.Job {
 	return []work.Job{
 		{Kind: subscriptions.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.runDue},
 		{Kind: s.config.Invoices.OutcomeKind(), Timeout: time.Minute, Batch: atATime, RunOne: s.bookOutcome},
-		{Kind: pii.Departures.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.depart, RunBegun: s.departAtOnce},
+		{Kind: pii.Departures.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.depart},
 	}
 }
 

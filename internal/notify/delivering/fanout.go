@@ -193,10 +193,12 @@ func (s *fanoutTx) start(tx *engine.Tx, m *outgoing, partly *partlyStored) (star
 	if !ok {
 		return false, backoff, nil
 	}
-	if !tx.RunAfterCommit(s.deliveries.Kind(), d.ID, func(ctx context.Context) error { return s.attemptFirst(ctx, m) }) {
+	slot := tx.AcquireSlot(s.deliveries.Kind())
+	if slot == nil {
 		limiter.FreeRoom(d.Endpoint)
 		return false, 0, nil
 	}
+	slot.Run(d.ID, func(ctx context.Context) error { return s.attemptFirst(ctx, m) })
 	tx.OnRollback(func() { limiter.FreeRoom(d.Endpoint) })
 	if healthy {
 		m.unstoredOf = partly

@@ -94,7 +94,7 @@ func (*charging) State(r *record) orders.State {
 	r.fillDerived()
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: *r.Provider, CreatedAt: r.CreatedAt,
-		Booked: r.booked(), Reference: &r.ProviderReference, Object: &r.Payment, Forget: r.forgetNumber,
+		Booked: r.booked(), Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.Payment, Forget: r.forgetNumber,
 	}
 }
 

@@ -39,7 +39,7 @@ func (*topUpOrders) State(r *topUpRecord) orders.State {
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Provider, CreatedAt: r.CreatedAt,
 		Booked:    orders.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
-		Reference: &r.ProviderReference, Object: &r.TopUp, Forget: r.forgetNumber,
+		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.TopUp, Forget: r.forgetNumber,
 	}
 }
 

@@ -71,7 +71,7 @@ func (*topUpRefundOrders) State(r *topUpRefund) orders.State {
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
 		Booked:    orders.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
-		Reference: &r.ProviderReference, Forget: r.forgetNumber,
+		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Forget: r.forgetNumber,
 	}
 }
 

@@ -49,16 +49,17 @@ type Rules[T any] interface {
 
 // State is what the steps read and set of a record.
 type State struct {
-	*Submission
-	ID        string
-	Amount    int64 // pesewas
-	Network   string
-	CreatedAt api.Time
+	Submission *Submission
+	ID         string
+	Amount     int64 // pesewas
+	Network    string
+	CreatedAt  api.Time
 	// Booked is what the status implies: a final outcome once the order has ended, and InProgress or
 	// NotFound before. The steps set its amount.
-	Booked
-	// Reference is the provider's.
-	Reference **string
+	Booked Booked
+	// Reference is the provider's; nil for none. SetReference sets it.
+	Reference    *string
+	SetReference func(*string)
 	// Object is a pointer to what hosts see of the record.
 	Object any
 	// Forget removes the number of the payer or recipient.
@@ -151,7 +152,7 @@ func (o *Orders[T]) insert(tx *engine.Tx, r *T) (*storage.Object[T], error) {
 
 // CountAttempt counts an attempt. With the first, the order is processing.
 func (o *Orders[T]) CountAttempt(tx *engine.Tx, r *T) (first bool, err error) {
-	if first = o.Rules.State(r).CountAttempt(tx.Now); first {
+	if first = o.Rules.State(r).Submission.CountAttempt(tx.Now); first {
 		err = o.Rules.Processing(tx, r)
 	}
 	return first, err
@@ -164,7 +165,7 @@ func (o *Orders[T]) Call(tx *engine.Tx, found *storage.Object[T], p *Provider, f
 	order := o.order(&s)
 	to := order.ProviderOrder(tx, s.Amount)
 	submit := func(ctx context.Context) (provider.Result, error) { return p.Submit(ctx, to) }
-	if s.Outcome.Final() { // the provider may contradict itself, and gets no other order
+	if s.Booked.Outcome.Final() { // the provider may contradict itself, and gets no other order
 		submit = DoNotSubmit
 	}
 	return order.NewCall(tx, found.Version, first, to, submit, func(ctx context.Context) (provider.Result, error) { return p.Status(ctx, to) })
@@ -190,7 +191,7 @@ func (o *Orders[T]) Begin(ctx context.Context, tx *engine.Tx, id string) (*Call,
 	r := &found.Value
 	s := o.Rules.State(r)
 	order := o.order(&s)
-	if s.Outcome.Final() && s.Due == nil { // a callback came first
+	if s.Booked.Outcome.Final() && s.Submission.Due == nil { // a callback came first
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
@@ -198,9 +199,9 @@ func (o *Orders[T]) Begin(ctx context.Context, tx *engine.Tx, id string) (*Call,
 	if err != nil {
 		return nil, err
 	}
-	defer s.AttributeEvents(tx)()
+	defer s.Submission.AttributeEvents(tx)()
 	switch {
-	case s.SubmittedAt == nil && s.Deadline != nil && !tx.Now.Before(s.Deadline.Time):
+	case s.Submission.SubmittedAt == nil && s.Submission.Deadline != nil && !tx.Now.Before(s.Submission.Deadline.Time):
 		// A prompt long after the payer asked for it would look like fraud.
 		late := provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: NotSent}}
 		return nil, o.End(tx, found, func() error { return o.Rules.Refused(ctx, tx, r, late) })
@@ -236,7 +237,7 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 	r := &found.Value
 	s := o.Rules.State(r)
 	order := o.order(&s)
-	if s.Outcome.Final() {
+	if s.Booked.Outcome.Final() {
 		booked := s.Booked
 		booked.Amount = s.Amount
 		decision, err := order.Decide(ctx, tx, booked, result)
@@ -245,15 +246,15 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 		}
 		return decision, o.writeEnded(tx, found, &s)
 	}
-	defer s.AttributeEvents(tx)()
-	first, err := s.MarkReported(tx.Now, func() error { _, err := o.provider(tx, r, &s); return err })
+	defer s.Submission.AttributeEvents(tx)()
+	first, err := s.Submission.MarkReported(tx.Now, func() error { _, err := o.provider(tx, r, &s); return err })
 	if first {
 		err = o.Rules.Processing(tx, r)
 	}
 	if err != nil {
 		return 0, err
 	}
-	*s.Reference = Reference(*s.Reference, result)
+	s.SetReference(Reference(s.Reference, result))
 	if result, err = order.CheckAmount(ctx, tx, s.Amount, result); err != nil {
 		return 0, err
 	}
@@ -267,7 +268,7 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 		err = o.end(tx, found, order.DueAfterEnd(tx.Now), 0, func() error { return o.Rules.Refused(ctx, tx, r, result) })
 	default:
 		if result.Outcome == "" {
-			s.UnansweredAt = api.AtOrNil(tx.Now)
+			s.Submission.UnansweredAt = api.AtOrNil(tx.Now)
 		}
 		err = o.wait(tx, found, result)
 	}
@@ -289,7 +290,7 @@ func (o *Orders[T]) end(tx *engine.Tx, found *storage.Object[T], due *api.Time, 
 		return err
 	}
 	s := o.Rules.State(r)
-	s.Due = due
+	s.Submission.Due = due
 	if err := o.writeEnded(tx, found, &s); err != nil {
 		return err
 	}
@@ -301,7 +302,7 @@ func (o *Orders[T]) end(tx *engine.Tx, found *storage.Object[T], due *api.Time, 
 
 // writeEnded writes a record that has ended. It removes a number that retention has passed over already.
 func (o *Orders[T]) writeEnded(tx *engine.Tx, found *storage.Object[T], s *State) error {
-	if s.Due == nil {
+	if s.Submission.Due == nil {
 		outlived, err := retention.Outlived(tx, o.Kind(), found.Scope, found.ID, s.CreatedAt, tx.Now, o.Keep)
 		if err != nil {
 			return err
@@ -326,7 +327,7 @@ func (o *Orders[T]) Load(tx *engine.Tx, ref Ref) (object any, status string, err
 		return nil, "", err
 	}
 	s := o.Rules.State(&found.Value)
-	return s.Object, s.Status, nil
+	return s.Object, s.Booked.Status, nil
 }
 
 // Info describes an order. For a person, the provider never got one that was not submitted.
@@ -336,12 +337,12 @@ func (o *Orders[T]) Info(tx *engine.ReadTx, ref Ref, _ *Entry) (*provider.OrderI
 		return nil, fmt.Errorf("orders: read order: %w", err)
 	}
 	s := o.Rules.State(&found.Value)
-	info := &provider.OrderInfo{Amount: s.Amount, Outcome: provider.NotFound, Route: s.Route, Network: s.Network, Attempts: s.Attempts}
-	if s.SubmittedAt != nil {
-		info.Outcome, info.SubmittedAt = s.Outcome, s.SubmittedAt.Time
+	info := &provider.OrderInfo{Amount: s.Amount, Outcome: provider.NotFound, Route: s.Submission.Route, Network: s.Network, Attempts: s.Submission.Attempts}
+	if s.Submission.SubmittedAt != nil {
+		info.Outcome, info.SubmittedAt = s.Booked.Outcome, s.Submission.SubmittedAt.Time
 	}
-	if s.UnansweredAt != nil {
-		info.UnansweredAt = s.UnansweredAt.Time
+	if s.Submission.UnansweredAt != nil {
+		info.UnansweredAt = s.Submission.UnansweredAt.Time
 	}
 	return info, nil
 }

@@ -36,7 +36,7 @@ func (*Orders) State(r *record) orders.State {
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
 		Booked:    orders.Booked{Outcome: r.outcome(), Status: string(r.Status)},
-		Reference: &r.ProviderReference, Object: &r.Refund, Forget: r.forgetNumber,
+		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.Refund, Forget: r.forgetNumber,
 	}
 }
 

@@ -39,7 +39,7 @@ func (*Orders) State(r *record) orders.State {
 	s := orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: amount, CreatedAt: r.CreatedAt,
 		Booked:    orders.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
-		Reference: &r.ProviderReference, Object: &r.Transfer, Forget: r.forgetNumber,
+		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.Transfer, Forget: r.forgetNumber,
 	}
 	if d := &r.Destination; d.Type == payout.MobileMoney && d.Provider != nil {
 		s.Network = *d.Provider

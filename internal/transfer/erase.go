@@ -82,7 +82,7 @@ func (s *Service) FindPayee(ctx context.Context, within engine.Within, p Payee, 
 		return 0, err
 	}
 	under := map[string]bool{}
-	for _, v := range Variants {
+	for _, v := range variants {
 		err := engine.Rewrite(ctx, s.engine, collection(v), within, func(found *storage.Object[record]) (bool, error) {
 			switch r := &found.Value; {
 			case !p.matches(&r.Destination, r.To):
@@ -104,7 +104,7 @@ func (s *Service) FindPayee(ctx context.Context, within engine.Within, p Payee, 
 // payee finds nothing, so the caller must first erase the copies in other records, which it finds
 // by these ids.
 func (s *Service) ErasePayee(ctx context.Context, within engine.Within, ids map[string]bool) error {
-	for _, v := range Variants {
+	for _, v := range variants {
 		err := engine.Rewrite(ctx, s.engine, collection(v), within, func(found *storage.Object[record]) (bool, error) {
 			r := &found.Value
 			if !ids[r.ID] {

@@ -7,8 +7,8 @@ import (
 
 // Retention returns the rules that remove the numbers of ended transfers. The masked form stays.
 func (s *Service) Retention() []retention.Rule {
-	rules := make([]retention.Rule, len(Variants))
-	for i, v := range Variants {
+	rules := make([]retention.Rule, len(variants))
+	for i, v := range variants {
 		rules[i] = retention.PartRule(collection(v), s.engine.NumberRetention, func(r *record) (api.Time, bool) {
 			return r.CreatedAt, final(r.Status) && r.To != nil
 		}, (*record).forgetNumber)

@@ -72,7 +72,7 @@ func New(e *engine.Engine, c Config) (*Service, error) {
 		}
 	}
 	s := &Service{engine: e, config: c, limits: map[*Variant]bounds{}, totals: map[*Variant]*totals.Service[record]{}, orders: map[*Variant]*Orders{}}
-	for _, v := range Variants {
+	for _, v := range variants {
 		s.totals[v], s.orders[v] = totals.New(collection(v), asEnded), newOrders(s, v)
 	}
 	if !c.DisbursementLimits.Daily.IsZero() {
@@ -98,7 +98,7 @@ func (s *Service) In(e *engine.Engine) *Service {
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
 	kinds := []*storage.Kind{dailyTotals.Kind(), otps.Kind(), nameCounts.Kind()}
-	for _, v := range Variants {
+	for _, v := range variants {
 		kinds = append(kinds, collection(v).Kind())
 	}
 	return append(kinds, batches.Kind(), rows.Kind())

@@ -23,5 +23,5 @@ var (
 	Disbursement = &Variant{Object: "disbursement", Table: "disbursements", Done: "completed", NotCancellable: api.DisbursementNotCancellable}
 )
 
-// Variants lists both.
-var Variants = []*Variant{Payout, Disbursement}
+// variants lists both.
+var variants = []*Variant{Payout, Disbursement}

@@ -90,3 +90,9 @@ func (c *Consumer) Usable() error {
 	}
 	return nil
 }
+
+// SetPINParams hold a new PIN.
+type SetPINParams struct {
+	// PIN is 4 to 6 digits, in live mode neither repeated nor sequential ones.
+	PIN string `json:"-"`
+}

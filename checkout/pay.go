@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/payment"
 )
 
@@ -24,4 +25,12 @@ type PayParams struct {
 	Email *string `json:"email,omitempty"`
 	// Name is the payer's, and is kept as Email is.
 	Name *string `json:"name,omitempty"`
+}
+
+// Confirming is a phone that waits for its code.
+type Confirming struct {
+	// PhoneNumber is masked.
+	PhoneNumber string
+	// ExpiresAt is the end of the code's life.
+	ExpiresAt api.Time
 }

@@ -40,3 +40,7 @@ type Service interface {
 	// bug that shows when the program starts.
 	Subscribe(name string, fn Subscriber)
 }
+
+// Subscriber is a function of the host that gets events. caller is the merchant of the event.
+// After an error or a panic the library calls it again with the event.
+type Subscriber func(ctx context.Context, caller api.Caller, e Event) error

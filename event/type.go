@@ -153,3 +153,6 @@ func Types() []Type {
 	}
 	return all
 }
+
+// AllTypes stands for every type in a subscription.
+const AllTypes Type = "*"

@@ -1,3 +1,4 @@
+// Package invoice makes invoices: their drafts and lines, totals, statuses and collection.
 package invoice
 
 import "github.com/seed-7082ffec/payments/api"

@@ -20,3 +20,10 @@ type PayParams struct {
 	// says so.
 	PaidOutOfBand bool `json:"paid_outside,omitempty"`
 }
+
+// HostedPayment describes a payment from a phone that a payer starts on a public page.
+type HostedPayment struct {
+	payment.MobileMoney
+	// From is the payer's network address.
+	From string
+}

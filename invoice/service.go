@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"io"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/payment"
@@ -185,4 +186,14 @@ type Documents interface {
 	// versions add more at the end. Export ignores p.Page. It writes an apostrophe before a text that a spreadsheet would
 	// run as a formula.
 	Export(ctx context.Context, caller api.Caller, p ExportParams) error
+}
+
+// ExportParams selects the invoices of an export.
+type ExportParams struct {
+	ListParams
+	// Writer receives the CSV.
+	Writer io.Writer
+	// Progress, unless it is nil, is called after each page with the number of invoices written, in
+	// the goroutine of Export.
+	Progress func(written int)
 }

@@ -7,6 +7,8 @@
 package payment
 
 import (
+	"io"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -133,4 +135,25 @@ type ListParams struct {
 	// Reference is the caller's own, exactly.
 	Reference string    `param:"reference"`
 	Created   api.Times `param:"created"`
+}
+
+// SearchParams selects payments for a person who looks for one; zero values select all.
+type SearchParams struct {
+	// Text is one of: an id, a reference, an amount in cedis, a phone number or its last four digits, a
+	// name or its first word. The name is that of the payer, of a customer or of a wallet's holder.
+	// Only names ignore case. An id finds its payment whatever the other fields say.
+	Text string
+	// Network is mtn, telecel or airteltigo.
+	Network string
+	ListParams
+}
+
+// ExportParams select the payments of an export.
+type ExportParams struct {
+	ListParams
+	// Writer receives the CSV.
+	Writer io.Writer
+	// Progress, unless it is nil, is called after each page with the number of payments written,
+	// in the goroutine of Export.
+	Progress func(written int)
 }

@@ -36,3 +36,8 @@ type CreateParams struct {
 	Customer string       `json:"customer,omitempty"`
 	Metadata api.Metadata `json:"metadata,omitempty"`
 }
+
+// ConfirmParams carry the code that a payer got by phone.
+type ConfirmParams struct {
+	Code string `json:"-" param:"code,required"` // at most 100 characters
+}

@@ -166,3 +166,21 @@ func distance(a, b []rune) int {
 	}
 	return row[len(b)]
 }
+
+// AccountName is the name that an account is registered in.
+type AccountName struct {
+	Object   string `json:"object"` // always "account_name_lookup"
+	Type     Type   `json:"type"`
+	Provider string `json:"provider"` // the mobile-money provider, or the code of the bank
+	Number   string `json:"number"`   // masked
+	Name     string `json:"account_name"`
+}
+
+// NameQuota is the number of account names that a merchant may look up in each mode. It keeps a
+// merchant from collecting the names of all numbers. Zero stands for the default of
+// [DefaultNameQuota]; a negative number turns a limit off. Hours and days are those of UTC,
+// Ghana's time.
+type NameQuota struct{ Hour, Day int }
+
+// DefaultNameQuota is the quota when the host sets nothing.
+var DefaultNameQuota = NameQuota{Hour: 100, Day: 500}

@@ -40,3 +40,10 @@ type UpdateParams struct {
 	// Proration is CreateProrations when empty. It counts for a change of Plan or Quantity.
 	Proration Proration `json:"proration,omitempty"`
 }
+
+// CancelParams say when a subscription is cancelled.
+type CancelParams struct {
+	// AtPeriodEnd cancels at the end of the current period. Otherwise, and while the subscription is
+	// paused, it is cancelled at once.
+	AtPeriodEnd bool `json:"at_period_end,omitempty"`
+}

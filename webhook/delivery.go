@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"time"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 )
@@ -24,4 +26,14 @@ type ListDeliveriesParams struct {
 	api.Page
 	// Endpoint and Event are ids. An unknown id is refused with resource_missing.
 	Endpoint, Event string
+}
+
+// DayLatency says how long the deliveries of a day took until an endpoint accepted them. A delivery
+// that is under way counts nowhere.
+type DayLatency struct {
+	Day time.Time `json:"-"`
+	// Delivered counts the deliveries that took at most 1 second, 5 seconds, 1 minute, 1 hour, and
+	// longer. Each delivery counts in one of the five.
+	Delivered [5]int64 `json:"delivered"`
+	Failed    int64    `json:"failed,omitempty"` // given up
 }

@@ -1,5 +1,7 @@
 package account
 
+import "time"
+
 // Verification is the result of replaying the ledger.
 type Verification struct {
 	Accounts, Postings, Entries int64
@@ -12,3 +14,11 @@ type Verification struct {
 	// Problems describes the first 100 disagreements in words; empty if there is none.
 	Problems []string
 }
+
+// SealWithin is the time after its booking within which an entry gets a seal, as long as the
+// background work runs. [Audits.Verify] reports entries that have waited longer.
+//
+// A seal is an HMAC, under payments.Config.Key, of some entries of an account and of the seal before.
+// A person who can write to the database, but does not have the key, cannot change or remove sealed
+// entries without Verify finding it.
+const SealWithin = 10 * time.Minute

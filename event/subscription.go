@@ -1,4 +1,0 @@
-package event
-
-// AllTypes stands for every type in a subscription.
-const AllTypes Type = "*"

@@ -1,2 +1,0 @@
-// Package invoice makes invoices: their drafts and lines, totals, statuses and collection.
-package invoice

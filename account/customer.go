@@ -26,8 +26,8 @@ type Customer struct {
 // makes one. Callers get any other error, wrapped; the log does not hold its text.
 //
 // Invoices, payments, checkout sessions and subscriptions then take their data from the directory
-// alone. The library ignores its own customers, which [Customers.CreateCustomer] makes. A host that deletes one of its customers calls
-// [Customers.ForgetCustomer].
+// alone. The library ignores its own customers, which [Customers.CreateCustomer] makes. A host that deletes one of
+// its customers calls [Customers.ForgetCustomer].
 type CustomerDirectory interface {
 	Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error)
 }

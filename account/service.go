@@ -58,7 +58,7 @@ type Merchants interface {
 
 	// GetLogo returns a merchant's picture, to any caller: hosted pages show it. A merchant without one
 	// is resource_missing.
-	GetLogo(ctx context.Context, _ api.Caller, merchant string) (*Logo, error)
+	GetLogo(ctx context.Context, caller api.Caller, merchant string) (*Logo, error)
 
 	// Deposit credits an account of the caller's mode against a clearing account. Only the operator may
 	// call it, once the money has arrived. No route of /v1 makes a deposit in live mode. One idempotency

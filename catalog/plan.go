@@ -79,8 +79,8 @@ type UpdatePlanParams struct {
 	ClearMetadata bool         `json:"clear_metadata,omitempty" param:"metadata,null"`
 }
 
-// Plans keeps what a subscription costs and when it is billed. It is safe for concurrent use. It may grow in any release: embed
-// it in a fake.
+// Plans keeps what a subscription costs and when it is billed. It is safe for concurrent use. It may grow in any
+// release: embed it in a fake.
 type Plans interface {
 	// Create makes a plan. With an idempotency key it may be repeated safely.
 	//

@@ -55,11 +55,11 @@ func parseBool(text string) (bool, error) {
 	return false, errBool
 }
 
-// ReadRows reads the rows of a batch from CSV (RFC 4180, UTF-8, separated by commas; lines may end with CR). The first line
-// names the columns, in any order. amount and type are required. The others are currency, phone_number,
-// provider, account_number, bank_code, account_name, match_account_name, service_id, account_id,
-// description, reference, idempotency_key, and metadata.<key> for any key. An empty cell leaves its
-// field out. ReadRows ignores space around a cell, and empty lines.
+// ReadRows reads the rows of a batch from CSV (RFC 4180, UTF-8, separated by commas; lines may end with CR). The
+// first line names the columns, in any order. amount and type are required. The others are currency, phone_number,
+// provider, account_number, bank_code, account_name, match_account_name, service_id, account_id, description,
+// reference, idempotency_key, and metadata.<key> for any key. An empty cell leaves its field out. ReadRows ignores
+// space around a cell, and empty lines.
 //
 // Refusals: parameter_invalid and parameter_missing. Their parameters are those of
 // [Service.CreateBatch], for example rows[2].amount. Their messages name the line.

@@ -59,8 +59,8 @@ type Service interface {
 	// CreateQR pays the consumer whose code was scanned, at once. The same transaction counts the use
 	// of the code.
 	//
-	// Refusals: parameter_missing, parameter_invalid, currency_not_supported, invalid_qr, invalid_consumer_qr, qr_inactive, qr_expired,
-	// qr_limit_reached, amount_required, amount_too_small, amount_too_large,
+	// Refusals: parameter_missing, parameter_invalid, currency_not_supported, invalid_qr, invalid_consumer_qr,
+	// qr_inactive, qr_expired, qr_limit_reached, amount_required, amount_too_small, amount_too_large,
 	// account_not_found, wallet_not_active, insufficient_balance.
 	CreateQR(ctx context.Context, caller api.Caller, p CreateQRParams) (*payout.Transfer, error)
 

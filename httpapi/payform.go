@@ -159,8 +159,8 @@ func (v *pageLimiter) payWith(r *request, f *payForm, pay func(means) error) err
 // refused shows the form again, as show renders it, with what went wrong. An error that a form cannot
 // show is left to the router.
 //
-// With a phone that was asked too often it says when to try again, but not with one that is asked at the moment. The form of a locked PIN says no
-// time, because it would tell who has a wallet.
+// With a phone that was asked too often it says when to try again, but not with one that is asked at the moment.
+// The form of a locked PIN says no time, because it would tell who has a wallet.
 func (f *payForm) refused(err error, show func(e *api.Error) (*response, error)) (any, error) {
 	e := asAPIError(err)
 	if e == nil || e.Code == api.RateLimited {

@@ -118,7 +118,8 @@ type Collection interface {
 	// payments.Config.PaymentDeadline: meanwhile the invoice can be neither paid another way nor voided. The
 	// invoice is paid when the payment is completed. A payer may approve after the hold, when the
 	// invoice is no longer open or is being charged another way. That payment is refunded if the Charger is
-	// a provider.RefundRail; otherwise Providers.List shows it. If nothing is due, StartPayment marks the invoice paid and returns nil. With an idempotency key it may be repeated safely.
+	// a provider.RefundRail; otherwise Providers.List shows it. If nothing is due, StartPayment marks the invoice
+	// paid and returns nil. With an idempotency key it may be repeated safely.
 	//
 	// Refusals: parameter_missing, parameter_invalid, invalid_phone_number, resource_missing,
 	// invoice_not_open, invoice_already_paid, invoice_payment_in_progress, payment_in_progress,
@@ -182,9 +183,9 @@ type Documents interface {
 	HostedCreditNote(ctx context.Context, token, refund string) (data []byte, name string, err error)
 
 	// Export writes the invoices that the parameters select as CSV, newest first, each with the id of
-	// its payment. Amounts are in GHS with two decimals. The file begins with the mark of UTF-8, U+FEFF. The first row names the columns, of which later
-	// versions add more at the end. Export ignores p.Page. It writes an apostrophe before a text that a spreadsheet would
-	// run as a formula.
+	// its payment. Amounts are in GHS with two decimals. The file begins with the mark of UTF-8, U+FEFF. The first
+	// row names the columns, of which later versions add more at the end. Export ignores p.Page. It writes an
+	// apostrophe before a text that a spreadsheet would run as a formula.
 	Export(ctx context.Context, caller api.Caller, p ExportParams) error
 }
 

@@ -39,8 +39,8 @@ var (
 	ErrTimestamp   = errors.New("webhook: the delivery is too old, or the clocks differ")
 )
 
-// Sign sets the headers of a delivery, as the service does. A test of a receiver calls it, too. It signs with each secret, so that a receiver may
-// know the old or the new one while a rotation overlaps.
+// Sign sets the headers of a delivery, as the service does. A test of a receiver calls it, too. It signs with each
+// secret, so that a receiver may know the old or the new one while a rotation overlaps.
 func Sign(h http.Header, id string, body []byte, at time.Time, secrets ...string) {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	own, standard := "t="+stamp, ""

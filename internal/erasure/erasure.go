@@ -64,8 +64,8 @@ func (s *Service) Job() work.Job {
 	return work.Job{Kind: pii.Erasures.Kind(), Timeout: 5 * time.Minute, Batch: atATime, RunOne: s.eraseCustomer}
 }
 
-// eraseCustomer removes a deleted customer from all copies: drafts, checkout sessions, subscriptions, events, stored answers and
-// messages. Each package works in its own small transactions, and the call may be repeated.
+// eraseCustomer removes a deleted customer from all copies: drafts, checkout sessions, subscriptions, events,
+// stored answers and messages. Each package works in its own small transactions, and the call may be repeated.
 func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) error {
 	o, err := pii.Erasures.Decode(claimed)
 	if err != nil {

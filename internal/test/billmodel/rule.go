@@ -284,8 +284,8 @@ func (s *Subscription) discount() *Coupon {
 	return s.period.coupon
 }
 
-// Change changes the terms within the period, to those of another plan or quantity. Prorated, it adds the credit for the unused time and the charge
-// for the remaining time to the lines that wait.
+// Change changes the terms within the period, to those of another plan or quantity. Prorated, it adds the credit
+// for the unused time and the charge for the remaining time to the lines that wait.
 func (s *Subscription) Change(at time.Time, to Terms, prorated bool) {
 	nothing := to.Plan == s.Terms.Plan && to.Quantity == s.Terms.Quantity
 	s.Terms = to

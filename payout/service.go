@@ -93,7 +93,7 @@ type Service interface {
 	// service_unavailable. The last means that there is no rail, or that the rail does not tell names or
 	// does not answer.
 	//
-	// [account.Wallets.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
+	// [account.Wallets.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Wallets.LookUpServiceID
 	LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error)
 
 	// ListBanks lists the banks that can receive payouts.

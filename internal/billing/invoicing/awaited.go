@@ -17,9 +17,11 @@ func (s *Service) lastCharge(live bool, r *record) time.Time {
 }
 
 // AwaitsCharge returns the time until which a caller should wait for the next outcome of an invoice's
-// automatic charges. It returns the zero time if the last charge is not planned to come earlier than
-// before. It also returns it if the charges were stopped, or if an outcome has been missing for an
-// hour. since is when the caller began to wait. The caller has not booked the end of the invoice.
+// automatic charges. since is when the caller began to wait. The caller has not booked the final outcome
+// of the invoice yet.
+//
+// It returns the zero time if the last charge is not planned to come earlier than before, if the charges
+// were stopped, or if an outcome has been missing for an hour.
 func (s *Service) AwaitsCharge(tx *engine.Tx, id string, before, since time.Time) (until time.Time, err error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {

@@ -48,6 +48,6 @@ func (r *record) periodDiscount() *catalog.Terms {
 	return &terms
 }
 
-// Worth returns what a credit is worth that belongs to the invoice. Of a void or uncollectible invoice it is
-// worth nothing. Otherwise it keeps the part that the invoice has kept of its payment.
+// Worth returns the worth of a credit that belongs to the invoice. It is 0 if the invoice is void or
+// uncollectible. Refunds reduce it by the part of the payment that they gave back.
 func (c *Charged) Worth(credit int64) int64 { return money.Part(credit, c.kept, c.of) }

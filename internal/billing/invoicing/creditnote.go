@@ -13,11 +13,15 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// takeTaxes sets Taxes to the note's part of the invoice's taxes, and adds them to what earlier notes have
-// taken back. Each rate is rounded once, and split over its parts in proportion to what is left of them. So
-// the notes of an invoice that is refunded in full add up to its taxes and to their parts. But the taxes on
-// what credit has paid stay, since a refund does not give the credit back. No note takes back more taxes than
-// its amount, which the rounding of several rates would do in a note of a pesewa: a later note does.
+// takeTaxes sets n.Taxes to the note's part of the invoice's taxes. It returns the sums of these and of taken,
+// which earlier notes have taken back.
+//
+// It rounds each rate once, and splits it over its parts in proportion to what is left of them. So the notes
+// of an invoice that is refunded in full add up to its taxes and to their parts. But the taxes on the amount
+// that credit has paid stay, since a refund does not give the credit back.
+//
+// No note takes back more tax than its amount. Rounding several rates could exceed a note of one pesewa: then
+// a later note takes back the rest.
 func takeTaxes(n *invoice.CreditNote, v *invoice.Invoice, taken []invoice.TaxRow) (sums []invoice.TaxRow) {
 	if v.TaxPerLine {
 		return nil
@@ -141,8 +145,8 @@ type RefundedParams struct {
 	Silent bool
 }
 
-// Refunded notes on an invoice that a part of it was given back, writes the credit
-// note and, unless p is silent, queues what the customer is told.
+// Refunded records a refund on its invoice and writes the credit note. Unless p is silent, it queues the
+// messages to the customer.
 func (s *Service) Refunded(tx *engine.Tx, p RefundedParams) (*invoice.CreditNote, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), p.Invoice)
 	if err != nil {

@@ -33,8 +33,8 @@ func exportRow(v *invoice.Invoice) []string {
 	}
 }
 
-// outOfBandText is how an invoice was paid outside: "outside" when that was not said,
-// and empty when it was not.
+// outOfBandText returns the method of a payment out of band: "outside" if no method was given, and "" if there
+// was no such payment.
 func outOfBandText(v *invoice.Invoice) string {
 	if v.PaidOutOfBand != nil && *v.PaidOutOfBand == "" {
 		return "outside"

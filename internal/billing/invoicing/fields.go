@@ -178,7 +178,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *invoice.Fields, customer fu
 		r.UnlinkedCustomer = ""
 	}
 	if was != "" && r.person() != was {
-		// The document may show the customer who is deleted without this invoice.
+		// The PDF may show the former customer, whose erasure would no longer find this invoice.
 		if err := forgetDocument(tx, engine.Scope(tx.Caller), r.ID); err != nil {
 			return err
 		}
@@ -206,8 +206,8 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *invoice.Fields, customer fu
 	return r.setLines(lines)
 }
 
-// copyPerson copies a customer's data. The host's record may hold an address or a number that is none;
-// the invoice leaves it out. It keeps its address where the record has none.
+// copyPerson copies a customer's data into the invoice. A host's record may hold invalid data, which is left
+// out. If the record has no postal address, the invoice keeps its own.
 func (r *record) copyPerson(c *account.Customer) {
 	r.Email, r.Name, r.Phone = nil, api.TextOrNil(c.Name), nil
 	if check.Email("", c.Email) == nil {

@@ -100,7 +100,7 @@ func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id strin
 	})
 }
 
-// pdf is a document that was made. Its id is the invoice's, or the credit note's.
+// pdf is a stored document. Its id is the invoice's or, for a credit note, the refund's.
 type pdf struct {
 	// Of is the digest of what it was made from.
 	Of   []byte `json:"of"`
@@ -156,11 +156,11 @@ func (s *Service) HostedPDF(ctx context.Context, token string) (data []byte, nam
 	return data, h.Invoice.Number + ".pdf", err
 }
 
-// layoutVersion is raised when documents are laid out anew, so that kept ones are
-// made again.
+// layoutVersion is part of each digest. Raise it with a change of the layout, so that stored PDFs are made
+// again.
 const layoutVersion = 8
 
-// document returns a document as it was kept under an id, or makes it.
+// document returns the PDF that is stored under an id, if it is current. Otherwise it makes and stores it.
 func (s *Service) document(ctx context.Context, caller api.Caller, id string, c contents) ([]byte, error) {
 	if c.merchant.HasLogo {
 		logo, err := s.config.Accounts.Logo(ctx, s.engine, c.merchant.ID)

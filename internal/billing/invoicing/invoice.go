@@ -34,7 +34,7 @@ type record struct {
 	// Shares are the lines' shares of the discount on the whole invoice, by the lines' ids. They are
 	// nil if an earlier release computed the totals, which took that discount off after the tax.
 	Shares map[string]int64 `json:"shares,omitempty"`
-	// NetLines are the ids of the lines that are less their discount already.
+	// NetLines are the ids of the lines whose amount is already net of their discount; see [invoice.Line.Net].
 	NetLines []string `json:"net_lines,omitempty"`
 	// Taxes are what the rates of lines are made of, by the lines' ids.
 	Taxes map[string][]invoice.Tax `json:"taxes,omitempty"`

@@ -17,8 +17,8 @@ import (
 type IssueParams struct {
 	PriceParams
 	Subscription string // its id
-	// After is the id of the subscription's invoice before; empty for none. The new one is listed after it,
-	// whichever process makes it, and by whichever clock.
+	// After is the id of the subscription's previous invoice; empty for none. The new id sorts after it, even
+	// if the clocks of two processes differ.
 	After string
 	// Customer is the customer's id, and Person the customer's record, of which the invoice keeps a
 	// copy; nil for none.
@@ -127,8 +127,8 @@ func (s *Service) Find(tx storage.ReadTx, scope storage.Scope, id string) (*invo
 	return &o.Value.Invoice, nil
 }
 
-// GiveUp is [Service.MarkUncollectible] at the demand of the invoice's subscription, with its refusals. It tells
-// the subscription nothing.
+// GiveUp is [Service.MarkUncollectible] for the invoice's subscription, with the same refusals. It makes no
+// outcome.
 func (s *Service) GiveUp(tx *engine.Tx, id string) (*invoice.Invoice, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {

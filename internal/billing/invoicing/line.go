@@ -46,8 +46,8 @@ func checkLines(lines []invoice.Line) error {
 	return nil
 }
 
-// checkSize refuses a number whose digits would fill the memory. It is called before anything
-// formats the number.
+// checkSize refuses a currency other than GHS, and a number with so many digits that formatting it would
+// fill the memory. Callers check before they format the number.
 func checkSize(p *invoice.LineParams) error {
 	if err := check.Currency(p.Currency); err != nil {
 		return err
@@ -160,8 +160,8 @@ func tooMuch(param string) error {
 	return api.Invalid(param, "%s takes the total beyond GHS %s.", param, money.Text(money.Max))
 }
 
-// total computes the totals of the invoice from its lines. If they are beyond what an amount may be, it
-// names the first line that takes them there.
+// total computes the totals of the invoice from its lines. If they exceed money.Max, its refusal names the
+// first line that makes them do so.
 func (r *record) total() error {
 	if err := r.shareDiscount(); err != nil {
 		return err

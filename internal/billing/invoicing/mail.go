@@ -112,8 +112,8 @@ func (r *record) receiptTarget(payer, number string) (person, to string) {
 // nothingDue is what an e-mail says of an invoice of 0.
 const nothingDue = "There is nothing to pay."
 
-// receipts queues what customer and merchant are told of a payment. Of an invoice of 0 no payment is told:
-// the customer gets the invoice by e-mail.
+// receipts queues the messages about a payment to the customer and the merchant. For an invoice of 0 there
+// was no payment, so it queues only an e-mail with the invoice to the customer.
 func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
@@ -157,8 +157,8 @@ func (s *Service) emailReceipt(tx *engine.Tx, r *record, m *account.Merchant) er
 	return s.email(tx, r, m, e, r.ID)
 }
 
-// email queues an e-mail with a document attached: that of an invoice's or a
-// refund's id.
+// email queues an e-mail to the customer, if the invoice has an e-mail address. attach is the id of the
+// invoice or refund whose PDF is attached; empty for none.
 func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e emailData, attach string) error {
 	if r.Email == nil {
 		return nil

@@ -105,9 +105,9 @@ func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.
 	case errors.As(err, &refusal) && refusal.RetryAfter > 0: // another payment holds the invoice, or the phone must not be asked
 		return nil, s.postpone(ctx, tx, o, tx.Now.Add(refusal.RetryAfter))
 	case errors.Is(err, errNoCharger) || api.CodeOf(err) == api.Unavailable || api.CodeOf(err) == api.InvalidPhoneNumber:
-		// No charge was opened, so nothing was taken, and this attempt has failed: there is no charger, or
-		// it does not take the phone's network. The outcome of
-		// an open charge is unknown: pollCharge waits until there is a charger again.
+		// There is no charger, or it does not take the phone's network. No charge was opened, so nothing was
+		// taken, and this attempt has failed. The outcome of an open charge would be unknown: for it, pollCharge
+		// waits until there is a charger again.
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
 		r.FinalizedBy.overrideRequest(tx)
 		r.AttemptCount++
@@ -119,13 +119,13 @@ func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.
 // postponeAtMost is how long limits on prompts, or holds, keep a scheduled charge waiting.
 const postponeAtMost = 24 * time.Hour
 
-// NotAsked is why a scheduled charge has failed that was postponed for too long. No payment has failed, so only
-// an [Outcome] has it.
+// NotAsked is the failure of a scheduled charge that was postponed for too long. There is no failed payment, so
+// only an [Outcome] has this failure.
 const NotAsked provider.Failure = "not_asked"
 
-// postpone has a scheduled charge wait that limits on prompts, or a hold, keep from the phone. A day after its
-// time this attempt has failed. So other people's attempts do not keep an invoice unpaid, and its subscription
-// active, without a charge.
+// postpone delays a scheduled charge while limits on prompts, or a hold, forbid it to ask the phone. A day
+// after its time, the attempt has failed. So other people's attempts cannot keep a subscription active whose
+// invoice is never charged.
 func (s *Service) postpone(ctx context.Context, tx *engine.Tx, o *storage.Object[record], until time.Time) error {
 	r := &o.Value
 	last := r.NextPaymentAttempt.Add(postponeAtMost)
@@ -230,11 +230,11 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref orders.Ref, resul
 	return decision, err
 }
 
-// bookFailed writes an invoice after a charge that took nothing. A charge that started at or
-// after the scheduled time counts as the scheduled one, also if a call of Pay made it: bookFailed
-// then schedules the next, and after the last one the invoice is uncollectible. While an automatic
-// payment from a phone has no outcome, the schedule stands still. In live mode the next charge waits a day if
-// it would come sooner than gap.
+// bookFailed writes an invoice after a charge that took nothing. A charge that started at or after the
+// scheduled time counts as the scheduled one, even if a call of Pay made it. bookFailed then schedules the
+// next one, or makes the invoice uncollectible after the last. While an automatic payment from a phone has no
+// outcome, the schedule stands still. In live mode, a next charge that would come sooner than gap is set to
+// a day from now.
 func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started time.Time, gap time.Duration) error {
 	r := &o.Value
 	if r.OpenPayment != "" {

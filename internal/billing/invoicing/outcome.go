@@ -113,8 +113,8 @@ type Outcome struct {
 
 // OutcomeKind is the kind of the outcomes that are queued; see [Service.BookOutcomesBy]. They are due
 // at once. An outcome arises in the transaction in which the invoice is paid, has a failed attempt,
-// becomes uncollectible, is voided or refunded. [Service.Issue] and [Service.MarkUncollectible] make no
-// outcome: their callers know it.
+// becomes uncollectible, is voided or refunded. [Service.Issue] and [Service.GiveUp] make no outcome: their
+// callers know it.
 func (*Service) OutcomeKind() *storage.Kind { return outcomes.Kind() }
 
 // Outcome returns an outcome that the caller has claimed.

@@ -183,7 +183,7 @@ func (s *Service) notHeld(tx storage.ReadTx, now time.Time, o *storage.Object[re
 
 // runCharge calls the charger, books the result, and returns the invoice or the refusal.
 func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Operation, call *orders.Call) (*invoice.Invoice, error) {
-	ctx = context.WithoutCancel(ctx) // the charge goes on though the caller goes away
+	ctx = context.WithoutCancel(ctx) // the charge continues if the client disconnects
 	var paid *invoice.Invoice
 	book := func(ctx context.Context, tx *engine.Tx, ref orders.Ref, r provider.Result) (orders.Decision, error) {
 		decision, err := s.book(ctx, tx, ref, r, false)

@@ -103,10 +103,11 @@ func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *s
 	return s.save(tx, o)
 }
 
-// awaitPayment looks after an automatic payment that has not told its outcome, or that has failed while
-// another payment held the invoice. One that was cancelled has taken nothing, and this attempt has failed.
-// The money of one that is completed was given back, and the schedule goes on. One without an outcome may
-// yet be completed, so the phone is not asked again.
+// awaitPayment checks an automatic payment whose outcome the invoice does not have yet. The payment may also
+// have failed while another payment held the invoice.
+//
+// While a payment has no outcome, it may still be completed, so the phone is not asked again. The money of a
+// completed one was given back, and the schedule goes on. Any other has taken nothing: this attempt has failed.
 func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 	r := &o.Value
 	p, err := s.config.Payments.Read(tx, r.OpenPayment)
@@ -125,9 +126,9 @@ func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 	return s.automaticFailed(tx, o, p)
 }
 
-// automaticFailed books that an automatic payment has failed. The failure may be the last, which closes the
-// invoice. So while another payment holds the invoice, a worker books the failure later: at most a day after
-// the time of the charge, or after one hold if the outcome was late.
+// automaticFailed records on an invoice that an automatic payment has failed. The last failure closes the
+// invoice. So while another payment holds the invoice, a worker records the failure later: at most a day after
+// the scheduled time of the charge, or after one hold if the outcome was late.
 func (s *Service) automaticFailed(tx *engine.Tx, o *storage.Object[record], p *payment.Payment) error {
 	r := &o.Value
 	until, err := s.config.Payments.HeldUntil(tx, o.Scope, tx.Now, o.ID)

@@ -17,12 +17,11 @@ import (
 // remindAt is the time of the day of reminders, in UTC, which is Ghana's clock.
 const remindAt = 9 * time.Hour
 
-// reminder is that a customer is to be reminded of an invoice, whose id it has.
+// reminder is the plan of an invoice's reminders. It has the invoice's id.
 type reminder struct {
 	DueDate api.Time `json:"due_date"`
-	// Past is the last day from the due date of which nothing is to be sent any more:
-	// its reminder was sent, or its time had come before the invoice was finalized.
-	// Nil for none.
+	// Past is the last day, counted from the due date, that is done: its reminder was sent or skipped, or its
+	// time had come before the invoice was finalized. Nil for none.
 	Past *int `json:"past,omitempty"`
 	// SendAt is when the next one is to be sent.
 	SendAt api.Time `json:"send_at"`
@@ -37,8 +36,8 @@ func (r *reminder) at(day int) time.Time {
 	return r.DueDate.UTC().Truncate(24*time.Hour).AddDate(0, 0, day).Add(remindAt)
 }
 
-// pass leaves behind all days whose time has come, and returns the last of them, if
-// there is one, and whether another is to come.
+// pass marks all days whose time has come as past, and sets SendAt to the time of the next day. It returns
+// the last day that has come, nil for none, and whether there is a next day.
 func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
 	days = slices.Sorted(slices.Values(days))
 	for _, day := range days {

@@ -1,8 +1,8 @@
 // Package invoicing makes and collects invoices: it implements [invoice.Service].
 //
-// It owns invoices, their charges, their reminders and credit notes. It
-// does not own payments (package collect), refunds (package refunding), customers
-// (package party), or the messages it queues (package message).
+// It owns invoices, their charges, their reminders and credit notes. It does not own payments (package
+// collect), refunds (package refunding), customers (package party), or the messages that it queues (package
+// messaging).
 //
 // The host's [provider.Charger] takes the money. Pay calls it. A worker calls it for automatic charges
 // and payments from phones, and after a crash.
@@ -159,8 +159,8 @@ func nextNumber(tx *engine.Tx, series, prefix string) (string, error) {
 	return fmt.Sprintf("%s-%d-%06d", prefix, year, n), nil
 }
 
-// fillDerived sets the fields that the stored JSON of an invoice leaves out, from those of
-// the record that store them, and the URLs from where the service is reached today.
+// fillDerived sets the fields that the stored JSON of an invoice leaves out. It takes them from the record,
+// and makes the URLs from the current base URL.
 func (s *Service) fillDerived(r *record) {
 	r.PaidOutOfBand, r.AmountRefunded, r.Unlinked = r.OutOfBandMethod, r.Refunded, r.UnlinkedCustomer
 	r.HostedURL = s.engine.BaseURL + "/invoice/" + r.Token

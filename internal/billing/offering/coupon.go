@@ -21,8 +21,8 @@ var coupons = storage.NewCollection("coupons", []storage.Field[catalog.Coupon]{
 
 var couponListing = listing(coupons, "coupon")
 
-// deletedCoupon stands for a coupon that was deleted. By it, the refusal of a deleted coupon
-// differs from that of an unknown one.
+// deletedCoupon marks a coupon that was deleted. It is refused with coupon_not_redeemable, and an unknown
+// coupon with resource_missing.
 type deletedCoupon struct {
 	At api.Time `json:"at"`
 }

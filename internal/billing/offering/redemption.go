@@ -73,7 +73,8 @@ func (*Service) Redeem(tx *engine.Tx, id string) error {
 	return putCoupon(tx, o)
 }
 
-// RedeemAgain is Redeem for a caller who has a redemption already and keeps it.
+// RedeemAgain checks a coupon that the caller has redeemed already, and counts nothing. The caller's own
+// redemption does not use up the coupon. Refusals: those of [Service.Redeem].
 func (*Service) RedeemAgain(tx *engine.Tx, id string) error {
 	_, err := redeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, id, 1)
 	return err
@@ -96,8 +97,8 @@ func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id 
 	return o, nil
 }
 
-// usedUp reports whether a coupon was redeemed as often as it may be; own is how many of its redemptions the
-// caller has.
+// usedUp reports whether a coupon has no redemption left. It does not count own redemptions, which are the
+// caller's.
 func usedUp(c *catalog.Coupon, own int64) bool {
 	return c.MaxRedemptions != nil && c.TimesRedeemed-own >= *c.MaxRedemptions
 }
@@ -112,8 +113,8 @@ func (*Service) RedemptionLeft(tx *engine.Tx, id string) (bool, error) {
 	return !usedUp(&o.Value, 0), nil
 }
 
-// RedeemLate counts a redemption that a payer has already paid with, even after the coupon's time. The caller
-// has seen that one is left. RedeemLate ignores a coupon that was deleted meanwhile.
+// RedeemLate counts a redemption for a payment that already used the coupon, even after redeem_by. The caller
+// has checked [Service.RedemptionLeft]. RedeemLate ignores a coupon that was deleted meanwhile.
 func (*Service) RedeemLate(tx *engine.Tx, id string) error {
 	return count(tx, id, 1)
 }

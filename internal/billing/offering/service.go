@@ -145,8 +145,8 @@ type withID[P any] struct {
 	Params P      `json:"params"`
 }
 
-// TaxableByRate returns whether something is taxable: as the caller says, and with a rate alone, yes. It
-// returns nil without either.
+// TaxableByRate returns taxable if it is given. Otherwise it returns true if there is a rate, and nil if there
+// is none.
 func TaxableByRate(taxable *bool, rate *decimal.Decimal) *bool {
 	if taxable == nil && rate != nil {
 		return new(true)

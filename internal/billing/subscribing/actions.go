@@ -18,7 +18,7 @@ type call struct {
 	// do returns the events of the call. It fails with errPersonUnread if it needs the customer and person
 	// is nil.
 	do func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error)
-	// anyway says that the call is right also if something that is due cannot be done at the moment.
+	// anyway lets the call go on if a step that was due before it fails.
 	anyway bool
 }
 
@@ -75,8 +75,8 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 	})
 }
 
-// workBefore does what is due of a subscription before a call changes it. If a step fails, and the call
-// is right anyway, it logs the error and reports that something is left to the worker, which repeats it.
+// workBefore runs the due steps of a subscription before a call changes it. If a step fails and anyway is set,
+// it logs the error and returns undone: the worker repeats the step.
 func (s *Service) workBefore(ctx context.Context, caller api.Caller, id string, anyway bool) (customer string, undone bool, err error) {
 	customer, err = s.workThrough(ctx, caller, id)
 	if !anyway || !errors.Is(err, errUndone) || ctx.Err() != nil {

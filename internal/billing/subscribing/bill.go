@@ -15,8 +15,8 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
-// lateAfter is how long after its date an invoice may be made and still be due as if it had been made
-// then.
+// lateAfter is how late an invoice may be made and still be due DaysUntilDue after its date. A later one is
+// due DaysUntilDue after it was made.
 const lateAfter = day
 
 // bill makes the invoice of the period that the subscription has just entered, and notes it. person is the
@@ -174,8 +174,8 @@ func (r *record) discountOver(start time.Time) bool {
 	return r.Discount.End != nil && start.Unix() >= *r.Discount.End
 }
 
-// checkNext refuses a subscription whose next invoice would be too much for one. So no renewal can
-// fail for its amounts. The discount and the credit may end before.
+// checkNext refuses a subscription whose next invoice would exceed the limits of an invoice. So no renewal
+// fails for its amounts. It ignores the discount and the credit, which may end before then.
 func (s *Service) checkNext(r *record) error {
 	p := r.price()
 	p.Coupon, p.CreditBalance = "", 0

@@ -16,7 +16,7 @@ type CodeParams struct {
 	// Number gets the code, and From is the network address of a payer on a public page; empty for any
 	// other call.
 	Number, From string
-	// Person is the customer; see package message. Plan is the plan's name.
+	// Person is the customer's id, as for [messaging.Service.Text]. Plan is the plan's name.
 	Person, Plan string
 	// Digits are the code's; empty to draw them.
 	Digits string

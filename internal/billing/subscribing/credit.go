@@ -39,7 +39,7 @@ func (r *record) credit(invoice string) *credit {
 	return nil
 }
 
-// revalue has the credits that belong to an invoice follow what has become of it.
+// revalue adjusts the credits that belong to an invoice to its refunds, or to its end without payment.
 func (s *Service) revalue(tx *engine.Tx, r *record, invoice string) error {
 	of := func(l waitingLine) bool { return l.Invoice == invoice }
 	c := r.credit(invoice)
@@ -126,9 +126,9 @@ func (r *record) dropCredits() {
 	})
 }
 
-// giveBack returns what a voided invoice has taken: credit, lines that were credit, and the coupon for one
-// invoice, unless another was put on since. Credit comes back as far as it is worth something today. What
-// the invoice has charged for changes in an earlier period is waived with it.
+// giveBack gives the subscription back what a voided invoice has taken: credit, lines that were credit, and a
+// coupon for one invoice, unless there is another coupon now. Credit comes back at its present worth. What the
+// invoice charged for changes in an earlier period lapses with it.
 func (s *Service) giveBack(tx *engine.Tx, r *record, u *used) error {
 	r.CreditBalance += u.Credit
 	for _, taken := range u.Credits {

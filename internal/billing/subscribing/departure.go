@@ -16,8 +16,8 @@ import (
 // nobody finds no customer.
 func nobody(storage.ReadTx) (*account.Customer, error) { return nil, api.NoSuch("customer") }
 
-// departurePage is how many subscriptions one transaction looks at. It ends with the one with which it has
-// stopped the charges of departureCharges invoices.
+// departurePage bounds the subscriptions that one transaction cancels. The transaction ends earlier once it
+// has stopped the charges of departureCharges invoices.
 const (
 	departurePage    = 20
 	departureCharges = 100

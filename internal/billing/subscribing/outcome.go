@@ -110,8 +110,8 @@ func (s *Service) doBefore(ctx context.Context, o *invoicing.Outcome) error {
 	return s.runSteps(ctx, caller, o.Subscription, customer, rush{before: o.Scheduled.Time})
 }
 
-// book changes a subscription as the outcome of an invoice demands. person may be nil if the library keeps
-// the customers.
+// book applies an outcome of an invoice to its subscription. It fails with errPersonUnread if it needs a
+// host's customer and person is nil.
 func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoicing.Outcome, person person) error {
 	r := &o.Value
 	was, credit, discount := r.Status, r.CreditBalance, r.Discount
@@ -124,7 +124,7 @@ func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoicing.O
 			r.paid(is.Invoice)
 		case invoicing.OutcomePaymentFailed:
 			types = append(types, event.SubscriptionPaymentFailed)
-			// Another attempt is that of a person with the invoice's address, or a call's.
+			// An attempt off schedule is a payer's on the invoice's page, or that of a call.
 			u := r.unpaid(is.Invoice)
 			switch {
 			case is.Scheduled == nil:

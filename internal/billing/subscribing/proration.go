@@ -39,9 +39,9 @@ func (s *Service) prorate(tx *engine.Tx, r, old *record, now time.Time) error {
 	return nil
 }
 
-// periodDiscount returns what reduces the terms of a change in the current period; nil for nothing. A
-// coupon for several invoices counts from the moment on in which it was put on. Otherwise the discount of
-// the period's invoice counts. A coupon for one invoice waits for the next one.
+// periodDiscount returns the discount on a change in the current period; nil for none. A coupon for several
+// invoices applies as soon as the subscription has it. Otherwise the discount of the period's invoice applies.
+// A coupon for one invoice waits for the next one.
 func (r *record) periodDiscount(charged *invoicing.Charged) *catalog.Terms {
 	if r.Coupon != nil && !r.Coupon.Once {
 		return &r.Coupon.Terms

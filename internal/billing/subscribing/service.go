@@ -1,9 +1,9 @@
 // Package subscribing keeps and bills subscriptions: it implements [subscription.Service].
 //
 // It owns subscriptions: their periods, their status, changes with prorations, and when an invoice is
-// made or overdue. Package invoicing makes and collects the invoices, and tells this package of their
-// outcomes in the transactions that bring them about. Each period has exactly one invoice: the transaction
-// that makes it also moves the subscription to that period.
+// made or overdue. Package invoicing makes and collects the invoices, and reports their outcomes to this
+// package: in the transactions that bring them about, or through a queue. Each period has exactly one invoice:
+// the transaction that makes it also moves the subscription to that period.
 package subscribing
 
 import (
@@ -37,8 +37,8 @@ type Config struct {
 	// DefaultTax is the tax rate, in percent, of plans that are taxable without a rate; nil means
 	// no tax.
 	DefaultTax *decimal.Decimal
-	// KeepPastDue leaves a subscription past_due after its invoice has become uncollectible.
-	// Otherwise it is cancelled.
+	// KeepPastDue leaves a subscription past_due when one of its invoices becomes uncollectible, because its
+	// last charge failed or it was overdue for too long. Otherwise the subscription is cancelled then.
 	KeepPastDue bool
 	// NoChargeNotice sends no SMS a day before an automatic charge in live mode.
 	NoChargeNotice bool
@@ -120,7 +120,8 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 	return s.listing(caller).GetJSON(ctx, s.engine, caller, id, w)
 }
 
-// listing is how a caller reads subscriptions. Package event hides the same in events.
+// listing returns what a caller sees of subscriptions. It hides manage_url from a caller that may not change
+// them, as package recording does in events.
 func (s *Service) listing(caller api.Caller) engine.Listing[record, subscription.Subscription] {
 	return engine.Listing[record, subscription.Subscription]{
 		Collection: subscriptions, Noun: "subscription", URL: "/v1/subscriptions",

@@ -33,8 +33,8 @@ type record struct {
 	Waiting []waitingLine `json:"waiting,omitempty"`
 	// Credits are the parts of CreditBalance that belong to an invoice, the oldest first. The rest is older.
 	Credits []credit `json:"credits,omitempty"`
-	// Unpaid are the invoices that are open, the oldest first, and of those that were given up while the
-	// subscription went on the last ones.
+	// Unpaid are the open invoices, and those given up or written off that the subscription still needs. The
+	// oldest comes first.
 	Unpaid []unpaid `json:"unpaid,omitempty"`
 	// TrialWarned says that the end of the trial was announced, and Noticed that the next automatic
 	// charge was.
@@ -92,7 +92,8 @@ type waitingLine struct {
 // unpaid is an invoice that is not paid.
 type unpaid struct {
 	Invoice string `json:"invoice"`
-	// At is when the invoice is due or, if it is overdue, when it is given up, in Unix seconds. Zero is never: charges of the invoice decide, or it is given up already.
+	// At is when the invoice is due or, if it is overdue, when it is given up, in Unix seconds. Zero means
+	// never: charges decide when the invoice is overdue or given up, or it is given up already.
 	At      int64 `json:"at,omitempty"`
 	Overdue bool  `json:"overdue,omitempty"`
 	// GivenUp says that the invoice is uncollectible, and keeps the subscription past_due.
@@ -106,8 +107,8 @@ type unpaid struct {
 
 // used is what an invoice has taken from its subscription.
 type used struct {
-	// Credit was taken off, of which Credits belonged to invoices. Waiting are lines that were credit, all
-	// in all.
+	// Credit was taken off the balance; Credits are the parts of it that belonged to invoices. Waiting are
+	// the lines that had waited, if their sum was below zero.
 	Credit  int64         `json:"credit,omitempty"`
 	Credits []usedCredit  `json:"credits,omitempty"`
 	Waiting []waitingLine `json:"waiting,omitempty"`

@@ -58,7 +58,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p su
 		return nil, err
 	}
 	return s.change(ctx, caller, op, id, call{
-		// What else there is to change counts for an invoice that is still to be made, too.
+		// The other fields also apply to an invoice that is still to be made.
 		anyway: p.Plan == nil && p.Quantity == nil && p.Coupon == nil,
 		do: func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error) {
 			return s.update(tx, o, p, person)
@@ -170,8 +170,8 @@ func (s *Service) changeTerms(tx *engine.Tx, r *record, p subscription.UpdatePar
 	return s.restart(tx, r, now, person)
 }
 
-// takeCustomersPhone sets the phone that is charged to that of the customer, unless the call has given
-// none on purpose.
+// takeCustomersPhone sets the phone that is charged to that of the customer. It refuses a call that has
+// removed the phone itself.
 func (r *record) takeCustomersPhone(tx *engine.Tx, given *string, person person) error {
 	if given != nil {
 		return r.checkPhone()

@@ -17,11 +17,11 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
-// giveUpAfter is how long after its due date an invoice that was sent is given up.
+// giveUpAfter is how long a sent invoice is overdue until it is given up.
 const giveUpAfter = 30 * day
 
-// keepNewPhone is how long a new phone is kept after its code has expired. Meanwhile a call with the code is
-// told so.
+// keepNewPhone is how long a new phone is kept after its code has expired. Until then, the refusal of the code
+// can say that it has expired.
 const keepNewPhone = time.Hour
 
 // trialWarning is how long before its end the end of a trial is announced.
@@ -233,9 +233,9 @@ const maxStepsInCall = 50
 // errUndone says that something which is due of a subscription has failed.
 var errUndone = errors.New("subscription: what is due was not done")
 
-// workThrough does what is due of a subscription before a call changes it. It does not wait for charges
-// under way. It returns the customer. It fails with errUndone if a step failed, and with a refusal if more
-// is due than a call does.
+// workThrough runs the due steps of a subscription before a call changes it, and returns the customer's id. It
+// does not wait for charges under way. It fails with errUndone if a step failed, and with service_unavailable
+// if more than maxStepsInCall steps are due.
 func (s *Service) workThrough(ctx context.Context, caller api.Caller, id string) (customer string, err error) {
 	due := false
 	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
@@ -281,11 +281,11 @@ func (s *Service) isDue(r *record, now time.Time) bool {
 	return next.act != nil && !next.at.After(now)
 }
 
-// rush says which of the due steps are done.
+// rush says which of the due steps are run.
 type rush struct {
-	// before does those of times before it; zero does all.
+	// before limits the steps to those of earlier times; zero runs all.
 	before time.Time
-	// inCall says that a call waits for the steps. It ends the wait for charges, which may last for days.
+	// inCall says that a call waits for the steps. They then do not wait for charges, which may take days.
 	inCall bool
 	// stop says when to leave the rest to a worker; nil for never.
 	stop func() bool
@@ -368,20 +368,22 @@ func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, p r
 	return more, err
 }
 
-// awaitAtMost bounds how long the end of a period waits for the charges of earlier times: they take five
-// days, and longer while the phone must not be asked. awaitAtLeast is how soon the end looks again. A look
-// that comes lookLate after its time begins the wait anew: no worker has run, for charges neither.
+// awaitAtMost bounds how long the end of a period waits for the charges of earlier times. They take five
+// days, and longer while the phone must not be asked. awaitAtLeast is the least time until the next look.
+// A look that comes lookLate after its time begins the wait anew: the workers were stopped, and made no
+// charges either.
 const (
 	awaitAtMost  = 7 * day
 	awaitAtLeast = time.Minute
 	lookLate     = time.Hour
 )
 
-// awaitCharge has the end of a period wait for the automatic charges of an earlier invoice, if all of them
-// would have been made before, had they been in time. The last one may cancel the subscription before the
-// period ends. So a worker that comes back after a long time makes one invoice after another, as their
-// payers take them, and asks no phone for several invoices that would never have been made. The booking of
-// an outcome ends the wait at once. Otherwise the next look is after twice the time.
+// awaitCharge makes the end of a period wait for the automatic charges of an earlier invoice, if the last of
+// them was planned before that end. That charge may fail and cancel the subscription before the period ends.
+//
+// So a worker that runs again after a long time waits for the charges of one invoice before it makes the next.
+// It asks no phone for invoices that workers on time would never have made. The booking of an outcome ends the wait
+// at once. Otherwise each next look comes when the wait is twice as long.
 func (s *Service) awaitCharge(tx *engine.Tx, r *record, end time.Time) (waits bool, err error) {
 	if s.config.KeepPastDue { // no charge cancels
 		return false, nil

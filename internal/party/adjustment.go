@@ -65,7 +65,7 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p account.Adjus
 	})
 }
 
-// OnAdjust has each adjustment told in its transaction.
+// OnAdjust sets a function that Adjust calls in the transaction of each adjustment.
 func (s *Service) OnAdjust(adjusted func(tx *engine.Tx, a *account.Adjustment, pesewas int64) error) {
 	s.adjusted = adjusted
 }

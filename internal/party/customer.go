@@ -110,7 +110,7 @@ func (s *Service) UpdateCustomer(ctx context.Context, caller api.Caller, id stri
 	})
 }
 
-// record writes an event, unless the service has no event package.
+// record appends an event in the transaction. Without [Config].Events it does nothing.
 func (s *Service) record(tx *engine.Tx, object any, t event.Type) error {
 	if s.events == nil {
 		return nil

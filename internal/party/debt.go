@@ -34,10 +34,10 @@ func setOwes(tx *engine.Tx, id string, live, owing bool) error {
 	return merchants.Replace(tx, o)
 }
 
-// Credit makes a posting that adds to the available balance of a merchant. If the merchant owes money,
-// the same transaction takes it from that balance: a merchant that owes has nothing available. Call it
-// for every posting that adds to such a balance, unless the transaction takes the whole amount away
-// again.
+// Credit books a posting that adds to a merchant's available balance. If the merchant owes the operator
+// money, the same transaction pays the debt from that balance, so a merchant in debt has nothing available.
+// Call Credit for every posting that adds to an available balance, unless the transaction takes the whole
+// amount away again.
 func (*Service) Credit(tx *engine.Tx, merchant string, p storage.Posting) error {
 	return credit(tx, merchant, p)
 }
@@ -79,9 +79,9 @@ func credit(tx *engine.Tx, merchant string, p storage.Posting) error {
 	return setOwes(tx, merchant, live, false)
 }
 
-// Take makes a posting that takes an amount, in pesewas, from the available balance of the caller's
-// merchant. What the balance does not cover, the merchant owes, and Take returns it. p has the legs to
-// which the money goes.
+// Take books a posting that takes an amount, in pesewas, from the available balance of the caller's merchant.
+// If the balance is too small, the merchant owes the operator the rest, and Take returns the rest as owed. p
+// holds the moves to the accounts that receive the money.
 func (*Service) Take(tx *engine.Tx, amount int64, p storage.Posting) (owed int64, err error) {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	available := ledger.Available(merchant, live)

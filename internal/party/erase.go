@@ -72,8 +72,8 @@ func (s *Service) forget(tx *engine.Tx, id string) error {
 	return s.queueDeparture(tx, id)
 }
 
-// queueDeparture queues the end of a deleted customer's subscriptions. It wakes a worker only in a host's
-// transaction: the call runs the work itself, and a worker's poll finds what a crash has left.
+// queueDeparture queues the cancellation of a deleted customer's subscriptions. It wakes a worker only in a
+// host's transaction. Otherwise leaveNow does the work, and after a crash a worker's poll finds it.
 func (s *Service) queueDeparture(tx *engine.Tx, id string) error {
 	o, err := pii.Departures.GetOrNew(tx, engine.Scope(tx.Caller), id)
 	if err == nil {

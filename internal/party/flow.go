@@ -13,8 +13,8 @@ import (
 // flowPages and flowPage bound the accounts that MoneyFlow reads.
 const flowPages, flowPage = 5, 1000
 
-// flowNames are the stocks of a flow, in the order of the two sides. Each route of a provider is one
-// more, after clearing.
+// flowLies and flowWhose are the stocks on the two sides of a flow, in display order: where the money is held,
+// and to whom it is owed. Each route of a provider is one more stock, after clearing.
 var (
 	flowLies  = []string{"clearing", "bank", "owed"}
 	flowWhose = []string{"merchants", "reserved", "wallets", "agents", "fees", "excess"}
@@ -79,9 +79,9 @@ func (s *Service) MoneyFlow(ctx context.Context, caller api.Caller) (*api.MoneyF
 	return flow, nil
 }
 
-// stockOf returns the stock to which an account belongs, and its balance as the amount there: what lies
-// somewhere is below zero in the ledger. An account that the chart does not know would be missing on both
-// sides, so it shows as a gap.
+// stockOf returns the stock to which an account belongs, and the amount that its balance adds to the stock.
+// Accounts on the held side have negative balances in the ledger, so stockOf turns their sign. An account that
+// it does not know gets the stock "", which is on neither side: the sums of the sides then differ.
 func stockOf(account string, balance int64) (stock string, amount int64) {
 	group, rest, _ := strings.Cut(account, "/")
 	_, part, _ := strings.Cut(rest, "/")

@@ -37,7 +37,7 @@ const lastUsedStep = time.Hour
 type keyRecord struct {
 	account.Key
 	Hash string `json:"hash"` // SHA-256 of the secret, hexadecimal
-	// Revoked ends the key whatever the clock says, which may be behind in another process.
+	// Revoked ends the key at once, even in a process whose clock is behind.
 	Revoked bool `json:"revoked,omitempty"`
 }
 

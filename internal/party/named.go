@@ -17,7 +17,8 @@ func nameFields[T any](name func(*T) string) []storage.Field[T] {
 	}
 }
 
-// named returns the condition for a key of a name: one word is the first of a name, or all of it.
+// named returns the condition that matches the key of a name. A key of several words matches the whole name. A
+// key of one word matches the first word.
 func named(key string) storage.Equal {
 	if strings.Contains(key, " ") {
 		return storage.Equal{Column: "name", Value: key}

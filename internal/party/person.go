@@ -97,8 +97,8 @@ func (*Service) Consumer(tx storage.ReadTx, live bool, id string) (*account.Cons
 	return &o.Value, nil
 }
 
-// Payer finds the consumer whose wallet pays, or refuses with account_not_found. It also finds
-// frozen wallets: [account.Consumer.Usable] tells the payer the status after the PIN.
+// Payer finds the consumer whose wallet pays, or refuses with account_not_found. It also returns frozen and
+// suspended wallets. The caller refuses those with [account.Consumer.Usable], after the PIN.
 func (*Service) Payer(tx storage.ReadTx, live bool, ref account.WalletRef) (*account.Consumer, error) {
 	return findPayer(tx, live, ref)
 }
@@ -106,10 +106,8 @@ func (*Service) Payer(tx storage.ReadTx, live bool, ref account.WalletRef) (*acc
 // Jobs are the background work of the accounts.
 func (s *Service) Jobs() []work.Job { return []work.Job{s.sealJob()} }
 
-// For the tests of this package, which are all external: with one inside, each build of the tests compiles
-// all packages above this one anew.
-
-// PINRecord returns the id of the record that counts the entries of an account's PIN.
+// PINRecord returns the id of the record that counts the entries of an account's PIN. Only tests call it. They
+// stand outside this package: a test inside would make each test build recompile all packages above this one.
 func (*Service) PINRecord(account string) string { return pinID(account) }
 
 // In returns the service for the transaction of a host, in which that engine works.

@@ -41,8 +41,9 @@ type decoyAttempts struct {
 	pinAttempts
 }
 
-// maxDecoys bounds the decoys of a record. A stranger who wants to see that a lock of a
-// decoy was forgotten must try as many other unknown wallets in each of the 64 records.
+// maxDecoys bounds the decoys of a record, which drops the oldest. A dropped lock tells a stranger that the
+// wallet is missing. To cause that, the stranger must first try this many other missing wallets in each of the
+// 64 records.
 const maxDecoys = 32
 
 var pins = storage.NewCollection[pinRecord]("pins", nil)
@@ -256,7 +257,7 @@ type PINEntry struct {
 // that [Service.WithPIN] runs.
 type Proof struct {
 	account string
-	// hash and version belong to the PIN, and counted are its attempts, at the time of the count.
+	// hash, version and attempts are the state of the PIN when this try was counted.
 	hash     string
 	version  int
 	attempts pinAttempts
@@ -267,11 +268,15 @@ type Proof struct {
 	confirmed bool
 }
 
-// PayFromWallet runs pay for the wallet that ref names and the PIN of entry, whose Account it sets. The
-// transaction of pay must call confirm before it changes anything: confirm confirms the PIN and returns
-// the consumer. due refuses, before a try is counted, what can be refused without the PIN. If it reports
-// that nothing is due, no PIN is asked for, and confirm returns no consumer. It works in the engine e, which
-// may be that of a host's transaction.
+// PayFromWallet runs pay for the wallet that ref names, with the PIN of entry. It sets entry.Account itself. The
+// transaction of pay must call confirm before it changes anything. confirm calls [Service.Confirm] and returns
+// the consumer.
+//
+// due runs first. It refuses what can be refused without the PIN, before a try is counted, and reports whether
+// there is anything to pay. If there is not, PayFromWallet needs no PIN, and confirm returns nil.
+//
+// PayFromWallet works in the engine e. In a host's transaction it fails with [api.ErrSecretInTx] if there is
+// anything to pay.
 func (s *Service) PayFromWallet(ctx context.Context, e *engine.Engine, caller api.Caller, ref account.WalletRef, entry PINEntry, due func(*engine.ReadTx) (bool, error), pay func(confirm func(*engine.Tx) (*account.Consumer, error)) error) error {
 	s = s.In(e)
 	var charged bool
@@ -435,8 +440,9 @@ func (s *Service) textLocked(ctx context.Context, caller api.Caller, p *Proof) {
 	}
 }
 
-// Confirm resets the count of wrong entries, in the transaction that moves the money. It refuses if
-// the PIN has changed since the comparison, or if other entries have locked it.
+// Confirm resets the count of wrong entries, in the transaction that moves the money. It refuses with
+// pin_invalid if the PIN has changed since the try was counted, and with pin_locked if other entries have locked
+// it.
 func (s *Service) Confirm(tx *engine.Tx, p *Proof) error {
 	tx.OnCommit(func() { p.confirmed = true })
 	o, err := pins.Get(tx, operator(tx.Caller.Live), p.account)

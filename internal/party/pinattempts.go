@@ -19,8 +19,8 @@ const (
 	maxPINAttemptsPerAddress = maxPINAttempts - 1
 )
 
-// pinLockDurations are the durations of successive locks. The next lock lasts until the operator
-// unlocks the PIN: 25 guesses find one PIN of four digits in 400.
+// pinLockDurations are the durations of successive locks. The lock after these lasts until the operator unlocks
+// the PIN. By then a thief has had 25 guesses, which find one in 400 PINs of four digits.
 var pinLockDurations = retry.Schedule{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
 
 // pinAttempts are the entries of a PIN since the last right one, including those under

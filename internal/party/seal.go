@@ -43,8 +43,8 @@ var (
 
 func sealID(account string, number int64) string { return fmt.Sprintf("%s#%012d", account, number) }
 
-// lastSeals returns the seal of the segment before one, and the segment's own; nil for a missing
-// one. A seal that cannot be decoded is an error.
+// lastSeals returns the seal of the segment before the one with this number, and that segment's own seal.
+// A missing seal is nil. A seal that cannot be decoded is an error.
 func lastSeals(tx storage.ReadTx, account string, number int64) (before, is *storage.Object[seal], err error) {
 	page, err := tx.List(seals.Kind(), storage.Query{After: sealID(account, number+1), Limit: 2, Bare: true})
 	if err != nil {
@@ -165,8 +165,8 @@ func entryDigest(e *storage.Entry) [sha256.Size]byte {
 	return sha256.Sum256(b.Bytes())
 }
 
-// checkSeal compares the seal of a segment with its entries. It names the entry that disagrees
-// with its mark; "" for none.
+// checkSeal compares the seal of a segment with its entries, and returns the seal's MAC. Otherwise problem says
+// that the seal is missing, which entry disagrees with its mark, or that none of the server's keys gives the MAC.
 func (s *Service) checkSeal(account string, number int64, entries []storage.Entry, before []byte, kept *storage.Object[seal]) (mac []byte, problem string) {
 	all, marks := entryDigests(entries)
 	first := number*segmentEntries + 1

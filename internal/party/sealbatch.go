@@ -146,7 +146,7 @@ func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, first []storage.En
 		} else {
 			b.since = fresh[0].At
 		}
-		if len(b.segments) == 0 && u.head != nil { // else there is no seal, or its insert fails
+		if len(b.segments) == 0 && u.head != nil { // without a head there is no seal, or else the insert finds it
 			before, kept, problem, err = s.sealsBefore(tx, u.account, number, entries[:sealed])
 			if err != nil {
 				return b, err

@@ -156,7 +156,7 @@ type sealedStep struct {
 	after   string // the pass has done every account up to this one
 	end     bool   // no accounts follow
 	sealed  int64
-	refused *api.Time // as in sealer
+	refused *api.Time // as in sealProgress
 }
 
 // unsealed is an account with entries that have no seal.
@@ -169,8 +169,7 @@ type unsealed struct {
 
 // sealStep seals the accounts of the page after a given one. It reads entries in Views, which
 // block nothing, and writes the seals of many accounts in one Update. The step ends between two
-// batches once enough returns true. It keeps the place after the last account before which all
-// are sealed.
+// batches once enough returns true. step.after is then the last account up to which every account is done.
 func (s *Service) sealStep(ctx context.Context, after string, enough func() bool) (step sealedStep, err error) {
 	step.after = after
 	var open []unsealed

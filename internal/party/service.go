@@ -1,8 +1,9 @@
 // Package party keeps merchants with their API keys and customers, consumers with wallets, cash
 // agents with floats, service ids, PINs, and all balances: it implements [account.Service].
 //
-// It reads and checks the ledger, and books only what the operator orders with [Service.Deposit] and
-// [Service.Adjust]. The packages that move other money post to the ledger themselves.
+// It reads, checks and seals the ledger. The only bookings that it starts are those of [Service.Deposit] and
+// [Service.Adjust]. The packages that move other money book it themselves, with [Service.Credit] and
+// [Service.Take] where these apply.
 package party
 
 import (
@@ -50,7 +51,7 @@ type Service struct {
 	events    *recording.Service
 	// sealKeys authenticate the seals of the ledger.
 	sealKeys [][]byte
-	// adjusted is told of adjustments; see [Service.OnAdjust].
+	// adjusted is called for each adjustment; nil for none. See [Service.OnAdjust].
 	adjusted func(*engine.Tx, *account.Adjustment, int64) error
 	keyCache *keyCache
 }

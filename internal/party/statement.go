@@ -271,7 +271,7 @@ func periodOf(st *account.Statement) string {
 	return "All entries"
 }
 
-// inWords writes a time, or a day if the time is its midnight.
+// inWords formats at as a date and time. If at is midnight, it formats day instead, without a time.
 func inWords(at, day time.Time) string {
 	if at.Equal(at.Truncate(24 * time.Hour)) {
 		return day.Format("2 January 2006")

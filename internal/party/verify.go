@@ -23,8 +23,8 @@ type verifier struct {
 	cutoff  time.Time
 	overdue storage.Entry // the oldest overdue entry
 
-	// booked is the number of entries that all accounts had at one time, inPostings the number in
-	// the postings.
+	// booked is the number of entries that all accounts count, in one View. inPostings is the number
+	// of entries in all postings.
 	booked, inPostings int64
 
 	// after is the account that the pass has reached. The other fields belong to that account.
@@ -232,8 +232,8 @@ func (v *verifier) replay(tx storage.ReadTx, rows int) (int, error) {
 	return rows, nil
 }
 
-// verifyEntry compares the next entry with the expected number and balance. It also reports what
-// is wrong with its position.
+// verifyEntry compares the next entry with the expected number and balance, and returns a problem if they
+// differ. It reports a guarded account below zero itself, and counts an entry whose seal is overdue.
 func (v *verifier) verifyEntry(e *storage.Entry) (problem string) {
 	switch b := &v.account; {
 	case e.Number != v.number:

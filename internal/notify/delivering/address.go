@@ -11,12 +11,11 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// maxURL bounds an endpoint's address, in characters.
+// maxURL bounds an endpoint's address, in bytes.
 const maxURL = 2048
 
-// checkURL refuses an address to which no delivery could go, or should. It does not look up
-// the name. Each attempt does, and refuses a name that leads to an address that is not
-// public.
+// checkURL refuses an address to which deliveries cannot or must not go, with webhook_url_invalid. It does not
+// look up the host name. Each attempt does, and fails if the name leads to an address that is not public.
 func checkURL(text string, live bool) error {
 	refuse := func(why string) error {
 		return api.Errorf(api.WebhookURLInvalid, "url", "url %s", why)

@@ -24,8 +24,8 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// retrySchedule is how long each next attempt follows the one before, without the jitter.
-// It is the schedule of Standard Webhooks, a day longer.
+// retrySchedule holds the waits between one attempt and the next, without the jitter. It is the schedule of
+// Standard Webhooks, a day longer.
 var retrySchedule = retry.Schedule{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
@@ -35,8 +35,8 @@ var retrySchedule = retry.Schedule{
 // switches it off.
 const disableAfter = 5 * 24 * time.Hour
 
-// outgoing is a delivery that this process has at hand, claimed or started by the fan-out, with
-// what its attempt needs.
+// outgoing is a delivery at hand, with the data that its attempt needs. Either a worker of this process has
+// claimed it, or this process's fan-out has started it.
 type outgoing struct {
 	*storage.Object[webhook.Delivery]
 	caller   api.Caller
@@ -46,7 +46,8 @@ type outgoing struct {
 	now      time.Time
 	// reserved says that the fan-out reserved room to wait in the limiter.
 	reserved bool
-	// unstoredOf is its event, if the delivery is not stored yet; its first outcome inserts it.
+	// unstoredOf is the event of a delivery that is not stored yet, else nil. The write of the first
+	// outcome inserts the delivery.
 	unstoredOf *partlyStored
 	// stopRenewal stops renewing the lease of a delivery that the fan-out stored. What is left of
 	// the lease covers the write of the outcome.
@@ -91,8 +92,8 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 		report = work.Report{Name: "put_off", Level: slog.LevelDebug}
 		return s.writeOutcome(m, outcome{status: webhook.Pending, wait: backoff})
 	}
-	// The attempt releases its slot before it writes the outcome: the write takes nothing of
-	// the endpoint. A delivery that was not posted tells nothing of the endpoint.
+	// The attempt releases its slot before it writes the outcome, because the write does not load
+	// the endpoint. posted stays nil if nothing was posted: the limiter then learns nothing.
 	var posted *pace.Result
 	release := sync.OnceFunc(func() { limiter.ReleaseSlot(m.Value.Endpoint, posted, s.engine.Clock()) })
 	defer release()
@@ -219,8 +220,8 @@ type sharedWrites struct {
 	ended      ended
 }
 
-// inBatch writes together with others. If the lease has run out and another worker has written
-// the record, it changes nothing.
+// inBatch runs a write in a transaction that other writes share. If the lease has run out and another worker
+// has written the record, it changes nothing and returns nil.
 func (s *Service) inBatch(caller api.Caller, run func(*engine.Tx, *sharedWrites) error) error {
 	err := s.writeBatch.Do(&batchedWrite{caller, run})
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
@@ -307,8 +308,8 @@ func (s *Service) writeOutcomeTx(tx *engine.Tx, m *outgoing, out outcome, shared
 	return s.recordFailure(tx, d.Endpoint, out.attempt.StatusCode == http.StatusGone)
 }
 
-// endpointMoved reports whether the endpoint has another address since an attempt that failed. The
-// failure says nothing of the new one.
+// endpointMoved reports whether the endpoint's URL has changed since an attempt that failed. The failure then
+// says nothing about the new URL.
 func (m *outgoing) endpointMoved(tx *engine.Tx, result *attemptResult) (bool, error) {
 	if result == nil || result.ok() {
 		return false, nil

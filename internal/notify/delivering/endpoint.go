@@ -19,8 +19,8 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// rotationOverlap is how long deliveries are signed with an old secret, too, of which there are at
-// most maxOldSecrets.
+// rotationOverlap is how long a replaced secret still signs deliveries, along with the current one. An endpoint
+// has at most maxOldSecrets replaced secrets.
 const (
 	rotationOverlap = 24 * time.Hour
 	maxOldSecrets   = 8
@@ -36,14 +36,14 @@ type endpointRecord struct {
 	// FailingSince is the time of the first failure since the last success; nil without one.
 	FailingSince *api.Time `json:"failing_since,omitempty"`
 	// After is the newest event at the time when the endpoint was created or last switched
-	// on; see event.Subscription.
+	// on; see [recording.Subscription].
 	After string `json:"after,omitempty"`
 	// ForReader says that the caller who set the address may not write subscriptions, so that deliveries
 	// show no manage_url.
 	ForReader bool `json:"for_reader,omitempty"`
 }
 
-// oldSecret is the secret before a rotation, which signs until a time.
+// oldSecret is a secret that a rotation has replaced. It signs deliveries until OldUntil.
 type oldSecret struct {
 	Old      string    `json:"old,omitempty"`
 	OldUntil *api.Time `json:"old_until,omitempty"`
@@ -133,8 +133,8 @@ func checkReads(caller api.Caller, list []event.Type) error {
 	return nil
 }
 
-// maxEndpoints bounds the active endpoints of a merchant in one mode. maxPerURL bounds those
-// with one URL, whose query does not count: the service posts each event to all of them.
+// maxEndpoints bounds the active endpoints of a merchant in one mode. maxPerURL bounds those whose URLs differ
+// in the query only, because the service posts each event to all of them.
 const (
 	maxEndpoints = 100
 	maxPerURL    = 10
@@ -184,7 +184,7 @@ func (s *Service) activate(tx *engine.Tx, r *endpointRecord) (err error) {
 	return err
 }
 
-// checkCount refuses an endpoint that is one too many, in all or with its URL. One
+// checkCount refuses an endpoint beyond maxEndpoints or maxPerURL. The number is limited because one
 // transaction makes the deliveries of an event to all endpoints.
 func (s *Service) checkCount(tx *engine.Tx, e *webhook.Endpoint, param string) error {
 	list, err := s.events.Subscriptions(tx, engine.Scope(tx.Caller))

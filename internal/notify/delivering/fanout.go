@@ -16,9 +16,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// fanOut makes the deliveries of the events that are due, of many in one transaction. The
-// transaction needs no leases, which spares two of three writes of an event. It takes only as
-// many events as the limiter has room for their deliveries.
+// fanOut makes the deliveries of the events that are due, many events in one transaction. The transaction needs
+// no leases, which saves two of three writes for each event. It takes only as many events as the limiter is
+// likely to have room for.
 func (s *Service) fanOut(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
 	room := s.senderFor(c.Live).limiter.AwaitRoom()
 	c.Limit = min(c.Limit, room/int(s.avgEndpoints.Load())+1)

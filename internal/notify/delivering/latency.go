@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// latencyLimits are the most that deliveries of a class take. What takes longer is the last class.
+// latencyLimits are the upper bounds of the latency classes. Slower deliveries are in one more class, the last.
 var latencyLimits = [...]time.Duration{time.Second, 5 * time.Second, time.Minute, time.Hour}
 
 // countDelivery counts a delivery that has ended by an attempt.
@@ -47,7 +47,7 @@ type latencyKey struct {
 	day   string
 }
 
-// count counts a delivery that an attempt has ended in the transaction; not one that goes on.
+// count counts a delivery that an attempt has ended. It skips a pending one.
 func (e ended) count(scope storage.Scope, d *webhook.Delivery) {
 	if d.Status == webhook.Pending {
 		return

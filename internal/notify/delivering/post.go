@@ -31,9 +31,9 @@ const (
 	maxRetryAfter = 24 * time.Hour
 )
 
-// transport returns one that connects to public addresses and those in allow only. It
-// checks when it dials, after it has looked up the name. It uses no proxy, and follows no
-// redirect, which only an http.Client does.
+// transport returns an HTTP transport that connects only to public addresses and to those in allow. It checks
+// the address when it dials, after the name is looked up. It uses no proxy. It follows no redirects: only an
+// http.Client does.
 func transport(allow []netip.Prefix) *http.Transport {
 	var allow4, allow6 []netip.Prefix // an option replaces what an earlier one allowed
 	for _, p := range allow {

@@ -1,9 +1,8 @@
 // Package delivering posts events to the servers of merchants: it implements [webhook.Service].
 //
-// It owns endpoints and the life of deliveries: the fan-out of an event, the
-// attempts and the removal. Package event, which this package uses, stores events, deliveries and
-// subscriptions. From these records package event counts the endpoints that an event has not
-// reached yet.
+// It owns endpoints and the life of deliveries: the fan-out of an event, the attempts and the removal. Package
+// recording, which this package uses, stores events, deliveries and subscriptions. From these records package
+// recording counts the endpoints that an event has not reached yet.
 package delivering
 
 import (
@@ -32,7 +31,7 @@ type Config struct {
 type Service struct {
 	engine *engine.Engine
 	events *recording.Service
-	// deliveries are the records of package event.
+	// deliveries is the collection that package recording owns.
 	deliveries *storage.Collection[webhook.Delivery]
 	// The senders are separate, so that neither mode takes the slots of the other.
 	live, test *sender
@@ -58,12 +57,12 @@ func (s *Service) senderFor(live bool) *sender {
 	return s.test
 }
 
-// AtHand returns how many deliveries this process has at hand, for the tests of this package. They are all
-// external: with one inside, each build of the tests compiles all packages above this one anew.
+// AtHand returns how many deliveries this process has at hand. Only the tests of package webhook call it. They
+// stand outside this package: a test inside would make each test build recompile all packages above this one.
 func (s *Service) AtHand() int { return s.live.limiter.AtHand() + s.test.limiter.AtHand() }
 
-// Transport returns what the deliveries of a mode go over. It is for the same tests, which let it connect
-// to no network.
+// Transport returns the HTTP transport for the deliveries of a mode. Only the same tests call it, to keep it off
+// the network.
 func (s *Service) Transport(live bool) *http.Transport { return s.senderFor(live).transport }
 
 // maxWrites is how many transactions write outcomes at a time. They share a commit, and between

@@ -76,7 +76,7 @@ type Config struct {
 type Service struct {
 	engine             *engine.Engine
 	config             Config
-	noTexter, noMailer *sync.Once // whose lack is logged
+	noTexter, noMailer *sync.Once // each logs once that the sender is missing
 	attachments        Attachments
 }
 
@@ -233,7 +233,7 @@ func (s *Service) deliver(ctx context.Context, m *outgoing, attachment *message.
 			if !until.After(tx.Now) {
 				return remove(tx, o)
 			}
-			kept := *o // the host has lengthened the retention, or has taken the Mailer of test mode away
+			kept := *o // the host has lengthened the retention, or has removed the TestMailer
 			kept.Value.Sent, kept.Value.Due = true, api.At(until)
 			return messages.Replace(tx, &kept)
 		})

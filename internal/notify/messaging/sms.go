@@ -12,8 +12,8 @@ import (
 const (
 	// smsLength is how many characters of the alphabet of plain SMS one SMS holds.
 	smsLength = 160
-	// shortName and shortPlan are the lengths of names in a text that is one SMS, and leastName is how
-	// far they are cut for a longer link.
+	// shortName and shortPlan are the greatest lengths of the names in a text that is one SMS. A long
+	// link shortens them further, down to leastName.
 	shortName, shortPlan, leastName = 24, 14, 8
 	// cutSign ends a name that was cut. The sign … is not in the alphabet.
 	cutSign = "..."
@@ -63,9 +63,9 @@ func cut(name string, most int) string {
 	return strings.TrimRight(string(line[:most-len(cutSign)]), " ") + cutSign
 }
 
-// Short returns a text that is one SMS of 160 plain characters. write makes it of the names of a merchant
-// and a plan, which are cut at 24 and 14 characters. Both are cut further as far as that makes room for
-// a long link. With a still longer link the SMS has two parts.
+// Short returns a text that fits in one SMS of 160 plain characters. write makes the text from the names of a
+// merchant and a plan, cut to 24 and 14 characters. For a long link Short cuts them further, down to 8. If the
+// text is still too long, it keeps the names at 24 and 14, and the SMS has two parts.
 func (*Service) Short(merchant, plan string, write func(merchant, plan string) string) string {
 	merchant, plan = cmp.Or(plain(merchant), "Your merchant"), cmp.Or(plain(plan), "your plan")
 	text := write(cut(merchant, shortName), cut(plan, shortPlan))
@@ -88,8 +88,8 @@ func (*Service) Short(merchant, plan string, write func(merchant, plan string) s
 // address matches a word that reads as the address of a website or a mailbox.
 var address = regexp.MustCompile(`(?i)://|^www\.|@|\.\pL{2}|\d\.\d+\.\d`)
 
-// CodeName returns a name as the SMS of a code shows it; none if nothing of it is left. A code goes to any
-// phone, also at the demand of a stranger. So words that read as an address are left out.
+// CodeName returns a name as the SMS of a code shows it, or none if nothing of it is left. A stranger can have a
+// code sent to any phone, so CodeName leaves out words that look like an address.
 func (*Service) CodeName(name, none string) string {
 	var words []string
 	for _, word := range strings.Fields(plain(name)) {

@@ -21,10 +21,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// record is the stored form of an event. Its PendingWebhooks is the number of endpoints that
-// want the event: first of those at its recording, then of those at the fan-out. After the
-// fan-out a read shows how many deliveries are pending instead. A stored count of them would
-// rewrite the event for each delivery.
+// record is the stored form of an event. Its PendingWebhooks is the number of endpoints that want the event. The
+// recording sets it, and the fan-out sets it again. After the fan-out a read shows the number of pending
+// deliveries instead. Storing that number would rewrite the event for each delivery.
 type record struct {
 	event.Event
 	// Due is when a worker fans the event out to its endpoints; nil once FannedOut.
@@ -109,7 +108,7 @@ func (s *Service) Append(tx *engine.Tx, object any, types ...event.Type) error {
 
 // insert writes one event. It is due at once if an endpoint or a subscriber wants it.
 func (s *Service) insert(tx *engine.Tx, id string, t event.Type, object any, snapshot []byte) (*event.Event, error) {
-	if tx.Caller.Merchant == "" { // each call for a merchant that writes has an event
+	if tx.Caller.Merchant == "" { // catches every write without a merchant, since each records an event
 		return nil, engine.ErrNoMerchant
 	}
 	canonical, ok := t.Canonical()
@@ -214,7 +213,7 @@ func (s *Service) GetIn(tx storage.ReadTx, scope storage.Scope, id string) (*eve
 	return s.get(tx, scope, id)
 }
 
-// get is Get in a transaction.
+// get returns one event in a transaction, with its whole object. Get redacts it for the caller.
 func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*event.Event, error) {
 	o, err := engine.GetTx(tx, events, scope, id, "event")
 	if err != nil {

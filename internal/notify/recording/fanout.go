@@ -77,8 +77,8 @@ func (s *Service) FinishPartly(tx *engine.Tx, f *Fanout, endpoints int) error {
 	return err
 }
 
-// recordFanout notes the number of endpoints. The first time that the event is fanned out, it
-// also notifies the subscribers in the host's process.
+// recordFanout sets the number of endpoints. At the first fan-out of the event, it also queues the calls of the
+// host's subscribers.
 func (s *Service) recordFanout(tx *engine.Tx, f *Fanout, endpoints int) error {
 	f.object.Value.PendingWebhooks = endpoints
 	if f.WasPartlyStored() {

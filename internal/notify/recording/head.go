@@ -43,8 +43,8 @@ func (s *Service) newIDs(tx *engine.Tx, n int) ([]string, error) {
 	return made, nil
 }
 
-// Newest returns an id that is at least that of each event; empty when there is none. Events that are
-// recorded later have greater ids.
+// Newest returns an id that no event's id exceeds so far; empty if there are no events. Events recorded later
+// have greater ids.
 func (*Service) Newest(tx *engine.Tx) (string, error) {
 	o, err := readHead(tx)
 	return o.Value.Event, err

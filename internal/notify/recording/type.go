@@ -7,11 +7,11 @@ import (
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
-// forWriters names the member of a resource's objects that lets its reader change the object. Only a
-// caller who may write the resource sees it.
+// forWriters names, by resource, the JSON member whose value is enough to change the object. Only callers who
+// may write the resource see it.
 var forWriters = map[string]string{"subscriptions": "manage_url"}
 
-// forReaders returns the object of an event of the type as a caller sees it who may only read its resource.
+// forReaders returns the object of an event of type t, as shown to a caller who may only read the resource.
 func forReaders(t event.Type, object json.RawMessage) json.RawMessage {
 	hidden, ok := forWriters[t.Resource()]
 	if !ok {
@@ -24,7 +24,7 @@ func forReaders(t event.Type, object json.RawMessage) json.RawMessage {
 		return value, nil
 	})
 	if err != nil {
-		return json.RawMessage("{}") // it is no object, so that it is unknown what it shows
+		return json.RawMessage("{}") // not a JSON object, so the hidden member cannot be found
 	}
 	return shown
 }

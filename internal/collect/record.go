@@ -117,7 +117,7 @@ func (*Service) ListIn(tx *engine.ReadTx, p payment.ListParams, url string) (*ap
 	return listing(url).ListTx(tx, engine.Query(tx.Caller, p), p.Page)
 }
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service {
 	in := *s
 	in.engine = e

@@ -110,7 +110,7 @@ func (s *Service) Jobs() []work.Job { return []work.Job{s.sealJob()} }
 // stand outside this package: a test inside would make each test build recompile all packages above this one.
 func (*Service) PINRecord(account string) string { return pinID(account) }
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service {
 	in := *s
 	in.engine = e

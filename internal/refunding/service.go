@@ -278,7 +278,7 @@ func (s *Service) CreditNoteURL(ctx context.Context, caller api.Caller, id strin
 	return s.config.Invoices.CreditNoteAddress(ctx, s.engine, caller, id)
 }
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service {
 	in := *s
 	in.engine = e

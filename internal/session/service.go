@@ -124,7 +124,7 @@ func (s *Service) ListLines(ctx context.Context, caller api.Caller, id string, p
 	return engine.SliceOf(v.Lines.URL, "line item", v.Lines.Data, func(l *invoice.Line) string { return l.ID }, p)
 }
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service {
 	in := *s
 	in.engine = e

@@ -88,7 +88,7 @@ func New(e *engine.Engine, c Config) (*Service, error) {
 	return s, nil
 }
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service {
 	in := *s
 	in.engine = e

@@ -35,7 +35,7 @@ type Service struct {
 // New returns the service.
 func New(e *engine.Engine, events *recording.Service) *Service { return &Service{e, events} }
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service { return &Service{e, s.events} }
 
 // Products returns the service of products.

@@ -18,7 +18,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
@@ -112,7 +111,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p subscription.
 		return nil, err
 	}
 	call := func() (*subscription.Subscription, error) {
-		customer, err := s.customer(ctx, caller, p.Customer)
+		customer, err := s.config.Accounts.FindCustomer(ctx, caller, p.Customer)
 		if err != nil {
 			return nil, err
 		}
@@ -128,12 +127,6 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p subscription.
 		return call()
 	}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, call) // the host may have deleted the customer since
-}
-
-// customer returns the function that reads a customer in a transaction. A host's directory is asked
-// before.
-func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (func(storage.ReadTx) (*account.Customer, error), error) {
-	return s.config.Accounts.FindCustomer(ctx, caller, id)
 }
 
 // create makes a subscription of checked parameters.

@@ -143,7 +143,7 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p subscriptio
 	return s.listing(caller).ListJSON(ctx, s.engine, engine.Query(caller, p), p.Page, w)
 }
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service {
 	in := *s
 	in.engine = e

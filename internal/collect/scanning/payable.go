@@ -94,7 +94,7 @@ func (*Service) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
 	return &Redemption{Account: c.Account, Amount: c.Amount}, nil
 }
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service {
 	in := *s
 	in.engine = e

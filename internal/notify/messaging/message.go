@@ -329,7 +329,7 @@ func (s *Service) send(ctx context.Context, caller api.Caller, o *storage.Object
 
 var errPanicked = errors.New("message: the Texter or Mailer panicked")
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service {
 	in := *s
 	in.engine = e

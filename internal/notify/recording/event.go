@@ -313,7 +313,7 @@ func unknownType(param string, t event.Type) error {
 	return api.Errorf(api.EventTypeUnknown, param, "%q is no event type. The types are listed with the events in the documentation.", string(t))
 }
 
-// In returns the service for the transaction of a host, in which that engine works.
+// In returns a copy of the service that works in e, the engine of a host's transaction.
 func (s *Service) In(e *engine.Engine) *Service {
 	in := *s
 	in.engine = e

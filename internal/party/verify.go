@@ -56,8 +56,6 @@ const (
 	verifyView = 1000
 	// accountRows is the number of rows that an account counts for, in addition to its entries.
 	accountRows = 10
-	// clockSkew is the largest difference between the clocks of processes.
-	clockSkew = time.Minute
 )
 
 func (s *Service) Verify(ctx context.Context) (*account.Verification, error) {
@@ -65,7 +63,7 @@ func (s *Service) Verify(ctx context.Context) (*account.Verification, error) {
 }
 
 func (s *Service) VerifyWithProgress(ctx context.Context, progress func(account.Verification)) (*account.Verification, error) {
-	v := &verifier{service: s, progress: progress, cutoff: s.engine.Clock().Add(-account.SealWithin - clockSkew)}
+	v := &verifier{service: s, progress: progress, cutoff: s.engine.Clock().Add(-account.SealWithin - skew)}
 	if err := v.run(ctx); err != nil {
 		return nil, fmt.Errorf("account: verify: %w", err)
 	}

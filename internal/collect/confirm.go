@@ -88,8 +88,9 @@ func confirmOperation(key []byte, caller api.Caller, operation, id, code string)
 	}{id, otp.MAC(key, operation, caller.Merchant, strconv.FormatBool(caller.Live), id, code)}}
 }
 
-// confirmCall counts an attempt with a code, and returns the call that passes the code on; nil if the
-// caller's key has ended the charge before. about returns the charge, its codes and what it asks for.
+// confirmCall counts an attempt with a code, and returns the call that passes the code on. The call is nil if
+// an earlier call with the caller's idempotency key passed the last code on, and the charge asks for no code
+// any more. about returns the charge, its codes (nil if it takes none) and the payer's next action.
 func confirmCall[T any](
 	tx *engine.Tx, of *orders.Orders[T], charger provider.Charger, id, code string, about func(*T) (provider.Charge, *codes, *payment.NextAction),
 ) (*orders.Call, error) {
@@ -128,8 +129,8 @@ type codes struct {
 	CodeKey string `json:"code_key,omitempty"`
 }
 
-// count counts a code. It reports false, and no error, if the caller's key has given the last code,
-// and none is asked for any more.
+// count counts a code. It reports false without an error if a call with the caller's idempotency key gave the
+// last code, and the charge asks for no code any more.
 func (c *codes) count(tx *engine.Tx, charger provider.Charger, asked *payment.NextAction) (bool, error) {
 	key := tx.Caller.IdempotencyKey
 	if _, confirms := charger.(provider.ChargeConfirmer); !confirms || asked == nil || asked.Type != payment.EnterCode {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// forget removes the payer's number, masked and whole, and e-mail. changed reports that there was
-// one. A payment that has not ended keeps them, because the provider needs them.
+// forget removes the payer's number, masked and whole, and e-mail address. changed reports that the payment
+// had one of them. Callers spare a payment that has not ended, because the provider needs them.
 func (r *record) forget() (changed bool) {
 	changed = r.Phone != nil || r.PhoneNumber != nil || r.hasNumber()
 	r.Phone, r.PhoneNumber = nil, nil

@@ -88,8 +88,8 @@ func (h *held) at(now time.Time) []hold {
 	return slices.DeleteFunc(slices.Clone(h.By), func(h hold) bool { return !now.Before(h.Until.Time) })
 }
 
-// newHold returns the holds of an object with that of one more payment. The caller writes them, once
-// nothing can refuse the payment any more: an automatic charge outlives a refusal.
+// newHold returns the holds of an object, with one more for a payment. The caller writes them once nothing can
+// refuse the payment any more: after a refusal, the transaction of an automatic charge still commits.
 func newHold(tx *engine.Tx, object, payment string, until api.Time) (*storage.Object[held], error) {
 	o, err := holds.GetOrNew(tx, engine.Scope(tx.Caller), object)
 	if err != nil {
@@ -148,9 +148,9 @@ func (r *record) endHold(tx *engine.Tx) error {
 	return nil
 }
 
-// endedHold says that a payment no longer holds its checkout session, though it has told no outcome: its
-// payer has chosen another way, or it was cancelled. Its id is the payment's. It is due at once, so that
-// package session learns of it.
+// endedHold says that a payment no longer holds its checkout session: the payer chose another way to pay, or the
+// payment was cancelled or released. Its id is the payment's. It is due at once, so that a worker of package
+// session acts on it.
 type endedHold struct {
 	Session string   `json:"session"`
 	Due     api.Time `json:"due"`

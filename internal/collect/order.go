@@ -66,11 +66,11 @@ func (s *Service) RefundRail(live bool, route string) provider.RefundRail {
 	return charger.(provider.RefundRail)
 }
 
-// charging are payments from phones as orders, in one step of theirs.
+// charging implements [orders.Rules] for payments from phones. One value serves one step of one payment.
 type charging struct {
 	*Service
-	// refused is why what is paid does not take the money that came; "" if it does. Then the operator takes
-	// no fee, and the money is given back.
+	// refused is why the [Payable] does not take an approved payment; "" if it does. For a refused payment the
+	// operator takes no fee, and the money goes back to the payer if the provider gives refunds.
 	refused string
 }
 

@@ -17,8 +17,8 @@ import (
 type Payable interface {
 	// TakesPayment returns why there is nothing left to pay, when the payer has approved; "" if there is.
 	TakesPayment(tx *engine.Tx, p *Incoming) (why string, err error)
-	// PaymentEnded books what the end of a payment means for what it was to pay. It is not called for a
-	// payment that was cancelled before its charger was asked.
+	// PaymentEnded books what the end of a payment means for the object that it pays. It is not called for a
+	// cancelled payment, which never reached its charger, nor for one that TakesPayment refused.
 	PaymentEnded(tx *engine.Tx, p *Ended) error
 }
 
@@ -68,7 +68,8 @@ type Incoming struct {
 	HadHold, HoldActive bool
 }
 
-// refuses returns why what a payment pays does not take it; "" if it does, or if the payment has ended.
+// refuses returns why the Payable of a payment does not take it. It returns "" if it does, if the payment has no
+// Payable, or if it has ended.
 func (s *Service) refuses(tx *engine.Tx, r *record) (why string, err error) {
 	paid := s.payables.of(&r.Payment)
 	if paid == nil || ended(r.Status) {

@@ -34,8 +34,8 @@ func fillLimits(l *payment.PromptLimits) error {
 	return nil
 }
 
-// asked is what is counted: prompts to a phone, codes or other texts by SMS, those of both by one network address,
-// or the holds that an address has started.
+// asked is what a record counts: prompts to a phone, codes or other texts by SMS to it, the prompts or codes that
+// one IP address caused there, or the holds that an address has started.
 type asked string
 
 const (
@@ -50,9 +50,9 @@ const (
 // codeLimits bound the codes that are sent to one phone, over all merchants.
 var codeLimits = payment.PromptLimits{Recent: 5, Day: 20}
 
-// prompted is when a phone was asked, or got a code or a text, or when an address has started a hold, the oldest
-// first. Its id hides the number and the address.
+// prompted records the times of what it counts; see asked. Its id hides the number and the address.
 type prompted struct {
+	// At are the times, the oldest first.
 	At []api.Time `json:"at"`
 	// Automatic is when the phone was asked for scheduled charges, the oldest first.
 	Automatic []api.Time `json:"automatic,omitempty"`
@@ -67,9 +67,9 @@ var prompts = storage.NewCollection("payment_prompts", []storage.Field[prompted]
 	storage.NullTimeColumn("forget", func(p *prompted) *api.Time { return &p.Forget }),
 }, storage.DueBy("forget"))
 
-// promptsOf returns the record of a phone's prompts, of those by an address, of the codes or texts that were sent
-// to it, or of the holds that an address has started. Its id is a keyed digest of who that is. After a change of
-// the server's key, the record that an old key has named goes on.
+// promptsOf returns the record that counts what for who: a number, a number and an address, or an object and an
+// address. Its id is a keyed digest of both. After a change of the server's key, a record under an older key
+// stays in use.
 func (s *Service) promptsOf(tx storage.ReadTx, what asked, who string) (*storage.Object[prompted], error) {
 	var first *storage.Object[prompted]
 	for _, key := range s.engine.ServerKeys {

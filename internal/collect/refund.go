@@ -45,7 +45,7 @@ func (*Service) AttributeRefund(tx *engine.Tx, c *CountedRefund) (restore func()
 	return c.submission.AttributeEvents(tx)
 }
 
-// counted returns a refund of a payment that has counted it.
+// counted describes a refund that the payment's AmountRefunded includes.
 func (r *record) counted(amount int64) *CountedRefund {
 	c := &CountedRefund{Payment: r.Payment, Source: r.Source, Amount: amount}
 	if r.Phoned != nil {
@@ -119,9 +119,9 @@ func (s *Service) Reverse(tx *engine.Tx, id string) (*CountedRefund, error) {
 	return r.counted(left), s.write(tx, o)
 }
 
-// RefundFailed undoes the count of a failed refund. If the provider took the payment back in the
-// meantime, the amount stays counted, as part of what the provider took: reversed is that part, which
-// the caller books. Else reversed is nil.
+// RefundFailed undoes the count of a failed refund, and returns nil. If the provider took the payment back in
+// the meantime, the amount stays counted, because the provider took it too. Then RefundFailed returns it as
+// reversed, for the caller to book.
 func (s *Service) RefundFailed(tx *engine.Tx, id string, amount int64) (reversed *CountedRefund, err error) {
 	o, err := get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *Service) Search(ctx context.Context, caller api.Caller, p payment.Searc
 	return list, err
 }
 
-// searched returns the conditions of the payments that match an entered value, in each of its senses.
+// searched returns the conditions that select the payments for an entered value, one list for each way to read it.
 func (s *Service) searched(tx *engine.ReadTx, v lookup.Value) (either [][]storage.Equal, err error) {
 	add := func(column string, value any) {
 		either = append(either, []storage.Equal{{Column: column, Value: value}})

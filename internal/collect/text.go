@@ -13,13 +13,13 @@ import (
 // textLimits bound the SMS about invoices, receipts and subscriptions to one phone, over all merchants.
 var textLimits = pace.Limit{Hour: 10, Day: 30}
 
-// textWait is how long such an SMS waits at most. So a phone that merchants flood gets no more for months.
+// textWait is the longest wait of such an SMS. Without it, a flood would leave a phone with months of queued SMS.
 const textWait = 3 * 24 * time.Hour
 
-// Text queues an SMS that a merchant has caused, to a phone that need not have anything to do with the
-// merchant: about an invoice, a receipt or a subscription. In live mode a phone gets 10 of them in an hour and 30
-// in a day, over all merchants. Others wait until then, or are left out if that is more than three days.
-// person is as for [messaging.Service.Text].
+// Text queues an SMS about an invoice, a receipt or a subscription. The merchant causes it, and the phone may be
+// a stranger's. So in live mode a phone gets at most 10 of them in an hour and 30 in a day, over all merchants.
+// Text delays the others, and drops one that would wait more than three days. person is as for
+// [messaging.Service.Text].
 func (s *Service) Text(tx *engine.Tx, person, to, text string) error {
 	if to == "" || !s.config.Messages.CanText(tx.Caller.Live) {
 		return nil

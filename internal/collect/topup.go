@@ -69,10 +69,11 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p payment.TopUpP
 	})
 }
 
-// startTopUp writes a top-up, and returns the call of the charger that the caller makes; a worker polls
-// for the outcome if this process dies. The call is nil for a top-up that waits for a worker. The first
-// call with an idempotency key may have died; its top-up is then found, and no other made. It may also
-// have ended just now; answer is then its answer.
+// startTopUp writes a top-up, and returns the call of the charger for the caller to make. If this process dies,
+// a worker polls for the outcome. The call is nil for a top-up that a worker submits.
+//
+// If an earlier call with the idempotency key died, startTopUp returns the id of its top-up, and makes no other.
+// If an earlier call has stored its answer since the first look, startTopUp returns that as answer.
 func (s *Service) startTopUp(ctx context.Context, caller api.Caller, op engine.Operation, p payment.TopUpParams) (id string, call *orders.Call, answer *payment.TopUp, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
 		call = nil
@@ -116,9 +117,9 @@ func errWalletClosed() error {
 	return api.Errorf(api.AccountNotFound, "account_id", "This wallet is closed. Check the account id and try again.")
 }
 
-// openTopUp returns the id of the top-up that an earlier call with the caller's idempotency key has
-// begun and not answered; "" if there is none. While that call may still run, it refuses with
-// idempotency_key_in_use.
+// openTopUp returns the id of the top-up that an earlier call with the caller's idempotency key began but did
+// not answer; "" if there is none. It refuses with idempotency_key_reused if the parameters differ, and with
+// idempotency_key_in_use while that call may still run.
 func openTopUp(tx *engine.Tx, p payment.TopUpParams) (string, error) {
 	key := tx.Caller.IdempotencyKey
 	if key == "" {

@@ -81,8 +81,8 @@ func (s *topUpOrders) Paid(ctx context.Context, tx *engine.Tx, r *topUpRecord, f
 	return s.close(tx, r)
 }
 
-// close ends the call that has begun the top-up, and forgets a consumer who was erased: the refund has
-// taken the number by now.
+// close releases the idempotency key of the call that began the top-up. It removes the number if the consumer
+// was erased: a refund has its own copy by now.
 func (s *topUpOrders) close(tx *engine.Tx, r *topUpRecord) error {
 	r.OpenKey = nil
 	erased, err := s.svc.erased(tx, r.Account)

@@ -50,7 +50,7 @@ type Engine struct {
 	Host *Host
 }
 
-// Kinds are the kinds that the engine itself stores.
+// Kinds are the kinds that the engine and package pii store.
 func Kinds() []*storage.Kind {
 	return []*storage.Kind{idempotencyKeys.Kind(), clocks.Kind(), tombstones.Kind(), pii.Erasures.Kind(), pii.Departures.Kind()}
 }
@@ -114,7 +114,7 @@ func (tx *Tx) As(caller api.Caller) (*Tx, error) {
 }
 
 // NewID makes an id. Inside transactions, ids ascend in the order of commits, as long as one
-// process writes or the clocks of several agree. Package event guarantees the order for events.
+// process writes or the clocks of several agree. Package recording guarantees that order for events.
 func (tx *Tx) NewID(prefix string) string { return tx.engine.NewID(prefix) }
 
 // WakeAfterCommit wakes the worker of a kind after the commit, because the transaction writes a
@@ -155,7 +155,7 @@ func (tx *Tx) Log() *slog.Logger { return tx.engine.Log }
 // StuckAfter is that of the [Engine].
 func (tx *Tx) StuckAfter() time.Duration { return tx.engine.StuckAfter }
 
-// Observe reports work to the observer, if there is one, that no worker did.
+// Observe reports work that no worker did to the observer, if there is one.
 func (tx *Tx) Observe(ctx context.Context, w work.Work) {
 	tx.engine.Runner.Observe(ctx, w)
 }
@@ -166,9 +166,10 @@ type Slot struct {
 	do func(context.Context) error
 }
 
-// AcquireSlot takes room for work on a record of a kind, which the workers of this process do after the commit,
-// without a claim. It returns nil if no slot is free, and in a host's transaction: the engine does not see its
-// rollback, and would lose the slot. A slot that the transaction gives no work is free after it.
+// AcquireSlot takes a slot for work on a record of a kind. This process does the work after the commit, without
+// a claim. AcquireSlot returns nil if no slot is free, or if the runner accepts no work. It also returns nil in
+// a host's transaction, because the engine does not see a rollback there and would lose the slot. The engine
+// frees a slot that got no work, at the end of the transaction.
 func (tx *Tx) AcquireSlot(k *storage.Kind) *Slot {
 	if tx.engine.Host != nil {
 		return nil

@@ -190,7 +190,7 @@ func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]boo
 	})
 }
 
-// ForgetIdempotencyKeys is the job that removes expired idempotencyKeys.
+// ForgetIdempotencyKeys returns the job that removes expired idempotency keys.
 func (e *Engine) ForgetIdempotencyKeys() work.Job { return e.DeleteDue(idempotencyKeys.Kind()) }
 
 // DeleteDue is a job that deletes the records of a kind when they are due.

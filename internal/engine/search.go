@@ -28,8 +28,8 @@ func (l Listing[T, O]) AnyTx(tx storage.ReadTx, q storage.Query, either [][]stor
 	return l.show(all.Data, all.HasMore)
 }
 
-// Union returns the page that several lists have together, each object once. pages are the same page of each
-// list, with the newest ids first.
+// Union merges the pages of several lists into the page of the merged list, with each object once. All pages
+// were read with the same p, and have the newest ids first.
 func Union[T any](pages []*api.List[T], id func(*T) string, p api.Page) *api.List[T] {
 	all, end := &api.List[T]{}, "" // the end of the page that ends first
 	forward := p.EndingBefore != ""
@@ -44,7 +44,7 @@ func Union[T any](pages []*api.List[T], id func(*T) string, p api.Page) *api.Lis
 			end = first
 		}
 	}
-	if end != "" { // large documents shorten a page, and what follows its end comes before what other pages have there
+	if end != "" { // past the end of a page with more to come, objects of its list are missing
 		all.Data = slices.DeleteFunc(all.Data, func(o T) bool { return id(&o) != end && (id(&o) > end) == forward })
 	}
 	slices.SortFunc(all.Data, func(a, b T) int { return cmp.Compare(id(&b), id(&a)) })

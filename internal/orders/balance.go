@@ -136,8 +136,8 @@ func (a *cachedBalance) call(ctx context.Context) (provider.Balance, error) {
 	return CallHost(ctx, a.balancer.Balance, true)
 }
 
-// askHeld asks a provider how much lies there now; nil if it does not tell. The charger and the rail of
-// a host that names none may have one each.
+// askHeld asks a provider how much money it holds for the operator now. It returns nil if the provider does not
+// say. Without names, the rail and the charger may have an account each; askHeld returns their sum.
 func (s *Service) askHeld(ctx context.Context, route string) *int64 {
 	var sum *int64
 	for _, a := range s.balances {

@@ -19,7 +19,8 @@ func (f *Flow) Clearing(route string, live bool) ledger.Account {
 	return ledger.Provider(route, live)
 }
 
-// ProviderFee is the fee of a paid result that the books take. A fee that is not one is none.
+// ProviderFee returns the provider's fee to book for a result, in pesewas. It is 0 if the result is not paid, or if
+// its fee is negative or above money.Max.
 func ProviderFee(r provider.Result) int64 {
 	if r.Outcome != provider.Paid || r.ProviderFee < 0 || r.ProviderFee > money.Max {
 		return 0

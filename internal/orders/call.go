@@ -98,7 +98,7 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	return result, decision, err
 }
 
-// provider names the provider of the call: as the order does, or else as its error does, or by what it is.
+// provider names the provider of the call: by the order's route, by the error's, or as "rail" or "charger".
 func (c *Call) provider(failed error) string {
 	var e *provider.Error
 	switch {

@@ -41,23 +41,22 @@ const (
 
 // Booked is the booked outcome of an order.
 type Booked struct {
-	Outcome provider.Outcome // Paid, Refused or Reversed; empty while the order is on its way
+	Outcome provider.Outcome // Paid, Refused or Reversed; Decide takes an empty one for an order without an outcome
 	Status  string           // the record's word for it
-	// Reversible says that the caller can book a paid order back. For any other, a reversal is a
-	// contradiction.
+	// Reversible says that the caller can book a paid order back. Otherwise a reversal is a contradiction.
 	Reversible bool
-	// Amount is what was paid, in pesewas. Another amount in a later report, paid or reversed, is a
-	// contradiction, too: the provider may have taken a part back. Left is what refunds have left of the
-	// amount. A reversal of that is none.
+	// Amount is the paid amount, in pesewas. A later report of another amount, paid or reversed, is a
+	// contradiction too, because the provider may have taken a part back. Left is the part of Amount that
+	// is not refunded. A reversal of exactly Left is no contradiction.
 	Amount, Left int64
 }
 
-// otherAmount reports that a result says that another amount has moved than the booked one.
+// otherAmount reports whether a result states another amount than the booked one.
 func (b *Booked) otherAmount(r provider.Result) bool {
 	return b.Amount != 0 && movedOther(r, b.Amount) && (r.Outcome == provider.Paid || r.Amount != b.Left)
 }
 
-// movedOther reports that a result says that another amount than this one was paid, or has come back.
+// movedOther reports whether a paid or reversed result states another amount than this one.
 func movedOther(r provider.Result, amount int64) bool {
 	moved := r.Outcome == provider.Paid || r.Outcome == provider.Reversed
 	return moved && r.Amount != 0 && r.Amount != amount
@@ -113,9 +112,9 @@ func LogBalanceInsufficient(ctx context.Context, log *slog.Logger, f *Flow, args
 // contradictionReport is what the observer gets for a contradiction.
 var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
 
-// CheckAmount returns the result to book for an order of this amount. A result that is paid or reversed
-// with another amount leaves the order open, and lists it for a person: the transaction may be one that
-// a stranger has opened under the order's reference.
+// CheckAmount returns the result to book for an order of this amount. If a paid or reversed result states
+// another amount, CheckAmount leaves the order open and lists it for a person: a stranger may have made that
+// transaction under the order's reference.
 func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r provider.Result) (provider.Result, error) {
 	if !movedOther(r, amount) {
 		return r, nil
@@ -124,8 +123,8 @@ func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r 
 	return provider.Result{Outcome: provider.InProgress}, o.needsPerson(ctx, tx, why, provider.ClassAmountMismatch)
 }
 
-// NeedsPerson lists an order as contradicted, for a reason that is none of the provider's:
-// what should have followed could not be done.
+// NeedsPerson lists an order as contradicted although its provider did not contradict itself, because the work
+// that should follow the outcome could not be done.
 func (o *Order) NeedsPerson(ctx context.Context, tx *engine.Tx, why string) error {
 	return o.needsPerson(ctx, tx, why, "")
 }

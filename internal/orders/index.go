@@ -29,7 +29,7 @@ type Entry struct {
 	ReportedAt *api.Time `json:"reported_at,omitempty"`
 	// LastError is the class of the last call that failed, or of a report of another amount.
 	LastError provider.Class `json:"last_error,omitempty"`
-	// Resolved is the contradiction that was resolved last, and ResolvedAt when, if none came since.
+	// Resolved is the contradiction that was resolved last. ResolvedAt is its time; nil if another one came since.
 	Resolved   string    `json:"resolved,omitempty"`
 	ResolvedAt *api.Time `json:"resolved_at,omitempty"`
 	// RecordID is the id of the record if it differs from the order's.
@@ -173,8 +173,8 @@ var openOnly = []storage.Equal{{Column: "open", Value: true}}
 // contradictedOnly selects the ended orders that were contradicted.
 var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
 
-// EachStuck calls do, as [Flow.Each] does, for the contradicted orders of a mode that have ended, and then
-// for those that are open and contradicted, or have been open for so long.
+// EachStuck calls do, as [Flow.Each] does, for the stuck orders of a mode. First come the ended orders that were
+// contradicted, then the open ones that were contradicted or have been open for at least after.
 func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, wanted func(e *Entry) bool, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
 	if err := f.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, wanted, do); err != nil {
 		return err

@@ -35,14 +35,14 @@ type Registration struct {
 	Flow *Flow
 	// Object is what an order is part of; see [Ref].
 	Object string
-	// Prefix begins the ids of the orders. Ids that begin with no prefix belong to the registrations whose
-	// Prefix is empty, which are all of one flow.
+	// Prefix is the prefix of the orders' ids. An id with none of the prefixes belongs to a registration
+	// without a Prefix. Those registrations are all of one flow.
 	Prefix string
 	Maker  Maker
 }
 
-// Register sets, once and before the jobs run, who makes the orders. It fails if a maker is missing: what is due of
-// its orders would never be done.
+// Register sets the makers of all orders, once and before the jobs run. It fails if a maker is missing: the due
+// orders of that kind would never be submitted.
 func (s *Service) Register(all ...Registration) error {
 	for _, r := range all {
 		if r.Maker == nil {

@@ -4,14 +4,14 @@
 // A provider's answer may be lost, so the outcome of an order may be unknown. Unknown never means
 // failed: the worker asks again, under the same id, until the answer is conclusive.
 //
-// The steps work in their caller's transaction, on the [Submission] that is part of the
-// caller's record and on the index of orders, which holds an [Entry] for each. [Orders] takes them
-// in their order, with the [Rules] of transfers, refunds and payments. Package invoicing, whose charges are no
-// records of their own, calls them one by one.
+// The steps work in their caller's transaction. They change the [Submission] in the caller's record, and the
+// index of orders, which has an [Entry] for each. [Orders] runs the steps in sequence, with the [Rules] of
+// transfers, refunds, payments and top-ups. Package invoicing calls the steps one by one, because its charges
+// are not records of their own.
 //
-// [Service] runs the loop. What makes orders and books their outcomes is registered with it; see [Maker]. It owns
-// the reports of callbacks, the list of stuck and contradicted orders, and the comparison with a provider's
-// statement. The effect of an outcome on money and objects is the maker's.
+// [Service] runs the background work. The packages that make orders and book their outcomes register with it;
+// see [Maker]. The service owns the reports of callbacks, the list of stuck and contradicted orders, and the
+// comparison with a provider's statement. The maker owns the effect of an outcome on money and objects.
 package orders
 
 import (
@@ -148,15 +148,15 @@ type Order struct {
 	// Since is when the order was made.
 	Since time.Time
 
-	// recheckAfter is the wait until the one poll of an order that Decide has found refused; zero
-	// for none.
+	// recheckAfter is the wait until the recheck: one more poll of an order that Decide found refused. Zero
+	// means no recheck.
 	recheckAfter time.Duration
 }
 
-// SchedulePoll sets the time of the next poll: what the provider asked for, but not before minPoll, or
-// by the backoff. An order with a deadline is polled at the deadline, too. The worker finds the record at
-// its own next look (Config.Poll). SchedulePoll writes one log line about an order that takes too
-// long. The caller writes the record.
+// SchedulePoll sets the time of the next poll: after pollAfter, which the provider asked for, or after the
+// backoff if that is zero. It is never sooner than minPoll. An order with a deadline is also polled at the
+// deadline. The worker finds the record at its own next poll of the store (Config.Poll). SchedulePoll logs an
+// order that takes too long, once. The caller writes the record.
 func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
 		pollAfter = o.backoff(tx.Now)
@@ -191,8 +191,8 @@ func (o *Order) backoff(now time.Time) time.Duration {
 	return min(max(now.Sub(o.Deadline.Time), promptBackoff.AfterOrLast(attempts)), time.Hour)
 }
 
-// DueAfterEnd returns when an order that has ended is polled once more: a charge of a phone that the
-// provider has refused, if it may yet report the opposite. It returns nil for any other.
+// DueAfterEnd returns the time of the recheck of an order that has ended. Only a refused charge of a phone has
+// one, if its provider may yet report the opposite. It returns nil for any other.
 func (o *Order) DueAfterEnd(now time.Time) *api.Time {
 	if o.recheckAfter <= 0 || o.Deadline == nil {
 		return nil
@@ -200,10 +200,9 @@ func (o *Order) DueAfterEnd(now time.Time) *api.Time {
 	return api.AtOrNil(now.Add(o.recheckAfter))
 }
 
-// EndRecheck ends the one more poll of an order that has ended. A poll without a conclusive answer is
-// repeated.
-// It reports whether Due has changed, and the caller writes the record. A result that came before the
-// poll, from a callback, changes nothing.
+// EndRecheck ends the recheck of an order that has ended, or schedules it again if its result is not
+// conclusive. It reports whether Due has changed, and the caller then writes the record. A result that came
+// before the recheck, from a callback, changes nothing.
 func (o *Order) EndRecheck(tx *engine.Tx, r provider.Result) bool {
 	if o.Due == nil || o.Due.After(tx.Now) {
 		return false
@@ -217,14 +216,14 @@ func (o *Order) EndRecheck(tx *engine.Tx, r provider.Result) bool {
 // NotSent is the reason why an order has failed that did not reach the provider before its deadline.
 const NotSent = "The payment could not be sent to the network in time."
 
-// DoNotSubmit stands for the submission of an order that has ended, or that the provider has not seen
-// until its deadline: a prompt long after the payer asked for it would look like fraud. One more poll
-// finds a submission that was still on its way.
+// DoNotSubmit replaces the submission of an order that has ended, or that the provider had not seen by the
+// deadline: a prompt long after the payer asked for it would look like fraud. It refuses the order, and asks
+// for a recheck, which finds a submission that was still on its way.
 func DoNotSubmit(context.Context) (provider.Result, error) {
 	return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: NotSent}, PollAfter: recheckAfter}, nil
 }
 
-// recheckAfter is the wait until the one more poll of an order that was not sent.
+// recheckAfter is the wait until the recheck of an order that was not sent.
 const recheckAfter = time.Minute
 
 // PostponeWithoutProvider postpones an order for which the host has configured no provider,
@@ -274,7 +273,8 @@ func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, to provider.Or
 	}, nil
 }
 
-// minPoll is the least time between two polls. A shorter wait may be due at once, and then for ever.
+// minPoll is the shortest wait between two polls. Times are stored rounded down to the millisecond, so a shorter
+// wait could be due at once, again and again.
 const minPoll = time.Second
 
 // pollBackoff is the backoff of transfers and refunds, ChargeBackoff that of charges.

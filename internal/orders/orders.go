@@ -66,7 +66,7 @@ type State struct {
 	Forget func()
 }
 
-// Provider is what takes one order: the calls that submit it and ask for its status, one at a time.
+// Provider calls a provider for one order: it submits the order and asks for its status, one call at a time.
 type Provider struct {
 	Submit, Status func(context.Context, provider.Order) (provider.Result, error)
 }
@@ -330,7 +330,8 @@ func (o *Orders[T]) Load(tx *engine.Tx, ref Ref) (object any, status string, err
 	return s.Object, s.Booked.Status, nil
 }
 
-// Info describes an order. For a person, the provider never got one that was not submitted.
+// Info describes an order for the operator. The outcome of an order that was never submitted is NotFound, even if
+// its record has ended.
 func (o *Orders[T]) Info(tx *engine.ReadTx, ref Ref, _ *Entry) (*provider.OrderInfo, error) {
 	found, err := o.Get(tx, tx.Caller, ref.Record)
 	if err != nil {

@@ -128,7 +128,7 @@ func (s *Service) reconcileOrder(ctx context.Context, caller api.Caller, report 
 	return nil
 }
 
-// bookFee books what a provider's own fee of an order differs from what is booked.
+// bookFee corrects the booked provider's fee of an order; see [Flow.BookFee].
 func (s *Service) bookFee(ctx context.Context, order *provider.OrderInfo, fee int64) error {
 	owner := api.Caller{Merchant: order.Merchant, Live: order.Live}
 	return s.engine.Update(ctx, owner, func(tx *engine.Tx) error {
@@ -165,11 +165,11 @@ func (s *Service) reconcileSettlement(ctx context.Context, caller api.Caller, re
 	return nil
 }
 
-// errNoSettlement says that no settlement can be what a row tells.
+// errNoSettlement means that a row describes a settlement that cannot be recorded.
 var errNoSettlement = errors.New("orders: the statement has a settlement that cannot be recorded")
 
-// settlementTold returns the settlement that a row tells of, and the recorded one with its reference,
-// nil if there is none. A row that does not tell the fee has the one that was recorded with its amount.
+// settlementTold returns the settlement that a row describes, and the recorded one with its reference, nil if
+// there is none. If the row has no fee and the recorded amount is the same, told takes the recorded fee.
 func (s *Service) settlementTold(ctx context.Context, live bool, route string, row *provider.Row) (told provider.SettlementParams, recorded *provider.Settlement, err error) {
 	told = provider.SettlementParams{Route: route, Reference: row.Reference}
 	told.Amount, err = money.ToPesewas(row.Amount)

@@ -122,7 +122,7 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, testClocks []storage.
 	return len(records), turn, nil
 }
 
-// claim claims records. If it has begun the work on them, it returns the rest of it.
+// claim claims records. If BeginInTx began the work on them, begun has the rest of the work.
 func (r *Runner) claim(ctx context.Context, q *queue, c storage.Claim) (records []storage.Record, begun []Begun, err error) {
 	if q.BeginInTx != nil {
 		c := c

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Pass returns the Run of a job that continues a long pass and keeps its place in the claimed
-// record. goOn does a part of the pass and moves the place. Pass writes the place even if goOn
-// fails.
+// Pass returns the RunBatch of a job that makes a long pass in parts, and keeps its place in the claimed
+// record. The job's Batch is 1. goOn does a part of the pass and moves the place. Pass writes the
+// place even if goOn fails.
 func Pass[T any](in *storage.Collection[T], store storage.Store, goOn func(context.Context, *T) error) func(context.Context, []storage.Record) error {
 	return func(ctx context.Context, records []storage.Record) error {
 		o, err := in.Decode(records[0])

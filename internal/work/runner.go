@@ -43,8 +43,8 @@ type Job struct {
 	// once, so a slow one blocks no other.
 	RunOne func(ctx context.Context, record storage.Record) error
 	// BeginInTx, set together with RunOne, claims due records and begins the work on them in one
-	// transaction. The claim takes no leases: the job takes them. When it fails, the runner claims the records with a lease
-	// and gives them to RunOne.
+	// transaction. The claim takes no leases: the job leases the records itself. When it fails, the runner
+	// claims the records with a lease and gives them to RunOne.
 	BeginInTx func(ctx context.Context, c storage.Claim) ([]Begun, error)
 }
 
@@ -223,8 +223,8 @@ func (r *Runner) Drain(ctx context.Context) error {
 		r.mu.Unlock()
 	}()
 	for {
-		// Work that ends may make other work due. A running claim of another call may find nothing, so
-		// that the round waited for it is no reason for another round.
+		// Work that ends may make other work due, so another round follows. Claims alone do not count:
+		// a claim that another call runs at the same time may find nothing.
 		before := r.ended.Load()
 		for _, q := range r.queues {
 			q.scheduler.requestScan()

@@ -71,9 +71,9 @@ func CollectReport(ctx context.Context) (context.Context, *Report) {
 	return collected, &collected.work.Report
 }
 
-// HalfOver reports whether half of a job's limit is over. It is for work in steps that stores its
-// place between runs: the other half is left for the running step and the write. It reads
-// the deadline of ctx, and returns false if there is none.
+// HalfOver reports whether half of a job's time limit has passed. It is for work in steps that stores its
+// place between runs: it stops then, and the other half is left for the running step and the write. HalfOver
+// reads the deadline of ctx, and returns false if there is none.
 func HalfOver(ctx context.Context, limit time.Duration) bool {
 	end, ok := ctx.Deadline()
 	return ok && time.Until(end) < limit/2

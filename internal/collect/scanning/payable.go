@@ -10,9 +10,10 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// TakesPayment returns why an approved payment from a phone may not use the code; "" if it may. It may if its
-// hold is active, or if a use is free that no other payment holds. A process whose clock is ahead may have
-// seen the hold end, and have given the use to another payer.
+// TakesPayment returns why an approved payment from a phone may not use the code; "" if it may. With an active
+// hold it may if a use is left. Once its hold has ended, it may if no other payment holds the use. An active
+// hold alone is not enough: a process whose clock is ahead may have seen the hold end, and given the use to
+// another payer.
 func (s *Service) TakesPayment(tx *engine.Tx, p *collect.Incoming) (why string, err error) {
 	if !p.HadHold {
 		return "", nil

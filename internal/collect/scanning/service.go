@@ -1,8 +1,8 @@
 // Package scanning makes, shows and charges QR codes: it implements [qrcode.Service].
 //
-// It owns merchants' QR codes ([qrcode.QRCode]): their life, their pictures, and their payment from a
-// consumer's wallet. It owns consumers' QR codes ([qrcode.ConsumerCode]): it issues them, and finds the
-// consumer of a payload. Package collect stores the payments, and the ledger the balances.
+// It owns merchants' QR codes ([qrcode.QRCode]): their life cycle, their images, and their payment from a
+// consumer's wallet or a phone. It owns consumers' QR codes ([qrcode.ConsumerCode]): it issues them, and
+// finds the consumer of a payload. Package collect stores the payments.
 package scanning
 
 import (

@@ -32,26 +32,26 @@ func (l Listing[T, O]) AnyTx(tx storage.ReadTx, q storage.Query, either [][]stor
 // were read with the same p, and have the newest ids first.
 func Union[T any](pages []*api.List[T], id func(*T) string, p api.Page) *api.List[T] {
 	all, end := &api.List[T]{}, "" // the end of the page that ends first
-	forward := p.EndingBefore != ""
+	newer := p.EndingBefore != ""
 	for _, page := range pages {
 		all.Data, all.HasMore = append(all.Data, page.Data...), all.HasMore || page.HasMore
 		if !page.HasMore {
 			continue
 		}
-		if first := id(&page.Data[0]); !forward {
+		if first := id(&page.Data[0]); !newer {
 			end = max(end, id(&page.Data[len(page.Data)-1]))
 		} else if end == "" || first < end {
 			end = first
 		}
 	}
 	if end != "" { // past the end of a page with more to come, objects of its list are missing
-		all.Data = slices.DeleteFunc(all.Data, func(o T) bool { return id(&o) != end && (id(&o) > end) == forward })
+		all.Data = slices.DeleteFunc(all.Data, func(o T) bool { return id(&o) != end && (id(&o) > end) == newer })
 	}
 	slices.SortFunc(all.Data, func(a, b T) int { return cmp.Compare(id(&b), id(&a)) })
 	all.Data = slices.CompactFunc(all.Data, func(a, b T) bool { return id(&a) == id(&b) })
 	if over := len(all.Data) - p.Size(); over > 0 {
 		from := 0
-		if forward {
+		if newer {
 			from = over
 		}
 		all.Data, all.HasMore = all.Data[from:from+p.Size()], true

@@ -41,9 +41,9 @@ func (f *Flow) ClearingMoves(route string, live bool, amount, fee int64) []stora
 	return moves
 }
 
-// BookFee books the provider's own fee of an order that has ended, as far as it differs from what is
+// bookFee books the provider's own fee of an order that has ended, as far as it differs from what is
 // booked.
-func (f *Flow) BookFee(tx *engine.Tx, id string, fee int64) error {
+func (f *Flow) bookFee(tx *engine.Tx, id string, fee int64) error {
 	o, err := engine.OrNil(f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id))
 	if o == nil || err != nil { // a transfer within the service has none
 		return err

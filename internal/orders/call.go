@@ -29,8 +29,8 @@ var errInvalidOutcome = fmt.Errorf("orders: the provider's answer is no outcome:
 // errTestMode is the error of a call about a live order that was answered in test mode, where no money moves.
 var errTestMode = errors.New("orders: the provider answered in its test mode about a live order")
 
-// ProviderFunc calls a provider for one order: it submits the order, or asks for its status.
-type ProviderFunc = func(context.Context) (provider.Result, error)
+// providerFunc calls a provider for one order: it submits the order, or asks for its status.
+type providerFunc = func(context.Context) (provider.Result, error)
 
 // Call is one attempt at an order. The first submits the order. A later one polls for its
 // status, and submits it again if the provider has never seen it. It runs outside of any
@@ -41,7 +41,7 @@ type Call struct {
 	flow           *Flow
 	to             provider.Order // as the provider gets it
 	first          bool           // the provider cannot know the order yet
-	submit, status ProviderFunc
+	submit, status providerFunc
 	// report is what the observer gets for the attempt; Do adds the outcome.
 	report work.Report
 	// stopRenewal stops renewing the lease of the record.
@@ -83,7 +83,7 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	booking, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookTimeout)
 	defer cancel()
 	caller.RequestID = report.RequestID // a contradiction is reported under the request that made the order
-	decision, err := Apply(booking, e, caller, c.Ref, result, book)
+	decision, err := apply(booking, e, caller, c.Ref, result, book)
 	if errors.Is(err, provider.ErrContradicted) {
 		report.Name, report.Level, report.Err = contradictionReport.Name, contradictionReport.Level, contradictionReport.Err
 	}
@@ -167,9 +167,9 @@ func (c *Call) Work(ctx context.Context, e *engine.Engine, book Book) error {
 	return err
 }
 
-// Apply books a result in its own transaction for the caller. It notes a contradiction, and
+// apply books a result in its own transaction for the caller. It notes a contradiction, and
 // returns it as provider.ErrContradicted.
-func Apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r provider.Result, book Book) (decision Decision, err error) {
+func apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r provider.Result, book Book) (decision Decision, err error) {
 	err = e.Update(ctx, caller, func(tx *engine.Tx) (err error) {
 		decision, err = book(ctx, tx, ref, r)
 		return err
@@ -211,7 +211,7 @@ func (c *Call) submitOrPoll(ctx context.Context) (provider.Result, error) {
 	return result, nil
 }
 
-func callProvider(ctx context.Context, call ProviderFunc) (provider.Result, error) {
+func callProvider(ctx context.Context, call providerFunc) (provider.Result, error) {
 	return work.CallHost(ctx, callTimeout, call)
 }
 

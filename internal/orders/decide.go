@@ -84,7 +84,7 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 			return Contradicted, o.contradict(ctx, tx, how, "", provider.ClassAmountMismatch)
 		}
 		if fee := ProviderFee(r); fee > 0 { // told late, or corrected
-			return AlreadyBooked, o.Flow.BookFee(tx, o.ID, fee)
+			return AlreadyBooked, o.Flow.bookFee(tx, o.ID, fee)
 		}
 		return AlreadyBooked, nil
 	case paid:
@@ -99,7 +99,7 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 		o.recheckAfter = r.PollAfter
 		return Failed, nil
 	}
-	o.SchedulePoll(ctx, tx, r.PollAfter)
+	o.schedulePoll(ctx, tx, r.PollAfter)
 	return StillPending, nil
 }
 

@@ -173,9 +173,9 @@ var openOnly = []storage.Equal{{Column: "open", Value: true}}
 // contradictedOnly selects the ended orders that were contradicted.
 var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
 
-// EachStuck calls do, as [Flow.Each] does, for the stuck orders of a mode. First come the ended orders that were
+// eachStuck calls do, as [Flow.Each] does, for the stuck orders of a mode. First come the ended orders that were
 // contradicted, then the open ones that were contradicted or have been open for at least after.
-func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, wanted func(e *Entry) bool, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+func (f *Flow) eachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, wanted func(e *Entry) bool, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
 	if err := f.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, wanted, do); err != nil {
 		return err
 	}
@@ -187,9 +187,9 @@ func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after
 	})
 }
 
-// CountStuck counts the orders of a mode that [Flow.EachStuck] selects, up to limit. It reads what has
+// countStuck counts the orders of a mode that [Flow.eachStuck] selects, up to limit. It reads what has
 // ended and is contradicted, and then what is open, the oldest first, up to limit in all.
-func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
+func (f *Flow) countStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
 	stuck, err := f.countContradicted(tx, live, limit)
 	if err != nil {
 		return 0, err

@@ -100,10 +100,10 @@ func NewSubmission(tx *engine.Tx) Submission {
 	return Submission{Request: tx.Caller.RequestID, IdempotencyKey: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 }
 
-// MarkSubmitted notes that the provider may have the order from now on. The caller commits
+// markSubmitted notes that the provider may have the order from now on. The caller commits
 // that before it calls the provider, or books a callback. first reports that it was not
 // noted before.
-func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
+func (s *Submission) markSubmitted(now time.Time) (first bool) {
 	if s.SubmittedAt != nil {
 		return false
 	}
@@ -111,19 +111,19 @@ func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
 	return true
 }
 
-// MarkReported notes that the provider has reported on the order. first reports that this came before the
+// markReported notes that the provider has reported on the order. first reports that this came before the
 // worker's first attempt, from a callback or a test helper. Then route has chosen the provider.
-func (s *Submission) MarkReported(now time.Time, route func() error) (first bool, err error) {
+func (s *Submission) markReported(now time.Time, route func() error) (first bool, err error) {
 	if s.SubmittedAt == nil && s.Route == "" {
 		err = route()
 	}
-	return err == nil && s.MarkSubmitted(now), err
+	return err == nil && s.markSubmitted(now), err
 }
 
 // CountAttempt counts an attempt. first reports that no attempt and no callback came before:
 // the provider cannot know the order, so it is submitted without a poll.
 func (s *Submission) CountAttempt(now time.Time) (first bool) {
-	first = s.MarkSubmitted(now)
+	first = s.markSubmitted(now)
 	s.Attempts++
 	return first
 }
@@ -153,11 +153,11 @@ type Order struct {
 	recheckAfter time.Duration
 }
 
-// SchedulePoll sets the time of the next poll: after pollAfter, which the provider asked for, or after the
+// schedulePoll sets the time of the next poll: after pollAfter, which the provider asked for, or after the
 // backoff if that is zero. It is never sooner than minPoll. An order with a deadline is also polled at the
-// deadline. The worker finds the record at its own next poll of the store (Config.Poll). SchedulePoll logs an
+// deadline. The worker finds the record at its own next poll of the store (Config.Poll). schedulePoll logs an
 // order that takes too long, once. The caller writes the record.
-func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
+func (o *Order) schedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
 		pollAfter = o.backoff(tx.Now)
 	}
@@ -191,19 +191,19 @@ func (o *Order) backoff(now time.Time) time.Duration {
 	return min(max(now.Sub(o.Deadline.Time), promptBackoff.AfterOrLast(attempts)), time.Hour)
 }
 
-// DueAfterEnd returns the time of the recheck of an order that has ended. Only a refused charge of a phone has
+// dueAfterEnd returns the time of the recheck of an order that has ended. Only a refused charge of a phone has
 // one, if its provider may yet report the opposite. It returns nil for any other.
-func (o *Order) DueAfterEnd(now time.Time) *api.Time {
+func (o *Order) dueAfterEnd(now time.Time) *api.Time {
 	if o.recheckAfter <= 0 || o.Deadline == nil {
 		return nil
 	}
 	return api.AtOrNil(now.Add(o.recheckAfter))
 }
 
-// EndRecheck ends the recheck of an order that has ended, or schedules it again if its result is not
+// endRecheck ends the recheck of an order that has ended, or schedules it again if its result is not
 // conclusive. It reports whether Due has changed, and the caller then writes the record. A result that came
 // before the recheck, from a callback, changes nothing.
-func (o *Order) EndRecheck(tx *engine.Tx, r provider.Result) bool {
+func (o *Order) endRecheck(tx *engine.Tx, r provider.Result) bool {
 	if o.Due == nil || o.Due.After(tx.Now) {
 		return false
 	}
@@ -213,14 +213,14 @@ func (o *Order) EndRecheck(tx *engine.Tx, r provider.Result) bool {
 	return true
 }
 
-// NotSent is the reason why an order has failed that did not reach the provider before its deadline.
-const NotSent = "The payment could not be sent to the network in time."
+// notSent is the reason why an order has failed that did not reach the provider before its deadline.
+const notSent = "The payment could not be sent to the network in time."
 
-// DoNotSubmit replaces the submission of an order that has ended, or that the provider had not seen by the
+// doNotSubmit replaces the submission of an order that has ended, or that the provider had not seen by the
 // deadline: a prompt long after the payer asked for it would look like fraud. It refuses the order, and asks
 // for a recheck, which finds a submission that was still on its way.
-func DoNotSubmit(context.Context) (provider.Result, error) {
-	return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: NotSent}, PollAfter: recheckAfter}, nil
+func doNotSubmit(context.Context) (provider.Result, error) {
+	return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: notSent}, PollAfter: recheckAfter}, nil
 }
 
 // recheckAfter is the wait until the recheck of an order that was not sent.
@@ -229,7 +229,7 @@ const recheckAfter = time.Minute
 // PostponeWithoutProvider postpones an order for which the host has configured no provider,
 // and writes a log line. The caller writes the record.
 func (o *Order) PostponeWithoutProvider(ctx context.Context, tx *engine.Tx) {
-	o.SchedulePoll(ctx, tx, providerWait)
+	o.schedulePoll(ctx, tx, providerWait)
 	flowName, id, live := string(o.Flow.Name), o.ID, tx.Caller.Live
 	work.SetReport(ctx, work.Report{Name: o.Flow.NoProvider, RequestID: o.Request})
 	tx.OnCommit(func() {
@@ -237,8 +237,8 @@ func (o *Order) PostponeWithoutProvider(ctx context.Context, tx *engine.Tx) {
 	})
 }
 
-// ReportAlreadyEnded reports to the observer that a callback was faster than the worker.
-func (o *Order) ReportAlreadyEnded(ctx context.Context) {
+// reportAlreadyEnded reports to the observer that a callback was faster than the worker.
+func (o *Order) reportAlreadyEnded(ctx context.Context) {
 	work.SetReport(ctx, work.Report{Name: "ended_before", RequestID: o.Request})
 }
 
@@ -259,13 +259,13 @@ func (o *Order) ProviderOrder(tx *engine.Tx, amount int64) provider.Order {
 // order, only a first call submits it.
 //
 // to is the order as the provider gets it.
-func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, to provider.Order, submit, status ProviderFunc) (*Call, error) {
+func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, to provider.Order, submit, status providerFunc) (*Call, error) {
 	stopRenewal, err := tx.LeaseAndRenew(o.Kind, o.Record, version)
 	if err != nil {
 		return nil, fmt.Errorf("orders: lease %s: %w", o.Flow.Name, err)
 	}
 	if !first && o.Deadline != nil && !tx.Now.Before(o.Deadline.Time) {
-		submit = DoNotSubmit
+		submit = doNotSubmit
 	}
 	return &Call{
 		Ref: o.Ref, worker: api.Caller{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live}, flow: o.Flow, to: to, first: first, submit: submit, status: status, stopRenewal: stopRenewal,
@@ -298,8 +298,8 @@ const (
 	MaxReason    = 500
 )
 
-// Reference returns the provider's reference to store: that of the result, or the one from before.
-func Reference(before *string, r provider.Result) *string {
+// referenceAfter returns the provider's reference to store: that of the result, or the one from before.
+func referenceAfter(before *string, r provider.Result) *string {
 	if r.Reference == "" {
 		return before
 	}

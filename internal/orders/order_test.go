@@ -12,7 +12,7 @@ import (
 
 // script is a provider that answers as written, and records how it was called.
 type script struct {
-	submit, status ProviderFunc
+	submit, status providerFunc
 	asked          string
 }
 
@@ -31,7 +31,7 @@ func (s *script) call(first bool) *Call {
 }
 
 func TestOrderIsSubmittedOnce(t *testing.T) {
-	says := func(o provider.Outcome) ProviderFunc {
+	says := func(o provider.Outcome) providerFunc {
 		return func(context.Context) (provider.Result, error) { return provider.Result{Outcome: o}, nil }
 	}
 	lost := func(context.Context) (provider.Result, error) {
@@ -40,7 +40,7 @@ func TestOrderIsSubmittedOnce(t *testing.T) {
 	panics := func(context.Context) (provider.Result, error) { panic("0241234567") }
 	for name, test := range map[string]struct {
 		first          bool
-		submit, status ProviderFunc
+		submit, status providerFunc
 		asked          string
 		answer         provider.Outcome // no outcome stands for no answer
 	}{

@@ -166,7 +166,7 @@ func (o *Orders[T]) Call(tx *engine.Tx, found *storage.Object[T], p *Provider, f
 	to := order.ProviderOrder(tx, s.Amount)
 	submit := func(ctx context.Context) (provider.Result, error) { return p.Submit(ctx, to) }
 	if s.Booked.Outcome.Final() { // the provider may contradict itself, and gets no other order
-		submit = DoNotSubmit
+		submit = doNotSubmit
 	}
 	return order.NewCall(tx, found.Version, first, to, submit, func(ctx context.Context) (provider.Result, error) { return p.Status(ctx, to) })
 }
@@ -192,7 +192,7 @@ func (o *Orders[T]) Begin(ctx context.Context, tx *engine.Tx, id string) (*Call,
 	s := o.Rules.State(r)
 	order := o.order(&s)
 	if s.Booked.Outcome.Final() && s.Submission.Due == nil { // a callback came first
-		order.ReportAlreadyEnded(ctx)
+		order.reportAlreadyEnded(ctx)
 		return nil, nil
 	}
 	p, err := o.provider(tx, r, &s)
@@ -203,7 +203,7 @@ func (o *Orders[T]) Begin(ctx context.Context, tx *engine.Tx, id string) (*Call,
 	switch {
 	case s.Submission.SubmittedAt == nil && s.Submission.Deadline != nil && !tx.Now.Before(s.Submission.Deadline.Time):
 		// A prompt long after the payer asked for it would look like fraud.
-		late := provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: NotSent}}
+		late := provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: notSent}}
 		return nil, o.End(tx, found, func() error { return o.Rules.Refused(ctx, tx, r, late) })
 	case p == nil:
 		order.PostponeWithoutProvider(ctx, tx)
@@ -241,20 +241,20 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 		booked := s.Booked
 		booked.Amount = s.Amount
 		decision, err := order.Decide(ctx, tx, booked, result)
-		if err != nil || !order.EndRecheck(tx, result) {
+		if err != nil || !order.endRecheck(tx, result) {
 			return decision, err
 		}
 		return decision, o.writeEnded(tx, found, &s)
 	}
 	defer s.Submission.AttributeEvents(tx)()
-	first, err := s.Submission.MarkReported(tx.Now, func() error { _, err := o.provider(tx, r, &s); return err })
+	first, err := s.Submission.markReported(tx.Now, func() error { _, err := o.provider(tx, r, &s); return err })
 	if first {
 		err = o.Rules.Processing(tx, r)
 	}
 	if err != nil {
 		return 0, err
 	}
-	s.SetReference(Reference(s.Reference, result))
+	s.SetReference(referenceAfter(s.Reference, result))
 	if result, err = order.CheckAmount(ctx, tx, s.Amount, result); err != nil {
 		return 0, err
 	}
@@ -265,7 +265,7 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 		fee := ProviderFee(result)
 		err = o.end(tx, found, nil, fee, func() error { return o.Rules.Paid(ctx, tx, r, fee) })
 	case decision == Failed:
-		err = o.end(tx, found, order.DueAfterEnd(tx.Now), 0, func() error { return o.Rules.Refused(ctx, tx, r, result) })
+		err = o.end(tx, found, order.dueAfterEnd(tx.Now), 0, func() error { return o.Rules.Refused(ctx, tx, r, result) })
 	default:
 		if result.Outcome == "" {
 			s.Submission.UnansweredAt = api.AtOrNil(tx.Now)

@@ -128,11 +128,11 @@ func (s *Service) reconcileOrder(ctx context.Context, caller api.Caller, report 
 	return nil
 }
 
-// bookFee corrects the booked provider's fee of an order; see [Flow.BookFee].
+// bookFee corrects the booked provider's fee of an order; see [Flow.bookFee].
 func (s *Service) bookFee(ctx context.Context, order *provider.OrderInfo, fee int64) error {
 	owner := api.Caller{Merchant: order.Merchant, Live: order.Live}
 	return s.engine.Update(ctx, owner, func(tx *engine.Tx) error {
-		return s.flowOf(order.ID).BookFee(tx, order.ID, fee)
+		return s.flowOf(order.ID).bookFee(tx, order.ID, fee)
 	})
 }
 

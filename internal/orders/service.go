@@ -131,7 +131,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 		return api.NoSuch(string(f.Name))
 	}
 	ref := entry.Ref(id)
-	if _, err = Apply(ctx, s.engine, caller, ref, r, s.makerOf(f, ref).Book); err == nil {
+	if _, err = apply(ctx, s.engine, caller, ref, r, s.makerOf(f, ref).Book); err == nil {
 		s.engine.Log.InfoContext(ctx, "the provider has reported", string(f.Name), id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)
 	}
 	return err
@@ -140,7 +140,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 // CountStuck counts the orders of a mode that List would show, up to limit in each flow.
 func (s *Service) CountStuck(tx storage.ReadTx, live bool, limit int) (n int, err error) {
 	for _, f := range flows {
-		stuck, err := f.CountStuck(tx, s.engine, live, s.engine.StuckAfter, limit)
+		stuck, err := f.countStuck(tx, s.engine, live, s.engine.StuckAfter, limit)
 		if err != nil {
 			return 0, err
 		}
@@ -162,7 +162,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 		if p.Flow != "" && p.Flow != f.Name {
 			continue
 		}
-		err := f.EachStuck(ctx, s.engine, caller.Live, s.engine.StuckAfter, wanted, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
+		err := f.eachStuck(ctx, s.engine, caller.Live, s.engine.StuckAfter, wanted, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
 			info, err := s.info(f, tx, ref, e)
 			// An order may have ended since the index was read.
 			if err == nil && (e.Contradiction != "" || !info.Outcome.Final()) {

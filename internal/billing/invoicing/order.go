@@ -34,7 +34,7 @@ func (s *Service) order(r *record) *orders.Order {
 }
 
 // startCharge opens a charge of an open invoice, and returns the call of the charger. Without a
-// charger it fails with errNoCharger, and nothing is changed.
+// charger it fails with errNotChargeable, and nothing is changed.
 func (s *Service) startCharge(tx *engine.Tx, o *storage.Object[record], c *charge) (*orders.Call, error) {
 	c.ID, c.Submission = tx.NewID("att_"), orders.NewSubmission(tx)
 	order := provider.Order{ID: c.ID, Live: tx.Caller.Live, Amount: o.Value.AmountDue, CreatedAt: tx.Now, Now: tx.Now}
@@ -43,7 +43,7 @@ func (s *Service) startCharge(tx *engine.Tx, o *storage.Object[record], c *charg
 		return nil, err
 	}
 	if charger == nil {
-		return nil, errNoCharger
+		return nil, errNotChargeable
 	}
 	o.Value.OpenCharge = c
 	o.Value.AttemptCount++
@@ -104,7 +104,7 @@ func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.
 	switch {
 	case errors.As(err, &refusal) && refusal.RetryAfter > 0: // another payment holds the invoice, or the phone must not be asked
 		return nil, s.postpone(ctx, tx, o, tx.Now.Add(refusal.RetryAfter))
-	case errors.Is(err, errNoCharger) || api.CodeOf(err) == api.Unavailable || api.CodeOf(err) == api.InvalidPhoneNumber:
+	case errors.Is(err, errNotChargeable) || api.CodeOf(err) == api.Unavailable || api.CodeOf(err) == api.InvalidPhoneNumber:
 		// There is no charger, or it does not take the phone's network. No charge was opened, so nothing was
 		// taken, and this attempt has failed. The outcome of an open charge would be unknown: for it, pollCharge
 		// waits until there is a charger again.

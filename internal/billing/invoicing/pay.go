@@ -87,7 +87,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p invoi
 		return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 			_, err := s.startPayment(tx, o, invoice.HostedPayment{MobileMoney: p.MobileMoney})
 			if api.CodeOf(err) == api.Unavailable {
-				err = errNoCharger
+				err = errNotChargeable
 			}
 			return err
 		})
@@ -148,8 +148,8 @@ func (s *Service) payWithoutCharge(ctx context.Context, caller api.Caller, op en
 	})
 }
 
-// errNoCharger is the refusal of live mode without a charger.
-var errNoCharger = api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
+// errNotChargeable is the refusal of live mode without a charger.
+var errNotChargeable = api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
 
 // payable refuses what cannot be paid now. idempotencyKey is that of a call of Pay; empty for
 // other calls.

@@ -114,9 +114,9 @@ func (s *Service) addStatement(ctx context.Context, live bool, p *provider.Posit
 
 func (s *Service) addRow(ctx context.Context, live bool, route string, outcome provider.Outcome, row *provider.Row, lines positionLines) error {
 	if row.Settlement {
-		told, _, err := s.settlementTold(ctx, live, route, row)
+		reported, _, err := s.settlementReported(ctx, live, route, row)
 		if err == nil && outcome == provider.Paid {
-			lines.of(row.Reference).Reported -= told.Amount + told.Fee
+			lines.of(row.Reference).Reported -= reported.Amount + reported.Fee
 		}
 		return err
 	}

@@ -139,7 +139,7 @@ func (s *Service) bookFee(ctx context.Context, order *provider.OrderInfo, fee in
 // reconcileSettlement compares a row with a recorded settlement, and records it if that is wanted.
 func (s *Service) reconcileSettlement(ctx context.Context, caller api.Caller, report *provider.Reconciliation, p *provider.ReconcileParams, row provider.Row) error {
 	d := provider.Difference{Row: row}
-	told, recorded, err := s.settlementTold(ctx, caller.Live, p.Route, &row)
+	reported, recorded, err := s.settlementReported(ctx, caller.Live, p.Route, &row)
 	switch paid := p.Outcome(row.Status) == provider.Paid; {
 	case errors.Is(err, errNoSettlement): // the other rows may be right
 		report.AmountDiffers = append(report.AmountDiffers, d)
@@ -150,14 +150,14 @@ func (s *Service) reconcileSettlement(ctx context.Context, caller api.Caller, re
 		report.StatusDiffers = append(report.StatusDiffers, d)
 		return nil
 	case recorded == nil && p.Book:
-		if _, err := s.RecordSettlement(ctx, caller, told); err != nil {
+		if _, err := s.RecordSettlement(ctx, caller, reported); err != nil {
 			return err
 		}
 		report.Booked = append(report.Booked, row)
 	case recorded == nil:
 		report.MissingHere = append(report.MissingHere, d)
 		return nil
-	case recorded.SettlementParams != told:
+	case recorded.SettlementParams != reported:
 		report.AmountDiffers = append(report.AmountDiffers, d)
 		return nil
 	}
@@ -168,22 +168,22 @@ func (s *Service) reconcileSettlement(ctx context.Context, caller api.Caller, re
 // errNoSettlement means that a row describes a settlement that cannot be recorded.
 var errNoSettlement = errors.New("orders: the statement has a settlement that cannot be recorded")
 
-// settlementTold returns the settlement that a row describes, and the recorded one with its reference, nil if
-// there is none. If the row has no fee and the recorded amount is the same, told takes the recorded fee.
-func (s *Service) settlementTold(ctx context.Context, live bool, route string, row *provider.Row) (told provider.SettlementParams, recorded *provider.Settlement, err error) {
-	told = provider.SettlementParams{Route: route, Reference: row.Reference}
-	told.Amount, err = money.ToPesewas(row.Amount)
+// settlementReported returns the settlement that a row describes, and the recorded one with its reference, nil if
+// there is none. If the row has no fee and the recorded amount is the same, reported takes the recorded fee.
+func (s *Service) settlementReported(ctx context.Context, live bool, route string, row *provider.Row) (reported provider.SettlementParams, recorded *provider.Settlement, err error) {
+	reported = provider.SettlementParams{Route: route, Reference: row.Reference}
+	reported.Amount, err = money.ToPesewas(row.Amount)
 	if row.Fee != nil && err == nil {
-		told.Fee, err = money.ToPesewas(*row.Fee)
+		reported.Fee, err = money.ToPesewas(*row.Fee)
 	}
-	if err != nil || checkSettlement(&told) != nil {
-		return told, nil, fmt.Errorf("%w: %s", errNoSettlement, row.Reference)
+	if err != nil || checkSettlement(&reported) != nil {
+		return reported, nil, fmt.Errorf("%w: %s", errNoSettlement, row.Reference)
 	}
 	recorded, err = s.findSettlement(ctx, live, route, row.Reference)
-	if recorded != nil && recorded.Amount == told.Amount && row.Fee == nil {
-		told.Fee = recorded.Fee
+	if recorded != nil && recorded.Amount == reported.Amount && row.Fee == nil {
+		reported.Fee = recorded.Fee
 	}
-	return told, recorded, err
+	return reported, recorded, err
 }
 
 // compare adds a row and its order to the report where they disagree, and reports whether they agree. It

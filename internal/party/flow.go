@@ -13,11 +13,11 @@ import (
 // flowPages and flowPage bound the accounts that MoneyFlow reads.
 const flowPages, flowPage = 5, 1000
 
-// flowLies and flowWhose are the stocks on the two sides of a flow, in display order: where the money is held,
+// heldIn and owedTo are the stocks on the two sides of a flow, in display order: where the money is held,
 // and to whom it is owed. Each route of a provider is one more stock, after clearing.
 var (
-	flowLies  = []string{"clearing", "bank", "owed"}
-	flowWhose = []string{"merchants", "reserved", "wallets", "agents", "fees", "excess"}
+	heldIn  = []string{"clearing", "bank", "owed"}
+	owedTo = []string{"merchants", "reserved", "wallets", "agents", "fees", "excess"}
 )
 
 func (s *Service) MoneyFlow(ctx context.Context, caller api.Caller) (*api.MoneyFlow, error) {
@@ -66,12 +66,12 @@ func (s *Service) MoneyFlow(ctx context.Context, caller api.Caller) (*api.MoneyF
 		}
 	}
 	slices.Sort(routes)
-	for _, name := range slices.Insert(slices.Clone(flowLies), 1, routes...) {
+	for _, name := range slices.Insert(slices.Clone(heldIn), 1, routes...) {
 		if amount := stocks[name]; amount != 0 {
 			flow.Held = append(flow.Held, api.FlowItem{Name: strings.TrimPrefix(name, "provider/"), Amount: amount})
 		}
 	}
-	for _, name := range flowWhose {
+	for _, name := range owedTo {
 		if amount := stocks[name]; amount != 0 {
 			flow.OwedTo = append(flow.OwedTo, api.FlowItem{Name: name, Amount: amount})
 		}

@@ -16,7 +16,7 @@ const flowPages, flowPage = 5, 1000
 // heldIn and owedTo are the stocks on the two sides of a flow, in display order: where the money is held,
 // and to whom it is owed. Each route of a provider is one more stock, after clearing.
 var (
-	heldIn  = []string{"clearing", "bank", "owed"}
+	heldIn = []string{"clearing", "bank", "owed"}
 	owedTo = []string{"merchants", "reserved", "wallets", "agents", "fees", "excess"}
 )
 

@@ -309,8 +309,7 @@ func (*Service) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.C
 	return entry.Ref(id), nil
 }
 
-// Info describes a charge. The index entry of the charge is written when the charger is first
-// called.
+// Info describes a charge. The transaction before the charger is first called writes its index entry.
 func (s *Service) Info(tx *engine.ReadTx, ref orders.Ref, e *orders.Entry) (*provider.OrderInfo, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {

@@ -106,8 +106,9 @@ func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *s
 // awaitPayment checks an automatic payment whose outcome the invoice does not have yet. The payment may also
 // have failed while another payment held the invoice.
 //
-// While a payment has no outcome, it may still be completed, so the phone is not asked again. The money of a
-// completed one was given back, and the schedule goes on. Any other has taken nothing: this attempt has failed.
+// While a payment has no outcome, it may still be completed, so the phone is not asked again. The invoice did not
+// take the money of a completed one: it was given back, or a person must look after it. The schedule goes on. Any
+// other has taken nothing: this attempt has failed.
 func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 	r := &o.Value
 	p, err := s.config.Payments.Read(tx, r.OpenPayment)

@@ -346,7 +346,7 @@ func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, p r
 				if err != nil {
 					return err
 				}
-				if waits {
+				if waits { // s.write would plan anew when to look
 					return subscriptions.Replace(tx, o)
 				}
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// fanOut makes the deliveries of the events that are due, many events in one transaction. The transaction needs
+// fanOut makes the deliveries of the events that are due, many events in one transaction. Its claim takes
 // no leases, which saves two of three writes for each event. It takes only as many events as the limiter is
 // likely to have room for.
 func (s *Service) fanOut(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {

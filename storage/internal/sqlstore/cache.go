@@ -13,8 +13,9 @@ const (
 // busy merchant, code or account again for every payment. The call that has the write
 // turn owns it.
 //
-// The cache is right as of the commit in its field commit. The first call of a batch
-// reads, under the lock, which later commits there are, and evicts what they changed.
+// The cache is right as of the commit in its field commit. A batch that takes the lock first
+// reads under it which later commits there are, and evicts what they changed. The commit of any other batch fails
+// if there are later ones.
 //
 // When the young generation is full, it becomes the old one, and the old one is dropped.
 // A read moves a value to the young generation, so busy records stay.

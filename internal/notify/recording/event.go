@@ -147,7 +147,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*event
 	var e *event.Event
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		var err error
-		e, err = s.get(tx, engine.Scope(caller), id)
+		e, err = s.GetIn(tx, engine.Scope(caller), id)
 		return err
 	})
 	if err != nil {
@@ -208,13 +208,8 @@ func (*Service) EventAsSent(tx storage.ReadTx, scope storage.Scope, id string) (
 	return &o.Value.Event, nil
 }
 
-// GetIn returns one event with its whole object.
+// GetIn returns one event in a transaction, with its whole object. Get redacts it for the caller.
 func (s *Service) GetIn(tx storage.ReadTx, scope storage.Scope, id string) (*event.Event, error) {
-	return s.get(tx, scope, id)
-}
-
-// get returns one event in a transaction, with its whole object. Get redacts it for the caller.
-func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*event.Event, error) {
 	o, err := engine.GetTx(tx, events, scope, id, "event")
 	if err != nil {
 		return nil, err

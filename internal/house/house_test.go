@@ -25,9 +25,8 @@ var shrink = flag.Bool("shrink", false, "delete the lines of testdata that name 
 
 // pkg is what go list says of a package.
 type pkg struct {
-	ImportPath, Name, Export, Dir string
-	Standard                      bool
-	Imports, GoFiles              []string
+	ImportPath, Name, Dir string
+	Imports, GoFiles      []string
 }
 
 // short is the package's path in the module; the root's is "payments".
@@ -50,9 +49,9 @@ func (p pkg) own() (names []string) {
 	return names
 }
 
-// packages are those of the module, and all that they import.
+// packages are those of the module.
 var packages = sync.OnceValues(func() ([]pkg, error) {
-	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,Dir,Standard,Imports,GoFiles", module+"/...")
+	list := exec.Command("go", "list", "-json=ImportPath,Name,Dir,Imports,GoFiles", module+"/...")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
@@ -70,16 +69,15 @@ var packages = sync.OnceValues(func() ([]pkg, error) {
 	}
 })
 
-// all returns the packages of the module with code that is no test, and every package.
-func all(t *testing.T) (own, every []pkg) {
+// all returns the packages of the module with code that is no test.
+func all(t *testing.T) (own []pkg) {
 	t.Helper()
-	every = must.Get(packages())(t)
-	for _, p := range every {
-		if (p.ImportPath == module || strings.HasPrefix(p.ImportPath, module+"/")) && len(p.GoFiles) > 0 {
+	for _, p := range must.Get(packages())(t) {
+		if len(p.GoFiles) > 0 {
 			own = append(own, p)
 		}
 	}
-	return own, every
+	return own
 }
 
 // public reports whether a host may import the package.
@@ -123,7 +121,7 @@ const longest = 60
 // TestDocFitsAScreen checks that go doc prints no more of any public package than a
 // reader takes in.
 func TestDocFitsAScreen(t *testing.T) {
-	own, _ := all(t)
+	own := all(t)
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	var breaches []string

@@ -130,7 +130,7 @@ func leads(from, to string) bool {
 
 // TestImportsRunDown checks that no package imports one that stands above it.
 func TestImportsRunDown(t *testing.T) {
-	own, _ := all(t)
+	own := all(t)
 	var breaches []string
 	for _, p := range own {
 		from := p.short()
@@ -152,7 +152,7 @@ func TestImportsRunDown(t *testing.T) {
 // TestProductImportsNoTestSupport checks that no test support comes with the library: of the
 // code that is no test, only examples and test support import any.
 func TestProductImportsNoTestSupport(t *testing.T) {
-	own, _ := all(t)
+	own := all(t)
 	found := 0
 	for _, p := range own {
 		from := p.short()
@@ -182,7 +182,7 @@ func in(name, path string) bool { i := row(path); return i >= 0 && rows[i].what 
 // TestFacesHoldNoWork checks that no face can reach records or transactions.
 func TestFacesHoldNoWork(t *testing.T) {
 	leaves := []string{"api", "provider", "internal/check", "internal/money", "internal/spreadsheet"}
-	own, _ := all(t)
+	own := all(t)
 	found := 0
 	for _, p := range own {
 		from := p.short()
@@ -200,7 +200,7 @@ func TestFacesHoldNoWork(t *testing.T) {
 // TestDomainsAreBehindFaces checks that only the wiring, the erasure of people, and domains import a domain.
 func TestDomainsAreBehindFaces(t *testing.T) {
 	above := []string{"payments", "internal/erasure"}
-	own, _ := all(t)
+	own := all(t)
 	for _, p := range own {
 		from := p.short()
 		if supports(from) || slices.Contains(above, from) || in(domainsRow, from) {
@@ -276,7 +276,7 @@ func place(r story, name string) int {
 
 // TestPicture checks that docs/architecture.md draws the packages as they are.
 func TestPicture(t *testing.T) {
-	own, _ := all(t)
+	own := all(t)
 	const file = "../../docs/architecture.md"
 	text := string(must.Get(os.ReadFile(file))(t))
 	before, rest, begins := strings.Cut(text, pictureBegins)

@@ -34,7 +34,7 @@ var translated = regexp.MustCompile(`\b(` + strings.Join([]string{
 // TestDocReadsOnce checks the sentences that go doc shows of public packages: none is
 // long, and none has a turn that readers had to read twice.
 func TestDocReadsOnce(t *testing.T) {
-	own, _ := all(t)
+	own := all(t)
 	var breaches []string
 	for _, p := range own {
 		if !p.public() {

@@ -290,6 +290,12 @@ type Operation struct {
 	Params any
 }
 
+// WithID is the Params of an operation on the object with that id.
+type WithID[P any] struct {
+	ID     string `json:"id"`
+	Params P      `json:"params"`
+}
+
 // Execute runs a mutating call in one transaction: fn's effect and, with an idempotency key, the
 // record of key, request and answer. A later call with the same key and request is a replay: it
 // returns the stored answer, sets the caller's Replayed, and rolls fn's effect back. A refused

@@ -130,7 +130,7 @@ func (s *Coupons) Update(ctx context.Context, caller api.Caller, id string, p ca
 	if err := checkCoupon(&p); err != nil {
 		return nil, err
 	}
-	op := engine.Operation{Name: "coupon.update", Params: withID[catalog.UpdateCouponParams]{id, p}}
+	op := engine.Operation{Name: "coupon.update", Params: engine.WithID[catalog.UpdateCouponParams]{ID: id, Params: p}}
 	return change(ctx, s.engine, caller, op, couponListing, id, func(_ *engine.Tx, is *catalog.Coupon) error {
 		if p.Name != nil {
 			is.Name = api.TextOrNil(*p.Name)

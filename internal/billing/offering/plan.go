@@ -32,7 +32,8 @@ type Plans struct {
 	events *recording.Service
 }
 
-const maxTrialDays = 730
+// MaxTrialDays is the longest trial of a plan, and of a subscription.
+const MaxTrialDays = 730
 
 func checkNewPlan(p *catalog.CreatePlanParams) error {
 	if err := checkName(p.Name); err != nil {
@@ -54,7 +55,7 @@ func checkNewPlan(p *catalog.CreatePlanParams) error {
 	if *p.IntervalCount < 1 || *p.IntervalCount > longest {
 		return api.Invalid("interval_count", "interval_count must be a whole number from 1 to %d, since a period is at most three years.", longest)
 	}
-	if err := checkWhole("trial_period_days", p.TrialPeriodDays, 0, maxTrialDays); err != nil {
+	if err := checkWhole("trial_period_days", p.TrialPeriodDays, 0, MaxTrialDays); err != nil {
 		return err
 	}
 	return cmp.Or(check.Percent("tax_percent", p.TaxPercent), check.Metadata(p.Metadata, false))
@@ -114,7 +115,7 @@ func checkPlan(p *catalog.UpdatePlanParams) error {
 		return err
 	}
 	if p.TrialPeriodDays != nil {
-		if err := checkWhole("trial_period_days", *p.TrialPeriodDays, 0, maxTrialDays); err != nil {
+		if err := checkWhole("trial_period_days", *p.TrialPeriodDays, 0, MaxTrialDays); err != nil {
 			return err
 		}
 	}
@@ -125,7 +126,7 @@ func (s *Plans) Update(ctx context.Context, caller api.Caller, id string, p cata
 	if err := checkPlan(&p); err != nil {
 		return nil, err
 	}
-	op := engine.Operation{Name: "plan.update", Params: withID[catalog.UpdatePlanParams]{id, p}}
+	op := engine.Operation{Name: "plan.update", Params: engine.WithID[catalog.UpdatePlanParams]{ID: id, Params: p}}
 	return change(ctx, s.engine, caller, op, planListing, id, func(tx *engine.Tx, is *catalog.Plan) error {
 		engine.SetGiven(&is.Name, p.Name)
 		engine.SetGiven(&is.Active, p.Active)

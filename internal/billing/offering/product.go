@@ -91,7 +91,7 @@ func (s *Products) Update(ctx context.Context, caller api.Caller, id string, p c
 	if err := checkProduct(&p); err != nil {
 		return nil, err
 	}
-	op := engine.Operation{Name: "product.update", Params: withID[catalog.UpdateProductParams]{id, p}}
+	op := engine.Operation{Name: "product.update", Params: engine.WithID[catalog.UpdateProductParams]{ID: id, Params: p}}
 	return change(ctx, s.engine, caller, op, productListing, id, func(_ *engine.Tx, is *catalog.Product) error {
 		engine.SetGiven(&is.Name, p.Name)
 		if p.Description != nil {

@@ -139,12 +139,6 @@ func currencyOf(amount *int64) *string {
 	return new(api.Currency)
 }
 
-// withID names an object in the data of an operation.
-type withID[P any] struct {
-	ID     string `json:"id"`
-	Params P      `json:"params"`
-}
-
 // TaxableByRate returns taxable if it is given. Otherwise it returns true if there is a rate, and nil if there
 // is none.
 func TaxableByRate(taxable *bool, rate *decimal.Decimal) *bool {

@@ -102,7 +102,7 @@ func withPayment(paid bool, of event.Type) []event.Type {
 var errBehind = errors.New("subscription: something is due")
 
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string, p subscription.CancelParams) (*subscription.Subscription, error) {
-	op := engine.Operation{Name: "subscription.cancel", Params: withID[subscription.CancelParams]{id, p}}
+	op := engine.Operation{Name: "subscription.cancel", Params: engine.WithID[subscription.CancelParams]{ID: id, Params: p}}
 	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error) {
 		r := &o.Value
 		if p.AtPeriodEnd && r.Status != subscription.Paused {

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/billing/offering"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
@@ -23,7 +24,6 @@ import (
 
 const (
 	maxQuantity         = 1_000_000
-	maxTrialDays        = 730
 	maxDaysUntilDue     = 365
 	defaultDaysUntilDue = 7
 )
@@ -42,8 +42,8 @@ func checkCreate(p *subscription.CreateParams) error {
 	if err := checkQuantity(*p.Quantity); err != nil {
 		return err
 	}
-	if p.TrialPeriodDays != nil && (*p.TrialPeriodDays < 0 || *p.TrialPeriodDays > maxTrialDays) {
-		return api.Invalid("trial_period_days", "trial_period_days must be a whole number from 0 to %d.", maxTrialDays)
+	if p.TrialPeriodDays != nil && (*p.TrialPeriodDays < 0 || *p.TrialPeriodDays > offering.MaxTrialDays) {
+		return api.Invalid("trial_period_days", "trial_period_days must be a whole number from 0 to %d.", offering.MaxTrialDays)
 	}
 	if p.TrialPeriodDays != nil && !p.TrialEnd.IsZero() {
 		return api.Invalid("trial_end", "Give either trial_period_days or trial_end, not both.")
@@ -226,8 +226,8 @@ func wantedTrialEnd(p *subscription.CreateParams, from, now time.Time, plan *cat
 		if err := check.Ahead("trial_end", end, now); err != nil {
 			return end, err
 		}
-		if end.After(from.Add(maxTrialDays * day)) {
-			return end, api.Invalid("trial_end", "trial_end must be at most %d days ahead.", maxTrialDays)
+		if end.After(from.Add(offering.MaxTrialDays * day)) {
+			return end, api.Invalid("trial_end", "trial_end must be at most %d days ahead.", offering.MaxTrialDays)
 		}
 		return end, nil
 	}

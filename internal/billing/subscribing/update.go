@@ -50,7 +50,7 @@ func checkUpdate(p *subscription.UpdateParams) error {
 }
 
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p subscription.UpdateParams) (*subscription.Subscription, error) {
-	op := engine.Operation{Name: "subscription.update", Params: withID[subscription.UpdateParams]{id, p}}
+	op := engine.Operation{Name: "subscription.update", Params: engine.WithID[subscription.UpdateParams]{ID: id, Params: p}}
 	if err := checkUpdate(&p); err != nil {
 		return nil, err
 	}
@@ -204,9 +204,3 @@ func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, person person
 }
 
 type person = func(storage.ReadTx) (*account.Customer, error)
-
-// withID names a subscription in the data of an operation.
-type withID[P any] struct {
-	ID     string `json:"id"`
-	Params P      `json:"params"`
-}

@@ -32,6 +32,8 @@ type Object[T any] struct {
 	ID      string
 	Version int64
 	Value   T
+	// Number is that of the [Record] as it was read.
+	Number int64
 
 	// stored is the document of that version, for [Collection.Replace]; nil if the object was not
 	// read.
@@ -82,6 +84,9 @@ func DueBy(column string) func(*Kind) {
 func OneQueueBy(column string) func(*Kind) {
 	return func(k *Kind) { k.Due, k.OneQueue = column, true }
 }
+
+// InCommitOrder sets [Kind].Ordered.
+func InCommitOrder(k *Kind) { k.Ordered = true }
 
 // Kind returns the declaration for the store.
 func (c *Collection[T]) Kind() *Kind { return c.kind }
@@ -216,7 +221,7 @@ func (c *Collection[T]) Claim(tx Tx, claim Claim) ([]*Object[T], error) {
 
 // Decode turns a record into an object, for callers that claim by kind.
 func (c *Collection[T]) Decode(r Record) (*Object[T], error) {
-	o := &Object[T]{Scope: r.Scope, ID: r.ID, Version: r.Version, stored: r.Data}
+	o := &Object[T]{Scope: r.Scope, ID: r.ID, Version: r.Version, Number: r.Number, stored: r.Data}
 	if err := json.Unmarshal(r.Data, &o.Value); err != nil {
 		return nil, fmt.Errorf("storage: decode %s: %w", c.kind.Name, err)
 	}

@@ -34,7 +34,7 @@ const copyBatch = 500
 //
 // Copy books every posting again, in an order that keeps each entry's number and balance. It fails
 // if a posting does not fit the earlier entries, or if balances differ at the end. Versions begin
-// at 1 again, and leases end. If Copy fails, drop dst and begin again.
+// at 1 again, and leases end; records of Ordered kinds keep their numbers. If Copy fails, drop dst and begin again.
 func Copy(ctx context.Context, dst, src Store, kinds []*Kind, progress func(Progress)) error {
 	if progress == nil {
 		progress = func(Progress) {}
@@ -189,7 +189,7 @@ func (c *copier) records(k *Kind) part {
 			if r.Scope.Live {
 				live = 1
 			}
-			addToDigest(d, []int64{r.Version, live}, []byte(r.Scope.Merchant), []byte(r.ID), r.Data)
+			addToDigest(d, []int64{r.Version, live, r.Number}, []byte(r.Scope.Merchant), []byte(r.ID), r.Data)
 		}, writer(c, k.Name, first, func(tx Tx, r Record) error { return tx.Insert(k, r) }))
 	}
 }

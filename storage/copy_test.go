@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-var parcels = &storage.Kind{Name: "parcels"}
+var parcels = &storage.Kind{Name: "parcels", Ordered: true}
 
 // filledStore returns a store with n records and n postings.
 func filledStore(t *testing.T, n int) storage.Store {
@@ -36,7 +36,7 @@ func filledStore(t *testing.T, n int) storage.Store {
 }
 
 func parcel(i int) storage.Record {
-	return storage.Record{Scope: storage.Scope{Merchant: fmt.Sprint("m", i%3)}, ID: fmt.Sprintf("p%06d", i), Data: []byte(`{}`)}
+	return storage.Record{Scope: storage.Scope{Merchant: fmt.Sprint("m", i%3)}, ID: fmt.Sprintf("p%06d", i*7919%1_000_003), Data: []byte(`{}`)}
 }
 
 func payIn(i int) storage.Posting {

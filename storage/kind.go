@@ -25,6 +25,10 @@ type Kind struct {
 	// OneQueue says that all due records of a mode are one queue: no claim of the kind has
 	// Clocks, and no caller uses NextDue. A backend then keeps no index for these.
 	OneQueue bool
+	// Ordered says that lists follow the order in which the records were committed, whatever their ids
+	// are: several processes make ids, each by its own clock. The store numbers the records; see
+	// [Record.Number].
+	Ordered bool
 
 	// Backfill derives the columns from a document written before the newest
 	// column existed. [NewCollection] sets it.
@@ -91,7 +95,7 @@ func (k *Kind) Validate() error {
 	}
 	seen := map[string]bool{}
 	for _, c := range k.Columns {
-		if !isIdentifier(c.Name) || reservedColumns[c.Name] || seen[c.Name] || c.Type < Text || c.Type > Time {
+		if !isIdentifier(c.Name) || reservedColumns[c.Name] || k.Ordered && c.Name == "number" || seen[c.Name] || c.Type < Text || c.Type > Time {
 			return fmt.Errorf("%w: kind %s: column %q", ErrInvalid, k.Name, c.Name)
 		}
 		if len(c.OneOf) > 0 && c.Type != Text {
@@ -132,6 +136,9 @@ func (k *Kind) Validate() error {
 func (k *Kind) Check(r *Record) error {
 	if r.ID == "" {
 		return fmt.Errorf("%w: %s without id", ErrInvalid, k.Name)
+	}
+	if r.Number < 0 || r.Number > 0 && !k.Ordered {
+		return fmt.Errorf("%w: %s with number %d", ErrInvalid, k.Name, r.Number)
 	}
 	if len(r.Columns) != len(k.Columns) {
 		return fmt.Errorf("%w: %s has %d columns, want %d", ErrInvalid, k.Name, len(r.Columns), len(k.Columns))
@@ -180,6 +187,9 @@ func (k *Kind) CheckQuery(q Query) error {
 	}
 	if q.After != "" && q.Before != "" {
 		return fmt.Errorf("%w: list of %s with two cursors", ErrInvalid, k.Name)
+	}
+	if q.Number != 0 && (!k.Ordered || q.After+q.Before == "") {
+		return fmt.Errorf("%w: list of %s with the number of a cursor, without a cursor or an order", ErrInvalid, k.Name)
 	}
 	for _, e := range q.Where {
 		i := k.Column(e.Column)

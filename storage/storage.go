@@ -69,8 +69,9 @@ type Store interface {
 	//
 	//   - A kind may gain columns at the end, which are filled by [Kind.Backfill];
 	//     unique keys, which fail with ErrExists if records share them; a due column;
-	//     values at the end of a OneOf that has some; and Indexed. What is stored
-	//     keeps its versions and leases.
+	//     values at the end of a OneOf that has some; Indexed; and Ordered. What is
+	//     stored keeps its versions and leases. The records from before a kind was
+	//     Ordered have the number 0, and stand in the order of their ids.
 	//   - A declaration that lacks such an addition, Indexed excepted, is from an
 	//     older program: ErrNewer.
 	//   - Any other difference is ErrInvalid. Backfill is not compared.
@@ -118,9 +119,10 @@ type ReadTx interface {
 	Find(k *Kind, key string, s Scope, values ...any) (Record, error)
 
 	// List returns at most q.Limit records of one scope, newest first, that is by descending id,
-	// compared bytewise. The record of a cursor need not exist. A condition on a column without an
-	// index may read every record of the scope. List must return soon after its context ends, even
-	// then.
+	// compared bytewise. Those of an Ordered kind come by descending number, and those with the same
+	// one by id. The record of a cursor need not exist; see [Query.Number]. A condition on a column
+	// without an index may read every record of the scope. List must return soon after its context
+	// ends, even then.
 	List(k *Kind, q Query) ([]Record, error)
 
 	// Balance returns an account's balance and number of entries; the zero Balance
@@ -175,7 +177,8 @@ type Tx interface {
 	ReadTx
 
 	// Insert adds a record, whose Version is ignored and starts at 1. A taken id
-	// or unique key is ErrExists.
+	// or unique key is ErrExists. A record of an Ordered kind gets the next number, unless it comes
+	// with one; see [Record.Number].
 	Insert(k *Kind, r Record) error
 
 	// Replace writes r over the record of the same scope and id if that still
@@ -224,6 +227,10 @@ type Query struct {
 	// After and Before are ids: After lists what is older than that id, Before
 	// the page directly newer than it. At most one of them is set.
 	After, Before string
+	// Number, unless it is 0, is the number of the record of an Ordered kind that After or Before names.
+	// Without it the store reads the number from that record. If there is none, the cursor is taken for
+	// an id from before the kind was Ordered: it stands before all records with a number.
+	Number int64
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
 	// Bytes, if above 0, ends the list after the record that brings the documents above that many bytes.
@@ -315,6 +322,13 @@ type Record struct {
 	Columns []any
 	// Data is the document.
 	Data []byte
+	// Number is the place of a record of an Ordered kind in lists; 0 for other kinds. The number of a
+	// record that is committed later is greater. No number is given twice, also not after the record was
+	// deleted. An Update may still see 0 in records that were inserted a moment ago.
+	//
+	// Insert keeps a number above 0, which must not have been given in the scope before: so [Copy] keeps
+	// the places. Later records get greater numbers. Replace ignores the number.
+	Number int64
 }
 
 // Instant returns t as a store keeps it: in UTC, rounded down to the millisecond, without a

@@ -19,6 +19,8 @@ type state struct {
 	entries   btree.Map[string, storage.Entry] // by account and number
 	postings  btree.Map[string, storage.Booked]
 	sequences btree.Map[string, int64]
+	// lastNumber is the highest number of a record of an Ordered kind that was ever given.
+	lastNumber int64
 }
 
 // table holds the records of one kind.
@@ -27,6 +29,7 @@ type table struct {
 	records btree.Map[string, *row] // by scope and id
 	unique  []btree.Map[string, string]
 	due     btree.Map[string, string] // record keys, by mode, due time and record key
+	order   btree.Map[string, string] // record keys of an Ordered kind, by scope, number and id
 }
 
 // row is a stored record. It is never changed, only replaced.
@@ -44,6 +47,8 @@ func (s *state) clone() *state {
 		entries:   *s.entries.Copy(),
 		postings:  *s.postings.Copy(),
 		sequences: *s.sequences.Copy(),
+
+		lastNumber: s.lastNumber,
 	}
 	for name, t := range s.tables {
 		c.tables[name] = t.clone()
@@ -52,7 +57,7 @@ func (s *state) clone() *state {
 }
 
 func (t *table) clone() *table {
-	c := &table{kind: t.kind, records: *t.records.Copy(), due: *t.due.Copy()}
+	c := &table{kind: t.kind, records: *t.records.Copy(), due: *t.due.Copy(), order: *t.order.Copy()}
 	c.unique = make([]btree.Map[string, string], len(t.unique))
 	for i := range t.unique {
 		c.unique[i] = *t.unique[i].Copy()
@@ -118,6 +123,9 @@ func (t *table) put(r *row) {
 	if due, ok := t.dueKey(&r.Record); ok {
 		t.due.Set(due, at)
 	}
+	if t.kind.Ordered {
+		t.order.Set(orderKey(r.Scope, r.Number, r.ID), at)
+	}
 }
 
 func (t *table) remove(r *row) {
@@ -129,6 +137,9 @@ func (t *table) remove(r *row) {
 	}
 	if due, ok := t.dueKey(&r.Record); ok {
 		t.due.Delete(due)
+	}
+	if t.kind.Ordered {
+		t.order.Delete(orderKey(r.Scope, r.Number, r.ID))
 	}
 }
 
@@ -193,6 +204,10 @@ func prefixEnd(prefix string) string {
 // so that no id can reach into another scope.
 
 func recordKey(s storage.Scope, id string) string { return scopeKey(s) + id }
+
+func orderKey(s storage.Scope, number int64, id string) string {
+	return scopeKey(s) + sortableInt(number) + id
+}
 
 func scopeKey(s storage.Scope) string { return escape(s.Merchant) + modeKey(s.Live) }
 

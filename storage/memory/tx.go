@@ -79,27 +79,49 @@ func (t *tx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
 	}
 	var page []storage.Record
 	bytes := 0
-	collect := func(_ string, r *row) bool {
+	cursor := table.cursorKey(&q)
+	collect := func(key string, r *row) bool {
 		if r.Scope != q.Scope {
 			return false // the next scope
 		}
-		beyond := (q.After != "" && r.ID >= q.After) || (q.Before != "" && r.ID <= q.Before)
-		if !beyond && matches(k, &r.Record, q) {
+		if key != cursor && matches(k, &r.Record, q) {
 			page = append(page, copyRecord(r.Record))
 			bytes += len(r.Data)
 		}
 		return !q.IsFull(len(page), bytes)
 	}
+	ascend, descend := table.records.Ascend, table.records.Descend
+	if k.Ordered {
+		inOrder := func(key, at string) bool {
+			r, _ := table.records.Get(at)
+			return collect(key, r)
+		}
+		ascend = func(from string, _ func(string, *row) bool) { table.order.Ascend(from, inOrder) }
+		descend = func(from string, _ func(string, *row) bool) { table.order.Descend(from, inOrder) }
+	}
 	switch {
 	case q.Before != "":
-		table.records.Ascend(recordKey(q.Scope, q.Before), collect)
+		ascend(cursor, collect)
 		slices.Reverse(page)
 	case q.After != "":
-		table.records.Descend(recordKey(q.Scope, q.After), collect)
+		descend(cursor, collect)
 	default:
-		table.records.Descend(scopeEnd(q.Scope), collect)
+		descend(scopeEnd(q.Scope), collect)
 	}
 	return page, nil
+}
+
+// cursorKey returns the key of a query's cursor, in the order of the kind's lists.
+func (t *table) cursorKey(q *storage.Query) string {
+	id := q.After + q.Before // at most one is set
+	if !t.kind.Ordered {
+		return recordKey(q.Scope, id)
+	}
+	number := q.Number
+	if r, ok := t.records.Get(recordKey(q.Scope, id)); ok && number == 0 {
+		number = r.Number
+	}
+	return orderKey(q.Scope, number, id)
 }
 
 func matches(k *storage.Kind, r *storage.Record, q storage.Query) bool {
@@ -138,6 +160,12 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 		return storage.ErrExists
 	}
 	r.Version = 1
+	if k.Ordered {
+		if r.Number == 0 {
+			r.Number = t.state.lastNumber + 1
+		}
+		t.state.lastNumber = max(t.state.lastNumber, r.Number)
+	}
 	table.put(&row{Record: r})
 	return nil
 }
@@ -159,6 +187,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 		return storage.ErrExists
 	}
 	r.Version++
+	r.Number = old.Number
 	table.remove(old)
 	table.put(&row{Record: r})
 	return nil

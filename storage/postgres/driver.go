@@ -27,6 +27,8 @@ func dialect(schema string) *sqlstore.Dialect {
 		Parameter:   func(n int) string { return "$" + strconv.Itoa(n) },
 		Limit:       func(parameter string) string { return parameter },
 		OrderedJoin: "JOIN",
+		Greatest:    "greatest",
+		Clock:       "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 		ValidText:   isValidText,
 		CursorText:  cursorText,
 		Remote:      true,

@@ -120,6 +120,9 @@ func (m *migration) CreateTable(k *storage.Kind) error {
 	if k.Due != "" {
 		s.WriteString("\tlease bigint NOT NULL DEFAULT 0,\n")
 	}
+	if k.Ordered {
+		s.WriteString("\tnumber bigint NOT NULL,\n")
+	}
 	s.WriteString("\tdata bytea NOT NULL,\n\tPRIMARY KEY (merchant, live, id)\n) WITH (fillfactor = 85)")
 	return m.script(s.String())
 }
@@ -135,6 +138,9 @@ func shortName(name string) string {
 
 // copyBatch is how many rows a backfill holds in memory.
 const copyBatch = 200
+
+// addNumber adds the column of an Ordered kind. PostgreSQL does not rewrite the rows for the default.
+const addNumber = " ADD COLUMN IF NOT EXISTS number bigint NOT NULL DEFAULT 0"
 
 // AlterTable implements [sqlstore.SchemaTx].
 func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
@@ -153,6 +159,12 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 	}
 	if kept.Due == "" && k.Due != "" {
 		if err := m.script(table + " ADD COLUMN IF NOT EXISTS lease bigint NOT NULL DEFAULT 0"); err != nil {
+			return err
+		}
+	}
+	if k.Ordered && !kept.Ordered {
+		// Until now older programs have written without numbers.
+		if err := m.script(table + addNumber + ";\n" + table + " ALTER COLUMN number DROP DEFAULT"); err != nil {
 			return err
 		}
 	}

@@ -15,8 +15,8 @@ import (
 
 // onlineMigration changes tables that hold rows while others read and write them, in steps:
 //
-//  1. Add columns, which may be null, and a trigger that notes the rows written from
-//     then on.
+//  1. Add columns, which may be null or have a default, and a trigger that notes the rows
+//     written from then on.
 //  2. Fill the columns, some rows in each transaction.
 //  3. Create indexes concurrently.
 //  4. Under the writers' lock, fill the noted rows once more, add constraints that hold
@@ -36,7 +36,8 @@ type onlineMigration struct {
 // kindChange is a kind whose table exists and must change.
 type kindChange struct {
 	kind        *storage.Kind
-	keptColumns int // number of stored columns
+	keptColumns int  // number of stored columns
+	getsNumber  bool // whether it becomes Ordered
 }
 
 // run brings the tables of kinds up to date. change is step 4.
@@ -165,6 +166,11 @@ func (o *onlineMigration) prepare(m *migration, g kindChange) error {
 			return err
 		}
 	}
+	if g.getsNumber {
+		if err := o.execShortLock(m, "ALTER TABLE "+table+addNumber); err != nil {
+			return err
+		}
+	}
 	for _, index := range sqlstore.Indexes(k) {
 		if err := o.createIndex(m, k, index); err != nil {
 			return err
@@ -236,7 +242,7 @@ func (m *migration) changedKinds(kinds []*storage.Kind) (all []kindChange, err e
 			return nil, fmt.Errorf("postgres: define %s: %w", k.Name, err)
 		}
 		if missing {
-			all = append(all, kindChange{k, len(kept.Columns)})
+			all = append(all, kindChange{k, len(kept.Columns), k.Ordered && !kept.Ordered})
 		}
 	}
 	return all, nil

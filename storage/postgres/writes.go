@@ -17,9 +17,9 @@ var arrayType = map[storage.Type]string{
 }
 
 // Prepare implements [sqlstore.Driver]. The SQL writes many rows at once. It has an array for each
-// column, and then, unless it inserts, the number of rows.
+// column, and then, if it changes or deletes rows, their number.
 func (d driver) Prepare(s *sqlstore.Statement) {
-	var names, types, values, sets, same []string
+	var names, types, values, sets, keys, same []string
 	add := func(c sqlstore.WriteColumn) (value string) {
 		types = append(types, arrayType[c.Type])
 		return c.Value(fmt.Sprint("v.c", len(types)))
@@ -29,7 +29,11 @@ func (d driver) Prepare(s *sqlstore.Statement) {
 		names, values, sets = append(names, c.Name), append(values, value), append(sets, c.Name+" = "+value)
 	}
 	for _, c := range s.Key {
-		same = append(same, "t."+c.Name+" = "+add(c))
+		value := add(c)
+		keys, same = append(keys, c.Name), append(same, "t."+c.Name+" = "+value)
+		if s.Verb == sqlstore.Upsert {
+			names, values = append(names, c.Name), append(values, value)
+		}
 	}
 	var columns []string
 	for i := range types {
@@ -37,9 +41,12 @@ func (d driver) Prepare(s *sqlstore.Statement) {
 	}
 	rows := "(" + unnest(types) + ") AS v(" + strings.Join(columns, ", ") + ")"
 	where := " WHERE " + strings.Join(same, " AND ") + " RETURNING 1"
+	insert := "INSERT INTO " + s.Table + " AS t (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") + " FROM " + rows
 	switch s.Verb {
 	case sqlstore.Insert:
-		s.SQL = "INSERT INTO " + s.Table + " (" + strings.Join(names, ", ") + ") SELECT " + strings.Join(values, ", ") + " FROM " + rows
+		s.SQL = insert
+	case sqlstore.Upsert:
+		s.SQL = insert + " ON CONFLICT (" + strings.Join(keys, ", ") + ") DO UPDATE SET " + s.Merge
 	case sqlstore.Update:
 		s.SQL = expectRows(d.config.Schema, len(types)+1, "UPDATE "+s.Table+" AS t SET "+strings.Join(sets, ", ")+" FROM "+rows+where)
 	case sqlstore.Delete:
@@ -113,9 +120,10 @@ func (e *encoder) queue(b *pgx.Batch, w *sqlstore.Writes) {
 			e.values = r.Append(e.values[:0], i)
 			into.add(e.values...)
 		}
-		if r.Verb == sqlstore.Insert {
+		switch r.Verb {
+		case sqlstore.Insert, sqlstore.Upsert:
 			b.Queue(r.SQL.(string), into.args()...)
-		} else {
+		default:
 			b.Queue(r.SQL.(string), into.args(r.Count)...)
 		}
 	}

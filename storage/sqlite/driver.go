@@ -26,6 +26,8 @@ var dialect = sqlstore.Dialect{
 	Limit:       func(parameter string) string { return parameter + " + 0" },
 	IndexHint:   func(name string) string { return " INDEXED BY " + sqlstore.Quote(name) },
 	OrderedJoin: "CROSS JOIN",
+	Greatest:    "max",
+	Clock:       "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 }
 
 // writer is the connection that writes. One call or commit uses it at a time.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -107,6 +108,9 @@ func (m *migration) create(k *storage.Kind, name string) error {
 	if k.Due != "" {
 		s.WriteString("\t" + leaseColumn + ",\n")
 	}
+	if k.Ordered {
+		s.WriteString("\tnumber INTEGER NOT NULL,\n")
+	}
 	s.WriteString("\tdata BLOB NOT NULL,\n\tUNIQUE (merchant, live, id)\n) STRICT")
 	return m.conn.script(s.String())
 }
@@ -141,7 +145,7 @@ const copyBatch = 200
 // AlterTable implements [sqlstore.SchemaTx].
 func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
 	table := "ALTER TABLE " + sqlstore.Quote(k.Name)
-	if len(k.Columns) > len(kept.Columns) {
+	if len(k.Columns) > len(kept.Columns) || k.Ordered != kept.Ordered {
 		return m.rebuild(k, kept, tell)
 	}
 	tell(0)
@@ -181,9 +185,17 @@ func (m *migration) copyRows(k *storage.Kind, kept schema.Declaration, target st
 	if kept.Due != "" {
 		names = append(names, "lease")
 	}
-	names = append(names, "data")
-	old := len(names)
-	from := "SELECT rowid, " + strings.Join(names, ", ") + " FROM " + sqlstore.Quote(k.Name) +
+	read := slices.Clone(names)
+	if k.Ordered {
+		names = append(names, "number")
+		if kept.Ordered {
+			read = append(read, "number")
+		} else {
+			read = append(read, "0")
+		}
+	}
+	names, read = append(names, "data"), append(read, "data")
+	from := "SELECT rowid, " + strings.Join(read, ", ") + " FROM " + sqlstore.Quote(k.Name) +
 		" WHERE rowid > ? ORDER BY rowid LIMIT ?"
 	added := k.Columns[len(kept.Columns):]
 	for _, c := range added {
@@ -195,7 +207,7 @@ func (m *migration) copyRows(k *storage.Kind, kept schema.Declaration, target st
 	done := int64(0)
 	for after := int64(0); ; {
 		tell(done)
-		batch, last, err := m.readRows(from, old, after)
+		batch, last, err := m.readRows(from, len(read), after)
 		if err != nil || len(batch) == 0 {
 			return err
 		}

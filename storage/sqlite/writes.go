@@ -8,13 +8,16 @@ import (
 
 // Prepare implements [sqlstore.Driver]. The SQL of an insert is a multiInsert, and else a text.
 func (driver) Prepare(s *sqlstore.Statement) {
-	var names, values, sets, conditions []string
+	var names, values, sets, keys, conditions []string
 	for _, c := range s.Set {
 		value := c.Value("?")
 		names, values, sets = append(names, c.Name), append(values, value), append(sets, c.Name+" = "+value)
 	}
 	for _, c := range s.Key {
 		conditions = append(conditions, c.Name+" = ?")
+		if s.Verb == sqlstore.Upsert {
+			names, values, keys = append(names, c.Name), append(values, "?"), append(keys, c.Name)
+		}
 	}
 	where := " WHERE " + strings.Join(conditions, " AND ")
 	switch s.Verb {
@@ -22,6 +25,9 @@ func (driver) Prepare(s *sqlstore.Statement) {
 		s.SQL = newMultiInsert(s.Table+" ("+strings.Join(names, ", ")+")", "("+strings.Join(values, ", ")+")")
 	case sqlstore.Update:
 		s.SQL = "UPDATE " + s.Table + " SET " + strings.Join(sets, ", ") + where
+	case sqlstore.Upsert:
+		s.SQL = "INSERT INTO " + s.Table + " AS t (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(values, ", ") +
+			") ON CONFLICT (" + strings.Join(keys, ", ") + ") DO UPDATE SET " + s.Merge
 	case sqlstore.Delete:
 		s.SQL = "DELETE FROM " + s.Table + where
 	}

@@ -17,6 +17,7 @@ var growth = tests{
 	"a due column":                         growDue,
 	"a unique key":                         growKey,
 	"an index":                             growIndex,
+	"an order":                             growOrder,
 	"everything at once, of many records":  growAll,
 	"an older declaration is refused":      growRefusesOlder,
 	"any other change is refused":          growInvalid,
@@ -195,11 +196,35 @@ func growIndex(t *testing.T, s storage.Store) {
 	equal(t, "list", list(t, s, before, labelled), []string{"c1"})
 }
 
+// growOrder makes a kind Ordered. Its records keep the order of their ids, before all new ones.
+func growOrder(t *testing.T, s storage.Store) {
+	before, after := cards(4), cards(4, storage.InCommitOrder)
+	define(t, s, before)
+	insert(t, s, before, cardOf(t, before, "m", card{Label: "a", Owner: "o"}), cardOf(t, before, "k", card{Label: "a"}), cardOf(t, before, "t", card{Owner: "o"}))
+	for range 2 { // the second time changes nothing
+		define(t, s, after)
+	}
+	refused(t, s, before)
+	want(t, "Define without the order", s.Define(t.Context(), before), storage.ErrNewer)
+	for _, id := range []string{"z", "a"} {
+		insert(t, s, after, cardOf(t, after, id, card{Owner: "o"}))
+	}
+	all := []string{"a", "z", "t", "m", "k"}
+	for i, id := range all {
+		equal(t, "after "+id, list(t, s, after, storage.Query{Scope: test1, Limit: 9, After: id}), all[i+1:])
+		equal(t, "before "+id, list(t, s, after, storage.Query{Scope: test1, Limit: 9, Before: id}), all[:i])
+	}
+	ofOwner := storage.Query{Scope: test1, Limit: 9, Where: []storage.Equal{{Column: "owner", Value: "o"}}}
+	equal(t, "by a column with an index", list(t, s, after, ofOwner), []string{"a", "z", "t", "m"})
+	update(t, s, func(tx storage.Tx) error { return tx.Delete(after, test1, "m", 1) })
+	equal(t, "before a deleted one without a number", list(t, s, after, storage.Query{Scope: test1, Limit: 9, Before: "m"}), []string{"a", "z", "t"})
+}
+
 // growAll extends a kind in every way, with more records than a backend holds in memory.
 func growAll(t *testing.T, s storage.Store) {
 	const many = 1201
 	before := cards(3)
-	after := cards(4, oneOf("new", "used", "lost"), storage.DueBy("due_at"), storage.Unique("owner", "owner"))
+	after := cards(4, oneOf("new", "used", "lost"), storage.DueBy("due_at"), storage.Unique("owner", "owner"), storage.InCommitOrder)
 	define(t, s, before)
 	var put []storage.Record
 	for n := range many {

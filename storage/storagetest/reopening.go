@@ -47,6 +47,19 @@ func reopening(again func(*testing.T) storage.Store) tests {
 				want(t, "Update of the closed store", old.Update(t.Context(), func(storage.Tx) error { return nil }), storage.ErrClosed)
 			}
 		},
+		"numbers go on": func(t *testing.T, s storage.Store) {
+			define(t, s, notes)
+			insertNotes(t, s, "z", "m")
+			last := get(t, s, notes, test1, "m").Number
+			update(t, s, func(tx storage.Tx) error { return tx.Delete(notes, test1, "m", 1) })
+			s = reopen(t, s)
+			define(t, s, notes)
+			insertNotes(t, s, "a")
+			equal(t, "list", list(t, s, notes, storage.Query{Scope: test1, Limit: 9}), []string{"a", "z"})
+			if n := get(t, s, notes, test1, "a").Number; n <= last {
+				t.Errorf("the number after %d is %d", last, n)
+			}
+		},
 		"a declaration is kept": func(t *testing.T, s storage.Store) {
 			small, large := grownKind(1), grownKind(2)
 			want(t, "Define", s.Define(t.Context(), small), nil)

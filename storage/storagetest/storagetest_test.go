@@ -130,6 +130,9 @@ type (
 	testModeScan      struct{ readTx }
 	unorderedNames    struct{ readTx }
 	sequencesNotSet   struct{ writeTx }
+	placesByID        struct{ readTx }
+	forgottenPlaces   struct{ readTx }
+	givesOwnNumbers   struct{ writeTx }
 	pagesWithoutScope struct{ readTx }
 )
 
@@ -186,6 +189,22 @@ func (tx unorderedNames) Sequences(after string, limit int) ([]storage.Sequence,
 }
 
 func (sequencesNotSet) SetSequence(string, int64) error { return nil }
+
+func (tx placesByID) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
+	all, err := tx.readTx.List(k, q)
+	slices.SortFunc(all, func(a, b storage.Record) int { return strings.Compare(b.ID, a.ID) })
+	return all, err
+}
+
+func (tx forgottenPlaces) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
+	q.Number = 0
+	return tx.readTx.List(k, q)
+}
+
+func (tx givesOwnNumbers) Insert(k *storage.Kind, r storage.Record) error {
+	r.Number = 0
+	return tx.writeTx.Insert(k, r)
+}
 
 // tolerates ignores an error of Define.
 func tolerates(of error) func(*handle, bool) {
@@ -246,6 +265,15 @@ var mutants = map[string]struct {
 	"lists sequences in no order": {func(h *handle, _ bool) {
 		h.reads = func(tx readTx) storage.ReadTx { return unorderedNames{tx} }
 	}, "scans/sequences page by name"},
+	"lists an ordered kind by id": {func(h *handle, _ bool) {
+		h.reads = func(tx readTx) storage.ReadTx { return placesByID{tx} }
+	}, "order/the order of commits, not that of ids"},
+	"reads the place of a cursor from its record": {func(h *handle, _ bool) {
+		h.reads = func(tx readTx) storage.ReadTx { return forgottenPlaces{tx} }
+	}, "order/a cursor outlives its record"},
+	"gives numbers to records that have one": {func(h *handle, _ bool) {
+		h.writes = func(tx writeTx) storage.Tx { return givesOwnNumbers{tx} }
+	}, "order/a given number is kept"},
 	"sets no sequence": {func(h *handle, _ bool) {
 		h.writes = func(tx writeTx) storage.Tx { return sequencesNotSet{tx} }
 	}, "scans/SetSequence sets the last number"},

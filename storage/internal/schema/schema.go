@@ -15,6 +15,7 @@ type Declaration struct {
 	Columns []column `json:"columns"`
 	Keys    []key    `json:"keys,omitempty"`
 	Due     string   `json:"due,omitempty"`
+	Ordered bool     `json:"ordered,omitempty"`
 }
 
 type column struct {
@@ -32,7 +33,7 @@ type key struct {
 
 // Of returns the declaration of a kind.
 func Of(k *storage.Kind) Declaration {
-	d := Declaration{Due: k.Due}
+	d := Declaration{Due: k.Due, Ordered: k.Ordered}
 	for _, c := range k.Columns {
 		d.Columns = append(d.Columns, column{Name: c.Name, Type: c.Type, Null: c.Null, OneOf: c.OneOf})
 	}
@@ -86,7 +87,10 @@ func Compare(kept, wanted Declaration) (changed bool, err error) {
 		return false, fmt.Errorf("%w: the due column is %s in the database and %s in the program",
 			storage.ErrInvalid, kept.Due, wanted.Due)
 	}
-	return changed || len(wanted.Columns) > len(kept.Columns), nil
+	if kept.Ordered && !wanted.Ordered {
+		return false, fmt.Errorf("%w: the order of commits is not known here", storage.ErrNewer)
+	}
+	return changed || len(wanted.Columns) > len(kept.Columns) || wanted.Ordered != kept.Ordered, nil
 }
 
 // Same reports whether two kinds are declared alike.

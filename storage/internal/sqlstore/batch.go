@@ -22,6 +22,7 @@ type batch struct {
 	changes         changedHashes
 	base            Commit // the commit that the batch is based on
 	commit          Commit
+	inserts         int  // of records, so far
 	wroteToDatabase bool // whether any write has reached the database
 
 	failure     error // why the batch cannot be committed

@@ -157,6 +157,11 @@ func (s *RecordState) done() bool {
 	return t.due >= 0 && (t.Kind.OneQueue || s.Record.Columns[t.due] == nil)
 }
 
+// lacksNumber reports whether the database has given the record a number, which is not known here.
+func (s *RecordState) lacksNumber() bool {
+	return s.Table.Kind.Ordered && s.Record.Version > 0 && s.Record.Number == 0
+}
+
 func (c *cache) storeKeyOwner(key string, owner RecordKey) { putMap(&c.young.keyOwners, key, owner) }
 
 // merge caches the writes of a committed batch, except new records that are done: most of
@@ -165,8 +170,8 @@ func (c *cache) merge(w *writeSet) {
 	c.makeRoom(len(w.records.keys) + len(w.accounts.keys) + len(w.sequences.keys))
 	for i := range w.records.keys {
 		key, s := w.records.keys[i], w.records.values[i]
-		if s.Record.Version == 1 && s.done() {
-			c.evict(recordRef(key).hash()) // the cache may hold it as absent
+		if s.Record.Version == 1 && s.done() || s.lacksNumber() {
+			c.evict(recordRef(key).hash()) // the cache may hold it as absent, or as it was
 			continue
 		}
 		c.store(recordRef(key), s)

@@ -152,6 +152,10 @@ type Dialect struct {
 	// OrderedJoin is the join that keeps the order in which a statement names its tables:
 	// "CROSS JOIN", or "JOIN" where the database keeps the order anyway.
 	OrderedJoin string
+	// Greatest is the function of the greatest of its arguments.
+	Greatest string
+	// Clock is the expression of the current time in microseconds since 1970.
+	Clock string
 	// ValidText reports whether the database can store a text; nil for any text. A text
 	// that it cannot store matches nothing.
 	ValidText func(string) bool

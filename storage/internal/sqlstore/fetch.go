@@ -38,7 +38,7 @@ func (f *Fetch) add(v cacheRef, table *Table) {
 
 // AddRecord adds a row of [Table.Columns].
 func (f *Fetch) AddRecord(t *Table, row Row) error {
-	r, err := DecodeRow(row, t.Kind.Columns, nil)
+	r, err := DecodeRow(row, t.Kind, t.Kind.Columns, nil)
 	if err == nil {
 		f.values[recordRef(RecordKey{t.Kind.Name, r.Scope, r.ID})] = RecordState{Table: t, Record: r, StoredVersion: r.Version}
 	}

@@ -71,7 +71,10 @@ func Indexes(k *storage.Kind) []Index {
 		if c.Null {
 			nullable = append(nullable, Quote(c.Name))
 		}
-		add("by."+c.Name, false, []string{"merchant", "live", Quote(c.Name), "id"}, nullable)
+		add(indexedBy(k)+c.Name, false, append([]string{"merchant", "live", Quote(c.Name)}, listOrder(k)...), nullable)
+	}
+	if k.Ordered {
+		add("order", false, append([]string{"merchant", "live"}, listOrder(k)...), nil)
 	}
 	if k.Due != "" {
 		// The mode comes first in both, so that a search in one mode skips the other. The
@@ -84,12 +87,33 @@ func Indexes(k *storage.Kind) []Index {
 	return all
 }
 
-// ObsoleteIndexes returns the indexes that a kind had before it became one queue.
-func ObsoleteIndexes(k *storage.Kind) []string {
-	if !k.OneQueue {
-		return nil
+// listOrder returns the columns by which the lists of a kind are ordered.
+func listOrder(k *storage.Kind) []string {
+	if k.Ordered {
+		return []string{"number", "id"}
 	}
-	return []string{k.Name + ".due.scope"}
+	return []string{"id"}
+}
+
+// indexedBy returns what the name of the index of a column begins with, after the kind's name.
+func indexedBy(k *storage.Kind) string {
+	if k.Ordered {
+		return "order."
+	}
+	return "by."
+}
+
+// ObsoleteIndexes returns the indexes that a kind had before it became one queue, or Ordered.
+func ObsoleteIndexes(k *storage.Kind) (names []string) {
+	if k.OneQueue {
+		names = append(names, k.Name+".due.scope")
+	}
+	for _, c := range k.Columns {
+		if k.Ordered && c.Indexed {
+			names = append(names, k.Name+".by."+c.Name)
+		}
+	}
+	return names
 }
 
 // CreateStatement returns the statement that creates the index of a table under a name.

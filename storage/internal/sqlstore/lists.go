@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -8,12 +9,13 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// A list is ordered by id. An index of a column has that order among equal values only, so
-// a list with further conditions must search among records that do not match. It can walk
-// through the ids until the page is full, or through the whole range of an indexed time.
+// A list is ordered by place: by id, or for an Ordered kind by number and id. An index of a column
+// has that order among equal values only, so a list with further conditions must search among
+// records that do not match. It can walk from place to place until the page is full, or through the
+// whole range of an indexed time.
 // Which is shorter depends on the data. A search does both in turns, a window at a time,
 // and ends with the walk that ends first. So it takes about twice as long as the shorter
-// walk. It never assumes that ids and times ascend together: test clocks move only times.
+// walk. It never assumes that places and times ascend together: test clocks move only times.
 //
 // No statement reads more than a window. So a list ends soon after its context, also in an
 // Update, where other calls share the transaction.
@@ -26,14 +28,23 @@ const (
 	indexEntriesPerRecord = 4
 )
 
+// place is the place of a record in lists. The number is 0 unless the kind is Ordered. Without an id it is
+// no place.
+type place struct {
+	number int64
+	id     string
+}
+
 // listQuery is the plan of one query.
 type listQuery struct {
 	*readTx
 	table        *Table
 	query        storage.Query
-	seekWhere    int  // index in query.Where of the condition that an index answers; -1 for none
-	seekRange    int  // index in query.Range of the range that an index answers; -1 for none
-	filtered     bool // whether there are conditions besides seekWhere
+	ordered      bool  // whether the kind is
+	cursor       place // of the query
+	seekWhere    int   // index in query.Where of the condition that an index answers; -1 for none
+	seekRange    int   // index in query.Range of the range that an index answers; -1 for none
+	filtered     bool  // whether there are conditions besides seekWhere
 	columns      []storage.Column
 	found, bytes int
 }
@@ -47,7 +58,7 @@ func (s *listQuery) countFound(r *storage.Record) bool {
 
 // newListQuery plans a checked query.
 func (t *readTx) newListQuery(table *Table, q storage.Query) *listQuery {
-	s := &listQuery{readTx: t, table: table, query: q, seekWhere: -1, seekRange: -1}
+	s := &listQuery{readTx: t, table: table, query: q, ordered: table.Kind.Ordered, seekWhere: -1, seekRange: -1}
 	if !q.Bare {
 		s.columns = table.Kind.Columns
 	}
@@ -81,17 +92,20 @@ func selectivity(c *storage.Column) int {
 // page returns the records in the order of the search.
 func (s *listQuery) page() ([]storage.Record, error) {
 	var page []storage.Record
-	var ids []string
-	at := s.query.After + s.query.Before // at most one is set
+	var places []place
+	if err := s.resolveCursor(); err != nil {
+		return nil, err
+	}
+	at := s.cursor
 	if !s.filtered {
-		return s.recordsBetween(at, "", s.query.Limit)
+		return s.recordsBetween(at, place{}, s.query.Limit)
 	}
 	from, until := s.bounds()
 	for window := firstWindow; ; window = min(2*window, maxWindow) {
 		if err := s.usable(); err != nil {
 			return nil, err
 		}
-		edge, err := s.idAfter(at, window)
+		edge, err := s.placeAfter(at, window)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +114,7 @@ func (s *listQuery) page() ([]storage.Record, error) {
 			return nil, err
 		}
 		page = append(page, found...)
-		if s.query.IsFull(s.found, s.bytes) || edge == "" {
+		if s.query.IsFull(s.found, s.bytes) || edge.id == "" {
 			return page, nil
 		}
 		at = edge
@@ -114,23 +128,34 @@ func (s *listQuery) page() ([]storage.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		more, err := s.idsBetween(next, until)
+		more, err := s.placesBetween(next, until)
 		if err != nil {
 			return nil, err
 		}
-		ids = s.firstPage(append(ids, more...))
+		places = s.firstPage(append(places, more...))
 		if next == from {
 			s.found, s.bytes = 0, 0
-			return s.byIDs(ids)
+			return s.at(places)
 		}
 		until = next
 	}
 }
 
+// resolveCursor sets the place of the query's cursor.
+func (s *listQuery) resolveCursor() error {
+	s.cursor = place{s.query.Number, s.query.After + s.query.Before} // at most one is set
+	if !s.ordered || s.cursor.id == "" || s.cursor.number > 0 || !s.store.validText(s.cursor.id) {
+		return nil
+	}
+	st := s.newStatement("number", "")
+	st.add(" AND id = ?", s.cursor.id)
+	return st.query(func(row Row) error { return row.Scan(&s.cursor.number) })
+}
+
 // timePosition is a position in the index of a time column.
 type timePosition struct {
 	at int64
-	id string
+	place
 }
 
 // bounds returns the begin and the end of the range that an index answers.
@@ -148,13 +173,15 @@ func (s *listQuery) bounds() (from, until timePosition) {
 	return from, until
 }
 
-// firstPage sorts ids by the order of the list, and returns at most a page of them.
-func (s *listQuery) firstPage(ids []string) []string {
-	slices.Sort(ids)
+// firstPage sorts places by the order of the list, and returns at most a page of them.
+func (s *listQuery) firstPage(places []place) []place {
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.id, b.id))
+	})
 	if s.query.Before == "" {
-		slices.Reverse(ids)
+		slices.Reverse(places)
 	}
-	return ids[:min(len(ids), s.query.Limit)]
+	return places[:min(len(places), s.query.Limit)]
 }
 
 // statement is a statement under construction.
@@ -191,8 +218,7 @@ func (st *statement) addLimit(word string, n int) {
 	st.text.WriteString(" " + word + " " + st.store.Limit(st.store.Parameter(len(st.args))))
 }
 
-// order returns the operators that compare ids by the order of the list, and its
-// direction.
+// order returns the operators that compare places by the order of the list, and its direction.
 func (s *listQuery) order() (later, earlierOrEqual, direction string) {
 	if s.query.Before != "" {
 		return ">", "<=", ""
@@ -200,41 +226,76 @@ func (s *listQuery) order() (later, earlierOrEqual, direction string) {
 	return "<", ">=", " DESC"
 }
 
-// idAfter returns the id that is n positions after at, or "" if there is none. It counts
-// the records that match seekWhere.
-func (s *listQuery) idAfter(at string, n int) (id string, err error) {
-	later, _, direction := s.order()
-	st := s.newStatement("id", "")
-	st.addSeekCondition()
-	if at != "" {
-		st.add(" AND id "+later+" ?", s.store.cursorText(at))
+// places returns the columns of a place, by which the lists of the kind are ordered.
+func (s *listQuery) places() []string { return listOrder(s.table.Kind) }
+
+// unindexedPlaces returns expressions for these columns that no index serves.
+func (s *listQuery) unindexedPlaces() []string {
+	if s.ordered {
+		return []string{"number + 0", "id || ''"}
 	}
-	st.text.WriteString(" ORDER BY id" + direction + " LIMIT 1")
-	st.addLimit("OFFSET", n-1)
-	return id, st.query(func(row Row) error { return row.Scan(&id) })
+	return []string{"id || ''"}
 }
 
-// recordsBetween returns the matching records after the id at, up to the id edge or, if
-// edge is "", to the end.
-func (s *listQuery) recordsBetween(at, edge string, limit int) ([]storage.Record, error) {
-	later, earlierOrEqual, direction := s.order()
+// scanPlace scans a row of dests and then the columns of places.
+func (s *listQuery) scanPlace(row Row, dests ...any) (p place, err error) {
+	if s.ordered {
+		dests = append(dests, &p.number)
+	}
+	err = row.Scan(append(dests, &p.id)...)
+	return p, err
+}
+
+// addCursor appends a condition on the columns or expressions of a place, unless p is none.
+func (st *statement) addCursor(columns []string, operator string, p place) {
+	switch id := st.store.cursorText(p.id); {
+	case p.id == "":
+	case st.ordered:
+		st.add(" AND ("+strings.Join(columns, ", ")+") "+operator+" (?, ?)", p.number, id)
+	default:
+		st.add(" AND "+columns[0]+" "+operator+" ?", id)
+	}
+}
+
+// addOrder appends the order of the list, by the columns or expressions of a place.
+func (st *statement) addOrder(columns []string) {
+	_, _, direction := st.order()
+	st.text.WriteString(" ORDER BY " + strings.Join(columns, direction+", ") + direction)
+}
+
+// placeAfter returns the place that is n positions after at, or none if there is none. It counts the
+// records that match seekWhere.
+func (s *listQuery) placeAfter(at place, n int) (found place, err error) {
+	later, _, _ := s.order()
+	st := s.newStatement(strings.Join(s.places(), ", "), "")
+	st.addSeekCondition()
+	st.addCursor(s.places(), later, at)
+	st.addOrder(s.places())
+	st.text.WriteString(" LIMIT 1")
+	st.addLimit("OFFSET", n-1)
+	return found, st.query(func(row Row) (err error) {
+		found, err = s.scanPlace(row)
+		return err
+	})
+}
+
+// recordsBetween returns the matching records after the place at, up to the place edge or, if there is no
+// edge, to the end.
+func (s *listQuery) recordsBetween(at, edge place, limit int) ([]storage.Record, error) {
+	later, earlierOrEqual, _ := s.order()
 	st := s.newStatement(s.selectList(), "")
 	st.addSeekCondition()
 	st.addFilters(s.seekWhere, -1)
-	if at != "" {
-		st.add(" AND id "+later+" ?", s.store.cursorText(at))
-	}
-	if edge != "" {
-		st.add(" AND id "+earlierOrEqual+" ?", edge)
-	}
-	st.text.WriteString(" ORDER BY id" + direction)
+	st.addCursor(s.places(), later, at)
+	st.addCursor(s.places(), earlierOrEqual, edge)
+	st.addOrder(s.places())
 	st.addLimit("LIMIT", limit)
 	return s.records(s.table, limit, s.columns, &s.query.Scope, s.countFound, st.text.String(), st.args...)
 }
 
 func (s *listQuery) selectList() string {
 	if s.query.Bare {
-		return columnsWithoutPromoted
+		return s.table.bareColumns
 	}
 	return s.table.listColumns
 }
@@ -242,51 +303,54 @@ func (s *listQuery) selectList() string {
 // rangeColumn returns the column of seekRange and its index.
 func (s *listQuery) rangeColumn() (quoted, index string) {
 	name := s.query.Range[s.seekRange].Column
-	return Quote(name), s.table.Kind.Name + ".by." + name
+	return Quote(name), s.table.Kind.Name + "." + indexedBy(s.table.Kind) + name
 }
 
 // timeBefore returns the position that is n before the end of a range, or the begin of
 // the range if that is nearer.
 func (s *listQuery) timeBefore(from, until timePosition, n int) (timePosition, error) {
 	column, index := s.rangeColumn()
-	st := s.newStatement(column+", id", index)
+	st := s.newStatement(column+", "+strings.Join(s.places(), ", "), index)
 	st.addTimeRange(column, from, until)
-	st.text.WriteString(" ORDER BY " + column + " DESC, id DESC LIMIT 1")
+	st.text.WriteString(" ORDER BY " + column + " DESC, " + strings.Join(s.places(), " DESC, ") + " DESC LIMIT 1")
 	st.addLimit("OFFSET", n-1)
 	found := from
-	return found, st.query(func(row Row) error { return row.Scan(&found.at, &found.id) })
+	return found, st.query(func(row Row) (err error) {
+		found.place, err = s.scanPlace(row, &found.at)
+		return err
+	})
 }
 
-// idsBetween returns the first page of the matching ids in a range.
-func (s *listQuery) idsBetween(from, until timePosition) (ids []string, err error) {
-	later, _, direction := s.order()
+// placesBetween returns the first page of the places of matching records in a range.
+func (s *listQuery) placesBetween(from, until timePosition) ([]place, error) {
+	later, _, _ := s.order()
 	column, index := s.rangeColumn()
-	st := s.newStatement("id", index)
+	st := s.newStatement(strings.Join(s.places(), ", "), index)
 	st.addTimeRange(column, from, until)
 	st.addFilters(-1, s.seekRange)
-	if at := s.query.After + s.query.Before; at != "" {
-		st.add(" AND id || '' "+later+" ?", s.store.cursorText(at))
-	}
-	st.text.WriteString(" ORDER BY id || ''" + direction)
+	st.addCursor(s.unindexedPlaces(), later, s.cursor)
+	st.addOrder(s.unindexedPlaces())
 	st.addLimit("LIMIT", s.query.Limit)
-	return collect(s.readTx, s.table.Kind.Name, func(row Row) (id string, err error) {
-		err = row.Scan(&id)
-		return id, err
-	}, st.text.String(), st.args...)
+	return collect(s.readTx, s.table.Kind.Name, func(row Row) (place, error) { return s.scanPlace(row) }, st.text.String(), st.args...)
 }
 
-func (s *listQuery) byIDs(ids []string) ([]storage.Record, error) {
-	if len(ids) == 0 {
+// at returns the records at places.
+func (s *listQuery) at(places []place) ([]storage.Record, error) {
+	if len(places) == 0 {
 		return nil, nil
 	}
-	_, _, direction := s.order()
 	st := s.newStatement(s.selectList(), "")
-	st.add(" AND id IN (?", ids[0])
-	for i := 1; i < len(ids) || i&(i-1) != 0; i++ { // powers of two, so that there are few statements
-		st.add(", ?", ids[min(i, len(ids)-1)])
+	st.add(" AND id IN (?", places[0].id)
+	for i := 1; i < len(places) || i&(i-1) != 0; i++ { // powers of two, so that there are few statements
+		st.add(", ?", places[min(i, len(places)-1)].id)
 	}
-	st.text.WriteString(") ORDER BY id" + direction)
-	return s.records(s.table, len(ids), s.columns, &s.query.Scope, s.countFound, st.text.String(), st.args...)
+	st.text.WriteString(")")
+	if s.ordered { // else the planner might walk through the order, for records that may be far apart
+		st.addOrder(s.unindexedPlaces())
+	} else {
+		st.addOrder(s.places())
+	}
+	return s.records(s.table, len(places), s.columns, &s.query.Scope, s.countFound, st.text.String(), st.args...)
 }
 
 // query runs the statement.
@@ -304,6 +368,11 @@ func (st *statement) addSeekCondition() {
 
 // addTimeRange appends a range of positions. Nulls are outside it.
 func (st *statement) addTimeRange(column string, from, until timePosition) {
+	if st.ordered {
+		st.add(" AND ("+column+", number, id) >= (?, ?, ?) AND ("+column+", number, id) < (?, ?, ?)",
+			from.at, from.number, from.id, until.at, until.number, until.id)
+		return
+	}
 	st.add(" AND ("+column+", id) >= (?, ?) AND ("+column+", id) < (?, ?)", from.at, from.id, until.at, until.id)
 }
 

@@ -202,7 +202,7 @@ func (t *readTx) records(table *Table, limit int, wanted []storage.Column, scope
 		if err := t.ctx.Err(); err != nil {
 			return err
 		}
-		r, err := DecodeRow(row, wanted, scope)
+		r, err := DecodeRow(row, table.Kind, wanted, scope)
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ type RowQuery struct {
 
 // Decode reads the row.
 func (q *RowQuery) Decode(row Row) (storage.Record, error) {
-	return DecodeRow(row, q.Table.Kind.Columns, q.scope)
+	return DecodeRow(row, q.Table.Kind, q.Table.Kind.Columns, q.scope)
 }
 
 // GetQuery returns the query of [storage.ReadTx].Get. If the answer needs no query, the

@@ -19,6 +19,8 @@ type Table struct {
 	Name string
 	// The statements that write. Lease is nil without a due column.
 	Insert, Replace, Remove, Lease *Statement
+	// InsertAt inserts records of an Ordered kind that come with a number. Insert gives them the next.
+	InsertAt *Statement
 
 	due           int // the column of the due time; -1 for none
 	get           string
@@ -30,6 +32,7 @@ type Table struct {
 	claimByClocks string // for clocksAtOnce
 	nextDue       string
 	listColumns   string // that a list reads
+	bareColumns   string // that a list reads for a query that is Bare
 }
 
 // recordCondition is the condition that selects one record.
@@ -40,7 +43,7 @@ func recordCondition(d *Dialect) string {
 func newTable(d *Dialect, k *storage.Kind) *Table {
 	name := d.tableName(k.Name)
 	all, scoped := columns(k, false), columns(k, true)
-	t := &Table{Kind: k, Name: name, due: k.Column(k.Due), listColumns: scoped}
+	t := &Table{Kind: k, Name: name, due: k.Column(k.Due), listColumns: scoped, bareColumns: bareColumns(k)}
 	t.get = "SELECT " + scoped + " FROM " + name + " WHERE " + recordCondition(d)
 	t.scan = "SELECT " + all + " FROM " + name + " WHERE (merchant, live, id) > (" + d.Parameter(1) + ", " + d.Parameter(2) + ", " +
 		d.Parameter(3) + ") ORDER BY merchant, live, id LIMIT " + d.Limit(d.Parameter(4))
@@ -111,9 +114,8 @@ func (t *Table) nextDueSQL(d *Dialect) string {
 		" FROM found WHERE merchant IS NOT NULL LIMIT " + d.Limit(d.Parameter(5))
 }
 
-// columnsWithoutPromoted are the columns that a list reads for a query that is Bare. The
-// promoted columns take more than half of the time of a list.
-const columnsWithoutPromoted = "id, version, data"
+// bareColumns returns columns without the promoted ones, which take more than half of the time of a list.
+func bareColumns(k *storage.Kind) string { return columns(&storage.Kind{Ordered: k.Ordered}, true) }
 
 // Columns returns the columns of a row for [Fetch].AddRecord.
 func (t *Table) Columns() string { return columns(t.Kind, false) }
@@ -130,12 +132,15 @@ func columns(k *storage.Kind, scoped bool) string {
 	if !scoped {
 		s.WriteString(", merchant, live")
 	}
+	if k.Ordered {
+		s.WriteString(", number")
+	}
 	return s.String()
 }
 
-// DecodeRow reads a row of columns or columnsWithoutPromoted. promoted are the promoted
-// columns in it. With a nil scope the row has the scope.
-func DecodeRow(row Row, promoted []storage.Column, scope *storage.Scope) (storage.Record, error) {
+// DecodeRow reads a row of columns or bareColumns. promoted are the promoted columns in it. With a nil
+// scope the row has the scope.
+func DecodeRow(row Row, k *storage.Kind, promoted []storage.Column, scope *storage.Scope) (storage.Record, error) {
 	v, err := row.Values()
 	if err != nil {
 		return storage.Record{}, err
@@ -153,6 +158,9 @@ func DecodeRow(row Row, promoted []storage.Column, scope *storage.Scope) (storag
 	} else {
 		live, _ := decode(storage.Bool, v[4+n]).(bool)
 		r.Scope = storage.Scope{Merchant: v[3+n].(string), Live: live}
+	}
+	if k.Ordered {
+		r.Number = v[len(v)-1].(int64)
 	}
 	return r, nil
 }

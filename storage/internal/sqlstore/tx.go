@@ -176,7 +176,11 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 		return err
 	}
 	r.Version = 1
-	t.putRecord(key, RecordState{Table: table, Record: r, StoredVersion: was.StoredVersion, reinserted: was.StoredVersion > 0, unverified: was.unverified || assumed})
+	t.batch.inserts++
+	t.putRecord(key, RecordState{
+		Table: table, Record: r, StoredVersion: was.StoredVersion, reinserted: was.StoredVersion > 0,
+		inserted: t.batch.inserts, unverified: was.unverified || assumed,
+	})
 	for _, unique := range keys {
 		t.own.keyOwners.put(unique, key)
 	}
@@ -312,6 +316,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	}
 	t.releaseKeys(table, key, freed)
 	r.Version++
+	r.Number = was.Record.Number
 	was.Record, was.LeaseOnly, was.Lease, was.unverified = r, false, 0, was.unverified || assumed
 	t.putRecord(key, was)
 	for _, unique := range keys {

@@ -13,9 +13,12 @@ import (
 type Statement struct {
 	Verb  Verb
 	Table string // quoted, with its schema
-	// Set are the columns that get a value. Key are those by which an Update or a Delete finds each
-	// row. If a row is not there, the statement fails with an error of class [Transient].
+	// Set are the columns that get a value. Key are those by which an Update, an Upsert or a Delete finds
+	// each row. If an Update or a Delete does not find a row, it fails with an error of class [Transient].
 	Set, Key []WriteColumn
+	// Merge is the SET list of an Upsert for a row that is there. The row is t, and excluded has what Set
+	// and Key say.
+	Merge string
 	// SQL is what the driver has made of it.
 	SQL any
 }
@@ -28,6 +31,7 @@ type Verb int
 const (
 	Delete Verb = iota
 	Update
+	Upsert // inserts the row, or changes the one that is there
 	Insert
 )
 
@@ -35,17 +39,16 @@ const (
 type WriteColumn struct {
 	Name string       // quoted
 	Type storage.Type // of the parameter; 0 for bytes
-	// lookup, unless it is "", is a query without its last operand, the parameter. It returns the
-	// column's value.
-	lookup string
+	// expression, unless it is "", is that of the value. The question mark in it stands for the parameter.
+	expression string
 }
 
 // Value returns the expression of the column's value with a parameter.
 func (c *WriteColumn) Value(parameter string) string {
-	if c.lookup == "" {
+	if c.expression == "" {
 		return parameter
 	}
-	return "(" + c.lookup + parameter + ")"
+	return strings.Replace(c.expression, "?", parameter, 1)
 }
 
 // prepare returns a statement with the driver's SQL.
@@ -68,13 +71,25 @@ func (s *Store) prepareWrites(t *Table) {
 		values = append(values, WriteColumn{Name: Quote(c.Name), Type: c.Type})
 	}
 	values = append(values, WriteColumn{Name: "data"})
-	t.Insert = s.prepare(Insert, t.Name, slices.Concat(id, values), nil)
+	insert := slices.Concat(id, values)
+	if t.Kind.Ordered {
+		number := WriteColumn{Name: "number", Type: storage.Int}
+		t.InsertAt = s.prepare(Insert, t.Name, append(slices.Clone(insert), number), nil)
+		number.expression = "(SELECT last FROM " + s.tableName("storage_order") + ") - ?"
+		insert = append(insert, number)
+	}
+	t.Insert = s.prepare(Insert, t.Name, insert, nil)
 	t.Replace = s.prepare(Update, t.Name, values, key)
 	t.Remove = s.prepare(Delete, t.Name, nil, key)
 }
 
-// ledgerWrites holds the statements that write the ledger and the sequences.
+// ledgerWrites holds the statements that write the ledger, the sequences and the order of records.
 type ledgerWrites struct {
+	// takeNumbers takes the next numbers for new records of Ordered kinds, whose inserts follow. They are
+	// greater than all before, and than those that records came with. They are at least the time, so that
+	// none is given again after the database was restored to an earlier state.
+	takeNumbers *Statement
+
 	insertAccounts, updateAccounts, insertPostings, insertEntries, insertSequences, updateSequences *Statement
 }
 
@@ -88,10 +103,17 @@ func (s *Store) newLedgerWrites() (w ledgerWrites) {
 	w.updateAccounts = s.prepare(Update, accounts, columns{number("balance"), number("entries")}, columns{text("name"), number("entries")})
 	w.insertPostings = s.prepare(Insert, s.tableName("ledger_postings"), columns{text("id"), text("type"), text("ref"), number("at")}, nil)
 	account := text("account")
-	account.lookup = "SELECT id FROM " + accounts + " WHERE name = "
+	account.expression = "(SELECT id FROM " + accounts + " WHERE name = ?)"
 	w.insertEntries = s.prepare(Insert, s.tableName("ledger_entries"),
 		columns{account, number("number"), text("posting"), number("amount"), number("balance")}, nil)
 	w.insertSequences = s.prepare(Insert, sequences, columns{text("name"), number("value")}, nil)
+	last := number("last")
+	last.expression = s.Greatest + "(" + s.Clock + ", ?)"
+	w.takeNumbers = &Statement{
+		Verb: Upsert, Table: s.tableName("storage_order"), Set: columns{last, number("taken")}, Key: columns{number("one")},
+		Merge: "last = " + s.Greatest + "(t.last, excluded.last) + excluded.taken",
+	}
+	s.driver.Prepare(w.takeNumbers)
 	w.updateSequences = s.prepare(Update, sequences, columns{number("value")}, columns{text("name"), number("value")})
 	return w
 }
@@ -115,6 +137,12 @@ type Rows struct {
 // Append appends the parameters of row i: those of Set, and then those of Key.
 func (r *Rows) Append(to []any, i int) []any { return r.append(to, i) }
 
+// numbers are the numbers that a transaction gives to new records of Ordered kinds.
+type numbers struct {
+	taken int64 // how many of the next numbers
+	given int64 // the highest number that a record came with
+}
+
 func (w *Writes) add(s *Statement, count int, row func(to []any, i int) []any) {
 	if count > 0 {
 		w.Statements = append(w.Statements, &Rows{s, count, row})
@@ -124,7 +152,9 @@ func (w *Writes) add(s *Statement, count int, row func(to []any, i int) []any) {
 // newWrites returns the writes of a set that the database lacks.
 func (s *Store) newWrites(set *writeSet, changed *changedHashes) *Writes {
 	w := &Writes{}
-	w.addRecords(set, changed)
+	if n := w.addRecords(set, changed); n != (numbers{}) {
+		w.add(s.ledgerWrites.takeNumbers, 1, func(to []any, _ int) []any { return append(to, n.given, n.taken, int64(1)) })
+	}
 	accounts, newAccounts := unwritten(&set.accounts, func(a *Account) bool { return a.StoredEntries == 0 })
 	w.add(s.ledgerWrites.updateAccounts, len(accounts), func(to []any, i int) []any {
 		a := accounts[i]
@@ -177,8 +207,9 @@ func unwritten[V any](in *orderedMap[string, V], isNew func(*V) bool) (changed, 
 	return changed, added
 }
 
-// addRecords adds the records that the database lacks, by statement.
-func (w *Writes) addRecords(set *writeSet, changed *changedHashes) {
+// addRecords adds the records that the database lacks, by statement, and returns the numbers that they need.
+func (w *Writes) addRecords(set *writeSet, changed *changedHashes) numbers {
+	n := &numbers{}
 	positions := map[*Statement][]int{}
 	var statements []*Statement
 	for _, i := range set.records.unwritten {
@@ -195,10 +226,33 @@ func (w *Writes) addRecords(set *writeSet, changed *changedHashes) {
 	}
 	for _, s := range statements {
 		at := positions[s]
+		first := n.taken
+		switch t := set.records.values[at[0]].Table; {
+		case !t.Kind.Ordered:
+		case s == t.Insert:
+			slices.SortFunc(at, func(a, b int) int {
+				return cmp.Compare(set.records.values[a].inserted, set.records.values[b].inserted)
+			})
+			n.taken += int64(len(at))
+		case s == t.InsertAt:
+			for _, i := range at {
+				n.given = max(n.given, set.records.values[i].Record.Number)
+			}
+		}
 		w.add(s, len(at), func(to []any, i int) []any {
-			return set.records.values[at[i]].appendRow(to, s, &set.records.keys[at[i]])
+			r := &set.records.values[at[i]]
+			to = r.appendRow(to, s, &set.records.keys[at[i]])
+			switch {
+			case !r.Table.Kind.Ordered:
+			case s == r.Table.Insert:
+				to = append(to, n.taken-first-int64(i)-1) // so far below the last of the numbers
+			case s == r.Table.InsertAt:
+				to = append(to, r.Record.Number)
+			}
+			return to
 		})
 	}
+	return *n
 }
 
 // statements returns the statements that write the record, nil for none. A record that was deleted
@@ -209,9 +263,9 @@ func (s *RecordState) statements() (all [2]*Statement) {
 	case s.Record.Version == 0:
 		all[0] = t.Remove
 	case s.StoredVersion == 0:
-		all[0] = t.Insert
+		all[0] = s.insertStatement()
 	case s.reinserted:
-		all[0], all[1] = t.Remove, t.Insert
+		all[0], all[1] = t.Remove, s.insertStatement()
 	case s.LeaseOnly:
 		all[0] = t.Lease
 	default:
@@ -220,10 +274,18 @@ func (s *RecordState) statements() (all [2]*Statement) {
 	return all
 }
 
+func (s *RecordState) insertStatement() *Statement {
+	if s.Record.Number > 0 {
+		return s.Table.InsertAt
+	}
+	return s.Table.Insert
+}
+
 // appendRow appends the parameters of the statement that writes the record.
 func (s *RecordState) appendRow(to []any, by *Statement, key *RecordKey) []any {
 	t := s.Table
-	if by == t.Insert {
+	inserts := by == t.Insert || by == t.InsertAt
+	if inserts {
 		to = append(to, key.Scope.Merchant, key.Scope.Live, key.ID)
 	}
 	if by != t.Remove {
@@ -232,13 +294,13 @@ func (s *RecordState) appendRow(to []any, by *Statement, key *RecordKey) []any {
 			to = append(to, s.Lease)
 		}
 	}
-	if by == t.Insert || by == t.Replace {
+	if inserts || by == t.Replace {
 		for _, v := range s.Record.Columns {
 			to = append(to, Encode(v))
 		}
 		to = append(to, s.Record.Data)
 	}
-	if by != t.Insert {
+	if !inserts {
 		to = append(to, key.Scope.Merchant, key.Scope.Live, key.ID, s.StoredVersion)
 	}
 	return to

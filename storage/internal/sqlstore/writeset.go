@@ -45,6 +45,9 @@ type RecordState struct {
 	// reinserted says that the record was deleted and inserted again, while the database has the
 	// row from before.
 	reinserted bool
+	// inserted is how many records the batch has inserted up to this one. Records of an Ordered kind get
+	// their numbers in that order.
+	inserted int
 	// unverified says that the write skipped the query for a taken id or unique key, or
 	// for the version. If one of them is wrong, the write to the database fails.
 	unverified bool

@@ -1,0 +1,7 @@
+-- The last number that a record of an Ordered kind got, over all kinds and scopes, and how many the last
+-- transaction took that took any. There is one row at most.
+CREATE TABLE storage_order (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	last INTEGER NOT NULL,
+	taken INTEGER NOT NULL
+) STRICT;

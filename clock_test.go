@@ -64,8 +64,8 @@ func TestMoveClock(t *testing.T) {
 	testkit.WantParam(t, "the operator", testkit.Err(svc.MoveClock(t.Context(), api.Caller{}, payments.ClockParams{By: time.Hour})), api.ResourceMissing, "merchant")
 	live := api.Caller{Merchant: m.ID, Live: true}
 	testkit.WantCode(t, "live", testkit.Err(svc.MoveClock(t.Context(), live, payments.ClockParams{By: time.Hour})), api.PermissionDenied)
-	code, err := svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{})
-	expect.True(t, err == nil && code.Created == now.Unix(), "a live code was made at %d, %v", code.Created, err)
+	code := must.Get(svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{}))(t)
+	expect.Equal(t, code.Created, now.Unix(), "when the live code was made")
 }
 
 // One move begins at most 2,000 periods of subscriptions. It counts the periods of those that go on, also in
@@ -165,8 +165,8 @@ func TestMoveClockDoesWhatBecameDue(t *testing.T) {
 		want int
 	}{{30*24*time.Hour - time.Second, 2}, {time.Second, 0}} {
 		must.Get(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: step.by}))(t)
-		list, err := svc.Messages.List(t.Context(), caller, message.ListParams{})
-		expect.True(t, err == nil && len(list.Data) == step.want, "%s on: %d messages, want %d, %v", step.by, len(list.Data), step.want, err)
+		list := must.Get(svc.Messages.List(t.Context(), caller, message.ListParams{}))(t)
+		expect.Equal(t, len(list.Data), step.want, "%s on: messages", step.by)
 	}
 }
 

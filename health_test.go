@@ -96,10 +96,18 @@ func testHealth(t *testing.T, store storage.Store) {
 	}
 
 	h := health()
-	expect.True(t, !h.Running && h.Lag() == 0 && h.OldestDue == nil && h.StuckLive+h.StuckTest == 0 && h.At.Equal(begin) && len(h.Queues) >= 7, "at first: %+v", h)
-	expect.True(t, h.OldestUnsealed == nil && h.SealLag() == 0, "with nothing booked entries have no seal: %+v", h)
+	expect.True(t, !h.Running, "at first: the workers run")
+	expect.Equal(t, h.Lag(), 0, "at first: the lag")
+	expect.True(t, h.OldestDue == nil, "at first: work is due since %v", h.OldestDue)
+	expect.Equal(t, h.StuckLive, 0, "at first: stuck live orders")
+	expect.Equal(t, h.StuckTest, 0, "at first: stuck test orders")
+	expect.True(t, h.At.Equal(begin), "at first: it is %s, want %s", h.At, begin)
+	expect.True(t, len(h.Queues) >= 7, "at first: queues %+v, want seven or more", h.Queues)
+	expect.True(t, h.OldestUnsealed == nil, "with nothing booked: entries since %v have no seal", h.OldestUnsealed)
+	expect.Equal(t, h.SealLag(), 0, "with nothing booked: the lag of the seals")
 	for _, q := range h.Queues {
-		expect.True(t, q.Due == 0 && q.OldestDue == nil, "at first: %+v", q)
+		expect.Equal(t, q.Due, 0, "at first: due in %s", q.Name)
+		expect.True(t, q.OldestDue == nil, "at first: work is due in %s since %v", q.Name, q.OldestDue)
 	}
 
 	// More than a page of them, live; a few of test mode.
@@ -116,7 +124,10 @@ func testHealth(t *testing.T, store storage.Store) {
 	must.Do(t, svc.Drain(t.Context()))
 	expect.True(t, h.SealLag() == 10*time.Minute, "before a worker has sealed anything: %s", h.SealLag())
 	h = health()
-	expect.True(t, queue(h, "disbursements").Due == 0 && h.Lag() == 0 && h.OldestUnsealed.Equal(now), "when it was worked on: %+v", h)
+	expect.Equal(t, queue(h, "disbursements").Due, 0, "when it was worked on: disbursements due")
+	expect.Equal(t, h.Lag(), 0, "when it was worked on: the lag")
+	must.True(t, h.OldestUnsealed != nil, "when it was worked on: no time of the seals in %+v", h)
+	expect.True(t, h.OldestUnsealed.Equal(now), "when it was worked on: entries have seals until %s, want %s", h.OldestUnsealed, now)
 
 	now = begin.Add(30 * time.Minute)
 	send(true, 2) // younger than what is stuck
@@ -124,7 +135,8 @@ func testHealth(t *testing.T, store storage.Store) {
 	must.Do(t, svc.Drain(t.Context()))
 	now = begin.Add(time.Hour - time.Millisecond)
 	h = health()
-	expect.True(t, h.StuckLive == 0 && h.StuckTest == 0, "just before: %d live, %d test", h.StuckLive, h.StuckTest)
+	expect.Equal(t, h.StuckLive, 0, "just before: stuck live orders")
+	expect.Equal(t, h.StuckTest, 0, "just before: stuck test orders")
 	now = begin.Add(time.Hour)
 	stuck := func(live bool) []provider.OrderInfo {
 		return testkit.All(api.All(t.Context(), api.Caller{Live: live}, provider.ListParams{}, svc.Providers.List))
@@ -136,7 +148,8 @@ func testHealth(t *testing.T, store storage.Store) {
 	// The test clock makes those of its merchant older.
 	must.Get(svc.MoveClock(t.Context(), api.Caller{Merchant: merchant.ID}, payments.ClockParams{By: 30 * time.Minute}))(t)
 	h = health()
-	expect.True(t, h.StuckLive == 205 && h.StuckTest == 4, "by the test clock: %d live, %d test", h.StuckLive, h.StuckTest)
+	expect.Equal(t, h.StuckLive, 205, "by the test clock: stuck live orders")
+	expect.Equal(t, h.StuckTest, 4, "by the test clock: stuck test orders")
 	must.Do(t, svc.Providers.Notify(t.Context(), list[0].ID, provider.Result{Outcome: provider.Paid}))
 	h = health()
 	expect.True(t, h.StuckLive == 204, "when one was paid: %d live", h.StuckLive)

@@ -39,14 +39,17 @@ type workLog struct {
 
 func (l *workLog) BeginWork(ctx context.Context, w payments.Work) context.Context {
 	ended := w.Outcome != "" || w.Duration != 0
-	expect.True(l.t, ended == (w.Queue == "events") && w.Queue != "" && w.Records >= 1, "begun: %+v", w)
+	expect.Equal(l.t, ended, w.Queue == "events", "begun as if it had ended: %+v", w)
+	expect.True(l.t, w.Queue != "", "begun in no queue: %+v", w)
+	expect.True(l.t, w.Records >= 1, "begun without a record: %+v", w)
 	return context.WithValue(ctx, begun{}, w.Queue)
 }
 
 func (l *workLog) EndWork(ctx context.Context, w payments.Work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	expect.True(l.t, ctx.Value(begun{}) == any(w.Queue) && w.Duration > 0, "ended: %+v", w)
+	expect.Equal(l.t, ctx.Value(begun{}), any(w.Queue), "ended: the queue in the context of %+v", w)
+	expect.True(l.t, w.Duration > 0, "ended without a duration: %+v", w)
 	failed := ""
 	if w.Err != nil {
 		failed = " failed"
@@ -175,7 +178,8 @@ func TestObserver(t *testing.T) {
 		expect.True(t, got[outcome] == 1, "%q is told %d times, want once; all: %v", outcome, got[outcome], got)
 	}
 	for outcome := range got {
-		expect.True(t, !strings.Contains(outcome, "failed") && !strings.Contains(outcome, "error"), "told of %s", outcome)
+		expect.True(t, !strings.Contains(outcome, "failed"), "told of the failure %s", outcome)
+		expect.True(t, !strings.Contains(outcome, "error"), "told of the error %s", outcome)
 	}
 	expect.True(t, got["events fanned_out 0 DEBUG"] != 0, "no event was fanned out: %v", got)
 }

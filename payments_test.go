@@ -99,7 +99,7 @@ func TestNewRefusesWrongConfigurations(t *testing.T) {
 		}
 	}
 	err := testkit.Err(payments.New(t.Context(), nil, payments.Config{}))
-	expect.True(t, err != nil && strings.HasPrefix(err.Error(), "payments: "), "no store: %v", err)
+	expect.True(t, strings.HasPrefix(fmt.Sprint(err), "payments: "), "no store: %v", err)
 	closed := memory.New()
 	must.Do(t, closed.Close())
 	expect.ErrorIs(t, testkit.Err(payments.New(t.Context(), closed, payments.Config{})), storage.ErrClosed, "a closed store")
@@ -120,7 +120,8 @@ func TestStartAndStop(t *testing.T) {
 
 func TestTheZeroConfig(t *testing.T) {
 	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{}))(t)
-	expect.True(t, svc.BaseURL() == payments.DefaultBaseURL && !svc.Sandbox(), "base %s, sandbox %t", svc.BaseURL(), svc.Sandbox())
+	expect.Equal(t, svc.BaseURL(), payments.DefaultBaseURL, "the base URL")
+	expect.True(t, !svc.Sandbox(), "the zero Config is a sandbox")
 	if a, b := svc.NewID("req_"), svc.NewID("req_"); !strings.HasPrefix(a, "req_") || a >= b {
 		t.Errorf("ids %s, %s", a, b)
 	}
@@ -134,8 +135,8 @@ func TestAHostsOwnIDs(t *testing.T) {
 		n++
 		return prefix + strings.Repeat("0", 8-n) + "x"
 	}})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	expect.True(t, err == nil && m.ID == "mer_0000000x", "got %+v, %v", m, err)
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+	expect.Equal(t, m.ID, "mer_0000000x", "the merchant's id")
 }
 
 // slow is a Texter that takes until it is let go.

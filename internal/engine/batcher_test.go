@@ -105,6 +105,6 @@ func TestBatcherIsolatesFailures(t *testing.T) {
 		expect.True(t, bad || done[i] == 1, "%d: done %d times, %v", i, done[i], err)
 		expect.True(t, !bad || done[i] == 0, "%d: done %d times, %v", i, done[i], err)
 	}
-	expect.True(t, errs[13] != nil && errs[13].Error() == "13 fails", "another's error: %v", errs[13])
+	expect.Equal(t, fmt.Sprint(errs[13]), "13 fails", "another's error")
 	expect.NoError(t, g.Do(1), "Do")
 }

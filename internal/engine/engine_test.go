@@ -316,8 +316,8 @@ func TestListing(t *testing.T) {
 			}
 			return engine.Delete(tx, things, o)
 		}))
-		got, err := read(api.Page{StartingAfter: want[9]})
-		expect.True(t, err == nil && fmt.Sprint(got.Data) == fmt.Sprint(want[10:]), "after a deleted one: got %+v, %v", got, err)
+		got := must.Get(read(api.Page{StartingAfter: want[9]}))(t)
+		expect.Equal(t, fmt.Sprint(got.Data), fmt.Sprint(want[10:]), "the list after a deleted one")
 	}
 }
 

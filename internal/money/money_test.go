@@ -46,7 +46,8 @@ func TestParseInput(t *testing.T) {
 	} {
 		got, err := ParseInput(text)
 		must.True(t, err == nil, "%q: got %v, %v, want %s", text, got, err, want)
-		expect.True(t, got != nil && got.String() == want, "%q: got %v, %v, want %s", text, got, err, want)
+		must.True(t, got != nil, "%q: got nothing, want %s", text, want)
+		expect.Equal(t, got.String(), want, "%q", text)
 	}
 	for _, text := range []string{"", "  "} {
 		if got, err := ParseInput(text); got != nil || err != nil {

@@ -67,13 +67,15 @@ func TestBalancesAreAskedForInTheBackground(t *testing.T) {
 		}
 		look(10 * time.Second) // asks
 		second := look(2 * time.Second)
-		expect.True(t, second.Available.String() == "50" && from.asked == 2, "after a minute: %+v, asked %d times", second, from.asked)
+		expect.Equal(t, second.Available.String(), "50", "after a minute: available")
+		expect.Equal(t, from.asked, 2, "after a minute: calls of the provider")
 		from.err = errors.New("the key sk_live_1 is wrong")
 		for range 3 {
 			look(time.Minute)
 			expect.Same(t, look(2*time.Second), second, "while the provider does not answer")
 		}
-		expect.True(t, strings.Count(log.String(), "does not tell its balance") == 1 && !strings.Contains(log.String(), "sk_live"), "the log: %s", log.String())
+		expect.Equal(t, strings.Count(log.String(), "does not tell its balance"), 1, "warnings in the log %q", log.String())
+		expect.True(t, !strings.Contains(log.String(), "sk_live"), "the log tells the key: %s", log.String())
 	})
 }
 

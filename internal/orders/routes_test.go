@@ -254,7 +254,8 @@ func TestNoRoute(t *testing.T) {
 	expect.Equal(t, len(must.Get(s.Payments.List(t.Context(), s.caller, payment.ListParams{}))(t).Data), 0, "payments")
 	s.router.Rail = func(provider.Transfer) string { panic("the host's mistake") }
 	_, err := s.disburse(mtn)
-	expect.True(t, err != nil && api.CodeOf(err) == "", "a disbursement of a choice that panics: %v", err)
+	expect.True(t, err != nil, "a disbursement passes whose choice panics")
+	expect.Equal(t, api.CodeOf(err), "", "a disbursement whose choice panics: code of %v", err)
 }
 
 // A fee that the provider tells late, or corrects, is booked as far as it is new.
@@ -331,5 +332,6 @@ func TestOtherAmountIsNotBooked(t *testing.T) {
 	must.Do(t, s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid, Amount: 1_00}))
 	expect.Equal(t, must.Get(s.Disbursements.Get(t.Context(), s.caller, id))(t).Status, payout.Processing, "the disbursement")
 	listed := must.Get(s.Providers.List(t.Context(), operator, provider.ListParams{}))(t).Data
-	expect.True(t, len(listed) == 1 && listed[0].ID == id, "listed: %+v", listed)
+	must.True(t, len(listed) == 1, "listed: %+v, want one", listed)
+	expect.Equal(t, listed[0].ID, id, "the listed order")
 }

@@ -27,15 +27,23 @@ func TestOrderTellsTheContradiction(t *testing.T) {
 		return must.Get(s.Providers.Get(t.Context(), s.caller, charge))(t)
 	}
 	is := get()
-	expect.True(t, is.Reported == "" && is.ResolvedAt.IsZero() && is.Outcome == provider.Refused && is.Network == "telecel", "refused: %+v", is)
+	expect.Equal(t, is.Reported, "", "refused: reported")
+	expect.True(t, is.ResolvedAt.IsZero(), "refused: it was resolved at %s", is.ResolvedAt)
+	expect.Equal(t, is.Outcome, provider.Refused, "refused: outcome")
+	expect.Equal(t, is.Network, "telecel", "refused: network")
 	expect.ErrorIs(t, s.Providers.Notify(t.Context(), charge, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "paid later")
 	list := must.Get(s.Providers.List(t.Context(), s.caller, provider.ListParams{Contradicted: true}))(t).Data
-	expect.True(t, len(list) == 1 && list[0] == *get(), "listed %+v", list)
+	must.True(t, len(list) == 1, "listed %+v, want one", list)
+	expect.Equal(t, list[0], *get(), "the listed order")
 	is = get()
-	expect.True(t, is.Contradiction == "failed, and now paid" && is.Reported == provider.Paid && is.ResolvedAt.IsZero(), "contradicted: %+v", is)
+	expect.Equal(t, is.Contradiction, "failed, and now paid", "contradicted: contradiction")
+	expect.Equal(t, is.Reported, provider.Paid, "contradicted: reported")
+	expect.True(t, is.ResolvedAt.IsZero(), "contradicted: it was resolved at %s", is.ResolvedAt)
 	must.Do(t, s.Providers.Resolve(t.Context(), charge))
 	is = get()
-	expect.True(t, is.Contradiction == "" && is.Reported == provider.Paid && is.ResolvedAt.Equal(s.now), "resolved: %+v", is)
+	expect.Equal(t, is.Contradiction, "", "resolved: contradiction")
+	expect.Equal(t, is.Reported, provider.Paid, "resolved: reported")
+	expect.True(t, is.ResolvedAt.Equal(s.now), "resolved: at %s, want %s", is.ResolvedAt, s.now)
 
 	operator, test, other := api.Caller{Live: true}, s.caller, s.caller
 	test.Live, other.Merchant = false, "mer_other"

@@ -136,10 +136,14 @@ func TestGuessAmongCodes(t *testing.T) {
 	}
 	for i, code := range codes {
 		found, refusal := guess(digits[i])
-		expect.True(t, refusal == nil && (found == code || digits[0] == digits[i]), "code %d: %+v, %v", i, found, refusal)
+		expect.True(t, refusal == nil, "code %d is refused: %v", i, refusal)
+		expect.True(t, found == code || digits[0] == digits[i], "code %d: found %+v", i, found)
 	}
 	_, refusal := guess(none, true)
-	expect.True(t, refusal.Code == api.OTPInvalid && codes[0].Guesses == 0 && codes[1].Guesses == 1 && codes[2].Guesses == 1, "a wrong guess: %v, %+v", refusal, codes)
+	expect.Equal(t, refusal.Code, api.OTPInvalid, "a wrong guess: error code")
+	expect.Equal(t, codes[0].Guesses, 0, "a wrong guess: guesses of code 0")
+	expect.Equal(t, codes[1].Guesses, 1, "a wrong guess: guesses of code 1")
+	expect.Equal(t, codes[2].Guesses, 1, "a wrong guess: guesses of code 2")
 	codes[1].Guesses = 5
 	if found, refusal := guess(digits[1]); digits[1] != digits[0] && digits[1] != digits[2] {
 		expect.True(t, found == nil, "an exhausted code: %+v, %v", found, refusal)

@@ -38,7 +38,8 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 		leave(false, 1)
 		time.Sleep(maxWait) // of the bubble's clock
 		synctest.Wait()
-		expect.True(t, l.waiting == 0 && len(l.endpoints["a"].waiting) == 0, "%d still wait", l.waiting)
+		expect.Equal(t, l.waiting, 0, "what still waits")
+		expect.Equal(t, len(l.endpoints["a"].waiting), 0, "what still waits for the endpoint")
 		leave(true, 0)
 		again := crowd(t, &l, "a", 2)
 		expect.True(t, again() == 2, "%d entered when all was over, want 2", again())

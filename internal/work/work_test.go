@@ -80,12 +80,18 @@ func TestWorkIsLoggedAndObserved(t *testing.T) {
 
 	must.True(t, len(o.begun) == 3 && len(o.ended) == 3 && o.lost == 0, "%d begun, %d ended, %d with another context", len(o.begun), len(o.ended), o.lost)
 	for _, b := range o.begun {
-		expect.True(t, b.Name == "" && b.Duration == 0 && b.Queue == "tasks" && b.Scope == scope && b.Records == 1 && b.Wait >= time.Hour, "begun: %+v", b)
+		expect.Equal(t, b.Name, "", "%s has begun: name", b.ID)
+		expect.Equal(t, b.Duration, 0, "%s has begun: duration", b.ID)
+		expect.Equal(t, b.Queue, "tasks", "%s has begun: queue", b.ID)
+		expect.Equal(t, b.Scope, scope, "%s has begun: scope", b.ID)
+		expect.Equal(t, b.Records, 1, "%s has begun: records", b.ID)
+		expect.True(t, b.Wait >= time.Hour, "%s has begun: it waited %s", b.ID, b.Wait)
 	}
 	outcomes := map[string]string{}
 	for _, e := range o.ended {
 		outcomes[e.ID] = fmt.Sprint(e.Name, " ", e.Attempt, " ", e.Level, " ", e.Err, " ", e.RequestID)
-		expect.True(t, e.Duration > 0 && e.Wait >= time.Hour, "ended: %+v", e)
+		expect.True(t, e.Duration > 0, "%s has ended: it took %s", e.ID, e.Duration)
+		expect.True(t, e.Wait >= time.Hour, "%s has ended: it waited %s", e.ID, e.Wait)
 	}
 	for id, want := range map[string]string{
 		"plain": "done 0 INFO <nil> ", "warned": "again 3 WARN " + secret.Error() + " req_1", "fails": "error 2 ERROR planned ",
@@ -94,7 +100,8 @@ func TestWorkIsLoggedAndObserved(t *testing.T) {
 	}
 
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	expect.True(t, len(lines) == 3 && !strings.Contains(log.String(), "0241234567"), "the log says\n%s", &log)
+	expect.Equal(t, len(lines), 3, "lines of the log %q", log.String())
+	expect.True(t, !strings.Contains(log.String(), "0241234567"), "the log tells the phone number:\n%s", &log)
 	for _, want := range []string{
 		"level=INFO msg=work queue=tasks id=plain merchant=mer_1 live=true outcome=done wait=1h",
 		"level=WARN msg=work queue=tasks id=warned merchant=mer_1 live=true outcome=again attempt=3 wait=1h",
@@ -125,9 +132,14 @@ func TestBatchIsObservedAsOnePiece(t *testing.T) {
 		w.add(t, storage.Scope{}, fmt.Sprint("secret", i), time.Now())
 	}
 	must.Do(t, r.Drain(t.Context()))
-	expect.True(t, len(o.ended) == 1 && o.ended[0].Records == 4 && o.ended[0].Name == "forgotten" && o.ended[0].ID == "", "ended: %+v", o.ended)
+	must.True(t, len(o.ended) == 1, "ended: %+v, want one", o.ended)
+	expect.Equal(t, o.ended[0].Records, 4, "ended: records")
+	expect.Equal(t, o.ended[0].Name, "forgotten", "ended: name")
+	expect.Equal(t, o.ended[0].ID, "", "ended: id")
 	text := log.String()
-	expect.True(t, strings.Count(text, "\n") == 1 && strings.Contains(text, "records=4") && !strings.Contains(text, "secret"), "the log says\n%s", text)
+	expect.Equal(t, strings.Count(text, "\n"), 1, "lines of the log %q", text)
+	expect.True(t, strings.Contains(text, "records=4"), "the log does not tell how many records:\n%s", text)
+	expect.True(t, !strings.Contains(text, "secret"), "the log tells an id:\n%s", text)
 }
 
 // The work continues when an observer panics.
@@ -138,9 +150,12 @@ func TestObserverPanicIsLogged(t *testing.T) {
 	w.Log, w.Observer = slog.New(slog.NewTextHandler(&log, nil)), o
 	w.add(t, storage.Scope{}, "a", time.Now())
 	w.drain(t)
-	expect.True(t, w.count() == 1 && len(o.begun) == 1 && len(o.ended) == 1, "%d ran, %d begun, %d ended", w.count(), len(o.begun), len(o.ended))
+	expect.Equal(t, w.count(), 1, "how many ran")
+	expect.Equal(t, len(o.begun), 1, "how many have begun")
+	expect.Equal(t, len(o.ended), 1, "how many have ended")
 	n := strings.Count(log.String(), "the observer panicked")
-	expect.True(t, n == 2 && !strings.Contains(log.String(), "planned"), "the log says\n%s", &log)
+	expect.Equal(t, n, 2, "panics in the log %q", log.String())
+	expect.True(t, !strings.Contains(log.String(), "planned"), "the log tells the value of the panic:\n%s", &log)
 }
 
 // A report outside of work has no effect.
@@ -205,5 +220,7 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 	for _, one := range o.ended {
 		outcomes[one.ID] = one.Name
 	}
-	expect.True(t, len(outcomes) == 2 && outcomes["bad"] == "error" && outcomes["good"] == "done", "outcomes %v", outcomes)
+	expect.Equal(t, len(outcomes), 2, "outcomes")
+	expect.Equal(t, outcomes["bad"], "error", "outcome of bad")
+	expect.Equal(t, outcomes["good"], "done", "outcome of good")
 }

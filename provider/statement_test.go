@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func TestStatementOfAnotherForm(t *testing.T) {
 		"reference,amount\n":                                 `the first line names no column "status"`,
 	} {
 		_, err := provider.CSV(strings.NewReader(text)).Read()
-		expect.True(t, err != nil && err.Error() == want, "%q: %v", text, err)
+		expect.Equal(t, fmt.Sprint(err), want, "the error of %q", text)
 	}
 	for _, text := range []string{"reference,amount,status\rpo_1,5,paid\rpo_2,6,paid\r", "reference,amount,status,,\npo_1,5,paid,,\npo_2,6,paid,,\n"} {
 		rows := provider.CSV(strings.NewReader(text))

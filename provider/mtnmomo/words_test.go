@@ -406,7 +406,7 @@ func TestModes(t *testing.T) {
 			"RefundStatus": testkit.Err(client.RefundStatus(t.Context(), back)),
 		} {
 			var refused *provider.Refusal
-			expect.True(t, err != nil && strings.Contains(err.Error(), "TargetEnvironment"), "%s of the %s client: %v", call, name, err)
+			expect.True(t, strings.Contains(fmt.Sprint(err), "TargetEnvironment"), "%s of the %s client: %v", call, name, err)
 			expect.True(t, !errors.As(err, &refused), "%s of the %s client: %v", call, name, err)
 		}
 	}

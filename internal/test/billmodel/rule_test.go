@@ -126,15 +126,19 @@ func TestCreditBalanceFollowsItsInvoice(t *testing.T) {
 	s.Invoices[0].Refunded = 150_00
 	expect.Equal(t, s.CreditBalance(), 45_00, "the credit of a half, 75.00, less 30.00 that was used")
 	v := next(s)
-	expect.True(t, v.Total == 0 && v.Subtotal == 0 && s.CreditBalance() == 25_00, "%s, credit %d", shown(v), s.CreditBalance())
+	expect.Equal(t, v.Total, 0, "the total of %s", shown(v))
+	expect.Equal(t, v.Subtotal, 0, "the subtotal of %s", shown(v))
+	expect.Equal(t, s.CreditBalance(), 25_00, "the credit after 20.00 more of it were used")
 	s.Invoices[0].Refunded = 299_00
-	expect.True(t, v.Total == 0 && s.CreditBalance() == 0, "more was used than was kept")
+	expect.Equal(t, v.Total, 0, "the total of the invoice that used it")
+	expect.Equal(t, s.CreditBalance(), 0, "the credit, of which more was used than was kept")
 	expect.Equal(t, next(s).Total, 20_00, "the invoice without credit")
 
 	s = kept()
 	s.Change(april.AddDate(0, 1, 0), quantity(s, 10), false)
 	v = next(s)
-	expect.True(t, v.Total == 80_00 && s.CreditBalance() == 0, "%s", shown(v))
+	expect.Equal(t, v.Total, 80_00, "the total of %s", shown(v))
+	expect.Equal(t, s.CreditBalance(), 0, "the credit after %s", shown(v))
 	s.Invoices[0].Refunded = 30_00
 	s.Void(v)
 	expect.Equal(t, s.CreditBalance(), 105_00, "135.00 less 30.00")
@@ -147,7 +151,8 @@ func TestFinish(t *testing.T) {
 	expect.Equal(t, shown(s.Finish()), "Unused time on Gold -29000, Remaining time on Gold 58000, subtotal 29000, discount 0, tax 0, total 29000", "the final invoice")
 	s = monthly(nil)
 	s.Change(april.Add(day), billmodel.Terms{Plan: "basic", Name: "Basic", Amount: 20_00, Quantity: 1}, true)
-	expect.True(t, s.Finish() == nil && s.CreditBalance() == 0, "credit does not lapse")
+	expect.True(t, s.Finish() == nil, "there is a final invoice of unused time")
+	expect.Equal(t, s.CreditBalance(), 0, "the credit, which lapses")
 }
 
 // drawn is a subscription with any coupon, whose first invoice is paid, refunded in part, unpaid or paid with
@@ -191,7 +196,8 @@ func TestThereAndBackNetsToNothing(t *testing.T) {
 			sum += l.Amount
 		}
 		expect.Equal(t, sum, 0, "what waited: %s", shown(with))
-		expect.True(t, with.Subtotal == plain && with.Total == plain-with.Discount+with.Tax, "%s", shown(with))
+		expect.Equal(t, with.Subtotal, plain, "the subtotal of %s", shown(with))
+		expect.Equal(t, with.Total, plain-with.Discount+with.Tax, "the total of %s", shown(with))
 	})
 }
 

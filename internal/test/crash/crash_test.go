@@ -356,7 +356,9 @@ func (l *crashLoop) givenBack(svc *payments.Service, caller api.Caller) map[stri
 	back := map[string]int64{}
 	for r, err := range api.All(l.t.Context(), caller, refund.ListParams{}, svc.Refunds.List) {
 		must.Do(l.t, err)
-		expect.True(l.t, back[r.Payment] == 0 && r.Reason != nil && *r.Reason == collect.CodeUsedUp, "%s of %s: %v", r.ID, r.Payment, r.Reason)
+		expect.Equal(l.t, back[r.Payment], 0, "refunded of %s before %s", r.Payment, r.ID)
+		must.True(l.t, r.Reason != nil, "%s of %s has no reason", r.ID, r.Payment)
+		expect.Equal(l.t, *r.Reason, collect.CodeUsedUp, "the reason of %s of %s", r.ID, r.Payment)
 		back[r.Payment] = r.Amount
 	}
 	return back
@@ -385,7 +387,8 @@ func (l *crashLoop) inspect(end bool) {
 	v := must.Get(svc.Accounts.Verify(ctx))(t)
 	for _, problem := range v.Problems {
 		// On a slow machine no server may live long enough to seal.
-		expect.True(t, !end && strings.Contains(problem, "entries have no seal"), "after a death: %s", problem)
+		expect.True(l.t, !end, "in the end: %s", problem)
+		expect.True(l.t, strings.Contains(problem, "entries have no seal"), "after a death: %s", problem)
 	}
 	// Each death may leave a try of the PIN counted, and five deaths without a payment
 	// between them would lock it.

@@ -112,7 +112,8 @@ func (g *gym) inspect(svc *payments.Service) {
 		for k, i := range all {
 			start := time.Unix(v.BillingAnchor, 0).UTC().AddDate(0, 0, k).Unix()
 			period := i.Lines.Data[0].Period
-			expect.True(t, period.Start == start && period.End == start+86_400, "invoice %d of %s is for %v", k, v.ID, period)
+			expect.Equal(t, period.Start, start, "start of the period of invoice %d of %s", k, v.ID)
+			expect.Equal(t, period.End, start+86_400, "end of the period of invoice %d of %s", k, v.ID)
 		}
 		facts := map[string]int{}
 		for _, fact := range told[v.ID] {
@@ -127,11 +128,13 @@ func (g *gym) inspect(svc *payments.Service) {
 			wasTold("payment_succeeded", 0)
 			continue
 		}
-		expect.True(t, v.Status == subscription.Active && v.CurrentPeriodEnd > now.Unix(), "%s is %s until %d, and it is %s", v.ID, v.Status, v.CurrentPeriodEnd, now)
+		expect.Equal(t, v.Status, subscription.Active, "the status of %s", v.ID)
+		expect.True(t, v.CurrentPeriodEnd > now.Unix(), "%s is active until %d, and it is %s", v.ID, v.CurrentPeriodEnd, now)
 		wasTold("updated", len(all)-1)
 		wasTold("payment_succeeded", len(all))
 		for _, i := range all {
-			expect.True(t, i.Status == invoice.Paid && paid[i.ID] == dues, "%s of %s is %s, and %d were paid", i.ID, v.ID, i.Status, paid[i.ID])
+			expect.Equal(t, i.Status, invoice.Paid, "the status of %s of %s", i.ID, v.ID)
+			expect.Equal(t, paid[i.ID], dues, "paid of %s of %s", i.ID, v.ID)
 			expect.Equal(t, strings.Join(told[i.ID], " "), "invoice.created invoice.finalized invoice.paid", "events of %s", i.ID)
 		}
 	}

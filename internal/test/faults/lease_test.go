@@ -107,7 +107,8 @@ func TestTransferCaughtInAFailoverIsTakenOver(t *testing.T) {
 		if took := time.Since(lost); took > 20*time.Second {
 			t.Errorf("it was taken over after %s", took)
 		}
-		expect.True(t, rail.submitted.Load() == 1 && rail.asked.Load() == 1, "submitted %d times, asked about %d times", rail.submitted.Load(), rail.asked.Load())
+		expect.Equal(t, rail.submitted.Load(), 1, "times submitted")
+		expect.Equal(t, rail.asked.Load(), 1, "times asked about")
 		first.down.Store(false)
 	})
 }
@@ -124,7 +125,9 @@ func TestSlowRailIsAskedByOneWorker(t *testing.T) {
 		svc, caller, id := sent(t, &cutOff{Store: memory.New()}, rail, called)
 		time.Sleep(40 * time.Second)
 		is := must.Get(svc.Disbursements.Get(t.Context(), caller, id))(t)
-		expect.True(t, is.Status == payout.Completed && rail.submitted.Load() == 1 && rail.asked.Load() == 0, "%s, submitted %d times, asked about %d times", is.Status, rail.submitted.Load(), rail.asked.Load())
+		expect.Equal(t, is.Status, payout.Completed, "the status")
+		expect.Equal(t, rail.submitted.Load(), 1, "times submitted")
+		expect.Equal(t, rail.asked.Load(), 0, "times asked about")
 	})
 }
 
@@ -153,7 +156,8 @@ func TestPeriodsAreBilledOnceWhileTheStoreFails(t *testing.T) {
 				s.pass(t, 2*time.Minute)
 			}
 			is := must.Get(s.Subscriptions.Get(ctx, s.caller, made.ID))(t)
-			expect.True(t, is.Status == subscription.Active && is.CurrentPeriodStart == start.Add(time.Duration(k-1)*day).Unix(), "after %d days it is %+v", k-1, is)
+			expect.Equal(t, is.Status, subscription.Active, "after %d days: status", k-1)
+			expect.Equal(t, is.CurrentPeriodStart, start.Add(time.Duration(k-1)*day).Unix(), "after %d days: start of the period", k-1)
 			from := is.CurrentPeriodStart
 			for v, err := range api.All(ctx, s.caller, invoice.ListParams{Subscription: is.ID}, s.Invoices.List) { // the newest first
 				must.Do(t, err)

@@ -152,11 +152,13 @@ func TestHostileAnswersOfChargers(t *testing.T) {
 			got := s.get(t, id)
 			if status := conclusive[name]; status != "" {
 				expect.Equal(t, got.Status, status, "%s", name)
-				expect.True(t, got.NextAction == nil && (got.FailureReason == nil || len(*got.FailureReason) <= 500), "%s: %+v", name, got)
+				expect.True(t, got.NextAction == nil, "%s: next action %+v", name, got.NextAction)
+				expect.True(t, got.FailureReason == nil || len(*got.FailureReason) <= 500, "%s: the reason is not cut: %+v", name, got)
 				continue
 			}
 			must.True(t, got.Status == payment.Processing, "%s: the payment is %+v", name, got)
-			expect.True(t, (got.NextAction == nil || len(got.NextAction.Message) <= 500) && (got.ProviderReference == nil || len(*got.ProviderReference) <= 255), "%s: texts are not cut", name)
+			expect.True(t, got.NextAction == nil || len(got.NextAction.Message) <= 500, "%s: the message is not cut", name)
+			expect.True(t, got.ProviderReference == nil || len(*got.ProviderReference) <= 255, "%s: the reference is not cut", name)
 		}
 		s.charger.answers(nil)
 		s.pass(t, 5*time.Minute)
@@ -224,7 +226,8 @@ func TestPhonesPayOnceWhileTheStoreFails(t *testing.T) {
 			}
 			expect.Equal(t, len(s.charger.given), len(late), "refunds at the charger")
 			v := must.Get(s.Accounts.Verify(t.Context()))(t)
-			expect.True(t, len(v.Problems) == 0 && k > 10, "after faults up to call %d: %v", k, v.Problems)
+			expect.Equal(t, len(v.Problems), 0, "after faults up to call %d: problems %v", k, v.Problems)
+			expect.True(t, k > 10, "there are faults up to call %d only", k)
 			t.Logf("faults up to call %d", k)
 		})
 	}

@@ -50,7 +50,9 @@ func TestWorkIsDoneOnceWhileTheStoreFails(t *testing.T) {
 	for _, s := range []*subject{plain, failing} {
 		must.Do(t, pass(s, time.Hour))
 		v := must.Get(s.svc.Accounts.Verify(t.Context()))(t)
-		expect.True(t, len(v.Problems) == 0 && v.Entries != 0 && v.Sealed == v.Entries, "Verify: %+v", v)
+		expect.Equal(t, len(v.Problems), 0, "Verify: problems %v", v.Problems)
+		expect.True(t, v.Entries != 0, "Verify: no entries")
+		expect.Equal(t, v.Sealed, v.Entries, "Verify: sealed entries")
 		is := map[string]int{}
 		for what, n := range shape(nil, s.contents(t)) {
 			is[anyID.ReplaceAllString(what, "_…")] += n

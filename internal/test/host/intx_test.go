@@ -123,7 +123,8 @@ func TestOwnTransaction(t *testing.T) {
 			t.Helper()
 			b := must.Get(s.Accounts.WalletBalance(ctx, api.Caller{}, wallet.ID))(t)
 			n := db.count()
-			expect.True(t, n == rows && b.Equal(decimal.NewFromInt(paid)), "%s: %d rows and %s paid, want %d and %d", what, n, b, rows, paid)
+			expect.Equal(t, n, rows, "%s: rows", what)
+			expect.True(t, b.Equal(decimal.NewFromInt(paid)), "%s: %s paid, want %d", what, b, paid)
 		}
 		in := func(end func(hostTx) error, do func(*payments.Tx)) { inHost(t, s, db, end, do).Wake() }
 

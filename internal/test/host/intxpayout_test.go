@@ -66,7 +66,8 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 		inHost(t, s, db, commit, pay).Wake()
 		s.Work()
 		is := must.Get(s.Payouts.Get(ctx, s.Caller, made.ID))(t)
-		expect.True(t, is.Status == payout.Succeeded && db.count() == 1, "the payout is %s, beside %d rows", is.Status, db.count())
+		expect.Equal(t, is.Status, payout.Succeeded, "the payout's status")
+		expect.Equal(t, db.count(), 1, "rows beside it")
 		inHost(t, s, db, rollback, func(own *payments.Tx) {
 			testkit.WantCode(t, "a code that is used up", testkit.Err(own.Payouts.Create(ctx, s.Caller, outside("0241234567"))), api.OTPVerificationRequired)
 		})
@@ -145,16 +146,19 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 		inHost(t, s, db, rollback, do)
 		s.Work()
 		expect.Same(t, testkit.Contents(t, db.all, s.Caller.Merchant), before, "it left")
-		expect.True(t, told.Load() == heard && db.count() == 0, "%d events were told, and there are %d rows", told.Load()-heard, db.count())
+		expect.Equal(t, told.Load(), heard, "events that were told, with those before")
+		expect.Equal(t, db.count(), 0, "rows")
 
 		received := len(inbox.Events())
 		inHost(t, s, db, commit, do).Wake()
 		s.Work()
 		// The observer of the service is told of this, too.
 		n := int64(len(inbox.Events()) - received)
-		expect.True(t, n >= 6 && told.Load()-heard == n, "a subscriber was told of %d events, an endpoint of %d", told.Load()-heard, n)
+		expect.True(t, n >= 6, "an endpoint was told of %d events", n)
+		expect.Equal(t, told.Load()-heard, n, "events that a subscriber was told of, as an endpoint was")
 		list := must.Get(s.Invoices.List(ctx, s.Caller, invoice.ListParams{}))(t)
-		expect.True(t, len(list.Data) == 1 && list.Data[0].Status == invoice.Paid, "the invoice: %+v", list)
+		must.True(t, len(list.Data) == 1, "invoices: %+v, want one", list)
+		expect.Equal(t, list.Data[0].Status, invoice.Paid, "the invoice's status")
 	})
 }
 
@@ -209,8 +213,9 @@ func TestOwnTransactionBeginsAgain(t *testing.T) {
 		must.Do(t, tx.rollback())
 		free()
 		inHost(t, s, db, commit, func(own *payments.Tx) { must.Get(own.Disbursements.Create(ctx, caller, params))(t) })
-		list, err := s.Disbursements.List(ctx, s.Caller, payout.ListParams{})
-		expect.True(t, err == nil && len(list.Data) == 1 && db.count() == 1, "%+v, %v, beside %d rows", list, err, db.count())
+		list := must.Get(s.Disbursements.List(ctx, s.Caller, payout.ListParams{}))(t)
+		expect.Equal(t, len(list.Data), 1, "disbursements")
+		expect.Equal(t, db.count(), 1, "rows")
 	})
 }
 
@@ -287,7 +292,8 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 		}).Wake()
 		expect.Equal(t, asked.Load(), 0, "questions were asked")
 		s.Work()
-		expect.True(t, len(inbox.Events()) == 1 && asked.Load() == 1, "%d events, and %d orders to the rail", len(inbox.Events()), asked.Load())
+		expect.Equal(t, len(inbox.Events()), 1, "events")
+		expect.Equal(t, asked.Load(), 1, "orders to the rail")
 	})
 }
 

@@ -103,8 +103,8 @@ func TestVerifiedCodeIsReplayedAfterKeyRotation(t *testing.T) {
 	m.caller.IdempotencyKey = "k"
 	verified := must.Get(first.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code}))(t)
 	second := testkit.New(t, store, payments.Config{Key: fresh, FallbackKeys: [][]byte{old}})
-	again, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code})
-	expect.True(t, err == nil && *again == *verified, "got %+v, %v", again, err)
+	again := must.Get(second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code}))(t)
+	expect.Equal(t, *again, *verified, "the repeated call")
 	other := []byte(m.code)
 	other[0] = '0' + (other[0]-'0'+1)%10
 	testkit.WantCode(t, "another code", testkit.Err(second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: string(other)})), api.OTPInvalid)
@@ -136,5 +136,5 @@ func TestStoredKeyWorksAsFallback(t *testing.T) {
 
 func TestFallbackKeysAreLong(t *testing.T) {
 	_, err := payments.New(t.Context(), memory.New(), payments.Config{FallbackKeys: [][]byte{make([]byte, 32), make([]byte, 31)}})
-	expect.True(t, err != nil && err.Error() == "payments: FallbackKeys[1] has 31 bytes, want at least 32", "got %v", err)
+	expect.Equal(t, fmt.Sprint(err), "payments: FallbackKeys[1] has 31 bytes, want at least 32", "the error")
 }

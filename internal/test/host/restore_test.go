@@ -98,7 +98,8 @@ func TestRestoredWorkIsDoneOnce(t *testing.T) {
 	must.Do(t, svc.Drain(ctx))
 	orders([2]int64{2, 3}, "restored with the steps")
 	refused := must.Get(svc.Disbursements.ListRows(ctx, caller, batch.ID, disbursement.ListRowsParams{Status: disbursement.RowRefused}))(t)
-	expect.True(t, len(refused.Data) == 1 && refused.Data[0].Error.Code == api.IdempotencyKeyReused, "refused rows: %+v", refused.Data)
+	must.True(t, len(refused.Data) == 1, "refused rows: %+v, want one", refused.Data)
+	expect.Equal(t, refused.Data[0].Error.Code, api.IdempotencyKeyReused, "error code of the refused row")
 	is := must.Get(svc.Subscriptions.Get(ctx, caller, member.ID))(t)
 	expect.Equal(t, is.Status, subscription.Active, "the subscription")
 }

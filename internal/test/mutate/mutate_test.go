@@ -91,7 +91,8 @@ func TestMutants(t *testing.T) {
 	expect.True(t, string(before) == string(must.Get(os.ReadFile("testdata/till/till.go"))(t)), "the source has changed")
 	for p, s := range r.suites {
 		if p == r.chosen[0] {
-			expect.True(t, len(s.tests) == 2 && s.left == 1, "%d tests judge, %d do not; want 2 and 1, which fails always", len(s.tests), s.left)
+			expect.Equal(t, len(s.tests), 2, "tests that judge")
+			expect.Equal(t, s.left, 1, "tests that do not judge, for one fails always")
 		}
 	}
 }
@@ -144,7 +145,8 @@ func TestDraw(t *testing.T) {
 	}
 	all = append(all, &mutant{file: "b"}, &mutant{file: "c"})
 	first, again := draw(seeded(1), all), draw(seeded(1), all)
-	expect.True(t, slices.Equal(first, again) && len(first) == len(all), "one seed draws %d and %d", len(first), len(again))
+	expect.True(t, slices.Equal(first, again), "one seed draws in two orders, %d and %d", len(first), len(again))
+	expect.Equal(t, len(first), len(all), "mutants that are drawn")
 	expect.True(t, !slices.Equal(first, draw(seeded(2), all)), "two seeds draw the same")
 	files := map[string]bool{}
 	for _, m := range first[:3] {

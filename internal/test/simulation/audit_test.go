@@ -200,7 +200,11 @@ func (g *game) auditSide(s *side) {
 		if i.Total == 0 && paid == 0 { // one of which nothing is due is paid without a payment
 			continue
 		}
-		expect.True(g.t, (i.Status == invoice.Paid) == (paid > 0) && (paid <= 0 || paid == i.Total+1 && i.AmountPaid == i.Total), "%s is %s, of %d, and %d were paid", i.ID, i.Status, i.Total, paid-1)
+		expect.Equal(g.t, i.Status == invoice.Paid, paid > 0, "%s is %s, of %d, for which %d were paid: it is paid", i.ID, i.Status, i.Total, paid-1)
+		if paid > 0 {
+			expect.Equal(g.t, paid-1, i.Total, "what was paid for %s", i.ID)
+			expect.Equal(g.t, i.AmountPaid, i.Total, "the amount paid of %s", i.ID)
+		}
 	}
 	g.sameIDs("invoices", s.invoices, invoices)
 	g.numbered("invoices", numbers)

@@ -149,7 +149,9 @@ func (g *game) auditHooks(events []event.Event, ended bool) {
 			e, ok := happened[id]
 			// What is sent again goes to every endpoint that wants it then.
 			late := e.CreatedAt.Before(h.created) && !g.sentAgain[id]
-			expect.True(g.t, ok && h.wants(e.Type) && !late, "%s, for %v since %s, was told of %s: %+v", h.id, h.events, h.created, id, e)
+			expect.True(g.t, ok, "%s was told of %s, which did not happen", h.id, id)
+			expect.True(g.t, h.wants(e.Type), "%s, for %v, was told of %s: %+v", h.id, h.events, id, e)
+			expect.True(g.t, !late, "%s, made at %s, was told of %s: %+v", h.id, h.created, id, e)
 		}
 		if !ended || h.quiet {
 			continue

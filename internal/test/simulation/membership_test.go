@@ -86,7 +86,9 @@ func (g *game) auditMembership(s *side, v *checkout.Session, paid *payment.Payme
 	}
 	is := must.Get(g.svc.Subscriptions.Get(g.t.Context(), s.caller, *v.Subscription))(g.t)
 	plan := must.Get(g.svc.Plans.Get(g.t.Context(), s.caller, *v.Plan))(g.t)
-	expect.True(g.t, is.Customer == *v.Customer && is.Created == *v.CompletedAt && is.CollectionMethod == invoice.ChargeAutomatically, "%s has begun %+v", v.ID, is)
+	expect.Equal(g.t, is.Customer, *v.Customer, "the customer of %s of %s", is.ID, v.ID)
+	expect.Equal(g.t, is.Created, *v.CompletedAt, "when %s of %s was made", is.ID, v.ID)
+	expect.Equal(g.t, is.CollectionMethod, invoice.ChargeAutomatically, "how %s of %s collects", is.ID, v.ID)
 	var first *invoice.Invoice
 	for _, i := range billed { // the newest first
 		if i.Subscription != nil && *i.Subscription == is.ID {
@@ -96,14 +98,19 @@ func (g *game) auditMembership(s *side, v *checkout.Session, paid *payment.Payme
 	if trial := *plan.TrialPeriodDays; trial > 0 {
 		g.played["session begins: trial"]++
 		// A pause or a resumption may end the trial before.
-		expect.True(g.t, is.TrialEnd != nil && *is.TrialEnd <= is.Created+trial*86_400, "the trial of %s ends at %v", is.ID, is.TrialEnd)
-		expect.True(g.t, v.Total == 0 && paid == nil && v.PaymentStatus == checkout.NoPaymentRequired, "%s of a trial costs %d", v.ID, v.Total)
+		must.True(g.t, is.TrialEnd != nil, "%s has no trial", is.ID)
+		expect.True(g.t, *is.TrialEnd <= is.Created+trial*86_400, "the trial of %s ends at %d", is.ID, *is.TrialEnd)
+		expect.Equal(g.t, v.Total, 0, "what %s of a trial costs", v.ID)
+		expect.True(g.t, paid == nil, "%s of a trial was paid by %+v", v.ID, paid)
+		expect.Equal(g.t, v.PaymentStatus, checkout.NoPaymentRequired, "the payment status of %s of a trial", v.ID)
 		if first != nil {
 			expect.True(g.t, first.InvoiceDate.Unix() >= *is.TrialEnd, "%s is an invoice of the trial of %s", first.ID, is.ID)
 		}
 	} else {
 		must.True(g.t, is.TrialEnd == nil && first != nil, "%s of no trial has begun %+v", v.ID, is)
-		expect.True(g.t, first.Status == invoice.Paid && first.Total == v.Total && first.InvoiceDate.Equal(time.Unix(is.Created, 0)), "the first invoice of %s is %+v", v.ID, first)
+		expect.Equal(g.t, first.Status, invoice.Paid, "the status of the first invoice of %s", v.ID)
+		expect.Equal(g.t, first.Total, v.Total, "the total of the first invoice of %s", v.ID)
+		expect.True(g.t, first.InvoiceDate.Equal(time.Unix(is.Created, 0)), "the first invoice of %s, made at %d, is of %s", v.ID, is.Created, first.InvoiceDate)
 		expect.Equal(g.t, first.Payment == nil, paid == nil, "%s, of %d, is paid without a payment", first.ID, first.Total)
 		expect.Equal(g.t, first.Discount, v.Discount, "the discount of %s", first.ID)
 	}
@@ -111,8 +118,13 @@ func (g *game) auditMembership(s *side, v *checkout.Session, paid *payment.Payme
 		return
 	}
 	g.played["session begins: "+string(paid.PaymentMethod)]++
-	expect.True(g.t, first != nil && first.Payment != nil && *first.Payment == paid.ID && paid.Invoice != nil && *paid.Invoice == first.ID && paid.Subscription != nil && *paid.Subscription == is.ID,
-		"%s of %s has paid %v", paid.ID, v.ID, paid.Invoice)
+	must.True(g.t, first != nil, "%s of %s has paid no invoice", paid.ID, v.ID)
+	must.True(g.t, first.Payment != nil, "%s, for which %s has paid, has no payment", first.ID, paid.ID)
+	expect.Equal(g.t, *first.Payment, paid.ID, "the payment of %s", first.ID)
+	must.True(g.t, paid.Invoice != nil, "%s of %s has no invoice", paid.ID, v.ID)
+	expect.Equal(g.t, *paid.Invoice, first.ID, "the invoice of %s of %s", paid.ID, v.ID)
+	must.True(g.t, paid.Subscription != nil, "%s of %s has no subscription", paid.ID, v.ID)
+	expect.Equal(g.t, *paid.Subscription, is.ID, "the subscription of %s of %s", paid.ID, v.ID)
 	if paid.PaymentMethod == payment.FromPhone && paid.Phone != nil && is.PhoneNumber != nil {
 		expect.Equal(g.t, *is.PhoneNumber, *paid.Phone, "the charged phone of %s", is.ID)
 	}

@@ -164,7 +164,9 @@ func (g *game) auditReminders(i *invoice.Invoice, told []event.Event, ended bool
 					}
 				}
 			}
-			expect.True(g.t, due && !sent[day] && !over, "%s, due %v, was sent at %s: of day %d, over %t, before %v", i.ID, i.DueDate, e.CreatedAt, day, over, sent)
+			expect.True(g.t, due, "%s, due %v, was sent at %s, the day of no reminder", i.ID, i.DueDate, e.CreatedAt)
+			expect.True(g.t, !sent[day], "%s, due %v, was sent at %s: of day %d, before %v", i.ID, i.DueDate, e.CreatedAt, day, sent)
+			expect.True(g.t, !over, "%s, due %v, was sent at %s, when it was over", i.ID, i.DueDate, e.CreatedAt)
 			sent[day] = true
 			if ended {
 				g.played["reminders"]++

@@ -98,7 +98,8 @@ func (g *game) auditRefunds(s *side, paid []payment.Payment) (to refundedTo) {
 			to.reserved += r.Amount
 		}
 		if byProvider {
-			expect.True(g.t, g.world.orders[r.Payment].reversed && r.Status == refund.Succeeded, "%s is %s, and says that %s was taken back", r.ID, r.Status, r.Payment)
+			expect.True(g.t, g.world.orders[r.Payment].reversed, "%s says that %s was taken back, and it was not", r.ID, r.Payment)
+			expect.Equal(g.t, r.Status, refund.Succeeded, "the status of %s of %s, which was taken back", r.ID, r.Payment)
 			want = 0
 		}
 		expect.True(g.t, want < 0 || moved == want, "%s is %s and has moved %d times", r.ID, r.Status, moved)
@@ -108,7 +109,7 @@ func (g *game) auditRefunds(s *side, paid []payment.Payment) (to refundedTo) {
 		if r.Status != refund.Failed {
 			counted[r.Payment] += r.Amount
 		}
-		expect.True(g.t, (r.CreditNote != nil) == (ofInvoice[r.Payment] && r.Status == refund.Succeeded), "%s is %s, of the invoice %v, and has the credit note %v", r.ID, r.Status, r.Invoice, r.CreditNote)
+		expect.Equal(g.t, r.CreditNote != nil, ofInvoice[r.Payment] && r.Status == refund.Succeeded, "%s is %s, of the invoice %v, and has a credit note", r.ID, r.Status, r.Invoice)
 		if r.CreditNote != nil {
 			notes[*r.CreditNote]++
 		}
@@ -228,7 +229,8 @@ func (g *game) auditBatches(s *side) (made []string) {
 				}
 			}
 		}
-		expect.True(g.t, counts == b.Counts && (counts.Queued == 0) == (b.Status == disbursement.BatchCompleted), "%s is %s and counts %+v, its rows are %+v", b.ID, b.Status, b.Counts, counts)
+		expect.Equal(g.t, b.Counts, counts, "the counts of %s, beside its rows", b.ID)
+		expect.Equal(g.t, b.Status == disbursement.BatchCompleted, counts.Queued == 0, "%s is %s, its rows are %+v, and it is completed", b.ID, b.Status, counts)
 	}
 	g.sameIDs("batches", s.batches, ids)
 	for key, twice := range ofKey {
@@ -339,7 +341,9 @@ func (g *game) auditDebt(s *side) int64 {
 	g.t.Helper()
 	available := g.balanceOf(ledger.Available(s.caller.Merchant, s.caller.Live))
 	owed := g.balanceOf(ledger.Owed(s.caller.Merchant, s.caller.Live))
-	expect.True(g.t, available >= 0 && owed <= 0 && (owed == 0 || available == 0), "%s has %d available, and %d of a debt", s.caller.Merchant, available, owed)
+	expect.True(g.t, available >= 0, "%s has %d available", s.caller.Merchant, available)
+	expect.True(g.t, owed <= 0, "%s owes less than nothing: %d", s.caller.Merchant, owed)
+	expect.True(g.t, owed == 0 || available == 0, "%s has %d available, and %d of a debt", s.caller.Merchant, available, owed)
 	if owed < 0 {
 		g.played["owed"]++
 	}

@@ -137,7 +137,10 @@ func (g *game) auditSessions(s *side, all []payment.Payment, billed []invoice.In
 		if v.Payment != nil {
 			p := byID[*v.Payment]
 			paid = &p
-			expect.True(g.t, p.Status == payment.Completed && p.Amount == v.Total && p.CheckoutSession != nil && *p.CheckoutSession == v.ID, "%s, of %d, has the payment %+v", v.ID, v.Total, p)
+			expect.Equal(g.t, p.Status, payment.Completed, "the status of %s of %s", p.ID, v.ID)
+			expect.Equal(g.t, p.Amount, v.Total, "the amount of %s of %s", p.ID, v.ID)
+			must.True(g.t, p.CheckoutSession != nil, "%s of %s has no session", p.ID, v.ID)
+			expect.Equal(g.t, *p.CheckoutSession, v.ID, "the session of %s", p.ID)
 		}
 		if v.Mode == checkout.ModeSubscription {
 			g.auditMembership(s, &v, paid, billed)

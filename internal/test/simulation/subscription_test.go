@@ -201,9 +201,11 @@ func (g *game) auditSubscriptions(s *side, all []invoice.Invoice) {
 		}
 		// A subscription that was paused in its trial, or cancelled there, began without an invoice.
 		most := s.subscribers.begun[v.ID] + s.books.of[v.ID].cut
-		expect.True(g.t, begun <= most && begun >= most-1 && (begun == most || v.TrialEnd != nil), "%s has invoices of %d rows of periods, and was begun %d times", v.ID, begun, most)
+		expect.True(g.t, begun <= most && begun >= most-1, "%s has invoices of %d rows of periods, and was begun %d times", v.ID, begun, most)
+		expect.True(g.t, begun == most || v.TrialEnd != nil, "%s of no trial has invoices of %d rows of periods, and was begun %d times", v.ID, begun, most)
 		if last != nil && v.Status != subscription.Trialing {
-			expect.True(g.t, v.CurrentPeriodStart == last.Start && v.CurrentPeriodEnd == last.End, "%s is in %d to %d, and was billed for %v", v.ID, v.CurrentPeriodStart, v.CurrentPeriodEnd, last)
+			expect.Equal(g.t, v.CurrentPeriodStart, last.Start, "start of the period of %s, as billed", v.ID)
+			expect.Equal(g.t, v.CurrentPeriodEnd, last.End, "end of the period of %s, as billed", v.ID)
 		}
 	}
 	g.sameIDs("subscriptions", s.subscribers.ids, found)
@@ -264,7 +266,10 @@ func (g *game) toldOfSubscriptions(s *side, events []event.Event, all []invoice.
 				expect.True(g.t, strings.HasPrefix(fact, "payment_"), "%s is cancelled, and was told %v", v.ID, got)
 			}
 		}
-		expect.True(g.t, len(got) > 0 && got[0] == "created" && count(v.ID, "created") == 1 && count(v.ID, "canceled") == ends, "%s is %s, and was told %v", v.ID, v.Status, got)
+		must.True(g.t, len(got) > 0, "%s is %s, and was told nothing", v.ID, v.Status)
+		expect.Equal(g.t, got[0], "created", "the first that %s, %s, was told of %v", v.ID, v.Status, got)
+		expect.Equal(g.t, count(v.ID, "created"), 1, "how often %s, %s, was told created", v.ID, v.Status)
+		expect.Equal(g.t, count(v.ID, "canceled"), ends, "how often %s, %s, was told canceled", v.ID, v.Status)
 		n := count(v.ID, "payment_succeeded")
 		expect.True(g.t, n == paid[v.ID] || !ended && n < paid[v.ID], "%d invoices of %s are paid, and were told %v", paid[v.ID], v.ID, got)
 		for _, fact := range got {

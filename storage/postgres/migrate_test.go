@@ -90,8 +90,12 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 			}
 			err := s.View(t.Context(), func(tx storage.ReadTx) error {
 				r, err := tx.Find(&whole, "token", scope, "token")
-				expect.True(t, err != nil || r.ID == "th_1" && r.Columns[4] == any(epoch), "found %+v", r)
-				return err
+				if err != nil {
+					return err
+				}
+				expect.Equal(t, r.ID, "th_1", "the record that has the token")
+				expect.Equal(t, r.Columns[4], any(epoch), "column 4 of it")
+				return nil
 			})
 			if err != nil {
 				t.Error(err)

@@ -14,7 +14,7 @@ type CreditNote struct {
 	Reason    string   `json:"reason,omitempty"`
 	CreatedAt api.Time `json:"created_at"`
 	// Taxes are what the note takes back of the invoice's taxes. They are nil if the invoice has none, or
-	// is of an earlier release.
+	// has [Invoice.Stated].
 	Taxes []TaxRow `json:"taxes,omitempty"`
 }
 

@@ -35,11 +35,12 @@ func figures(tb testing.TB, v *invoice.Invoice, n *invoice.CreditNote) map[strin
 	return found
 }
 
-// However an invoice is refunded in parts, its credit notes take back its taxes to
+// However an invoice with stated figures is refunded in parts, its credit notes take back its taxes to
 // the pesewa when all is refunded, and none takes back less than nothing.
 func TestTaxesOfCreditNotes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		v := sample(t, rapid.IntRange(1, 6).Draw(rt, "lines"))
+		v.Stated = &invoice.StatedFigures{Taxes: v.TaxRows()}
 		sums := make([]int64, len(v.TaxRows()))
 		for before := int64(0); before < v.Total; {
 			n := &invoice.CreditNote{Before: before, Amount: rapid.Int64Range(1, v.Total-before).Draw(rt, "amount")}

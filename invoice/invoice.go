@@ -96,8 +96,9 @@ type Invoice struct {
 	// CreditUsed is what the credit of a subscription has paid; Total leaves it out.
 	CreditUsed int64 `json:"-"`
 
-	// TaxPerLine says that an earlier release rounded the tax of each line.
-	TaxPerLine bool `json:"-"`
+	// Stated are figures that the invoice keeps though its lines would give others; nil for nearly all
+	// invoices.
+	Stated *StatedFigures `json:"-"`
 }
 
 // PersonID returns Unlinked. The deletion of a customer finds copies of the invoice by it.

@@ -267,18 +267,6 @@ func TestPDFNeverSplitsLines(t *testing.T) {
 	expect.True(t, len(pages) > 10, "%d lines on %d pages", seen, len(pages))
 }
 
-// An invoice of an earlier release, whose discount did not reduce the tax, keeps its figures.
-func TestSumsOfAnEarlierRelease(t *testing.T) {
-	v := invoice.Invoice{Subtotal: 1000, Tax: 200, Discount: 100, Total: 1100, AmountDue: 1100, Lines: api.List[invoice.Line]{Data: []invoice.Line{
-		{Amount: 1000, Taxable: true, TaxPercent: &api.Number{Decimal: decimal.NewFromInt(20)}},
-	}}}
-	var rows []string
-	for _, sum := range v.Sums() {
-		rows = append(rows, fmt.Sprint(sum.Name, " ", sum.Amount))
-	}
-	expect.Same(t, rows, []string{"Subtotal 1000", "Tax 20% on 10.00 200", "Discount -100", "Total 1100"}, "the sums")
-}
-
 // A logo is drawn in its proportions; one that is no picture is left out.
 func TestPDFLogo(t *testing.T) {
 	picture := image.NewRGBA(image.Rect(0, 0, 300, 100))

@@ -13,14 +13,17 @@ type Sum struct {
 // if it equals the total or is zero. Pages also show the amount due above the lines.
 func (v *Invoice) Sums() []Sum {
 	sums := []Sum{{Name: "Subtotal", Amount: v.Subtotal}}
-	before := v.discountBeforeTax()
-	if before > 0 {
+	var after int64 // of the discount
+	if v.Stated != nil {
+		after = v.Stated.DiscountAfterTax
+	}
+	if before := v.Discount - after; before > 0 {
 		sums = append(sums, Sum{Name: v.discountName(), Amount: -before})
 	}
 	for _, t := range v.TaxRows() {
 		sums = append(sums, Sum{Name: t.Label(), Amount: t.Amount})
 	}
-	if after := v.Discount - before; after > 0 { // by an earlier release
+	if after > 0 {
 		sums = append(sums, Sum{Name: "Discount", Amount: -after})
 	}
 	sums = append(sums, Sum{Name: "Total", Amount: v.Total, Bold: true})
@@ -41,16 +44,6 @@ func (v *Invoice) Sums() []Sum {
 		sums = append(sums, Sum{Name: "Refunded", Amount: v.AmountRefunded})
 	}
 	return sums
-}
-
-// discountBeforeTax returns the part of the discount that reduced the taxes: all of it, but for an
-// invoice of an earlier release.
-func (v *Invoice) discountBeforeTax() int64 {
-	var sum int64
-	for i := range v.Lines.Data {
-		sum += v.Lines.Data[i].Discount + v.Lines.Data[i].DiscountShare
-	}
-	return sum
 }
 
 // discountName is what the discount is called on page and PDF: "Discount 10%" if it is a percentage

@@ -36,7 +36,7 @@ type TaxRow struct {
 // Label says what tax it is and what it is on: "Tax 20% on 250.00".
 func (t *TaxRow) Label() string {
 	text := fmt.Sprintf("%s %s%%", t.Name, t.Percent)
-	if t.Base != 0 { // of the credit note of an earlier release it is not known
+	if t.Base != 0 { // a credit note may not say it
 		text += " on " + money.Figures(t.Base)
 	}
 	return text
@@ -133,57 +133,25 @@ func (v *Invoice) TaxRates() TaxRates {
 	return slices.DeleteFunc(rates, func(t TaxRate) bool { return t.Base == 0 })
 }
 
+// StatedFigures are figures of an invoice whose totals were computed by other rules than those of today.
+type StatedFigures struct {
+	// Taxes are the taxes. A row is the sum of all lines that have a tax of that name and percentage, so it
+	// may belong to several rates. They add up to [Invoice.Tax].
+	Taxes []TaxRow `json:"taxes,omitempty"`
+	// DiscountAfterTax is the part of the discount, in pesewas, that did not reduce the taxes.
+	DiscountAfterTax int64 `json:"discount_after_tax,omitempty"`
+}
+
 // TaxRows returns the taxes of the invoice in the order in which its lines have them. They add up
 // to Tax.
 func (v *Invoice) TaxRows() []TaxRow {
-	if v.TaxPerLine {
-		return v.taxRowsPerLine()
+	if v.Stated != nil {
+		return slices.Clone(v.Stated.Taxes)
 	}
 	var rows []TaxRow
 	rates := v.TaxRates()
 	for i := range rates {
 		rows = append(rows, rates[i].Rows()...)
-	}
-	return rows
-}
-
-// taxRowsPerLine returns the taxes of an invoice of an earlier release. It rounded the tax of each
-// line; any difference between a tax and its parts goes to the line's first part.
-func (v *Invoice) taxRowsPerLine() []TaxRow {
-	var rows []TaxRow
-	add := func(t Tax, base, amount int64) {
-		for i := range rows {
-			if rows[i].Name == t.Name && rows[i].Percent.Equal(t.Percent) {
-				rows[i].Base += base
-				rows[i].Amount += amount
-				return
-			}
-		}
-		rows = append(rows, TaxRow{t.Name, t.Percent, base, amount})
-	}
-	for i := range v.Lines.Data {
-		l := &v.Lines.Data[i]
-		if !l.IsTaxed() {
-			continue
-		}
-		base := l.Base()
-		rest := money.Share(base, l.TaxPercent.Decimal)
-		if rest == 0 {
-			continue
-		}
-		if len(l.Taxes) == 0 {
-			add(Tax{"Tax", l.TaxPercent.Decimal}, base, rest)
-			continue
-		}
-		parts := make([]int64, len(l.Taxes))
-		for j, t := range l.Taxes[1:] {
-			parts[j+1] = min(money.Share(base, t.Percent), rest)
-			rest -= parts[j+1]
-		}
-		parts[0] = rest
-		for j, t := range l.Taxes {
-			add(t, base, parts[j])
-		}
 	}
 	return rows
 }

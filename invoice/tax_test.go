@@ -9,13 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/catalog"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/refund"
-	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -145,58 +146,77 @@ func TestTaxesOfRefundsAddUp(t *testing.T) {
 	})
 }
 
-// asEarlierRelease makes an invoice one of an earlier release, which rounded the tax of each line.
-func (s *shop) asEarlierRelease(store storage.Store, v *invoice.Invoice, tax int64) {
-	s.t.Helper()
-	kind := invoicing.Kinds()[0]
-	must.Do(s.t, store.Update(s.t.Context(), func(tx storage.Tx) error {
-		r, err := tx.Get(kind, storage.Scope{Merchant: s.Caller.Merchant, Live: s.Caller.Live}, v.ID)
-		if err != nil {
-			return err
-		}
-		for now, then := range map[string]string{
-			`,"tax_per_rate":true`:                   "",
-			fmt.Sprintf(`"tax":%d,`, v.Tax):          fmt.Sprintf(`"tax":%d,`, tax),
-			fmt.Sprintf(`"total":%d,`, v.Total):      fmt.Sprintf(`"total":%d,`, v.Subtotal+tax),
-			fmt.Sprintf(`"amount_due":%d,`, v.Total): fmt.Sprintf(`"amount_due":%d,`, v.Subtotal+tax),
-		} {
-			must.True(s.t, strings.Contains(string(r.Data), now), "no %s in %s", now, r.Data)
-			r.Data = []byte(strings.Replace(string(r.Data), now, then, 1))
-		}
-		return tx.Replace(kind, r)
-	}))
+// An invoice with stated figures shows them, on its credit notes too. Its lines would give others.
+func TestStatedFigures(t *testing.T) {
+	v := invoice.Invoice{
+		Subtotal: 1000, Tax: 201, Discount: 130, Total: 1071, AmountDue: 1071,
+		Lines: api.List[invoice.Line]{Data: []invoice.Line{
+			{Amount: 1000, Discount: 30, Taxable: true, TaxPercent: &api.Number{Decimal: decimal.NewFromInt(20)}},
+		}},
+		Stated: &invoice.StatedFigures{
+			Taxes:            []invoice.TaxRow{{Name: "Tax", Percent: decimal.NewFromInt(20), Base: 970, Amount: 201}},
+			DiscountAfterTax: 100,
+		},
+	}
+	var rows []string
+	for _, sum := range v.Sums() {
+		rows = append(rows, fmt.Sprint(sum.Name, " ", sum.Amount))
+	}
+	expect.Same(t, rows, []string{"Subtotal 1000", "Discount -30", "Tax 20% on 9.70 201", "Discount -100", "Total 1071"}, "the sums")
+	shown := figures(t, &v, &invoice.CreditNote{Before: 500, Amount: 571})
+	expect.Equal(t, shown["Before tax"], 464, "a credit note: before tax") // 201 − 93.8, rounded
+	expect.Equal(t, shown["Tax 20%"], 107, "a credit note: the tax")
+	v.Stated = &invoice.StatedFigures{}
+	expect.Equal(t, len(v.TaxRows()), 0, "rows of an invoice that states no taxes")
 }
 
-// An issued invoice of an earlier release keeps its figures, and so do its credit notes. A draft is rounded
-// anew when it is finalized.
-func TestTaxOfAnEarlierRelease(t *testing.T) {
-	store := memory.New()
-	s := open(t, store, payments.Config{})
-	const rows = "VAT 15% on 9000: 1360; NHIL 2.5% on 9000: 220; GETFund 2.5% on 9000: 220"
-	v := s.openInvoice(invoice.Fields{Lines: repeat(20, vat(450))})
-	s.asEarlierRelease(store, v, 1800)
-	expect.Equal(t, rowsText(s.get(v.ID).TaxRows()), rows, "issued")
-	v = must.Get(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{}))(t)
-	expect.Equal(t, rowsText(v.TaxRows()), rows, "paid")
-	for i, want := range []string{"Before tax 4500 VAT 15% 680 NHIL 2.5% 110 GETFund 2.5% 110", "Before tax 4500 VAT 15% 680 NHIL 2.5% 110 GETFund 2.5% 110"} {
-		must.Get(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID, Amount: new(int64(54_00))}))(t)
-		must.Do(t, s.Drain(t.Context()))
-		h := must.Get(s.Invoices.Hosted(t.Context(), token(v)))(t)
-		shown := figures(t, &h.Invoice, &h.CreditNotes[0])
-		var got []string
-		for _, name := range []string{"Before tax", "VAT 15%", "NHIL 2.5%", "GETFund 2.5%"} {
-			got = append(got, fmt.Sprint(name, " ", shown[name]))
+// Finalization computes the totals again, and they stay as they are.
+func TestFinalizationKeepsTheTotals(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	state := func(v *invoice.Invoice) string {
+		text := fmt.Sprint(v.Subtotal, v.Tax, v.TaxPercent, v.Discount, v.Total, v.AmountDue, rowsText(v.TaxRows()), v.Sums(), v.CreditUsed)
+		for _, l := range v.Lines.Data {
+			text += fmt.Sprint("; ", l.Amount, l.TaxPercent, l.Taxes, l.Discount, l.DiscountShare, l.Net)
 		}
-		expect.Equal(t, strings.Join(got, " "), want, "credit note %d", i+1)
+		return text
 	}
+	rapid.Check(t, func(rt *rapid.T) {
+		var f invoice.Fields
+		for range rapid.IntRange(1, 6).Draw(rt, "lines") {
+			unit := rapid.Int64Range(0, 2000).Draw(rt, "unit")
+			p := rapid.SampledFrom([]invoice.LineParams{line(unit), vat(unit), taxed(unit, "7.5"), taxed(unit, "0")}).Draw(rt, "line")
+			p.Discount = rapid.Int64Range(0, unit/3).Draw(rt, "own")
+			f.Lines = append(f.Lines, p)
+		}
+		switch rapid.IntRange(0, 2).Draw(rt, "coupon") {
+		case 1:
+			f.Coupon = new(s.coupon(catalog.CreateCouponParams{AmountOff: new(rapid.Int64Range(1, 3000).Draw(rt, "amount off"))}))
+		case 2:
+			f.Coupon = new(s.coupon(catalog.CreateCouponParams{PercentOff: new(decimal.New(rapid.Int64Range(1, 10_000).Draw(rt, "percent off"), -2))}))
+		}
+		v := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: f}))(rt)
+		room := v.Subtotal
+		for _, l := range v.Lines.Data {
+			room -= l.Discount
+		}
+		v = must.Get(s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Discount: new(rapid.Int64Range(0, room).Draw(rt, "off"))}))(rt)
+		want := state(v)
+		expect.Equal(rt, state(s.get(v.ID)), want, "as it is stored")
+		v = must.Get(s.Invoices.Finalize(t.Context(), s.Caller, v.ID))(rt)
+		expect.Equal(rt, state(v), want, "finalized")
+		expect.Equal(rt, state(s.get(v.ID)), want, "finalized, as it is stored")
+	})
 
-	draft := s.draft(invoice.Fields{Lines: repeat(40, taxed(333, "20"))})
-	s.asEarlierRelease(store, draft, 2680)
-	expect.Equal(t, s.get(draft.ID).Tax, int64(2680), "the tax of a draft")
-	expect.Equal(t, rowsText(s.get(draft.ID).TaxRows()), "Tax 20% on 13320: 2680", "the taxes of a draft")
-	draft = must.Get(s.Invoices.Finalize(t.Context(), s.Caller, draft.ID))(t)
-	expect.Equal(t, draft.Tax, int64(2664), "the tax of a draft that was finalized")
-	expect.Equal(t, draft.AmountDue, int64(159_84), "what is due of it")
+	sub := newIssuer(t) // a line of a subscription's change, in a copy of its invoice
+	p := invoicing.IssueParams{Date: sub.now}
+	p.Lines = []invoicing.SubscriptionLine{withTax(planned(1000), 20), withTax(net(300), 20)}
+	v := must.Get(sub.Duplicate(t.Context(), sub.caller, sub.issue(p).ID))(t)
+	v = must.Get(sub.Update(t.Context(), sub.caller, v.ID, invoice.Fields{Discount: new(int64(100))}))(t)
+	want := state(v)
+	v = must.Get(sub.Finalize(t.Context(), sub.caller, v.ID))(t)
+	expect.Equal(t, state(v), want, "a copy of a subscription's invoice, finalized")
+	expect.Equal(t, v.Lines.Data[1].Net, true, "its second line: Net")
+	expect.Equal(t, v.Lines.Data[1].DiscountShare, 0, "its second line: share of the discount")
 }
 
 // Parts mean taxable, unless the caller says otherwise. A rate does not.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// TestChanges gives the passes documents of the earlier form.
+// TestChanges gives the passes to Version 1 documents of the earlier form.
 func TestChanges(t *testing.T) {
 	for _, c := range []struct{ kind, before, after string }{
 		{"charge_orders", `{"noun":"invoice","merchant":"mer_1","of":"inv_1"}`, `{"object":"invoice","merchant":"mer_1","record":"inv_1"}`},
@@ -34,21 +35,53 @@ func TestChanges(t *testing.T) {
 		},
 		{"invoice_reminders", `{"due_date":"t","due":"u"}`, `{"due_date":"t","send_at":"u"}`},
 	} {
-		got, err := changed(c.kind, c.before)
+		got, err := changed(0, c.kind, c.before)
 		must.Do(t, err)
 		expect.Equal(t, got, c.after, "%s %s", c.kind, c.before)
-		again, err := changed(c.kind, c.after)
+		again, err := changed(0, c.kind, c.after)
 		must.Do(t, err)
 		expect.Equal(t, again, c.after, "%s twice", c.kind)
 	}
-	_, err := changed("invoices", `{"attempt":{"id":"att_1","asked":1}}`)
+	_, err := changed(0, "invoices", `{"attempt":{"id":"att_1","asked":1}}`)
 	expect.ErrorIs(t, err, errOlder, "a charge that is in no index")
 }
 
-// changed applies the changes of a kind that need no other record.
-func changed(kind, text string) (string, error) {
+// TestStatedFigures gives the pass to Version 2 invoices of all former rules.
+func TestStatedFigures(t *testing.T) {
+	const (
+		taxed   = `{"id":"%s","amount":%d,"taxable":true,"tax_percent":20,"discount_amount":%d}`
+		untaxed = `{"id":"a","amount":500,"taxable":false,"tax_percent":20,"discount_amount":0}`
+		parts   = `"taxes":{"a":[{"Name":"VAT","Percent":"15"},{"Name":"NHIL","Percent":"2.5"},{"Name":"GETFund","Percent":"2.5"}]}`
+	)
+	for name, c := range map[string]struct{ lines, more, stated string }{
+		"rounded per rate":     {fmt.Sprintf(taxed, "a", 333, 0), `,"tax_per_rate":true`, ""},
+		"no tax":               {untaxed, "", ""},
+		"no lines":             {"", "", ""},
+		"a rate":               {fmt.Sprintf(taxed, "a", 333, 0) + "," + fmt.Sprintf(taxed, "b", 333, 0), "", `{"taxes":[{"name":"Tax","percent":"20","base":666,"amount":134}]}`},
+		"a rate of 0":          {`{"id":"a","amount":500,"taxable":true,"tax_percent":0,"discount_amount":0}`, "", `{}`},
+		"too little to tax":    {fmt.Sprintf(taxed, "a", 2, 0), "", `{}`},
+		"below zero":           {fmt.Sprintf(taxed, "a", -333, 0), "", `{"taxes":[{"name":"Tax","percent":"20","base":-333,"amount":-67}]}`},
+		"parts":                {fmt.Sprintf(taxed, "a", 450, 0), "," + parts, `{"taxes":[{"name":"VAT","percent":"15","base":450,"amount":68},{"name":"NHIL","percent":"2.5","base":450,"amount":11},{"name":"GETFund","percent":"2.5","base":450,"amount":11}]}`},
+		"parts beside a rate":  {fmt.Sprintf(taxed, "a", 20, 0) + "," + fmt.Sprintf(taxed, "b", 20, 0), "," + parts, `{"taxes":[{"name":"VAT","percent":"15","base":20,"amount":2},{"name":"NHIL","percent":"2.5","base":20,"amount":1},{"name":"GETFund","percent":"2.5","base":20,"amount":1},{"name":"Tax","percent":"20","base":20,"amount":4}]}`},
+		"a shared discount":    {fmt.Sprintf(taxed, "a", 1000, 50), `,"discount":150,"shares":{"a":100}`, `{"taxes":[{"name":"Tax","percent":"20","base":850,"amount":170}]}`},
+		"a discount after tax": {fmt.Sprintf(taxed, "a", 1000, 50), `,"discount":150`, `{"taxes":[{"name":"Tax","percent":"20","base":950,"amount":190}],"discount_after_tax":100}`},
+		"a discount, no tax":   {untaxed, `,"discount":100`, `{"discount_after_tax":100}`},
+	} {
+		before := `{"lines":{"data":[` + c.lines + `]}` + c.more
+		want := strings.Replace(before, `,"tax_per_rate":true`, "", 1)
+		if c.stated != "" {
+			want += `,"stated_figures":` + c.stated
+		}
+		got, err := changed(1, "invoices", before+"}")
+		must.Do(t, err)
+		expect.Equal(t, got, want+"}", "%s", name)
+	}
+}
+
+// changed applies the changes of a kind that need no other record, of the pass from a version to the next one.
+func changed(version int, kind, text string) (string, error) {
 	d, err := parse([]byte(text))
-	for _, p := range passes {
+	for _, p := range passes[version] {
 		for _, change := range p.changes {
 			if p.kind == kind && err == nil {
 				err = change(&record{}, d)
@@ -77,12 +110,12 @@ func TestEventsGetOneHead(t *testing.T) {
 	events := &storage.Kind{Name: "events", Backfill: noColumns}
 	calls := &storage.Kind{Name: "subscriber_calls", Columns: tellings.Kind().Columns, Due: "due", Backfill: tellings.Kind().Backfill}
 	all := append(Kinds(), heads, events, calls)
-	for _, name := range []string{"payments", "payouts", "disbursements"} {
+	for _, name := range []string{"payments", "payouts", "disbursements", "invoices"} {
 		all = append(all, &storage.Kind{Name: name})
 	}
 	before := passes
 	defer func() { passes = before }()
-	passes = slices.DeleteFunc(slices.Clone(passes), func(p pass) bool { return p.kind[:5] != "event" })
+	passes[0] = slices.DeleteFunc(slices.Clone(passes[0]), func(p pass) bool { return p.kind[:5] != "event" })
 	merchant := storage.Scope{Merchant: "mer_1"}
 	must.Do(t, store.Define(t.Context(), append(all, former...)...))
 	must.Do(t, store.Update(t.Context(), func(tx storage.Tx) error {

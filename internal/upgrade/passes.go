@@ -14,8 +14,8 @@ type pass struct {
 	to string
 }
 
-// change changes the document of a record, unless it has the present form already. It may write other
-// records.
+// change changes the document of a record. It may write other records. A pass visits each record once: it
+// writes its place in the same transaction.
 type change func(of *record, d *document) error
 
 // record is the record whose document changes.
@@ -25,28 +25,33 @@ type record struct {
 	kinds []*storage.Kind
 }
 
-// passes are in the order in which they run.
-var passes = []pass{
-	{kind: "rail_orders", changes: orderIndex},
-	{kind: "refund_orders", changes: orderIndex},
-	{kind: "charge_orders", changes: orderIndex},
-	{kind: "payouts", changes: []change{submission("")}},
-	{kind: "disbursements", changes: []change{submission("")}},
-	{kind: "disbursement_batch_rows", changes: []change{rename("", "made", "disbursement_id"), rename("", "tries", "attempts")}},
-	{kind: "payments", changes: []change{submission(""), completed, failed}},
-	{kind: "refunds", changes: []change{submission(""), failed}},
-	{kind: "invoices", changes: []change{
-		openCharge, submission("attempt"), rename("attempt", "origin", "finalized_by"), rename("", "attempt", "open_charge"),
-		rename("", "origin", "finalized_by"), rename("", "off", "invoice_discount"), rename("", "outside", "out_of_band_method"),
-		rename("", "from", "unlinked_customer"), rename("", "due", "next_work_at"),
-	}},
-	{kind: "invoice_reminders", changes: []change{rename("", "due", "send_at")}},
-	{kind: "events", changes: []change{rename("", "told", "fanned_out"), rename("", "held", "partly_stored"), fannedOut, headOf}},
-	{kind: "event_heads", changes: []change{oneHead}}, // after the events
-	{kind: "event_tellings", to: "subscriber_calls"},
-	{kind: "test_clocks", changes: []change{awake}},
-	{kind: "erasures", changes: []change{remove("recipients")}},
-	{kind: "products", changes: []change{untaxed}},
+// passes are in the order in which they run. Those at index n lead from version n to the next one.
+var passes = [Version][]pass{
+	{
+		{kind: "rail_orders", changes: orderIndex},
+		{kind: "refund_orders", changes: orderIndex},
+		{kind: "charge_orders", changes: orderIndex},
+		{kind: "payouts", changes: []change{submission("")}},
+		{kind: "disbursements", changes: []change{submission("")}},
+		{kind: "disbursement_batch_rows", changes: []change{rename("", "made", "disbursement_id"), rename("", "tries", "attempts")}},
+		{kind: "payments", changes: []change{submission(""), completed, failed}},
+		{kind: "refunds", changes: []change{submission(""), failed}},
+		{kind: "invoices", changes: []change{
+			openCharge, submission("attempt"), rename("attempt", "origin", "finalized_by"), rename("", "attempt", "open_charge"),
+			rename("", "origin", "finalized_by"), rename("", "off", "invoice_discount"), rename("", "outside", "out_of_band_method"),
+			rename("", "from", "unlinked_customer"), rename("", "due", "next_work_at"),
+		}},
+		{kind: "invoice_reminders", changes: []change{rename("", "due", "send_at")}},
+		{kind: "events", changes: []change{rename("", "told", "fanned_out"), rename("", "held", "partly_stored"), fannedOut, headOf}},
+		{kind: "event_heads", changes: []change{oneHead}}, // after the events
+		{kind: "event_tellings", to: "subscriber_calls"},
+		{kind: "test_clocks", changes: []change{awake}},
+		{kind: "erasures", changes: []change{remove("recipients")}},
+		{kind: "products", changes: []change{untaxed}},
+	},
+	{
+		{kind: "invoices", changes: []change{statedFigures}},
+	},
 }
 
 // orderIndex changes an entry of an index of orders.

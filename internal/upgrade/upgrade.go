@@ -1,7 +1,7 @@
 // Package upgrade brings the records of a database to the form that this program writes.
 //
-// It owns the version of that form, which the database stores, and the one pass that leads to it. So no
-// other package reads records of an earlier form. The pass changes the stored documents themselves,
+// It owns the version of that form, which the database stores, and the passes that lead to it. So no
+// other package reads records of an earlier form. The passes change the stored documents themselves,
 // because the Go types know the present form only.
 //
 // The columns of the tables are another matter: the stores bring them up to date; see [storage.Kind].
@@ -17,16 +17,17 @@ import (
 
 // Version is the form of the records that this program reads and writes. A database without a version
 // has the form before the first one.
-const Version = 1
+const Version = 2
 
 // page bounds the records that one transaction reads and writes. Writers of other processes wait for it.
 const page = 200
 
-// state is the only record of its kind. It stores the version, and how far the pass has come.
+// state is the only record of its kind. It stores the version, and how far the passes to the next one have come.
 type state struct {
-	// Version is the form of all records; 0 while the pass runs.
+	// Version is the form of all records. If Kind is set, some records have the next form already.
 	Version int `json:"version"`
-	// Kind is the kind that the pass is at. Scope and ID name the last record that it has visited.
+	// Kind is the kind whose pass runs; empty before the first pass. Scope and ID name the last record that
+	// the pass has visited.
 	Kind  string        `json:"kind,omitempty"`
 	Scope storage.Scope `json:"scope,omitzero"`
 	ID    string        `json:"id,omitempty"`
@@ -50,11 +51,11 @@ func Kinds() []*storage.Kind { return []*storage.Kind{states.Kind()} }
 // Version 1 has not ended the upgrade of its own database. It may have changed records then, which that program
 // cannot read: the host restores its backup, and runs that program until it has nothing left to do.
 func Run(ctx context.Context, store storage.Store, kinds []*storage.Kind) error {
-	done, fresh, err := look(ctx, store, kinds)
-	if err == nil && !done && !fresh {
+	version, fresh, err := look(ctx, store, kinds)
+	if err == nil && version == 0 && !fresh {
 		err = store.Define(ctx, former...)
 	}
-	for err == nil && !done {
+	for done := version == Version; err == nil && !done; {
 		done, err = step(ctx, store, kinds, fresh)
 	}
 	if err != nil {
@@ -63,8 +64,8 @@ func Run(ctx context.Context, store storage.Store, kinds []*storage.Kind) error 
 	return nil
 }
 
-// look reports whether the records have the present form, and whether a store has no records at all.
-func look(ctx context.Context, store storage.Store, kinds []*storage.Kind) (done, fresh bool, err error) {
+// look returns the version of a store, and whether it has no records at all.
+func look(ctx context.Context, store storage.Store, kinds []*storage.Kind) (version int, fresh bool, err error) {
 	err = store.View(ctx, func(tx storage.ReadTx) error {
 		o, err := states.GetOrNew(tx, storage.Scope{}, stateID)
 		if err != nil {
@@ -74,21 +75,21 @@ func look(ctx context.Context, store storage.Store, kinds []*storage.Kind) (done
 			fresh, err = empty(tx, kinds)
 			return err
 		}
-		done, err = o.Value.done()
-		return err
+		version = o.Value.Version
+		return o.Value.checkNewer()
 	})
-	return done, fresh, err
+	return version, fresh, err
 }
 
-// done reports whether the records have the present form.
-func (s *state) done() (bool, error) {
+// checkNewer refuses records of a later form.
+func (s *state) checkNewer() error {
 	if s.Version > Version {
-		return false, fmt.Errorf("%w: its records have version %d, and this program knows %d", storage.ErrNewer, s.Version, Version)
+		return fmt.Errorf("%w: its records have version %d, and this program knows %d", storage.ErrNewer, s.Version, Version)
 	}
-	return s.Version == Version, nil
+	return nil
 }
 
-// step begins the pass, or takes it one page on. fresh says that the store had no records.
+// step begins the passes, or takes them one page on. fresh says that the store had no records.
 func step(ctx context.Context, store storage.Store, kinds []*storage.Kind, fresh bool) (done bool, err error) {
 	err = store.Update(ctx, func(tx storage.Tx) error {
 		done = false
@@ -97,7 +98,10 @@ func step(ctx context.Context, store storage.Store, kinds []*storage.Kind, fresh
 			return err
 		}
 		s := &o.Value
-		if done, err = s.done(); done || err != nil {
+		if done = s.Version == Version; done {
+			return nil
+		}
+		if err := s.checkNewer(); err != nil {
 			return err
 		}
 		if o.Version == 0 {
@@ -125,10 +129,9 @@ func empty(tx storage.ReadTx, kinds []*storage.Kind) (bool, error) {
 	return true, nil
 }
 
-// begin notes the version of a store without records. For any other it begins the pass.
+// begin notes the version of a store without records. For any other it checks that the passes can begin.
 func (s *state) begin(tx storage.Tx, kinds []*storage.Kind, fresh bool) error {
 	if !fresh {
-		s.Kind = passes[0].kind
 		return endRebuilds(tx, kinds)
 	}
 	if still, err := empty(tx, kinds); err != nil {
@@ -142,34 +145,36 @@ func (s *state) begin(tx storage.Tx, kinds []*storage.Kind, fresh bool) error {
 
 // advance changes the next page of records, and moves the place.
 func (s *state) advance(tx storage.Tx, kinds []*storage.Kind) error {
-	for i, p := range passes {
-		if p.kind != s.Kind {
-			continue
-		}
-		k, err := kindOf(slices.Concat(kinds, former), p.kind)
-		if err != nil {
-			return err
-		}
-		records, err := tx.Scan(k, s.Scope, s.ID, page)
-		if err != nil {
-			return err
-		}
-		for _, r := range records {
-			if err := p.upgrade(k, &record{r, tx, kinds}); err != nil {
-				return fmt.Errorf("%s %s: %w", k.Name, r.ID, err)
-			}
-			s.Scope, s.ID = r.Scope, r.ID
-		}
-		switch {
-		case len(records) == page:
-		case i+1 < len(passes):
-			*s = state{Kind: passes[i+1].kind}
-		default:
-			*s = state{Version: Version}
-		}
-		return nil
+	next := passes[s.Version]
+	if s.Kind == "" {
+		s.Kind = next[0].kind
 	}
-	return fmt.Errorf("the pass stopped at an unknown kind %q", s.Kind)
+	at := slices.IndexFunc(next, func(p pass) bool { return p.kind == s.Kind })
+	if at < 0 {
+		return fmt.Errorf("the pass stopped at an unknown kind %q", s.Kind)
+	}
+	k, err := kindOf(slices.Concat(kinds, former), s.Kind)
+	if err != nil {
+		return err
+	}
+	records, err := tx.Scan(k, s.Scope, s.ID, page)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if err := next[at].upgrade(k, &record{r, tx, kinds}); err != nil {
+			return fmt.Errorf("%s %s: %w", k.Name, r.ID, err)
+		}
+		s.Scope, s.ID = r.Scope, r.ID
+	}
+	switch {
+	case len(records) == page:
+	case at+1 < len(next):
+		*s = state{Version: s.Version, Kind: next[at+1].kind}
+	default:
+		*s = state{Version: s.Version + 1}
+	}
+	return nil
 }
 
 func kindOf(kinds []*storage.Kind, name string) (*storage.Kind, error) {

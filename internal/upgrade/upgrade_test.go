@@ -29,12 +29,16 @@ var things = &storage.Kind{
 	},
 }
 
-// kinds are things, and what the pass reads before it begins.
+// kinds are things, what the passes read before they begin, and what is without records.
 func kinds() []*storage.Kind {
-	return append(upgrade.Kinds(), things, &storage.Kind{Name: "payments"}, &storage.Kind{Name: "payouts"}, &storage.Kind{Name: "disbursements"})
+	all := append(upgrade.Kinds(), things)
+	for _, name := range []string{"payments", "payouts", "disbursements", "invoices"} {
+		all = append(all, &storage.Kind{Name: name})
+	}
+	return all
 }
 
-// passOver makes renaming a member of things the only pass.
+// passOver makes renaming a member of things the only pass to Version 1.
 func passOver(t *testing.T) { t.Cleanup(upgrade.PassOver(things.Name, "big", "size")) }
 
 const records = 2*upgrade.Page + 1 // of two pages, and a third that is not full

@@ -31,10 +31,8 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	if len(r.Lines.Data) == 0 {
 		return api.Errorf(api.InvoiceNoLines, "", "This invoice has no lines. Add one before it is finalized.")
 	}
-	if !r.TaxPerRate { // a draft of an earlier release
-		if err := r.total(); err != nil {
-			return err
-		}
+	if err := r.total(); err != nil { // the draft may have stated figures
+		return err
 	}
 	if err := s.redeem(tx, r); err != nil {
 		return err

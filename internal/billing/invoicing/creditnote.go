@@ -22,8 +22,11 @@ import (
 //
 // No note takes back more tax than its amount. Rounding several rates could exceed a note of one pesewa: then
 // a later note takes back the rest.
+//
+// An invoice with stated figures does not say what each of its rates has in the stated taxes. So takeTaxes leaves
+// n.Taxes nil, and noteTaxRows computes what the note shows.
 func takeTaxes(n *invoice.CreditNote, v *invoice.Invoice, taken []invoice.TaxRow) (sums []invoice.TaxRow) {
-	if v.TaxPerLine {
+	if v.Stated != nil {
 		return nil
 	}
 	rates := v.TaxRates()
@@ -83,8 +86,8 @@ func takenBack(tax, refunded, whole int64) int64 {
 	return (2*tax*refunded + whole) / (2 * whole)
 }
 
-// noteTaxRows returns what the note takes back of the invoice's taxes, and the sum. For an invoice of an earlier
-// release, whose notes keep no taxes, each part is rounded by itself.
+// noteTaxRows returns what the note takes back of the invoice's taxes, and the sum. For a note without taxes of
+// its own it rounds the note's part of each row by itself. Then it leaves out what the tax is on.
 func noteTaxRows(n *invoice.CreditNote, v *invoice.Invoice) (rows []invoice.TaxRow, sum int64) {
 	rows = n.Taxes
 	if rows == nil {

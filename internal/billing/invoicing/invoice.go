@@ -28,21 +28,19 @@ type record struct {
 	Token string `json:"token"`
 	// InvoiceDiscount is the discount on the whole invoice, which is part of Discount.
 	InvoiceDiscount int64 `json:"invoice_discount,omitempty"`
-	// Redemption is what the coupon takes off; nil without one. An earlier release kept any text as
-	// Coupon.
+	// Redemption is what the coupon takes off; nil without one, and if Coupon is a text that never took
+	// anything off.
 	Redemption *redemption `json:"redemption,omitempty"`
-	// Shares are the lines' shares of the discount on the whole invoice, by the lines' ids. They are
-	// nil if an earlier release computed the totals, which took that discount off after the tax.
+	// Shares are the lines' shares of the discount on the whole invoice, by the lines' ids.
 	Shares map[string]int64 `json:"shares,omitempty"`
 	// NetLines are the ids of the lines whose amount is already net of their discount; see [invoice.Line.Net].
 	NetLines []string `json:"net_lines,omitempty"`
 	// Taxes are what the rates of lines are made of, by the lines' ids.
 	Taxes map[string][]invoice.Tax `json:"taxes,omitempty"`
-	// TaxPerRate says that each tax was rounded once over all lines of its rate. Earlier releases rounded
-	// the tax of each line.
-	TaxPerRate bool `json:"tax_per_rate,omitempty"`
+	// StatedFigures stores Stated, which the JSON of an invoice leaves out. Only internal/upgrade writes them.
+	StatedFigures *invoice.StatedFigures `json:"stated_figures,omitempty"`
 	// RefundedTaxes are the sums of what the credit notes have taken back of [invoice.Invoice.TaxRows]; nil before
-	// the first note.
+	// the first note, and with StatedFigures.
 	RefundedTaxes []invoice.TaxRow `json:"refunded_taxes,omitempty"`
 	// FinalizedBy is the request that finalized the invoice. The events of automatic charges
 	// name it.

@@ -160,8 +160,8 @@ func tooMuch(param string) error {
 	return api.Invalid(param, "%s takes the total beyond GHS %s.", param, money.Text(money.Max))
 }
 
-// total computes the totals of the invoice from its lines. If they exceed money.Max, its refusal names the
-// first line that makes them do so.
+// total computes the totals of the invoice from its lines, and drops its stated figures. If the totals exceed
+// money.Max, its refusal names the first line that makes them do so.
 func (r *record) total() error {
 	if err := r.shareDiscount(); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (r *record) total() error {
 		return tooMuch(lineParam(beyond))
 	}
 	r.Subtotal, r.Tax, r.Discount = subtotal, tax, discount
-	r.TaxPerRate, r.TaxPerLine = true, false
+	r.Stated, r.StatedFigures = nil, nil
 	r.TaxPercent = nil
 	if taxable && shared {
 		r.TaxPercent = rate

@@ -170,7 +170,7 @@ func (s *Service) fillDerived(r *record) {
 	if r.PercentOff = nil; r.Redemption != nil && r.InvoiceDiscount == 0 {
 		r.PercentOff = r.Redemption.PercentOff
 	}
-	r.CreditUsed, r.TaxPerLine = 0, !r.TaxPerRate
+	r.CreditUsed, r.Stated = 0, r.StatedFigures
 	for i := range r.Lines.Data {
 		l := &r.Lines.Data[i]
 		l.Taxes, l.DiscountShare, l.Net = r.Taxes[l.ID], r.Shares[l.ID], slices.Contains(r.NetLines, l.ID)

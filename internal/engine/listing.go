@@ -58,6 +58,12 @@ func (l Listing[T, O]) ListTx(tx storage.ReadTx, q storage.Query, p api.Page) (*
 func (l Listing[T, O]) ListAfter(ctx context.Context, e *Engine, q storage.Query, id string) (list *api.List[O], err error) {
 	q.Bytes, q.Limit, q.After = maxPage, api.MaxLimit, id
 	err = e.Store.View(ctx, func(tx storage.ReadTx) error {
+		if id != "" && l.Collection.Kind().Ordered {
+			var err error
+			if q.Number, _, err = placeOf(tx, l.Collection.Kind(), q.Scope, id); err != nil {
+				return err
+			}
+		}
 		records, more, err := l.Collection.Records(tx, q)
 		if err == nil {
 			list, err = l.show(records, more)
@@ -86,10 +92,11 @@ func (l Listing[T, O]) records(tx storage.ReadTx, q storage.Query, p api.Page) (
 		return nil, false, err
 	}
 	if param, id := p.Cursor(); id != "" {
-		known, err := hasPlace(tx, l.Collection.Kind(), q.Scope, id)
+		number, known, err := placeOf(tx, l.Collection.Kind(), q.Scope, id)
 		if err != nil {
 			return nil, false, fmt.Errorf("read %s: %w", param, err)
 		}
+		q.Number = number
 		if !known {
 			return nil, false, api.NoSuchCursor(param, l.Noun)
 		}

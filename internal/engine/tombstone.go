@@ -13,10 +13,11 @@ import (
 // tombstoneLife is how long a list goes on from the place of a deleted object.
 const tombstoneLife = 30 * 24 * time.Hour
 
-// tombstone says that an object of a list was deleted. Its own id has the kind and the id of the object,
-// which is the object's place in the list.
+// tombstone says that an object of a list was deleted. Its own id has the kind and the id of the object. The id,
+// and the number if the kind is Ordered, are the object's place in the list.
 type tombstone struct {
-	Due api.Time `json:"due"`
+	Due    api.Time `json:"due"`
+	Number int64    `json:"number,omitempty"`
 }
 
 var tombstones = storage.NewCollection("tombstones", []storage.Field[tombstone]{
@@ -31,9 +32,14 @@ func Delete[T any](tx *Tx, c *storage.Collection[T], o *storage.Object[T]) error
 	if err := c.Delete(tx, o); err != nil {
 		return err
 	}
-	_, err := tombstones.Insert(tx, o.Scope, tombstoneID(c.Kind(), o.ID), tombstone{api.At(tx.Now.Add(tombstoneLife))})
+	id, place := tombstoneID(c.Kind(), o.ID), tombstone{api.At(tx.Now.Add(tombstoneLife)), o.Number}
+	_, err := tombstones.Insert(tx, o.Scope, id, place)
 	if errors.Is(err, storage.ErrExists) { // the id was given again, and was deleted again
-		return nil
+		var last *storage.Object[tombstone]
+		if last, err = tombstones.Get(tx, o.Scope, id); err == nil {
+			last.Value = place
+			err = tombstones.Replace(tx, last)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("engine: keep the place of a deleted %s: %w", c.Kind().Name, err)
@@ -41,17 +47,21 @@ func Delete[T any](tx *Tx, c *storage.Collection[T], o *storage.Object[T]) error
 	return nil
 }
 
-// hasPlace reports whether a list can go on from an id: that of an object of the scope, which may have been
-// deleted.
-func hasPlace(tx storage.ReadTx, kind *storage.Kind, scope storage.Scope, id string) (bool, error) {
-	_, err := tx.Get(kind, scope, id)
-	if errors.Is(err, storage.ErrNotFound) {
-		_, err = tx.Get(tombstones.Kind(), scope, tombstoneID(kind, id))
+// placeOf returns the number of an object of the scope, which may have been deleted; see [storage.Query].Number.
+// known is false if there was no such object: then no list can go on from it.
+func placeOf(tx storage.ReadTx, kind *storage.Kind, scope storage.Scope, id string) (number int64, known bool, err error) {
+	r, err := tx.Get(kind, scope, id)
+	if err == nil {
+		return r.Number, true, nil
 	}
-	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
+	if !errors.Is(err, storage.ErrNotFound) {
+		return 0, false, err
 	}
-	return err == nil, err
+	o, err := OrNil(tombstones.Get(tx, scope, tombstoneID(kind, id)))
+	if o == nil || err != nil {
+		return 0, false, err
+	}
+	return o.Value.Number, true, nil
 }
 
 // ForgetTombstones is the job that removes the places of objects that were deleted long ago.

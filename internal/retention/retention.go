@@ -93,7 +93,7 @@ func NewRule[T any](c *storage.Collection[T], keep time.Duration, about func(*T)
 			return created.Time, removable, nil
 		},
 		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
-			return 1, engine.Delete(tx, c, &storage.Object[T]{Scope: r.Scope, ID: r.ID, Version: r.Version})
+			return 1, engine.Delete(tx, c, &storage.Object[T]{Scope: r.Scope, ID: r.ID, Version: r.Version, Number: r.Number})
 		},
 	}
 }

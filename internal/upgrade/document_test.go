@@ -104,26 +104,32 @@ func TestDocument(t *testing.T) {
 	expect.ErrorIs(t, d.rename("a", "b"), errTwice, "a name that is taken")
 }
 
-// Events of earlier programs come under one head, and calls of subscribers move to their kind.
-func TestEventsGetOneHead(t *testing.T) {
-	store, heads := memory.New(), &storage.Kind{Name: "event_heads", Backfill: noColumns}
-	events := &storage.Kind{Name: "events", Backfill: noColumns}
+// Calls of subscribers move to their kind. An event that is not fanned out goes to the endpoints that were active
+// when it was recorded, and to no other.
+func TestEventsKeepTheirEndpoints(t *testing.T) {
+	store := memory.New()
+	events, active := &storage.Kind{Name: "events", Backfill: noColumns}, &storage.Kind{Name: "webhook_subscriptions", Backfill: noColumns}
 	calls := &storage.Kind{Name: "subscriber_calls", Columns: tellings.Kind().Columns, Due: "due", Backfill: tellings.Kind().Backfill}
-	all := append(Kinds(), heads, events, calls)
-	for _, name := range []string{"payments", "payouts", "disbursements", "invoices"} {
+	all := append(Kinds(), events, active, calls)
+	for _, name := range []string{"payments", "payouts", "disbursements", "invoices", "webhook_endpoints"} {
 		all = append(all, &storage.Kind{Name: name})
 	}
 	before := passes
 	defer func() { passes = before }()
 	passes[0] = slices.DeleteFunc(slices.Clone(passes[0]), func(p pass) bool { return p.kind[:5] != "event" })
 	merchant := storage.Scope{Merchant: "mer_1"}
-	must.Do(t, store.Define(t.Context(), append(all, former...)...))
+	must.Do(t, store.Define(t.Context(), append(all, Former()...)...))
 	must.Do(t, store.Update(t.Context(), func(tx storage.Tx) error {
 		return errors.Join(
-			tx.Insert(heads, storage.Record{Scope: merchant, ID: "head", Data: []byte(`{"event":"evt_2"}`)}),
+			tx.Insert(heads.Kind(), storage.Record{Scope: merchant, ID: "head", Data: []byte(`{"event":"evt_2"}`)}),
+			tx.Insert(active, storage.Record{Scope: merchant, ID: "active", Data: []byte(
+				`{"list":[{"endpoint":"we_c","after":"evt_5"},{"endpoint":"we_a"},{"endpoint":"we_d","after":"evt_5"},{"endpoint":"we_b","after":"evt_3"}]}`)}),
+			tx.Insert(events, storage.Record{Scope: merchant, ID: "evt_3", Data: []byte(`{"due":"t"}`)}),
+			tx.Insert(events, storage.Record{Scope: merchant, ID: "evt_4", Data: []byte(`{"due":"t"}`)}),
+			tx.Insert(events, storage.Record{Scope: merchant, ID: "evt_6", Data: []byte(`{"due":"t"}`)}),
 			tx.Insert(events, storage.Record{Scope: merchant, ID: "evt_2", Data: []byte(`{"told":true,"due":"t"}`)}),
 			tx.Insert(events, storage.Record{Scope: storage.Scope{Merchant: "mer_2"}, ID: "evt_1", Data: []byte(`{"held":true,"due":"t"}`)}),
-			tx.Insert(former[1], storage.Record{Scope: merchant, ID: "tell_1", Columns: []any{nil}, Data: []byte(`{"event":"evt_2","due":"2026-03-06T10:03:22.000Z"}`)}),
+			tx.Insert(tellings.Kind(), storage.Record{Scope: merchant, ID: "tell_1", Columns: []any{nil}, Data: []byte(`{"event":"evt_2","due":"2026-03-06T10:03:22.000Z"}`)}),
 		)
 	}))
 	must.Do(t, Run(t.Context(), store, all))
@@ -132,9 +138,13 @@ func TestEventsGetOneHead(t *testing.T) {
 			kind *storage.Kind
 			text string
 		}{
-			{heads, `[{ false} head {"event":"evt_2"}]`},
-			{events, `[{mer_1 false} evt_2 {"fanned_out":true}][{mer_2 false} evt_1 {"partly_stored":true,"due":"t"}]`},
-			{former[1], ""},
+			{heads.Kind(), ""},
+			{events, `[{mer_1 false} evt_2 {"fanned_out":true}][{mer_1 false} evt_3 {"due":"t","activations":1}]` +
+				`[{mer_1 false} evt_4 {"due":"t","activations":2}][{mer_1 false} evt_6 {"due":"t","activations":4}]` +
+				`[{mer_2 false} evt_1 {"partly_stored":true,"due":"t"}]`},
+			{active, `[{mer_1 false} active {"list":[{"endpoint":"we_c","activation":3},{"endpoint":"we_a","activation":1},` +
+				`{"endpoint":"we_d","activation":4},{"endpoint":"we_b","activation":2}],"activations":4}]`},
+			{tellings.Kind(), ""},
 			{calls, `[{mer_1 false} tell_1 {"event":"evt_2","due":"2026-03-06T10:03:22.000Z"}]`},
 		} {
 			found, err := tx.Scan(want.kind, storage.Scope{}, "", 9)

@@ -15,50 +15,67 @@ func fannedOut(_ *record, d *document) error {
 	return nil
 }
 
-const headID = "head"
-
-// headOf sees that the head covers an event. The newest event of all merchants once stood in a head for
-// each merchant, or in none. A head that is "whole" covers all.
-func headOf(of *record, _ *document) error {
-	k, err := kindOf(of.kinds, "event_heads")
-	if err != nil {
-		return err
-	}
-	found, err := of.tx.Get(k, storage.Scope{}, headID)
-	if errors.Is(err, storage.ErrNotFound) {
-		d := &document{}
-		if err := d.set("event", of.ID); err != nil {
-			return err
-		}
-		data, err := d.encode()
-		if err != nil {
-			return err
-		}
-		return of.tx.Insert(k, storage.Record{ID: headID, Data: data})
-	}
-	if err != nil {
-		return err
-	}
-	d, err := parse(found.Data)
-	if err != nil {
-		return err
-	}
-	var newest string
-	if err := d.read("event", &newest); err != nil || d.has("whole") || newest >= of.ID {
-		return err
-	}
-	if err := d.set("event", of.ID); err != nil {
-		return err
-	}
-	if found.Data, err = d.encode(); err != nil {
-		return err
-	}
-	return of.tx.Replace(k, found)
+// formerSubscription is an active endpoint. After was the newest event when it became active.
+type formerSubscription struct {
+	After string `json:"after"`
 }
 
-// oneHead removes the heads of single merchants.
-func oneHead(of *record, d *document) error {
-	d.remove("whole")
-	d.gone = of.ID != headID || of.Scope != storage.Scope{}
-	return nil
+// activations counts the endpoints that were active when an event was recorded that is not fanned out. Those
+// endpoints get it. An endpoint that became active later has a greater id of an event than that event's.
+func activations(of *record, d *document) error {
+	if d.has("fanned_out") {
+		return nil
+	}
+	k, err := kindOf(of.kinds, "webhook_subscriptions")
+	if err != nil {
+		return err
+	}
+	active, err := of.tx.Get(k, of.Scope, "active")
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	subscriptions, err := parse(active.Data)
+	if err != nil {
+		return err
+	}
+	var list []formerSubscription
+	if err := subscriptions.read("list", &list); err != nil {
+		return err
+	}
+	before := 0
+	for _, s := range list {
+		if s.After < of.ID {
+			before++
+		}
+	}
+	if before == 0 {
+		return nil
+	}
+	return d.set("activations", before)
+}
+
+// activation numbers the activations of the endpoints, in the order of the events after which they became active.
+func activation(_ *record, d *document) error {
+	var list []formerSubscription
+	if err := d.read("list", &list); err != nil || len(list) == 0 {
+		return err
+	}
+	if err := d.set("activations", len(list)); err != nil {
+		return err
+	}
+	at := 0
+	return d.in("list", func(s *document) error {
+		number := 1
+		for i, other := range list {
+			if other.After < list[at].After || other.After == list[at].After && i < at {
+				number++
+			}
+		}
+		at++
+		s.remove("after")
+		return s.set("activation", number)
+	})
 }

@@ -3,6 +3,7 @@ package upgrade
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/storage"
@@ -26,12 +27,19 @@ var tellings = storage.NewCollection("event_tellings", []storage.Field[rebuild]{
 	storage.NullTimeColumn("due", func(r *rebuild) *api.Time { return r.Due }),
 }, storage.DueBy("due"))
 
-// former are kinds that the library once had. Their records go, and their tables stay empty.
-var former = []*storage.Kind{rebuilds.Kind(), tellings.Kind()}
+// heads named the newest event, when the ids of events were in the order of their commits.
+var heads = storage.NewCollection[struct{}]("event_heads", nil)
 
-// Former returns the kinds that a database of the form before Version 1 has besides those of the library,
-// for a copy of it.
-func Former() []*storage.Kind { return former }
+// former are kinds that the library once had. Their records go, and their tables stay empty. Those at index n
+// are of databases up to version n.
+var former = [Version][]*storage.Kind{{rebuilds.Kind(), tellings.Kind()}, {heads.Kind()}}
+
+// formerOf returns the kinds that a database of a version has besides those of the library.
+func formerOf(version int) []*storage.Kind { return slices.Concat(former[version:]...) }
+
+// Former returns the kinds that a database of any earlier form may have besides those of the library, for a copy
+// of it.
+func Former() []*storage.Kind { return formerOf(0) }
 
 // endRebuilds removes the places of the passes, which must have ended.
 func endRebuilds(tx storage.Tx, kinds []*storage.Kind) error {

@@ -42,8 +42,7 @@ var passes = [Version][]pass{
 			rename("", "from", "unlinked_customer"), rename("", "due", "next_work_at"),
 		}},
 		{kind: "invoice_reminders", changes: []change{rename("", "due", "send_at")}},
-		{kind: "events", changes: []change{rename("", "told", "fanned_out"), rename("", "held", "partly_stored"), fannedOut, headOf}},
-		{kind: "event_heads", changes: []change{oneHead}}, // after the events
+		{kind: "events", changes: []change{rename("", "told", "fanned_out"), rename("", "held", "partly_stored"), fannedOut}},
 		{kind: "event_tellings", to: "subscriber_calls"},
 		{kind: "test_clocks", changes: []change{awake}},
 		{kind: "erasures", changes: []change{remove("recipients")}},
@@ -51,6 +50,10 @@ var passes = [Version][]pass{
 	},
 	{
 		{kind: "invoices", changes: []change{statedFigures}},
+		{kind: "events", changes: []change{activations}},
+		{kind: "webhook_subscriptions", changes: []change{activation}}, // after the events
+		{kind: "webhook_endpoints", changes: []change{remove("after")}},
+		{kind: "event_heads", changes: []change{gone}},
 	},
 }
 
@@ -65,6 +68,12 @@ func rename(path, from, to string) change {
 	return func(_ *record, d *document) error {
 		return d.in(path, func(d *document) error { return d.rename(from, to) })
 	}
+}
+
+// gone removes the record.
+func gone(_ *record, d *document) error {
+	d.gone = true
+	return nil
 }
 
 // remove removes a member.

@@ -52,8 +52,8 @@ func Kinds() []*storage.Kind { return []*storage.Kind{states.Kind()} }
 // cannot read: the host restores its backup, and runs that program until it has nothing left to do.
 func Run(ctx context.Context, store storage.Store, kinds []*storage.Kind) error {
 	version, fresh, err := look(ctx, store, kinds)
-	if err == nil && version == 0 && !fresh {
-		err = store.Define(ctx, former...)
+	if err == nil && version < Version && !fresh {
+		err = store.Define(ctx, formerOf(version)...)
 	}
 	for done := version == Version; err == nil && !done; {
 		done, err = step(ctx, store, kinds, fresh)
@@ -153,7 +153,7 @@ func (s *state) advance(tx storage.Tx, kinds []*storage.Kind) error {
 	if at < 0 {
 		return fmt.Errorf("the pass stopped at an unknown kind %q", s.Kind)
 	}
-	k, err := kindOf(slices.Concat(kinds, former), s.Kind)
+	k, err := kindOf(slices.Concat(kinds, formerOf(s.Version)), s.Kind)
 	if err != nil {
 		return err
 	}

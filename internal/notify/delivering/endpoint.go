@@ -35,9 +35,6 @@ type endpointRecord struct {
 	Older []oldSecret `json:"older,omitempty"`
 	// FailingSince is the time of the first failure since the last success; nil without one.
 	FailingSince *api.Time `json:"failing_since,omitempty"`
-	// After is the newest event at the time when the endpoint was created or last switched
-	// on; see [recording.Subscription].
-	After string `json:"after,omitempty"`
 	// ForReader says that the caller who set the address may not write subscriptions, so that deliveries
 	// show no manage_url.
 	ForReader bool `json:"for_reader,omitempty"`
@@ -95,7 +92,7 @@ func (s *Service) updateSubscription(tx *engine.Tx, e *endpointRecord) error {
 	if !e.Active {
 		return s.events.DeleteSubscription(tx, e.ID)
 	}
-	return s.events.PutSubscription(tx, recording.Subscription{Endpoint: e.ID, Events: e.Events, After: e.After, URL: e.URL})
+	return s.events.PutSubscription(tx, recording.Subscription{Endpoint: e.ID, Events: e.Events, URL: e.URL})
 }
 
 // checkEvents refuses an empty list and unknown types, and drops duplicates.
@@ -166,9 +163,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p webhook.Creat
 		if err := s.checkCount(tx, &r.Endpoint, "url"); err != nil {
 			return nil, err
 		}
-		if err := s.activate(tx, &r); err != nil {
-			return nil, err
-		}
+		r.activate()
 		if _, err := endpoints.Insert(tx, engine.Scope(caller), r.ID, r); err != nil {
 			return nil, fmt.Errorf("webhook: create endpoint: %w", err)
 		}
@@ -177,12 +172,8 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p webhook.Creat
 	return s.reveal(caller, made, secret, err)
 }
 
-// activate switches an endpoint on, from the next event on.
-func (s *Service) activate(tx *engine.Tx, r *endpointRecord) (err error) {
-	r.Active, r.FailingSince = true, nil
-	r.After, err = s.events.Newest(tx)
-	return err
-}
+// activate switches an endpoint on.
+func (r *endpointRecord) activate() { r.Active, r.FailingSince = true, nil }
 
 // checkCount refuses an endpoint beyond maxEndpoints or maxPerURL. The number is limited because one
 // transaction makes the deliveries of an event to all endpoints.
@@ -307,9 +298,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p we
 		case r.Active:
 			r.FailingSince = nil
 		default:
-			if err := s.activate(tx, r); err != nil {
-				return err
-			}
+			r.activate()
 		}
 		if r.Active && !counted {
 			return s.checkCount(tx, &r.Endpoint, param)

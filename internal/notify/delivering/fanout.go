@@ -137,7 +137,7 @@ func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *recording.Fanout) (endpoints
 	}
 	e := f.Event()
 	for i := range subscriptions {
-		if subscriptions[i].Match(e) != "" {
+		if f.Match(&subscriptions[i]) != "" {
 			endpoints++
 		}
 	}
@@ -147,7 +147,7 @@ func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *recording.Fanout) (endpoints
 	var body []byte // the JSON of payload
 	for i := range subscriptions {
 		sub := &subscriptions[i]
-		name := sub.Match(e)
+		name := f.Match(sub)
 		if name == "" {
 			continue
 		}

@@ -47,25 +47,25 @@ const maxPending = 1000
 
 // pendingDeliveries counts the deliveries of an event that are pending: those with a due
 // time and, of a partly stored event, those that are not stored yet.
-func pendingDeliveries(tx storage.ReadTx, scope storage.Scope, e *event.Event, partlyStored bool) (int, error) {
+func pendingDeliveries(tx storage.ReadTx, scope storage.Scope, r *record) (int, error) {
 	page, _, err := deliveries.List(tx, storage.Query{
-		Scope: scope, Where: []storage.Equal{{Column: "event", Value: e.ID}},
+		Scope: scope, Where: []storage.Equal{{Column: "event", Value: r.ID}},
 		Range: []storage.Range{{Column: "due", From: time.UnixMilli(1)}}, Limit: maxPending,
 	})
-	if err != nil || !partlyStored {
+	if err != nil || !r.PartlyStored {
 		return len(page), err
 	}
 	n := len(page)
-	list, err := subscriptionsOf(tx, scope)
+	active, err := readSubscriptions(tx, scope)
 	if err != nil {
 		return 0, err
 	}
-	for i := range list {
-		sub := &list[i]
-		if sub.Match(e) == "" {
+	for i := range active.List {
+		sub := &active.List[i]
+		if sub.match(r) == "" {
 			continue
 		}
-		stored, err := hasDelivery(tx, scope, firstDeliveryID(e.ID, sub.Endpoint))
+		stored, err := hasDelivery(tx, scope, firstDeliveryID(r.ID, sub.Endpoint))
 		if err != nil {
 			return 0, fmt.Errorf("event: look for delivery: %w", err)
 		}

@@ -32,6 +32,8 @@ type record struct {
 	// PartlyStored says that the event was fanned out, but that not all deliveries are stored
 	// yet; see [Fanout].
 	PartlyStored bool `json:"partly_stored,omitempty"`
+	// Activations is the number of activations of endpoints in the scope until the event was recorded.
+	Activations int64 `json:"activations,omitempty"`
 	// Resent are the times of the last resends, the oldest first.
 	Resent []api.Time `json:"resent,omitempty"`
 	// StoredPerson stores Person, which the JSON of an event leaves out; see package pii.
@@ -43,11 +45,11 @@ var events = storage.NewCollection("events", []storage.Field[record]{
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 	storage.NullTimeColumn("due", func(r *record) *api.Time { return r.Due }),
 	storage.TextColumn("person", func(r *record) string { return r.StoredPerson }).Nullable().Indexed(),
-}, storage.DueBy("due")).Verbatim(func(r *record) *json.RawMessage { return &r.Data.Object })
+}, storage.DueBy("due"), storage.InCommitOrder).Verbatim(func(r *record) *json.RawMessage { return &r.Data.Object })
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{events.Kind(), subscriberCalls.Kind(), heads.Kind(), subscribed.Kind(), deliveries.Kind()}
+	return []*storage.Kind{events.Kind(), subscriberCalls.Kind(), subscribed.Kind(), deliveries.Kind()}
 }
 
 // maxSnapshot bounds the object of a host's own event, in bytes of JSON.
@@ -79,11 +81,7 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, p event.RecordP
 		Object json.RawMessage `json:"object"`
 	}{p.Type, snapshot}}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*event.Event, error) {
-		made, err := s.newIDs(tx, 1)
-		if err != nil {
-			return nil, err
-		}
-		return s.insert(tx, made[0], p.Type, p.Object, snapshot)
+		return s.insert(tx, p.Type, p.Object, snapshot)
 	})
 }
 
@@ -94,12 +92,8 @@ func (s *Service) Append(tx *engine.Tx, object any, types ...event.Type) error {
 	if err != nil {
 		return fmt.Errorf("event: snapshot for %v: %w", types, err)
 	}
-	made, err := s.newIDs(tx, len(types))
-	if err != nil {
-		return err
-	}
-	for n, t := range types {
-		if _, err := s.insert(tx, made[n], t, object, snapshot); err != nil {
+	for _, t := range types {
+		if _, err := s.insert(tx, t, object, snapshot); err != nil {
 			return err
 		}
 	}
@@ -107,7 +101,7 @@ func (s *Service) Append(tx *engine.Tx, object any, types ...event.Type) error {
 }
 
 // insert writes one event. It is due at once if an endpoint or a subscriber wants it.
-func (s *Service) insert(tx *engine.Tx, id string, t event.Type, object any, snapshot []byte) (*event.Event, error) {
+func (s *Service) insert(tx *engine.Tx, t event.Type, object any, snapshot []byte) (*event.Event, error) {
 	if tx.Caller.Merchant == "" { // catches every write without a merchant, since each records an event
 		return nil, engine.ErrNoMerchant
 	}
@@ -120,13 +114,15 @@ func (s *Service) insert(tx *engine.Tx, id string, t event.Type, object any, sna
 		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
 	}
 	r := record{Event: event.Event{
-		ID: id, Object: "event", Type: canonical,
+		ID: tx.NewID("evt_"), Object: "event", Type: canonical,
 		CreatedAt: api.At(tx.Now), Data: event.Data{Object: snapshot},
 		Request: event.Request{ID: api.TextOrNil(tx.Caller.RequestID), IdempotencyKey: api.TextOrNil(tx.Caller.IdempotencyKey)},
 	}, StoredPerson: person}
-	if r.PendingWebhooks, err = countSubscriptions(tx, engine.Scope(tx.Caller), canonical); err != nil {
+	active, err := readSubscriptions(tx, engine.Scope(tx.Caller))
+	if err != nil {
 		return nil, err
 	}
+	r.PendingWebhooks, r.Activations = active.count(canonical), active.Activations
 	if r.PendingWebhooks > 0 || len(s.names) > 0 {
 		r.Due = &r.CreatedAt
 		tx.WakeAfterCommit(events.Kind())
@@ -247,7 +243,7 @@ func (s *Service) countPending(tx storage.ReadTx, scope storage.Scope, r *record
 	if !r.FannedOut && !r.PartlyStored {
 		return nil
 	}
-	n, err := pendingDeliveries(tx, scope, &r.Event, r.PartlyStored)
+	n, err := pendingDeliveries(tx, scope, r)
 	if err != nil {
 		return fmt.Errorf("event: count pending webhooks: %w", err)
 	}

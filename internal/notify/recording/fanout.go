@@ -38,6 +38,9 @@ func (f *Fanout) Clone() *Fanout {
 // Event returns the event.
 func (f *Fanout) Event() *event.Event { return &f.object.Value.Event }
 
+// Match returns the type name under which an endpoint receives the event; empty if it does not receive it.
+func (f *Fanout) Match(s *Subscription) event.Type { return s.match(&f.object.Value) }
+
 // WasPartlyStored reports whether an earlier fan-out of the event ended with FinishPartly alone:
 // some deliveries may be stored.
 func (f *Fanout) WasPartlyStored() bool { return f.object.Value.PartlyStored }

@@ -14,20 +14,20 @@ import (
 type Subscription struct {
 	Endpoint string       `json:"endpoint"`
 	Events   []event.Type `json:"events"`
-	// After is the newest event at the time when the endpoint became active. The endpoint gets
-	// later events only. Ids ascend in the order of the commits, whatever the clocks say.
-	After string `json:"after,omitempty"`
+	// Activation is the number of this activation of an endpoint among those of the scope. The endpoint gets
+	// the events that were recorded after it, whatever the clocks say.
+	Activation int64 `json:"activation,omitempty"`
 	// URL is that of the endpoint.
 	URL string `json:"url,omitempty"`
 }
 
-// Match returns the type name under which the endpoint receives the event; empty if it does not
+// match returns the type name under which the endpoint receives the event; empty if it does not
 // receive it.
-func (s *Subscription) Match(e *event.Event) event.Type {
-	if e.ID <= s.After {
+func (s *Subscription) match(r *record) event.Type {
+	if r.Activations < s.Activation {
 		return ""
 	}
-	return s.MatchType(e.Type)
+	return s.MatchType(r.Type)
 }
 
 // MatchType returns the type under which the endpoint wants events of a canonical type;
@@ -45,10 +45,12 @@ func (s *Subscription) MatchType(canonical event.Type) event.Type {
 	return name
 }
 
-// subscriptions are all active endpoints of a merchant in one mode. They are one record, so
-// that Record needs one read for them.
+// subscriptions are all active endpoints of a merchant in one mode. They are one record, so that the recording
+// of an event needs one read for them.
 type subscriptions struct {
 	List []Subscription `json:"list"`
+	// Activations counts the activations of endpoints so far.
+	Activations int64 `json:"activations,omitempty"`
 }
 
 var subscribed = storage.NewCollection[subscriptions]("webhook_subscriptions", nil)
@@ -58,47 +60,60 @@ const subscriptionsID = "active"
 
 // Subscriptions returns the active endpoints of a scope.
 func (*Service) Subscriptions(tx storage.ReadTx, scope storage.Scope) ([]Subscription, error) {
-	return subscriptionsOf(tx, scope)
+	active, err := readSubscriptions(tx, scope)
+	return active.List, err
 }
 
-func subscriptionsOf(tx storage.ReadTx, scope storage.Scope) ([]Subscription, error) {
-	o, err := engine.OrNil(subscribed.Get(tx, scope, subscriptionsID))
-	if o == nil || err != nil {
-		return nil, err
+func readSubscriptions(tx storage.ReadTx, scope storage.Scope) (subscriptions, error) {
+	o, err := subscribed.GetOrNew(tx, scope, subscriptionsID)
+	if err != nil {
+		return subscriptions{}, fmt.Errorf("event: read subscriptions: %w", err)
 	}
-	return o.Value.List, nil
+	return o.Value, nil
 }
 
-// PutSubscription adds or replaces the subscription of an endpoint of the caller.
+// PutSubscription activates an endpoint of the caller, or changes one that is active.
 func (*Service) PutSubscription(tx *engine.Tx, sub Subscription) error {
-	return changeSubscriptions(tx, sub.Endpoint, sub)
+	return changeSubscriptions(tx, func(s *subscriptions) {
+		if i := s.index(sub.Endpoint); i >= 0 {
+			sub.Activation = s.List[i].Activation
+			s.List[i] = sub
+			return
+		}
+		s.Activations++
+		sub.Activation = s.Activations
+		s.List = append(s.List, sub)
+	})
 }
 
 // DeleteSubscription removes the subscription of an endpoint of the caller, if there is one.
 func (*Service) DeleteSubscription(tx *engine.Tx, endpoint string) error {
-	return changeSubscriptions(tx, endpoint)
+	return changeSubscriptions(tx, func(s *subscriptions) {
+		if i := s.index(endpoint); i >= 0 {
+			s.List = slices.Delete(s.List, i, i+1)
+		}
+	})
 }
 
-// changeSubscriptions replaces the subscription of an endpoint.
-func changeSubscriptions(tx *engine.Tx, endpoint string, replacement ...Subscription) error {
-	scope := engine.Scope(tx.Caller)
-	o, err := subscribed.GetOrNew(tx, scope, subscriptionsID)
+func changeSubscriptions(tx *engine.Tx, change func(*subscriptions)) error {
+	o, err := subscribed.GetOrNew(tx, engine.Scope(tx.Caller), subscriptionsID)
 	if err != nil {
 		return fmt.Errorf("event: read subscriptions: %w", err)
 	}
-	o.Value.List = slices.DeleteFunc(o.Value.List, func(s Subscription) bool { return s.Endpoint == endpoint })
-	o.Value.List = append(o.Value.List, replacement...)
+	change(&o.Value)
 	return subscribed.Put(tx, o)
 }
 
-// countSubscriptions counts the endpoints that want events of a canonical type.
-func countSubscriptions(tx storage.ReadTx, scope storage.Scope, canonical event.Type) (int, error) {
-	list, err := subscriptionsOf(tx, scope)
-	n := 0
-	for i := range list {
-		if list[i].MatchType(canonical) != "" {
+func (s *subscriptions) index(endpoint string) int {
+	return slices.IndexFunc(s.List, func(sub Subscription) bool { return sub.Endpoint == endpoint })
+}
+
+// count counts the endpoints that want events of a canonical type.
+func (s *subscriptions) count(canonical event.Type) (n int) {
+	for i := range s.List {
+		if s.List[i].MatchType(canonical) != "" {
 			n++
 		}
 	}
-	return n, err
+	return n
 }

@@ -3,7 +3,6 @@ package event_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
@@ -147,20 +146,6 @@ func TestEventsComeInTheOrderOfCommits(t *testing.T) {
 			}
 			w.check(t, written)
 		})
-	}
-}
-
-// The events of all merchants have one head.
-func TestAllMerchantsShareOneHead(t *testing.T) {
-	p := newProcess(t, memory.New(), time.Now)
-	for _, caller := range []api.Caller{walked, {Merchant: "mer_2"}, {Merchant: "mer_2", Live: true}} {
-		e := must.Get(p.Record(t.Context(), caller, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
-		must.Do(t, p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			all, err := tx.Scan(recording.Kinds()[2], storage.Scope{}, "", 9)
-			want := fmt.Sprintf(`{"event":%q}`, e.ID)
-			expect.True(t, err != nil || len(all) == 1 && string(all[0].Data) == want, "there are the heads %+v, want %s", all, want)
-			return err
-		}))
 	}
 }
 

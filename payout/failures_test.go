@@ -74,12 +74,11 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 		p := params{Amount: decimal.NewFromInt(10), Destination: momo("0241234567")}
 		test.change(&p)
 		_, err := s.Disbursements.Create(t.Context(), s.Caller, p)
-		var e *api.Error
-		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "%s: got %+v", name, err)
+		testkit.WantParam(t, name, err, test.code, test.param)
 		_, err = s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 			Amount: p.Amount, Currency: p.Currency, Destination: p.Destination, Description: p.Description, Metadata: p.Metadata, OTPCode: "123456",
 		})
-		expect.True(t, errors.As(err, &e) && e.Code == test.code && e.Param == test.param, "%s, of a payout: got %+v", name, err)
+		testkit.WantParam(t, name+", of a payout", err, test.code, test.param)
 	}
 	_, err := s.Disbursements.Create(t.Context(), s.Caller, params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567"), Reference: strings.Repeat("r", 101)})
 	testkit.WantCode(t, "a long reference", err, api.ParameterInvalid)
@@ -95,10 +94,12 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 	testkit.WantCode(t, "a live batch, without a rail", testkit.Err(s.Disbursements.CreateBatch(t.Context(), live, batch)), api.Unavailable)
 	err = s.Providers.Settle(t.Context(), live, "po_1", provider.Result{Outcome: provider.Paid})
 	testkit.WantCode(t, "settled by hand in live mode", err, api.PermissionDenied)
-	balance, err := s.Accounts.Balance(t.Context(), s.Caller)
-	expect.True(t, err == nil && balance.Available.Equal(decimal.NewFromInt(paymentstest.InitialBalance)) && balance.Reserved.IsZero(), "the balance is %+v, %v", balance, err)
+	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
+	expect.True(t, balance.Available.Equal(decimal.NewFromInt(paymentstest.InitialBalance)), "available %s", balance.Available)
+	expect.True(t, balance.Reserved.IsZero(), "reserved %s", balance.Reserved)
 	banks := must.Get(s.Payouts.ListBanks(t.Context(), s.Caller))(t)
-	expect.True(t, len(banks.Data) != 0 && banks.URL == "/v1/lookup/banks", "banks %+v", banks)
+	expect.True(t, len(banks.Data) != 0, "no banks")
+	expect.Equal(t, banks.URL, "/v1/lookup/banks", "URL of the banks")
 }
 
 // poor is a rail at which the operator has too little money.
@@ -123,8 +124,11 @@ func TestOperatorHasTooLittleAtProvider(t *testing.T) {
 	logged := func(id string) {
 		t.Helper()
 		text := log.String()
-		expect.True(t, strings.Count(text, "level=ERROR") == 1 && strings.Contains(text, "too little money") && strings.Contains(text, id), "the log: %s", text)
-		expect.True(t, !strings.Contains(text, "1234567") && !strings.Contains(text, "5.43"), "the log: %s", text)
+		expect.Equal(t, strings.Count(text, "level=ERROR"), 1, "errors in the log %s", text)
+		expect.True(t, strings.Contains(text, "too little money"), "the log does not say why: %s", text)
+		expect.True(t, strings.Contains(text, id), "the log does not name %s: %s", id, text)
+		expect.True(t, !strings.Contains(text, "1234567"), "the log shows the number: %s", text)
+		expect.True(t, !strings.Contains(text, "5.43"), "the log shows the amount: %s", text)
 		log.Reset()
 	}
 	s := open(t, payments.Config{Test: payments.Providers{Rail: poor{}}, Logger: logger})

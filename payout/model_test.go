@@ -188,8 +188,8 @@ func (w *world) create() {
 	if caller.IdempotencyKey == "" || w.dice.IntN(2) == 0 {
 		return
 	}
-	again, err := w.svc.Disbursements.Create(ctx, caller, p)
-	expect.True(w.t, err == nil && again.ID == made.ID, "repeated: %+v, %v", again, err)
+	again := must.Get(w.svc.Disbursements.Create(ctx, caller, p))(w.t)
+	expect.Equal(w.t, again.ID, made.ID, "repeated: ID")
 }
 
 // reverse has the rail take back a transfer that is booked as paid. It may do so twice.

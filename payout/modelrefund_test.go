@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/faultstore"
 	"github.com/seed-7082ffec/payments/internal/test/must"
+	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -109,7 +110,7 @@ func (w *world) refund() {
 	case asked > available:
 		want = api.InsufficientBalance
 	}
-	expect.True(w.t, api.CodeOf(err) == want && (err == nil || want != ""), "a refund of %d of %d, with %d available: %v, want %q", asked, left, available, err, want)
+	testkit.WantCode(w.t, fmt.Sprintf("a refund of %d of %d, with %d available", asked, left, available), err, want)
 	if err != nil {
 		return
 	}
@@ -118,8 +119,8 @@ func (w *world) refund() {
 	if caller.IdempotencyKey == "" {
 		return
 	}
-	again, err := w.svc.Refunds.Create(ctx, caller, p)
-	expect.True(w.t, err == nil && again.ID == made.ID, "repeated: %+v, %v", again, err)
+	again := must.Get(w.svc.Refunds.Create(ctx, caller, p))(w.t)
+	expect.Equal(w.t, again.ID, made.ID, "repeated: ID")
 }
 
 func (w *world) refundCallbacks() {
@@ -154,7 +155,8 @@ func (w *world) compareRefunds() (back givenBack) {
 			expect.True(w.t, is.Status != refund.Pending || moved <= 0, "%s is pending, but has moved", made.ID)
 		case refund.Succeeded:
 			back.cleared += is.Amount
-			expect.True(w.t, moved == 1 && is.CreditNote != nil, "%s has succeeded, but moved %d times, and has the credit note %v", made.ID, moved, is.CreditNote)
+			expect.Equal(w.t, moved, 1, "%s has succeeded: how often it moved", made.ID)
+			expect.True(w.t, is.CreditNote != nil, "%s has succeeded, but has no credit note", made.ID)
 		case refund.Failed:
 			expect.Equal(w.t, moved, 0, "%s has failed, but has moved", made.ID)
 		}
@@ -162,7 +164,8 @@ func (w *world) compareRefunds() (back givenBack) {
 	for _, paid := range w.payments {
 		is := must.Get(w.svc.Payments.Get(w.t.Context(), w.caller, paid.ID))(w.t)
 		want := of[paid.ID]
-		expect.True(w.t, is.AmountRefunded == want && want <= is.Amount, "of %d of %s %d count as refunded, and %d are", is.Amount, is.ID, is.AmountRefunded, want)
+		expect.Equal(w.t, is.AmountRefunded, want, "refunded of the %d of %s", is.Amount, is.ID)
+		expect.True(w.t, want <= is.Amount, "%d of the %d of %s are refunded", want, is.Amount, is.ID)
 	}
 	return back
 }

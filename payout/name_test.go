@@ -138,7 +138,10 @@ func TestAccountNames(t *testing.T) {
 		s := open(t, payments.Config{Live: payments.Providers{Rail: c.rail}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 		got, err := s.Payouts.LookUpAccountName(t.Context(), live, c.to)
-		expect.True(t, api.CodeOf(err) == c.code && (c.code != "" || err == nil && got.Name == c.want), "%s: got %+v, %v", name, got, err)
+		testkit.WantCode(t, name, err, c.code)
+		if err == nil {
+			expect.Equal(t, got.Name, c.want, "%s: name", name)
+		}
 		var refusal *api.Error
 		if errors.As(err, &refusal) && (strings.Contains(refusal.Param, "destination") || strings.Contains(refusal.Message, "destination.")) {
 			t.Errorf("%s: %v speaks of a destination", name, err)
@@ -176,8 +179,7 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 		"no answer":        {demand(momo("0241230905"), "Kofi Mensah"), api.Unavailable, ""},
 	} {
 		_, err := s.disburse("5", c.to)
-		var refusal *api.Error
-		expect.True(t, errors.As(err, &refusal) && refusal.Code == c.code && refusal.Param == c.param, "%s: got %v", name, err)
+		testkit.WantParam(t, name, err, c.code, c.param)
 		_, err = s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{Amount: decimal.NewFromInt(5), Destination: c.to, OTPCode: otp})
 		expect.Equal(t, api.CodeOf(err), c.code, "%s, as a payout: got %v", name, err)
 	}
@@ -186,13 +188,15 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 	_, err := s.Disbursements.Create(t.Context(), live, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: demand(momo("0241234560"), "Kofi Mensah")})
 	expect.Equal(t, api.CodeOf(err), api.Unavailable, "a live rail that is down: %v", err)
 	after := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-	expect.True(t, after.Available.Equal(before.Available.Decimal) && after.Reserved.IsZero(), "refused transfers left %+v of %+v", after, before)
+	expect.True(t, after.Available.Equal(before.Available.Decimal), "refused transfers left %+v of %+v", after, before)
+	expect.True(t, after.Reserved.IsZero(), "refused transfers reserve %s", after.Reserved)
 	for _, to := range []payout.DestinationParams{
 		demand(momo("0241234560"), "MENSAH Kofi"), demand(momo("0241234560"), "Kofi Mensa"),
 		demand(bank("1234567891"), "Ama Owusu"), demand(wallet, "ama mensah"),
 	} {
 		made, err := s.disburse("5", to)
-		expect.True(t, err == nil && made.Status != payout.Failed, "%s: %+v, %v", to.AccountName, made, err)
+		must.True(t, err == nil, "%s: %v", to.AccountName, err)
+		expect.True(t, made.Status != payout.Failed, "%s has failed: %+v", to.AccountName, made)
 		if _, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{Amount: decimal.NewFromInt(5), Destination: to, OTPCode: otp}); err != nil {
 			t.Errorf("%s, as a payout: %v", to.AccountName, err)
 		}
@@ -209,10 +213,12 @@ func TestNameLookupReplays(t *testing.T) {
 	caller := s.Caller
 	caller.IdempotencyKey, caller.Replayed = "n-1", &replayed
 	for range 2 {
-		got, err := s.Payouts.LookUpAccountName(t.Context(), caller, momo("0241234567"))
-		expect.True(t, err == nil && got.Name == "Kofi Mensah" && got.Number == "024****567", "got %+v, %v", got, err)
+		got := must.Get(s.Payouts.LookUpAccountName(t.Context(), caller, momo("0241234567")))(t)
+		expect.Equal(t, got.Name, "Kofi Mensah", "name")
+		expect.Equal(t, got.Number, "024****567", "number")
 	}
-	expect.True(t, asked == 1 && replayed, "asked %d times, replayed %t", asked, replayed)
+	expect.Equal(t, asked, 1, "how often the provider was asked")
+	expect.True(t, replayed, "the second answer is no replay")
 	to := momo("0241234567")
 	to.AccountName, to.MatchName = "Kofi Mensah", true
 	caller.IdempotencyKey = "n-2"

@@ -42,7 +42,9 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 func (s *shop) request() string {
 	s.t.Helper()
 	sent := must.Get(s.Payouts.RequestOTP(s.t.Context(), s.Caller, payout.ForPayout))(s.t)
-	expect.True(s.t, sent.Status == "sent" && sent.Phone == "030****000" && sent.ExpiresAt.Equal(s.Now().Add(10*time.Minute)), "sent %+v", sent)
+	expect.Equal(s.t, sent.Status, "sent", "status")
+	expect.Equal(s.t, sent.Phone, "030****000", "phone")
+	expect.True(s.t, sent.ExpiresAt.Equal(s.Now().Add(10*time.Minute)), "at %s a code was sent that expires at %s", s.Now(), sent.ExpiresAt)
 	list := must.Get(s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: "0301000000"}))(s.t)
 	return sixDigits.FindString(list.Data[0].Text)
 }
@@ -290,7 +292,8 @@ func TestParallelGuesses(t *testing.T) {
 		})
 	}
 	all.Wait()
-	expect.True(t, compared.Load() == 5 && refused.Load() == 9_995, "%d were compared, %d refused", compared.Load(), refused.Load())
+	expect.Equal(t, compared.Load(), 5, "entries that were compared")
+	expect.Equal(t, refused.Load(), 9_995, "entries that were refused")
 	testkit.WantCode(t, "the right one", s.verify(code), api.OTPAttemptsExceeded)
 }
 
@@ -311,7 +314,9 @@ func TestReplayNeedsNoOTP(t *testing.T) {
 		var replayed bool
 		caller.Replayed = &replayed
 		again, err := s.Payouts.Create(t.Context(), caller, p)
-		expect.True(t, err == nil && again.ID == first.ID && replayed, "with %q: %+v, %v, replayed %t", otp, again, err, replayed)
+		must.True(t, err == nil, "with %q: %v", otp, err)
+		expect.Equal(t, again.ID, first.ID, "with %q: ID", otp)
+		expect.True(t, replayed, "with %q: %s is no replay", otp, again.ID)
 	}
 }
 

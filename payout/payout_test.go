@@ -168,10 +168,14 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	expect.ErrorIs(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid, Amount: 4_99}), provider.ErrContradicted, "less than was booked")
 	expect.ErrorIs(t, notify(provider.Refused), provider.ErrContradicted, "the opposite")
 	is := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
-	expect.True(t, is.Status == payout.Completed && *is.ProviderReference == "theirs" && is.CompletedAt != nil, "got %+v", is)
-	expect.True(t, strings.Contains(log.String(), "contradicts") && !strings.Contains(log.String(), "1234567"), "log: %s", log.String())
+	expect.Equal(t, is.Status, payout.Completed, "status of %+v", is)
+	expect.Same(t, is.ProviderReference, new("theirs"), "the provider's reference")
+	expect.True(t, is.CompletedAt != nil, "CompletedAt is nil")
+	expect.True(t, strings.Contains(log.String(), "contradicts"), "the log says nothing of the contradiction: %s", log.String())
+	expect.True(t, !strings.Contains(log.String(), "1234567"), "the log shows the number: %s", log.String())
 	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-	expect.True(t, balance.Available.String() == "994.9" && balance.Reserved.IsZero(), "balance %+v", balance)
+	expect.Equal(t, balance.Available.String(), "994.9", "available")
+	expect.True(t, balance.Reserved.IsZero(), "reserved %s", balance.Reserved)
 	s.Verified()
 }
 
@@ -188,7 +192,8 @@ func TestPanickingRailIsRetried(t *testing.T) {
 	made := must.Get(s.disburse("5", momo("0241234567")))(t)
 	must.Do(t, s.Drain(t.Context()))
 	is := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
-	expect.True(t, is.Status == payout.Processing && !strings.Contains(log.String(), "1234567"), "status %s, log %s", is.Status, log.String())
+	expect.Equal(t, is.Status, payout.Processing, "status")
+	expect.True(t, !strings.Contains(log.String(), "1234567"), "the log shows the number: %s", log.String())
 }
 
 // A statement is compared with the orders of its flow, mode and time. internal/orders tests the rest.

@@ -53,17 +53,18 @@ func TestRecipientIsHiddenWithoutCode(t *testing.T) {
 		err := pay("", c.to)
 		testkit.WantCode(t, name, err, c.want)
 		e := (*api.Error)(nil)
-		expect.True(t, errors.As(err, &e) && e.Param == c.param, "%s: %v", name, err)
+		must.True(t, errors.As(err, &e), "%s: %v", name, err)
+		expect.Equal(t, e.Param, c.param, "%s: param of %v", name, err)
 	}
 }
 
 func TestWalletNamesAreShortened(t *testing.T) {
 	s := open(t, payments.Config{})
-	paid, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+	paid := must.Get(s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 		Amount: decimal.NewFromInt(1), OTPCode: s.verified(),
 		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID, AccountName: s.Consumer.Name, MatchName: true},
-	})
-	expect.True(t, err == nil && paid.Destination.Name == "Ama M.", "got %+v, %v", paid, err)
+	}))(t)
+	expect.Equal(t, paid.Destination.Name, "Ama M.", "name of the destination")
 }
 
 // A merchant may look up a limited number of names in an hour and in a day. Other merchants, the
@@ -78,7 +79,8 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 		err := look(s.Caller)
 		testkit.WantCode(t, what, err, api.RateLimited)
 		e := (*api.Error)(nil)
-		expect.True(t, errors.As(err, &e) && e.RetryAfter == wait, "%s: %v", what, err)
+		must.True(t, errors.As(err, &e), "%s: %v", what, err)
+		expect.Equal(t, e.RetryAfter, wait, "%s: RetryAfter of %v", what, err)
 	}
 	s.Pass(20 * time.Minute)
 	keyed := s.Caller

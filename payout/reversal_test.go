@@ -53,31 +53,38 @@ func TestReversedTransferComesBack(t *testing.T) {
 			made := make(s)
 			must.Do(t, s.Drain(t.Context()))
 			paid := s.get(made.ID)
-			expect.True(t, paid.CompletedAt != nil && s.available() == "939.4", "paid: %+v, available %s", paid, s.available())
+			expect.True(t, paid.CompletedAt != nil, "paid: CompletedAt is nil: %+v", paid)
+			expect.Equal(t, s.available(), "939.4", "paid: available")
 			statement := func(word string) int {
 				rows := provider.CSV(strings.NewReader("reference,amount,status\n" + made.ID + ",60," + word + "\n"))
 				return must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: rows}))(t).Matched
 			}
-			expect.True(t, statement("Success") == 1 && statement("Reversed") == 0, "the statement of a transfer that is paid")
+			expect.Equal(t, statement("Success"), 1, "paid, and paid in the statement: matched")
+			expect.Equal(t, statement("Reversed"), 0, "paid, but reversed in the statement: matched")
 
 			back := provider.Result{Outcome: provider.Reversed, Reason: provider.Refusal{Code: api.InvalidDestination, Message: "The wallet was closed."}}
 			for range 2 {
 				must.Do(t, s.Providers.Notify(t.Context(), made.ID, back))
 			}
 			is := s.get(made.ID)
-			expect.True(t, is.Status == payout.Failed && is.CompletedAt == nil, "reversed: %+v", is)
+			expect.Equal(t, is.Status, payout.Failed, "reversed: status")
+			expect.True(t, is.CompletedAt == nil, "reversed: CompletedAt is set: %+v", is)
 			expect.Equal(t, *is.FailureReason, "reversed: The wallet was closed.", "why")
 			expect.Equal(t, *is.ProviderReference, *paid.ProviderReference, "the provider's reference")
 			expect.Equal(t, s.available(), "1000", "available")
 			expect.Same(t, s.entries(made.ID), []string{object + " -60.6", object + "_reversed 60.6"}, "the statement")
 			expect.Same(t, s.events(made.ID), []string{"created", "pending", "processing", "completed", "failed"}, "events")
-			expect.True(t, statement("Success") == 0 && statement("Reversed") == 1 && statement("failed") == 1, "the statement of a transfer that was reversed")
-			expect.True(t, strings.Count(log.String(), "took a transfer back") == 1 && !strings.Contains(log.String(), "1234567"), "log: %s", log.String())
+			expect.Equal(t, statement("Success"), 0, "reversed, but paid in the statement: matched")
+			expect.Equal(t, statement("Reversed"), 1, "reversed, and reversed in the statement: matched")
+			expect.Equal(t, statement("failed"), 1, "reversed, and failed in the statement: matched")
+			expect.Equal(t, strings.Count(log.String(), "took a transfer back"), 1, "how often the reversal is in the log %s", log.String())
+			expect.True(t, !strings.Contains(log.String(), "1234567"), "the log shows the number: %s", log.String())
 			must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Refused}))
 			expect.ErrorIs(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "paid again")
 			listed := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t).Data
 			must.True(t, len(listed) == 1, "listed: %+v", listed)
-			expect.True(t, listed[0].Outcome == provider.Reversed && listed[0].Contradiction == "failed, and now paid", "listed: %+v", listed[0])
+			expect.Equal(t, listed[0].Outcome, provider.Reversed, "listed: outcome")
+			expect.Equal(t, listed[0].Contradiction, "failed, and now paid", "listed: contradiction")
 			s.Verified()
 		})
 	}
@@ -118,7 +125,9 @@ func TestReversalBeforeTheEnd(t *testing.T) {
 	made := must.Get(s.disburse("60", momo("0241234567")))(t)
 	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Reversed}))
 	is := s.get(made.ID)
-	expect.True(t, is.Status == payout.Failed && strings.HasPrefix(*is.FailureReason, "reversed: "), "got %+v", is)
+	expect.Equal(t, is.Status, payout.Failed, "status of %+v", is)
+	must.True(t, is.FailureReason != nil, "no failure reason: %+v", is)
+	expect.True(t, strings.HasPrefix(*is.FailureReason, "reversed: "), "failure reason %q", *is.FailureReason)
 	expect.Same(t, s.entries(made.ID), []string{"disbursement -60.6", "disbursement_released 60.6"}, "the statement")
 	expect.ErrorIs(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "paid later")
 	s.Verified()
@@ -138,16 +147,19 @@ func TestReversalOfAnotherAmountBooksNothing(t *testing.T) {
 	}
 	made := must.Get(s.disburse("60", momo("0241234567")))(t)
 	must.Do(t, s.Providers.Notify(t.Context(), made.ID, part))
-	expect.True(t, s.get(made.ID).Status == payout.Processing && s.available() == "939.4", "available %s", s.available())
+	expect.Equal(t, s.get(made.ID).Status, payout.Processing, "on its way: status")
+	expect.Equal(t, s.available(), "939.4", "on its way: available")
 	expect.Equal(t, listed(), "in_progress: the provider reports 2000 pesewas reversed, and not 6000", "on its way")
 
 	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid, Amount: 60_00}))
 	expect.ErrorIs(t, s.Providers.Notify(t.Context(), made.ID, part), provider.ErrContradicted, "paid")
-	expect.True(t, s.get(made.ID).Status == payout.Completed && s.available() == "939.4", "available %s", s.available())
+	expect.Equal(t, s.get(made.ID).Status, payout.Completed, "paid: status")
+	expect.Equal(t, s.available(), "939.4", "paid: available")
 	expect.Equal(t, listed(), "paid: completed, and now reversed: 2000 pesewas of 6000", "paid")
 
 	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Reversed, Amount: 60_00}))
-	expect.True(t, s.get(made.ID).Status == payout.Failed && s.available() == "1000", "available %s", s.available())
+	expect.Equal(t, s.get(made.ID).Status, payout.Failed, "reversed: status")
+	expect.Equal(t, s.available(), "1000", "reversed: available")
 	s.Verified()
 }
 
@@ -158,7 +170,8 @@ func TestTransferToWalletIsNotReversed(t *testing.T) {
 	reversed := provider.Result{Outcome: provider.Reversed}
 	testkit.WantCode(t, "settled", s.Providers.Settle(t.Context(), s.Caller, made.ID, reversed), api.TransferSettled)
 	testkit.WantCode(t, "reported", s.Providers.Notify(t.Context(), made.ID, reversed), api.ResourceMissing)
-	expect.True(t, s.get(made.ID).Status == payout.Completed && s.available() == "940", "available %s", s.available())
+	expect.Equal(t, s.get(made.ID).Status, payout.Completed, "status")
+	expect.Equal(t, s.available(), "940", "available")
 	s.Verified()
 }
 
@@ -172,8 +185,11 @@ func TestReversalKeepsProviderFee(t *testing.T) {
 		return provider.CSV(strings.NewReader("reference,amount,status,fee\n" + made.ID + ",60,reversed,1\n"))
 	}
 	report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: rows()}))(t)
-	expect.True(t, report.Matched == 1 && len(report.FeeDiffers) == 0, "reconciled: %+v", report)
+	expect.Equal(t, report.Matched, 1, "reconciled: matched")
+	expect.Equal(t, len(report.FeeDiffers), 0, "reconciled: orders of another fee in %+v", report)
 	position := must.Get(s.Providers.Position(t.Context(), api.Caller{}, provider.PositionParams{Rows: rows(), Reported: new(int64(-100))}))(t)
-	expect.True(t, position.Booked == -100 && position.Difference == 0 && len(position.Lines) == 0, "the position: %+v", position)
+	expect.Equal(t, position.Booked, -100, "the position: booked")
+	expect.Equal(t, position.Difference, 0, "the position: difference")
+	expect.Equal(t, len(position.Lines), 0, "the position: lines of %+v", position)
 	s.Verified()
 }

@@ -218,7 +218,8 @@ func TestBatchSurvivesSIGKILL(t *testing.T) {
 	later.Store(int64(10 * time.Minute))
 	svc, caller := open(t, store, payments.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
 	list := must.Get(svc.Disbursements.ListBatches(t.Context(), caller, disbursement.ListBatchesParams{}))(t)
-	expect.True(t, len(list.Data) == 1 && list.Data[0].Counts.Queued != 0, "the batches after the last kill, which should leave one in the middle: %+v", list.Data)
+	must.True(t, len(list.Data) == 1, "the batches after the last kill: %+v", list.Data)
+	expect.True(t, list.Data[0].Counts.Queued != 0, "the last kill should leave the batch in the middle: %+v", list.Data[0])
 	for range 3 {
 		must.Do(t, svc.Drain(t.Context()))
 		later.Add(int64(10 * time.Minute))
@@ -249,7 +250,9 @@ func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 	must.Do(t, services[0].Drain(t.Context()))
 	a, b := all(t, services[0], caller, first.ID), all(t, services[0], caller, second.ID)
 	for i := range a {
-		expect.True(t, a[i].Disbursement != nil && b[i].Disbursement != nil && a[i].Disbursement.ID == b[i].Disbursement.ID, "row %d: %+v and %+v", i, a[i], b[i])
+		must.True(t, a[i].Disbursement != nil, "row %d of the first: %+v", i, a[i])
+		must.True(t, b[i].Disbursement != nil, "row %d of the second: %+v", i, b[i])
+		expect.Equal(t, a[i].Disbursement.ID, b[i].Disbursement.ID, "row %d: ID of the disbursement", i)
 	}
 	balance := must.Get(services[0].Accounts.Balance(t.Context(), caller))(t)
 	expect.Equal(t, balance.Available.String(), "956", "the balance is %s", balance.Available)
@@ -301,7 +304,8 @@ func TestRefusedRowsStopNoOthers(t *testing.T) {
 	expect.Equal(t, statuses(), "made refused idempotency_key_reused made ", "when the rail answers")
 	b := must.Get(svc.Disbursements.GetBatch(t.Context(), caller, batch.ID))(t)
 	want := (disbursement.Counts{Total: 3, Made: 2, Refused: 1})
-	expect.True(t, b.Counts == want && b.Status == disbursement.BatchCompleted, "%+v", b)
+	expect.Equal(t, b.Counts, want, "counts")
+	expect.Equal(t, b.Status, disbursement.BatchCompleted, "status")
 
 	rail.silent.Store(true)
 	p.Rows = p.Rows[:1]

@@ -79,7 +79,10 @@ func TestReadRows(t *testing.T) {
 	} {
 		_, err := disbursement.ReadRows(strings.NewReader(c.text))
 		var refusal *api.Error
-		expect.True(t, errors.As(err, &refusal) && refusal.Code == c.code && refusal.Param == c.param && strings.Contains(refusal.Message, c.says), "%s: got %v", name, err)
+		must.True(t, errors.As(err, &refusal), "%s: got %v", name, err)
+		expect.Equal(t, refusal.Code, c.code, "%s: code of %v", name, err)
+		expect.Equal(t, refusal.Param, c.param, "%s: param of %v", name, err)
+		expect.True(t, strings.Contains(refusal.Message, c.says), "%s: got %v, which does not say %q", name, err, c.says)
 	}
 	expect.ErrorIs(t, testkit.Err(disbursement.ReadRows(iotest.ErrReader(faultstore.ErrDead))), faultstore.ErrDead, "a reader that fails")
 }

@@ -63,8 +63,9 @@ func TestCreateQRRules(t *testing.T) {
 		t.Errorf("made %+v", made)
 	}
 	got, err := svc.Disbursements.Get(ctx, caller, made.ID)
+	expect.NoError(t, err, "Get")
 	diff := cmp.Diff(made, got, cmpopts.EquateEmpty())
-	expect.True(t, err == nil && diff == "", "%v\n%s", err, diff)
+	expect.True(t, diff == "", "as read (-made +got):\n%s", diff)
 	if _, err = pay(fixed, "2.50"); err != nil { // overrides the code's amount
 		t.Error(err)
 	}
@@ -114,27 +115,34 @@ func TestCancelAndSettle(t *testing.T) {
 		return b.Available.StringFixed(2)
 	}
 	first := create()
-	expect.True(t, first.Status == payout.Pending && available() == "899.00", "created %+v, and %s are left", first, available())
+	expect.Equal(t, first.Status, payout.Pending, "created: status of %+v", first)
+	expect.Equal(t, available(), "899.00", "created: available")
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
 		testkit.WantParam(t, name, testkit.Err(svc.Disbursements.Cancel(ctx, stranger, first.ID)), api.ResourceMissing, "")
 		testkit.WantParam(t, name, testkit.Err(svc.Disbursements.Get(ctx, stranger, first.ID)), api.ResourceMissing, "")
 	}
 	testkit.WantParam(t, "as a payout", testkit.Err(svc.Payouts.Cancel(ctx, caller, first.ID)), api.ResourceMissing, "")
 	cancelled := must.Get(svc.Disbursements.Cancel(ctx, caller, first.ID))(t)
-	expect.True(t, cancelled.Status == payout.Cancelled && available() == "1000.00", "cancelled %+v, and %s are left", cancelled, available())
+	expect.Equal(t, cancelled.Status, payout.Cancelled, "cancelled: status of %+v", cancelled)
+	expect.Equal(t, available(), "1000.00", "cancelled: available")
 	_, err := svc.Disbursements.Cancel(ctx, caller, first.ID)
 	expect.True(t, api.CodeOf(err) != "", "cancelled twice: %v", err)
 	second := create()
 	must.Do(t, svc.Drain(ctx))
 	_, err = svc.Disbursements.Cancel(ctx, caller, second.ID)
-	expect.True(t, api.CodeOf(err) != "" && available() == "899.00", "cancelled with the rail: %v, and %s are left", err, available())
+	expect.True(t, api.CodeOf(err) != "", "cancelled with the rail: %v", err)
+	expect.Equal(t, available(), "899.00", "cancelled with the rail: available")
 	must.Do(t, svc.Providers.Settle(ctx, caller, second.ID, provider.Result{Outcome: provider.Paid}))
 	settled := must.Get(svc.Disbursements.Get(ctx, caller, second.ID))(t)
-	expect.True(t, settled.Status == payout.Completed && settled.CompletedAt != nil && available() == "899.00", "settled %+v, and %s are left", settled, available())
+	expect.Equal(t, settled.Status, payout.Completed, "settled: status of %+v", settled)
+	expect.True(t, settled.CompletedAt != nil, "settled: CompletedAt is nil")
+	expect.Equal(t, available(), "899.00", "settled: available")
 	statuses := disbursement.Statuses()
-	expect.True(t, !slices.Contains(statuses, payout.Succeeded) && slices.Contains(statuses, payout.Completed), "a filter may be %v", statuses)
-	list, err := svc.Disbursements.List(ctx, caller, payout.ListParams{Status: payout.Cancelled})
-	expect.True(t, err == nil && len(list.Data) == 1 && list.Data[0].ID == first.ID, "listed %+v, %v", list, err)
+	expect.True(t, !slices.Contains(statuses, payout.Succeeded), "a filter may be succeeded: %v", statuses)
+	expect.True(t, slices.Contains(statuses, payout.Completed), "a filter may not be completed: %v", statuses)
+	list := must.Get(svc.Disbursements.List(ctx, caller, payout.ListParams{Status: payout.Cancelled}))(t)
+	must.True(t, len(list.Data) == 1, "listed %+v", list)
+	expect.Equal(t, list.Data[0].ID, first.ID, "listed: ID")
 }
 
 // A batch with any error is refused as a whole, and the refusal names the parameter.
@@ -178,8 +186,8 @@ func TestInvalidBatchesAreRefused(t *testing.T) {
 			t.Errorf("%s: the message does not say which row: %s", name, e.Message)
 		}
 	}
-	list, err := svc.Disbursements.List(t.Context(), caller, payout.ListParams{})
-	expect.True(t, err == nil && len(list.Data) == 0, "made %+v, %v", list, err)
+	list := must.Get(svc.Disbursements.List(t.Context(), caller, payout.ListParams{}))(t)
+	expect.True(t, len(list.Data) == 0, "made %+v", list)
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
 		b := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(1)))(t)
 		testkit.WantParam(t, name, testkit.Err(svc.Disbursements.GetBatch(t.Context(), stranger, b.ID)), api.ResourceMissing, "")
@@ -198,8 +206,8 @@ func TestQRReplayIgnoresChangedLimits(t *testing.T) {
 	keyed.IdempotencyKey = "qr-1"
 	first := must.Get(svc.Disbursements.CreateQR(t.Context(), keyed, p))(t)
 	strict, _ := open(t, store, payments.Config{DisbursementLimits: payout.Limits{Max: ghs("0.50")}, ConsumerCodec: qrcode.NewCodec(make([]byte, 32))})
-	again, err := strict.Disbursements.CreateQR(t.Context(), keyed, p)
-	expect.True(t, err == nil && again.ID == first.ID, "again: %+v, %v", again, err)
+	again := must.Get(strict.Disbursements.CreateQR(t.Context(), keyed, p))(t)
+	expect.Equal(t, again.ID, first.ID, "again: ID")
 	testkit.WantCode(t, "a new one", testkit.Err(strict.Disbursements.CreateQR(t.Context(), caller, p)), api.InvalidConsumerQR)
 	p.Amount = new(decimal.New(1, 999_999_999))
 	testkit.WantCode(t, "too many digits", testkit.Err(svc.Disbursements.CreateQR(t.Context(), keyed, p)), api.AmountTooLarge)
@@ -211,8 +219,8 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	caller.IdempotencyKey = "batch-1"
 	first := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(2)))(t)
 	strict, _ := open(t, store, payments.Config{DisbursementLimits: payout.Limits{Max: ghs("0.50")}})
-	again, err := strict.Disbursements.CreateBatch(t.Context(), caller, some(2))
-	expect.True(t, err == nil && again.ID == first.ID, "again: %+v, %v", again, err)
+	again := must.Get(strict.Disbursements.CreateBatch(t.Context(), caller, some(2)))(t)
+	expect.Equal(t, again.ID, first.ID, "again: ID")
 	testkit.WantParam(t, "a new one", testkit.Err(strict.Disbursements.CreateBatch(t.Context(), api.Caller{Merchant: caller.Merchant}, some(2))), api.AmountTooLarge, "rows[0].amount")
 }
 
@@ -241,7 +249,9 @@ func TestRowShowsWhatWasPaid(t *testing.T) {
 		expect.True(t, r.Fee.Equal(r.Disbursement.Fee.Decimal), "row %d: fee %s, paid %s", r.Number, r.Fee, r.Disbursement.Fee)
 		expect.Equal(t, r.Destination.AccountID, r.Disbursement.Destination.AccountID, "the holder of row %d", r.Number)
 	}
-	expect.True(t, rows[1].Destination.AccountID == kofi.ID && worth(t, svc, kofi.ID) == "1.00", "row 2: %+v", rows[1])
+	expect.Equal(t, rows[1].Destination.AccountID, kofi.ID, "the holder of row 2: %+v", rows[1])
+	expect.Equal(t, worth(t, svc, kofi.ID), "1.00", "what the holder of row 2 has")
 	is := must.Get(svc.Disbursements.GetBatch(t.Context(), caller, batch.ID))(t)
-	expect.True(t, is.Fee.String() == "0.25" && is.Amount.String() == "2", "the batch: %+v", is)
+	expect.Equal(t, is.Fee.String(), "0.25", "the batch: fee")
+	expect.Equal(t, is.Amount.String(), "2", "the batch: amount")
 }

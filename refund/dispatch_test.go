@@ -104,7 +104,8 @@ func TestLostRefundStaysReserved(t *testing.T) {
 			if c.want == refund.Failed {
 				s.holds("declined", "1025", "0", "1000")
 				expect.Equal(t, *is.FailureCode, provider.FailureOther, "failure code")
-				expect.True(t, *is.FailureReason == "The card has expired." && s.refunded(r.Payment) == 0, "got %+v", is)
+				expect.Same(t, is.FailureReason, new("The card has expired."), "failure reason")
+				expect.Equal(t, s.refunded(r.Payment), 0, "refunded of the payment")
 				// The amount may be refunded anew.
 				whole := s.refund(refund.CreateParams{Invoice: v.ID})
 				expect.True(t, whole.Amount == 25_00, "all of it is %d", whole.Amount)
@@ -159,7 +160,8 @@ func TestContradictionsBookNothing(t *testing.T) {
 			Queue: "refunds", ID: r.ID, Merchant: s.Caller.Merchant, Records: 1,
 			Outcome: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted,
 		}
-		expect.True(t, len(seen.Ended) == 2 && seen.Ended[0] == want, "%s, then %s: the observer is told %+v", first, then, seen.Ended)
+		must.True(t, len(seen.Ended) == 2, "%s, then %s: the observer is told %+v", first, then, seen.Ended)
+		expect.True(t, seen.Ended[0] == want, "%s, then %s: the observer is told %+v, want %+v", first, then, seen.Ended[0], want)
 		stuck := func() []provider.OrderInfo {
 			t.Helper()
 			s.pass(24 * time.Hour)
@@ -208,7 +210,8 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 		t.Errorf("got %+v", list)
 	}
 	h := must.Get(s.Health(t.Context()))(t)
-	expect.True(t, h.StuckTest == 1 && h.StuckLive == 0, "health: %+v", h)
+	expect.Equal(t, h.StuckTest, 1, "health: stuck in test mode")
+	expect.Equal(t, h.StuckLive, 0, "health: stuck in live mode")
 	s.pass(time.Hour)
 	expect.Equal(t, strings.Count(log.String(), "a refund is stuck"), 1, "how often the log tells of it")
 	testkit.WantParam(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
@@ -234,7 +237,8 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	err = s.Providers.Settle(t.Context(), live, r.ID, provider.Result{Outcome: provider.Paid})
 	testkit.WantParam(t, "settled in live mode", err, api.PermissionDenied, "")
 	is := s.get(r.ID)
-	expect.True(t, is.Status == refund.Succeeded && *is.ProviderReference == "theirs", "got %+v", is)
+	expect.Equal(t, is.Status, refund.Succeeded, "status of %+v", is)
+	expect.Same(t, is.ProviderReference, new("theirs"), "the provider's reference")
 	expect.Equal(t, s.told(r.ID), "[created succeeded]", "told")
 	s.holds("afterwards", "1000", "0", "1000")
 	s.Verified()

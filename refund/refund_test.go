@@ -52,13 +52,17 @@ func TestRefundToWallet(t *testing.T) {
 		}
 		testkit.WantParam(t, "more than is left", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(7_51))})), api.AmountTooLarge, "amount")
 		rest := s.refund(refund.CreateParams{Payment: paid.ID})
-		expect.True(t, rest.Amount == 7_50 && rest.Reason == nil, "the rest is %+v", rest)
+		expect.Equal(t, rest.Amount, 7_50, "the rest: amount")
+		expect.True(t, rest.Reason == nil, "the rest has a reason: %+v", rest)
 		testkit.WantParam(t, "once more", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})), api.PaymentRefunded, "")
 		testkit.WantParam(t, "one pesewa more", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})), api.PaymentRefunded, "")
 		s.holds("refunded", "1000", "0", "1000")
 
 		list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: paid.ID}))(t)
-		expect.True(t, len(list.Data) == 2 && list.Data[0].ID == rest.ID && list.Data[1].ID == r.ID && list.URL == "/v1/refunds", "listed %+v", list)
+		must.True(t, len(list.Data) == 2, "listed %+v", list)
+		expect.Equal(t, list.Data[0].ID, rest.ID, "listed: ID of the first")
+		expect.Equal(t, list.Data[1].ID, r.ID, "listed: ID of the second")
+		expect.Equal(t, list.URL, "/v1/refunds", "listed: URL")
 		for what, p := range map[string]refund.ListParams{
 			"another payment": {Payment: "pay_1"}, "an invoice": {Invoice: "inv_1"}, "failed": {Status: refund.Failed},
 		} {
@@ -194,7 +198,9 @@ func TestConcurrentRefundsAndPayoutsShareBalance(t *testing.T) {
 		}
 		must.Do(t, s.Drain(t.Context()))
 		b := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
-		expect.True(t, won == 10 && b.Available.IsZero() && b.Reserved.IsZero(), "%d were made, %s and %s are left", won, b.Available, b.Reserved)
+		expect.Equal(t, won, 10, "refunds that were made")
+		expect.True(t, b.Available.IsZero(), "%s are left", b.Available)
+		expect.True(t, b.Reserved.IsZero(), "%s are reserved", b.Reserved)
 		s.Verified()
 	})
 }
@@ -270,10 +276,12 @@ func TestInvoicesShowRefunds(t *testing.T) {
 		h.CreditNotes[0].Before != 10_00 || h.CreditNotes[0].Amount != 15_00 || h.Invoice.AmountRefunded != 25_00 {
 		t.Errorf("got %+v", h)
 	}
-	address, err := s.Refunds.CreditNoteURL(t.Context(), s.Caller, first.ID)
-	expect.True(t, err == nil && address == v.HostedURL+"/credit_notes/"+first.ID, "got %s, %v", address, err)
+	address := must.Get(s.Refunds.CreditNoteURL(t.Context(), s.Caller, first.ID))(t)
+	expect.Equal(t, address, v.HostedURL+"/credit_notes/"+first.ID, "URL of the credit note")
 	data, name, err := s.Invoices.HostedCreditNote(t.Context(), token, first.ID)
-	expect.True(t, err == nil && name == "CN-2026-000001.pdf" && strings.HasPrefix(string(data), "%PDF-"), "got %s, %v", name, err)
+	must.Do(t, err)
+	expect.Equal(t, name, "CN-2026-000001.pdf", "name of the credit note")
+	expect.True(t, strings.HasPrefix(string(data), "%PDF-"), "the credit note is no PDF: %.20q", data)
 	other := s.paidInvoice(1_00, "")
 	_, elsewhere, _ := strings.Cut(other.HostedURL, "/invoice/")
 	_, _, err = s.Invoices.HostedCreditNote(t.Context(), elsewhere, first.ID)
@@ -303,7 +311,9 @@ func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 	must.Get(s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}))(t)
 	s.holds("paid", "1025", "0", "975")
 	r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00))})
-	expect.True(t, r.Status == refund.Succeeded && r.CreditNote != nil && *r.CreditNote == "CN-2026-000001" && r.PaymentMethod == payment.ServiceWallet, "got %+v", r)
+	expect.Equal(t, r.Status, refund.Succeeded, "status of %+v", r)
+	expect.Same(t, r.CreditNote, new("CN-2026-000001"), "number of the credit note")
+	expect.Equal(t, r.PaymentMethod, payment.ServiceWallet, "payment method")
 	s.holds("refunded", "1020", "0", "980")
 	sms := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}}))(t)
 	expect.True(t, strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number), "told %s", sms.Data[0].Text)

@@ -69,7 +69,7 @@ func TestPaidOutOfBand(t *testing.T) {
 				}
 			}
 			is := s.get(v.ID)
-			expect.True(t, is.PaidOutOfBand != nil && *is.PaidOutOfBand == method, "%q: kept %v", method, is.PaidOutOfBand)
+			expect.Same(t, is.PaidOutOfBand, new(method), "%q: kept", method)
 			var rows []string
 			for _, sum := range is.Sums() {
 				rows = append(rows, sum.Name)
@@ -122,12 +122,15 @@ func TestDuplicate(t *testing.T) {
 		*is.Coupon != coupon || is.CollectionMethod != auto || is.Metadata["flat"] != "3" || fmt.Sprint(is.TaxRows()) != fmt.Sprint(old.TaxRows()) {
 		t.Errorf("got %+v", is)
 	}
-	expect.True(t, len(is.Lines.Data) == 2 && is.Lines.Data[0].ID != old.Lines.Data[0].ID && is.Lines.URL == "/v1/invoices/"+is.ID+"/lines", "lines %+v", is.Lines)
+	must.True(t, len(is.Lines.Data) == 2, "lines %+v", is.Lines)
+	expect.True(t, is.Lines.Data[0].ID != old.Lines.Data[0].ID, "the first line has the old one's ID %s", old.Lines.Data[0].ID)
+	expect.Equal(t, is.Lines.URL, "/v1/invoices/"+is.ID+"/lines", "URL of the lines")
 	created := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceCreated}))(t)
 	expect.Equal(t, len(created.Data), 2, "%d events", len(created.Data))
 	testkit.WantCode(t, "no such invoice", testkit.Err(s.Invoices.Duplicate(t.Context(), s.Caller, "inv_0")), api.ResourceMissing)
 	was := s.get(old.ID)
-	expect.True(t, was.Status == invoice.Paid && was.Lines.Data[0].ID == old.Lines.Data[0].ID, "the old one is %+v", was)
+	expect.Equal(t, was.Status, invoice.Paid, "the old one: status of %+v", was)
+	expect.Equal(t, was.Lines.Data[0].ID, old.Lines.Data[0].ID, "the old one: ID of the first line")
 }
 
 // reminded counts the reminders among the SMS to a number.

@@ -130,7 +130,9 @@ func TestTaxes(t *testing.T) {
 		{Name: "GETFund", Percent: decimal.New(25, -1), Base: 198, Amount: 5},
 	}
 	got := s.get(v.ID).TaxRows() // what was kept, too
-	expect.True(t, fmt.Sprint(got) == fmt.Sprint(want) && v.Tax == 40 && v.TaxPercent.String() == "20", "got %v, tax %d at %s; want %v", got, v.Tax, v.TaxPercent, want)
+	expect.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "tax rows")
+	expect.Equal(t, v.Tax, 40, "tax")
+	expect.Equal(t, fmt.Sprint(v.TaxPercent), "20", "tax percent")
 	v = s.draft(invoice.Fields{Lines: []invoice.LineParams{{Description: "a", UnitAmount: &cents, Taxable: new(true)}, {Description: "b", UnitAmount: &cents}}})
 	expect.Equal(t, v.TaxPercent.String(), "12.5", "the configured rate: tax percent")
 	expect.Equal(t, v.Tax, 12, "the configured rate: tax")

@@ -399,7 +399,8 @@ func TestChargesOfSubscription(t *testing.T) {
 	failed.Status = payment.Failed
 	s.update(func(tx *engine.Tx) error { return s.PaymentEnded(tx, &failed) })
 	got := s.outcomes()
-	expect.True(t, len(got) == 1 && got[0].Types[0] == invoicing.OutcomePaymentFailed, "outcomes %+v", got)
+	must.True(t, len(got) == 1, "outcomes %+v", got)
+	expect.Equal(t, got[0].Types[0], invoicing.OutcomePaymentFailed, "type of the outcome")
 
 	s.update(func(tx *engine.Tx) error { return s.ChangeChargedPhone(tx, []string{made.ID}, "+233541234567") })
 	next := must.Get(s.Get(t.Context(), s.caller, made.ID))(t).NextPaymentAttempt

@@ -328,7 +328,8 @@ func TestPostponedChargeFailsAtNight(t *testing.T) {
 	expect.Equal(t, s.get(v.ID).AttemptCount, 1, "attempts at %s", s.Now())
 	expect.Equal(t, s.countEvents(event.InvoicePaymentFailed), 4, "failures")
 	next := s.get(v.ID).NextPaymentAttempt
-	expect.True(t, next != nil && next.Before(evening.Add(48*time.Hour)), "the next charge is at %v", next)
+	must.True(t, next != nil, "no next charge is planned")
+	expect.True(t, next.Before(evening.Add(48*time.Hour)), "the next charge is at %v", next)
 }
 
 // A scheduled charge that limits or a hold keep from the phone has failed a day after its time. The schedule goes

@@ -338,7 +338,8 @@ func TestVoidGivesBackWhatInvoiceHasTaken(t *testing.T) {
 	c.told()
 	void(v.ID)
 	is = c.get(made.ID)
-	expect.True(t, is.Discount != nil && is.Discount.Coupon == once.ID, "the discount is %+v", is.Discount)
+	must.True(t, is.Discount != nil, "the discount does not come back with the void")
+	expect.Equal(t, is.Discount.Coupon, once.ID, "coupon of the discount")
 	c.wantTold("updated active")
 	c.pass(7 * day)
 	next := c.invoices(made.ID)[2]
@@ -353,7 +354,8 @@ func TestVoidGivesBackWhatInvoiceHasTaken(t *testing.T) {
 	c.update(made.ID, subscription.UpdateParams{Coupon: &forever})
 	void(*made.LatestInvoice)
 	is = c.get(made.ID)
-	expect.True(t, is.Discount != nil && is.Discount.Coupon == forever, "the discount is %+v", is.Discount)
+	must.True(t, is.Discount != nil, "the later discount is gone")
+	expect.Equal(t, is.Discount.Coupon, forever, "coupon of the discount")
 
 	// What was charged for an earlier change is waived.
 	made = c.subscribe(c.plan(7000, weekly("Gold")), subscription.CreateParams{})
@@ -375,7 +377,8 @@ func TestLaterDefaultTaxIsForLaterSubscriptions(t *testing.T) {
 	must.Do(t, after.Drain(t.Context()))
 	all := c.invoices(made.ID)
 	must.True(t, len(all) == 2, "%d invoices", len(all))
-	expect.True(t, all[1].Total == 10_000 && all[1].Lines.Data[0].TaxPercent == nil, "the total is %d", all[1].Total)
+	expect.Equal(t, all[1].Total, 10_000, "total")
+	expect.True(t, all[1].Lines.Data[0].TaxPercent == nil, "the line is taxed at %v", all[1].Lines.Data[0].TaxPercent)
 }
 
 // A switch to automatic charges takes the phone that the customer has by now.

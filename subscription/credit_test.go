@@ -365,7 +365,10 @@ func TestEndOwesWhatWasUsed(t *testing.T) {
 					expect.Equal(t, last.Status, invoice.Paid, "status")
 					expect.Equal(t, last.AmountPaid, 399_990_00, "amount paid")
 				} else {
-					expect.True(t, last.Status == invoice.Open && last.DueDate.Equal(time.Unix(*is.CancelledAt, 0).Add(7*day)), "%s, due %v", last.Status, last.DueDate)
+					expect.Equal(t, last.Status, invoice.Open, "status")
+					must.True(t, last.DueDate != nil, "DueDate is nil")
+					must.True(t, is.CancelledAt != nil, "CancelledAt is nil")
+					expect.True(t, last.DueDate.Equal(time.Unix(*is.CancelledAt, 0).Add(7*day)), "cancelled at %d, and due %v", *is.CancelledAt, last.DueDate)
 				}
 				c.Verified()
 			})

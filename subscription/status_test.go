@@ -215,7 +215,9 @@ func TestPauseAndResume(t *testing.T) {
 	expect.Equal(t, is.CurrentPeriodEnd, c.Now().AddDate(0, 1, 0).Unix(), "resumed: current period end")
 	c.wantTold("resumed past_due")
 	all := c.invoices(made.ID)
-	expect.True(t, len(all) == 2 && all[1].ID == *is.LatestInvoice && all[1].InvoiceDate.Equal(c.Now()), "the invoices are %+v", all)
+	must.True(t, len(all) == 2, "the invoices are %+v", all)
+	expect.Same(t, is.LatestInvoice, &all[1].ID, "resumed: latest invoice")
+	expect.True(t, all[1].InvoiceDate.Equal(c.Now()), "at %s the invoice is dated %s", c.Now(), all[1].InvoiceDate)
 
 	trial := c.subscribe(plan, subscription.CreateParams{TrialPeriodDays: new(int64(30))})
 	c.pass(2 * day) // the other one is given up
@@ -339,7 +341,8 @@ func TestSwitchToSendingEndsCharges(t *testing.T) {
 	c.update(made.ID, subscription.UpdateParams{CollectionMethod: new(invoice.SendInvoice), PhoneNumber: new(""), DaysUntilDue: new(int64(2))})
 	v := c.invoice(*made.LatestInvoice)
 	expect.Equal(t, v.CollectionMethod, invoice.SendInvoice, "collection method")
-	expect.True(t, v.DueDate != nil && v.DueDate.Equal(c.Now().Add(2*day)), "the invoice is due %v by %s", v.DueDate, v.CollectionMethod)
+	must.True(t, v.DueDate != nil, "the invoice has no due date")
+	expect.True(t, v.DueDate.Equal(c.Now().Add(2*day)), "at %s the invoice is due %s", c.Now(), v.DueDate)
 	c.pass(20 * day)
 	expect.Equal(t, c.invoice(v.ID).AttemptCount, 1, "attempts")
 	expect.Equal(t, c.get(made.ID).Status, subscription.PastDue, "the subscription")

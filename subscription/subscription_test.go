@@ -31,10 +31,18 @@ func TestCreateBeginsFirstPeriodWithItsInvoice(t *testing.T) {
 	all := c.invoices(made.ID)
 	must.True(t, len(all) == 1 && all[0].ID == *made.LatestInvoice, "invoices %+v", all)
 	v := all[0]
-	expect.True(t, v.Status == invoice.Open && v.Total == 10_000 && v.InvoiceDate.Equal(c.Now()) && v.DueDate.Equal(c.Now().Add(7*day)) && *v.Customer == made.Customer, "invoice %+v", v)
+	expect.Equal(t, v.Status, invoice.Open, "the invoice: status")
+	expect.Equal(t, v.Total, 10_000, "the invoice: total")
+	expect.True(t, v.InvoiceDate.Equal(c.Now()), "at %s the invoice is dated %s", c.Now(), v.InvoiceDate)
+	must.True(t, v.DueDate != nil, "the invoice has no due date: %+v", v)
+	expect.True(t, v.DueDate.Equal(c.Now().Add(7*day)), "at %s the invoice is due %s", c.Now(), v.DueDate)
+	expect.Same(t, v.Customer, &made.Customer, "the invoice: customer")
+	must.True(t, len(v.Lines.Data) == 1, "lines %+v", v.Lines)
 	line := v.Lines.Data[0]
-	expect.True(t, len(v.Lines.Data) == 1 && line.Description == "Gold" && line.UnitAmount == 5000 && line.Quantity.String() == "2" &&
-		*line.Period == invoice.Period{Start: made.CurrentPeriodStart, End: made.CurrentPeriodEnd}, "line %+v", line)
+	expect.Equal(t, line.Description, "Gold", "the line: description")
+	expect.Equal(t, line.UnitAmount, 5000, "the line: unit amount")
+	expect.Equal(t, line.Quantity.String(), "2", "the line: quantity")
+	expect.Same(t, line.Period, &invoice.Period{Start: made.CurrentPeriodStart, End: made.CurrentPeriodEnd}, "the line: period")
 	list := must.Get(c.Subscriptions.List(t.Context(), c.Caller, subscription.ListParams{Customer: made.Customer, Plan: plan.ID, Status: subscription.Active}))(t)
 	must.True(t, len(list.Data) == 1, "listed %+v", list)
 	expect.Equal(t, list.Data[0].ID, made.ID, "listed: ID of the first")
@@ -51,8 +59,12 @@ func TestRenewalsCatchUp(t *testing.T) {
 	c.pass(time.Second)
 	is, all := c.get(made.ID), c.invoices(made.ID)
 	must.True(t, len(all) == 2, "%d invoices", len(all))
-	expect.True(t, all[1].InvoiceDate.Unix() == unix(t, "2026-04-06 12:00:00") && all[1].DueDate.Unix() == unix(t, "2027-04-06 12:00:00") && *is.LatestInvoice == all[1].ID &&
-		is.CurrentPeriodStart == unix(t, "2026-04-06 12:00:00") && is.CurrentPeriodEnd == unix(t, "2026-05-06 12:00:00"), "renewed %+v by %+v", is, all[1])
+	expect.Equal(t, all[1].InvoiceDate.Unix(), unix(t, "2026-04-06 12:00:00"), "renewed: invoice date")
+	must.True(t, all[1].DueDate != nil, "renewed: no due date: %+v", all[1])
+	expect.Equal(t, all[1].DueDate.Unix(), unix(t, "2027-04-06 12:00:00"), "renewed: due date")
+	expect.Same(t, is.LatestInvoice, &all[1].ID, "renewed: latest invoice")
+	expect.Equal(t, is.CurrentPeriodStart, unix(t, "2026-04-06 12:00:00"), "renewed: current period start")
+	expect.Equal(t, is.CurrentPeriodEnd, unix(t, "2026-05-06 12:00:00"), "renewed: current period end")
 	c.wantTold("created active", "updated active")
 
 	c.passTo(unix(t, "2027-01-10 09:00:00")) // eight months at once
@@ -60,7 +72,8 @@ func TestRenewalsCatchUp(t *testing.T) {
 	must.True(t, len(all) == 11, "%d invoices", len(all))
 	for i, v := range all {
 		start := time.Date(2026, time.Month(3+i), 6, 12, 0, 0, 0, time.UTC)
-		expect.True(t, v.InvoiceDate.Equal(start) && v.Lines.Data[0].Period.Start == start.Unix() && v.Lines.Data[0].Period.End == start.AddDate(0, 1, 0).Unix(), "invoice %d is of %s", i, v.InvoiceDate)
+		expect.True(t, v.InvoiceDate.Equal(start), "invoice %d is of %s", i, v.InvoiceDate)
+		expect.Same(t, v.Lines.Data[0].Period, &invoice.Period{Start: start.Unix(), End: start.AddDate(0, 1, 0).Unix()}, "invoice %d: period of the line", i)
 	}
 	expect.Equal(t, all[10].Number[:8], "INV-2027", "the year of the number")
 	expect.Equal(t, all[9].Number[:8], "INV-2027", "the year of an invoice that was made late")

@@ -179,7 +179,8 @@ func TestKeysOfMerchants(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t), Live: true}
 	key := must.Get(b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "server", Resources: []string{"payments"}}))(t)
-	expect.True(t, strings.HasPrefix(key.Secret, "sk_live_") && strings.HasPrefix(key.Secret, key.Hint[:12]), "key %+v", key)
+	must.True(t, strings.HasPrefix(key.Secret, "sk_live_"), "the key is not one of live mode: %+v", key)
+	expect.True(t, strings.HasPrefix(key.Secret, key.Hint[:12]), "the hint does not begin as the key does: %+v", key)
 	access, err := b.Authenticate(t.Context(), key.Secret)
 	must.Do(t, err)
 	expect.Equal(t, access.Merchant, caller.Merchant, "access: merchant")

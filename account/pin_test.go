@@ -76,7 +76,8 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	for range 7 {
 		err := entered(t, first, b.engine, api.Caller{}, entry)
 		expect.Equal(t, api.CodeOf(err), "", "under an unknown key: code")
-		expect.True(t, err != nil && strings.Contains(err.Error(), "FallbackKeys"), "under an unknown key: %v", err)
+		must.True(t, err != nil, "under an unknown key: no error")
+		expect.True(t, strings.Contains(err.Error(), "FallbackKeys"), "under an unknown key: %v", err)
 	}
 	testkit.WantCode(t, "the right key again", entered(t, second, b.engine, api.Caller{}, entry), "")
 }

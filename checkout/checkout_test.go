@@ -345,7 +345,9 @@ func TestLateApproval(t *testing.T) {
 	expect.Equal(t, *s.get(made.ID).Payment, s.payments(made.ID)[0].ID, "the payment")
 	s.settle(made.ID, 1, provider.Paid)
 	back := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{}))(t).Data
-	expect.True(t, len(back) == 1 && back[0].Payment == s.payments(made.ID)[1].ID && *back[0].Reason == "Paid twice", "refunds %+v", back)
+	must.True(t, len(back) == 1, "refunds %+v", back)
+	expect.Equal(t, back[0].Payment, s.payments(made.ID)[1].ID, "the refund: payment")
+	expect.Same(t, back[0].Reason, new("Paid twice"), "the refund: reason")
 	expect.Equal(t, s.available(), "1030.20", "balance")
 	s.Verified()
 }

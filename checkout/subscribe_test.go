@@ -81,7 +81,11 @@ func TestSessionBeginsSubscription(t *testing.T) {
 	expect.Equal(t, customer.Phone, "+233241234567", "the customer: phone")
 	expect.Same(t, done.Customer, new(customer.ID), "customer")
 	bill := must.Get(s.Invoices.Get(t.Context(), s.Caller, *sub.LatestInvoice))(t)
-	expect.True(t, bill.Status == invoice.Paid && bill.Total == 10800 && *bill.Payment == *done.Payment && bill.Lines.Data[0].Description == "Juice every week", "the invoice is %+v", bill)
+	expect.Equal(t, bill.Status, invoice.Paid, "the invoice: status of %+v", bill)
+	expect.Equal(t, bill.Total, 10800, "the invoice: total")
+	must.True(t, done.Payment != nil, "the session has no payment: %+v", done)
+	expect.Same(t, bill.Payment, done.Payment, "the invoice: payment")
+	expect.Equal(t, bill.Lines.Data[0].Description, "Juice every week", "the invoice: description of the line")
 	paid := s.payments(made.ID)[0]
 	expect.Same(t, paid.Subscription, new(sub.ID), "the payment: subscription")
 	expect.Same(t, paid.Invoice, new(bill.ID), "the payment: invoice")
@@ -202,7 +206,8 @@ func TestLaterDefaultTaxIsForLaterSessions(t *testing.T) {
 	must.Get(after.Checkout.Pay(t.Context(), s.Caller, made.ID, checkout.PayParams{MobileMoney: payment.MobileMoney{PhoneNumber: quick}}))(t)
 	must.Do(t, after.Drain(t.Context()))
 	bill := must.Get(s.Invoices.Get(t.Context(), s.Caller, *s.subscription(made.ID).LatestInvoice))(t)
-	expect.True(t, bill.Total == 4500 && bill.AmountPaid == s.payments(made.ID)[0].Amount, "the invoice is of %d, with %d paid", bill.Total, bill.AmountPaid)
+	expect.Equal(t, bill.Total, 4500, "the invoice: total")
+	expect.Equal(t, bill.AmountPaid, s.payments(made.ID)[0].Amount, "the invoice: amount paid")
 }
 
 // hosted enters a phone on the page, and returns what the page then shows.
@@ -322,8 +327,13 @@ func TestOneTrialForAPhone(t *testing.T) {
 
 	h := s.hosted(second.ID, quick)
 	is := h.Session
-	expect.True(t, h.TrialUsed && h.Confirming == nil && is.Status == checkout.Open && is.Subtotal == 4500 && is.Tax == 900 && is.Total == 5400 &&
-		is.Lines.Data[0].Amount == 4500, "the page asks again with %+v", is)
+	expect.Equal(t, h.TrialUsed, true, "the page asks again: TrialUsed")
+	expect.True(t, h.Confirming == nil, "the page asks for a code: %+v", h.Confirming)
+	expect.Equal(t, is.Status, checkout.Open, "the page asks again: status")
+	expect.Equal(t, is.Subtotal, 4500, "the page asks again: subtotal")
+	expect.Equal(t, is.Tax, 900, "the page asks again: tax")
+	expect.Equal(t, is.Total, 5400, "the page asks again: total")
+	expect.Equal(t, is.Lines.Data[0].Amount, 4500, "the page asks again: amount of the line")
 	expect.Equal(t, len(s.payments(second.ID)), 0, "payments before the page has asked again")
 	// A phone without a trial has it after all, and the first is charged again when it comes back.
 	h = s.hosted(second.ID, "0551234987")

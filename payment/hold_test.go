@@ -67,7 +67,8 @@ func (s *shop) newest(t *testing.T, o heldObject) *payment.Payment {
 func (s *shop) holdsUntil(t *testing.T, o heldObject, at time.Time) {
 	t.Helper()
 	got := s.newest(t, o).HoldExpiresAt
-	expect.True(t, got != nil && got.Equal(at), "the hold ends at %v, want %v", got, at)
+	must.True(t, got != nil, "there is no hold, want one until %v", at)
+	expect.True(t, got.Equal(at), "the hold ends at %v, want %v", got, at)
 }
 
 // A hold that a page started ends after two minutes, unless the provider has answered that the phone was

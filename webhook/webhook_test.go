@@ -390,7 +390,11 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "0.0.0.0", "169.254.169.254"} {
 		e := s.endpoint("http://"+host+port, "*")
 		d, err := s.Webhooks.Ping(t.Context(), s.Caller, e.ID)
-		expect.True(t, err == nil && d.Status == webhook.Failed && d.Attempts[0].StatusCode == 0 && d.Attempts[0].Error != "", "%s: %+v, %v", host, d, err)
+		must.True(t, err == nil, "%s: %v", host, err)
+		expect.Equal(t, d.Status, webhook.Failed, "%s: status of %+v", host, d)
+		must.True(t, len(d.Attempts) != 0, "%s: no attempt: %+v", host, d)
+		expect.Equal(t, d.Attempts[0].StatusCode, 0, "%s: status code", host)
+		expect.True(t, d.Attempts[0].Error != "", "%s: the attempt shows no error: %+v", host, d.Attempts[0])
 		must.Get(s.Webhooks.Delete(t.Context(), s.Caller, e.ID))(t)
 	}
 	expect.True(t, r.count() == 0, "%d were told", r.count())

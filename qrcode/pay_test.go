@@ -248,7 +248,8 @@ func TestHostedShowsCodeAndRefusal(t *testing.T) {
 	s.now = s.now.Add(time.Hour)
 	offer, err = s.QRCodes.Hosted(t.Context(), code.ID)
 	must.Do(t, err)
-	expect.True(t, offer.Refusal != nil && offer.Refusal.Code == api.QRExpired, "expired: %+v, %v", offer, err)
+	must.True(t, offer.Refusal != nil, "expired, but not refused: %+v", offer)
+	expect.Equal(t, offer.Refusal.Code, api.QRExpired, "expired: code of the refusal")
 	testkit.WantCode(t, "no code", testkit.Err(s.QRCodes.Hosted(t.Context(), "qr_1")), api.ResourceMissing)
 }
 

@@ -70,7 +70,9 @@ func TestAudit(t *testing.T) {
 		for _, a := range b.lost {
 			keys = append(keys, a.key)
 		}
-		expect.True(t, slices.Equal(keys, lost) && slices.Equal(b.doubled, doubled) && len(b.Problems) == problems, "got %+v, want lost %v, doubled %v, %d problems", b, lost, doubled, problems)
+		expect.True(t, slices.Equal(keys, lost), "lost %v, want %v", keys, lost)
+		expect.True(t, slices.Equal(b.doubled, doubled), "doubled %v, want %v", b.doubled, doubled)
+		expect.True(t, len(b.Problems) == problems, "got %+v, want %d problems", b, problems)
 		if bad := len(lost)+len(doubled)+problems > 0; bad != (b.verdict() != nil) {
 			t.Errorf("the verdict is %v", b.verdict())
 		}

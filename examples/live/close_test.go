@@ -134,10 +134,12 @@ func TestCloseYesterday(t *testing.T) {
 	expect.NoError(t, err, "today: %s", out)
 	for _, wrong := range [][]string{{"-day", "2026-11-25"}, {"-day", "yesterday"}, {"-balance", "1.005"}, {"-balance", "much"}} {
 		_, err := r.close("paystack", statement, wrong...)
-		expect.True(t, err != nil && strings.HasPrefix(err.Error(), wrong[0]), "%v: %v", wrong, err)
+		must.True(t, err != nil, "%v: no error", wrong)
+		expect.True(t, strings.HasPrefix(err.Error(), wrong[0]), "%v: %v", wrong, err)
 	}
 	_, err = r.close("hubtel", statement)
-	expect.True(t, err != nil && strings.Contains(err.Error(), "-provider"), "an unknown provider: %v", err)
+	must.True(t, err != nil, "an unknown provider: no error")
+	expect.True(t, strings.Contains(err.Error(), "-provider"), "an unknown provider: %v", err)
 }
 
 // without leaves out the lines that have a part.

@@ -205,7 +205,8 @@ func TestLostDatabase(t *testing.T) {
 	for what, content := range map[string][]byte{"empty": {}, "foreign": []byte("a list of the milk")} {
 		must.Do(t, os.WriteFile(path, content, 0o600))
 		err := start()
-		expect.True(t, err != nil && strings.Contains(err.Error(), path+".made"), "%s: %v", what, err)
+		must.True(t, err != nil, "%s: no error", what)
+		expect.True(t, strings.Contains(err.Error(), path+".made"), "%s: %v", what, err)
 		expect.True(t, bytes.Equal(must.Get(os.ReadFile(path))(t), content), "%s: it was written", what)
 	}
 	must.Do(t, os.Remove(path))
@@ -317,5 +318,6 @@ func TestServe(t *testing.T) {
 	cancel()
 	expect.NoError(t, <-ended, "the end")
 	err = run(t.Context(), []string{"vanish"}, func(name string) string { return env[name] }, io.Discard)
-	expect.True(t, err != nil && strings.Contains(err.Error(), "vanish"), "an unknown command: %v", err)
+	must.True(t, err != nil, "an unknown command: no error")
+	expect.True(t, strings.Contains(err.Error(), "vanish"), "an unknown command: %v", err)
 }

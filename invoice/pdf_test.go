@@ -199,7 +199,8 @@ func TestPDFBadge(t *testing.T) {
 		for _, at := range slices.Backward(page) { // the first of equal ones counts
 			texts[at.Text] = at.Top
 		}
-		expect.True(t, texts[want.label] > 0 && texts[want.label] < texts["Quantity"], "%s: no %q above the lines", status, want.label)
+		expect.True(t, texts[want.label] > 0, "%s: no %q", status, want.label)
+		expect.True(t, texts[want.label] < texts["Quantity"], "%s: %q is at %v, below the lines at %v", status, want.label, texts[want.label], texts["Quantity"])
 		last := page[len(page)-1]
 		if want.badge == "" {
 			expect.True(t, last.Top > texts["Quantity"], "%s has the badge %s", status, last.Text)

@@ -59,7 +59,7 @@ func confirm[R, T any](
 			return nil, err
 		}
 		if call != nil {
-			if err := s.engine.Runner.RunNow(ctx, of.Kind(), engine.Scope(caller), id, func(ctx context.Context) error { return call.Work(ctx, s.engine, of.Booking) }); err != nil {
+			if err := s.engine.Runner.RunNow(ctx, of.Kind(), engine.Scope(caller), id, func(ctx context.Context) error { return call.Work(ctx, s.engine, of.Apply) }); err != nil {
 				return nil, err
 			}
 		}

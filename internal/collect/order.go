@@ -76,7 +76,7 @@ type charging struct {
 
 func (c *charging) orders() *orders.Orders[record] {
 	return &orders.Orders[record]{
-		Flow: orders.Charges, Records: payments, Object: "payment", Noun: "payment", Keep: c.engine.NumberRetention, Rules: c, Booking: c.Service.Book,
+		Flow: orders.Charges, Records: payments, Object: "payment", Noun: "payment", Keep: c.engine.NumberRetention, Rules: c, Apply: c.Service.ApplyResult,
 	}
 }
 
@@ -94,7 +94,7 @@ func (*charging) State(r *record) orders.State {
 	r.fillDerived()
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: *r.Provider, CreatedAt: r.CreatedAt,
-		Booked: r.booked(), Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.Payment, Forget: r.forgetNumber,
+		Recorded: r.recorded(), Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.Payment, Forget: r.forgetNumber,
 	}
 }
 
@@ -193,9 +193,9 @@ func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.
 	return s.orders().Begin(ctx, tx, id)
 }
 
-// Book books a charger's result for a payment; see [orders.Orders.Book]. It gives back money that what is
-// paid does not take.
-func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
+// ApplyResult applies a charger's result to a payment; see [orders.Orders.ApplyResult]. It gives back the money of a
+// payment that its [Payable] does not take.
+func (s *Service) ApplyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
 	o, err := get(tx, engine.Scope(tx.Caller), ref.ID)
 	if err != nil {
 		return 0, err
@@ -209,7 +209,7 @@ func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, resul
 			return 0, err
 		}
 	}
-	decision, err := c.orders().Book(ctx, tx, ref, result)
+	decision, err := c.orders().ApplyResult(ctx, tx, ref, result)
 	switch {
 	case err != nil:
 	case decision == orders.Reversed:
@@ -297,7 +297,7 @@ func (s *Service) NeedsPerson(ctx context.Context, tx *engine.Tx, id, why string
 }
 
 // outcomeOf returns the outcome of the order of a payment, a top-up or its refund, as the status implies
-// it. A cancelled payment is Refused, so that a charger that reports it paid contradicts the booking,
+// it. A cancelled payment is Refused, so that a charger that reports it paid contradicts the recorded outcome,
 // and one that refuses it does not.
 func outcomeOf(s payment.Status) provider.Outcome {
 	switch s {
@@ -311,12 +311,12 @@ func outcomeOf(s payment.Status) provider.Outcome {
 	return provider.NotFound
 }
 
-// booked returns what is booked of the charge of a payment from a phone.
-func (r *record) booked() orders.Booked {
+// recorded returns the recorded outcome of the charge of a payment from a phone.
+func (r *record) recorded() orders.Recorded {
 	if r.Reversed {
-		return orders.Booked{Outcome: provider.Reversed, Status: string(provider.Reversed)}
+		return orders.Recorded{Outcome: provider.Reversed, Status: string(provider.Reversed)}
 	}
-	return orders.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status), Reversible: true, Left: r.Amount - r.AmountRefunded}
+	return orders.Recorded{Outcome: outcomeOf(r.Status), Status: string(r.Status), Reversible: true, Left: r.Amount - r.AmountRefunded}
 }
 
 // Read returns a payment in the caller's transaction.

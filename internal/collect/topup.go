@@ -61,7 +61,7 @@ func (s *Service) TopUp(ctx context.Context, caller api.Caller, p payment.TopUpP
 			return answer, err
 		}
 		if call != nil {
-			if err := s.engine.Runner.RunNow(ctx, topUps.Kind(), engine.Scope(caller), id, func(ctx context.Context) error { return call.Work(ctx, s.engine, s.topUps.Book) }); err != nil {
+			if err := s.engine.Runner.RunNow(ctx, topUps.Kind(), engine.Scope(caller), id, func(ctx context.Context) error { return call.Work(ctx, s.engine, s.topUps.ApplyResult) }); err != nil {
 				return nil, err
 			}
 		}
@@ -181,7 +181,7 @@ func (s *Service) submitAfter(tx *engine.Tx, number string) time.Duration {
 	return c.SubmitAfter(provider.Charge{Phone: number})
 }
 
-// answerTopUp returns the answer of TopUp. Book has stored that of a completed top-up under the
+// answerTopUp returns the answer of TopUp. ApplyResult has stored that of a completed top-up under the
 // idempotency key; answerTopUp stores that of an undecided one.
 func (s *Service) answerTopUp(ctx context.Context, caller api.Caller, op engine.Operation, id string) (answer *payment.TopUp, err error) {
 	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {

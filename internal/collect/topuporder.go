@@ -27,7 +27,7 @@ func newTopUpOrders(s *Service) *topUpOrders {
 	o.Orders = &orders.Orders[topUpRecord]{
 		Flow: orders.Charges, Records: topUps, Object: "top_up", Noun: "top-up", Keep: s.engine.NumberRetention, Rules: o,
 	}
-	o.Booking = o.Book
+	o.Apply = o.ApplyResult
 	return o
 }
 
@@ -38,7 +38,7 @@ func (s *Service) TopUps() *topUpOrders { return s.topUps }
 func (*topUpOrders) State(r *topUpRecord) orders.State {
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Provider, CreatedAt: r.CreatedAt,
-		Booked:    orders.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
+		Recorded:    orders.Recorded{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
 		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.TopUp, Forget: r.forgetNumber,
 	}
 }

@@ -49,7 +49,7 @@ func newTopUpRefundOrders(s *Service) *topUpRefundOrders {
 	o.Orders = &orders.Orders[topUpRefund]{
 		Flow: orders.Refunds, Records: topUpRefunds, Object: "top_up_refund", Noun: "refund", Keep: s.engine.NumberRetention, Rules: o,
 	}
-	o.Booking = o.Book
+	o.Apply = o.ApplyResult
 	return o
 }
 
@@ -70,7 +70,7 @@ func (s *Service) refundTopUp(tx *engine.Tx, r *topUpRecord) error {
 func (*topUpRefundOrders) State(r *topUpRefund) orders.State {
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
-		Booked:    orders.Booked{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
+		Recorded:    orders.Recorded{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
 		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Forget: r.forgetNumber,
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// callTimeout bounds one call of a provider, and bookTimeout the booking of its answer.
+// callTimeout bounds one call of a provider, and applyTimeout the transaction that applies its answer.
 const (
 	callTimeout = 30 * time.Second
-	bookTimeout = 15 * time.Second
+	applyTimeout = 15 * time.Second
 )
 
 // WorkLimit bounds the work on an order: two calls, and the transactions around them.
-const WorkLimit = 2*callTimeout + bookTimeout
+const WorkLimit = 2*callTimeout + applyTimeout
 
 // errInvalidOutcome is the error of a call whose answer is none.
 var errInvalidOutcome = fmt.Errorf("orders: the provider's answer is no outcome: %w", &provider.Error{Class: provider.ClassUnreadable})
@@ -37,7 +37,7 @@ type providerFunc = func(context.Context) (provider.Result, error)
 // transaction.
 type Call struct {
 	Ref
-	worker         api.Caller // for whom a worker books the result
+	worker         api.Caller // for whom a worker applies the result
 	flow           *Flow
 	to             provider.Order // as the provider gets it
 	first          bool           // the provider cannot know the order yet
@@ -48,18 +48,18 @@ type Call struct {
 	stopRenewal func()
 }
 
-// Book books a provider's result for an order in the caller's transaction. The zero result
+// ApplyFunc applies a provider's result to an order in the caller's transaction. The zero result
 // stands for a call that failed.
-type Book = func(context.Context, *engine.Tx, Ref, provider.Result) (Decision, error)
+type ApplyFunc = func(context.Context, *engine.Tx, Ref, provider.Result) (Decision, error)
 
-// Do submits the order, or polls for its status, and books the result. On the first attempt
+// Do submits the order, or polls for its status, and applies the result. On the first attempt
 // this is the call that moves the money. Workers call it, and so does a merchant's call that
 // is answered with the outcome, so that both take the same steps.
 //
 // It returns the provider's result, which is zero if the call failed, and the decision. A
-// contradiction is the error provider.ErrContradicted. Do books the result even if ctx ends
+// contradiction is the error provider.ErrContradicted. Do applies the result even if ctx ends
 // after the provider was called.
-func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book Book) (provider.Result, Decision, error) {
+func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, apply ApplyFunc) (provider.Result, Decision, error) {
 	result, callErr := c.submitOrPoll(ctx)
 	if result.TestMode && caller.Live {
 		result, callErr = provider.Result{}, errTestMode
@@ -69,10 +69,10 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	switch { // the error may quote the number; the log must not
 	case failed == provider.ClassAmountMismatch:
 		result = provider.Result{Outcome: provider.InProgress} // an answer, which decides nothing
-		book = c.bookMismatch(book, callErr)
+		apply = c.listMismatch(apply, callErr)
 	case callErr != nil:
 		report.Name, report.Level, report.Err = "no_answer", slog.LevelWarn, callErr
-		book = c.noteClass(book, failed)
+		apply = c.noteClass(apply, failed)
 	case movedOther(result, c.to.Amount):
 		report.ErrorClass = string(provider.ClassAmountMismatch)
 	}
@@ -80,10 +80,10 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	if mismatch { // the line that needs a person is the contradiction's own
 		report.Name, report.Level, report.Err = contradictionReport.Name, slog.LevelWarn, contradictionReport.Err
 	}
-	booking, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookTimeout)
+	applying, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
 	defer cancel()
 	caller.RequestID = report.RequestID // a contradiction is reported under the request that made the order
-	decision, err := apply(booking, e, caller, c.Ref, result, book)
+	decision, err := applyInOwnTx(applying, e, caller, c.Ref, result, apply)
 	if errors.Is(err, provider.ErrContradicted) {
 		report.Name, report.Level, report.Err = contradictionReport.Name, contradictionReport.Level, contradictionReport.Err
 	}
@@ -128,10 +128,10 @@ func classOf(err error) provider.Class {
 	return provider.ClassOther
 }
 
-// noteClass returns a Book that also notes in the index how the call has failed.
-func (c *Call) noteClass(book Book, failed provider.Class) Book {
+// noteClass returns an ApplyFunc that also notes in the index how the call has failed.
+func (c *Call) noteClass(apply ApplyFunc, failed provider.Class) ApplyFunc {
 	return func(ctx context.Context, tx *engine.Tx, ref Ref, r provider.Result) (Decision, error) {
-		decision, err := book(ctx, tx, ref, r)
+		decision, err := apply(ctx, tx, ref, r)
 		if err == nil {
 			err = c.flow.noteError(tx, ref.ID, failed)
 		}
@@ -139,16 +139,16 @@ func (c *Call) noteClass(book Book, failed provider.Class) Book {
 	}
 }
 
-// bookMismatch returns a Book that also lists the order for a person, because the call has failed with
+// listMismatch returns an ApplyFunc that also lists the order for a person, because the call has failed with
 // another amount than the order's.
-func (c *Call) bookMismatch(book Book, failed error) Book {
+func (c *Call) listMismatch(apply ApplyFunc, failed error) ApplyFunc {
 	why := fmt.Sprintf("the provider reports another amount or currency than %d pesewas", c.to.Amount)
 	var e *provider.Error
 	if errors.As(failed, &e) && e.Amount > 0 && e.Amount != c.to.Amount {
 		why = fmt.Sprintf("the provider reports %d pesewas, and not %d", e.Amount, c.to.Amount)
 	}
 	return func(ctx context.Context, tx *engine.Tx, ref Ref, r provider.Result) (Decision, error) {
-		decision, err := book(ctx, tx, ref, r)
+		decision, err := apply(ctx, tx, ref, r)
 		if err == nil {
 			order := &Order{Submission: &Submission{Route: c.provider(failed)}, Ref: ref, Flow: c.flow}
 			err = order.needsPerson(ctx, tx, why, provider.ClassAmountMismatch)
@@ -159,19 +159,19 @@ func (c *Call) bookMismatch(book Book, failed error) Book {
 
 // Work is Do for a worker, in the order's scope. A contradiction is no error: it is on record,
 // and not to be tried again.
-func (c *Call) Work(ctx context.Context, e *engine.Engine, book Book) error {
-	_, _, err := c.Do(ctx, e, c.worker, book)
+func (c *Call) Work(ctx context.Context, e *engine.Engine, apply ApplyFunc) error {
+	_, _, err := c.Do(ctx, e, c.worker, apply)
 	if errors.Is(err, provider.ErrContradicted) {
 		return nil
 	}
 	return err
 }
 
-// apply books a result in its own transaction for the caller. It notes a contradiction, and
-// returns it as provider.ErrContradicted.
-func apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r provider.Result, book Book) (decision Decision, err error) {
+// applyInOwnTx applies a result in a transaction of its own for the caller. It returns a contradiction as
+// provider.ErrContradicted, and the transaction still commits what apply noted of it.
+func applyInOwnTx(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r provider.Result, apply ApplyFunc) (decision Decision, err error) {
 	err = e.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-		decision, err = book(ctx, tx, ref, r)
+		decision, err = apply(ctx, tx, ref, r)
 		return err
 	})
 	if err == nil && decision == Contradicted {
@@ -185,7 +185,7 @@ func apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r 
 // so is a result with an unknown outcome.
 //
 // It stops renewing the lease of the record. What is left of the lease, up to work.LeaseDuration,
-// covers the booking.
+// covers the transaction that applies the result.
 func (c *Call) submitOrPoll(ctx context.Context) (provider.Result, error) {
 	if c.stopRenewal != nil {
 		defer c.stopRenewal()

@@ -20,9 +20,9 @@ type Decision int
 
 // The decisions. The zero Decision stands beside an error.
 const (
-	// AlreadyBooked means that the order has ended and the result says nothing new. There
+	// AlreadyEnded means that the order has ended, and that the result does not contradict its outcome. There
 	// is nothing to do.
-	AlreadyBooked Decision = iota + 1
+	AlreadyEnded Decision = iota + 1
 	// StillPending means that the order has no outcome yet. The next poll is set; the
 	// caller writes the record.
 	StillPending
@@ -34,13 +34,13 @@ const (
 	// Reversed means that the provider took the money of a paid order back. The caller books it
 	// back.
 	Reversed
-	// Contradicted means that the result is the opposite of what is booked. The index notes
+	// Contradicted means that the result is the opposite of the recorded outcome. The index notes
 	// it; the caller books nothing.
 	Contradicted
 )
 
-// Booked is the booked outcome of an order.
-type Booked struct {
+// Recorded is the recorded outcome of an order.
+type Recorded struct {
 	Outcome provider.Outcome // Paid, Refused or Reversed; Decide takes an empty one for an order without an outcome
 	Status  string           // the record's word for it
 	// Reversible says that the caller can book a paid order back. Otherwise a reversal is a contradiction.
@@ -51,9 +51,9 @@ type Booked struct {
 	Amount, Left int64
 }
 
-// otherAmount reports whether a result states another amount than the booked one.
-func (b *Booked) otherAmount(r provider.Result) bool {
-	return b.Amount != 0 && movedOther(r, b.Amount) && (r.Outcome == provider.Paid || r.Amount != b.Left)
+// otherAmount reports whether a result states another amount than the recorded one.
+func (is *Recorded) otherAmount(r provider.Result) bool {
+	return is.Amount != 0 && movedOther(r, is.Amount) && (r.Outcome == provider.Paid || r.Amount != is.Left)
 }
 
 // movedOther reports whether a paid or reversed result states another amount than this one.
@@ -64,29 +64,29 @@ func movedOther(r provider.Result, amount int64) bool {
 
 // Decide says what a result means, and sets the next poll or notes a contradiction. The zero
 // result stands for a call that failed.
-func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r provider.Result) (Decision, error) {
+func (o *Order) Decide(ctx context.Context, tx *engine.Tx, recorded Recorded, r provider.Result) (Decision, error) {
 	paid := r.Outcome == provider.Paid
 	switch {
-	case booked.Outcome == provider.Paid && r.Outcome == provider.Reversed && booked.Reversible && !booked.otherAmount(r):
+	case recorded.Outcome == provider.Paid && r.Outcome == provider.Reversed && recorded.Reversible && !recorded.otherAmount(r):
 		return Reversed, nil
-	case booked.Outcome != "":
+	case recorded.Outcome != "":
 		// Refused and Reversed agree: the money is not with its recipient.
-		if r.Outcome.Final() && paid != (booked.Outcome == provider.Paid) {
-			how, against := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome), r.Outcome
+		if r.Outcome.Final() && paid != (recorded.Outcome == provider.Paid) {
+			how, against := fmt.Sprintf("%s, and now %s", recorded.Status, r.Outcome), r.Outcome
 			class := provider.Class("")
-			if booked.otherAmount(r) { // no outcome says how much is missing
-				how, against, class = how+fmt.Sprintf(": %d pesewas of %d", r.Amount, booked.Amount), "", provider.ClassAmountMismatch
+			if recorded.otherAmount(r) { // no outcome says how much is missing
+				how, against, class = how+fmt.Sprintf(": %d pesewas of %d", r.Amount, recorded.Amount), "", provider.ClassAmountMismatch
 			}
 			return Contradicted, o.contradict(ctx, tx, how, against, class)
 		}
-		if paid && booked.otherAmount(r) {
-			how := fmt.Sprintf("%s, and now %d pesewas of %d", booked.Status, r.Amount, booked.Amount)
+		if paid && recorded.otherAmount(r) {
+			how := fmt.Sprintf("%s, and now %d pesewas of %d", recorded.Status, r.Amount, recorded.Amount)
 			return Contradicted, o.contradict(ctx, tx, how, "", provider.ClassAmountMismatch)
 		}
 		if fee := ProviderFee(r); fee > 0 { // told late, or corrected
-			return AlreadyBooked, o.Flow.bookFee(tx, o.ID, fee)
+			return AlreadyEnded, o.Flow.bookFee(tx, o.ID, fee)
 		}
-		return AlreadyBooked, nil
+		return AlreadyEnded, nil
 	case paid:
 		return Succeeded, nil
 	case r.Outcome.Final():
@@ -112,7 +112,7 @@ func LogBalanceInsufficient(ctx context.Context, log *slog.Logger, f *Flow, args
 // contradictionReport is what the observer gets for a contradiction.
 var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
 
-// CheckAmount returns the result to book for an order of this amount. If a paid or reversed result states
+// CheckAmount returns the result to apply to an order of this amount. If a paid or reversed result states
 // another amount, CheckAmount leaves the order open and lists it for a person: a stranger may have made that
 // transaction under the order's reference.
 func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r provider.Result) (provider.Result, error) {

@@ -20,10 +20,10 @@ type Entry struct {
 	Merchant string `json:"merchant"`
 	// Open says that the order has no outcome yet.
 	Open bool `json:"open"`
-	// Contradiction says how the provider contradicted the booked outcome; empty if it did not,
+	// Contradiction says how the provider contradicted the recorded outcome; empty if it did not,
 	// or after a resolution.
 	Contradiction string `json:"contradiction,omitempty"`
-	// Reported is the outcome that contradicts the booked one. It is empty for other contradictions.
+	// Reported is the outcome that contradicts the recorded one. It is empty for other contradictions.
 	Reported provider.Outcome `json:"reported,omitempty"`
 	// ReportedAt is when the last contradiction was noted, also after a resolution; nil if there was none.
 	ReportedAt *api.Time `json:"reported_at,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Maker makes the orders of one object, such as a payout, and books their outcomes.
+// Maker makes the orders of one object, such as a payout, and records their outcomes.
 type Maker interface {
 	// Kind is the kind of the records that are due when their orders are to be worked on.
 	Kind() *storage.Kind
@@ -22,8 +22,8 @@ type Maker interface {
 	// Begin counts an attempt for a record and returns the call of the provider; nil where
 	// there is nothing to call.
 	Begin(ctx context.Context, tx *engine.Tx, id string) (*Call, error)
-	// Book books a result of an order.
-	Book(ctx context.Context, tx *engine.Tx, ref Ref, r provider.Result) (Decision, error)
+	// ApplyResult books a result of an order.
+	ApplyResult(ctx context.Context, tx *engine.Tx, ref Ref, r provider.Result) (Decision, error)
 	// Info describes an order that has this entry.
 	Info(tx *engine.ReadTx, ref Ref, e *Entry) (*provider.OrderInfo, error)
 	// Load returns the object as hosts see it, and the word for its status.

@@ -1,5 +1,5 @@
 // Package orders brings orders to providers: transfers, refunds and charges. It submits each once under its
-// id, polls until the outcome is conclusive, and has the outcome booked once. It implements [provider.Service].
+// id, polls until the outcome is conclusive, and has the outcome recorded once. It implements [provider.Service].
 //
 // A provider's answer may be lost, so the outcome of an order may be unknown. Unknown never means
 // failed: the worker asks again, under the same id, until the answer is conclusive.
@@ -9,7 +9,7 @@
 // transfers, refunds, payments and top-ups. Package invoicing calls the steps one by one, because its charges
 // are not records of their own.
 //
-// [Service] runs the background work. The packages that make orders and book their outcomes register with it;
+// [Service] runs the background work. The packages that make orders and record their outcomes register with it;
 // see [Maker]. The service owns the reports of callbacks, the list of stuck and contradicted orders, and the
 // comparison with a provider's statement. The maker owns the effect of an outcome on money and objects.
 package orders
@@ -101,7 +101,7 @@ func NewSubmission(tx *engine.Tx) Submission {
 }
 
 // markSubmitted notes that the provider may have the order from now on. The caller commits
-// that before it calls the provider, or books a callback. first reports that it was not
+// that before it calls the provider, or applies a callback. first reports that it was not
 // noted before.
 func (s *Submission) markSubmitted(now time.Time) (first bool) {
 	if s.SubmittedAt != nil {

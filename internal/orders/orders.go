@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Orders takes the orders that are records of type T from their first attempt to their booked outcome.
+// Orders takes the orders that are records of type T from their first attempt to their outcome.
 // The steps are the same for transfers, refunds and charges. Rules has what differs.
 type Orders[T any] struct {
 	Flow    *Flow
@@ -22,8 +22,8 @@ type Orders[T any] struct {
 	// Keep is how long a record keeps the number of the payer or recipient; zero keeps it for good.
 	Keep  time.Duration
 	Rules Rules[T]
-	// Booking is Book of the [Maker], which calls Book of the Orders.
-	Booking Book
+	// Apply is ApplyResult of the [Maker], which calls ApplyResult of the Orders.
+	Apply ApplyFunc
 }
 
 // Rules are what a package adds to the steps of its orders, in the transaction of the step.
@@ -38,9 +38,9 @@ type Rules[T any] interface {
 	// Waiting notes a result that decides nothing. The zero result stands for a call that failed, and
 	// for a provider that is missing.
 	Waiting(tx *engine.Tx, r *T, result provider.Result) error
-	// Ending prepares a record whose outcome is about to be booked.
+	// Ending prepares a record whose outcome is about to be recorded.
 	Ending(tx *engine.Tx, r *T) error
-	// Paid and Refused book the outcome, and set the final status.
+	// Paid and Refused set the final status, and write what it moves in the ledger.
 	Paid(ctx context.Context, tx *engine.Tx, r *T, providerFee int64) error
 	Refused(ctx context.Context, tx *engine.Tx, r *T, result provider.Result) error
 	// Ended does what follows from the outcome, after the record was written.
@@ -54,9 +54,9 @@ type State struct {
 	Amount     int64 // pesewas
 	Network    string
 	CreatedAt  api.Time
-	// Booked is what the status implies: a final outcome once the order has ended, and InProgress or
+	// Recorded is what the status implies: a final outcome once the order has ended, and InProgress or
 	// NotFound before. The steps set its amount.
-	Booked Booked
+	Recorded Recorded
 	// Reference is the provider's; nil for none. SetReference sets it.
 	Reference    *string
 	SetReference func(*string)
@@ -115,7 +115,7 @@ func (o *Orders[T]) Insert(tx *engine.Tx, r *T, p *Provider, wait time.Duration)
 			call, err := o.InsertBegun(tx, r, p)
 			if err == nil {
 				e := tx.Engine()
-				slot.Run(call.ID, func(ctx context.Context) error { return call.Work(ctx, e, o.Booking) })
+				slot.Run(call.ID, func(ctx context.Context) error { return call.Work(ctx, e, o.Apply) })
 			}
 			return err
 		}
@@ -165,7 +165,7 @@ func (o *Orders[T]) Call(tx *engine.Tx, found *storage.Object[T], p *Provider, f
 	order := o.order(&s)
 	to := order.ProviderOrder(tx, s.Amount)
 	submit := func(ctx context.Context) (provider.Result, error) { return p.Submit(ctx, to) }
-	if s.Booked.Outcome.Final() { // the provider may contradict itself, and gets no other order
+	if s.Recorded.Outcome.Final() { // the provider may contradict itself, and gets no other order
 		submit = doNotSubmit
 	}
 	return order.NewCall(tx, found.Version, first, to, submit, func(ctx context.Context) (provider.Result, error) { return p.Status(ctx, to) })
@@ -191,7 +191,7 @@ func (o *Orders[T]) Begin(ctx context.Context, tx *engine.Tx, id string) (*Call,
 	r := &found.Value
 	s := o.Rules.State(r)
 	order := o.order(&s)
-	if s.Booked.Outcome.Final() && s.Submission.Due == nil { // a callback came first
+	if s.Recorded.Outcome.Final() && s.Submission.Due == nil { // a callback came first
 		order.reportAlreadyEnded(ctx)
 		return nil, nil
 	}
@@ -227,9 +227,9 @@ func (o *Orders[T]) wait(tx *engine.Tx, found *storage.Object[T], result provide
 	return o.Write(tx, found)
 }
 
-// Book books a provider's result, from a call or from a callback. The zero result stands for a call
+// ApplyResult applies a provider's result, from a call or from a callback. The zero result stands for a call
 // that failed. If the decision is [Reversed], the caller books the order back.
-func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result provider.Result) (Decision, error) {
+func (o *Orders[T]) ApplyResult(ctx context.Context, tx *engine.Tx, ref Ref, result provider.Result) (Decision, error) {
 	found, err := o.Get(tx, tx.Caller, ref.Record)
 	if err != nil {
 		return 0, err
@@ -237,10 +237,10 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 	r := &found.Value
 	s := o.Rules.State(r)
 	order := o.order(&s)
-	if s.Booked.Outcome.Final() {
-		booked := s.Booked
-		booked.Amount = s.Amount
-		decision, err := order.Decide(ctx, tx, booked, result)
+	if s.Recorded.Outcome.Final() {
+		recorded := s.Recorded
+		recorded.Amount = s.Amount
+		decision, err := order.Decide(ctx, tx, recorded, result)
 		if err != nil || !order.endRecheck(tx, result) {
 			return decision, err
 		}
@@ -258,7 +258,7 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 	if result, err = order.CheckAmount(ctx, tx, s.Amount, result); err != nil {
 		return 0, err
 	}
-	decision, err := order.Decide(ctx, tx, Booked{}, result)
+	decision, err := order.Decide(ctx, tx, Recorded{}, result)
 	switch {
 	case err != nil:
 	case decision == Succeeded:
@@ -275,18 +275,18 @@ func (o *Orders[T]) Book(ctx context.Context, tx *engine.Tx, ref Ref, result pro
 	return decision, err
 }
 
-// End ends an order that the provider has never got. book sets the final status.
-func (o *Orders[T]) End(tx *engine.Tx, found *storage.Object[T], book func() error) error {
-	return o.end(tx, found, nil, 0, book)
+// End ends an order that the provider has never got. setStatus sets the final status.
+func (o *Orders[T]) End(tx *engine.Tx, found *storage.Object[T], setStatus func() error) error {
+	return o.end(tx, found, nil, 0, setStatus)
 }
 
-// end books an outcome and writes the record. due is the time of the one more poll; nil for none.
-func (o *Orders[T]) end(tx *engine.Tx, found *storage.Object[T], due *api.Time, providerFee int64, book func() error) error {
+// end sets the final status by setStatus, and writes the record. due is the time of the one more poll; nil for none.
+func (o *Orders[T]) end(tx *engine.Tx, found *storage.Object[T], due *api.Time, providerFee int64, setStatus func() error) error {
 	r := &found.Value
 	if err := o.Rules.Ending(tx, r); err != nil {
 		return err
 	}
-	if err := book(); err != nil {
+	if err := setStatus(); err != nil {
 		return err
 	}
 	s := o.Rules.State(r)
@@ -327,7 +327,7 @@ func (o *Orders[T]) Load(tx *engine.Tx, ref Ref) (object any, status string, err
 		return nil, "", err
 	}
 	s := o.Rules.State(&found.Value)
-	return s.Object, s.Booked.Status, nil
+	return s.Object, s.Recorded.Status, nil
 }
 
 // Info describes an order for the operator. The outcome of an order that was never submitted is NotFound, even if
@@ -340,7 +340,7 @@ func (o *Orders[T]) Info(tx *engine.ReadTx, ref Ref, _ *Entry) (*provider.OrderI
 	s := o.Rules.State(&found.Value)
 	info := &provider.OrderInfo{Amount: s.Amount, Outcome: provider.NotFound, Route: s.Submission.Route, Network: s.Network, Attempts: s.Submission.Attempts}
 	if s.Submission.SubmittedAt != nil {
-		info.Outcome, info.SubmittedAt = s.Booked.Outcome, s.Submission.SubmittedAt.Time
+		info.Outcome, info.SubmittedAt = s.Recorded.Outcome, s.Submission.SubmittedAt.Time
 	}
 	if s.Submission.UnansweredAt != nil {
 		info.UnansweredAt = s.Submission.UnansweredAt.Time

@@ -66,7 +66,7 @@ func (s *Service) job(of Maker) work.Job {
 }
 
 // begin claims due orders and begins an attempt of each, in one transaction. The rest of the
-// work calls the provider and books the result. This claim takes no leases; Begin takes them, in
+// work calls the provider and applies the result. This claim takes no leases; Begin takes them, in
 // Order.NewCall: the records stay due, and another worker takes them over if this process dies.
 func (s *Service) begin(ctx context.Context, of Maker, c storage.Claim) (begun []work.Begun, err error) {
 	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
@@ -90,7 +90,7 @@ func (s *Service) begin(ctx context.Context, of Maker, c storage.Claim) (begun [
 					work.SetReport(ctx, *report)
 					return nil
 				}
-				return call.Work(ctx, s.engine, of.Book)
+				return call.Work(ctx, s.engine, of.ApplyResult)
 			}}
 		}
 		return nil
@@ -114,7 +114,7 @@ func (s *Service) send(ctx context.Context, of Maker, claimed storage.Record) er
 	if err != nil || call == nil {
 		return err
 	}
-	return call.Work(ctx, s.engine, of.Book)
+	return call.Work(ctx, s.engine, of.ApplyResult)
 }
 
 // Notify implements [provider.Service].
@@ -131,7 +131,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 		return api.NoSuch(string(f.Name))
 	}
 	ref := entry.Ref(id)
-	if _, err = apply(ctx, s.engine, caller, ref, r, s.makerOf(f, ref).Book); err == nil {
+	if _, err = applyInOwnTx(ctx, s.engine, caller, ref, r, s.makerOf(f, ref).ApplyResult); err == nil {
 		s.engine.Log.InfoContext(ctx, "the provider has reported", string(f.Name), id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)
 	}
 	return err

@@ -20,14 +20,14 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r pr
 	}
 	op := engine.Operation{Name: ref.Object + ".settle", Params: settleParams{ref.ID, r}}
 	_, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*any, error) {
-		decision, err := of.Book(ctx, tx, ref, r)
+		decision, err := of.ApplyResult(ctx, tx, ref, r)
 		if err != nil {
 			return nil, err
 		}
 		object, status, err := of.Load(tx, ref)
-		switch { // the error rolls back what Book noted
+		switch { // the error rolls back what ApplyResult noted
 		case err != nil:
-		case ref.Object == "payment" && (decision == Contradicted || decision == AlreadyBooked):
+		case ref.Object == "payment" && (decision == Contradicted || decision == AlreadyEnded):
 			err = api.Errorf(api.PaymentNotSettleable, "", "This payment is %s already.", status)
 		case decision == Contradicted:
 			err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", strings.ReplaceAll(ref.Object, "_", " "), status)

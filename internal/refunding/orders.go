@@ -24,7 +24,7 @@ func newOrders(s *Service) *Orders {
 	o.Orders = &orders.Orders[record]{
 		Flow: orders.Refunds, Records: refunds, Object: "refund", Noun: "refund", Keep: s.engine.NumberRetention, Rules: o,
 	}
-	o.Booking = o.Book
+	o.Apply = o.ApplyResult
 	return o
 }
 
@@ -35,7 +35,7 @@ func (s *Service) Orders() *Orders { return s.orders }
 func (*Orders) State(r *record) orders.State {
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
-		Booked:    orders.Booked{Outcome: r.outcome(), Status: string(r.Status)},
+		Recorded:    orders.Recorded{Outcome: r.outcome(), Status: string(r.Status)},
 		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.Refund, Forget: r.forgetNumber,
 	}
 }
@@ -108,11 +108,11 @@ func (o *Orders) Ended(tx *engine.Tx, r *record) error {
 	return o.service.config.Events.Append(tx, &r.Refund, statusEvent[r.Status])
 }
 
-// Book books a charger's result for a refund; see [orders.Orders.Book]. After a refusal the amount may
-// be refunded again, unless the provider took the payment back in the meantime: then Book books the
+// ApplyResult applies a charger's result to a refund; see [orders.Orders.ApplyResult]. After a refusal the amount may
+// be refunded again, unless the provider took the payment back in the meantime: then ApplyResult books the
 // amount as taken.
-func (o *Orders) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
-	decision, err := o.Orders.Book(ctx, tx, ref, result)
+func (o *Orders) ApplyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
+	decision, err := o.Orders.ApplyResult(ctx, tx, ref, result)
 	if err != nil || decision != orders.Failed {
 		return decision, err
 	}

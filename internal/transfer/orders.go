@@ -26,7 +26,7 @@ func newOrders(s *Service, v *Variant) *Orders {
 	o.Orders = &orders.Orders[record]{
 		Flow: orders.Transfers, Records: collection(v), Object: v.Object, Noun: v.Object, Keep: s.engine.NumberRetention, Rules: o,
 	}
-	o.Booking = o.Book
+	o.Apply = o.ApplyResult
 	return o
 }
 
@@ -38,7 +38,7 @@ func (*Orders) State(r *record) orders.State {
 	amount, _ := r.pesewas()
 	s := orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: amount, CreatedAt: r.CreatedAt,
-		Booked:    orders.Booked{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
+		Recorded:    orders.Recorded{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
 		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.Transfer, Forget: r.forgetNumber,
 	}
 	if d := &r.Destination; d.Type == payout.MobileMoney && d.Provider != nil {
@@ -48,7 +48,7 @@ func (*Orders) State(r *record) orders.State {
 }
 
 // outcome returns the outcome of the order, as the transfer's status implies it. A cancelled
-// transfer is Refused, so that a rail that reports it paid contradicts the booking, and one
+// transfer is Refused, so that a rail that reports it paid contradicts the recorded outcome, and one
 // that refuses it does not.
 func (r *record) outcome() provider.Outcome {
 	switch r.Status {
@@ -163,9 +163,9 @@ func (o *Orders) Ended(tx *engine.Tx, r *record) error {
 	return o.service.config.Events.Append(tx, &r.Transfer, statusEvent(o.variant, r.Status))
 }
 
-// Book books a rail's result for a transfer; see [orders.Orders.Book].
-func (o *Orders) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
-	decision, err := o.Orders.Book(ctx, tx, ref, result)
+// ApplyResult applies a rail's result to a transfer; see [orders.Orders.ApplyResult].
+func (o *Orders) ApplyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
+	decision, err := o.Orders.ApplyResult(ctx, tx, ref, result)
 	if err != nil || decision != orders.Reversed {
 		return decision, err
 	}

@@ -17,7 +17,7 @@ func (s *Service) lastCharge(live bool, r *record) time.Time {
 }
 
 // AwaitsCharge returns the time until which a caller should wait for the next outcome of an invoice's
-// automatic charges. since is when the caller began to wait. The caller has not booked the final outcome
+// automatic charges. since is when the caller began to wait. The caller has not applied the final outcome
 // of the invoice yet.
 //
 // It returns the zero time if the last charge is not planned to come earlier than before, if the charges
@@ -33,7 +33,7 @@ func (s *Service) AwaitsCharge(tx *engine.Tx, id string, before, since time.Time
 	}
 	from := since
 	switch {
-	case r.Status != invoice.Open: // its outcome is about to be booked
+	case r.Status != invoice.Open: // its outcome is about to be applied
 	case r.OpenCharge != nil:
 		if r.OpenCharge.SubmittedAt != nil {
 			from = r.OpenCharge.SubmittedAt.Time

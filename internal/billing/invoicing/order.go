@@ -79,8 +79,8 @@ func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger pro
 }
 
 // Begin does the queued work of an invoice: it polls for the outcome of the open charge, or starts
-// a scheduled one. It returns nil if no call is needed. It then books the result itself, for
-// example that nothing was due, or that there is no charger.
+// a scheduled one. It returns nil if no call is needed. It has then done the work itself:
+// for example nothing was due, or there is no charger.
 func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.Call, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
 		r.FinalizedBy.overrideRequest(tx)
 		r.AttemptCount++
-		return nil, s.bookFailed(tx, o, tx.Now, 0)
+		return nil, s.recordFailedCharge(tx, o, tx.Now, 0)
 	}
 	return call, err
 }
@@ -134,7 +134,7 @@ func (s *Service) postpone(ctx context.Context, tx *engine.Tx, o *storage.Object
 		r.FinalizedBy.overrideRequest(tx)
 		r.AttemptCount++
 		r.failedFor = NotAsked
-		return s.bookFailed(tx, o, tx.Now, 0)
+		return s.recordFailedCharge(tx, o, tx.Now, 0)
 	}
 	work.SetReport(ctx, work.Report{Name: "postponed", Level: slog.LevelInfo})
 	if last.Before(until) {
@@ -171,10 +171,10 @@ func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Obje
 	return nil, s.save(tx, o)
 }
 
-// Book books the charger's result for a charge, from an answer or from a callback. The zero
-// result stands for an answer that was lost. A charge that the provider took back is booked back.
-func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
-	decision, err := s.book(ctx, tx, ref, result, true)
+// ApplyResult applies the charger's result to a charge, from an answer or from a callback. The zero
+// result stands for an answer that was lost. ApplyResult books back a charge that the provider took back.
+func (s *Service) ApplyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result) (orders.Decision, error) {
+	decision, err := s.applyResult(ctx, tx, ref, result, true)
 	if err != nil || decision != orders.Reversed {
 		return decision, err
 	}
@@ -185,8 +185,8 @@ func (s *Service) Book(ctx context.Context, tx *engine.Tx, ref orders.Ref, resul
 	return decision, s.config.Payments.BookReversed(ctx, tx, ref, paid)
 }
 
-// book is [Service.Book]. reversible says that the caller can book a paid charge back.
-func (s *Service) book(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result, reversible bool) (orders.Decision, error) {
+// applyResult is [Service.ApplyResult]. reversible says that the caller books a charge that was taken back.
+func (s *Service) applyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref, result provider.Result, reversible bool) (orders.Decision, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return 0, err
@@ -199,7 +199,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref orders.Ref, resul
 		}
 		// An ended order needs no Submission: Decide schedules nothing for it.
 		ended := &orders.Order{Ref: ref, Flow: orders.Charges, Kind: invoices.Kind()}
-		return ended.Decide(ctx, tx, orders.Booked{Outcome: outcome, Status: string(outcome), Reversible: reversible, Amount: r.Total}, result)
+		return ended.Decide(ctx, tx, orders.Recorded{Outcome: outcome, Status: string(outcome), Reversible: reversible, Amount: r.Total}, result)
 	}
 	c := r.OpenCharge
 	defer c.AttributeEvents(tx)()
@@ -207,7 +207,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref orders.Ref, resul
 	if result, err = s.order(r).CheckAmount(ctx, tx, r.AmountDue, result); err != nil {
 		return 0, err
 	}
-	decision, err := s.order(r).Decide(ctx, tx, orders.Booked{}, result)
+	decision, err := s.order(r).Decide(ctx, tx, orders.Recorded{}, result)
 	switch {
 	case err != nil:
 	case decision == orders.Succeeded:
@@ -222,7 +222,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref orders.Ref, resul
 		}
 	case decision == orders.Failed:
 		if err = r.endCharge(tx); err == nil {
-			err = s.bookFailed(tx, o, c.SubmittedAt.Time, 0)
+			err = s.recordFailedCharge(tx, o, c.SubmittedAt.Time, 0)
 		}
 	default:
 		err = s.save(tx, o)
@@ -230,12 +230,12 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref orders.Ref, resul
 	return decision, err
 }
 
-// bookFailed writes an invoice after a charge that took nothing. A charge that started at or after the
-// scheduled time counts as the scheduled one, even if a call of Pay made it. bookFailed then schedules the
+// recordFailedCharge writes an invoice after a charge that took nothing. A charge that started at or after the
+// scheduled time counts as the scheduled one, even if a call of Pay made it. recordFailedCharge then schedules the
 // next one, or makes the invoice uncollectible after the last. While an automatic payment from a phone has no
 // outcome, the schedule stands still. In live mode, a next charge that would come sooner than gap is set to
 // a day from now.
-func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started time.Time, gap time.Duration) error {
+func (s *Service) recordFailedCharge(tx *engine.Tx, o *storage.Object[record], started time.Time, gap time.Duration) error {
 	r := &o.Value
 	if r.OpenPayment != "" {
 		r.NextWorkAt = api.AtOrNil(tx.Now.Add(awaitAgain))
@@ -270,8 +270,8 @@ func (r *record) endCharge(tx *engine.Tx) error {
 	return orders.Charges.IndexEnded(tx, c.ID, &c.Submission, c.providerFee)
 }
 
-// outcomeOf returns what is booked of a charge that is no longer open: an invoice is paid
-// by one charge, and all others were refused.
+// outcomeOf returns the recorded outcome of a charge that is no longer open: one charge pays an invoice,
+// and all others were refused.
 func (s *Service) outcomeOf(tx storage.ReadTx, scope storage.Scope, r *record, charge string) (provider.Outcome, error) {
 	if r.Payment == nil {
 		return provider.Refused, nil

@@ -23,7 +23,8 @@ const (
 	OutcomeRefunded OutcomeType = "refunded"
 )
 
-var outcomeOf = map[event.Type]OutcomeType{
+// outcomeTypes maps the events of an invoice to what package subscribing is told.
+var outcomeTypes = map[event.Type]OutcomeType{
 	event.InvoicePaid:                OutcomePaid,
 	event.InvoicePaymentFailed:       OutcomePaymentFailed,
 	event.InvoiceMarkedUncollectible: OutcomeUncollectible,
@@ -52,17 +53,17 @@ var outcomes = storage.NewCollection("invoice_outcomes", []storage.Field[outcome
 	storage.NullTimeColumn("due", func(o *outcome) *api.Time { return &o.Due }),
 }, storage.DueBy("due"))
 
-// BookOutcomesBy registers book, which books the outcomes of subscriptions' invoices in the
-// transactions that bring them about. If book returns false, the outcome is queued for a worker. Later
-// outcomes of the subscription are then queued too, until the worker has booked them.
-func (s *Service) BookOutcomesBy(book func(*engine.Tx, *Outcome) (booked bool, err error)) {
-	s.bookOutcome = book
+// ApplyOutcomesBy registers apply, which applies the outcome of an invoice to its subscription in the
+// transaction that brings the outcome about. If apply returns false, the outcome is queued for a worker. Later
+// outcomes of the subscription are then queued too, until the worker has applied them.
+func (s *Service) ApplyOutcomesBy(apply func(*engine.Tx, *Outcome) (applied bool, err error)) {
+	s.applyOutcome = apply
 }
 
 // outcomesOf returns what events say of an invoice.
 func outcomesOf(events []event.Type) (types []OutcomeType) {
 	for _, of := range events {
-		if t, ok := outcomeOf[of]; ok {
+		if t, ok := outcomeTypes[of]; ok {
 			types = append(types, t)
 		}
 	}
@@ -75,15 +76,15 @@ func (s *Service) tellOutcome(tx *engine.Tx, r *record, types ...OutcomeType) er
 		return nil
 	}
 	o := outcome{Invoice: r.ID, Subscription: *r.Subscription, Types: types, Scheduled: r.failedCharge, Phone: r.failedPhone, Failure: r.failedFor, By: eventRequestOf(tx.Caller), Due: api.At(tx.Now)}
-	if s.bookOutcome != nil {
+	if s.applyOutcome != nil {
 		q := storage.Query{Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "subscription", o.Subscription), Limit: 1}
 		queued, _, err := outcomes.List(tx, q)
 		if err != nil {
 			return fmt.Errorf("invoice: list outcomes: %w", err)
 		}
 		if len(queued) == 0 {
-			booked, err := s.bookOutcome(tx, outcomeFrom(&storage.Object[outcome]{Value: o}))
-			if booked || err != nil {
+			applied, err := s.applyOutcome(tx, outcomeFrom(&storage.Object[outcome]{Value: o}))
+			if applied || err != nil {
 				return err
 			}
 		}
@@ -111,7 +112,7 @@ type Outcome struct {
 	object *storage.Object[outcome]
 }
 
-// OutcomeKind is the kind of the outcomes that are queued; see [Service.BookOutcomesBy]. They are due
+// OutcomeKind is the kind of the outcomes that are queued; see [Service.ApplyOutcomesBy]. They are due
 // at once. An outcome arises in the transaction in which the invoice is paid, has a failed attempt,
 // becomes uncollectible, is voided or refunded. [Service.Issue] and [Service.GiveUp] make no outcome: their
 // callers know it.

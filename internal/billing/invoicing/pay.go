@@ -181,12 +181,12 @@ func (s *Service) notHeld(tx storage.ReadTx, now time.Time, o *storage.Object[re
 	return api.Errorf(api.PaymentInProgress, "", "A payment of this invoice from a phone is under way. Look at the invoice again in a few minutes.").After(retryHeld)
 }
 
-// runCharge calls the charger, books the result, and returns the invoice or the refusal.
+// runCharge calls the charger, applies the result, and returns the invoice or the refusal.
 func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Operation, call *orders.Call) (*invoice.Invoice, error) {
 	ctx = context.WithoutCancel(ctx) // the charge continues if the client disconnects
 	var paid *invoice.Invoice
-	book := func(ctx context.Context, tx *engine.Tx, ref orders.Ref, r provider.Result) (orders.Decision, error) {
-		decision, err := s.book(ctx, tx, ref, r, false)
+	apply := func(ctx context.Context, tx *engine.Tx, ref orders.Ref, r provider.Result) (orders.Decision, error) {
+		decision, err := s.applyResult(ctx, tx, ref, r, false)
 		if err != nil {
 			return decision, err
 		}
@@ -196,7 +196,7 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 		}
 		return decision, err
 	}
-	result, decision, err := call.Do(ctx, s.engine, caller, book)
+	result, decision, err := call.Do(ctx, s.engine, caller, apply)
 	switch {
 	case errors.Is(err, provider.ErrContradicted):
 		return nil, fmt.Errorf("invoice: %w", err)
@@ -204,7 +204,7 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 		return nil, err
 	case decision == orders.StillPending: // also if another amount is paid
 	case result.Outcome == provider.Paid:
-		if decision == orders.AlreadyBooked { // a worker has stored the answer
+		if decision == orders.AlreadyEnded { // a worker has stored the answer
 			if stored, err := engine.Replay[invoice.Invoice](ctx, s.engine, caller, op); stored != nil && err == nil {
 				return stored, nil
 			}

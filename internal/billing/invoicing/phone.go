@@ -149,7 +149,7 @@ func (s *Service) automaticFailed(tx *engine.Tx, o *storage.Object[record], p *p
 	}
 	r.OpenPayment = ""
 	engine.SetGiven(&r.failedFor, p.FailureCode)
-	return s.bookFailed(tx, o, p.CreatedAt.Time, promptGap)
+	return s.recordFailedCharge(tx, o, p.CreatedAt.Time, promptGap)
 }
 
 const (
@@ -179,8 +179,8 @@ func (s *Service) TakesPayment(tx *engine.Tx, p *collect.Incoming) (why string, 
 	return "", nil
 }
 
-// PaymentEnded books what the end of a payment from a phone means for its invoice: it is paid, or
-// the charge has failed.
+// PaymentEnded applies the end of a payment from a phone to its invoice: the invoice is paid, or the charge has
+// failed.
 func (s *Service) PaymentEnded(tx *engine.Tx, p *collect.Ended) error {
 	o, err := s.get(tx, engine.Scope(tx.Caller), *p.Invoice)
 	if err != nil {

@@ -56,8 +56,8 @@ type Service struct {
 	engine  *engine.Engine
 	config  Config
 	renders document.Limiter
-	// bookOutcome is as in [Service.BookOutcomesBy]; nil for none.
-	bookOutcome func(*engine.Tx, *Outcome) (booked bool, err error)
+	// applyOutcome is as in [Service.ApplyOutcomesBy]; nil for none.
+	applyOutcome func(*engine.Tx, *Outcome) (applied bool, err error)
 }
 
 // maxDocuments is how many documents are made at a time.

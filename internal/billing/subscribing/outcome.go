@@ -12,10 +12,10 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
-// bookAtOnce books what has become of an invoice in the transaction in which it happens. It returns false
-// if a worker must do so: something of the subscription was due before, or the host must be asked for the
-// customer of a final invoice.
-func (s *Service) bookAtOnce(tx *engine.Tx, is *invoicing.Outcome) (booked bool, err error) {
+// applyAtOnce applies an outcome of an invoice in the transaction that brings it about. It returns false if a
+// worker must apply it: a step of the subscription was due before, or a final invoice needs the customer from
+// the host.
+func (s *Service) applyAtOnce(tx *engine.Tx, is *invoicing.Outcome) (applied bool, err error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), is.Subscription)
 	if err != nil || o.Value.dueBefore(is) {
 		return false, err
@@ -24,7 +24,7 @@ func (s *Service) bookAtOnce(tx *engine.Tx, is *invoicing.Outcome) (booked bool,
 	if mayEnd && s.config.Accounts.HostsCustomers() {
 		return false, nil
 	}
-	return true, s.book(tx, o, is, nil)
+	return true, s.apply(tx, o, is, nil)
 }
 
 // dueBefore reports whether something was due before a failed charge, which may end the subscription.
@@ -32,9 +32,8 @@ func (r *record) dueBefore(is *invoicing.Outcome) bool {
 	return is.Scheduled != nil && r.NextAt != nil && r.NextAt.Before(is.Scheduled.Time)
 }
 
-// bookOutcome books what has become of an invoice, after what has become of the subscription's invoices
-// before.
-func (s *Service) bookOutcome(ctx context.Context, claimed storage.Record) error {
+// applyQueued applies a queued outcome. It first applies the earlier outcomes of the subscription's invoices.
+func (s *Service) applyQueued(ctx context.Context, claimed storage.Record) error {
 	o, err := s.config.Invoices.Outcome(claimed)
 	if err != nil {
 		return err
@@ -49,16 +48,16 @@ func (s *Service) bookOutcome(ctx context.Context, claimed storage.Record) error
 			return err
 		}
 		if earlier == nil {
-			return s.bookNext(ctx, o)
+			return s.applyNext(ctx, o)
 		}
-		if err := s.bookNext(ctx, earlier); err != nil {
+		if err := s.applyNext(ctx, earlier); err != nil {
 			return err
 		}
 	}
 }
 
-// bookNext books the oldest outcome of a subscription.
-func (s *Service) bookNext(ctx context.Context, o *invoicing.Outcome) error {
+// applyNext applies the oldest outcome of a subscription.
+func (s *Service) applyNext(ctx context.Context, o *invoicing.Outcome) error {
 	if o.Scheduled != nil {
 		// What was due before the charge comes first, though no worker may have run for long.
 		if err := s.doBefore(ctx, o); err != nil {
@@ -77,7 +76,7 @@ func (s *Service) bookNext(ctx context.Context, o *invoicing.Outcome) error {
 				return err
 			}
 			customer = found.Value.Customer
-			return s.book(tx, found, o, find)
+			return s.apply(tx, found, o, find)
 		})
 		switch {
 		case errors.Is(err, errPersonUnread):
@@ -85,7 +84,7 @@ func (s *Service) bookNext(ctx context.Context, o *invoicing.Outcome) error {
 				return err
 			}
 		case errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound):
-			return nil // another worker has booked it
+			return nil // another worker has applied it
 		default:
 			return err
 		}
@@ -110,9 +109,9 @@ func (s *Service) doBefore(ctx context.Context, o *invoicing.Outcome) error {
 	return s.runSteps(ctx, caller, o.Subscription, customer, rush{before: o.Scheduled.Time})
 }
 
-// book applies an outcome of an invoice to its subscription. It fails with errPersonUnread if it needs a
+// apply applies an outcome of an invoice to its subscription. It fails with errPersonUnread if it needs a
 // host's customer and person is nil.
-func (s *Service) book(tx *engine.Tx, o *storage.Object[record], is *invoicing.Outcome, person person) error {
+func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.Outcome, person person) error {
 	r := &o.Value
 	was, credit, discount := r.Status, r.CreditBalance, r.Discount
 	var types []event.Type

@@ -55,7 +55,7 @@ var _ subscription.Service = (*Service)(nil)
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
 	s := &Service{engine: e, config: c}
-	c.Invoices.BookOutcomesBy(s.bookAtOnce)
+	c.Invoices.ApplyOutcomesBy(s.applyAtOnce)
 	return s
 }
 

@@ -133,7 +133,7 @@ func (r *record) dueInvoice(at time.Time) *unpaid {
 }
 
 // markOverdue notes that an invoice was not paid until the end of its due day. If it is not open any more, its
-// outcome is about to be booked.
+// outcome is about to be applied.
 func (s *Service) markOverdue(t *turn, r *record) ([]event.Type, error) {
 	u := r.dueInvoice(t.at)
 	v, err := s.config.Invoices.Find(t.tx, engine.Scope(t.tx.Caller), u.Invoice)
@@ -165,7 +165,7 @@ func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 	case code == api.PaymentInProgress || code == api.InvoicePaymentInProgress:
 		u.At = second(t.tx.Now.Add(whileHeld)).Unix()
 		return nil, nil
-	case code != "": // it is not open any more, and its outcome is about to be booked
+	case code != "": // it is not open any more, and its outcome is about to be applied
 		u.At = 0
 		return nil, nil
 	case err != nil:
@@ -211,7 +211,7 @@ func (s *Service) Jobs() []work.Job {
 	const atATime = 64
 	return []work.Job{
 		{Kind: subscriptions.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.runDue},
-		{Kind: s.config.Invoices.OutcomeKind(), Timeout: time.Minute, Batch: atATime, RunOne: s.bookOutcome},
+		{Kind: s.config.Invoices.OutcomeKind(), Timeout: time.Minute, Batch: atATime, RunOne: s.applyQueued},
 		{Kind: pii.Departures.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: s.depart},
 	}
 }
@@ -382,7 +382,7 @@ const (
 // them was planned before that end. That charge may fail and cancel the subscription before the period ends.
 //
 // So a worker that runs again after a long time waits for the charges of one invoice before it makes the next.
-// It asks no phone for invoices that workers on time would never have made. The booking of an outcome ends the wait
+// It asks no phone for invoices that workers on time would never have made. The outcome, once applied, ends the wait
 // at once. Otherwise each next look comes when the wait is twice as long.
 func (s *Service) awaitCharge(tx *engine.Tx, r *record, end time.Time) (waits bool, err error) {
 	if s.config.KeepPastDue { // no charge cancels

@@ -18,17 +18,17 @@ import (
 const maxCodes = 5
 
 func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p payment.ConfirmParams) (*payment.Payment, error) {
-	return confirm(ctx, s, caller, "payment.confirm", s.orders(), id, p, listing("").Show, func(r *record) (provider.Charge, *codes, *payment.NextAction) {
+	return confirm(ctx, s, caller, "payment.confirm", s.orders(), id, p, listing("").Show, func(r *record) (provider.Charge, *codeAttempts, *payment.NextAction) {
 		if r.Phoned == nil {
 			return provider.Charge{}, nil, nil
 		}
-		return r.charge(), &r.Phoned.codes, r.NextAction
+		return r.charge(), &r.Phoned.codeAttempts, r.NextAction
 	})
 }
 
 func (s *Service) ConfirmTopUp(ctx context.Context, caller api.Caller, id string, p payment.ConfirmParams) (*payment.TopUp, error) {
-	return confirm(ctx, s, caller, "payment.confirm_top_up", s.topUps.Orders, id, p, topUpListing.Show, func(r *topUpRecord) (provider.Charge, *codes, *payment.NextAction) {
-		return r.charge(), &r.codes, r.NextAction
+	return confirm(ctx, s, caller, "payment.confirm_top_up", s.topUps.Orders, id, p, topUpListing.Show, func(r *topUpRecord) (provider.Charge, *codeAttempts, *payment.NextAction) {
+		return r.charge(), &r.codeAttempts, r.NextAction
 	})
 }
 
@@ -36,7 +36,7 @@ func (s *Service) ConfirmTopUp(ctx context.Context, caller api.Caller, id string
 // call for its idempotency key. about is as for confirmCall.
 func confirm[R, T any](
 	ctx context.Context, s *Service, caller api.Caller, operation string, of *orders.Orders[R], id string, p payment.ConfirmParams,
-	show func(*R) T, about func(*R) (provider.Charge, *codes, *payment.NextAction),
+	show func(*R) T, about func(*R) (provider.Charge, *codeAttempts, *payment.NextAction),
 ) (*T, error) {
 	if p.Code == "" {
 		return nil, api.Missing("code")
@@ -90,20 +90,20 @@ func confirmOperation(key []byte, caller api.Caller, operation, id, code string)
 
 // confirmCall counts an attempt with a code, and returns the call that passes the code on. The call is nil if
 // an earlier call with the caller's idempotency key passed the last code on, and the charge asks for no code
-// any more. about returns the charge, its codes (nil if it takes none) and the payer's next action.
+// any more. about returns the charge, its attempts (nil if it takes no code) and the payer's next action.
 func confirmCall[T any](
-	tx *engine.Tx, of *orders.Orders[T], charger provider.Charger, id, code string, about func(*T) (provider.Charge, *codes, *payment.NextAction),
+	tx *engine.Tx, of *orders.Orders[T], charger provider.Charger, id, code string, about func(*T) (provider.Charge, *codeAttempts, *payment.NextAction),
 ) (*orders.Call, error) {
 	o, err := of.Get(tx, tx.Caller, id)
 	if err != nil {
 		return nil, err
 	}
-	c, given, asked := about(&o.Value)
-	if given == nil {
+	c, attempts, next := about(&o.Value)
+	if attempts == nil {
 		return nil, errNoCodeAsked()
 	}
 	submission := of.Rules.State(&o.Value).Submission
-	if counted, err := given.count(tx, orders.ChargerOf(charger, submission.Route), asked); !counted {
+	if counted, err := attempts.count(tx, orders.ChargerOf(charger, submission.Route), next); !counted {
 		return nil, err
 	}
 	submission.CountAttempt(tx.Now)
@@ -122,18 +122,18 @@ func confirmCall[T any](
 	return of.Call(tx, o, by, confirms)
 }
 
-// codes are the codes that were passed on for a charge.
-type codes struct {
-	// Codes counts them, and CodeKey is the idempotency key of the call that gave the last one.
+// codeAttempts counts the codes that were passed on for a charge.
+type codeAttempts struct {
+	// Codes is their number, and CodeKey the idempotency key of the call that gave the last one.
 	Codes   int    `json:"codes,omitempty"`
 	CodeKey string `json:"code_key,omitempty"`
 }
 
 // count counts a code. It reports false without an error if a call with the caller's idempotency key gave the
 // last code, and the charge asks for no code any more.
-func (c *codes) count(tx *engine.Tx, charger provider.Charger, asked *payment.NextAction) (bool, error) {
+func (c *codeAttempts) count(tx *engine.Tx, charger provider.Charger, next *payment.NextAction) (bool, error) {
 	key := tx.Caller.IdempotencyKey
-	if _, confirms := charger.(provider.ChargeConfirmer); !confirms || asked == nil || asked.Type != payment.EnterCode {
+	if _, confirms := charger.(provider.ChargeConfirmer); !confirms || next == nil || next.Type != payment.EnterCode {
 		if key != "" && c.CodeKey == key {
 			return false, nil
 		}

@@ -36,7 +36,7 @@ type phoned struct {
 	Left bool `json:"left,omitempty"`
 	// Late says that the payment was completed when there was nothing left to pay.
 	Late bool `json:"late,omitempty"`
-	codes
+	codeAttempts
 }
 
 func checkCreate(p *payment.CreateParams) error {

@@ -34,23 +34,23 @@ func fillLimits(l *payment.PromptLimits) error {
 	return nil
 }
 
-// asked is what a record counts: prompts to a phone, codes or other texts by SMS to it, the prompts or codes that
-// one IP address caused there, or the holds that an address has started.
-type asked string
+// counter names what a record counts: prompts to a phone, codes or other texts by SMS to it, the prompts or codes
+// that one IP address caused there, or the holds that an address has started.
+type counter string
 
 const (
-	promptsOut   asked = "prompt"
-	pagePrompts  asked = "page"
-	codesOut     asked = "code"
-	pageCodes    asked = "page code"
-	textsOut     asked = "text"
-	holdsStarted asked = "hold"
+	promptsOut   counter = "prompt"
+	pagePrompts  counter = "page"
+	codesOut     counter = "code"
+	pageCodes    counter = "page code"
+	textsOut     counter = "text"
+	holdsStarted counter = "hold"
 )
 
 // codeLimits bound the codes that are sent to one phone, over all merchants.
 var codeLimits = payment.PromptLimits{Recent: 5, Day: 20}
 
-// prompted records the times of what it counts; see asked. Its id hides the number and the address.
+// prompted records the times of what it counts; see counter. Its id hides the number and the address.
 type prompted struct {
 	// At are the times, the oldest first.
 	At []api.Time `json:"at"`
@@ -70,7 +70,7 @@ var prompts = storage.NewCollection("payment_prompts", []storage.Field[prompted]
 // promptsOf returns the record that counts what for who: a number, a number and an address, or an object and an
 // address. Its id is a keyed digest of both. After a change of the server's key, a record under an older key
 // stays in use.
-func (s *Service) promptsOf(tx storage.ReadTx, what asked, who string) (*storage.Object[prompted], error) {
+func (s *Service) promptsOf(tx storage.ReadTx, what counter, who string) (*storage.Object[prompted], error) {
 	var first *storage.Object[prompted]
 	for _, key := range s.engine.ServerKeys {
 		digest := hmac.New(sha256.New, key)
@@ -159,7 +159,7 @@ func (s *Service) CountCode(tx *engine.Tx, number, from string) error {
 	return s.countCode(tx, codesOut, number, codeLimits)
 }
 
-func (s *Service) countCode(tx *engine.Tx, what asked, who string, limits payment.PromptLimits) error {
+func (s *Service) countCode(tx *engine.Tx, what counter, who string, limits payment.PromptLimits) error {
 	o, err := s.promptsOf(tx, what, who)
 	if err != nil {
 		return err

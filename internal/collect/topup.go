@@ -28,7 +28,7 @@ type topUpRecord struct {
 	Number string `json:"number,omitempty"`
 	// ReturnedBy is the code of the refusal that made the top-up Returned.
 	ReturnedBy api.Code `json:"returned_by,omitempty"`
-	codes
+	codeAttempts
 }
 
 var topUps = storage.NewCollection("top_ups", []storage.Field[topUpRecord]{

@@ -38,7 +38,7 @@ func (s *Service) TopUps() *topUpOrders { return s.topUps }
 func (*topUpOrders) State(r *topUpRecord) orders.State {
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Provider, CreatedAt: r.CreatedAt,
-		Recorded:    orders.Recorded{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
+		Recorded:  orders.Recorded{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
 		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.TopUp, Forget: r.forgetNumber,
 	}
 }

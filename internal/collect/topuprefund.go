@@ -70,7 +70,7 @@ func (s *Service) refundTopUp(tx *engine.Tx, r *topUpRecord) error {
 func (*topUpRefundOrders) State(r *topUpRefund) orders.State {
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
-		Recorded:    orders.Recorded{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
+		Recorded:  orders.Recorded{Outcome: outcomeOf(r.Status), Status: string(r.Status)},
 		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Forget: r.forgetNumber,
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // callTimeout bounds one call of a provider, and applyTimeout the transaction that applies its answer.
 const (
-	callTimeout = 30 * time.Second
+	callTimeout  = 30 * time.Second
 	applyTimeout = 15 * time.Second
 )
 

@@ -35,7 +35,7 @@ func (s *Service) Orders() *Orders { return s.orders }
 func (*Orders) State(r *record) orders.State {
 	return orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: r.Amount, Network: r.Network, CreatedAt: r.CreatedAt,
-		Recorded:    orders.Recorded{Outcome: r.outcome(), Status: string(r.Status)},
+		Recorded:  orders.Recorded{Outcome: r.outcome(), Status: string(r.Status)},
 		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.Refund, Forget: r.forgetNumber,
 	}
 }

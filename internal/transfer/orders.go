@@ -38,7 +38,7 @@ func (*Orders) State(r *record) orders.State {
 	amount, _ := r.pesewas()
 	s := orders.State{
 		Submission: &r.Submission, ID: r.ID, Amount: amount, CreatedAt: r.CreatedAt,
-		Recorded:    orders.Recorded{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
+		Recorded:  orders.Recorded{Outcome: r.outcome(), Status: string(r.Status), Reversible: r.SubmittedAt != nil}, // else it is within the service
 		Reference: r.ProviderReference, SetReference: func(to *string) { r.ProviderReference = to }, Object: &r.Transfer, Forget: r.forgetNumber,
 	}
 	if d := &r.Destination; d.Type == payout.MobileMoney && d.Provider != nil {

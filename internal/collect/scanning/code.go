@@ -16,7 +16,7 @@ func checkType(t qrcode.Type) error {
 	return nil
 }
 
-var codes = storage.NewCollection("qr_codes", []storage.Field[qrcode.QRCode]{
+var qrCodes = storage.NewCollection("qr_codes", []storage.Field[qrcode.QRCode]{
 	storage.EnumColumn("type", func(c *qrcode.QRCode) qrcode.Type { return c.Type }, qrcode.Static, qrcode.Dynamic).Indexed(),
 	storage.BoolColumn("active", func(c *qrcode.QRCode) bool { return c.Active }).Indexed(),
 	storage.TimeColumn("created", func(c *qrcode.QRCode) time.Time { return time.Unix(c.Created, 0) }).Indexed(),
@@ -24,7 +24,7 @@ var codes = storage.NewCollection("qr_codes", []storage.Field[qrcode.QRCode]{
 }, storage.UniqueGlobally("public", "id"))
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{codes.Kind(), consumerCodes.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{qrCodes.Kind(), consumerCodes.Kind()} }
 
 // usable refuses a merchant's or consumer's code that cannot be used now. The refusal of a
 // used-up code names the limit, although the last use has also deactivated the code.
@@ -47,7 +47,7 @@ func codeUsable(c *qrcode.QRCode, now time.Time) error {
 // getCode reads a merchant's code and sets the addresses, which depend on the present
 // configuration.
 func (s *Service) getCode(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[qrcode.QRCode], error) {
-	o, err := codes.Get(tx, scope, id)
+	o, err := qrCodes.Get(tx, scope, id)
 	return s.orMissing(o, err)
 }
 

@@ -19,7 +19,7 @@ import (
 func (s *Service) Hosted(ctx context.Context, id string) (*qrcode.Hosted, error) {
 	var offer *qrcode.Hosted
 	err := s.engine.Store.View(ctx, func(stored storage.ReadTx) error {
-		o, err := s.orMissing(codes.Find(stored, "public", storage.Scope{}, id))
+		o, err := s.orMissing(qrCodes.Find(stored, "public", storage.Scope{}, id))
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Service) countUse(tx *engine.Tx, code *storage.Object[qrcode.QRCode]) e
 		c.Active = false
 		return s.replace(tx, code)
 	}
-	return codes.Replace(tx, code)
+	return qrCodes.Replace(tx, code)
 }
 
 // toPay returns the amount to pay, in pesewas, or why the code cannot be paid now.

@@ -18,7 +18,7 @@ func (s *Service) TakesPayment(tx *engine.Tx, p *collect.Incoming) (why string, 
 	if !p.HadHold {
 		return "", nil
 	}
-	code, err := engine.OrNil(codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode))
+	code, err := engine.OrNil(qrCodes.Get(tx, engine.Scope(tx.Caller), *p.QRCode))
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +46,7 @@ func (s *Service) PaymentEnded(tx *engine.Tx, p *collect.Ended) error {
 	if p.Status != payment.Completed {
 		return nil
 	}
-	code, err := engine.OrNil(codes.Get(tx, engine.Scope(tx.Caller), *p.QRCode))
+	code, err := engine.OrNil(qrCodes.Get(tx, engine.Scope(tx.Caller), *p.QRCode))
 	if code == nil || err != nil {
 		return err
 	}

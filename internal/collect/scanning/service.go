@@ -107,7 +107,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p qrcode.Create
 			Livemode: caller.Live, Metadata: p.Metadata, Created: tx.Now.Unix(),
 		}
 		s.setURL(&c)
-		if _, err := codes.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {
+		if _, err := qrCodes.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {
 			return nil, fmt.Errorf("qrcode: create: %w", err)
 		}
 		if err := s.events.Append(tx, &c, event.QRCodeCreated); err != nil {
@@ -129,7 +129,7 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 // listing reads codes.
 func (s *Service) listing() engine.Listing[qrcode.QRCode, qrcode.QRCode] {
 	return engine.Listing[qrcode.QRCode, qrcode.QRCode]{
-		Collection: codes, Noun: "qr_code", URL: "/v1/qr_codes",
+		Collection: qrCodes, Noun: "qr_code", URL: "/v1/qr_codes",
 		Show: func(c *qrcode.QRCode) qrcode.QRCode {
 			s.setURL(c)
 			return *c
@@ -208,7 +208,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p qr
 
 // replace writes a changed code and records the change.
 func (s *Service) replace(tx *engine.Tx, o *storage.Object[qrcode.QRCode]) error {
-	if err := codes.Replace(tx, o); err != nil {
+	if err := qrCodes.Replace(tx, o); err != nil {
 		return fmt.Errorf("qrcode: update: %w", err)
 	}
 	return s.events.Append(tx, &o.Value, event.QRCodeUpdated)
@@ -221,7 +221,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err != nil {
 			return nil, err
 		}
-		if err := engine.Delete(tx, codes, o); err != nil {
+		if err := engine.Delete(tx, qrCodes, o); err != nil {
 			return nil, fmt.Errorf("qrcode: delete: %w", err)
 		}
 		if err := s.events.Append(tx, &o.Value, event.QRCodeDeleted); err != nil {

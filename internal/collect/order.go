@@ -17,9 +17,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// moves is the state machine of a payment from a phone: from which statuses each one is
+// transitions is the state machine of a payment from a phone: from which statuses each one is
 // entered. Any other payment is made in Completed.
-var moves = status.Moves[payment.Status]{
+var transitions = status.Transitions[payment.Status]{
 	payment.Processing: {payment.Pending},
 	payment.Completed:  {payment.Processing},
 	payment.Failed:     {payment.Pending, payment.Processing},
@@ -37,7 +37,7 @@ var statusEvent = map[payment.Status]event.Type{
 // enter moves the payment to another status. It fails, and changes nothing, if the state machine
 // has no such transition.
 func (r *record) enter(to payment.Status) error {
-	return moves.Enter("payment", &r.Status, to)
+	return transitions.Enter("payment", &r.Status, to)
 }
 
 // ended reports whether a payment, a top-up or its refund has its outcome.
@@ -69,9 +69,9 @@ func (s *Service) RefundRail(live bool, route string) provider.RefundRail {
 // charging implements [orders.Rules] for payments from phones. One value serves one step of one payment.
 type charging struct {
 	*Service
-	// refused is why the [Payable] does not take an approved payment; "" if it does. For a refused payment the
-	// operator takes no fee, and the money goes back to the payer if the provider gives refunds.
-	refused string
+	// untaken is why the [Payable] does not take an approved payment; "" if it does. The operator takes no fee of an
+	// untaken payment, and the money goes back to the payer if the provider gives refunds.
+	untaken string
 }
 
 func (c *charging) orders() *orders.Orders[record] {
@@ -170,7 +170,7 @@ func (c *charging) Ended(tx *engine.Tx, r *record) error {
 		return err
 	}
 	paid := c.payables.of(&r.Payment)
-	if paid == nil || c.refused != "" || r.Status == payment.Cancelled {
+	if paid == nil || c.untaken != "" || r.Status == payment.Cancelled {
 		return nil
 	}
 	return paid.PaymentEnded(tx, &Ended{r.Payment, r.Phoned.Number})
@@ -205,7 +205,7 @@ func (s *Service) ApplyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref
 	}
 	c := &charging{Service: s}
 	if result.Outcome == provider.Paid {
-		if c.refused, err = c.refuses(tx, &o.Value); err != nil {
+		if c.untaken, err = c.whyUntaken(tx, &o.Value); err != nil {
 			return 0, err
 		}
 	}
@@ -214,8 +214,8 @@ func (s *Service) ApplyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref
 	case err != nil:
 	case decision == orders.Reversed:
 		err = s.BookReversed(ctx, tx, ref, ref.ID)
-	case decision == orders.Succeeded && c.refused != "":
-		err = c.giveBack(ctx, tx, ref.ID, c.refused)
+	case decision == orders.Succeeded && c.untaken != "":
+		err = c.giveBack(ctx, tx, ref.ID, c.untaken)
 	}
 	return decision, err
 }
@@ -243,7 +243,7 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 		return err
 	}
 	fee := int64(0)
-	taken := c.refused == ""
+	taken := c.untaken == ""
 	if taken {
 		fee = feeOf(c.config.Fees, *r.Provider, r.Amount)
 	}

@@ -18,7 +18,7 @@ type Payable interface {
 	// TakesPayment returns why there is nothing left to pay, when the payer has approved; "" if there is.
 	TakesPayment(tx *engine.Tx, p *Incoming) (why string, err error)
 	// PaymentEnded books what the end of a payment means for the object that it pays. It is not called for a
-	// cancelled payment, which never reached its charger, nor for one that TakesPayment refused.
+	// cancelled payment, which never reached its charger, nor for one that TakesPayment gave a reason against.
 	PaymentEnded(tx *engine.Tx, p *Ended) error
 }
 
@@ -68,9 +68,9 @@ type Incoming struct {
 	HadHold, HoldActive bool
 }
 
-// refuses returns why the Payable of a payment does not take it. It returns "" if it does, if the payment has no
+// whyUntaken returns why the Payable of a payment does not take it. It returns "" if it does, if the payment has no
 // Payable, or if it has ended.
-func (s *Service) refuses(tx *engine.Tx, r *record) (why string, err error) {
+func (s *Service) whyUntaken(tx *engine.Tx, r *record) (why string, err error) {
 	paid := s.payables.of(&r.Payment)
 	if paid == nil || ended(r.Status) {
 		return "", nil

@@ -17,7 +17,7 @@ func TestPaymentStates(t *testing.T) {
 	for _, from := range all {
 		for _, to := range all {
 			is := from
-			entered := moves.Enter("payment", &is, to) == nil
+			entered := transitions.Enter("payment", &is, to) == nil
 			expect.Equal(t, entered, allowed[[2]payment.Status{from, to}], "from %s to %s", from, to)
 			want := map[bool]payment.Status{true: to, false: from}[entered]
 			expect.Equal(t, is, want, "the status after %s to %s", from, to)

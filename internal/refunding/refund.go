@@ -10,9 +10,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// moves is the state machine: for each status, the statuses from which a refund may enter
+// transitions is the state machine: for each status, the statuses from which a refund may enter
 // it. A refund to a wallet begins in Succeeded, any other in Pending.
-var moves = status.Moves[refund.Status]{
+var transitions = status.Transitions[refund.Status]{
 	refund.Processing: {refund.Pending},
 	refund.Succeeded:  {refund.Processing},
 	refund.Failed:     {refund.Processing},
@@ -45,7 +45,7 @@ type record struct {
 // enter moves the refund to another status. It fails, and changes nothing, if the state
 // machine has no such transition.
 func (r *record) enter(to refund.Status) error {
-	return moves.Enter("refund", &r.Status, to)
+	return transitions.Enter("refund", &r.Status, to)
 }
 
 // shown returns the refund as callers see it.

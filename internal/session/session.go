@@ -15,9 +15,9 @@ import (
 
 var statuses = []checkout.Status{checkout.Open, checkout.Complete, checkout.Expired}
 
-// moves is the state machine: from which statuses each one is entered. Complete and expired are
+// transitions is the state machine: from which statuses each one is entered. Complete and expired are
 // final.
-var moves = status.Moves[checkout.Status]{
+var transitions = status.Transitions[checkout.Status]{
 	checkout.Complete: {checkout.Open},
 	checkout.Expired:  {checkout.Open},
 }
@@ -101,7 +101,7 @@ func Kinds() []*storage.Kind { return []*storage.Kind{sessions.Kind()} }
 // enter moves the session to another status. It fails, and changes nothing, if the state machine has no
 // such transition.
 func (r *record) enter(to checkout.Status) error {
-	if err := moves.Enter("checkout session", &r.Status, to); err != nil {
+	if err := transitions.Enter("checkout session", &r.Status, to); err != nil {
 		return err
 	}
 	r.Due = nil

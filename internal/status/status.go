@@ -1,5 +1,5 @@
-// Package status moves objects between their statuses. It owns no status: each package has its own, and
-// the moves between them.
+// Package status moves objects between their statuses. It owns no status: each package has its own statuses,
+// and the transitions between them.
 package status
 
 import (
@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Moves is a state machine: for each status, the statuses from which an object enters it. A status that
-// is missing is entered by no move, and one that stands in no list is final.
-type Moves[S ~string] map[S][]S
+// Transitions is a state machine: it lists, for each status, the statuses from which an object enters it. No
+// object enters a status without a list. A status that is in no list is final.
+type Transitions[S ~string] map[S][]S
 
 // Enter moves the status of an object, which the error calls by its noun. It fails, and changes nothing,
-// if there is no such move.
-func (m Moves[S]) Enter(noun string, s *S, to S) error {
-	if !slices.Contains(m[to], *s) {
+// if there is no such transition.
+func (t Transitions[S]) Enter(noun string, s *S, to S) error {
+	if !slices.Contains(t[to], *s) {
 		return fmt.Errorf("%s: one that is %s cannot become %s", noun, *s, to)
 	}
 	*s = to

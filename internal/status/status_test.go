@@ -7,15 +7,15 @@ import (
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 )
 
-// An object makes the moves of its table alone.
+// An object makes the transitions of its table alone.
 func TestEnter(t *testing.T) {
-	moves := status.Moves[string]{"sent": {"queued"}, "lost": {"queued", "sent"}}
+	transitions := status.Transitions[string]{"sent": {"queued"}, "lost": {"queued", "sent"}}
 	allowed := map[[2]string]bool{{"queued", "sent"}: true, {"queued", "lost"}: true, {"sent", "lost"}: true}
 	all := []string{"queued", "sent", "lost"}
 	for _, from := range all {
 		for _, to := range all {
 			is := from
-			entered := moves.Enter("letter", &is, to) == nil
+			entered := transitions.Enter("letter", &is, to) == nil
 			expect.Equal(t, entered, allowed[[2]string{from, to}], "from %s to %s", from, to)
 			expect.Equal(t, is, map[bool]string{true: to, false: from}[entered], "the status after %s to %s", from, to)
 		}

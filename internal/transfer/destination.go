@@ -35,10 +35,10 @@ func (t *target) enquiry(live bool) provider.Enquiry {
 	return provider.Enquiry{Live: live, Channel: to.Channel, Network: to.Network, Bank: to.Bank, Number: to.Number}
 }
 
-// checkDestination refuses wrong parameters without a lookup. It returns an external destination and its
+// parseDestination refuses wrong parameters without a lookup. It returns an external destination and its
 // target; both are nil for a service wallet. Nil banks do not ask whether the bank can be paid: one
 // that was paid before may be gone.
-func checkDestination(p *payout.DestinationParams, banks provider.BankDirectory) (*payout.Destination, *target, error) {
+func parseDestination(p *payout.DestinationParams, banks provider.BankDirectory) (*payout.Destination, *target, error) {
 	if err := check.Text("destination.account_name", p.AccountName, api.MaxName); err != nil {
 		return nil, nil, err
 	}

@@ -39,7 +39,7 @@ func (s *Disbursements) createWith(ctx context.Context, caller api.Caller, p dis
 		if prepareErr != nil {
 			return nil, prepareErr
 		}
-		if err := s.checkDestination(ctx, caller, prepared); err != nil {
+		if err := s.verifyDestination(ctx, caller, prepared); err != nil {
 			return nil, err
 		}
 		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payout.Transfer, error) {

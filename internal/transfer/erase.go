@@ -24,7 +24,7 @@ func WalletPayee(account string) Payee { return Payee{account: account} }
 // transfers whose number the retention rule has removed. Refusals: those of a destination, and
 // parameter_invalid for a service wallet.
 func (*Service) ExternalPayee(d payout.DestinationParams) (Payee, error) {
-	shown, to, err := checkDestination(&d, nil)
+	shown, to, err := parseDestination(&d, nil)
 	if err == nil && to == nil {
 		err = api.Invalid("destination.type", "destination.type must be mobile_money or bank_transfer. The holder of a wallet is erased by the operator.")
 	}
@@ -62,7 +62,7 @@ func (p *Payee) matches(d *payout.Destination, to *target) bool {
 // matchesRequest reports whether the destination of a transfer that is yet to be made is the payee's.
 // shown is its masked form.
 func (p *Payee) matchesRequest(shown *payout.Destination, d payout.DestinationParams) bool {
-	_, to, _ := checkDestination(&d, nil) // an error leaves the masked form
+	_, to, _ := parseDestination(&d, nil) // an error leaves the masked form
 	return p.matches(shown, to)
 }
 

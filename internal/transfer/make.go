@@ -44,7 +44,7 @@ func (s *Service) prepare(live bool, v *Variant, p payout.CreateParams, referenc
 	if err != nil {
 		return nil, err
 	}
-	if prepared.destination, prepared.target, err = checkDestination(&p.Destination, s.config.Banks); err != nil {
+	if prepared.destination, prepared.target, err = parseDestination(&p.Destination, s.config.Banks); err != nil {
 		return nil, err
 	}
 	if prepared.target != nil {
@@ -95,7 +95,7 @@ func (s *Service) checkDigits(v *Variant, amount decimal.Decimal) error {
 	return err
 }
 
-// asksRail reports whether checkDestination asks the rail.
+// asksRail reports whether verifyDestination asks the rail.
 func (p *preparedTransfer) asksRail() bool {
 	_, checks := p.service.rail(p.live).(provider.Checker)
 	return p.target != nil && (checks || p.params.Destination.MatchName)
@@ -113,9 +113,9 @@ func (p *preparedTransfer) shown(recipient *party.Recipient) payout.Destination 
 // costs returns amount and fee, in pesewas.
 func (p *preparedTransfer) costs() (amount, fee int64) { return p.amount, p.fee }
 
-// checkDestination asks the rail about an external destination, and compares the name where the
+// verifyDestination asks the rail about an external destination, and compares the name where the
 // transfer requires that. It runs outside of any transaction.
-func (s *Service) checkDestination(ctx context.Context, caller api.Caller, p *preparedTransfer) error {
+func (s *Service) verifyDestination(ctx context.Context, caller api.Caller, p *preparedTransfer) error {
 	if p.target == nil {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (s *Payouts) lookUpName(ctx context.Context, caller api.Caller, p payout.De
 	if p.Type == payout.ServiceWallet {
 		return nil, api.Invalid("type", "type must be mobile_money or bank_transfer. The name of a service wallet comes from POST /v1/lookup/service-id.")
 	}
-	shown, to, err := checkDestination(&p, s.config.Banks)
+	shown, to, err := parseDestination(&p, s.config.Banks)
 	if err != nil {
 		return nil, alone("destination", err)
 	}

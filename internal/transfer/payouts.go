@@ -60,7 +60,7 @@ func (s *Payouts) create(ctx context.Context, caller api.Caller, op engine.Opera
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkDestination(ctx, caller, prepared); err != nil {
+	if err := s.verifyDestination(ctx, caller, prepared); err != nil {
 		return nil, err
 	}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payout.Transfer, error) {

@@ -19,7 +19,7 @@ func TestTransferStates(t *testing.T) {
 	for _, from := range all {
 		for _, to := range all {
 			is := from
-			entered := moves.Enter("payout", &is, to) == nil
+			entered := transitions.Enter("payout", &is, to) == nil
 			expect.Equal(t, entered, allowed[[2]payout.Status{from, to}], "from %s to %s", from, to)
 			want := map[bool]payout.Status{true: to, false: from}[entered]
 			expect.Equal(t, is, want, "the status after %s to %s", from, to)

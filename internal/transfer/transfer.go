@@ -11,11 +11,11 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// moves is the state machine: for each status, the statuses from which a transfer may enter
+// transitions is the state machine: for each status, the statuses from which a transfer may enter
 // it. A transfer begins in Created, and leaves no status that is not listed here. An external
 // payout ends in Succeeded. A disbursement and every transfer to a wallet end in Completed. An
 // external transfer that has ended so becomes Failed if the rail takes it back.
-var moves = status.Moves[payout.Status]{
+var transitions = status.Transitions[payout.Status]{
 	payout.Pending:    {payout.Created},
 	payout.Processing: {payout.Pending},
 	payout.Succeeded:  {payout.Processing},
@@ -101,7 +101,7 @@ func statusEvent(v *Variant, s payout.Status) event.Type {
 // enter moves the transfer to another status. It fails, and changes nothing, if the state
 // machine has no such transition.
 func (r *record) enter(to payout.Status) error {
-	return moves.Enter(r.Object, &r.Status, to)
+	return transitions.Enter(r.Object, &r.Status, to)
 }
 
 // after is a time from now on.

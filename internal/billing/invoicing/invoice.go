@@ -12,9 +12,9 @@ import (
 
 var statuses = []invoice.Status{invoice.Draft, invoice.Open, invoice.Paid, invoice.Void, invoice.Uncollectible}
 
-// moves is the state machine: from which statuses each one is entered.
+// transitions is the state machine: from which statuses each one is entered.
 // Paid and void are final. A draft that is not wanted is deleted.
-var moves = status.Moves[invoice.Status]{
+var transitions = status.Transitions[invoice.Status]{
 	invoice.Open:          {invoice.Draft},
 	invoice.Paid:          {invoice.Open},
 	invoice.Void:          {invoice.Open, invoice.Uncollectible},
@@ -126,7 +126,7 @@ func (r *record) setLines(lines []invoice.Line) error {
 // enter moves the invoice to another status. Paid and Void leave nothing due. It fails, and
 // changes nothing, if the state machine has no such transition.
 func (r *record) enter(to invoice.Status) error {
-	if err := moves.Enter("invoice", &r.Status, to); err != nil {
+	if err := transitions.Enter("invoice", &r.Status, to); err != nil {
 		return err
 	}
 	if to == invoice.Paid || to == invoice.Void {

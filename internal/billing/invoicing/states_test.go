@@ -18,7 +18,7 @@ func TestInvoiceStates(t *testing.T) {
 	for _, from := range all {
 		for _, to := range all {
 			is := from
-			entered := moves.Enter("invoice", &is, to) == nil
+			entered := transitions.Enter("invoice", &is, to) == nil
 			expect.Equal(t, entered, allowed[[2]invoice.Status{from, to}], "from %s to %s", from, to)
 			want := map[bool]invoice.Status{true: to, false: from}[entered]
 			expect.Equal(t, is, want, "the status after %s to %s", from, to)

@@ -119,7 +119,7 @@ func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time, person person) 
 		return err
 	}
 	r.Status, r.CancelledAt = subscription.Cancelled, new(at.Unix())
-	r.Waiting, r.CreditBalance, r.Credits, r.Unpaid, r.Paid = nil, 0, nil, nil, nil
+	r.Waiting, r.CreditBalance, r.Credits, r.Unpaid, r.PeriodCost = nil, 0, nil, nil, nil
 	r.Discount, r.Coupon, r.AwaitsSince = nil, nil, nil
 	r.Phone, r.PhoneChange = "", nil // what is left is masked
 	return nil

@@ -29,7 +29,7 @@ func (s *Service) bill(tx *engine.Tx, r *record, person *account.Customer, payme
 		return false, err
 	}
 	line := &issued.Lines.Data[len(r.Waiting)]
-	r.Paid = &periodCost{Invoice: issued.ID, Amount: line.Amount - line.DiscountShare, Terms: r.Terms}
+	r.PeriodCost = &periodCost{Invoice: issued.ID, Amount: line.Amount - line.DiscountShare, Terms: r.Terms}
 	took := used{Credit: max(0, r.CreditBalance-issued.CreditBalance)}
 	if rest := issued.CreditBalance - r.CreditBalance; rest > 0 {
 		r.keepCredit(rest)

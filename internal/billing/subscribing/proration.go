@@ -15,7 +15,7 @@ import (
 // Both lines carry the discount of the period. So a change and its reversal net to nothing, whatever the
 // coupon is and whether the period is paid or not.
 func (s *Service) prorate(tx *engine.Tx, r, old *record, now time.Time) error {
-	cost := *r.Paid
+	cost := *r.PeriodCost
 	charged, err := s.config.Invoices.Charged(tx, engine.Scope(tx.Caller), cost.Invoice)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (s *Service) prorate(tx *engine.Tx, r, old *record, now time.Time) error {
 		amount -= discount.Discount(amount)
 	}
 	r.wait(netLine("Remaining time on ", &r.Terms, money.Prorate(amount, left, whole)))
-	r.Paid = &periodCost{Invoice: cost.Invoice, Amount: amount, Changed: true, Terms: r.Terms}
+	r.PeriodCost = &periodCost{Invoice: cost.Invoice, Amount: amount, Changed: true, Terms: r.Terms}
 	return nil
 }
 

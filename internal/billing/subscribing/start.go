@@ -88,7 +88,7 @@ func (r *record) nextPeriod() *record {
 	switch {
 	case r.Status == subscription.Trialing:
 		next.enterPeriod(0)
-	case r.Paid != nil:
+	case r.PeriodCost != nil:
 		next.enterPeriod(r.Period + 1)
 	}
 	return &next

@@ -27,8 +27,8 @@ type record struct {
 	Coupon *couponTerms `json:"coupon_terms,omitempty"`
 	// Period is the number of the current period, counted from the anchor.
 	Period int64 `json:"period"`
-	// Paid is what the current period costs, for prorations; nil before the first invoice.
-	Paid *periodCost `json:"paid,omitempty"`
+	// PeriodCost is what the current period costs, for prorations; nil before the first invoice.
+	PeriodCost *periodCost `json:"paid,omitempty"`
 	// Waiting are the lines that wait for the next invoice.
 	Waiting []waitingLine `json:"waiting,omitempty"`
 	// Credits are the parts of CreditBalance that belong to an invoice, the oldest first. The rest is older.

@@ -27,8 +27,8 @@ func confirms(o *storage.Object[record]) otp.Purpose {
 func (s *Service) sendCode(tx *engine.Tx, o *storage.Object[record], from string) error {
 	r := &o.Value
 	r.Confirmation = cmp.Or(r.Confirmation, &otp.Phone{})
-	p := subscribing.CodeParams{Number: r.Charged, From: from, Person: r.FutureCustomer, Plan: r.PlanTerms.Name}
-	engine.SetGiven(&p.Person, r.Customer)
+	p := subscribing.CodeParams{Number: r.Charged, From: from, Customer: r.FutureCustomer, Plan: r.PlanTerms.Name}
+	engine.SetGiven(&p.Customer, r.Customer)
 	if !tx.Caller.Live {
 		p.Digits = testCode
 	}

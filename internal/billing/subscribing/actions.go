@@ -15,9 +15,9 @@ import (
 
 // call is what a call does to a subscription.
 type call struct {
-	// do returns the events of the call. It fails with errPersonUnread if it needs the customer and person
-	// is nil.
-	do func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error)
+	// do returns the events of the call. It fails with errPersonUnread if it needs the customer and
+	// readCustomer is nil.
+	do func(tx *engine.Tx, o *storage.Object[record], readCustomer customerReader) ([]event.Type, error)
 	// anyway lets the call go on if a step that was due before it fails.
 	anyway bool
 }
@@ -26,14 +26,14 @@ type call struct {
 // that the call finds it as if the worker had been in time.
 func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, c call) (*subscription.Subscription, error) {
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*subscription.Subscription, error) {
-		var find person
+		var readCustomer customerReader
 		for {
 			customer, undone, err := s.workBefore(ctx, caller, id, c.anyway)
 			if err != nil {
 				return nil, err
 			}
 			if !s.config.Accounts.HostsCustomers() { // else the host is asked, if the call needs the customer
-				if find, err = s.config.Accounts.FindCustomer(ctx, caller, customer); err != nil {
+				if readCustomer, err = s.config.Accounts.FindCustomer(ctx, caller, customer); err != nil {
 					return nil, err
 				}
 			}
@@ -50,7 +50,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 					return nil, errBehind
 				}
 				old := *r
-				types, err := c.do(tx, o, find)
+				types, err := c.do(tx, o, readCustomer)
 				if err != nil {
 					return nil, err
 				}
@@ -65,7 +65,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 			switch {
 			case errors.Is(err, errBehind):
 			case errors.Is(err, errPersonUnread):
-				if find, err = s.findCustomer(ctx, caller, customer); err != nil {
+				if readCustomer, err = s.findCustomer(ctx, caller, customer); err != nil {
 					return nil, err
 				}
 			default:
@@ -103,19 +103,19 @@ var errBehind = errors.New("subscription: something is due")
 
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string, p subscription.CancelParams) (*subscription.Subscription, error) {
 	op := engine.Operation{Name: "subscription.cancel", Params: engine.WithID[subscription.CancelParams]{ID: id, Params: p}}
-	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error) {
+	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], readCustomer customerReader) ([]event.Type, error) {
 		r := &o.Value
 		if p.AtPeriodEnd && r.Status != subscription.Paused {
 			r.CancelAtPeriodEnd = true
 			return []event.Type{event.SubscriptionUpdated}, nil
 		}
-		return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(tx, r, tx.Now, person)
+		return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(tx, r, tx.Now, readCustomer)
 	}})
 }
 
 // cancel ends a subscription as of a time, with its final invoice. The caller writes the subscription.
-func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time, person person) error {
-	if err := s.billUsed(tx, r, at, person); err != nil {
+func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time, readCustomer customerReader) error {
+	if err := s.billUsed(tx, r, at, readCustomer); err != nil {
 		return err
 	}
 	r.Status, r.CancelledAt = subscription.Cancelled, new(at.Unix())
@@ -126,9 +126,9 @@ func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time, person person) 
 }
 
 // cancelAtOnce is cancel that also ends the automatic charges of the invoices that were open before.
-func (s *Service) cancelAtOnce(tx *engine.Tx, r *record, at time.Time, person person) error {
+func (s *Service) cancelAtOnce(tx *engine.Tx, r *record, at time.Time, readCustomer customerReader) error {
 	charged := r.charged()
-	if err := s.cancel(tx, r, at, person); err != nil {
+	if err := s.cancel(tx, r, at, readCustomer); err != nil {
 		return err
 	}
 	return s.config.Invoices.StopCharges(tx, charged)
@@ -136,7 +136,7 @@ func (s *Service) cancelAtOnce(tx *engine.Tx, r *record, at time.Time, person pe
 
 func (s *Service) Pause(ctx context.Context, caller api.Caller, id string) (*subscription.Subscription, error) {
 	op := engine.Operation{Name: "subscription.pause", Params: id}
-	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], _ person) ([]event.Type, error) {
+	return s.change(ctx, caller, op, id, call{anyway: true, do: func(tx *engine.Tx, o *storage.Object[record], _ customerReader) ([]event.Type, error) {
 		r := &o.Value
 		switch r.Status {
 		case subscription.Paused:
@@ -152,13 +152,13 @@ func (s *Service) Pause(ctx context.Context, caller api.Caller, id string) (*sub
 
 func (s *Service) Resume(ctx context.Context, caller api.Caller, id string) (*subscription.Subscription, error) {
 	op := engine.Operation{Name: "subscription.resume", Params: id}
-	return s.change(ctx, caller, op, id, call{do: func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error) {
+	return s.change(ctx, caller, op, id, call{do: func(tx *engine.Tx, o *storage.Object[record], readCustomer customerReader) ([]event.Type, error) {
 		r := &o.Value
 		if r.Status != subscription.Paused {
 			return nil, api.Errorf(api.SubscriptionNotPaused, "", "This subscription is %s, not paused.", r.Status)
 		}
 		r.Status = subscription.Active
-		paid, err := s.restart(tx, r, second(tx.Now), person)
+		paid, err := s.restart(tx, r, second(tx.Now), readCustomer)
 		if err != nil {
 			return nil, err
 		}

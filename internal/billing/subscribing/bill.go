@@ -19,12 +19,11 @@ import (
 // due DaysUntilDue after it was made.
 const lateAfter = day
 
-// bill makes the invoice of the period that the subscription has just entered, and notes it. person is the
-// customer. payment is the id of a payment of this transaction that pays the invoice; empty for none. bill
+// bill makes the invoice of the period that the subscription has just entered, and notes it. payment is the id of a payment of this transaction that pays the invoice; empty for none. bill
 // reports whether the invoice is paid. The caller writes the subscription.
-func (s *Service) bill(tx *engine.Tx, r *record, person *account.Customer, payment string) (paid bool, err error) {
+func (s *Service) bill(tx *engine.Tx, r *record, customer *account.Customer, payment string) (paid bool, err error) {
 	price, date := r.price(), r.periodStart()
-	issued, err := s.issue(tx, r, price, date, person, payment)
+	issued, err := s.issue(tx, r, price, date, customer, payment)
 	if err != nil {
 		return false, err
 	}
@@ -62,12 +61,12 @@ func (s *Service) bill(tx *engine.Tx, r *record, person *account.Customer, payme
 
 // billUsed makes the final invoice of a subscription that ends: of what was used after a change and is not
 // invoiced yet, less credit. It makes none if that is not above 0; then lines and credit lapse.
-func (s *Service) billUsed(tx *engine.Tx, r *record, at time.Time, find person) error {
+func (s *Service) billUsed(tx *engine.Tx, r *record, at time.Time, readCustomer customerReader) error {
 	final, err := s.finalTotal(r)
 	if err != nil || final == 0 {
 		return err
 	}
-	customer, err := s.addressee(tx, r, find)
+	customer, err := s.addressee(tx, r, readCustomer)
 	if err != nil {
 		return err
 	}
@@ -86,12 +85,12 @@ func (s *Service) finalTotal(r *record) (int64, error) {
 }
 
 // addressee returns the customer who gets a final invoice; nil for one who was deleted.
-func (s *Service) addressee(tx *engine.Tx, r *record, find person) (*account.Customer, error) {
+func (s *Service) addressee(tx *engine.Tx, r *record, readCustomer customerReader) (*account.Customer, error) {
 	var customer *account.Customer
 	var err error
 	switch {
-	case find != nil:
-		customer, err = find(tx)
+	case readCustomer != nil:
+		customer, err = readCustomer(tx)
 	case s.config.Accounts.HostsCustomers():
 		return nil, errPersonUnread
 	default:
@@ -104,9 +103,9 @@ func (s *Service) addressee(tx *engine.Tx, r *record, find person) (*account.Cus
 }
 
 // issue makes an invoice of a subscription.
-func (s *Service) issue(tx *engine.Tx, r *record, price invoicing.PriceParams, date time.Time, person *account.Customer, payment string) (*invoicing.Issued, error) {
+func (s *Service) issue(tx *engine.Tx, r *record, price invoicing.PriceParams, date time.Time, customer *account.Customer, payment string) (*invoicing.Issued, error) {
 	p := invoicing.IssueParams{
-		PriceParams: price, Subscription: r.ID, Customer: r.Customer, Person: person, Date: date,
+		PriceParams: price, Subscription: r.ID, Customer: r.Customer, Person: customer, Date: date,
 		CollectionMethod: r.CollectionMethod, Payment: payment,
 	}
 	if r.LatestInvoice != nil {

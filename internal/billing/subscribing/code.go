@@ -16,8 +16,8 @@ type CodeParams struct {
 	// Number gets the code, and From is the network address of a payer on a public page; empty for any
 	// other call.
 	Number, From string
-	// Person is the customer's id, as for [messaging.Service.Text]. Plan is the plan's name.
-	Person, Plan string
+	// Customer is the customer's id, for the erasure of the SMS. Plan is the plan's name.
+	Customer, Plan string
 	// Digits are the code's; empty to draw them.
 	Digits string
 }
@@ -52,7 +52,7 @@ func (s *Service) sendCode(tx *engine.Tx, c *otp.Phone, of otp.Purpose, p CodePa
 	}
 	text := fmt.Sprintf("%s is your code to let %s charge this phone for %s. It is valid for 10 minutes. Do not tell it to anybody.",
 		digits, s.config.Messages.CodeName(m.Name, "a merchant"), s.config.Messages.CodeName(p.Plan, "a subscription"))
-	return s.config.Messages.Text(tx, p.Person, p.Number, text)
+	return s.config.Messages.Text(tx, p.Customer, p.Number, text)
 }
 
 // canSendCodes refuses codes that no Texter would send.

@@ -64,7 +64,7 @@ func (s *Service) applyNext(ctx context.Context, o *invoicing.Outcome) error {
 			return err
 		}
 	}
-	var find person
+	var readCustomer customerReader
 	for {
 		customer := ""
 		err := s.engine.Update(ctx, o.Caller(), func(tx *engine.Tx) error {
@@ -76,11 +76,11 @@ func (s *Service) applyNext(ctx context.Context, o *invoicing.Outcome) error {
 				return err
 			}
 			customer = found.Value.Customer
-			return s.apply(tx, found, o, find)
+			return s.apply(tx, found, o, readCustomer)
 		})
 		switch {
 		case errors.Is(err, errPersonUnread):
-			if find, err = s.findCustomer(ctx, o.Caller(), customer); err != nil {
+			if readCustomer, err = s.findCustomer(ctx, o.Caller(), customer); err != nil {
 				return err
 			}
 		case errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound):
@@ -110,8 +110,8 @@ func (s *Service) doBefore(ctx context.Context, o *invoicing.Outcome) error {
 }
 
 // apply applies an outcome of an invoice to its subscription. It fails with errPersonUnread if it needs a
-// host's customer and person is nil.
-func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.Outcome, person person) error {
+// host's customer and readCustomer is nil.
+func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.Outcome, readCustomer customerReader) error {
 	r := &o.Value
 	was, credit, discount := r.Status, r.CreditBalance, r.Discount
 	var types []event.Type
@@ -165,7 +165,7 @@ func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.
 		if err := s.textEnded(tx, r, is); err != nil {
 			return err
 		}
-		if err := s.cancelAtOnce(tx, r, tx.Now, person); err != nil {
+		if err := s.cancelAtOnce(tx, r, tx.Now, readCustomer); err != nil {
 			return err
 		}
 		types = []event.Type{event.SubscriptionCanceled}

@@ -44,7 +44,7 @@ func (s *Service) StartPhoneChange(ctx context.Context, caller api.Caller, id st
 		r := &o.Value
 		r.PhoneChange = cmp.Or(r.PhoneChange, &otp.Phone{})
 		err = s.sendCode(tx, r.PhoneChange, confirms(o), CodeParams{
-			Number: number, From: p.From, Person: r.Customer, Plan: r.Terms.Name,
+			Number: number, From: p.From, Customer: r.Customer, Plan: r.Terms.Name,
 		})
 		if err != nil {
 			return err

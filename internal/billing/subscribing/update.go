@@ -60,14 +60,14 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p su
 	return s.change(ctx, caller, op, id, call{
 		// The other fields also apply to an invoice that is still to be made.
 		anyway: p.Plan == nil && p.Quantity == nil && p.Coupon == nil,
-		do: func(tx *engine.Tx, o *storage.Object[record], person person) ([]event.Type, error) {
-			return s.update(tx, o, p, person)
+		do: func(tx *engine.Tx, o *storage.Object[record], readCustomer customerReader) ([]event.Type, error) {
+			return s.update(tx, o, p, readCustomer)
 		},
 	})
 }
 
 // update changes a subscription, and returns the events of the call.
-func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p subscription.UpdateParams, person person) ([]event.Type, error) {
+func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p subscription.UpdateParams, readCustomer customerReader) ([]event.Type, error) {
 	r := &o.Value
 	if p.Coupon != nil && (r.Discount == nil || *p.Coupon != r.Discount.Coupon) {
 		r.Discount, r.Coupon = nil, nil
@@ -91,7 +91,7 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p subscriptio
 		}
 	}
 	if r.Phone == "" && r.CollectionMethod == invoice.ChargeAutomatically {
-		if err := r.takeCustomersPhone(tx, p.PhoneNumber, person); err != nil {
+		if err := r.takeCustomersPhone(tx, p.PhoneNumber, readCustomer); err != nil {
 			return nil, err
 		}
 	}
@@ -109,14 +109,14 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p subscriptio
 	if err := check.UpdateMetadata(&r.Metadata, p.ClearMetadata, p.Metadata); err != nil {
 		return nil, err
 	}
-	paid, err := s.changeTerms(tx, r, p, person)
+	paid, err := s.changeTerms(tx, r, p, readCustomer)
 	if err != nil {
 		return nil, err
 	}
 	if p.CancelAtPeriodEnd != nil {
 		r.CancelAtPeriodEnd = *p.CancelAtPeriodEnd
 		if r.CancelAtPeriodEnd && r.Status == subscription.Paused {
-			return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(tx, r, tx.Now, person)
+			return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(tx, r, tx.Now, readCustomer)
 		}
 	}
 	return withPayment(paid, event.SubscriptionUpdated), nil
@@ -139,7 +139,7 @@ func (s *Service) sendInstead(tx *engine.Tx, r *record) error {
 }
 
 // changeTerms changes plan and quantity. It reports whether it has made an invoice that is paid.
-func (s *Service) changeTerms(tx *engine.Tx, r *record, p subscription.UpdateParams, person person) (paid bool, err error) {
+func (s *Service) changeTerms(tx *engine.Tx, r *record, p subscription.UpdateParams, readCustomer customerReader) (paid bool, err error) {
 	old := *r
 	engine.SetGiven(&r.Quantity, p.Quantity)
 	if p.Plan != nil && *p.Plan != r.Plan {
@@ -167,19 +167,19 @@ func (s *Service) changeTerms(tx *engine.Tx, r *record, p subscription.UpdatePar
 	if r.Terms.recurrence == old.Terms.recurrence {
 		return false, s.checkNext(r)
 	}
-	return s.restart(tx, r, now, person)
+	return s.restart(tx, r, now, readCustomer)
 }
 
 // takeCustomersPhone sets the phone that is charged to that of the customer. It refuses a call that has
 // removed the phone itself.
-func (r *record) takeCustomersPhone(tx *engine.Tx, given *string, person person) error {
+func (r *record) takeCustomersPhone(tx *engine.Tx, given *string, readCustomer customerReader) error {
 	if given != nil {
 		return r.checkPhone()
 	}
-	if person == nil {
+	if readCustomer == nil {
 		return errPersonUnread
 	}
-	customer, err := person(tx)
+	customer, err := readCustomer(tx)
 	if err != nil {
 		return err
 	}
@@ -187,11 +187,11 @@ func (r *record) takeCustomersPhone(tx *engine.Tx, given *string, person person)
 }
 
 // restart begins a new period and anchor, with its invoice, and reports whether that is paid.
-func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, person person) (paid bool, err error) {
-	if person == nil {
+func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, readCustomer customerReader) (paid bool, err error) {
+	if readCustomer == nil {
 		return false, errPersonUnread
 	}
-	customer, err := person(tx)
+	customer, err := readCustomer(tx)
 	if err != nil {
 		return false, err
 	}
@@ -203,4 +203,5 @@ func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, person person
 	return s.bill(tx, r, customer, "")
 }
 
-type person = func(storage.ReadTx) (*account.Customer, error)
+// customerReader reads a customer in a transaction.
+type customerReader = func(storage.ReadTx) (*account.Customer, error)

@@ -41,8 +41,8 @@ type turn struct {
 	tx *engine.Tx
 	// at is the time of the step, which may be long past.
 	at time.Time
-	// person reads the customer; nil if the host's directory was not asked.
-	person person
+	// readCustomer reads the customer; nil if the host's directory was not asked.
+	readCustomer customerReader
 }
 
 // next returns the step with the earliest time. Of equal times, an invoice is given up, or overdue,
@@ -89,12 +89,12 @@ func (s *Service) next(r *record) step {
 
 // renew begins the next period, or the first after a trial, with its invoice.
 func (s *Service) renew(t *turn, r *record) ([]event.Type, error) {
-	if t.person == nil {
+	if t.readCustomer == nil {
 		return nil, errPersonUnread
 	}
-	customer, err := t.person(t.tx)
+	customer, err := t.readCustomer(t.tx)
 	if api.CodeOf(err) == api.ResourceMissing { // deleted a moment ago, or by the host
-		return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(t.tx, r, t.at, t.person)
+		return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(t.tx, r, t.at, t.readCustomer)
 	}
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ var errPersonUnread = errors.New("subscription: the customer was not read")
 
 // cancelAtPeriodEnd leaves the charges of open invoices as they are.
 func (s *Service) cancelAtPeriodEnd(t *turn, r *record) ([]event.Type, error) {
-	return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at, t.person)
+	return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at, t.readCustomer)
 }
 
 // dueInvoice returns the invoice whose time has come.
@@ -182,7 +182,7 @@ func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 	if err := s.revalue(t.tx, r, id); err != nil {
 		return nil, err
 	}
-	return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(t.tx, r, t.at, t.person)
+	return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(t.tx, r, t.at, t.readCustomer)
 }
 
 // trialWarningAt returns when the end of the trial is announced.
@@ -294,33 +294,33 @@ type rush struct {
 // runSteps does one due step after another, each in its own transaction. So a crash between any two of
 // them loses nothing, and years without a worker take no long transaction.
 func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer string, p rush) error {
-	var find person
+	var readCustomer customerReader
 	var err error
 	if !s.config.Accounts.HostsCustomers() { // else the host is asked, if a step needs the customer
-		find, err = s.config.Accounts.FindCustomer(ctx, caller, customer)
+		readCustomer, err = s.config.Accounts.FindCustomer(ctx, caller, customer)
 	}
 	for more := true; more && err == nil && (p.stop == nil || !p.stop()); {
-		more, err = s.runStep(ctx, caller, id, p, find)
+		more, err = s.runStep(ctx, caller, id, p, readCustomer)
 		if errors.Is(err, errPersonUnread) {
 			more = true
-			find, err = s.findCustomer(ctx, caller, customer)
+			readCustomer, err = s.findCustomer(ctx, caller, customer)
 		}
 	}
 	return err
 }
 
 // findCustomer asks a host's directory for a customer. One who is gone is refused when it is read.
-func (s *Service) findCustomer(ctx context.Context, caller api.Caller, id string) (person, error) {
-	find, err := s.config.Accounts.FindCustomer(ctx, caller, id)
+func (s *Service) findCustomer(ctx context.Context, caller api.Caller, id string) (customerReader, error) {
+	readCustomer, err := s.config.Accounts.FindCustomer(ctx, caller, id)
 	if api.CodeOf(err) == api.ResourceMissing {
 		missing := err
 		return func(storage.ReadTx) (*account.Customer, error) { return nil, missing }, nil
 	}
-	return find, err
+	return readCustomer, err
 }
 
 // runStep does the next step of a subscription, if it is due, and reports whether another is due then.
-func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, p rush, find person) (more bool, err error) {
+func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, p rush, readCustomer customerReader) (more bool, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		more = false
 		o, err := s.get(tx, engine.Scope(caller), id)
@@ -350,7 +350,7 @@ func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, p r
 					return subscriptions.Replace(tx, o)
 				}
 			}
-			if types, err = next.act(s, &turn{tx, next.at, find}, r); err != nil {
+			if types, err = next.act(s, &turn{tx, next.at, readCustomer}, r); err != nil {
 				return err
 			}
 		}

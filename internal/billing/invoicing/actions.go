@@ -55,8 +55,7 @@ func (r *record) open(at time.Time) error {
 	return nil
 }
 
-// collect plans what an invoice that was just opened is collected by: its automatic charges, or its
-// reminders. It queues an e-mail and an SMS to the customer. If nothing is due, it only queues the invoice
+// collect plans how a newly opened invoice is collected: by automatic charges, or with reminders. It queues an e-mail and an SMS to the customer. If nothing is due, it only queues the invoice
 // for a worker, which marks it paid.
 func (s *Service) collect(tx *engine.Tx, r *record) error {
 	if r.AmountDue == 0 {
@@ -112,8 +111,8 @@ func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id s
 	})
 }
 
-// settlesItself refuses a subscription's open invoice of which nothing is due. It is about to be paid, and
-// the credit that it left may be used already.
+// settlesItself refuses a subscription's open invoice on which nothing is due. A worker is about to mark it paid,
+// and the subscription may already have used the credit that the invoice left.
 func (r *record) settlesItself() error {
 	if r.Subscription == nil || r.Status != invoice.Open || r.AmountDue != 0 {
 		return nil
@@ -121,7 +120,7 @@ func (r *record) settlesItself() error {
 	return api.Errorf(api.InvoiceAlreadyPaid, "", "Nothing is due of this invoice of a subscription. It is marked as paid in a moment.")
 }
 
-// writeOff enters Uncollectible. The caller writes the invoice.
+// writeOff makes an invoice uncollectible. The caller writes the invoice.
 func (s *Service) writeOff(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := cmp.Or(s.payable(tx, tx.Now, o, ""), o.Value.settlesItself()); err != nil {
 		return err
@@ -133,7 +132,7 @@ func (s *Service) writeOff(tx *engine.Tx, o *storage.Object[record]) error {
 	return nil
 }
 
-// sends bounds how often Send tells the customer of one invoice.
+// sends bounds how often Send sends one invoice to its customer.
 var sends = pace.Limit{Hour: 5, Day: 20}
 
 func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*invoice.Invoice, error) {

@@ -11,7 +11,7 @@ import (
 // made.
 const awaitAtMost = time.Hour
 
-// lastCharge returns when the last automatic charge of an invoice is planned, had all been in time.
+// lastCharge returns the time of an invoice's last automatic charge if every charge is made on time.
 func (s *Service) lastCharge(live bool, r *record) time.Time {
 	return s.nextChargeTime(live, r.InvoiceDate.Time).Add(chargeOffsets[len(chargeOffsets)-1])
 }
@@ -20,8 +20,8 @@ func (s *Service) lastCharge(live bool, r *record) time.Time {
 // automatic charges. since is when the caller began to wait. The caller has not applied the final outcome
 // of the invoice yet.
 //
-// It returns the zero time if the last charge is not planned to come earlier than before, if the charges
-// were stopped, or if an outcome has been missing for an hour.
+// It returns the zero time if the last charge is planned for the time before or later, if the charges were
+// stopped, or if an outcome has been missing for an hour.
 func (s *Service) AwaitsCharge(tx *engine.Tx, id string, before, since time.Time) (until time.Time, err error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Service) AwaitsCharge(tx *engine.Tx, id string, before, since time.Time
 			return until, err
 		}
 		from = p.CreatedAt.Time
-	case r.NextWorkAt != nil && r.NextWorkAt.After(since): // the next one is planned, or the phone must not be asked before
+	case r.NextWorkAt != nil && r.NextWorkAt.After(since): // the next charge is planned for then, or the phone must not be asked earlier
 		from = r.NextWorkAt.Time
 	}
 	if until = from.Add(awaitAtMost); !until.After(tx.Now) {

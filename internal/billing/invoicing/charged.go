@@ -12,7 +12,7 @@ type Charged struct {
 	// Discount is what the invoice's coupon takes off the period; nil for none, and for a void invoice.
 	Discount *catalog.Terms
 
-	kept, of int64 // the part of the payment that was not given back
+	kept, of int64 // kept/of is the part of the payment that was not given back
 }
 
 // Charged returns what an invoice has charged for its period.

@@ -141,10 +141,10 @@ type RefundedParams struct {
 	Invoice string
 	Amount  int64 // pesewas
 	Reason  string
-	// Payer is the account that paid, and Phone its number, or that of the phone that paid. Phone gets an
-	// SMS beside the invoice's own number. Both may be empty.
+	// Payer is the id of the account that paid. Phone is its number, or that of the phone that paid: it gets an
+	// SMS in addition to the invoice's own number. Both may be empty.
 	Payer, Phone string
-	// Silent says that the customer is told nothing.
+	// Silent queues no messages to the customer.
 	Silent bool
 }
 
@@ -207,7 +207,7 @@ func (s *Service) queueRefundMessages(tx *engine.Tx, r *record, n *invoice.Credi
 	}, n.Refund)
 }
 
-// maxShownCreditNotes is how many credit notes a page shows, the newest.
+// maxShownCreditNotes bounds the credit notes that a page shows. It shows the newest.
 const maxShownCreditNotes = 100
 
 // creditNoteContents finds the credit note of a refund, with its invoice and merchant.
@@ -241,8 +241,8 @@ func (s *Service) CreditNotePDF(ctx context.Context, caller api.Caller, refund s
 	return data, c.creditNote.Number + ".pdf", err
 }
 
-// CreditNoteAddress returns where the PDF of a refund's credit note is found without
-// a key. Refusals: resource_missing.
+// CreditNoteAddress returns the address at which the PDF of a refund's credit note is read without an API key.
+// Refusals: resource_missing.
 func (s *Service) CreditNoteAddress(ctx context.Context, e *engine.Engine, caller api.Caller, refund string) (string, error) {
 	c, err := s.In(e).creditNoteContents(ctx, caller, refund)
 	if err != nil {

@@ -39,7 +39,7 @@ func (s *Service) redeem(tx *engine.Tx, r *record) error {
 	return s.config.Catalog.Redeem(tx, *r.Coupon)
 }
 
-// returnRedemption gives a counted redemption back.
+// returnRedemption gives the coupon's redemption back, if it was counted.
 func (s *Service) returnRedemption(tx *engine.Tx, r *record) error {
 	if r.Redemption == nil || !r.Redemption.Counted {
 		return nil

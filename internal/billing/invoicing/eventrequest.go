@@ -20,8 +20,8 @@ func eventRequestOf(c api.Caller) *eventRequest {
 }
 
 // overrideRequest makes the events of the transaction name this request, if it is not nil. It
-// does not restore what was before: its caller ends the transaction, or has deferred the restore
-// of an AttributeEvents before it.
+// does not restore the request that they named before: its caller ends the transaction, or has deferred the
+// restore of an earlier AttributeEvents.
 func (q *eventRequest) overrideRequest(tx *engine.Tx) {
 	if q != nil {
 		tx.AttributeEvents(q.Request, q.IdempotencyKey)

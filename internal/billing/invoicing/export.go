@@ -18,7 +18,7 @@ var exportColumns = []string{
 
 func (s *Service) Export(ctx context.Context, caller api.Caller, p invoice.ExportParams) error {
 	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[invoice.Invoice], error) {
-		return s.listing().ListAfter(ctx, s.engine, engine.Query(caller, p.ListParams), after) // the last draft of a page may be gone
+		return s.listing().ListAfter(ctx, s.engine, engine.Query(caller, p.ListParams), after) // the draft that ended the page before may have been deleted
 	}, func(v *invoice.Invoice) string { return v.ID }, exportRow, p.Progress)
 }
 

@@ -60,8 +60,8 @@ func checkFields(f *invoice.Fields) error {
 	return check.Metadata(f.Metadata, true)
 }
 
-// plainLines returns the lines of a request without taxable where it only says the default. So a request
-// that says the default and one that does not are the same under an idempotency key.
+// plainLines returns the lines of a request, and removes a Taxable that only states the default. So a request
+// that states the default and one that does not are the same under an idempotency key.
 func plainLines(lines []invoice.LineParams) []invoice.LineParams {
 	lines = slices.Clone(lines)
 	for i := range lines {
@@ -90,7 +90,7 @@ func (s *Service) lines(tx *engine.Tx, params []invoice.LineParams) ([]invoice.L
 	return lines, nil
 }
 
-// line makes a line, with what its product has.
+// line makes a line. A product fills in what the line does not state.
 func (s *Service) line(tx *engine.Tx, p invoice.LineParams) (*invoice.Line, error) {
 	if len(p.Taxes) > 0 {
 		p.Taxable = offering.TaxableByRate(p.Taxable, &p.Taxes[0].Percent)
@@ -128,8 +128,8 @@ func CheckReads(caller api.Caller, lines []invoice.LineParams) error {
 	return nil
 }
 
-// customer returns the record of the customer that fields name; nil for none. A
-// host's own records are asked here, before the transaction, the library's in it.
+// customer returns the function that reads the customer that the fields name; nil for none. A host's directory is
+// asked here, before the transaction. The function reads the library's own records in the transaction.
 func (s *Service) customer(ctx context.Context, caller api.Caller, f *invoice.Fields) (func(storage.ReadTx) (*account.Customer, error), error) {
 	if f.Customer == nil || *f.Customer == "" {
 		return nil, nil
@@ -137,7 +137,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *invoice.Fi
 	return s.config.Accounts.FindCustomer(ctx, caller, *f.Customer)
 }
 
-// apply writes the fields into an invoice, but for the metadata, which only an update merges.
+// apply writes the fields into an invoice, except the metadata, which only an update merges.
 func (s *Service) apply(tx *engine.Tx, r *record, f *invoice.Fields, customer func(storage.ReadTx) (*account.Customer, error)) error {
 	before, was := r.Customer, r.person()
 	if f.Customer != nil {
@@ -151,7 +151,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *invoice.Fields, customer fu
 			return err
 		}
 		r.UnlinkedCustomer = ""
-		// Another customer does not live at the address of the one before.
+		// The former customer's address is not that of another customer.
 		if before == nil || *before != *r.Customer {
 			r.Address = nil
 		}

@@ -102,7 +102,7 @@ func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id strin
 
 // pdf is a stored document. Its id is the invoice's or, for a credit note, the refund's.
 type pdf struct {
-	// Of is the digest of what it was made from.
+	// Of is the digest of the contents that it was made from.
 	Of   []byte `json:"of"`
 	Data []byte `json:"data"`
 }
@@ -194,7 +194,7 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 		return nil, err
 	}
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		// The draft may have been deleted meanwhile, or its customer, whom the document shows.
+		// Meanwhile the draft may have been deleted, or the customer whom the document shows.
 		if is, err := s.isCurrent(tx, c, of); err != nil || !is {
 			return err
 		}
@@ -211,7 +211,7 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 	return data, err
 }
 
-// isCurrent reports whether the invoice of a document is still as in its digest.
+// isCurrent reports whether the contents, with the invoice as it is now, still have this digest.
 func (s *Service) isCurrent(tx *engine.Tx, c contents, digest []byte) (bool, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), c.invoice.ID)
 	if api.CodeOf(err) == api.ResourceMissing {
@@ -225,7 +225,7 @@ func (s *Service) isCurrent(tx *engine.Tx, c contents, digest []byte) (bool, err
 	return bytes.Equal(now, digest), err
 }
 
-// digest tells one state of a document from another.
+// digest returns a hash of all that the document shows. Equal contents make the same document.
 func (c *contents) digest() ([]byte, error) {
 	text, err := plainjson.Marshal(struct {
 		Version  int

@@ -21,7 +21,7 @@ var transitions = status.Transitions[invoice.Status]{
 	invoice.Uncollectible: {invoice.Open},
 }
 
-// record is what is kept of an invoice.
+// record is the stored form of an invoice.
 type record struct {
 	invoice.Invoice
 	// Token is the secret part of the hosted page's address.
@@ -50,17 +50,17 @@ type record struct {
 	// OpenPayment is the automatic payment from the customer's phone that has no outcome yet; empty
 	// for none.
 	OpenPayment string `json:"open_payment,omitempty"`
-	// CreditLine is the id of the line by which credit is kept or used; empty for none.
+	// CreditLine is the id of the line that keeps or uses credit; empty for none.
 	CreditLine string `json:"credit_line,omitempty"`
 	// ChargedPhone is the number that automatic charges ask in place of Phone, +233…; empty for none.
 	// It is kept as long as the invoice may be charged.
 	ChargedPhone string `json:"charged_phone,omitempty"`
 	// Postponed says that limits on prompts, or a hold, keep the scheduled charge waiting.
 	Postponed bool `json:"postponed,omitempty"`
-	// FirstAttempt is the time of the first automatic charge, from which the others are counted; nil
-	// for the finalization.
+	// FirstAttempt is the time of the first automatic charge, from which the others are counted; nil means
+	// the time of the finalization.
 	FirstAttempt *api.Time `json:"first_attempt,omitempty"`
-	// Sent are the last times at which Send told the customer, the oldest first.
+	// Sent are the times of the latest calls of Send, the oldest first.
 	Sent []api.Time `json:"sent,omitempty"`
 	// OutOfBandMethod, Refunded and UnlinkedCustomer store PaidOutOfBand, AmountRefunded and
 	// Unlinked, which the JSON of an invoice leaves out.
@@ -73,8 +73,8 @@ type record struct {
 	// dueAt.
 	NextWorkAt *api.Time `json:"next_work_at,omitempty"`
 
-	// Of the automatic charge that has failed in this transaction: when it was to be made, which phone it was
-	// to ask, and why it has failed.
+	// The automatic charge that has failed in this transaction: its scheduled time, the phone that it was to ask,
+	// and why it has failed.
 	failedCharge *api.Time
 	failedPhone  string
 	failedFor    provider.Failure
@@ -88,7 +88,7 @@ func (r *record) dueAt() *api.Time {
 	return r.NextWorkAt
 }
 
-// person returns the customer whose data the invoice has; empty for none.
+// person returns the id of the customer whose data the invoice holds; empty for none.
 func (r *record) person() string {
 	if r.Customer != nil {
 		return *r.Customer
@@ -96,7 +96,7 @@ func (r *record) person() string {
 	return r.UnlinkedCustomer
 }
 
-// dropPerson takes the customer's data off.
+// dropPerson removes the customer's data.
 func (r *record) dropPerson() { r.Email, r.Name, r.Phone, r.Address = nil, nil, nil, nil }
 
 // sharesPerson reports whether any of the customer's data is as it was in old.

@@ -108,8 +108,8 @@ func (s *Service) settleIssued(tx *engine.Tx, r *record, payment string) error {
 	return s.recordEvents(tx, r, event.InvoicePaid)
 }
 
-// SettleNothingDue marks an open invoice paid of which nothing is due, without a payment. It leaves any
-// other as it is.
+// SettleNothingDue marks an open invoice paid, without a payment, if nothing is due on it. It leaves any other
+// invoice as it is.
 func (s *Service) SettleNothingDue(tx *engine.Tx, id string) error {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil || o.Value.Status != invoice.Open || o.Value.AmountDue > 0 {
@@ -152,8 +152,8 @@ func (s *Service) StopCharges(tx *engine.Tx, ids []string) error {
 	})
 }
 
-// stopCharges ends the automatic charges of an invoice. A prompt that has not gone out does not go out. An
-// invoice with nothing due has no charge, and stays queued to be marked paid.
+// stopCharges ends the automatic charges of an invoice. It cancels a payment whose prompt was not sent yet. An
+// invoice with nothing due has no charges, and stays queued to be marked paid.
 func (s *Service) stopCharges(tx *engine.Tx, r *record) error {
 	if r.AmountDue == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/invoice"
 )
 
-// layout is a document under way.
+// layout is a document that is being laid out.
 type layout struct{ *document.Document }
 
 func layOut(c contents) (*document.Document, error) {
@@ -57,7 +57,7 @@ func LayOut(v *invoice.Invoice, m *account.Merchant, n *invoice.CreditNote, logo
 	return layOut(contents{invoice: v, merchant: m, creditNote: n, logo: logo})
 }
 
-// head writes the letterhead. A logo that cannot be shown is no reason for no invoice.
+// head writes the letterhead. It leaves out a logo that it cannot decode.
 func (s layout) head(c contents, name string) {
 	h := document.Letterhead{Merchant: c.merchant.Name, Name: name, Contacts: []string{c.merchant.Address, phone.Spaced(c.merchant.Phone), c.merchant.Email}}
 	if c.logo != nil {
@@ -68,7 +68,7 @@ func (s layout) head(c contents, name string) {
 	s.Letterhead(h)
 }
 
-// headline is what is due, or was.
+// headline returns the amount that is due or, unless the invoice is open, its total and status.
 func headline(v *invoice.Invoice) document.Headline {
 	h := document.Headline{Label: "Total", Figures: money.Figures(v.Total)}
 	switch v.Status {
@@ -92,7 +92,7 @@ func headline(v *invoice.Invoice) document.Headline {
 	return h
 }
 
-// within says how long the customer has. It counts from the invoice's date, so that the same
+// within says how long the customer has to pay. It counts from the invoice's date, so that the same
 // invoice makes the same bytes on any day.
 func within(from, due time.Time) string {
 	const day = 24 * time.Hour
@@ -107,7 +107,7 @@ func within(from, due time.Time) string {
 	return ""
 }
 
-// recipient is the row of the customer's particulars; none for an invoice without any.
+// recipient returns the row with the customer's name and addresses; nil if the invoice has none of them.
 func recipient(v *invoice.Invoice) []document.Fact {
 	var texts []string
 	for _, text := range []*string{v.Name, v.Address, v.Email} {
@@ -126,7 +126,7 @@ func recipient(v *invoice.Invoice) []document.Fact {
 
 func day(t time.Time) string { return t.Format("2 January 2006") }
 
-// width is that of the body of a page.
+// width is the width of a page's body.
 const width = document.Right - document.Left
 
 // The right ends of the columns of numbers, and the width of the first column.
@@ -136,11 +136,11 @@ const (
 	amountEnd   = document.Right
 	textWidth   = quantityEnd - 64 - document.Left
 	rowPadding  = 5.0
-	rowDrop     = 1.5 // the room below letters is in their line already
+	rowDrop     = 1.5 // a line already has room below its letters, so a row needs more above
 )
 
-// table writes the lines. Its head stands on every page that has some, and no line is on two
-// pages unless it is longer than a page.
+// table writes the lines. It repeats its head on every page that has lines, and breaks a line over two pages
+// only if the line is longer than a page.
 func (s layout) table(v *invoice.Invoice) {
 	head := func() {
 		for _, c := range []struct {
@@ -154,14 +154,14 @@ func (s layout) table(v *invoice.Invoice) {
 		s.Rule()
 	}
 	const line, detail = document.Body * document.Leading, document.Detail * document.Leading
-	s.Room(60) // the head is not left alone at the foot of a page
+	s.Room(60) // so that the head does not stand alone at the foot of a page
 	head()
 	s.Head = head
 	for _, row := range invoice.ShownLines(v.Lines.Data) {
 		text := s.Wrap(document.Text{Size: document.Body, Text: row.Description}, textWidth)
 		details := details(&row)
 		s.Room(2*rowPadding + float64(len(text))*line + float64(len(details))*detail)
-		s.Room(2*rowPadding + line) // of one that is longer than a page
+		s.Room(2*rowPadding + line) // for the first part of a line that is longer than a page
 		s.Space(rowPadding + rowDrop)
 		for i, part := range text {
 			s.Room(line)
@@ -185,7 +185,7 @@ func (s layout) table(v *invoice.Invoice) {
 	s.Space(8)
 }
 
-// details are soft rows below a line: a text, and an amount or "".
+// details returns the soft rows below a line, each with a text and an amount or "".
 func details(l *invoice.ShownLine) [][2]string {
 	var rows [][2]string
 	if l.Period != nil {

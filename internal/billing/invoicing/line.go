@@ -68,7 +68,7 @@ func checkSize(p *invoice.LineParams) error {
 // lineParam is the path of a line in a request.
 func lineParam(i int) string { return fmt.Sprintf("line_items[%d]", i) }
 
-// fill takes from a product what the line does not say itself.
+// fill takes from a product what the line does not state itself.
 func fill(p *invoice.LineParams, from *catalog.Product) {
 	if p.Description == "" {
 		p.Description = from.Name
@@ -190,7 +190,7 @@ func (r *record) total() error {
 		}
 		taxable, rate = true, l.TaxPercent
 	}
-	if max(subtotal-own, subtotal+tax-discount) > money.Max { // else negative lines have brought it back
+	if max(subtotal-own, subtotal+tax-discount) > money.Max { // else later negative lines have brought the total back
 		return tooMuch(lineParam(beyond))
 	}
 	r.Subtotal, r.Tax, r.Discount = subtotal, tax, discount

@@ -25,14 +25,15 @@ var mailTemplate = template.Must(template.New("mail").Parse(mailText))
 // emailData is what the template of an e-mail about an invoice shows.
 type emailData struct {
 	Merchant, Title, Amount, State, Description, Due, Payment, URL, Action string
-	// Sums are the totals; none where they are the amount alone.
+	// Sums are the totals; nil if there is none but the amount.
 	Sums []mailSum
 }
 
 // mailSum is a row of the totals, with its amount as people read it.
 type mailSum struct{ Name, Amount string }
 
-// mailSums returns what an e-mail shows of totals: the rows until the total, if there is a tax or a discount.
+// mailSums returns the rows of totals that an e-mail shows, up to the total. It returns nil without a tax or a
+// discount.
 func mailSums(sums []invoice.Sum) (rows []mailSum) {
 	for _, s := range sums {
 		rows = append(rows, mailSum{s.Name, money.Figures(s.Amount)})
@@ -46,8 +47,8 @@ func mailSums(sums []invoice.Sum) (rows []mailSum) {
 	return rows
 }
 
-// queueInvoiceMessages queues the messages about an invoice to the customer, by e-mail and SMS
-// as far as there is an address and a number, and reports whether there is any.
+// queueInvoiceMessages queues an e-mail and an SMS about an invoice to the customer, as far as the invoice has
+// an e-mail address and a number. It reports whether the invoice has either.
 func (s *Service) queueInvoiceMessages(tx *engine.Tx, r *record) (queued bool, err error) {
 	return s.queueMessages(tx, r, false)
 }
@@ -98,8 +99,8 @@ func (r *record) textPhone() *string {
 	return r.Phone
 }
 
-// receiptTarget returns where a text about a payment goes, and to whom: to the customer's number,
-// as the invoice has it, or to the payer's.
+// receiptTarget returns the number that gets a text about a payment: the customer's on the invoice or, without
+// one, the payer's. person is the id whose erasure erases the text.
 func (r *record) receiptTarget(payer, number string) (person, to string) {
 	person, to = r.person(), number
 	engine.SetGiven(&to, r.textPhone())
@@ -136,7 +137,7 @@ func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 			return err
 		}
 	}
-	if r.OutOfBandMethod == nil { // else it is the merchant who has said so
+	if r.OutOfBandMethod == nil { // else the merchant has reported the payment
 		if err := s.config.Messages.Text(tx, "", m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s.%s", r.Number, amount, by)); err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e emailDa
 	}, attach)
 }
 
-// oneLine makes a header of a name that may have been written in several lines.
+// oneLine joins the lines of a name, which becomes part of a header.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Attachment makes the PDF of the invoice with that id, or, for the id of a refund, the PDF of its

@@ -79,8 +79,8 @@ func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger pro
 }
 
 // Begin does the queued work of an invoice: it polls for the outcome of the open charge, or starts
-// a scheduled one. It returns nil if no call is needed. It has then done the work itself:
-// for example nothing was due, or there is no charger.
+// a scheduled one. It returns nil if no call is needed, for example because nothing is due or there is no
+// charger. It has then done the work itself.
 func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.Call, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
@@ -124,8 +124,8 @@ const postponeAtMost = 24 * time.Hour
 const NotAsked provider.Failure = "not_asked"
 
 // postpone delays a scheduled charge while limits on prompts, or a hold, forbid it to ask the phone. A day
-// after its time, the attempt has failed. So other people's attempts cannot keep a subscription active whose
-// invoice is never charged.
+// after the scheduled time, it records the attempt as failed. Otherwise other people's attempts could keep a
+// subscription active although its invoice is never charged.
 func (s *Service) postpone(ctx context.Context, tx *engine.Tx, o *storage.Object[record], until time.Time) error {
 	r := &o.Value
 	last := r.NextPaymentAttempt.Add(postponeAtMost)
@@ -233,8 +233,8 @@ func (s *Service) applyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref
 // recordFailedCharge writes an invoice after a charge that took nothing. A charge that started at or after the
 // scheduled time counts as the scheduled one, even if a call of Pay made it. recordFailedCharge then schedules the
 // next one, or makes the invoice uncollectible after the last. While an automatic payment from a phone has no
-// outcome, the schedule stands still. In live mode, a next charge that would come sooner than gap is set to
-// a day from now.
+// outcome, the schedule stands still. In live mode, recordFailedCharge moves a next charge that would come sooner
+// than gap to a day from now.
 func (s *Service) recordFailedCharge(tx *engine.Tx, o *storage.Object[record], started time.Time, gap time.Duration) error {
 	r := &o.Value
 	if r.OpenPayment != "" {
@@ -309,7 +309,8 @@ func (*Service) FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.C
 	return entry.Ref(id), nil
 }
 
-// Info describes a charge. The transaction before the charger is first called writes its index entry.
+// Info describes a charge. SubmittedAt is the time of the index entry, which is written in the transaction before
+// the first call of the charger.
 func (s *Service) Info(tx *engine.ReadTx, ref orders.Ref, e *orders.Entry) (*provider.OrderInfo, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// OutcomeType is something that has become of a subscription's invoice.
+// OutcomeType is something that can happen to a subscription's invoice.
 type OutcomeType string
 
 // The types of outcomes.
@@ -23,7 +23,7 @@ const (
 	OutcomeRefunded OutcomeType = "refunded"
 )
 
-// outcomeTypes maps the events of an invoice to what package subscribing is told.
+// outcomeTypes maps the events of an invoice to outcomes.
 var outcomeTypes = map[event.Type]OutcomeType{
 	event.InvoicePaid:                OutcomePaid,
 	event.InvoicePaymentFailed:       OutcomePaymentFailed,
@@ -31,13 +31,13 @@ var outcomeTypes = map[event.Type]OutcomeType{
 	event.InvoiceVoided:              OutcomeVoided,
 }
 
-// outcome is what package subscribing is told of an invoice.
+// outcome is the stored form of an [Outcome].
 type outcome struct {
 	Invoice      string `json:"invoice"`
 	Subscription string `json:"subscription"`
 	// Types are what has happened in one transaction, in order.
 	Types []OutcomeType `json:"types"`
-	// Scheduled is when the automatic charge was to be made that has failed; nil for none.
+	// Scheduled is the scheduled time of the automatic charge that has failed; nil for none.
 	Scheduled *api.Time `json:"scheduled,omitempty"`
 	// Failure is why that charge has failed.
 	Failure provider.Failure `json:"failure,omitempty"`
@@ -60,7 +60,7 @@ func (s *Service) ApplyOutcomesBy(apply func(*engine.Tx, *Outcome) (applied bool
 	s.applyOutcome = apply
 }
 
-// outcomesOf returns what events say of an invoice.
+// outcomesOf returns the outcomes that events stand for.
 func outcomesOf(events []event.Type) (types []OutcomeType) {
 	for _, of := range events {
 		if t, ok := outcomeTypes[of]; ok {
@@ -70,7 +70,7 @@ func outcomesOf(events []event.Type) (types []OutcomeType) {
 	return types
 }
 
-// tellOutcome tells package subscribing what has become of an invoice of its own.
+// tellOutcome passes an outcome of a subscription's invoice to package subscribing: at once, or through the queue.
 func (s *Service) tellOutcome(tx *engine.Tx, r *record, types ...OutcomeType) error {
 	if r.Subscription == nil || len(types) == 0 {
 		return nil
@@ -96,15 +96,15 @@ func (s *Service) tellOutcome(tx *engine.Tx, r *record, types ...OutcomeType) er
 	return nil
 }
 
-// Outcome is what has become of a subscription's invoice. One that was queued ends with
-// [Service.FinishOutcome].
+// Outcome is what has happened to a subscription's invoice in one transaction. [Service.FinishOutcome] removes one
+// that was queued.
 type Outcome struct {
 	Invoice, Subscription string
-	// Types are what has happened in one transaction, in order.
+	// Types are in the order in which they happened.
 	Types []OutcomeType
-	// Scheduled is when the automatic charge was to be made that has failed; nil for none.
+	// Scheduled is the scheduled time of the automatic charge that has failed; nil for none.
 	Scheduled *api.Time
-	// Failure is why that charge has failed; empty for one of a payment method.
+	// Failure is why that charge has failed; empty for the charge of a payment method.
 	Failure provider.Failure
 	// Phone is the phone that the charge was to ask, +233…; empty for none, and in an outcome that was queued.
 	Phone string
@@ -131,8 +131,8 @@ func outcomeFrom(o *storage.Object[outcome]) *Outcome {
 	return &Outcome{Invoice: o.Value.Invoice, Subscription: o.Value.Subscription, Types: o.Value.Types, Scheduled: o.Value.Scheduled, Failure: o.Value.Failure, Phone: o.Value.Phone, object: o}
 }
 
-// EarlierOutcome returns the oldest outcome of the same subscription that was not worked on; nil if that is
-// the given one, or none is left.
+// EarlierOutcome returns the oldest queued outcome of the same subscription; nil if that is the given one, or if
+// none is left.
 func (*Service) EarlierOutcome(tx storage.ReadTx, of *Outcome) (*Outcome, error) {
 	q := storage.Query{Scope: of.object.Scope, Limit: api.MaxLimit}
 	q.Where = engine.Where(q.Where, "subscription", of.Subscription)
@@ -164,7 +164,7 @@ func (o *Outcome) Caller() api.Caller {
 	return caller
 }
 
-// FinishOutcome removes an outcome that was worked on. It returns [storage.ErrConflict] if another
+// FinishOutcome removes a queued outcome that the caller applies. It returns [storage.ErrConflict] if another
 // worker has done so.
 func (*Service) FinishOutcome(tx *engine.Tx, o *Outcome) error {
 	copied := *o.object // a run that is rolled back leaves the version as it is

@@ -136,9 +136,8 @@ func (s *Service) commitCharge(ctx context.Context, caller api.Caller, id string
 	return call, err
 }
 
-// payWithoutCharge marks an open invoice paid whose amount due is zero: without a payment,
-// since no money moves. The amount of an open invoice does not change, so the caller may
-// have read it before.
+// payWithoutCharge marks an open invoice paid, without a payment, because its amount due is zero. That amount does
+// not change while the invoice is open, so the caller may have read it in an earlier transaction.
 func (s *Service) payWithoutCharge(ctx context.Context, caller api.Caller, op engine.Operation, id, phone string) (*invoice.Invoice, error) {
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		if err := s.payable(tx, tx.Now, o, caller.IdempotencyKey); err != nil {
@@ -151,7 +150,7 @@ func (s *Service) payWithoutCharge(ctx context.Context, caller api.Caller, op en
 // errNotChargeable is the refusal of live mode without a charger.
 var errNotChargeable = api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
 
-// payable refuses what cannot be paid now. idempotencyKey is that of a call of Pay; empty for
+// payable refuses an invoice that cannot be paid now. idempotencyKey is that of a call of Pay; empty for
 // other calls.
 func (s *Service) payable(tx storage.ReadTx, now time.Time, o *storage.Object[record], idempotencyKey string) error {
 	r := &o.Value
@@ -233,13 +232,14 @@ type payer struct {
 	moves  []storage.Move
 	source collect.Source
 	phone  string // where the receipt goes when the invoice has none
-	// person is set if the money comes from phone, or from the wallet of its holder, who then gets the
-	// receipt in any case. The message is erased with the person, or with the payment of this id.
+	// person is set if the money comes from phone, or from the wallet of its holder: phone then gets the receipt
+	// in any case. It is the id, of a consumer or a payment, whose erasure erases that message.
 	person  string
 	payment payment.Payment
 }
 
-// bookPaid books a payment: the money, the payment, the status and the receipts.
+// bookPaid books the money that pays an invoice. It also records the payment, marks the invoice paid and queues the
+// receipts.
 func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) error {
 	r := &o.Value
 	amount := r.AmountDue
@@ -276,7 +276,7 @@ func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], paymentID *
 	return s.save(tx, o, event.InvoicePaid)
 }
 
-// setPaid enters Paid, and takes back what was planned for an open invoice.
+// setPaid makes the invoice paid, and ends the charges that were planned for it.
 func (r *record) setPaid(at time.Time, paymentID *string) error {
 	r.AmountPaid += r.AmountDue // before enter, after which nothing is due
 	if err := r.enter(invoice.Paid); err != nil {

@@ -20,7 +20,7 @@ type contents struct {
 	logo       *account.Logo
 }
 
-// number is what the document is called.
+// number returns the number of the invoice or credit note.
 func (c *contents) number() string {
 	if c.creditNote != nil {
 		return c.creditNote.Number

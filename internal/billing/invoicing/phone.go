@@ -83,12 +83,12 @@ func (r *record) chargedPhone() (payment.MobileMoney, bool) {
 	return from, from.PhoneNumber != "" && from.Check() == nil
 }
 
-// startAutomaticPayment makes the scheduled charge of an invoice from the customer's phone, or has it wait
-// for the day.
+// startAutomaticPayment makes the scheduled charge of an invoice from the customer's phone. Outside of the hours in
+// which phones may be asked, it delays the charge.
 func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *storage.Object[record], from payment.MobileMoney) error {
 	r := &o.Value
 	if at := s.nextChargeTime(tx.Caller.Live, tx.Now); at.After(tx.Now) { // as after a wait for another payment
-		if r.Postponed { // until now, when the day is over
+		if r.Postponed { // until now, after the hours have ended
 			return s.postpone(ctx, tx, o, at)
 		}
 		r.NextWorkAt = api.AtOrNil(at)
@@ -106,9 +106,9 @@ func (s *Service) startAutomaticPayment(ctx context.Context, tx *engine.Tx, o *s
 // awaitPayment checks an automatic payment whose outcome the invoice does not have yet. The payment may also
 // have failed while another payment held the invoice.
 //
-// While a payment has no outcome, it may still be completed, so the phone is not asked again. The invoice did not
-// take the money of a completed one: it was given back, or a person must look after it. The schedule goes on. Any
-// other has taken nothing: this attempt has failed.
+// While the payment has no outcome, it may still be completed, so the phone is not asked again. If it is completed,
+// the invoice did not take its money: the money was given back, or a person must look after it. The schedule then
+// goes on. Any other payment took nothing, and this attempt has failed.
 func (s *Service) awaitPayment(tx *engine.Tx, o *storage.Object[record]) error {
 	r := &o.Value
 	p, err := s.config.Payments.Read(tx, r.OpenPayment)
@@ -161,8 +161,8 @@ const (
 	promptGap = 12 * time.Hour
 )
 
-// TakesPayment returns why an invoice is no longer to be paid, when its payer has approved a payment from a
-// phone; "" if it is.
+// TakesPayment returns why an invoice does not take a payment from a phone that its payer has approved; "" if it
+// does.
 func (s *Service) TakesPayment(tx *engine.Tx, p *collect.Incoming) (why string, err error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), *p.Invoice)
 	if err != nil {
@@ -196,8 +196,8 @@ func (s *Service) PaymentEnded(tx *engine.Tx, p *collect.Ended) error {
 		return s.markPaid(tx, o, &p.ID, payer{phone: p.Number, person: p.ID})
 	case r.Status != invoice.Open:
 		return s.save(tx, o)
-	case !automatic, // a payer may try; the schedule is the merchant's
-		r.OpenCharge != nil: // whose outcome moves the schedule
+	case !automatic, // a payer's own attempt does not move the schedule
+		r.OpenCharge != nil: // the outcome of that charge moves the schedule
 		return s.save(tx, o, event.InvoicePaymentFailed)
 	}
 	return s.automaticFailed(tx, o, &p.Payment)

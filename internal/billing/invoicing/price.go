@@ -36,7 +36,7 @@ func (*Service) CheckLines(lines []invoice.LineParams) error {
 }
 
 // Price computes the totals of checked lines, less what the coupon takes off; nil for no coupon. It
-// redeems nothing. Unlike a line of an invoice, one with a rate alone is taxable.
+// redeems nothing. Unlike on an invoice, a line with only a rate is taxable.
 //
 // Refusals: parameter_missing, parameter_invalid, resource_missing (product), each with the parameter
 // of the line.
@@ -67,7 +67,7 @@ func (s *Service) Price(tx *engine.Tx, lines []invoice.LineParams, coupon *catal
 	return &Priced{Lines: made, Subtotal: r.Subtotal, Discount: r.Discount, Tax: r.Tax, Total: r.Total, Sums: sums}, nil
 }
 
-// couponName is what the discount of a coupon with a name is called on a page.
+// couponName returns the name that a page gives to the discount of a coupon. The coupon has a name.
 func couponName(c *catalog.Coupon) string {
 	if c.PercentOff == nil {
 		return "Coupon " + *c.Name

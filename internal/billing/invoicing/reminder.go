@@ -31,7 +31,7 @@ var reminders = storage.NewCollection("invoice_reminders", []storage.Field[remin
 	storage.NullTimeColumn("due", func(r *reminder) *api.Time { return &r.SendAt }),
 }, storage.DueBy("due"))
 
-// at is when the reminder of a day is sent.
+// at returns the time at which the reminder of a day is sent.
 func (r *reminder) at(day int) time.Time {
 	return r.DueDate.UTC().Truncate(24*time.Hour).AddDate(0, 0, day).Add(remindAt)
 }
@@ -53,8 +53,9 @@ func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
 	return come, false
 }
 
-// scheduleReminders plans the reminders of an invoice that was finalized. An invoice that is
-// charged automatically has none, nor has one without an address and a number, or with nothing due.
+// scheduleReminders plans the reminders of an invoice that was finalized. It plans
+// none for an invoice that is charged automatically, has nothing due, or has neither an e-mail address nor a
+// number that gets SMS.
 func (s *Service) scheduleReminders(tx *engine.Tx, r *record) error {
 	if r.DueDate == nil || r.CollectionMethod != invoice.SendInvoice || r.AmountDue == 0 || r.textPhone() == nil && r.Email == nil {
 		return nil

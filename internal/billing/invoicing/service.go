@@ -114,7 +114,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p invoice.Creat
 	})
 }
 
-// blank returns a draft of that id without anything that a caller gives.
+// blank returns a draft with this id and without anything that a caller gives.
 func blank(tx *engine.Tx, id string) *record {
 	return &record{
 		Invoice: invoice.Invoice{
@@ -126,7 +126,7 @@ func blank(tx *engine.Tx, id string) *record {
 	}
 }
 
-// insert gives a new draft its number and keeps it.
+// insert gives a new draft its number, and stores it.
 func (s *Service) insert(tx *engine.Tx, r *record) (*storage.Object[record], error) {
 	var err error
 	if r.Number, err = nextNumber(tx, "invoice", "INV"); err != nil {

@@ -24,7 +24,7 @@ type SubscriptionLine struct {
 	TaxPercent *decimal.Decimal
 	Product    *string
 	Period     *invoice.Period
-	// Net says that UnitAmount is less its discount, so that the invoice's discount leaves it alone.
+	// Net says that UnitAmount is already less its discount, so the invoice's discount does not reduce it again.
 	Net bool
 }
 
@@ -52,8 +52,8 @@ const (
 	creditUsed = "Credit from earlier invoices"
 )
 
-// PriceSubscription computes what [Service.Issue] would make of the same parameters. It refuses, with
-// parameter_invalid of line_items, what takes an invoice beyond its limits.
+// PriceSubscription computes what [Service.Issue] would make of the same parameters. It refuses lines that exceed
+// the limits of an invoice, with parameter_invalid (line_items).
 func (s *Service) PriceSubscription(p PriceParams) (*SubscriptionPrice, error) {
 	var r record
 	left, err := s.price(&r, &p)

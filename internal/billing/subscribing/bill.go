@@ -19,8 +19,9 @@ import (
 // due DaysUntilDue after it was made.
 const lateAfter = day
 
-// bill makes the invoice of the period that the subscription has just entered, and notes it. payment is the id of a payment of this transaction that pays the invoice; empty for none. bill
-// reports whether the invoice is paid. The caller writes the subscription.
+// bill makes the invoice of the period that the subscription has just entered, and records it in r. payment is the
+// id of a payment of this transaction that pays the invoice; empty for none. bill reports whether the invoice is
+// paid. The caller writes the subscription.
 func (s *Service) bill(tx *engine.Tx, r *record, customer *account.Customer, payment string) (paid bool, err error) {
 	price, date := r.price(), r.periodStart()
 	issued, err := s.issue(tx, r, price, date, customer, payment)

@@ -86,7 +86,7 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*invo
 		if r.OpenCharge != nil {
 			return chargeUnderWay()
 		}
-		if err := cmp.Or(s.notHeld(tx, tx.Now, o), r.settlesItself()); err != nil {
+		if err := cmp.Or(s.notHeld(tx, tx.Now, o), r.refuseNothingDue()); err != nil {
 			return err
 		}
 		if is := r.Status; r.enter(invoice.Void) != nil {
@@ -111,9 +111,9 @@ func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id s
 	})
 }
 
-// settlesItself refuses a subscription's open invoice on which nothing is due. A worker is about to mark it paid,
+// refuseNothingDue refuses a subscription's open invoice on which nothing is due. A worker is about to mark it paid,
 // and the subscription may already have used the credit that the invoice left.
-func (r *record) settlesItself() error {
+func (r *record) refuseNothingDue() error {
 	if r.Subscription == nil || r.Status != invoice.Open || r.AmountDue != 0 {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (r *record) settlesItself() error {
 
 // writeOff makes an invoice uncollectible. The caller writes the invoice.
 func (s *Service) writeOff(tx *engine.Tx, o *storage.Object[record]) error {
-	if err := cmp.Or(s.payable(tx, tx.Now, o, ""), o.Value.settlesItself()); err != nil {
+	if err := cmp.Or(s.payable(tx, tx.Now, o, ""), o.Value.refuseNothingDue()); err != nil {
 		return err
 	}
 	if err := o.Value.enter(invoice.Uncollectible); err != nil {

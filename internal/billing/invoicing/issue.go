@@ -46,7 +46,7 @@ type Issued struct {
 
 // Issue makes a finalized invoice of a subscription, sends it or plans its charges, and records its
 // events. The number takes the year in which the invoice is made. An invoice with a Payment is paid at
-// once. One with nothing due is paid by a worker, or by [Service.SettleNothingDue].
+// once. One with nothing due is paid by a worker, or by [Service.MarkNothingDuePaid].
 func (s *Service) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
 	r := blank(tx, ids.Following(tx.NewID("inv_"), p.After))
 	r.Subscription, r.Customer, r.Description = &p.Subscription, &p.Customer, api.TextOrNil(p.Description)
@@ -68,8 +68,8 @@ func (s *Service) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
 	if err := r.open(tx.Now); err != nil {
 		return nil, err
 	}
-	settled := p.Payment != ""
-	if !settled {
+	paid := p.Payment != ""
+	if !paid {
 		if r.AmountDue > 0 {
 			r.ChargedPhone = p.ChargedPhone
 		}
@@ -80,8 +80,8 @@ func (s *Service) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
 	if err := s.recordEvents(tx, r, event.InvoiceFinalized); err != nil {
 		return nil, err
 	}
-	if settled {
-		if err := s.settleIssued(tx, r, p.Payment); err != nil {
+	if paid {
+		if err := s.markIssuedPaid(tx, r, p.Payment); err != nil {
 			return nil, err
 		}
 	}
@@ -91,8 +91,8 @@ func (s *Service) Issue(tx *engine.Tx, p IssueParams) (*Issued, error) {
 	return &Issued{Invoice: r.Invoice, CreditBalance: left}, nil
 }
 
-// settleIssued marks a new invoice paid, and queues the receipt.
-func (s *Service) settleIssued(tx *engine.Tx, r *record, payment string) error {
+// markIssuedPaid marks a new invoice paid, and queues the receipt.
+func (s *Service) markIssuedPaid(tx *engine.Tx, r *record, payment string) error {
 	if err := r.setPaid(tx.Now, &payment); err != nil {
 		return err
 	}
@@ -108,9 +108,9 @@ func (s *Service) settleIssued(tx *engine.Tx, r *record, payment string) error {
 	return s.recordEvents(tx, r, event.InvoicePaid)
 }
 
-// SettleNothingDue marks an open invoice paid, without a payment, if nothing is due on it. It leaves any other
+// MarkNothingDuePaid marks an open invoice paid, without a payment, if nothing is due on it. It leaves any other
 // invoice as it is.
-func (s *Service) SettleNothingDue(tx *engine.Tx, id string) error {
+func (s *Service) MarkNothingDuePaid(tx *engine.Tx, id string) error {
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil || o.Value.Status != invoice.Open || o.Value.AmountDue > 0 {
 		return err

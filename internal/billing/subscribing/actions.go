@@ -162,7 +162,7 @@ func (s *Service) Resume(ctx context.Context, caller api.Caller, id string) (*su
 		if err != nil {
 			return nil, err
 		}
-		r.settleStatus()
+		r.updateStatus()
 		return withPayment(paid, event.SubscriptionResumed), nil
 	}})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
-// nobody finds no customer.
-func nobody(storage.ReadTx) (*account.Customer, error) { return nil, api.NoSuch("customer") }
+// noCustomer finds no customer.
+func noCustomer(storage.ReadTx) (*account.Customer, error) { return nil, api.NoSuch("customer") }
 
 // departurePage bounds the subscriptions that one transaction cancels. The transaction ends earlier once it
 // has stopped the charges of departureCharges invoices.
@@ -44,7 +44,7 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 			}
 			s.fillDerived(&o.Value)
 			stopped += len(o.Value.charged())
-			if err := s.cancelAtOnce(tx, &o.Value, tx.Now, nobody); err != nil {
+			if err := s.cancelAtOnce(tx, &o.Value, tx.Now, noCustomer); err != nil {
 				return false, err
 			}
 			if err := s.write(tx, o, event.SubscriptionCanceled); err != nil {

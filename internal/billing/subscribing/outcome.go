@@ -155,7 +155,7 @@ func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.
 			return err
 		}
 	}
-	if r.settleStatus(); r.Status != was || r.CreditBalance != credit || r.Discount != discount {
+	if r.updateStatus(); r.Status != was || r.CreditBalance != credit || r.Discount != discount {
 		types = append(types, event.SubscriptionUpdated)
 	}
 	if givenUp && r.Status != subscription.Cancelled {

@@ -36,7 +36,7 @@ func (s *Service) Start(tx *engine.Tx, p StartParams) (*subscription.Subscriptio
 	if err != nil || begun.LatestInvoice == nil {
 		return begun, err
 	}
-	return begun, s.config.Invoices.SettleNothingDue(tx, *begun.LatestInvoice)
+	return begun, s.config.Invoices.MarkNothingDuePaid(tx, *begun.LatestInvoice)
 }
 
 // start makes the record of a subscription, which is not written yet.

@@ -163,8 +163,8 @@ func Kinds() []*storage.Kind { return []*storage.Kind{subscriptions.Kind(), tria
 func (r *record) periodStart() time.Time { return time.Unix(r.CurrentPeriodStart, 0).UTC() }
 func (r *record) periodEnd() time.Time   { return time.Unix(r.CurrentPeriodEnd, 0).UTC() }
 
-// settleStatus sets the status of a subscription that is neither paused nor cancelled, nor in its trial.
-func (r *record) settleStatus() {
+// updateStatus sets the status of a subscription that is neither paused nor cancelled, nor in its trial.
+func (r *record) updateStatus() {
 	if r.Status != subscription.Active && r.Status != subscription.PastDue {
 		return
 	}

@@ -147,7 +147,7 @@ func (s *Service) markOverdue(t *turn, r *record) ([]event.Type, error) {
 	u.Overdue, u.At = true, t.at.Add(giveUpAfter).Unix()
 	types := []event.Type{event.SubscriptionPaymentFailed}
 	was := r.Status
-	if r.settleStatus(); r.Status != was {
+	if r.updateStatus(); r.Status != was {
 		types = append(types, event.SubscriptionUpdated)
 	}
 	return types, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
-// call is what a call does to a subscription.
+// call is an API call that changes a subscription.
 type call struct {
 	// do returns the events of the call. It fails with errPersonUnread if it needs the customer and
 	// readCustomer is nil.
@@ -22,8 +22,8 @@ type call struct {
 	anyway bool
 }
 
-// change runs a call that changes a subscription. What is due of the subscription is done before, so
-// that the call finds it as if the worker had been in time.
+// change runs a call that changes a subscription. It first runs the due steps, so that the call finds the
+// subscription as if the worker had been in time.
 func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, c call) (*subscription.Subscription, error) {
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*subscription.Subscription, error) {
 		var readCustomer customerReader
@@ -98,7 +98,7 @@ func withPayment(paid bool, of event.Type) []event.Type {
 	return []event.Type{of}
 }
 
-// errBehind says that something of the subscription has become due since it was worked through.
+// errBehind says that a step became due after change had run the due steps.
 var errBehind = errors.New("subscription: something is due")
 
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string, p subscription.CancelParams) (*subscription.Subscription, error) {
@@ -125,7 +125,7 @@ func (s *Service) cancel(tx *engine.Tx, r *record, at time.Time, readCustomer cu
 	return nil
 }
 
-// cancelAtOnce is cancel that also ends the automatic charges of the invoices that were open before.
+// cancelAtOnce is cancel, and also ends the automatic charges of the invoices that were open before.
 func (s *Service) cancelAtOnce(tx *engine.Tx, r *record, at time.Time, readCustomer customerReader) error {
 	charged := r.charged()
 	if err := s.cancel(tx, r, at, readCustomer); err != nil {

@@ -60,8 +60,8 @@ func (s *Service) bill(tx *engine.Tx, r *record, customer *account.Customer, pay
 	return issued.Status == invoice.Paid, nil
 }
 
-// billUsed makes the final invoice of a subscription that ends: of what was used after a change and is not
-// invoiced yet, less credit. It makes none if that is not above 0; then lines and credit lapse.
+// billUsed makes the final invoice of a subscription that ends. It charges for what was used after a change and is
+// not invoiced yet, less credit. If that is not above 0, there is no invoice, and lines and credit lapse.
 func (s *Service) billUsed(tx *engine.Tx, r *record, at time.Time, readCustomer customerReader) error {
 	final, err := s.finalTotal(r)
 	if err != nil || final == 0 {
@@ -137,8 +137,7 @@ func total(lines []waitingLine) (sum int64) {
 	return sum
 }
 
-// price returns what the invoice of the current period is made of: the lines that have waited, and the
-// period's own.
+// price returns what the invoice of the current period is made of: the waiting lines and the period's own line.
 func (r *record) price() invoicing.PriceParams {
 	p := invoicing.PriceParams{CreditBalance: r.CreditBalance}
 	p.Lines = append(r.waitingLines(), invoicing.SubscriptionLine{
@@ -157,7 +156,7 @@ func (r *record) finalPrice() invoicing.PriceParams {
 	return invoicing.PriceParams{Lines: r.waitingLines(), CreditBalance: r.CreditBalance}
 }
 
-// waitingLines are the lines that have waited, as an invoice has them.
+// waitingLines returns the waiting lines in the form in which an invoice takes them.
 func (r *record) waitingLines() []invoicing.SubscriptionLine {
 	lines := make([]invoicing.SubscriptionLine, 0, len(r.Waiting)+1)
 	for _, l := range r.Waiting {
@@ -169,13 +168,13 @@ func (r *record) waitingLines() []invoicing.SubscriptionLine {
 	return lines
 }
 
-// discountOver reports whether the discount is not for a period that starts then.
+// discountOver reports whether the discount has ended before a period with this start.
 func (r *record) discountOver(start time.Time) bool {
 	return r.Discount.End != nil && start.Unix() >= *r.Discount.End
 }
 
-// checkNext refuses a subscription whose next invoice would exceed the limits of an invoice. So no renewal
-// fails for its amounts. It ignores the discount and the credit, which may end before then.
+// checkNext refuses a subscription whose next invoice would exceed the limits of an invoice, so that no renewal
+// fails for its amounts. It ignores the discount and the credit, which may have ended by then.
 func (s *Service) checkNext(r *record) error {
 	p := r.price()
 	p.Coupon, p.CreditBalance = "", 0
@@ -193,7 +192,7 @@ func decimalOf(n *api.Number) *decimal.Decimal {
 	return &n.Decimal
 }
 
-// putCoupon puts a coupon on, whose redemption was counted.
+// putCoupon sets the coupon of a subscription. The caller has counted the redemption.
 func (r *record) putCoupon(c *catalog.Coupon, now time.Time) {
 	r.Coupon = &couponTerms{Terms: c.Terms, Once: c.Duration == catalog.Once}
 	r.Discount = &subscription.Discount{Coupon: c.ID, Start: now.Unix()}
@@ -202,7 +201,7 @@ func (r *record) putCoupon(c *catalog.Coupon, now time.Time) {
 	}
 }
 
-// redeem counts the redemption of a coupon, and puts it on. Refusals: resource_missing,
+// redeem counts the redemption of a coupon, and sets the coupon of the subscription. Refusals: resource_missing,
 // coupon_not_redeemable.
 func (s *Service) redeem(tx *engine.Tx, r *record, id string) error {
 	c, err := s.config.Catalog.RedeemableCoupon(tx, engine.Scope(tx.Caller), tx.Now, id)

@@ -16,8 +16,8 @@ var lengths = map[catalog.Interval]time.Duration{
 	catalog.Day: 24 * time.Hour, catalog.Week: 7 * 24 * time.Hour, catalog.Month: 28 * 24 * time.Hour, catalog.Year: 365 * 24 * time.Hour,
 }
 
-// CountPeriods returns how many periods the caller's subscriptions may begin until a time. It stops counting
-// beyond most.
+// CountPeriods returns an upper bound of the periods that the caller's subscriptions begin until a time. It stops
+// counting above most.
 func (s *Service) CountPeriods(tx *engine.Tx, until time.Time, most int64) (int64, error) {
 	var n int64
 	for _, status := range []subscription.Status{subscription.Trialing, subscription.Active, subscription.PastDue} {
@@ -37,7 +37,7 @@ func (s *Service) CountPeriods(tx *engine.Tx, until time.Time, most int64) (int6
 	return n, nil
 }
 
-// periodsUntil returns how many periods may begin after the current one and until a time, at most.
+// periodsUntil returns an upper bound of the periods that begin after the current one and until a time.
 func (r *record) periodsUntil(until time.Time) int64 {
 	left := until.Sub(time.Unix(r.CurrentPeriodEnd, 0))
 	if left < 0 || r.CancelAtPeriodEnd {

@@ -22,8 +22,8 @@ type CodeParams struct {
 	Digits string
 }
 
-// SendCode sends a code by SMS. c is a part of the object that the charges are for, and of names that object.
-// The caller writes it.
+// SendCode sends a code by SMS, and keeps in c what checks the code. c is a part of the object that the charges
+// are for, and of names that object. The caller writes the object.
 //
 // Refusals: rate_limited, otp_attempts_exceeded; service_unavailable in live mode without a Texter.
 func (s *Service) SendCode(tx *engine.Tx, c *otp.Phone, of otp.Purpose, p CodeParams) error {

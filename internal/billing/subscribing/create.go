@@ -28,7 +28,7 @@ const (
 	defaultDaysUntilDue = 7
 )
 
-// checkCreate also fills the defaults in.
+// checkCreate checks parameters, and sets those that are missing to their defaults.
 func checkCreate(p *subscription.CreateParams) error {
 	if p.Customer == "" {
 		return api.Missing("customer")
@@ -91,7 +91,7 @@ func checkCollection(m invoice.CollectionMethod) error {
 	return nil
 }
 
-// checkPeriodAmount refuses what is too much for a period.
+// checkPeriodAmount refuses a quantity that makes the period too expensive.
 func checkPeriodAmount(amount, quantity int64) error {
 	if amount*quantity > money.Max {
 		return api.Invalid("quantity", "quantity times the plan's amount must be at most %d pesewas.", int64(money.Max))
@@ -129,7 +129,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p subscription.
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, call) // the host may have deleted the customer since
 }
 
-// create makes a subscription of checked parameters.
+// create makes a subscription from checked parameters.
 func (s *Service) create(tx *engine.Tx, p subscription.CreateParams, customer *account.Customer) (*subscription.Subscription, error) {
 	plan, err := s.config.Catalog.Plan(tx, engine.Scope(tx.Caller), p.Plan)
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *Service) begin(tx *engine.Tx, r *record, customer *account.Customer, pa
 // tokenLength is the length of the secret in a page's address, in characters of base 62: 190 bits.
 const tokenLength = 32
 
-// wantedTrialEnd returns the end of the trial; now, or before, for none.
+// wantedTrialEnd returns the end of the trial. A time that is not after now stands for no trial.
 func wantedTrialEnd(p *subscription.CreateParams, from, now time.Time, plan *catalog.Plan) (time.Time, error) {
 	if !p.TrialEnd.IsZero() {
 		end := second(p.TrialEnd)
@@ -245,13 +245,13 @@ func trialEnd(from time.Time, days *int64) time.Time {
 	return from.Add(time.Duration(*days) * day)
 }
 
-// takePlan copies a plan.
+// takePlan copies a plan's terms into the subscription.
 func (s *Service) takePlan(r *record, p *catalog.Plan) {
 	r.Plan, r.Amount = p.ID, p.Amount
 	r.Terms = terms{Name: p.Name, recurrence: recurrence{p.Interval, p.IntervalCount}, Taxable: p.Taxable != nil && *p.Taxable, TaxPercent: p.TaxPercent}
 	engine.SetGiven(&r.Terms.Product, p.Product)
 	if r.Terms.Taxable && r.Terms.TaxPercent == nil {
-		// Without a rate nothing is taxed. A default that the host sets later is for later subscriptions.
+		// Without a rate, nothing is taxed. A default rate that the host sets later applies to later subscriptions.
 		if r.Terms.Taxable = s.config.DefaultTax != nil; r.Terms.Taxable {
 			r.Terms.TaxPercent = &api.Number{Decimal: *s.config.DefaultTax}
 		}
@@ -277,7 +277,7 @@ func (r *record) checkPhone() error {
 	return nil
 }
 
-// checkCharged refuses an automatic charge of a phone whose network is not taken.
+// checkCharged refuses an automatic charge of a phone whose network the charger does not take.
 func (s *Service) checkCharged(live bool, r *record) error {
 	if r.Phone == "" || r.CollectionMethod != invoice.ChargeAutomatically {
 		return nil

@@ -13,7 +13,7 @@ import (
 // once that invoice is void or uncollectible. What invoices have used of it stays used.
 type credit struct {
 	Invoice string `json:"invoice"`
-	// Full is the credit with its tax as long as nothing is given back, Worth what it is now.
+	// Full is the credit with its tax, as long as nothing is given back. Worth is what it is worth now.
 	Full  int64 `json:"full"`
 	Worth int64 `json:"worth"`
 	// Used is what invoices have taken of it.
@@ -56,7 +56,7 @@ func (s *Service) revalue(tx *engine.Tx, r *record, invoice string) error {
 		r.CreditBalance -= left - c.left()
 		r.dropCredits()
 	}
-	waiting := slices.Clone(r.Waiting) // an invoice that is not paid may share the lines
+	waiting := slices.Clone(r.Waiting) // an unpaid invoice may share the lines
 	for i := range waiting {
 		if l := &waiting[i]; of(*l) {
 			l.Amount = -charged.Worth(l.Full)
@@ -64,7 +64,7 @@ func (s *Service) revalue(tx *engine.Tx, r *record, invoice string) error {
 	}
 	was := r.Waiting
 	r.Waiting = slices.DeleteFunc(waiting, func(l waitingLine) bool { return l.Amount == 0 })
-	if err := s.checkNext(r); api.IsRefusal(err) { // an invoice could not take the charges without the credit
+	if err := s.checkNext(r); api.IsRefusal(err) { // without the credit, the charges exceed the limits of an invoice
 		r.Waiting = was
 	} else if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Service) revalue(tx *engine.Tx, r *record, invoice string) error {
 	return nil
 }
 
-// keepCredit adds to the credit balance what an invoice below zero has left. The oldest of the invoice's
+// keepCredit adds to the credit balance what an invoice below zero has left over. The oldest of the invoice's
 // credits are used first, so that the rest belongs to the newest.
 func (r *record) keepCredit(rest int64) {
 	r.CreditBalance += rest
@@ -117,7 +117,7 @@ func (r *record) useCredit(amount int64) (taken []usedCredit) {
 	return taken
 }
 
-// dropCredits forgets the credits of which nothing is left that could come back.
+// dropCredits removes the credits that are used up and that no void can give back.
 func (r *record) dropCredits() {
 	r.Credits = slices.DeleteFunc(r.Credits, func(c credit) bool {
 		return c.left() == 0 && !slices.ContainsFunc(r.Unpaid, func(u unpaid) bool {
@@ -126,9 +126,9 @@ func (r *record) dropCredits() {
 	})
 }
 
-// giveBack gives the subscription back what a voided invoice has taken: credit, lines that were credit, and a
-// coupon for one invoice, unless there is another coupon now. Credit comes back at its present worth. What the
-// invoice charged for changes in an earlier period lapses with it.
+// giveBack returns to the subscription what a voided invoice has taken: credit, lines that were credit, and a
+// coupon for one invoice. The coupon does not come back if the subscription has another one now. Credit comes back
+// at its present worth. What the invoice charged for changes in an earlier period lapses with it.
 func (s *Service) giveBack(tx *engine.Tx, r *record, u *used) error {
 	r.CreditBalance += u.Credit
 	for _, taken := range u.Credits {
@@ -144,7 +144,7 @@ func (s *Service) giveBack(tx *engine.Tx, r *record, u *used) error {
 	}
 	waiting := r.Waiting
 	r.Waiting = slices.Concat(u.Waiting, waiting)
-	if err := s.checkNext(r); api.IsRefusal(err) { // more than one invoice takes
+	if err := s.checkNext(r); api.IsRefusal(err) { // one invoice could not take all these lines
 		r.Waiting = waiting
 		r.CreditBalance -= total(u.Waiting)
 	} else if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
-// noCustomer finds no customer.
+// noCustomer is a customerReader that finds no customer.
 func noCustomer(storage.ReadTx) (*account.Customer, error) { return nil, api.NoSuch("customer") }
 
 // departurePage bounds the subscriptions that one transaction cancels. The transaction ends earlier once it

@@ -25,8 +25,8 @@ const (
 // automatic reports whether the subscription asks a phone for its charges.
 func (r *record) automatic() bool { return r.CollectionMethod == invoice.ChargeAutomatically }
 
-// text queues an SMS about automatic charges to a phone. write makes it of the names of merchant and plan,
-// and of a short link to a page of the subscription's customer.
+// text queues an SMS about automatic charges to a phone. write composes the SMS from the names of merchant and
+// plan and a short link to a page for the customer.
 func (s *Service) text(tx *engine.Tx, r *record, to string, page message.LinkPage, id string, write func(name, plan, link string) string) error {
 	if to == "" || !s.config.Messages.CanText(r.Livemode) {
 		return nil
@@ -48,8 +48,8 @@ func (s *Service) textManage(tx *engine.Tx, r *record, write func(name, plan, li
 	return s.text(tx, r, r.Phone, message.SubscriptionPage, r.ID, write)
 }
 
-// textBegun says that automatic charges have begun: how much, and from which day on. Where the first charge is
-// another than the later ones, such as with a coupon that ends, it says both.
+// textBegun says that automatic charges have begun: how much, and from which day on. If the first charge differs
+// from the later ones, for example because a coupon ends, it states both.
 func (s *Service) textBegun(tx *engine.Tx, r *record) error {
 	if !r.automatic() {
 		return nil
@@ -75,7 +75,7 @@ func (s *Service) textBegun(tx *engine.Tx, r *record) error {
 	})
 }
 
-// laterTotal returns what a period costs in the end: without lines that wait, credit, and a coupon that ends.
+// laterTotal returns what a later period costs: without waiting lines, credit, and a coupon that ends.
 func (s *Service) laterTotal(r *record) (int64, error) {
 	later := *r
 	later.Waiting, later.CreditBalance = nil, 0
@@ -89,8 +89,7 @@ func (s *Service) laterTotal(r *record) (int64, error) {
 	return priced.Total, nil
 }
 
-// firstCharge returns the first of the automatic charges to come: that of an open invoice, or of the next
-// period; nil for none.
+// firstCharge returns the next automatic charge: that of an open invoice, or of the next period; nil for none.
 func (s *Service) firstCharge(tx *engine.Tx, r *record) (*subscription.NextInvoice, error) {
 	for _, id := range r.charged() {
 		v, err := s.config.Invoices.Find(tx, engine.Scope(tx.Caller), id)
@@ -104,7 +103,7 @@ func (s *Service) firstCharge(tx *engine.Tx, r *record) (*subscription.NextInvoi
 	return s.nextInvoice(r)
 }
 
-// chargeDay is the day on which a phone is asked for an invoice.
+// chargeDay returns the day on which a phone is asked to pay an invoice.
 func (s *Service) chargeDay(r *record, next *subscription.NextInvoice) string {
 	return s.config.Invoices.ChargeTime(r.Livemode, time.Unix(next.At, 0).UTC()).Format(shortDay)
 }
@@ -127,7 +126,7 @@ func (s *Service) textTrialEnds(tx *engine.Tx, r *record) error {
 		return err
 	}
 	if !tx.Now.Before(s.chargeTime(r).Add(-day)) {
-		r.Noticed = true // this is the announcement of the charge, too
+		r.Noticed = true // this SMS announces the charge, too
 	}
 	return s.textManage(tx, r, func(name, plan, link string) string {
 		return fmt.Sprintf("%s: your trial of %s ends. On %s we ask this phone for GHS %s. See or cancel: %s",
@@ -135,7 +134,7 @@ func (s *Service) textTrialEnds(tx *engine.Tx, r *record) error {
 	})
 }
 
-// failures are why a charge has failed, in the words of an SMS.
+// failures are the reasons of failed charges, in the words of an SMS.
 var failures = map[provider.Failure]string{
 	provider.FailureInsufficientFunds: "the balance is too low",
 	provider.FailureDeclined:          "it was declined",
@@ -169,7 +168,7 @@ func (s *Service) textFailed(tx *engine.Tx, r *record, is *invoicing.Outcome) er
 	})
 }
 
-// textEnded says that the last charge of an invoice has failed, which ends the subscription.
+// textEnded says that the subscription has ended, because the last charge of an invoice has failed.
 func (s *Service) textEnded(tx *engine.Tx, r *record, is *invoicing.Outcome) error {
 	v, err := s.config.Invoices.Find(tx, engine.Scope(tx.Caller), is.Invoice)
 	if err != nil {
@@ -184,7 +183,8 @@ func (s *Service) textEnded(tx *engine.Tx, r *record, is *invoicing.Outcome) err
 	})
 }
 
-// textChanges tells the phones of a subscription what a call has changed for them. old is what it was.
+// textChanges tells the phones of a subscription what a call has changed for them. old is the subscription before
+// the call.
 func (s *Service) textChanges(tx *engine.Tx, old, r *record) error {
 	ends, ended := r.CancelAtPeriodEnd && !old.CancelAtPeriodEnd, r.Status == subscription.Cancelled
 	switch {
@@ -201,7 +201,7 @@ func (s *Service) textChanges(tx *engine.Tx, old, r *record) error {
 	case ends:
 		return s.textCancelled(tx, r, "is cancelled and runs until "+r.periodEnd().Format(shortDay)+".")
 	case r.CancelAtPeriodEnd, old.automatic() && !old.CancelAtPeriodEnd:
-		return nil // no charges have begun
+		return nil // the call began no charges
 	}
 	return s.textBegun(tx, r)
 }
@@ -230,7 +230,7 @@ func (s *Service) afterTheEnd(r *record, open bool) (string, error) {
 	return "Nothing more is charged.", nil
 }
 
-// textPhoneChanged tells the phone that was charged until now that another one is.
+// textPhoneChanged tells the phone that was charged until now that another one is charged from now on.
 func (s *Service) textPhoneChanged(tx *engine.Tx, old, r *record) error {
 	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
@@ -255,8 +255,8 @@ func (s *Service) chargeTime(r *record) time.Time {
 	return s.config.Invoices.ChargeTime(r.Livemode, r.periodEnd())
 }
 
-// notice queues the SMS that announces the next automatic charge. One that comes too late, or of which
-// nothing is due, is not announced.
+// notice queues the SMS that announces the next automatic charge. It queues none if the time of the charge has come,
+// or if nothing will be due.
 func (s *Service) notice(t *turn, r *record) ([]event.Type, error) {
 	r.Noticed = true
 	at := s.chargeTime(r)

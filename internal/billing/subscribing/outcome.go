@@ -27,7 +27,7 @@ func (s *Service) applyAtOnce(tx *engine.Tx, is *invoicing.Outcome) (applied boo
 	return true, s.apply(tx, o, is, nil)
 }
 
-// dueBefore reports whether something was due before a failed charge, which may end the subscription.
+// dueBefore reports whether a step was due before a failed charge. That charge may end the subscription.
 func (r *record) dueBefore(is *invoicing.Outcome) bool {
 	return is.Scheduled != nil && r.NextAt != nil && r.NextAt.Before(is.Scheduled.Time)
 }
@@ -38,7 +38,7 @@ func (s *Service) applyQueued(ctx context.Context, claimed storage.Record) error
 	if err != nil {
 		return err
 	}
-	for { // others of the subscription may have been claimed at the same time
+	for { // earlier outcomes of the subscription may have been claimed at the same time
 		var earlier *invoicing.Outcome
 		err := s.engine.View(ctx, o.Caller(), func(tx *engine.ReadTx) (err error) {
 			earlier, err = s.config.Invoices.EarlierOutcome(tx, o)
@@ -59,7 +59,7 @@ func (s *Service) applyQueued(ctx context.Context, claimed storage.Record) error
 // applyNext applies the oldest outcome of a subscription.
 func (s *Service) applyNext(ctx context.Context, o *invoicing.Outcome) error {
 	if o.Scheduled != nil {
-		// What was due before the charge comes first, though no worker may have run for long.
+		// Steps that were due before the charge come first, even if no worker has run for a long time.
 		if err := s.doBefore(ctx, o); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (s *Service) applyNext(ctx context.Context, o *invoicing.Outcome) error {
 	}
 }
 
-// doBefore does what was due of a subscription before a failed charge of it, which may end it.
+// doBefore runs the steps of a subscription that were due before a failed charge, which may end the subscription.
 func (s *Service) doBefore(ctx context.Context, o *invoicing.Outcome) error {
 	caller := o.Caller()
 	caller.RequestID, caller.IdempotencyKey = "", "" // the events are not of that request
@@ -123,7 +123,7 @@ func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.
 			r.paid(is.Invoice)
 		case invoicing.OutcomePaymentFailed:
 			types = append(types, event.SubscriptionPaymentFailed)
-			// An attempt off schedule is a payer's on the invoice's page, or that of a call.
+			// A charge off schedule comes from a payer on the invoice's page, or from a call of the merchant.
 			u := r.unpaid(is.Invoice)
 			switch {
 			case is.Scheduled == nil:
@@ -133,7 +133,7 @@ func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.
 				failed = true
 			}
 		case invoicing.OutcomeUncollectible:
-			// Without a failed charge it is the merchant who gave the invoice up.
+			// Without a failed charge, the merchant has marked the invoice uncollectible.
 			givenUp = slices.Contains(is.Types, invoicing.OutcomePaymentFailed)
 			if u := r.unpaid(is.Invoice); u != nil && givenUp && s.config.KeepPastDue {
 				givenUp = false
@@ -150,7 +150,7 @@ func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.
 			r.forget(is.Invoice)
 		}
 	}
-	if !slices.Equal(is.Types, []invoicing.OutcomeType{invoicing.OutcomePaid}) { // the most frequent one changes no credit
+	if !slices.Equal(is.Types, []invoicing.OutcomeType{invoicing.OutcomePaid}) { // this most frequent outcome changes no credit
 		if err := s.revalue(tx, r, is.Invoice); err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.
 	return s.write(tx, o, types...)
 }
 
-// unpaid returns what is kept of an unpaid invoice; nil for none.
+// unpaid returns the entry of an invoice in Unpaid; nil for none.
 func (r *record) unpaid(id string) *unpaid {
 	for i := range r.Unpaid {
 		if r.Unpaid[i].Invoice == id {
@@ -187,7 +187,7 @@ func (r *record) unpaid(id string) *unpaid {
 	return nil
 }
 
-// paid removes an invoice from those that are not paid, and writes the earlier ones off that were given up.
+// paid removes a paid invoice from Unpaid. It writes off the earlier invoices that were given up.
 func (r *record) paid(id string) {
 	i := slices.IndexFunc(r.Unpaid, func(u unpaid) bool { return u.Invoice == id })
 	if i < 0 {
@@ -201,11 +201,11 @@ func (r *record) paid(id string) {
 	}
 }
 
-// keptGivenUp is how many invoices are kept that were given up. A subscription that stays past_due may have
-// any number.
+// keptGivenUp bounds the invoices in Unpaid that were given up. A subscription that stays past_due may have any
+// number of them.
 const keptGivenUp = 20
 
-// giveUp keeps an invoice that was given up while the subscription goes on.
+// giveUp marks an invoice as given up while the subscription goes on. Above keptGivenUp, it writes off the oldest.
 func (r *record) giveUp(u *unpaid) {
 	u.At, u.GivenUp = 0, true
 	givenUp := 0
@@ -220,7 +220,7 @@ func (r *record) giveUp(u *unpaid) {
 	}
 }
 
-// writeOff keeps of an invoice that was given up what a void gives back.
+// writeOff keeps only what a void of the invoice would give back. If that is nothing, it removes the invoice.
 func (r *record) writeOff(u *unpaid) {
 	if u.Used == nil {
 		r.forget(u.Invoice)
@@ -229,7 +229,7 @@ func (r *record) writeOff(u *unpaid) {
 	*u = unpaid{Invoice: u.Invoice, Used: u.Used, WrittenOff: true}
 }
 
-// forget removes an invoice from those that are not paid.
+// forget removes an invoice from Unpaid.
 func (r *record) forget(id string) {
 	r.Unpaid = slices.DeleteFunc(r.Unpaid, func(u unpaid) bool { return u.Invoice == id })
 	r.dropCredits()

@@ -18,7 +18,7 @@ type recurrence struct {
 // and not from the period before. So a month that is too short for the anchor's day moves its own
 // period alone: 31 January, 28 February, 31 March.
 func (r recurrence) start(anchor time.Time, k int64) time.Time {
-	anchor = anchor.UTC() // elsewhere a day may have 23 hours
+	anchor = anchor.UTC() // in another time zone a day may have 23 hours
 	n := int(k * r.Count)
 	switch r.Interval {
 	case catalog.Day:
@@ -41,5 +41,5 @@ func addMonths(t time.Time, n int) time.Time {
 	return time.Date(last.Year(), last.Month(), min(d, last.Day()), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
-// second cuts a time to the second, as periods have it.
+// second truncates a time to the second, like the times of periods.
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }

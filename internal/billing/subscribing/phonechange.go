@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
-// confirms is what a code is for.
+// confirms returns what the code for a new phone confirms.
 func confirms(o *storage.Object[record]) otp.Purpose {
 	return otp.Purpose{What: "subscription phone", Scope: o.Scope, ID: o.ID}
 }
@@ -81,7 +81,7 @@ func (s *Service) ConfirmPhone(ctx context.Context, caller api.Caller, id, code 
 		counted, refusal = r.PhoneChange.Confirm(tx.Now, s.engine.ServerKeys, code, confirms(o))
 		switch {
 		case counted:
-			return s.write(tx, o) // the count stays though the request is refused
+			return s.write(tx, o) // the count stays, although the request is refused
 		case refusal != nil:
 			return nil
 		}

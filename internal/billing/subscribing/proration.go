@@ -9,8 +9,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// prorate adds the lines of a change to those that wait. A plan of another interval gets the credit
-// alone, since its new period starts at once.
+// prorate adds the lines of a change to those that wait. With a plan of another interval it adds only the credit,
+// since a new period starts at once.
 //
 // Both lines carry the discount of the period. So a change and its reversal net to nothing, whatever the
 // coupon is and whether the period is paid or not.
@@ -49,7 +49,7 @@ func (r *record) periodDiscount(charged *invoicing.Charged) *catalog.Terms {
 	return charged.Discount
 }
 
-// netLine makes a line of a change.
+// netLine makes a line of a change. Its amount is already less the discount.
 func netLine(what string, t *terms, amount int64) waitingLine {
 	return waitingLine{Description: what + t.Name, Amount: amount, Product: t.Product, Taxable: t.Taxable, TaxPercent: t.TaxPercent, Net: true}
 }

@@ -59,7 +59,7 @@ func New(e *engine.Engine, c Config) *Service {
 	return s
 }
 
-// fillDerived sets what follows from where the service is reached today.
+// fillDerived sets the URL, which follows from the current base URL.
 func (s *Service) fillDerived(r *record) {
 	r.ManageURL = new(s.engine.BaseURL + "/subscription/" + r.Token)
 }
@@ -94,7 +94,7 @@ func (s *Service) schedule(tx *engine.Tx, r *record) {
 	if next := s.next(r); next.act != nil {
 		due := !next.at.After(tx.Now)
 		if due && next.ends && r.AwaitsSince != nil {
-			next.at = tx.Now // not long ago: awaitCharge would take this look for a late one
+			next.at = tx.Now // a time in the past would make awaitCharge take the next look for a late one
 		}
 		r.NextAt = api.AtOrNil(next.at)
 		if due {

@@ -10,8 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
-// StartParams describe a subscription that a customer has chosen on a page, and whose parameters are
-// checked.
+// StartParams describe a subscription that a customer has chosen on a page. Its parameters are checked.
 type StartParams struct {
 	// Customer is the customer's record, whose id is kept.
 	Customer *account.Customer
@@ -39,7 +38,7 @@ func (s *Service) Start(tx *engine.Tx, p StartParams) (*subscription.Subscriptio
 	return begun, s.config.Invoices.MarkNothingDuePaid(tx, *begun.LatestInvoice)
 }
 
-// start makes the record of a subscription, which is not written yet.
+// start makes the record of a subscription, and does not write it.
 func (s *Service) start(tx *engine.Tx, p StartParams) *record {
 	r := s.blank(tx, p.Plan, p.Quantity, trialEnd(second(tx.Now), p.Plan.TrialPeriodDays))
 	r.CollectionMethod, r.DaysUntilDue, r.Metadata = invoice.ChargeAutomatically, defaultDaysUntilDue, p.Metadata
@@ -81,8 +80,8 @@ func (s *Service) Preview(tx *engine.Tx, p StartParams) (*Preview, error) {
 	return &Preview{TrialEnd: r.TrialEnd, Priced: &priced.Priced}, nil
 }
 
-// nextPeriod returns a copy in the period that is invoiced next: the current one if it has no invoice
-// yet.
+// nextPeriod returns a copy of the subscription in the period that is invoiced next. That is the current one if it
+// has no invoice yet.
 func (r *record) nextPeriod() *record {
 	next := *r
 	switch {

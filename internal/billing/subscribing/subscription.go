@@ -14,7 +14,7 @@ import (
 
 var statuses = []subscription.Status{subscription.Trialing, subscription.Active, subscription.PastDue, subscription.Paused, subscription.Cancelled}
 
-// record is what is kept of a subscription.
+// record is the stored form of a subscription.
 type record struct {
 	subscription.Subscription
 	// Token is the secret part of the customer's page.
@@ -126,7 +126,7 @@ func (u *unpaid) stepAt() time.Time {
 	return invoice.OverdueAt(at)
 }
 
-// charged reports whether charges of the invoice decide, and no due date.
+// charged reports whether automatic charges of the invoice, and no due date, decide when it is overdue or given up.
 func (u *unpaid) charged() bool { return u.At == 0 && !u.GivenUp && !u.WrittenOff }
 
 // charged returns the ids of the invoices that are charged automatically.

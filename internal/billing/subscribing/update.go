@@ -122,7 +122,7 @@ func (s *Service) update(tx *engine.Tx, o *storage.Object[record], p subscriptio
 	return withPayment(paid, event.SubscriptionUpdated), nil
 }
 
-// sendInstead ends the automatic charges of open invoices, which are due DaysUntilDue from now.
+// sendInstead ends the automatic charges of open invoices, and makes them due DaysUntilDue from now.
 func (s *Service) sendInstead(tx *engine.Tx, r *record) error {
 	due, charged := second(tx.Now).Add(time.Duration(r.DaysUntilDue)*day), r.charged()
 	for i := range r.Unpaid {

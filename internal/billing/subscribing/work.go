@@ -24,15 +24,15 @@ const giveUpAfter = 30 * day
 // can say that it has expired.
 const keepNewPhone = time.Hour
 
-// trialWarning is how long before its end the end of a trial is announced.
+// trialWarning is how long before the end of a trial the warning comes.
 const trialWarning = 3 * day
 
 // step is the next thing to do for a subscription.
 type step struct {
 	at time.Time
-	// act does it, and returns the events. Nil for nothing to do.
+	// act takes the step, and returns the events. It is nil if there is nothing to do.
 	act func(*Service, *turn, *record) ([]event.Type, error)
-	// ends says that it ends a period. It waits for charges of earlier times.
+	// ends says that the step ends a period. It waits for charges of earlier times.
 	ends bool
 }
 
@@ -45,8 +45,8 @@ type turn struct {
 	readCustomer customerReader
 }
 
-// next returns the step with the earliest time. Of equal times, an invoice is given up, or overdue,
-// before the period ends.
+// next returns the step with the earliest time. If an invoice becomes overdue or is given up at the end of the
+// period, that step comes first.
 func (s *Service) next(r *record) step {
 	var first step
 	consider := func(n step) {
@@ -87,7 +87,7 @@ func (s *Service) next(r *record) step {
 	return first
 }
 
-// renew begins the next period, or the first after a trial, with its invoice.
+// renew begins the next period, or the first after a trial, and makes its invoice.
 func (s *Service) renew(t *turn, r *record) ([]event.Type, error) {
 	if t.readCustomer == nil {
 		return nil, errPersonUnread
@@ -117,7 +117,7 @@ func (s *Service) renew(t *turn, r *record) ([]event.Type, error) {
 // outside of the transaction.
 var errPersonUnread = errors.New("subscription: the customer was not read")
 
-// cancelAtPeriodEnd leaves the charges of open invoices as they are.
+// cancelAtPeriodEnd cancels the subscription, and leaves the charges of its open invoices as they are.
 func (s *Service) cancelAtPeriodEnd(t *turn, r *record) ([]event.Type, error) {
 	return []event.Type{event.SubscriptionCanceled}, s.cancel(t.tx, r, t.at, t.readCustomer)
 }
@@ -185,7 +185,7 @@ func (s *Service) giveUp(t *turn, r *record) ([]event.Type, error) {
 	return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(t.tx, r, t.at, t.readCustomer)
 }
 
-// trialWarningAt returns when the end of the trial is announced.
+// trialWarningAt returns the time of the warning that the trial ends.
 func (r *record) trialWarningAt() time.Time {
 	return time.Unix(max(r.Created, *r.TrialEnd-int64(trialWarning/time.Second)), 0)
 }
@@ -216,7 +216,7 @@ func (s *Service) Jobs() []work.Job {
 	}
 }
 
-// runDue does what is due of a claimed subscription, in the order of the times.
+// runDue runs the due steps of a claimed subscription, the earliest first.
 func (s *Service) runDue(ctx context.Context, claimed storage.Record) error {
 	o, err := subscriptions.Decode(claimed)
 	if err != nil {
@@ -227,10 +227,10 @@ func (s *Service) runDue(ctx context.Context, claimed storage.Record) error {
 	return s.runSteps(ctx, caller, o.ID, o.Value.Customer, rush{stop: stop})
 }
 
-// maxStepsInCall bounds what a call does that was due before it.
+// maxStepsInCall bounds the due steps that a call runs before its own change.
 const maxStepsInCall = 50
 
-// errUndone says that something which is due of a subscription has failed.
+// errUndone says that a due step of a subscription has failed.
 var errUndone = errors.New("subscription: what is due was not done")
 
 // workThrough runs the due steps of a subscription before a call changes it, and returns the customer's id. It
@@ -275,7 +275,7 @@ func (s *Service) leaveToWorker(ctx context.Context, caller api.Caller, id strin
 	})
 }
 
-// isDue reports whether something is to be done of a subscription, also if it waits for a charge.
+// isDue reports whether a step of a subscription is due, even if it waits for a charge.
 func (s *Service) isDue(r *record, now time.Time) bool {
 	next := s.next(r)
 	return next.act != nil && !next.at.After(now)
@@ -309,7 +309,8 @@ func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer 
 	return err
 }
 
-// findCustomer asks a host's directory for a customer. One who is gone is refused when it is read.
+// findCustomer asks a host's directory for a customer. For one who is gone, it returns a reader that fails with
+// resource_missing.
 func (s *Service) findCustomer(ctx context.Context, caller api.Caller, id string) (customerReader, error) {
 	readCustomer, err := s.config.Accounts.FindCustomer(ctx, caller, id)
 	if api.CodeOf(err) == api.ResourceMissing {
@@ -346,7 +347,7 @@ func (s *Service) runStep(ctx context.Context, caller api.Caller, id string, p r
 				if err != nil {
 					return err
 				}
-				if waits { // s.write would plan anew when to look
+				if waits { // s.write would replace the time of the next look
 					return subscriptions.Replace(tx, o)
 				}
 			}
@@ -382,8 +383,8 @@ const (
 // them was planned before that end. That charge may fail and cancel the subscription before the period ends.
 //
 // So a worker that runs again after a long time waits for the charges of one invoice before it makes the next.
-// It asks no phone for invoices that workers on time would never have made. The outcome, once applied, ends the wait
-// at once. Otherwise each next look comes when the wait is twice as long.
+// It asks no phone for invoices that workers on time would never have made. An outcome that is applied ends the
+// wait at once. Otherwise each next look comes when the wait has become twice as long.
 func (s *Service) awaitCharge(tx *engine.Tx, r *record, end time.Time) (waits bool, err error) {
 	if s.config.KeepPastDue { // no charge cancels
 		return false, nil

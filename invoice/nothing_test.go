@@ -93,7 +93,7 @@ func TestIssueNothingDue(t *testing.T) {
 
 	second := issue()
 	for range 2 {
-		s.update(func(tx *engine.Tx) error { return s.SettleNothingDue(tx, second.ID) })
+		s.update(func(tx *engine.Tx) error { return s.MarkNothingDuePaid(tx, second.ID) })
 	}
 	is = must.Get(s.Get(t.Context(), s.caller, second.ID))(t)
 	expect.Equal(t, is.Status, invoice.Paid, "settled at once")

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// maxCodes is how many codes are passed on for one payment, so that a stranger cannot guess one.
+// maxCodes bounds the codes that are passed on for one payment, so that a stranger cannot guess one.
 const maxCodes = 5
 
 func (s *Service) Confirm(ctx context.Context, caller api.Caller, id string, p payment.ConfirmParams) (*payment.Payment, error) {
@@ -32,7 +32,7 @@ func (s *Service) ConfirmTopUp(ctx context.Context, caller api.Caller, id string
 	})
 }
 
-// confirm passes on a code for a payment or a top-up, and returns it afterwards. operation names the
+// confirm passes on a code for a payment or a top-up, and returns the payment or top-up afterwards. operation names the
 // call for its idempotency key. about is as for confirmCall.
 func confirm[R, T any](
 	ctx context.Context, s *Service, caller api.Caller, operation string, of *orders.Orders[R], id string, p payment.ConfirmParams,

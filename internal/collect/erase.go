@@ -11,7 +11,7 @@ import (
 )
 
 // forget removes the payer's number, masked and whole, and e-mail address. changed reports that the payment
-// had one of them. Callers spare a payment that has not ended, because the provider needs them.
+// had one of them. Callers leave out a payment that has not ended, because the provider still needs them.
 func (r *record) forget() (changed bool) {
 	changed = r.Phone != nil || r.PhoneNumber != nil || r.hasNumber()
 	r.Phone, r.PhoneNumber = nil, nil

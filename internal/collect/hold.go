@@ -11,8 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// held are the payments that hold an object: each a use of a QR code with a limit, an invoice or a
-// checkout session. Its id is the object's.
+// held lists the payments that hold an object: an invoice, a checkout session, or a QR code with a limit, of which
+// each payment holds one use. Its id is the object's.
 type held struct {
 	By []hold `json:"by"`
 }
@@ -30,7 +30,7 @@ const maxHolds = 1000
 // answered that the phone was asked. The number may be a stranger's, or may not exist.
 const silentHold = 2 * time.Minute
 
-// addressHolds is how many holds of one object a network address starts in an hour, in live mode.
+// addressHolds is how many holds of one object a network address may start in an hour, in live mode.
 const addressHolds = 2
 
 var holds = storage.NewCollection[held]("payment_holds", nil)
@@ -60,8 +60,8 @@ func (*Service) HeldUntil(tx storage.ReadTx, scope storage.Scope, now time.Time,
 	return until, nil
 }
 
-// OpenUntil returns the last deadline of the payments of a checkout session that have no outcome, also of those
-// whose hold has ended. It returns the zero time if all their deadlines have passed.
+// OpenUntil returns the last deadline of the payments of a checkout session that have no outcome, including
+// those whose hold has ended. It returns the zero time if all their deadlines have passed.
 func (*Service) OpenUntil(tx storage.ReadTx, scope storage.Scope, now time.Time, session string) (until time.Time, err error) {
 	for _, status := range []payment.Status{payment.Pending, payment.Processing} {
 		where := engine.Where(engine.Where(nil, "checkout_session", session), "status", string(status))
@@ -102,7 +102,7 @@ func newHold(tx *engine.Tx, object, payment string, until api.Time) (*storage.Ob
 	return o, nil
 }
 
-// extendHold has a hold last until the deadline. The provider has answered that the phone was asked.
+// extendHold makes a hold last until the deadline, once the provider has answered that the phone was asked.
 func (r *record) extendHold(tx *engine.Tx) error {
 	if !r.HoldExpiresAt.Before(r.Deadline.Time) {
 		return nil

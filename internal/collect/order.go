@@ -43,7 +43,7 @@ func (r *record) enter(to payment.Status) error {
 // ended reports whether a payment, a top-up or its refund has its outcome.
 func ended(s payment.Status) bool { return s != payment.Pending && s != payment.Processing }
 
-// The texts for what the charger says nothing about.
+// The texts for a charger that gives none.
 const (
 	approveMessage = "Approve the payment on your phone."
 	codeMessage    = "Enter the code that you got on your phone."
@@ -56,8 +56,8 @@ func (*Service) Kind() *storage.Kind { return payments.Kind() }
 // Jobs returns the job that deletes old prompt records.
 func (s *Service) Jobs() []work.Job { return []work.Job{s.engine.DeleteDue(prompts.Kind())} }
 
-// RefundRail returns what gives back money that was charged in that mode by the provider of that
-// route, or nil.
+// RefundRail returns the rail that refunds what the provider of a route charged in a mode; nil if that provider
+// gives no refunds.
 func (s *Service) RefundRail(live bool, route string) provider.RefundRail {
 	charger := s.Charger(live)
 	if _, ok := orders.ChargerOf(charger, route).(provider.RefundRail); !ok {

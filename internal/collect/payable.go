@@ -13,12 +13,12 @@ import (
 )
 
 // Payable is what a payment from a phone pays, such as an invoice. Its methods run in the transaction
-// that books the payment: an error rolls the booking back, and it is repeated.
+// that applies the result of the charge. An error rolls that transaction back, and the result is applied again.
 type Payable interface {
-	// TakesPayment returns why there is nothing left to pay, when the payer has approved; "" if there is.
+	// TakesPayment returns why the object does not take a payment that its payer has approved; "" if it does.
 	TakesPayment(tx *engine.Tx, p *Incoming) (why string, err error)
-	// PaymentEnded books what the end of a payment means for the object that it pays. It is not called for a
-	// cancelled payment, which never reached its charger, nor for one that TakesPayment gave a reason against.
+	// PaymentEnded applies the end of a payment to the object that it pays. It is not called for a cancelled
+	// payment, which never reached its charger, nor for one that the object did not take.
 	PaymentEnded(tx *engine.Tx, p *Ended) error
 }
 
@@ -60,7 +60,7 @@ func (p *Payables) of(m *payment.Payment) Payable {
 	return nil
 }
 
-// Incoming is a payment from a phone whose outcome is about to be booked.
+// Incoming is a payment from a phone that its payer has approved, and whose outcome is about to be recorded.
 type Incoming struct {
 	payment.Payment
 	// HadHold says that the payment was started with a hold, and HoldActive that the hold has not

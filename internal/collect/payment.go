@@ -47,7 +47,7 @@ type record struct {
 	Source
 	// Submission is that of the charge. It is empty unless the payment is from a phone.
 	orders.Submission
-	// Phoned is what the charge needs beside; nil unless the payment is from a phone.
+	// Phoned is what else the charge needs; nil unless the payment is from a phone.
 	Phoned *phoned `json:"phoned,omitempty"`
 	// FutureCustomer stores NewCustomer, which the JSON of a payment leaves out.
 	FutureCustomer string `json:"future_customer,omitempty"`
@@ -92,7 +92,7 @@ type Config struct {
 	Charger, TestCharger provider.Charger
 	// Fees are the operator's fees for payments from phones; nil means none.
 	Fees *payment.Fees
-	// Deadline is how long a payer is asked, and how long a payment holds what it is for. Zero
+	// Deadline is how long a payer has to approve, and how long a payment holds the object that it pays. Zero
 	// means 10 minutes.
 	Deadline time.Duration
 	// Prompts limit how often one phone is asked. A zero field means that of [payment.DefaultPromptLimits].
@@ -145,7 +145,7 @@ func New(e *engine.Engine, c Config) (*Service, error) {
 	return s, nil
 }
 
-// defaultDeadline is how long a payer is asked if the host says nothing.
+// defaultDeadline is how long a payer has to approve if the host sets no deadline.
 const defaultDeadline = 10 * time.Minute
 
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*payment.Payment, error) {

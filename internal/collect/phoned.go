@@ -20,7 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// phoned is what the charge of a phone needs beside the payment.
+// phoned is what the charge of a phone needs in addition to the payment.
 type phoned struct {
 	// Number is the whole number, +233…; empty after an erasure.
 	Number string `json:"number,omitempty"`
@@ -84,7 +84,7 @@ func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Opera
 }
 
 // customer returns the function that reads a customer's e-mail in a transaction. A host's
-// directory is asked before.
+// directory is asked here, before the transaction.
 func (s *Service) customer(ctx context.Context, caller api.Caller, id string) (email func(*engine.Tx) (string, error), err error) {
 	if id == "" {
 		return func(*engine.Tx) (string, error) { return "", nil }, nil
@@ -202,7 +202,8 @@ func (s *Service) Start(tx *engine.Tx, p StartParams) (*payment.Payment, error) 
 	return &pending, s.orders().Insert(tx, &r, by, wait)
 }
 
-// notCharged is the refusal of a phone that the charger does not take.
+// notCharged returns the refusal of a charge that finds no charger: invalid_phone_number if the charger takes only
+// other networks, and otherwise errNoCharger.
 func (s *Service) notCharged(live bool, from payment.MobileMoney, amount int64) error {
 	taken := orders.ChargeNetworks(s.Charger(live), provider.Charge{
 		Order: provider.Order{Live: live, Amount: amount}, Phone: from.PhoneNumber,
@@ -225,8 +226,8 @@ const (
 	sampleAmount = 100
 )
 
-// CheckCharged refuses a phone that cannot be charged later, since its network is not taken. It lets any
-// phone pass where there is no charger: that may change until then. The network is that of the number's prefix,
+// CheckCharged refuses a phone that cannot be charged later, because the charger does not take its network. Without
+// a charger it lets any phone pass, because there may be a charger by then. The network is that of the number's prefix,
 // unless from names another.
 //
 // Refusals: invalid_phone_number.

@@ -59,7 +59,7 @@ type prompted struct {
 	// Open is the payment or top-up that was asked for last, and Until its deadline.
 	Open  string   `json:"open,omitempty"`
 	Until api.Time `json:"until"`
-	// Forget is the time at which the record says nothing any more.
+	// Forget is the time from which the record limits nothing any more.
 	Forget api.Time `json:"forget"`
 }
 
@@ -67,14 +67,14 @@ var prompts = storage.NewCollection("payment_prompts", []storage.Field[prompted]
 	storage.NullTimeColumn("forget", func(p *prompted) *api.Time { return &p.Forget }),
 }, storage.DueBy("forget"))
 
-// promptsOf returns the record that counts what for who: a number, a number and an address, or an object and an
-// address. Its id is a keyed digest of both. After a change of the server's key, a record under an older key
+// promptsOf returns the record of a counter for a key: a number, a number and an address, or an object and an
+// address. Its id is a keyed digest of counter and key. After a change of the server's key, a record under an older key
 // stays in use.
-func (s *Service) promptsOf(tx storage.ReadTx, what counter, who string) (*storage.Object[prompted], error) {
+func (s *Service) promptsOf(tx storage.ReadTx, c counter, key string) (*storage.Object[prompted], error) {
 	var first *storage.Object[prompted]
-	for _, key := range s.engine.ServerKeys {
-		digest := hmac.New(sha256.New, key)
-		digest.Write([]byte(string(what) + "\x00" + who))
+	for _, serverKey := range s.engine.ServerKeys {
+		digest := hmac.New(sha256.New, serverKey)
+		digest.Write([]byte(string(c) + "\x00" + key))
 		o, err := prompts.GetOrNew(tx, promptScope, "prompt_"+hex.EncodeToString(digest.Sum(nil)[:16]))
 		if err != nil {
 			return nil, fmt.Errorf("payment: read prompts: %w", err)
@@ -89,10 +89,10 @@ func (s *Service) promptsOf(tx storage.ReadTx, what counter, who string) (*stora
 	return first, nil
 }
 
-// promptScope is that of all merchants.
+// promptScope is the scope of records that count over all merchants.
 var promptScope = storage.Scope{Live: true}
 
-// asker is who has a phone asked.
+// asker says on whose behalf a phone is asked.
 type asker struct {
 	// automatic says that it is a scheduled charge.
 	automatic bool
@@ -101,7 +101,7 @@ type asker struct {
 }
 
 // countPrompt counts a prompt of a phone, and refuses one beyond the limits with too_many_prompts.
-// In test mode the number …0908 alone is refused.
+// In test mode it refuses only a number that ends in 0908.
 func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline time.Time, by asker) error {
 	if !tx.Caller.Live {
 		if strings.HasSuffix(number, "0908") {
@@ -145,8 +145,8 @@ func (s *Service) countPrompt(tx *engine.Tx, number, payment string, deadline ti
 }
 
 // CountCode counts a code that is sent to a phone by SMS, over all merchants, and refuses one beyond 5 in 10
-// minutes and 20 in a day with rate_limited. On a public page, from is the payer's network address: it may have
-// fewer sent, as with prompts. Both hold in live mode.
+// minutes and 20 in a day with rate_limited. On a public page, from is the payer's network address, which has
+// lower limits, as with prompts. The limits hold in live mode.
 func (s *Service) CountCode(tx *engine.Tx, number, from string) error {
 	if !tx.Caller.Live {
 		return nil
@@ -159,8 +159,8 @@ func (s *Service) CountCode(tx *engine.Tx, number, from string) error {
 	return s.countCode(tx, codesOut, number, codeLimits)
 }
 
-func (s *Service) countCode(tx *engine.Tx, what counter, who string, limits payment.PromptLimits) error {
-	o, err := s.promptsOf(tx, what, who)
+func (s *Service) countCode(tx *engine.Tx, c counter, key string, limits payment.PromptLimits) error {
+	o, err := s.promptsOf(tx, c, key)
 	if err != nil {
 		return err
 	}
@@ -204,13 +204,13 @@ func pageLimits(l payment.PromptLimits) payment.PromptLimits {
 	return payment.PromptLimits{Recent: below(l.Recent, l.Recent-1), Day: below(l.Day, l.Day/2)}
 }
 
-// remembered returns the times at which a phone was asked with now, as far as the limits need them.
+// remembered adds now to the times at which a phone was asked, and keeps as many as the limits need.
 func remembered(l payment.PromptLimits, at []api.Time, now time.Time) []api.Time {
 	at = append(at, api.At(now))
 	return at[max(0, len(at)-max(l.Recent, l.Day, 1)):]
 }
 
-// waitFor returns how long a phone must not be asked that was asked at these times.
+// waitFor returns how long a phone that was asked at these times must not be asked again.
 func waitFor(l payment.PromptLimits, at []api.Time, now time.Time) (wait time.Duration) {
 	for _, limit := range []struct {
 		most   int
@@ -231,8 +231,8 @@ func errPhoneAsked(wait time.Duration) error {
 	return api.Errorf(api.TooManyPrompts, "", "This phone is asked to approve a payment at the moment. Approve or decline it there, or try again after the seconds in the header Retry-After.").After(wait).WithCause(payment.ErrPhoneAsked)
 }
 
-// endPrompt ends the open prompt of a phone, if it is that of this payment or top-up. unsent is the
-// time of a prompt that was counted and never sent, and otherwise zero.
+// endPrompt ends the open prompt of a phone, if it is that of this payment or top-up. unsent is the time of a
+// prompt that was counted and never sent, which is no longer counted; zero for none.
 func (s *Service) endPrompt(tx *engine.Tx, number, payment string, unsent time.Time) error {
 	if !tx.Caller.Live || number == "" {
 		return nil

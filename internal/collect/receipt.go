@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 )
 
-// receipts bounds how often SendReceipt tells the payer of one payment.
+// receipts bounds how often SendReceipt sends the receipt of one payment.
 var receipts = pace.Limit{Hour: 5, Day: 20}
 
 func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string) (*payment.Payment, error) {
@@ -27,7 +27,7 @@ func (s *Service) SendReceipt(ctx context.Context, caller api.Caller, id string)
 		if r.Status != payment.Completed {
 			return nil, api.Invalid("id", "This payment is not completed, so there is no receipt.")
 		}
-		if r.Phoned != nil && r.Phoned.Late { // the payer was told so
+		if r.Phoned != nil && r.Phoned.Late { // an SMS told the payer so
 			return nil, api.Invalid("id", "This payment came when there was nothing left to pay, so there is no receipt.")
 		}
 		person, number, err := s.receiptTo(tx, r)

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// searchedPeople bounds the customers and consumers of a name, of each the newest, whose payments
-// Search finds.
+// searchedPeople bounds the customers of a name, and its consumers, whose payments Search finds. It takes the
+// newest of each.
 const searchedPeople = 10
 
 func (s *Service) Search(ctx context.Context, caller api.Caller, p payment.SearchParams) (list *api.List[payment.Payment], err error) {

@@ -43,8 +43,8 @@ func limitsOf(w *account.WalletTiers) (map[account.Tier]walletLimits, error) {
 	return limits, nil
 }
 
-// topUpTotal is the sum of a wallet's completed top-ups in the latest day and month with one. Its id
-// is the consumer's.
+// topUpTotal has the sums of a wallet's completed top-ups, of the day and the month of the latest one. Its id is
+// the consumer's.
 type topUpTotal struct {
 	Day         string `json:"day"` // 2006-01-02
 	DayAmount   int64  `json:"day_amount"`
@@ -53,9 +53,9 @@ type topUpTotal struct {
 
 var topUpTotals = storage.NewCollection[topUpTotal]("top_up_totals", nil)
 
-// totalAt returns the record of a wallet's sums for a time. The sums of an earlier day or month
-// are 0 by then.
-func totalAt(tx *engine.Tx, consumer string) (*storage.Object[topUpTotal], error) {
+// totalNow returns the record of a wallet's sums as of now. It sets the sums of a day or month that has passed to
+// 0.
+func totalNow(tx *engine.Tx, consumer string) (*storage.Object[topUpTotal], error) {
 	o, err := topUpTotals.GetOrNew(tx, engine.Scope(tx.Caller), consumer)
 	if err != nil {
 		return nil, fmt.Errorf("payment: read sums of top-ups: %w", err)
@@ -73,7 +73,7 @@ func totalAt(tx *engine.Tx, consumer string) (*storage.Object[topUpTotal], error
 
 // countTopUp adds a completed top-up to the wallet's sums.
 func countTopUp(tx *engine.Tx, consumer string, amount int64) error {
-	o, err := totalAt(tx, consumer)
+	o, err := totalNow(tx, consumer)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *Service) checkTier(tx *engine.Tx, consumer *account.Consumer, amount in
 	if !ok {
 		return nil
 	}
-	o, err := totalAt(tx, consumer.ID)
+	o, err := totalNow(tx, consumer.ID)
 	if err != nil {
 		return err
 	}

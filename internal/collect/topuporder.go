@@ -31,7 +31,7 @@ func newTopUpOrders(s *Service) *topUpOrders {
 	return o
 }
 
-// TopUps returns the orders of top-ups, for the loop that drives all orders.
+// TopUps returns the orders of top-ups, for package orders, which drives them.
 func (s *Service) TopUps() *topUpOrders { return s.topUps }
 
 // State implements [orders.Rules].
@@ -93,7 +93,7 @@ func (s *topUpOrders) close(tx *engine.Tx, r *topUpRecord) error {
 }
 
 // bookPaid moves the amount from the charger's clearing account to the wallet. If the wallet cannot take
-// it, it goes to the excess, and back to the payer.
+// it, the amount goes to the excess, and then back to the payer.
 func (s *topUpOrders) bookPaid(ctx context.Context, tx *engine.Tx, r *topUpRecord, fee int64) error {
 	consumer, err := s.svc.config.Accounts.Consumer(tx, tx.Caller.Live, r.Account)
 	if err != nil {

@@ -53,7 +53,7 @@ func newTopUpRefundOrders(s *Service) *topUpRefundOrders {
 	return o
 }
 
-// TopUpRefunds returns the orders of top-ups' refunds, for the loop that drives all orders.
+// TopUpRefunds returns the orders of top-ups' refunds, for package orders, which drives them.
 func (s *Service) TopUpRefunds() *topUpRefundOrders { return s.topUpRefunds }
 
 // refundTopUp queues the refund of a top-up. The caller writes the top-up.

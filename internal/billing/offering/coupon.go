@@ -66,7 +66,7 @@ func checkNewCoupon(p *catalog.CreateCouponParams) error {
 	return check.Metadata(p.Metadata, false)
 }
 
-// checkDuration also sets the default.
+// checkDuration checks the duration, and sets the default.
 func checkDuration(p *catalog.CreateCouponParams) error {
 	switch p.Duration {
 	case "":

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// longestPeriods are how many of an interval make three years, the longest period.
+// longestPeriods are the counts of each interval that make three years, the longest period.
 var longestPeriods = map[catalog.Interval]int64{catalog.Day: 3 * 365, catalog.Week: 3 * 52, catalog.Month: 3 * 12, catalog.Year: 3}
 
 var plans = storage.NewCollection("plans", []storage.Field[catalog.Plan]{
@@ -92,7 +92,7 @@ func (s *Plans) Create(ctx context.Context, caller api.Caller, p catalog.CreateP
 	})
 }
 
-// takeTax takes from a product the tax that a plan does not give.
+// takeTax gives a plan that states no tax the tax of its product.
 func takeTax(p *catalog.CreatePlanParams, from *catalog.Product) {
 	if p.Taxable == nil {
 		p.Taxable = from.Taxable

@@ -80,8 +80,8 @@ func (*Service) RedeemAgain(tx *engine.Tx, id string) error {
 	return err
 }
 
-// redeemableCoupon reads a coupon that can be redeemed now; own is how many of its redemptions the caller
-// has.
+// redeemableCoupon reads a coupon that can be redeemed now. own is the number of its redemptions that are the
+// caller's.
 func redeemableCoupon(tx storage.ReadTx, scope storage.Scope, now time.Time, id string, own int64) (*storage.Object[catalog.Coupon], error) {
 	o, err := usableCoupon(tx, scope, id)
 	if err != nil {
@@ -103,8 +103,7 @@ func usedUp(c *catalog.Coupon, own int64) bool {
 	return c.MaxRedemptions != nil && c.TimesRedeemed-own >= *c.MaxRedemptions
 }
 
-// RedemptionLeft reports whether a coupon was not redeemed as often as it may be, whether or not it is active
-// and in time. A coupon that was deleted meanwhile has no limit any more.
+// RedemptionLeft reports whether a coupon has a redemption left, even if it is inactive or past its time. A coupon that was deleted meanwhile has no limit any more.
 func (*Service) RedemptionLeft(tx *engine.Tx, id string) (bool, error) {
 	o, err := engine.OrNil(coupons.Get(tx, engine.Scope(tx.Caller), id))
 	if o == nil || err != nil {

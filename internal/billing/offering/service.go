@@ -26,7 +26,7 @@ var (
 	_ catalog.Plans    = (*Plans)(nil)
 )
 
-// Service makes the three services. Its other methods are what domains call in their transactions.
+// Service provides the three services. Its other methods are those that domains call in their transactions.
 type Service struct {
 	engine *engine.Engine
 	events *recording.Service

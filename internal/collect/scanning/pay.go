@@ -153,7 +153,7 @@ func (s *Service) toPay(tx storage.ReadTx, now time.Time, code *storage.Object[q
 	return amountOf(c, entered)
 }
 
-// retryHeld is what a payer is told to wait while other payments hold what is left of a code.
+// retryHeld is how long a payer is told to wait while other payments hold the uses that are left of a code.
 const retryHeld = 30 * time.Second
 
 // free reports whether a code has a use that no payment under way holds.

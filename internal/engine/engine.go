@@ -222,7 +222,7 @@ func (e *Engine) View(ctx context.Context, caller api.Caller, fn func(*ReadTx) e
 }
 
 // Update runs fn in a transaction without an idempotency record. It is for work outside of a
-// single call, such as counting an attempt or booking a worker's result.
+// single call, such as counting an attempt or applying a worker's result.
 func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) error) error {
 	var last *commitHooks // those of the last run
 	committed := false

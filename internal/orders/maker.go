@@ -19,10 +19,9 @@ type Maker interface {
 	Kind() *storage.Kind
 	// FindOwnOrder returns the order of the caller's with that id.
 	FindOwnOrder(ctx context.Context, e *engine.Engine, caller api.Caller, id string) (Ref, error)
-	// Begin counts an attempt for a record and returns the call of the provider; nil where
-	// there is nothing to call.
+	// Begin counts an attempt for a record and returns the call of the provider; nil if there is nothing to call.
 	Begin(ctx context.Context, tx *engine.Tx, id string) (*Call, error)
-	// ApplyResult books a result of an order.
+	// ApplyResult applies a provider's result to an order.
 	ApplyResult(ctx context.Context, tx *engine.Tx, ref Ref, r provider.Result) (Decision, error)
 	// Info describes an order that has this entry.
 	Info(tx *engine.ReadTx, ref Ref, e *Entry) (*provider.OrderInfo, error)

@@ -204,11 +204,11 @@ func compare(report *provider.Reconciliation, p *provider.ReconcileParams, d pro
 	return amount && status && route
 }
 
-// agrees reports whether a statement says what is booked. Refused and Reversed agree: the money is not
+// agrees reports whether a statement has the recorded outcome. Refused and Reversed agree: the money is not
 // with its recipient, and providers use one word for both.
-func agrees(stated, booked provider.Outcome) bool {
-	if stated.Final() && booked.Final() {
-		return (stated == provider.Paid) == (booked == provider.Paid)
+func agrees(stated, recorded provider.Outcome) bool {
+	if stated.Final() && recorded.Final() {
+		return (stated == provider.Paid) == (recorded == provider.Paid)
 	}
-	return stated == provider.InProgress && booked == provider.InProgress
+	return stated == provider.InProgress && recorded == provider.InProgress
 }

@@ -16,11 +16,11 @@ import (
 func (s *Service) ReadEntries(ctx context.Context, e *engine.Engine, of ledger.Account, period api.Times, fn func(*storage.Entry) error) (balance int64, err error) {
 	var all span
 	err = e.View(ctx, api.Caller{}, func(tx *engine.ReadTx) error {
-		book := entryReader{tx, of.Name}
-		if all, err = book.span(period); err != nil {
+		reader := entryReader{tx, of.Name}
+		if all, err = reader.span(period); err != nil {
 			return err
 		}
-		last, err := book.read(span{max(1, all.end-1), all.end})
+		last, err := reader.read(span{max(1, all.end-1), all.end})
 		if len(last) == 1 {
 			balance = last[0].Balance
 		}

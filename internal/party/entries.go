@@ -24,12 +24,12 @@ func (s *Service) ListEntries(ctx context.Context, caller api.Caller, p account.
 	}
 	var list *api.List[account.Entry]
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		book := entryReader{tx, ledger.Available(caller.Merchant, caller.Live).Name}
-		span, err := book.span(p.Created)
+		reader := entryReader{tx, ledger.Available(caller.Merchant, caller.Live).Name}
+		span, err := reader.span(p.Created)
 		if err != nil {
 			return err
 		}
-		found, more, err := book.page(&p, span)
+		found, more, err := reader.page(&p, span)
 		if err != nil {
 			return err
 		}

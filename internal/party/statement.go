@@ -38,14 +38,14 @@ func (s *Service) Statement(ctx context.Context, caller api.Caller, period api.T
 			return err
 		}
 		st.TakenAt = api.At(tx.Now)
-		book := entryReader{tx, accountOf(st)}
-		if of, err = book.span(period); err != nil {
+		reader := entryReader{tx, accountOf(st)}
+		if of, err = reader.span(period); err != nil {
 			return err
 		}
-		if opening, err = book.balanceAfter(of.first - 1); err != nil {
+		if opening, err = reader.balanceAfter(of.first - 1); err != nil {
 			return err
 		}
-		closing, err = book.balanceAfter(of.end - 1)
+		closing, err = reader.balanceAfter(of.end - 1)
 		return err
 	})
 	if err != nil {

@@ -56,7 +56,7 @@ func (s *Service) TakesPayment(tx *engine.Tx, p *collect.Incoming) (why string, 
 	return collect.CouponUsedUp, nil
 }
 
-// PaymentEnded books what the end of a payment from a phone means for its session. The session is complete, or
+// PaymentEnded applies the end of a payment from a phone to its session. The session is complete, or
 // gives the redemption of its coupon back once no other payment of it may be approved in time. A
 // payment that was approved after the redemption was given back counts another, which TakesPayment has seen.
 func (s *Service) PaymentEnded(tx *engine.Tx, p *collect.Ended) error {

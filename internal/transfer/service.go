@@ -42,7 +42,7 @@ type Config struct {
 	NameQuota payout.NameQuota
 }
 
-// Service makes transfers, and books what becomes of them. Payouts and disbursements share it.
+// Service makes transfers, and applies their results. Payouts and disbursements share it.
 type Service struct {
 	engine *engine.Engine
 	config Config

@@ -156,7 +156,7 @@ func (r *Runner) observeBegin(now *workContext) (ctx context.Context) {
 	return ctx
 }
 
-// Observe tells the observer of ended work that no worker did, such as the booking of a
+// Observe tells the observer of ended work that no worker did, such as applying a
 // provider's callback.
 func (r *Runner) Observe(ctx context.Context, w Work) {
 	ctx = r.observeBegin(&workContext{Context: ctx, work: w})

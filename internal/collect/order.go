@@ -169,11 +169,11 @@ func (c *charging) Ended(tx *engine.Tx, r *record) error {
 	if err := c.config.Events.Append(tx, &r.Payment, statusEvent[r.Status]); err != nil {
 		return err
 	}
-	paid := c.payables.of(&r.Payment)
-	if paid == nil || c.untaken != "" || r.Status == payment.Cancelled {
+	payable := c.payables.of(&r.Payment)
+	if payable == nil || c.untaken != "" || r.Status == payment.Cancelled {
 		return nil
 	}
-	return paid.PaymentEnded(tx, &Ended{r.Payment, r.Phoned.Number})
+	return payable.PaymentEnded(tx, &Ended{r.Payment, r.Phoned.Number})
 }
 
 // FindOwnOrder names the charge of a payment of the caller's. One that is not from a phone has none:

@@ -71,11 +71,11 @@ type Incoming struct {
 // whyUntaken returns why the Payable of a payment does not take it. It returns "" if it does, if the payment has no
 // Payable, or if it has ended.
 func (s *Service) whyUntaken(tx *engine.Tx, r *record) (why string, err error) {
-	paid := s.payables.of(&r.Payment)
-	if paid == nil || ended(r.Status) {
+	payable := s.payables.of(&r.Payment)
+	if payable == nil || ended(r.Status) {
 		return "", nil
 	}
-	return paid.TakesPayment(tx, &Incoming{r.Payment, r.Phoned.Held != "", r.holdsAt(tx.Now)})
+	return payable.TakesPayment(tx, &Incoming{r.Payment, r.Phoned.Held != "", r.holdsAt(tx.Now)})
 }
 
 // Ended is a payment from a phone that has just ended.

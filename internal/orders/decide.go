@@ -34,8 +34,8 @@ const (
 	// Reversed means that the provider took the money of a paid order back. The caller books it
 	// back.
 	Reversed
-	// Contradicted means that the result is the opposite of the recorded outcome. The index notes
-	// it; the caller books nothing.
+	// Contradicted means that the result contradicts the recorded outcome or its amount. The index notes it. The
+	// caller books nothing.
 	Contradicted
 )
 

@@ -55,8 +55,9 @@ func (r *record) open(at time.Time) error {
 	return nil
 }
 
-// collect plans how a newly opened invoice is collected: by automatic charges, or with reminders. It queues an e-mail and an SMS to the customer. If nothing is due, it only queues the invoice
-// for a worker, which marks it paid.
+// collect plans how a newly opened invoice is collected: by automatic charges, or with reminders. It queues an
+// e-mail and an SMS to the customer. If nothing is due, it only queues the invoice for a worker, which marks it
+// paid.
 func (s *Service) collect(tx *engine.Tx, r *record) error {
 	if r.AmountDue == 0 {
 		r.FinalizedBy, r.NextWorkAt = eventRequestOf(tx.Caller), api.AtOrNil(tx.Now)

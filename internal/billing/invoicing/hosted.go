@@ -225,7 +225,7 @@ func (s *Service) isCurrent(tx *engine.Tx, c contents, digest []byte) (bool, err
 	return bytes.Equal(now, digest), err
 }
 
-// digest returns a hash of all that the document shows. Equal contents make the same document.
+// digest returns a hash of all that the document is made from.
 func (c *contents) digest() ([]byte, error) {
 	text, err := plainjson.Marshal(struct {
 		Version  int

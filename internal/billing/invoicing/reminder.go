@@ -53,9 +53,9 @@ func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
 	return come, false
 }
 
-// scheduleReminders plans the reminders of an invoice that was finalized. It plans
-// none for an invoice that is charged automatically, has nothing due, or has neither an e-mail address nor a
-// number that gets SMS.
+// scheduleReminders plans the reminders of an invoice that was finalized. It plans none for an invoice that is
+// charged automatically, has no due date or nothing due, or has neither an e-mail address nor a number that gets
+// SMS.
 func (s *Service) scheduleReminders(tx *engine.Tx, r *record) error {
 	if r.DueDate == nil || r.CollectionMethod != invoice.SendInvoice || r.AmountDue == 0 || r.textPhone() == nil && r.Email == nil {
 		return nil

@@ -103,7 +103,8 @@ func usedUp(c *catalog.Coupon, own int64) bool {
 	return c.MaxRedemptions != nil && c.TimesRedeemed-own >= *c.MaxRedemptions
 }
 
-// RedemptionLeft reports whether a coupon has a redemption left, even if it is inactive or past its time. A coupon that was deleted meanwhile has no limit any more.
+// RedemptionLeft reports whether a coupon has a redemption left, even if it is inactive or past its time. A coupon
+// that was deleted meanwhile has no limit any more.
 func (*Service) RedemptionLeft(tx *engine.Tx, id string) (bool, error) {
 	o, err := engine.OrNil(coupons.Get(tx, engine.Scope(tx.Caller), id))
 	if o == nil || err != nil {

@@ -78,6 +78,9 @@ func filling(schema string, k *storage.Kind) string {
 		}
 		names, values = names+`, "`+c.Name+`"`, values+", "+value
 	}
+	if k.Ordered {
+		names, values = names+", number", values+", i"
+	}
 	return fmt.Sprintf(`INSERT INTO %s."%s" (%s) SELECT %s FROM generate_series(1, $1::int) AS i`, schema, k.Name, names, values)
 }
 

@@ -75,7 +75,7 @@ func (s *Store) prepareWrites(t *Table) {
 	if t.Kind.Ordered {
 		number := WriteColumn{Name: "number", Type: storage.Int}
 		t.InsertAt = s.prepare(Insert, t.Name, append(slices.Clone(insert), number), nil)
-		number.expression = "(SELECT last FROM " + s.tableName("storage_order") + ") - ?"
+		number.expression = "(SELECT last FROM " + s.tableName("storage_order") + " WHERE one = 1) - ?"
 		insert = append(insert, number)
 	}
 	t.Insert = s.prepare(Insert, t.Name, insert, nil)

@@ -30,7 +30,7 @@ func (d driver) Prepare(s *sqlstore.Statement) {
 	}
 	for _, c := range s.Key {
 		value := add(c)
-		keys, same = append(keys, c.Name), append(same, "t."+c.Name+" = "+value)
+		keys, same = append(keys, c.Name), append(same, c.Condition(fmt.Sprint("v.c", len(types))))
 		if s.Verb == sqlstore.Upsert {
 			names, values = append(names, c.Name), append(values, value)
 		}
@@ -45,6 +45,9 @@ func (d driver) Prepare(s *sqlstore.Statement) {
 	switch s.Verb {
 	case sqlstore.Insert:
 		s.SQL = insert
+		if s.Join != "" {
+			s.SQL = expectRows(d.config.Schema, len(types)+1, insert+" JOIN "+s.Join+" AS a ON a.name = v.c1 RETURNING 1")
+		}
 	case sqlstore.Upsert:
 		s.SQL = insert + " ON CONFLICT (" + strings.Join(keys, ", ") + ") DO UPDATE SET " + s.Merge
 	case sqlstore.Update:
@@ -120,10 +123,9 @@ func (e *encoder) queue(b *pgx.Batch, w *sqlstore.Writes) {
 			e.values = r.Append(e.values[:0], i)
 			into.add(e.values...)
 		}
-		switch r.Verb {
-		case sqlstore.Insert, sqlstore.Upsert:
+		if r.Verb == sqlstore.Upsert || r.Verb == sqlstore.Insert && r.Join == "" {
 			b.Queue(r.SQL.(string), into.args()...)
-		default:
+		} else {
 			b.Queue(r.SQL.(string), into.args(r.Count)...)
 		}
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
@@ -9,12 +10,15 @@ import (
 // Prepare implements [sqlstore.Driver]. The SQL of an insert is a multiInsert, and else a text.
 func (driver) Prepare(s *sqlstore.Statement) {
 	var names, values, sets, keys, conditions []string
-	for _, c := range s.Set {
+	for i, c := range s.Set {
 		value := c.Value("?")
+		if s.Join != "" {
+			value = c.Value(fmt.Sprint("v.column", i+1))
+		}
 		names, values, sets = append(names, c.Name), append(values, value), append(sets, c.Name+" = "+value)
 	}
 	for _, c := range s.Key {
-		conditions = append(conditions, c.Name+" = ?")
+		conditions = append(conditions, c.Condition("?"))
 		if s.Verb == sqlstore.Upsert {
 			names, values, keys = append(names, c.Name), append(values, "?"), append(keys, c.Name)
 		}
@@ -22,14 +26,20 @@ func (driver) Prepare(s *sqlstore.Statement) {
 	where := " WHERE " + strings.Join(conditions, " AND ")
 	switch s.Verb {
 	case sqlstore.Insert:
-		s.SQL = newMultiInsert(s.Table+" ("+strings.Join(names, ", ")+")", "("+strings.Join(values, ", ")+")")
+		into, all := s.Table+" ("+strings.Join(names, ", ")+")", strings.Join(values, ", ")
+		if s.Join == "" {
+			s.SQL = newMultiInsert(into+" VALUES ", "("+all+")", "")
+		} else {
+			s.SQL = newMultiInsert(into+" SELECT "+all+" FROM (VALUES ", "(?"+strings.Repeat(", ?", len(values)-1)+")",
+				") AS v CROSS JOIN "+s.Join+" AS a WHERE a.name = v.column1")
+		}
 	case sqlstore.Update:
-		s.SQL = "UPDATE " + s.Table + " SET " + strings.Join(sets, ", ") + where
+		s.SQL = "UPDATE " + s.Table + " AS t SET " + strings.Join(sets, ", ") + where
 	case sqlstore.Upsert:
 		s.SQL = "INSERT INTO " + s.Table + " AS t (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(values, ", ") +
 			") ON CONFLICT (" + strings.Join(keys, ", ") + ") DO UPDATE SET " + s.Merge
 	case sqlstore.Delete:
-		s.SQL = "DELETE FROM " + s.Table + where
+		s.SQL = "DELETE FROM " + s.Table + " AS t" + where
 	}
 }
 
@@ -75,10 +85,10 @@ const insertSizes = 6
 // the rows before it.
 type multiInsert [insertSizes]string
 
-func newMultiInsert(into, row string) *multiInsert {
+func newMultiInsert(before, row, after string) *multiInsert {
 	var all multiInsert
 	for i := range all {
-		all[i] = "INSERT OR FAIL INTO " + into + " VALUES " + row + strings.Repeat(", "+row, 1<<i-1)
+		all[i] = "INSERT OR FAIL INTO " + before + row + strings.Repeat(", "+row, 1<<i-1) + after
 	}
 	return &all
 }
@@ -94,8 +104,12 @@ func (c *conn) insert(by *multiInsert, rows *sqlstore.Rows) error {
 			c.args = rows.Append(c.args, from)
 			from++
 		}
-		if _, err := c.execRows(by[size], c.args); err != nil {
+		n, err := c.execRows(by[size], c.args)
+		if err != nil {
 			return err
+		}
+		if n != 1<<size {
+			return errRowChanged
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (f *Fetch) AddRecord(t *Table, row Row) error {
 // entries.
 func (f *Fetch) AddAccount(row Row) error {
 	b, err := scanBalance(row)
-	f.values[accountRef(b.Account)] = Account{Balance: b, StoredEntries: b.Entries}
+	f.values[accountRef(b.Account)] = storedAccount(b)
 	return err
 }
 

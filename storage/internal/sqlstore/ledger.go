@@ -263,7 +263,7 @@ func (t *tx) loadAccounts(names []string) error {
 		t.cache.store(accountRef(name), Account{Balance: storage.Balance{Account: name}})
 	}
 	for _, b := range all {
-		t.cache.store(accountRef(b.Account), Account{Balance: b, StoredEntries: b.Entries})
+		t.cache.store(accountRef(b.Account), storedAccount(b))
 	}
 	return nil
 }
@@ -324,6 +324,7 @@ func (t *tx) Post(p storage.Posting) error {
 		if a.Balance, err = storage.Apply(a.Balance, m); err != nil {
 			return t.checkPostingFree(p.ID, err)
 		}
+		a.Lowest = min(a.Lowest, a.Amount)
 		accounts[i] = a
 	}
 	for i, a := range accounts {

@@ -19,6 +19,9 @@ type Statement struct {
 	// Merge is the SET list of an Upsert for a row that is there. The row is t, and excluded has what Set
 	// and Key say.
 	Merge string
+	// Join, unless it is "", is a table with its schema, of which each row of an Insert has a row a. Its name is
+	// the first parameter. If one is not there, the statement fails with an error of class [Transient].
+	Join string
 	// SQL is what the driver has made of it.
 	SQL any
 }
@@ -35,12 +38,21 @@ const (
 	Insert
 )
 
-// WriteColumn is a column of a [Statement].
+// WriteColumn is a column of a [Statement], or, in its Key without a Name, a condition on the row t.
 type WriteColumn struct {
 	Name string       // quoted
 	Type storage.Type // of the parameter; 0 for bytes
-	// expression, unless it is "", is that of the value. The question mark in it stands for the parameter.
+	// expression, unless it is "", is that of the value or the condition. A question mark in it stands for the
+	// parameter.
 	expression string
+}
+
+// Condition returns the condition of a Key with a parameter.
+func (c *WriteColumn) Condition(parameter string) string {
+	if c.Name == "" {
+		return c.Value(parameter)
+	}
+	return "t." + c.Name + " = " + c.Value(parameter)
 }
 
 // Value returns the expression of the column's value with a parameter.
@@ -100,17 +112,22 @@ func (s *Store) newLedgerWrites() (w ledgerWrites) {
 	accounts, sequences := s.tableName("ledger_accounts"), s.tableName("storage_sequences")
 	guarded := WriteColumn{Name: "guarded", Type: storage.Bool}
 	w.insertAccounts = s.prepare(Insert, accounts, columns{text("name"), guarded, number("balance"), number("entries")}, nil)
-	w.updateAccounts = s.prepare(Update, accounts, columns{number("balance"), number("entries")}, columns{text("name"), number("entries")})
+	// The server adds, so that the balance is right whatever was posted since it was read.
+	with := func(c WriteColumn, expression string) WriteColumn {
+		c.expression = expression
+		return c
+	}
+	w.updateAccounts = s.prepare(Update, accounts, columns{with(number("balance"), "t.balance + ?"), with(number("entries"), "t.entries + ?")},
+		columns{text("name"), guarded, with(number(""), "(NOT t.guarded OR t.balance + ? >= 0)")})
 	w.insertPostings = s.prepare(Insert, s.tableName("ledger_postings"), columns{text("id"), text("type"), text("ref"), number("at")}, nil)
-	account := text("account")
-	account.expression = "(SELECT id FROM " + accounts + " WHERE name = ?)"
-	w.insertEntries = s.prepare(Insert, s.tableName("ledger_entries"),
-		columns{account, number("number"), text("posting"), number("amount"), number("balance")}, nil)
+	w.insertEntries = &Statement{Verb: Insert, Table: s.tableName("ledger_entries"), Join: accounts, Set: columns{
+		with(text("account"), "a.id"), with(number("number"), "a.entries - ?"), text("posting"), number("amount"), with(number("balance"), "a.balance - ?"),
+	}}
+	s.driver.Prepare(w.insertEntries)
 	w.insertSequences = s.prepare(Insert, sequences, columns{text("name"), number("value")}, nil)
-	last := number("last")
-	last.expression = s.Greatest + "(" + s.Clock + ", ?)"
 	w.takeNumbers = &Statement{
-		Verb: Upsert, Table: s.tableName("storage_order"), Set: columns{last, number("taken")}, Key: columns{number("one")},
+		Verb: Upsert, Table: s.tableName("storage_order"), Key: columns{number("one")},
+		Set:   columns{with(number("last"), s.Greatest+"("+s.Clock+", ?)"), number("taken")},
 		Merge: "last = " + s.Greatest + "(t.last, excluded.last) + excluded.taken",
 	}
 	s.driver.Prepare(w.takeNumbers)
@@ -158,7 +175,7 @@ func (s *Store) newWrites(set *writeSet, changed *changedHashes) *Writes {
 	accounts, newAccounts := unwritten(&set.accounts, func(a *Account) bool { return a.StoredEntries == 0 })
 	w.add(s.ledgerWrites.updateAccounts, len(accounts), func(to []any, i int) []any {
 		a := accounts[i]
-		return append(to, a.Amount, a.Entries, a.Account, a.StoredEntries)
+		return append(to, a.Amount-a.StoredAmount, a.Entries-a.StoredEntries, a.Account, a.Guarded, a.Lowest-a.StoredAmount)
 	})
 	w.add(s.ledgerWrites.insertAccounts, len(newAccounts), func(to []any, i int) []any {
 		a := newAccounts[i]
@@ -174,7 +191,8 @@ func (s *Store) newWrites(set *writeSet, changed *changedHashes) *Writes {
 	})
 	w.add(s.ledgerWrites.insertEntries, len(set.entries), func(to []any, i int) []any {
 		e := &set.entries[i]
-		return append(to, e.Account, e.Number, e.Posting, e.Amount, e.Balance)
+		a := set.accounts.find(e.Account)
+		return append(to, e.Account, a.Entries-e.Number, e.Posting, e.Amount, a.Amount-e.Balance)
 	})
 	sequences, newSequences := unwritten(&set.sequences, func(s *Sequence) bool { return s.StoredValue == 0 })
 	w.add(s.ledgerWrites.updateSequences, len(sequences), func(to []any, i int) []any {

@@ -58,17 +58,18 @@ func (s RecordState) afterWrite() RecordState {
 	return RecordState{Table: s.Table, Record: s.Record, StoredVersion: s.Record.Version}
 }
 
-// Account is a ledger account. StoredEntries is the number of entries in its row; 0 if
-// there is no row.
+// Account is a ledger account.
 type Account struct {
 	storage.Balance
-	StoredEntries int64
+	// StoredAmount and StoredEntries are the balance and the number of entries in its row; 0 if there is no
+	// row. Lowest is the lowest balance since then.
+	StoredAmount, StoredEntries, Lowest int64
 }
 
-func (a Account) afterWrite() Account {
-	a.StoredEntries = a.Entries
-	return a
-}
+// storedAccount returns an account as the database has it.
+func storedAccount(b storage.Balance) Account { return Account{b, b.Amount, b.Entries, b.Amount} }
+
+func (a Account) afterWrite() Account { return storedAccount(a.Balance) }
 
 // Sequence is a sequence. StoredValue is the value of its row; 0 if there is no row.
 type Sequence struct {

@@ -228,8 +228,8 @@ func TestCallsWhileRenewalFails(t *testing.T) {
 	expect.Equal(t, is.CurrentPeriodStart, made.CurrentPeriodEnd, "the period")
 }
 
-// The host's directory is asked by calls that make an invoice alone, and by no replay.
-func TestCallsAskDirectoryForInvoices(t *testing.T) {
+// A call that makes no invoice passes for a customer whom the host has deleted, and so does a replay.
+func TestOnlyCallsWithInvoiceNeedCustomer(t *testing.T) {
 	d := &directory{known: map[string]account.Customer{"host_1": {ID: "host_1", Name: "Yaw", Phone: "0241234567"}}}
 	c := openClub(t, payments.Config{Customers: d})
 	plan, other := c.plan(700, weekly("Gold")), c.plan(900, weekly("Silver"))
@@ -246,6 +246,95 @@ func TestCallsAskDirectoryForInvoices(t *testing.T) {
 	d.known["host_1"] = account.Customer{ID: "host_1", Name: "Yaw", Phone: "0241234567"}
 	must.Get(c.Subscriptions.Pause(t.Context(), c.Caller, made.ID))(t)
 	expect.Equal(t, must.Get(c.Subscriptions.Resume(t.Context(), c.Caller, made.ID))(t).Status, subscription.Active, "resumed")
+}
+
+// While the host's directory is down, only the calls that need the customer fail.
+func TestDirectoryFailsOnlyCallsThatNeedCustomer(t *testing.T) {
+	d := &directory{known: map[string]account.Customer{"host_1": {ID: "host_1", Name: "Yaw"}}}
+	c := openClub(t, payments.Config{Customers: d})
+	plan := c.plan(700, weekly("Gold"))
+	subscribe := func() string { return c.subscribe(plan, subscription.CreateParams{Customer: "host_1"}).ID }
+	paused, cancelled, changed := subscribe(), subscribe(), subscribe()
+	c.pass(day)
+	c.update(changed, subscription.UpdateParams{Quantity: new(int64(2))})
+
+	d.err = context.DeadlineExceeded
+	c.update(paused, subscription.UpdateParams{Metadata: api.Metadata{"a": "b"}, Quantity: new(int64(3))})
+	must.Get(c.Subscriptions.Pause(t.Context(), c.Caller, paused))(t)
+	cancel := func(id string) error {
+		return testkit.Err(c.Subscriptions.Cancel(t.Context(), c.Caller, id, subscription.CancelParams{}))
+	}
+	must.Do(t, cancel(cancelled))
+	asked := d.asked
+	expect.ErrorIs(t, cancel(changed), context.DeadlineExceeded, "cancel one with a final invoice")
+	expect.Equal(t, d.asked, asked+1, "questions of one call")
+	expect.ErrorIs(t, testkit.Err(c.Subscriptions.Resume(t.Context(), c.Caller, paused)), context.DeadlineExceeded, "resume")
+	expect.Equal(t, c.get(changed).Status, subscription.Active, "the one with a final invoice")
+	expect.Equal(t, c.get(paused).Status, subscription.Paused, "the paused one")
+
+	d.err = nil
+	must.Do(t, cancel(changed))
+	all := c.invoices(changed)
+	must.True(t, len(all) == 2, "%d invoices", len(all))
+	expect.Same(t, all[1].Name, new("Yaw"), "name of the final invoice")
+}
+
+// An outcome asks the host's directory only if it may end the subscription.
+func TestPaidOutcomesDoNotAskDirectory(t *testing.T) {
+	d := &directory{known: map[string]account.Customer{"host_1": {ID: "host_1", Name: "Yaw"}}}
+	c := openClub(t, payments.Config{Customers: d})
+	c.subscribe(c.plan(5000, catalog.CreatePlanParams{}), subscription.CreateParams{
+		Customer: "host_1", CollectionMethod: invoice.ChargeAutomatically, PhoneNumber: "0241234567",
+	})
+	asked := d.asked
+	c.work()
+	expect.Equal(t, d.asked, asked, "questions about a charge that was paid")
+	c.wantTold("created active", "payment_succeeded active")
+
+	made := c.subscribe(c.plan(700, weekly("Gold")), subscription.CreateParams{Customer: "host_1", DaysUntilDue: new(int64(60))})
+	c.pass(8 * day)
+	c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
+	c.told()
+	all := c.invoices(made.ID)
+	must.True(t, len(all) == 2, "%d invoices", len(all))
+	must.Get(c.Invoices.MarkUncollectible(t.Context(), c.Caller, all[0].ID))(t)
+	asked = d.asked
+	d.during = func(ctx context.Context) error { // while the worker applies the outcome of the first
+		err := testkit.Err(c.Invoices.Pay(ctx, c.Caller, all[1].ID, invoice.PayParams{PaidOutOfBand: true}))
+		c.wantTold() // its outcome is queued behind that
+		return err
+	}
+	c.work()
+	c.wantTold("payment_succeeded active")
+	expect.Equal(t, d.asked, asked+1, "questions about an uncollectible and a paid invoice")
+}
+
+// The host's directory is asked outside of transactions: it may write to the same store.
+func TestDirectoryIsAskedOutsideOfTransactions(t *testing.T) {
+	d := &directory{known: map[string]account.Customer{"host_1": {ID: "host_1", Name: "Yaw", Phone: "0241230901"}}}
+	c := openClub(t, payments.Config{Customers: d})
+	d.during = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		return testkit.Err(c.Accounts.CreateCustomer(ctx, c.Caller, account.CreateCustomerParams{Name: "Esi"}))
+	}
+	made := c.subscribe(c.plan(700, weekly("Gold")), subscription.CreateParams{Customer: "host_1"})
+	c.pass(7 * day)
+	expect.Equal(t, len(c.invoices(made.ID)), 2, "invoices after a renewal")
+	c.Pass(7 * day)
+	c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
+	c.update(made.ID, subscription.UpdateParams{Plan: &c.plan(900, catalog.CreatePlanParams{}).ID})
+	expect.Equal(t, len(c.invoices(made.ID)), 4, "invoices after calls")
+
+	made = c.subscribe(c.plan(5000, catalog.CreatePlanParams{Interval: catalog.Year}), subscription.CreateParams{
+		Customer: "host_1", CollectionMethod: invoice.ChargeAutomatically,
+	})
+	c.work()
+	c.update(made.ID, subscription.UpdateParams{Quantity: new(int64(2))})
+	asked := d.asked
+	c.pass(6 * day)
+	expect.Equal(t, c.get(made.ID).Status, subscription.Cancelled, "after the last charge")
+	expect.True(t, d.asked > asked, "the last charge asked nothing")
 }
 
 // A call of the change of the phone finds the subscription as the worker would have left it.

@@ -245,12 +245,19 @@ type directory struct {
 	known map[string]account.Customer
 	err   error
 	asked int
+	// during is called by each question; may be nil.
+	during func(context.Context) error
 }
 
-func (d *directory) Customer(_ context.Context, _ api.Caller, id string) (*account.Customer, error) {
+func (d *directory) Customer(ctx context.Context, _ api.Caller, id string) (*account.Customer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked++
+	if d.during != nil {
+		if err := d.during(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if d.err != nil {
 		return nil, d.err
 	}

@@ -15,8 +15,7 @@ import (
 
 // call is an API call that changes a subscription.
 type call struct {
-	// do returns the events of the call. It fails with errPersonUnread if it needs the customer and
-	// readCustomer is nil.
+	// do returns the events of the call.
 	do func(tx *engine.Tx, o *storage.Object[record], readCustomer customerReader) ([]event.Type, error)
 	// anyway lets the call go on if a step that was due before it fails.
 	anyway bool
@@ -26,17 +25,12 @@ type call struct {
 // subscription as if the worker had been in time.
 func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, c call) (*subscription.Subscription, error) {
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*subscription.Subscription, error) {
-		var readCustomer customerReader
 		for {
 			customer, undone, err := s.workBefore(ctx, caller, id, c.anyway)
 			if err != nil {
 				return nil, err
 			}
-			if !s.config.Accounts.HostsCustomers() { // else the host is asked, if the call needs the customer
-				if readCustomer, err = s.config.Accounts.FindCustomer(ctx, caller, customer); err != nil {
-					return nil, err
-				}
-			}
+			readCustomer := s.findCustomer(ctx, caller, customer)
 			changed, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*subscription.Subscription, error) {
 				o, err := s.get(tx, engine.Scope(caller), id)
 				if err != nil {
@@ -62,21 +56,16 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 				}
 				return &r.Subscription, nil
 			})
-			switch {
-			case errors.Is(err, errBehind):
-			case errors.Is(err, errPersonUnread):
-				if readCustomer, err = s.findCustomer(ctx, caller, customer); err != nil {
-					return nil, err
-				}
-			default:
+			if !errors.Is(err, errBehind) {
 				return changed, err
 			}
 		}
 	})
 }
 
-// workBefore runs the due steps of a subscription before a call changes it. If a step fails and anyway is set,
-// it logs the error and returns undone: the worker repeats the step.
+// workBefore runs the due steps of a subscription before a call changes it, and returns the customer's id. If a
+// step fails and anyway is set, it logs the error and returns undone: the worker repeats the step. It refuses a
+// cancelled subscription.
 func (s *Service) workBefore(ctx context.Context, caller api.Caller, id string, anyway bool) (customer string, undone bool, err error) {
 	customer, err = s.workThrough(ctx, caller, id)
 	if !anyway || !errors.Is(err, errUndone) || ctx.Err() != nil {

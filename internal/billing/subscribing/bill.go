@@ -61,14 +61,15 @@ func (s *Service) bill(tx *engine.Tx, r *record, customer *account.Customer, pay
 }
 
 // billUsed makes the final invoice of a subscription that ends. It charges for what was used after a change and is
-// not invoiced yet, less credit. If that is not above 0, there is no invoice, and lines and credit lapse.
+// not invoiced yet, less credit. If that is not above 0, there is no invoice, and lines and credit lapse. The
+// invoice of a deleted customer holds no name and no address.
 func (s *Service) billUsed(tx *engine.Tx, r *record, at time.Time, readCustomer customerReader) error {
 	final, err := s.finalTotal(r)
 	if err != nil || final == 0 {
 		return err
 	}
-	customer, err := s.addressee(tx, r, readCustomer)
-	if err != nil {
+	customer, err := readCustomer(tx)
+	if err != nil && api.CodeOf(err) != api.ResourceMissing {
 		return err
 	}
 	_, err = s.issue(tx, r, r.finalPrice(), second(at), customer, "")
@@ -83,24 +84,6 @@ func (s *Service) finalTotal(r *record) (int64, error) {
 		return 0, err
 	}
 	return priced.Total, nil
-}
-
-// addressee returns the customer who gets a final invoice; nil for one who was deleted.
-func (s *Service) addressee(tx *engine.Tx, r *record, readCustomer customerReader) (*account.Customer, error) {
-	var customer *account.Customer
-	var err error
-	switch {
-	case readCustomer != nil:
-		customer, err = readCustomer(tx)
-	case s.config.Accounts.HostsCustomers():
-		return nil, errPersonUnread
-	default:
-		customer, err = s.config.Accounts.Customer(tx, engine.Scope(tx.Caller), r.Customer)
-	}
-	if api.CodeOf(err) == api.ResourceMissing {
-		return nil, nil
-	}
-	return customer, err
 }
 
 // issue makes an invoice of a subscription.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -12,9 +11,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/subscription"
 )
-
-// noCustomer is a customerReader that finds no customer.
-func noCustomer(storage.ReadTx) (*account.Customer, error) { return nil, api.NoSuch("customer") }
 
 // departurePage bounds the subscriptions that one transaction cancels. The transaction ends earlier once it
 // has stopped the charges of departureCharges invoices.
@@ -44,7 +40,7 @@ func (s *Service) depart(ctx context.Context, of storage.Record) error {
 			}
 			s.fillDerived(&o.Value)
 			stopped += len(o.Value.charged())
-			if err := s.cancelAtOnce(tx, &o.Value, tx.Now, noCustomer); err != nil {
+			if err := s.cancelAtOnce(tx, &o.Value, tx.Now, deletedCustomer); err != nil {
 				return false, err
 			}
 			if err := s.write(tx, o, event.SubscriptionCanceled); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/billing/invoicing"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -20,11 +21,21 @@ func (s *Service) applyAtOnce(tx *engine.Tx, is *invoicing.Outcome) (applied boo
 	if err != nil || o.Value.dueBefore(is) {
 		return false, err
 	}
-	mayEnd := slices.Contains(is.Types, invoicing.OutcomeUncollectible) && len(o.Value.Waiting) > 0
-	if mayEnd && s.config.Accounts.HostsCustomers() {
-		return false, nil
+	readCustomer := unneededCustomer
+	if mayEnd(is) && len(o.Value.Waiting) > 0 { // without waiting lines, there is no final invoice
+		if s.config.Accounts.HostsCustomers() {
+			return false, nil
+		}
+		readCustomer = func(tx storage.ReadTx) (*account.Customer, error) {
+			return s.config.Accounts.Customer(tx, o.Scope, o.Value.Customer)
+		}
 	}
-	return true, s.apply(tx, o, is, nil)
+	return true, s.apply(tx, o, is, readCustomer)
+}
+
+// mayEnd reports whether an outcome may end the subscription. The end may need a final invoice.
+func mayEnd(is *invoicing.Outcome) bool {
+	return slices.Contains(is.Types, invoicing.OutcomeUncollectible)
 }
 
 // dueBefore reports whether a step was due before a failed charge. That charge may end the subscription.
@@ -56,61 +67,57 @@ func (s *Service) applyQueued(ctx context.Context, claimed storage.Record) error
 	}
 }
 
-// applyNext applies the oldest outcome of a subscription.
+// applyNext applies the oldest outcome of a subscription. A host's directory is asked only for an outcome that may
+// end the subscription, and not for the frequent ones of paid invoices.
 func (s *Service) applyNext(ctx context.Context, o *invoicing.Outcome) error {
-	if o.Scheduled != nil {
-		// Steps that were due before the charge come first, even if no worker has run for a long time.
-		if err := s.doBefore(ctx, o); err != nil {
+	readCustomer := unneededCustomer
+	if o.Scheduled != nil || mayEnd(o) {
+		customer, err := s.doBefore(ctx, o)
+		if err != nil {
 			return err
 		}
-	}
-	var readCustomer customerReader
-	for {
-		customer := ""
-		err := s.engine.Update(ctx, o.Caller(), func(tx *engine.Tx) error {
-			if err := s.config.Invoices.FinishOutcome(tx, o); err != nil {
-				return err
-			}
-			found, err := s.get(tx, engine.Scope(tx.Caller), o.Subscription)
-			if err != nil {
-				return err
-			}
-			customer = found.Value.Customer
-			return s.apply(tx, found, o, readCustomer)
-		})
-		switch {
-		case errors.Is(err, errPersonUnread):
-			if readCustomer, err = s.findCustomer(ctx, o.Caller(), customer); err != nil {
-				return err
-			}
-		case errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound):
-			return nil // another worker has applied it
-		default:
-			return err
+		if mayEnd(o) {
+			readCustomer = s.findCustomer(ctx, o.Caller(), customer)
 		}
 	}
+	err := s.engine.Update(ctx, o.Caller(), func(tx *engine.Tx) error {
+		if err := s.config.Invoices.FinishOutcome(tx, o); err != nil {
+			return err
+		}
+		found, err := s.get(tx, engine.Scope(tx.Caller), o.Subscription)
+		if err != nil {
+			return err
+		}
+		return s.apply(tx, found, o, readCustomer)
+	})
+	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+		return nil // another worker has applied it
+	}
+	return err
 }
 
-// doBefore runs the steps of a subscription that were due before a failed charge, which may end the subscription.
-func (s *Service) doBefore(ctx context.Context, o *invoicing.Outcome) error {
+// doBefore runs the steps of a subscription that were due before a failed charge, even if no worker has run for a
+// long time: the charge may end the subscription. It returns the customer's id.
+func (s *Service) doBefore(ctx context.Context, o *invoicing.Outcome) (customer string, err error) {
 	caller := o.Caller()
 	caller.RequestID, caller.IdempotencyKey = "", "" // the events are not of that request
-	customer := ""
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+	due := false
+	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		found, err := s.get(tx, engine.Scope(caller), o.Subscription)
-		if err == nil && found.Value.dueBefore(o) {
-			customer = found.Value.Customer
+		if err != nil {
+			return err
 		}
-		return err
+		customer, due = found.Value.Customer, found.Value.dueBefore(o)
+		return nil
 	})
-	if err != nil || customer == "" {
-		return err
+	if err != nil || !due {
+		return customer, err
 	}
-	return s.runSteps(ctx, caller, o.Subscription, customer, rush{before: o.Scheduled.Time})
+	return customer, s.runSteps(ctx, caller, o.Subscription, customer, rush{before: o.Scheduled.Time})
 }
 
-// apply applies an outcome of an invoice to its subscription. It fails with errPersonUnread if it needs a
-// host's customer and readCustomer is nil.
+// apply applies an outcome of an invoice to its subscription. It reads the customer only if the outcome may end
+// the subscription; see mayEnd.
 func (s *Service) apply(tx *engine.Tx, o *storage.Object[record], is *invoicing.Outcome, readCustomer customerReader) error {
 	r := &o.Value
 	was, credit, discount := r.Status, r.CreditBalance, r.Discount

@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
@@ -176,9 +175,6 @@ func (r *record) takeCustomersPhone(tx *engine.Tx, given *string, readCustomer c
 	if given != nil {
 		return r.checkPhone()
 	}
-	if readCustomer == nil {
-		return errPersonUnread
-	}
 	customer, err := readCustomer(tx)
 	if err != nil {
 		return err
@@ -188,9 +184,6 @@ func (r *record) takeCustomersPhone(tx *engine.Tx, given *string, readCustomer c
 
 // restart begins a new period and anchor, with its invoice, and reports whether that is paid.
 func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, readCustomer customerReader) (paid bool, err error) {
-	if readCustomer == nil {
-		return false, errPersonUnread
-	}
 	customer, err := readCustomer(tx)
 	if err != nil {
 		return false, err
@@ -202,6 +195,3 @@ func (s *Service) restart(tx *engine.Tx, r *record, now time.Time, readCustomer 
 	}
 	return s.bill(tx, r, customer, "")
 }
-
-// customerReader reads a customer in a transaction.
-type customerReader = func(storage.ReadTx) (*account.Customer, error)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -40,8 +39,7 @@ type step struct {
 type turn struct {
 	tx *engine.Tx
 	// at is the time of the step, which may be long past.
-	at time.Time
-	// readCustomer reads the customer; nil if the host's directory was not asked.
+	at           time.Time
 	readCustomer customerReader
 }
 
@@ -89,9 +87,6 @@ func (s *Service) next(r *record) step {
 
 // renew begins the next period, or the first after a trial, and makes its invoice.
 func (s *Service) renew(t *turn, r *record) ([]event.Type, error) {
-	if t.readCustomer == nil {
-		return nil, errPersonUnread
-	}
 	customer, err := t.readCustomer(t.tx)
 	if api.CodeOf(err) == api.ResourceMissing { // deleted a moment ago, or by the host
 		return []event.Type{event.SubscriptionCanceled}, s.cancelAtOnce(t.tx, r, t.at, t.readCustomer)
@@ -112,10 +107,6 @@ func (s *Service) renew(t *turn, r *record) ([]event.Type, error) {
 	}
 	return types, err
 }
-
-// errPersonUnread says that a step needs the customer, for whom the host's directory must be asked
-// outside of the transaction.
-var errPersonUnread = errors.New("subscription: the customer was not read")
 
 // cancelAtPeriodEnd cancels the subscription, and leaves the charges of its open invoices as they are.
 func (s *Service) cancelAtPeriodEnd(t *turn, r *record) ([]event.Type, error) {
@@ -234,14 +225,17 @@ const maxStepsInCall = 50
 var errUndone = errors.New("subscription: what is due was not done")
 
 // workThrough runs the due steps of a subscription before a call changes it, and returns the customer's id. It
-// does not wait for charges under way. It fails with errUndone if a step failed, and with service_unavailable
-// if more than maxStepsInCall steps are due.
+// does not wait for charges under way. It fails with errUndone if a step failed, with service_unavailable if
+// more than maxStepsInCall steps are due, and with subscription_cancelled if the subscription was cancelled before.
 func (s *Service) workThrough(ctx context.Context, caller api.Caller, id string) (customer string, err error) {
 	due := false
 	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return err
+		}
+		if o.Value.Status == subscription.Cancelled {
+			return errCancelled()
 		}
 		customer, due = o.Value.Customer, s.isDue(&o.Value, tx.Now)
 		return nil
@@ -250,12 +244,12 @@ func (s *Service) workThrough(ctx context.Context, caller api.Caller, id string)
 		return customer, err
 	}
 	left := maxStepsInCall
-	stop := func() bool { left--; return left < 0 }
+	stop := func() bool { left--; return left == 0 }
 	as := api.Caller{Merchant: caller.Merchant, Live: caller.Live} // events are not of this call
 	if err := s.runSteps(ctx, as, id, customer, rush{inCall: true, stop: stop}); err != nil {
 		return customer, fmt.Errorf("%w: %w", errUndone, err)
 	}
-	if left < 0 {
+	if left == 0 {
 		if err := s.leaveToWorker(ctx, as, id); err != nil {
 			return customer, err
 		}
@@ -287,37 +281,22 @@ type rush struct {
 	before time.Time
 	// inCall says that a call waits for the steps. They then do not wait for charges, which may take days.
 	inCall bool
-	// stop says when to leave the rest to a worker; nil for never.
+	// stop is asked after each step, if more is due, and says whether to leave the rest to a worker; nil for never.
 	stop func() bool
 }
 
 // runSteps does one due step after another, each in its own transaction. So a crash between any two of
 // them loses nothing, and years without a worker take no long transaction.
+//
+// One step is done even if the host's directory has taken all the time: it may be one that needs no customer.
 func (s *Service) runSteps(ctx context.Context, caller api.Caller, id, customer string, p rush) error {
-	var readCustomer customerReader
-	var err error
-	if !s.config.Accounts.HostsCustomers() { // else the host is asked, if a step needs the customer
-		readCustomer, err = s.config.Accounts.FindCustomer(ctx, caller, customer)
-	}
-	for more := true; more && err == nil && (p.stop == nil || !p.stop()); {
-		more, err = s.runStep(ctx, caller, id, p, readCustomer)
-		if errors.Is(err, errPersonUnread) {
-			more = true
-			readCustomer, err = s.findCustomer(ctx, caller, customer)
+	readCustomer := s.findCustomer(ctx, caller, customer)
+	for {
+		more, err := s.runStep(ctx, caller, id, p, readCustomer)
+		if err != nil || !more || p.stop != nil && p.stop() {
+			return err
 		}
 	}
-	return err
-}
-
-// findCustomer asks a host's directory for a customer. For one who is gone, it returns a reader that fails with
-// resource_missing.
-func (s *Service) findCustomer(ctx context.Context, caller api.Caller, id string) (customerReader, error) {
-	readCustomer, err := s.config.Accounts.FindCustomer(ctx, caller, id)
-	if api.CodeOf(err) == api.ResourceMissing {
-		missing := err
-		return func(storage.ReadTx) (*account.Customer, error) { return nil, missing }, nil
-	}
-	return readCustomer, err
 }
 
 // runStep does the next step of a subscription, if it is due, and reports whether another is due then.

@@ -125,3 +125,29 @@ func TestHungDirectoryIsLeftBehind(t *testing.T) {
 		expect.NoError(t, svc.Stop(gone), "Stop")
 	})
 }
+
+// While a directory never answers, a worker still takes the steps that need no customer.
+func TestHungDirectoryDelaysOnlyInvoices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proceed := make(chan struct{})
+		defer close(proceed)
+		customers := &directory{}
+		svc := testkit.New(t, memory.New(), payments.Config{Customers: customers, Poll: 6 * time.Hour})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		caller := api.Caller{Merchant: m.ID}
+		made := subscribe(t, svc, caller)
+		must.Get(svc.Subscriptions.Cancel(t.Context(), caller, made.ID, subscription.CancelParams{AtPeriodEnd: true}))(t)
+		svc.Start(t.Context())
+		synctest.Wait()
+		customers.set(func() error {
+			<-proceed
+			return errDirectory
+		})
+		time.Sleep(33 * 24 * time.Hour)
+		synctest.Wait()
+		expect.True(t, customers.count() > 0, "the directory was not asked")
+		is := must.Get(svc.Subscriptions.Get(t.Context(), caller, made.ID))(t)
+		expect.Equal(t, is.Status, subscription.Cancelled, "status")
+		expect.NoError(t, svc.Stop(t.Context()), "Stop")
+	})
+}

@@ -88,6 +88,12 @@ func (r *record) dueAt() *api.Time {
 	return r.NextWorkAt
 }
 
+// callMayRun reports whether a process may be calling the charger: the open charge is due from the time when a
+// call may begin until its result is applied.
+func (r *record) callMayRun(now time.Time) bool {
+	return r.OpenCharge != nil && r.dueAt() != nil && !r.dueAt().After(now)
+}
+
 // person returns the id of the customer whose data the invoice holds; empty for none.
 func (r *record) person() string {
 	if r.Customer != nil {

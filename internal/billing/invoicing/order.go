@@ -64,11 +64,11 @@ func request(r *record, c *charge, order provider.Order) provider.Charge {
 }
 
 // nextCall counts an attempt at the open charge, writes and leases the invoice, and returns the
-// call of the charger for the caller to run after the commit.
+// call of the charger for the caller to run after the commit. The charge stays due until the result
+// is applied; see callMayRun.
 func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*orders.Call, error) {
 	r, c := &o.Value, o.Value.OpenCharge
 	first := c.CountAttempt(tx.Now)
-	c.Due = api.AtOrNil(tx.Now) // NewCall leases it; save knows by it that a call may be under way
 	if err := s.write(tx, o); err != nil {
 		return nil, err
 	}

@@ -195,15 +195,14 @@ func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
 	return invoices.Replace(tx, o)
 }
 
-// save writes a changed invoice and records its events. If the open charge is due, a process may
-// be calling the charger, and the write has ended its lease. save then leases the invoice again, or
-// a worker would poll at once. That lease is not renewed: a worker may poll while a long call still
-// runs, which the charge's id makes harmless.
+// save writes a changed invoice and records its events. The write ends the lease of a call of the charger that may
+// be under way. save then leases the invoice again, or a worker would poll at once. That lease is not renewed: a
+// worker may poll while a long call still runs, which the charge's id makes harmless.
 func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
 	if err := s.write(tx, o); err != nil {
 		return err
 	}
-	if r := &o.Value; r.OpenCharge != nil && r.dueAt() != nil && !r.dueAt().After(tx.Now) {
+	if o.Value.callMayRun(tx.Now) {
 		if err := invoices.Lease(tx, o, s.engine.Clock().Add(work.LeaseDuration)); err != nil {
 			return fmt.Errorf("invoice: lease: %w", err)
 		}

@@ -67,11 +67,12 @@ func (b *bench) startWorker(t *testing.T) (wakes func() []time.Time) {
 	var looked []time.Time
 	b.Runner.Add(work.Job{
 		Kind: things.Kind(), Timeout: time.Minute, Batch: 1,
-		RunInTx: func(_ context.Context, c storage.Claim) ([]storage.Record, bool, error) {
+		RunOne: func(context.Context, storage.Record) error { return nil },
+		BeginInTx: func(_ context.Context, c storage.Claim) (work.Claimed, error) {
 			if !c.Live {
 				looked = append(looked, time.Now())
 			}
-			return nil, false, nil
+			return work.Claimed{}, nil
 		},
 	})
 	b.Runner.Start(t.Context())

@@ -61,15 +61,16 @@ func (s *Service) job(of Maker) work.Job {
 		Kind: of.Kind(), Timeout: WorkLimit, Batch: 64,
 		MaxPerMerchant: 1024, // most wait for the provider
 		RunOne:         func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, of, claimed) },
-		BeginInTx:      func(ctx context.Context, c storage.Claim) ([]work.Begun, error) { return s.begin(ctx, of, c) },
+		BeginInTx:      func(ctx context.Context, c storage.Claim) (work.Claimed, error) { return s.begin(ctx, of, c) },
 	}
 }
 
 // begin claims due orders and begins an attempt of each, in one transaction. The rest of the
 // work calls the provider and applies the result. This claim takes no leases; Begin takes them, in
 // Order.NewCall: the records stay due, and another worker takes them over if this process dies.
-func (s *Service) begin(ctx context.Context, of Maker, c storage.Claim) (begun []work.Begun, err error) {
-	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+func (s *Service) begin(ctx context.Context, of Maker, c storage.Claim) (work.Claimed, error) {
+	var begun []work.Begun
+	err := s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 		claimed, err := tx.Claim(of.Kind(), c)
 		if err != nil {
 			return err
@@ -95,7 +96,7 @@ func (s *Service) begin(ctx context.Context, of Maker, c storage.Claim) (begun [
 		}
 		return nil
 	})
-	return begun, err
+	return work.Claimed{Begun: begun, More: len(begun) == c.Limit}, err
 }
 
 // send is begin and the rest of the work for one claimed order. It is for orders that could

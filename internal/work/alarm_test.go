@@ -100,11 +100,11 @@ func TestWakeDuringClaimIsNotLost(t *testing.T) {
 	all := 2 - q.slots.free
 	r.Wake(kind, scope, time.Time{})
 	expect.Equal(t, len(q.wake), 0, "woken without a free slot")
-	q.assign(all, nil) // and find no records
+	q.assign(all, nil, false) // and find no records
 	must.True(t, len(q.wake) == 1, "not woken")
 	<-q.wake
 	for range 3 {
-		q.assign(q.slots.acquireAny(1), nil)
+		q.assign(q.slots.acquireAny(1), nil, false)
 	}
 	expect.Equal(t, len(q.wake), 0, "woken again for nothing")
 }
@@ -121,10 +121,10 @@ func TestNewRecordsWaitBehindBacklog(t *testing.T) {
 	r.Wake(kind, scope, time.Time{}) // the second record is due, and finds no slot
 	running.Free()
 	expect.True(t, r.AcquireSlot(kind, scope) == nil, "a third record has passed the second")
-	q.assign(q.slots.acquireAny(1), []storage.Record{{Scope: scope}}) // a claim that found as much as it asked for
+	q.assign(q.slots.acquireAny(1), []storage.Record{{Scope: scope}}, true) // a claim that found as much as it asked for
 	q.freeSlot(scope.Merchant)
 	expect.True(t, r.AcquireSlot(kind, scope) == nil, "a record has passed what the claim may have left")
-	q.assign(q.slots.acquireAny(1), nil)
+	q.assign(q.slots.acquireAny(1), nil, false)
 	q.slots.noBacklog()
 	running = r.AcquireSlot(kind, scope)
 	must.True(t, running != nil, "no record runs, and none waits")

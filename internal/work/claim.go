@@ -88,56 +88,39 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, testClocks []storage.
 	// between the claim and the run.
 	q.begin()
 	defer q.end()
-	if q.RunInTx != nil {
-		c, err := r.nextClaim(ctx, q, testClocks, false)
-		if err != nil {
-			return 0, false, err
-		}
-		turn = testClocks == nil && len(c.Clocks) > 0
-		c.InTx = true
-		done, more, err := r.runInTx(ctx, q, c)
-		if err == nil || errors.Is(err, storage.ErrClosed) {
-			q.scheduler.claimed(q.Batch, &c, testClocks != nil, done, more)
-			return len(done), turn, err
-		}
-		r.logOneByOne(ctx, q, err)
-	}
 	c, err := r.nextClaim(ctx, q, testClocks, q.RunOne != nil)
 	if err != nil || c.Limit == 0 {
 		return 0, false, err
 	}
 	turn = testClocks == nil && len(c.Clocks) > 0
-	records, begun, err := r.claim(ctx, q, c)
+	records, claimed, err := r.claim(ctx, q, c)
 	if q.RunOne != nil {
-		q.assign(c.Limit, records)
+		q.assign(c.Limit, records, claimed.More)
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("work: claim %s: %w", q.Kind.Name, err)
 	}
-	if len(c.Clocks) == 0 && len(records) < c.Limit {
+	if len(c.Clocks) == 0 && !claimed.More {
 		q.slots.noBacklog()
 	}
-	q.scheduler.claimed(q.Batch, &c, testClocks != nil, records, len(records) == c.Limit)
-	r.start(ctx, q, records, begun)
-	return len(records), turn, nil
+	all := slices.Concat(claimed.Done, records)
+	q.scheduler.claimed(q.Batch, &c, testClocks != nil, all, claimed.More)
+	r.start(ctx, q, records, claimed.Begun)
+	return len(all), turn, nil
 }
 
-// claim claims records. If BeginInTx began the work on them, begun has the rest of the work.
-func (r *Runner) claim(ctx context.Context, q *queue, c storage.Claim) (records []storage.Record, begun []Begun, err error) {
+// claim claims records, and returns those on which work is left. Claimed has no records if they are leased for RunOne
+// or RunBatch.
+func (r *Runner) claim(ctx context.Context, q *queue, c storage.Claim) (records []storage.Record, claimed Claimed, err error) {
 	if q.BeginInTx != nil {
-		c := c
-		c.InTx = true
-		err := protect(context.WithoutCancel(ctx), func(ctx context.Context, _ []storage.Record) (err error) {
-			begun, err = q.BeginInTx(ctx, c)
-			return err
-		}, nil)
+		claimed, err := r.beginInTx(ctx, q, c)
 		if err == nil || errors.Is(err, storage.ErrClosed) {
-			for i := range begun {
-				records = append(records, begun[i].Record)
+			for i := range claimed.Begun {
+				records = append(records, claimed.Begun[i].Record)
 			}
-			return records, begun, err
+			return records, claimed, err
 		}
-		r.logOneByOne(ctx, q, err)
+		r.Log.WarnContext(ctx, "due work is done one by one, because together it failed", "kind", q.Kind.Name, "error", err)
 	}
 	err = r.Store.Update(ctx, func(tx storage.Tx) error {
 		var err error
@@ -146,14 +129,9 @@ func (r *Runner) claim(ctx context.Context, q *queue, c storage.Claim) (records 
 		return err
 	})
 	if err != nil {
-		return nil, nil, err // the claim was rolled back
+		return nil, Claimed{}, err // the claim was rolled back
 	}
-	return records, nil, nil
-}
-
-// logOneByOne logs that records together could not be worked on.
-func (r *Runner) logOneByOne(ctx context.Context, q *queue, err error) {
-	r.Log.WarnContext(ctx, "due work is done one by one, because together it failed", "kind", q.Kind.Name, "error", err)
+	return records, Claimed{More: len(records) == c.Limit}, nil
 }
 
 // start runs claimed records. begun is the rest of the work on each, if it has begun.

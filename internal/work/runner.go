@@ -34,18 +34,23 @@ type Job struct {
 	// the timeout, and belongs to [SetReport]. An error is logged. Records that RunBatch did not
 	// write come back after the lease.
 	RunBatch func(ctx context.Context, records []storage.Record) error
-	// RunInTx, set together with RunBatch or RunOne, does due work in its own transaction, whose
-	// claim takes no lease. It returns the records that it has done, and whether more are due.
-	// When it fails, the runner claims the records with a lease and gives them to RunBatch or
-	// RunOne. So a failing record blocks no others.
-	RunInTx func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error)
 	// RunOne, set instead of RunBatch, acts on one record. The runner works on several records at
 	// once, so a slow one blocks no other.
 	RunOne func(ctx context.Context, record storage.Record) error
-	// BeginInTx, set together with RunOne, claims due records and begins the work on them in one
-	// transaction. The claim takes no leases: the job leases the records itself. When it fails, the runner
-	// claims the records with a lease and gives them to RunOne.
-	BeginInTx func(ctx context.Context, c storage.Claim) ([]Begun, error)
+	// BeginInTx, set together with RunOne, claims due records in one transaction, in which it does or begins the
+	// work on them. The claim takes no leases: the job leases the records that it only begins. When it fails,
+	// the runner claims the records with a lease and gives them to RunOne. So a failing record blocks no others.
+	BeginInTx func(ctx context.Context, c storage.Claim) (Claimed, error)
+}
+
+// Claimed is what BeginInTx of a [Job] has claimed.
+type Claimed struct {
+	// Done are the records on which all work is done. The runner reports it as one piece of work.
+	Done []storage.Record
+	// Begun are the records on which work is left.
+	Begun []Begun
+	// More says that more records are due.
+	More bool
 }
 
 // Begun is a record on which the work has begun.

@@ -317,10 +317,10 @@ func TestDrainsThatFindNothingEnd(t *testing.T) {
 		r := &work.Runner{Store: memory.New(), Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
 		r.Add(work.Job{
 			Kind: tasks.Kind(), Timeout: time.Minute, Batch: 3,
-			RunBatch: func(context.Context, []storage.Record) error { return nil },
-			RunInTx: func(context.Context, storage.Claim) ([]storage.Record, bool, error) {
+			RunOne: func(context.Context, storage.Record) error { return nil },
+			BeginInTx: func(context.Context, storage.Claim) (work.Claimed, error) {
 				time.Sleep(time.Duration(claims.Add(1)%3+1) * time.Second)
-				return nil, false, nil
+				return work.Claimed{}, nil
 			},
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -145,12 +145,13 @@ func (p *slots) assign(merchant string) {
 	p.inUse[merchant]++
 }
 
-// assign gives acquired slots to the claimed records, and gives the others back.
-func (q *queue) assign(acquired int, records []storage.Record) {
+// assign gives acquired slots to the claimed records, and gives the others back. more says that more records
+// are due.
+func (q *queue) assign(acquired int, records []storage.Record, more bool) {
 	p := &q.slots
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.backlog = p.backlog || acquired == len(records)
+	p.backlog = p.backlog || more
 	p.free += acquired - len(records)
 	for i := range records {
 		p.assign(records[i].Scope.Merchant)

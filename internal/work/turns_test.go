@@ -212,15 +212,17 @@ func TestSingleMerchantIsNotScanned(t *testing.T) {
 	expect.True(t, got <= n/batch, "%d looks", got)
 }
 
-// A job's InTx works by turns as well.
+// A job that works in the claiming transaction takes turns as well.
 func TestWorkInTxTakesTurns(t *testing.T) {
 	w := newWorks(t)
 	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
 	r.Add(work.Job{
 		Kind: tasks.Kind(), Timeout: time.Minute, Batch: 10,
-		RunInTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+		BeginInTx: func(ctx context.Context, c storage.Claim) (work.Claimed, error) {
 			c.Limit = min(c.Limit, 4) // a job may take less
-			err = w.store.Update(ctx, func(tx storage.Tx) error {
+			var done []storage.Record
+			err := w.store.Update(ctx, func(tx storage.Tx) error {
+				var err error
 				if done, err = tx.Claim(tasks.Kind(), c); err != nil {
 					return err
 				}
@@ -234,7 +236,7 @@ func TestWorkInTxTakesTurns(t *testing.T) {
 			for _, record := range done {
 				w.ran = append(w.ran, record.ID)
 			}
-			return done, len(done) == c.Limit, err
+			return work.Claimed{Done: done, More: len(done) == c.Limit}, err
 		},
 		RunOne: func(context.Context, storage.Record) error { return nil },
 	})

@@ -107,24 +107,27 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	return work
 }
 
-// runInTx runs the job's RunInTx, and reports the work afterwards, because the records are not
+// beginInTx runs the job's BeginInTx. It reports the work that is done afterwards, because the records are not
 // known before.
-func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
+func (r *Runner) beginInTx(ctx context.Context, q *queue, c storage.Claim) (claimed Claimed, err error) {
 	now := &workContext{Context: context.WithoutCancel(ctx)}
+	c.InTx = true
 	start := time.Now()
 	err = protect(now, func(ctx context.Context, _ []storage.Record) (err error) {
-		done, more, err = q.RunInTx(ctx, c)
+		claimed, err = q.BeginInTx(ctx, c)
 		return err
 	}, nil)
-	if err != nil || len(done) == 0 {
-		return nil, false, err
+	if err != nil {
+		return Claimed{}, err
 	}
-	defer r.ended.Add(1)
-	report := now.work.Report
-	now.work = r.describe(q, done)
-	now.work.Report, now.work.Duration = report, time.Since(start)
-	r.report(r.observeBegin(now), &now.work, nil)
-	return done, more, nil
+	if len(claimed.Done) > 0 {
+		defer r.ended.Add(1)
+		report := now.work.Report
+		now.work = r.describe(q, claimed.Done)
+		now.work.Report, now.work.Duration = report, time.Since(start)
+		r.report(r.observeBegin(now), &now.work, nil)
+	}
+	return claimed, nil
 }
 
 // runTask runs a piece of work, and reports it. Running work continues when the runner stops,

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed-7082ffec/payments/internal/test/expect"
@@ -178,12 +179,14 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 	var versions []int64
 	r.Add(work.Job{
 		Kind: tasks.Kind(), Timeout: time.Minute, Batch: 3,
-		RunInTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+		BeginInTx: func(ctx context.Context, c storage.Claim) (work.Claimed, error) {
 			if _, bounded := ctx.Deadline(); bounded || !c.InTx || c.Limit != 3 {
 				t.Errorf("claim %+v", c)
 			}
 			work.SetReport(ctx, work.Report{Name: "swept"})
-			err = w.store.Update(ctx, func(tx storage.Tx) error {
+			var done []storage.Record
+			err := w.store.Update(ctx, func(tx storage.Tx) error {
+				var err error
 				if done, err = tx.Claim(tasks.Kind(), c); err != nil {
 					return err
 				}
@@ -195,7 +198,7 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 				}
 				return nil
 			})
-			return done, len(done) == c.Limit, err
+			return work.Claimed{Done: done, More: len(done) == c.Limit}, err
 		},
 		RunOne: func(ctx context.Context, record storage.Record) error {
 			return w.store.Update(ctx, func(tx storage.Tx) error { return finish(ctx, tx, record) })
@@ -223,4 +226,66 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 	expect.Equal(t, len(outcomes), 2, "outcomes")
 	expect.Equal(t, outcomes["bad"], "error", "outcome of bad")
 	expect.Equal(t, outcomes["good"], "done", "outcome of good")
+}
+
+// The claiming transaction may do the work on some records and begin it on others. Those that are done take no slot.
+func TestWorkInTxMayBeDoneOrBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		o := &observer{}
+		r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second, Observer: o}
+		finish := func(tx storage.Tx, record storage.Record) error {
+			return tx.Delete(tasks.Kind(), record.Scope, record.ID, record.Version)
+		}
+		proceed := make(chan struct{})
+		r.Add(work.Job{
+			Kind: tasks.Kind(), Timeout: time.Minute, Batch: 2,
+			BeginInTx: func(ctx context.Context, c storage.Claim) (claimed work.Claimed, err error) {
+				err = w.store.Update(ctx, func(tx storage.Tx) error {
+					records, err := tx.Claim(tasks.Kind(), c)
+					if err != nil {
+						return err
+					}
+					claimed = work.Claimed{More: len(records) == c.Limit}
+					for _, record := range records {
+						if record.ID != "slow" {
+							claimed.Done = append(claimed.Done, record)
+							if err := finish(tx, record); err != nil {
+								return err
+							}
+							continue
+						}
+						claimed.Begun = append(claimed.Begun, work.Begun{Record: record, Run: func(ctx context.Context) error {
+							<-proceed
+							return w.store.Update(ctx, func(tx storage.Tx) error { return finish(tx, record) })
+						}})
+						if err := tx.Lease(tasks.Kind(), record.Scope, record.ID, record.Version, time.Now().Add(work.LeaseDuration)); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				return claimed, err
+			},
+			RunOne: func(context.Context, storage.Record) error { return errors.New("not begun in the transaction") },
+		})
+		at := time.Now().Add(-time.Hour)
+		w.add(t, storage.Scope{}, "slow", at)
+		for i := range 7 {
+			w.add(t, storage.Scope{}, fmt.Sprint("t", i), at.Add(time.Minute))
+		}
+		r.Start(t.Context())
+		synctest.Wait()
+		done := 0
+		for _, one := range o.ended {
+			done += one.Records
+		}
+		expect.Equal(t, done, 7, "records done while one is slow")
+		close(proceed)
+		expect.NoError(t, r.Drain(t.Context()), "Drain")
+		last := o.ended[len(o.ended)-1]
+		expect.Equal(t, last.ID, "slow", "the last")
+		expect.NoError(t, last.Err, "the last")
+		expect.NoError(t, r.Stop(t.Context()), "Stop")
+	})
 }

@@ -19,11 +19,12 @@ import (
 // fanOut makes the deliveries of the events that are due, many events in one transaction. Its claim takes
 // no leases, which saves two of three writes for each event. It takes only as many events as the limiter is
 // likely to have room for.
-func (s *Service) fanOut(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+func (s *Service) fanOut(ctx context.Context, c storage.Claim) (work.Claimed, error) {
 	room := s.senderFor(c.Live).limiter.AwaitRoom()
 	c.Limit = min(c.Limit, room/int(s.avgEndpoints.Load())+1)
-	planned := 0
-	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+	var done []storage.Record
+	planned, more := 0, false
+	err := s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 		var err error
 		if done, err = tx.Claim(s.events.Kind(), c); err != nil {
 			return err
@@ -52,7 +53,7 @@ func (s *Service) fanOut(ctx context.Context, c storage.Claim) (done []storage.R
 		s.avgEndpoints.Store(int64(max(1, planned/len(done))))
 		work.SetReport(ctx, work.Report{Name: "fanned_out", Level: slog.LevelDebug})
 	}
-	return done, more, err
+	return work.Claimed{Done: done, More: more}, err
 }
 
 // fanOutClaimed fans out one event that the runner has claimed, after fanOut failed.

@@ -88,7 +88,7 @@ func Kinds() []*storage.Kind {
 // Jobs returns the jobs that fan out events and attempt deliveries.
 func (s *Service) Jobs() []work.Job {
 	return []work.Job{
-		{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, RunInTx: s.fanOut, RunOne: s.fanOutClaimed},
+		{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, BeginInTx: s.fanOut, RunOne: s.fanOutClaimed},
 		// The timeout covers the wait for a slot, the attempt and the write of its outcome.
 		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: pace.MaxInFlight, MaxPerMerchant: pace.MaxAtHand, RunOne: s.attemptClaimed},
 	}

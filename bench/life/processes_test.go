@@ -46,9 +46,10 @@ const (
 //
 // An op is a transfer with a warm key: each process has seen the key before. of-one is the rate as
 // a share of that of one process alone, with which the processes take turns. cold-of-warm is the
-// rate with keys, and so merchants, that each process sees for the first time. own-of-one is the rate
-// of processes that share no order of commits, because each has merchants and a schema of its own. The
-// processes start anew for each turn, and the median of the turns counts.
+// rate with keys, and so merchants, that each process sees for the first time. apart-of-one is the rate of
+// processes with merchants of their own in the one schema. own-of-one is the rate of processes that share no
+// order of commits, because each has a schema of its own, too. The processes start anew for each turn, and the
+// median of the turns counts.
 func BenchmarkProcesses(b *testing.B) {
 	m := newMerchants(b, processMerchants)
 	var own []*merchants
@@ -75,12 +76,17 @@ func benchmarkProcesses(b *testing.B, m *merchants, own []*merchants) {
 	}
 	const turns = 3
 	share := max(b.N/turns, processCallers)
-	var each, ofOne, ofWarm, ownOfOne []float64
+	var each, ofOne, ofWarm, apartOfOne, ownOfOne []float64
 	for range turns {
 		warm, cold := m.rates(b, processes, share, min(share, processMerchants-warmKeys))
 		one := warm
 		if processes > 1 {
 			one, _ = m.rates(b, 1, share, 0)
+			apart := make([]*merchants, processes)
+			for i := range apart {
+				apart[i] = &merchants{m.processConfig, m.keys[i*warmKeys : (i+1)*warmKeys], m.wallets}
+			}
+			apartOfOne = append(apartOfOne, ownRate(b, apart, share)/one)
 			ownOfOne = append(ownOfOne, ownRate(b, own, share)/one)
 		}
 		each = append(each, 1e9/warm)
@@ -91,11 +97,12 @@ func benchmarkProcesses(b *testing.B, m *merchants, own []*merchants) {
 	b.ReportMetric(httpload.Median(ofOne), "of-one")
 	b.ReportMetric(httpload.Median(ofWarm), "cold-of-warm")
 	if processes > 1 {
+		b.ReportMetric(httpload.Median(apartOfOne), "apart-of-one")
 		b.ReportMetric(httpload.Median(ownOfOne), "own-of-one")
 	}
 }
 
-// ownRate starts a process for each schema, and returns the transfers per second that they answer
+// ownRate starts a process for each of the merchants, and returns the transfers per second that they answer
 // together, with as many callers as one process has.
 func ownRate(b *testing.B, own []*merchants, requests int) float64 {
 	b.Helper()

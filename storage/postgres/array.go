@@ -190,6 +190,8 @@ func roomOf(b *pgx.Batch) room {
 				n += arg.room // of the first one, for all
 			case []byte:
 				n += len(arg)
+			case []int64:
+				n += (maxNumber + argument) * len(arg)
 			default:
 				n += maxNumber
 			}

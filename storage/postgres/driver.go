@@ -37,28 +37,33 @@ func dialect(schema string) *sqlstore.Dialect {
 
 // statements are the statements that do not depend on kinds.
 type statements struct {
-	lock                                                                  string
-	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits string
-	findCommit, touchCommit                                               string
-	fetchAccounts, fetchSequences                                         string
+	lock                                                              string
+	newestCommit, commitsSince, validate, insertCommit, deleteCommits string
+	findCommit, touchCommit, insertDead                               string
+	fetchAccounts, fetchSequences                                     string
 }
 
 func newStatements(schema string) statements {
 	s := sqlstore.Quote(schema) + "."
 	commits := s + "storage_commits"
-	commit := "SELECT number, token, changed, coalesce((SELECT declaration FROM " + s + "storage_kinds WHERE name = '" + schemaVersionKey +
+	commit := "SELECT number, token, hashes, coalesce((SELECT declaration FROM " + s + "storage_kinds WHERE name = '" + schemaVersionKey +
 		"')::bigint, 0) FROM " + commits
 	return statements{
 		lock:         lockWriterSQL(schema),
 		newestCommit: commit + " ORDER BY number DESC LIMIT 1",
 		// The answer begins with the newest commit up to $1: with $1 itself, unless the database has lost it.
 		commitsSince: commit + " WHERE number >= coalesce((SELECT max(number) FROM " + commits + " WHERE number <= $1), 0) ORDER BY number DESC LIMIT 200",
-		expectCommit: expect(schema, "1") + " FROM (SELECT count(*) FROM (SELECT token FROM " + commits +
-			" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1) AS met(n)",
-		insertCommit:  "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)",
-		deleteCommits: "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'",
-		findCommit:    "SELECT token FROM " + commits + " WHERE number = $1",
-		touchCommit:   "UPDATE " + commits + " SET token = token WHERE number = $1",
+		// It fails unless the database has commit $1, $2, and no later one has changed what the hashes $3 name.
+		// INTERSECT hashes both sides; a join would compare each with each.
+		validate: expect(schema, "0") + " FROM (SELECT count(*) FROM (SELECT WHERE NOT EXISTS (SELECT FROM " + commits +
+			" WHERE number = $1 AND token = $2) UNION ALL SELECT FROM " + commits + " WHERE number > $1 AND (hashes IS NULL OR $3::bigint[] IS NULL)" +
+			" UNION ALL SELECT FROM (SELECT unnest(hashes) FROM " + commits + " WHERE number > $1 INTERSECT SELECT unnest($3::bigint[])) AS changed) AS stale) AS met(n)",
+		insertCommit: "INSERT INTO " + commits + " (number, token, hashes) SELECT coalesce(max(number), 0) + 1, $1, $2::bigint[] FROM " + commits +
+			" RETURNING number",
+		deleteCommits: "DELETE FROM " + commits + " WHERE number < (SELECT max(number) FROM " + commits + ") - 1000 AND at < now() - interval '3 minutes'",
+		findCommit:    "SELECT number, dead FROM " + commits + " WHERE token = $1",
+		touchCommit:   "UPDATE " + commits + " SET token = token WHERE token = $1",
+		insertDead:    "INSERT INTO " + commits + " (number, token, hashes, dead) SELECT coalesce(max(number), 0) + 1, $1, '{}', true FROM " + commits,
 
 		fetchAccounts:  "SELECT name, guarded, balance, entries FROM " + s + "ledger_accounts WHERE name = ANY ($1::text[])",
 		fetchSequences: "SELECT name, value FROM " + s + "storage_sequences WHERE name = ANY ($1::text[])",
@@ -94,6 +99,11 @@ const transactionSettings = `SELECT set_config('enable_seqscan', 'off', true), s
 // no such setting; there the connMonitor of a waiting process ends the transaction.
 const writeSettings = transactionSettings + `,
 	CASE WHEN current_setting('server_version_num')::integer >= 170000 THEN set_config('transaction_timeout', '120000', true) END`
+
+// pipelineSettings are the settings of a transaction that is one round trip. They end a wait for the lock before
+// the client gives the round trip up, which would leave the outcome unknown. A lock_timeout of the host's stays.
+const pipelineSettings = writeSettings + `,
+	CASE WHEN current_setting('lock_timeout') = '0' THEN set_config('lock_timeout', '8000', true) END`
 
 const (
 	beginRead  = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -178,7 +188,7 @@ func (d driver) logQuery(since sqlstore.Commit, log *sqlstore.CommitLog, lost *b
 	}
 	return query{text, args, func(row sqlstore.Row) error {
 		var c sqlstore.Commit
-		var hashes []byte
+		var hashes sqlstore.Hashes
 		if err := row.Scan(&c.Number, &c.Token, &hashes, &log.SchemaVersion); err != nil {
 			return err
 		}
@@ -220,79 +230,82 @@ func (d driver) fetchQueries(f *sqlstore.Fetch) []query {
 	return all
 }
 
-// CommitIfNewest implements [sqlstore.Driver]. It does not wait for the lock: after
-// another process's commit it would fail anyway.
-func (d driver) CommitIfNewest(base, next sqlstore.Commit, w *sqlstore.Writes) error {
+// CommitIfValid implements [sqlstore.Driver]. The server holds the lock for its own work alone: the transaction
+// is one round trip.
+func (d driver) CommitIfValid(base sqlstore.Commit, token int64, reads sqlstore.Hashes, w *sqlstore.Writes) (log sqlstore.CommitLog, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), roundTripTimeout)
-	s, err := d.begin(ctx, beginWrite, writeSettings, d.sql.lock+" NOWAIT")
+	s, err := d.begin(ctx, beginWrite, pipelineSettings, d.sql.lock)
 	cancel()
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return log, fmt.Errorf("begin: %w", err)
 	}
 	defer s.Close()
-	return s.commit(&base, next, w)
+	lost := false
+	number, err := s.commit(token, w, d.logQuery(base, &log, &lost), query{text: d.sql.validate, args: []any{base.Number, base.Token, []int64(reads)}})
+	if err != nil {
+		return log, err
+	}
+	log.Newest, log.Found = sqlstore.Commit{Number: number, Token: token}, true
+	return log, nil
 }
 
-// NewestCommit implements [sqlstore.Driver].
-func (d driver) NewestCommit() (newest sqlstore.Commit, err error) {
+// Validate implements [sqlstore.Driver].
+func (d driver) Validate(base sqlstore.Commit, reads sqlstore.Hashes) error {
 	ctx, cancel := context.WithTimeout(context.Background(), roundTripTimeout)
 	defer cancel()
 	s, err := d.begin(ctx)
 	if err != nil {
-		return newest, fmt.Errorf("begin: %w", err)
+		return fmt.Errorf("begin: %w", err)
 	}
 	defer s.Close()
-	err = s.Query(ctx, func(row sqlstore.Row) error { return row.Scan(&newest.Number, &newest.Token, nil, nil) }, d.sql.newestCommit)
-	return newest, err
+	return s.Query(ctx, func(sqlstore.Row) error { return nil }, d.sql.validate, base.Number, base.Token, []int64(reads))
 }
 
-// resolve finds out whether a commit happened whose answer was lost: nil if it
-// did, [sqlstore.Retryable] if not, which is final.
-func (s *Store) resolve(c sqlstore.Commit, cause error) error {
+// resolve finds out whether a commit happened whose answer was lost, and returns its number. If it did not, the
+// error is [sqlstore.Retryable]: it never will.
+func (s *Store) resolve(token int64, cause error) (number int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
 	for n := 1; ; n++ {
-		happened, err := s.committed(ctx, c)
+		number, err := s.committed(ctx, token)
 		switch {
-		case err == nil && happened:
+		case err == nil && number > 0:
 			s.resolved.Add(1)
-			return nil
+			return number, nil
 		case err == nil:
 			s.resolved.Add(1)
-			return sqlstore.Retryable{Cause: cause}
+			return 0, sqlstore.Retryable{Cause: cause}
 		}
 		if sqlstore.Pause(ctx, min(n, 50)) != nil {
-			return sqlstore.Final{Cause: fmt.Errorf("%w: %w", ErrUnknown, errors.Join(cause, err))}
+			return 0, sqlstore.Final{Cause: fmt.Errorf("%w: %w", ErrUnknown, errors.Join(cause, err))}
 		}
 	}
 }
 
-// committed reports whether a commit happened. It holds the lock. A missing commit may
-// still be on its way to the server, so committed gives its number away: the commit then
-// fails when it arrives. If the answer to that is lost, too, a repeated call finds one or
-// the other.
-func (s *Store) committed(ctx context.Context, c sqlstore.Commit) (bool, error) {
+// committed returns the number of a commit, or 0 if it did not happen. It holds the lock. A missing commit may
+// still be on its way to the server, so committed gives its token away: the commit then fails when it arrives. If
+// it arrives when that row was removed, it fails because the commit that it is based on was removed before.
+func (s *Store) committed(ctx context.Context, token int64) (number int64, err error) {
 	asking, err := s.begin(ctx, beginWrite, writeSettings, s.sql.lock)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	defer asking.Close()
-	var of int64
-	found := false
+	found, dead := false, false
 	err = asking.Query(ctx, func(row sqlstore.Row) error {
 		found = true
-		return row.Scan(&of)
-	}, s.sql.findCommit, c.Number)
-	if err != nil || found && of != c.Token {
-		return false, err
+		return row.Scan(&number, &dead)
+	}, s.sql.findCommit, token)
+	if err != nil || dead {
+		return 0, err
 	}
-	return found, asking.send(ctx, func(b *pgx.Batch) {
+	return number, asking.send(ctx, func(b *pgx.Batch) {
 		if found {
 			// A commit that was cancelled while it waited for a synchronous standby is
 			// visible here, and the standby may lack it. This commit waits for both.
-			b.Queue(s.sql.touchCommit, c.Number)
+			b.Queue(s.sql.touchCommit, token)
 		} else {
-			b.Queue(s.sql.insertCommit, c.Number, c.Token+1, []byte{})
+			b.Queue(s.sql.insertDead, token)
 		}
 		b.Queue("COMMIT")
 	})

@@ -12,23 +12,24 @@ import (
 
 func (s *Store) Newest(t *testing.T) (number, token int64) {
 	t.Helper()
-	c := must.Get(driver{s}.NewestCommit())(t)
-	return c.Number, c.Token
+	must.Do(t, s.pool.QueryRow(t.Context(), s.sql.newestCommit).Scan(&number, &token, nil, nil))
+	return number, token
 }
 
 // Resolve reports whether a commit that is not there was given up for good.
-func (s *Store) Resolve(number, token int64, cause error) (lost bool, err error) {
-	err = s.resolve(sqlstore.Commit{Number: number, Token: token}, cause)
+func (s *Store) Resolve(token int64, cause error) (lost bool, err error) {
+	_, err = s.resolve(token, cause)
 	_, lost = err.(sqlstore.Retryable)
 	return lost, err
 }
 
-func (s *Store) Happened(ctx context.Context, number, token int64) (bool, error) {
-	return s.committed(ctx, sqlstore.Commit{Number: number, Token: token})
+// Happened returns the number of a commit; 0 if it did not happen.
+func (s *Store) Happened(ctx context.Context, token int64) (int64, error) {
+	return s.committed(ctx, token)
 }
 
-// ExpectCommit and InsertCommit are what a batch sends that has run on another.
-func (s *Store) ExpectCommit() string { return s.sql.expectCommit }
+// Validate and InsertCommit are what a batch sends.
+func (s *Store) Validate() string     { return s.sql.validate }
 func (s *Store) InsertCommit() string { return s.sql.insertCommit }
 
 // CheckVersion is what Open does with the server's answer to version().

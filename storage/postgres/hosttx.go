@@ -67,7 +67,7 @@ func (h *hostSession) Finish(ctx context.Context, next sqlstore.Commit, w *sqlst
 		return h.send(ctx, func(b *pgx.Batch) {
 			if wrote || len(w.Statements) > 0 {
 				e.queue(b, w)
-				b.Queue(h.store.sql.insertCommit, next.Number, next.Token, w.Hashes)
+				b.Queue(h.store.sql.insertCommit, next.Token, []int64(w.Hashes))
 			}
 			p := &h.planner
 			b.Queue(setPlannerSQL, p[0], p[1], p[2], p[3], p[4])

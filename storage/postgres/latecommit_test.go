@@ -25,34 +25,30 @@ func TestLateCommitFailsAfterResolve(t *testing.T) {
 	must.Do(t, insert("before"))
 	const token = 4711
 	number, newest := s.Newest(t)
-	if lost, err := s.Resolve(number+1, token, context.DeadlineExceeded); !lost || !errors.Is(err, context.DeadlineExceeded) {
+	if lost, err := s.Resolve(token, context.DeadlineExceeded); !lost || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("it was resolved as %v", err)
 	}
 	// The second call stands for a caller whose answer was lost, too.
-	if happened, err := s.Happened(t.Context(), number+1, token); happened || err != nil {
-		t.Errorf("asked again: %t, %v", happened, err)
-	}
+	expect.Equal(t, must.Get(s.Happened(t.Context(), token))(t), 0, "its number, asked again")
 
-	// The server reads the late commit now.
-	conn := must.Get(pool.Acquire(t.Context()))(t)
-	defer conn.Release()
-	for what, statement := range map[string]struct {
-		text string
-		args []any
-	}{
-		"expects what it has run on": {s.ExpectCommit(), []any{newest}},
-		"takes its number":           {s.InsertCommit(), []any{number + 1, token, []byte{}}},
-	} {
+	// The server reads the late commit now, before and after the row that gave its token away was removed. What it
+	// is based on was removed before.
+	late := func(statement string, args ...any) error {
+		conn := must.Get(pool.Acquire(t.Context()))(t)
+		defer conn.Release()
 		tx := must.Get(conn.Begin(t.Context()))(t)
-		if _, err := tx.Exec(t.Context(), statement.text, statement.args...); err == nil {
-			t.Errorf("%s, and may commit", what)
-		}
+		_, err := tx.Exec(t.Context(), statement, args...)
 		must.Do(t, tx.Rollback(t.Context()))
+		return err
 	}
+	expect.NoError(t, late(s.Validate(), number, newest, []int64{}), "what it is based on")
+	expect.True(t, late(s.InsertCommit(), token, []int64{}) != nil, "it takes its token, and may commit")
+	must.Get(pool.Exec(t.Context(), "DELETE FROM "+schema+".storage_commits WHERE number <= $1", number))(t)
+	expect.True(t, late(s.Validate(), number, newest, []int64{}) != nil, "it finds what it is based on, and may commit")
 
-	if happened, err := s.Happened(t.Context(), number, newest); !happened || err != nil {
-		t.Errorf("one that happened: %t, %v", happened, err)
-	}
+	must.Do(t, insert("last"))
+	number, newest = s.Newest(t)
+	expect.Equal(t, must.Get(s.Happened(t.Context(), newest))(t), number, "the number of one that happened")
 	expect.NoError(t, insert("after"), "afterwards")
 	expect.ErrorIs(t, insert("before"), storage.ErrExists, "again")
 }

@@ -160,8 +160,14 @@ func (s *session) sendBatch(ctx context.Context, b *pgx.Batch) error {
 		prepareConn(db.Conn(), b)
 	}
 	results := s.db.SendBatch(ctx, b)
-	for range b.Len() {
-		if _, err := results.Exec(); err != nil {
+	for _, q := range b.QueuedQueries {
+		var err error
+		if q.Fn != nil {
+			err = q.Fn(results)
+		} else {
+			_, err = results.Exec()
+		}
+		if err != nil {
 			_ = results.Close() // repeats the error
 			return err
 		}
@@ -193,35 +199,45 @@ func (s *session) Write(ctx context.Context, w *sqlstore.Writes) error {
 
 // Commit implements [sqlstore.Session].
 func (s *session) Commit(next sqlstore.Commit, w *sqlstore.Writes) error {
-	return s.commit(nil, next, w)
+	_, err := s.commit(next.Token, w)
+	return err
 }
 
-// commit writes and commits in one round trip. If base is not nil, it must be the newest
-// commit.
-func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstore.Writes) (err error) {
+// commit runs queries, writes, and commits, in one round trip. It returns the commit's number.
+func (s *session) commit(token int64, w *sqlstore.Writes, first ...query) (number int64, err error) {
 	defer func() {
 		if p := recover(); p != nil { // of a tracer of the host, perhaps after the commit
 			err = fmt.Errorf("postgres: panic beside a commit: %v", p)
 		}
 		if err != nil && errorCode(err) == "" { // the answer was lost
 			s.Close()
-			err = s.store.resolve(next, err)
+			number, err = s.store.resolve(token, err)
 		}
 	}()
 	sql := &s.store.sql
-	return s.store.withEncoder(func(e *encoder) error {
+	inserted := query{sql.insertCommit, []any{token, []int64(w.Hashes)}, func(row sqlstore.Row) error { return row.Scan(&number) }}
+	err = s.store.withEncoder(func(e *encoder) error {
 		return s.send(context.Background(), func(b *pgx.Batch) {
-			if base != nil {
-				b.Queue(sql.expectCommit, base.Token)
+			for _, q := range first {
+				queueQuery(b, q)
 			}
 			e.queue(b, w)
-			b.Queue(sql.insertCommit, next.Number, next.Token, w.Hashes)
-			if next.Number%256 == 0 {
-				b.Queue(sql.deleteCommits, next.Number)
+			queueQuery(b, inserted)
+			if token%256 == 0 {
+				b.Queue(sql.deleteCommits)
 			}
 			b.Queue("COMMIT")
 		})
 	})
+	return number, err
+}
+
+// queueQuery queues a query whose rows sendBatch passes on.
+func queueQuery(b *pgx.Batch, q query) {
+	queued := b.Queue(q.text, q.args...)
+	if q.scan != nil {
+		queued.Query(func(rows pgx.Rows) error { return scanRows(rows, q.scan) })
+	}
 }
 
 // Close implements [sqlstore.Session].

@@ -5,8 +5,8 @@
 // business rules. Package storage defines the rules of records and postings; constraints of the
 // database check them once more. The connections are those of the host's pool.
 //
-// Updates run one after another, over all processes, and share commits. If several processes write at
-// the same time, functions run again more often. Reads of single records share round trips. Views read
+// Updates have one order, over all processes, and share commits. Functions run again if another process has
+// changed meanwhile what they read. Reads of single records share round trips. Views read
 // a snapshot and wait for no writer. The pool must allow at least two connections, one to write and one
 // to read.
 //

@@ -95,20 +95,20 @@ func (f faultyDriver) BeginWrite(ctx context.Context, since sqlstore.Commit, fet
 	return &faultySession{Session: s, driver: f}, log, nil
 }
 
-func (f faultyDriver) CommitIfNewest(base, next sqlstore.Commit, w *sqlstore.Writes) error {
+func (f faultyDriver) CommitIfValid(base sqlstore.Commit, token int64, reads sqlstore.Hashes, w *sqlstore.Writes) (sqlstore.CommitLog, error) {
+	if err := f.fault(); err != nil {
+		return sqlstore.CommitLog{}, err
+	}
+	log, err := f.driver.CommitIfValid(base, token, reads, w)
+	time.Sleep(time.Duration(rand.IntN(500)) * time.Microsecond)
+	return log, err
+}
+
+func (f faultyDriver) Validate(base sqlstore.Commit, reads sqlstore.Hashes) error {
 	if err := f.fault(); err != nil {
 		return err
 	}
-	err := f.driver.CommitIfNewest(base, next, w)
-	time.Sleep(time.Duration(rand.IntN(500)) * time.Microsecond)
-	return err
-}
-
-func (f faultyDriver) NewestCommit() (sqlstore.Commit, error) {
-	if err := f.fault(); err != nil {
-		return sqlstore.Commit{}, err
-	}
-	return f.driver.NewestCommit()
+	return f.driver.Validate(base, reads)
 }
 
 func (f faultyDriver) Classify(err error) (sqlstore.ErrorClass, string) {

@@ -142,29 +142,34 @@ func (d driver) begin(ctx context.Context) (*session, error) {
 	return &session{store: d.Store, conn: w.conn}, nil
 }
 
-// CommitIfNewest implements [sqlstore.Driver].
-func (d driver) CommitIfNewest(base, next sqlstore.Commit, w *sqlstore.Writes) error {
+// CommitIfValid implements [sqlstore.Driver]. It fails after any commit of another connection.
+func (d driver) CommitIfValid(base sqlstore.Commit, token int64, _ sqlstore.Hashes, w *sqlstore.Writes) (sqlstore.CommitLog, error) {
 	s, err := d.begin(context.Background())
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return sqlstore.CommitLog{}, fmt.Errorf("begin: %w", err)
 	}
 	defer s.Close()
 	if d.writer.newest != base {
-		return sqlstore.ErrStale
+		return sqlstore.CommitLog{}, sqlstore.ErrStale
 	}
-	return s.Commit(next, w)
+	next := sqlstore.Commit{Number: base.Number + 1, Token: token}
+	return sqlstore.CommitLog{Newest: next, Found: true}, s.Commit(next, w)
 }
 
-// NewestCommit implements [sqlstore.Driver].
-func (d driver) NewestCommit() (sqlstore.Commit, error) {
+// Validate implements [sqlstore.Driver].
+func (d driver) Validate(base sqlstore.Commit, _ sqlstore.Hashes) error {
 	err := d.ensureConn(context.Background())
 	if err == nil {
 		err = d.writer.detectCommits()
 	}
 	if err != nil {
 		d.writer.reset()
+		return err
 	}
-	return d.writer.newest, err
+	if d.writer.newest != base {
+		return sqlstore.ErrStale
+	}
+	return nil
 }
 
 // errRowChanged says that a row to be changed is not as it was read.

@@ -19,8 +19,10 @@ type batch struct {
 	session         Session         // nil until a call queries the database
 	buffered        *writeSet
 	previous        *writeSet // of the batch before, while its commit runs
-	changes         changedHashes
-	base            Commit // the commit that the batch is based on
+	reads           hashSet   // what its functions have read without the lock
+	changes         hashSet
+	log             CommitLog // of the commit, without a session
+	base            Commit    // the commit that the batch is based on
 	commit          Commit
 	inserts         int  // of records, so far
 	wroteToDatabase bool // whether any write has reached the database
@@ -81,7 +83,7 @@ const pessimisticBatches = 16
 // processes.
 func (w *writer) openBatch(c *call) (*batch, error) {
 	b := &batch{singleCall: c.singleCall, defines: c.defines, done: make(chan struct{})}
-	b.changes.disabled = !w.store.Remote
+	b.changes.disabled, b.reads.disabled = !w.store.Remote, !w.store.Remote
 	eager := c.singleCall || w.pessimistic > 0 || len(w.wanted) > 0
 	if f := w.committing; f != nil && (eager || f.failure != nil || f.keyConflict || f.defines != nil) {
 		select {
@@ -99,14 +101,12 @@ func (w *writer) openBatch(c *call) (*batch, error) {
 	}
 	if eager || f == nil && (!w.cache.valid || w.cache.commit == Commit{}) {
 		w.pessimistic = max(w.pessimistic-1, 0)
-		return b, w.lockAndSync(c.ctx, b)
+		_, err := w.lockAndSync(c.ctx, b)
+		return b, err
 	}
 	b.base = w.cache.commit
 	if f != nil {
-		b.previous, b.base = f.buffered, f.base
-		if f.hasWrites() {
-			b.base = f.commit
-		}
+		b.previous = f.buffered
 	}
 	b.commit = nextCommit(b.base)
 	return b, nil
@@ -158,10 +158,11 @@ func (w *writer) openSession(b *batch) error {
 	base := b.base
 	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
-	if err := w.lockAndSync(ctx, b); err != nil {
+	log, err := w.lockAndSync(ctx, b)
+	if err != nil {
 		return err
 	}
-	if b.base != base {
+	if b.base != base && b.reads.changedBy(log) {
 		return ErrStale
 	}
 	return nil
@@ -170,7 +171,7 @@ func (w *writer) openSession(b *batch) error {
 // lockAndSync opens the session of a batch under the lock, evicts from the cache what
 // other processes have changed, and caches the wanted and the contended values. All of
 // that is one round trip. ctx bounds the wait for a connection and for the lock.
-func (w *writer) lockAndSync(ctx context.Context, b *batch) (err error) {
+func (w *writer) lockAndSync(ctx context.Context, b *batch) (log CommitLog, err error) {
 	defer func() {
 		// The panic may come from a hook of the host. Other calls wait for the turn.
 		if p := recover(); p != nil {
@@ -192,27 +193,27 @@ func (w *writer) lockAndSync(ctx context.Context, b *batch) (err error) {
 	}
 	if errors.Is(err, storage.ErrNewer) {
 		c.clear() // so the next batch takes the lock first, too
-		return Final{fmt.Errorf("%s: %w", w.store.Name, err)}
+		return log, Final{fmt.Errorf("%s: %w", w.store.Name, err)}
 	}
 	if err != nil {
 		if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
-			return ended
+			return log, ended
 		}
 		if isFinalOutcome(err) {
-			return err
+			return log, err
 		}
 		if class, _ := w.store.driver.Classify(err); class == Transient || class == ConnectionLost {
-			return Retryable{fmt.Errorf("begin: %w", err)}
+			return log, Retryable{fmt.Errorf("begin: %w", err)}
 		}
-		return fmt.Errorf("%s: begin: %w", w.store.Name, err)
+		return log, fmt.Errorf("%s: begin: %w", w.store.Name, err)
 	}
 	c.advance(log)
 	c.storeFetched(fetch)
 	b.session, b.base, b.commit = session, c.commit, nextCommit(c.commit)
-	if knew && had != c.commit {
+	if knew && had != c.commit && !w.store.Remote {
 		w.pessimistic = pessimisticBatches
 	}
-	return nil
+	return log, nil
 }
 
 // commitReturned processes the outcome of a commit. After a failure it runs the batch
@@ -225,6 +226,13 @@ func (w *writer) commitReturned(f *batch) {
 	}
 	if f.outcome == nil {
 		w.cacheCommitted(f)
+		if b != nil && b.failure == nil && b.session == nil {
+			if f.committed && b.reads.changedBy(f.log) {
+				b.failure = ErrStale
+			}
+			b.base = w.cache.commit
+			b.commit = nextCommit(b.base)
+		}
 		return
 	}
 	if b != nil && b.failure == nil {
@@ -262,7 +270,7 @@ func (w *writer) rerunBatch(b *batch, err error) error {
 		w.store.counters.reruns.Add(int64(len(b.calls)))
 		b.resetForRerun(round, class, table)
 		ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
-		err = w.lockAndSync(ctx, b)
+		_, err = w.lockAndSync(ctx, b)
 		cancel()
 		if err != nil && !isFinalOutcome(err) {
 			err = Retryable{err}
@@ -320,7 +328,8 @@ func (b *batch) resetForRerun(round int, class ErrorClass, table string) {
 		c.checkTables = careful
 	}
 	b.buffered, b.previous, b.session = new(writeSet), nil, nil
-	b.changes = changedHashes{disabled: b.changes.disabled}
+	b.changes, b.reads = hashSet{disabled: b.changes.disabled}, hashSet{disabled: b.reads.disabled}
+	b.log = CommitLog{}
 	b.wroteToDatabase, b.failure, b.keyConflict = false, nil, false
 }
 
@@ -348,13 +357,15 @@ func (w *writer) writeAndCommit(b *batch) (err error) {
 	case b.keyConflict:
 		return errKeyConflict
 	case !b.hasWrites() && b.session == nil:
-		return w.checkBaseIsNewest(b)
+		return w.store.driver.Validate(b.base, b.reads.list())
 	case !b.hasWrites():
 		return nil
 	}
 	rows := w.store.newWrites(b.buffered, &b.changes)
 	if b.session == nil {
-		err = w.store.driver.CommitIfNewest(b.base, b.commit, rows)
+		if b.log, err = w.store.driver.CommitIfValid(b.base, b.commit.Token, b.reads.list(), rows); err == nil {
+			b.commit = b.log.Newest
+		}
 	} else {
 		err = b.session.Commit(b.commit, rows)
 	}
@@ -367,19 +378,9 @@ func (w *writer) writeAndCommit(b *batch) (err error) {
 	return nil
 }
 
-// checkBaseIsNewest returns ErrStale if a batch without writes ran on an old commit.
-func (w *writer) checkBaseIsNewest(b *batch) error {
-	newest, err := w.store.driver.NewestCommit()
-	if err != nil {
-		return err
-	}
-	if newest != b.base {
-		return ErrStale
-	}
-	return nil
-}
-
-// cacheCommitted copies the writes of a committed batch into the cache.
+// cacheCommitted copies the writes of a committed batch into the cache. It evicts what others have changed
+// between the batch's base and its commit: of an account to which both have posted, the cache would have a
+// balance that never was.
 func (w *writer) cacheCommitted(b *batch) {
 	if b.committed {
 		b.buffered.markWritten()
@@ -387,6 +388,9 @@ func (w *writer) cacheCommitted(b *batch) {
 			w.cache.clear()
 		}
 		w.cache.merge(b.buffered)
+		if b.log.Newest == b.commit {
+			w.cache.advance(b.log)
+		}
 		w.cache.valid, w.cache.commit = true, b.commit
 	}
 	if len(w.spareSets) < 2 { // one batch commits while another is open

@@ -1,7 +1,5 @@
 package sqlstore
 
-import "encoding/binary"
-
 const (
 	// maxCached bounds the records, accounts and sequences of a generation of the
 	// cache, and maxCachedBytes the total length of its documents.
@@ -14,8 +12,8 @@ const (
 // turn owns it.
 //
 // The cache is right as of the commit in its field commit. A batch that takes the lock first
-// reads under it which later commits there are, and evicts what they changed. The commit of any other batch fails
-// if there are later ones.
+// reads under it which later commits there are, and evicts what they changed. Any other batch does so with the
+// answer to its commit, which fails if its functions have read any of that.
 //
 // When the young generation is full, it becomes the old one, and the old one is dropped.
 // A read moves a value to the young generation, so busy records stay.
@@ -54,8 +52,8 @@ func (c *cache) advance(log CommitLog) {
 		c.clear()
 	} else {
 		for _, hashes := range log.Changed {
-			for ; len(hashes) >= 8; hashes = hashes[8:] {
-				c.evictChanged(binary.BigEndian.Uint64(hashes))
+			for _, h := range hashes {
+				c.evictChanged(uint64(h))
 			}
 		}
 	}

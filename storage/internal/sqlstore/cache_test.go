@@ -44,15 +44,15 @@ func TestCacheIsBounded(t *testing.T) {
 func TestCacheFollowsTheLog(t *testing.T) {
 	first, second := Commit{1, 11}, Commit{2, 22}
 	changed := RecordKey{Kind: "notes", ID: "changed"}
-	var hashes changedHashes
+	var hashes hashSet
 	hashes.add(recordRef(changed))
 	for name, test := range map[string]struct {
 		log  CommitLog
 		kept int
 	}{
 		"nothing new":        {CommitLog{Newest: first, Found: true}, 3},
-		"one change":         {CommitLog{Newest: second, Found: true, Changed: [][]byte{hashes.bytes()}}, 2},
-		"everything changed": {CommitLog{Newest: second, Found: true, Changed: [][]byte{nil}}, 0},
+		"one change":         {CommitLog{Newest: second, Found: true, Changed: []Hashes{hashes.list()}}, 2},
+		"everything changed": {CommitLog{Newest: second, Found: true, Changed: []Hashes{nil}}, 0},
 		"another history":    {CommitLog{Newest: second}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

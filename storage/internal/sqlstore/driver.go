@@ -25,13 +25,14 @@ type Driver interface {
 	// the rows that it names; it names none if the driver keeps no commit log.
 	BeginWrite(ctx context.Context, since Commit, fetch *Fetch) (Session, CommitLog, error)
 
-	// CommitIfNewest writes and commits in a transaction of its own if base is still the
-	// newest commit. It does not wait for other writers. If another commit came first, it
-	// fails with [ErrStale] or an error of class [Transient].
-	CommitIfNewest(base, next Commit, w *Writes) error
+	// CommitIfValid writes and commits in a transaction of its own, if no commit after base has changed what
+	// reads names. Else it fails with [ErrStale] or an error of class [Transient]. It may fail for any later
+	// commit, if the driver keeps no commit log. token names the commit. The log holds those between base and
+	// the new one, which is its newest.
+	CommitIfValid(base Commit, token int64, reads Hashes, w *Writes) (CommitLog, error)
 
-	// NewestCommit returns the newest commit.
-	NewestCommit() (Commit, error)
+	// Validate is CommitIfValid without a commit: all reads are of one state, which includes base.
+	Validate(base Commit, reads Hashes) error
 
 	// Classify returns the class of an error of a Session or of this Driver. For a
 	// [UniqueViolation], table is the table of the key, if the database names it.
@@ -96,10 +97,13 @@ type CommitLog struct {
 	Found bool
 	// Changed holds, for each later commit, the hashes of the records, accounts and
 	// sequences that it changed; see [Writes]. A nil element stands for everything.
-	Changed [][]byte
+	Changed []Hashes
 	// SchemaVersion changes with each change of tables.
 	SchemaVersion int64
 }
+
+// Hashes name records, accounts and sequences: by a number each, which another may have by chance.
+type Hashes []int64
 
 // ErrorClass is a class of errors.
 type ErrorClass int

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,7 @@ type fakeDriver struct {
 	rows     map[string]storage.Record
 	newest   Commit
 	attempts int      // commits of batches without a session
-	changed  [][]byte // by commits, from the second on
+	changed  []Hashes // by commits, from the second on
 
 	locks, queries atomic.Int64
 }
@@ -74,26 +75,36 @@ func (d *fakeDriver) BeginWrite(_ context.Context, since Commit, fetch *Fetch) (
 	return fakeSession{d}, log, nil
 }
 
-func (d *fakeDriver) CommitIfNewest(base, next Commit, w *Writes) error {
+func (d *fakeDriver) CommitIfValid(base Commit, token int64, reads Hashes, w *Writes) (CommitLog, error) {
 	d.mu.Lock()
 	d.attempts++
 	n := d.attempts
 	d.mu.Unlock()
 	if d.beforeCommit != nil {
 		if err := d.beforeCommit(n); err != nil {
-			return err
+			return CommitLog{}, err
 		}
 	}
-	if newest, err := d.NewestCommit(); err != nil || newest != base {
-		return errors.Join(err, ErrStale)
+	if err := d.Validate(base, reads); err != nil {
+		return CommitLog{}, err
 	}
-	return fakeSession{d}.Commit(next, w)
+	d.mu.Lock()
+	log := CommitLog{Newest: Commit{d.newest.Number + 1, token}, Found: true, Changed: slices.Clone(d.changed[base.Number-1:])}
+	d.mu.Unlock()
+	return log, fakeSession{d}.Commit(log.Newest, w)
 }
 
-func (d *fakeDriver) NewestCommit() (Commit, error) {
+func (d *fakeDriver) Validate(base Commit, reads Hashes) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.newest, nil
+	set := hashSet{everything: reads == nil, hashes: map[int64]bool{}}
+	for _, h := range reads {
+		set.hashes[h] = true
+	}
+	if set.changedBy(CommitLog{Found: true, Changed: d.changed[base.Number-1:]}) {
+		return ErrStale
+	}
+	return nil
 }
 
 func (d *fakeDriver) Classify(error) (ErrorClass, string) { return Transient, "" }

@@ -223,6 +223,7 @@ func (t *tx) Balance(name string) (storage.Balance, error) {
 	if err := t.loadAccounts([]string{name}); err != nil {
 		return storage.Balance{}, err
 	}
+	t.noteRead(accountRef(name))
 	a, _ := t.account(name)
 	return a.Balance, nil
 }
@@ -322,6 +323,7 @@ func (t *tx) Post(p storage.Posting) error {
 		a, _ := t.account(m.Account)
 		var err error
 		if a.Balance, err = storage.Apply(a.Balance, m); err != nil {
+			t.noteRead(accountRef(m.Account)) // a posting that is not refused depends on no balance
 			return t.checkPostingFree(p.ID, err)
 		}
 		a.Lowest = min(a.Lowest, a.Amount)
@@ -370,11 +372,12 @@ func (t *tx) checkPostingFree(id string, reason error) error {
 // sequence returns a buffered or cached sequence.
 func (t *tx) sequence(name string) (Sequence, bool) {
 	s, inPrevious := findBuffered(t, func(w *writeSet) *orderedMap[string, Sequence] { return &w.sequences }, name)
-	switch {
-	case inPrevious:
-		return s.afterWrite(), true
-	case s != nil:
+	if s != nil && !inPrevious {
 		return *s, true
+	}
+	t.noteRead(sequenceRef(name))
+	if inPrevious {
+		return s.afterWrite(), true
 	}
 	n, ok := t.cache.sequence(name)
 	return Sequence{storage.Sequence{Name: name, Value: n}, n}, ok

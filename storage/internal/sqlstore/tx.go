@@ -37,6 +37,14 @@ type tx struct {
 	deferred     bool // the function runs again in another batch
 }
 
+// noteRead notes that the function depends on a value that was read without the lock: the batch is committed
+// only if no other process has changed it meanwhile.
+func (t *tx) noteRead(v cacheRef) {
+	if t.batch.session == nil {
+		t.batch.reads.add(v)
+	}
+}
+
 // findBuffered looks for a key in the write sets. inPrevious says that the previous
 // batch's set has it: the database has that set's values before the next batch is
 // written.
@@ -54,11 +62,12 @@ func findBuffered[K comparable, V any](t *tx, in func(*writeSet) *orderedMap[K, 
 // lookup returns a buffered or cached record.
 func (t *tx) lookup(key RecordKey) (RecordState, bool) {
 	s, inPrevious := findBuffered(t, func(w *writeSet) *orderedMap[RecordKey, RecordState] { return &w.records }, key)
-	switch {
-	case inPrevious:
-		return s.afterWrite(), true
-	case s != nil:
+	if s != nil && !inPrevious {
 		return *s, true
+	}
+	t.noteRead(recordRef(key))
+	if inPrevious {
+		return s.afterWrite(), true
 	}
 	return t.cache.record(key)
 }
@@ -66,9 +75,12 @@ func (t *tx) lookup(key RecordKey) (RecordState, bool) {
 // keyOwner returns the record that has a unique key according to the write sets, the zero
 // RecordKey if the key is free, or false if they do not know.
 func (t *tx) keyOwner(key string) (RecordKey, bool) {
-	k, _ := findBuffered(t, func(w *writeSet) *orderedMap[string, RecordKey] { return &w.keyOwners }, key)
+	k, inPrevious := findBuffered(t, func(w *writeSet) *orderedMap[string, RecordKey] { return &w.keyOwners }, key)
 	if k == nil {
 		return RecordKey{}, false
+	}
+	if inPrevious && *k != (RecordKey{}) {
+		t.noteRead(recordRef(*k))
 	}
 	return *k, true
 }
@@ -130,7 +142,9 @@ func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (
 	text := table.encodeKey(i, s, at)
 	owner, ok := t.keyOwner(text)
 	if !ok {
-		owner, ok = t.cache.keyOwner(table, i, text)
+		if owner, ok = t.cache.keyOwner(table, i, text); ok {
+			t.noteRead(recordRef(owner))
+		}
 	}
 	if ok {
 		if now, _ := t.lookup(owner); now.Record.Version > 0 {

@@ -23,10 +23,15 @@ import (
 // database. The batch is committed when it is full or no call waits for the turn (see
 // passTurn). It then takes few statements for each table.
 //
-// A batch is optimistic: until it queries the database it needs no transaction. Its
-// commit names the commit that it is based on. If another process has committed since,
-// the writer drops the batch's writes and runs its functions again, pessimistically: in a
-// transaction that holds the lock from the beginning.
+// A batch is optimistic: until it queries the database it needs no transaction. It notes
+// what its functions read from the cache. Its commit names the commit as of which the cache
+// was right, and those reads. Over PostgreSQL it is one round trip, and the lock is held for
+// the server's own work alone: the server compares the reads with what each later commit
+// changed. If another process has changed any of them, or over SQLite if it has committed at
+// all, the writer drops the batch's writes and runs its functions again, pessimistically: in
+// a transaction that holds the lock from the beginning. So processes that read and write
+// different records commit beside each other. A posting is no read, unless it was refused: the
+// database adds to the balance, and refuses what would take a guarded account below zero.
 //
 // A batch that takes the lock first fetches, in the same round trip, the values that other
 // processes change often and those for which calls wait (see fetch.go). A function that

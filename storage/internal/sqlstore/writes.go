@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -141,7 +140,7 @@ type Writes struct {
 	Statements []*Rows
 	// Hashes cover all changes of the transaction, for the commit log; nil stands for
 	// everything.
-	Hashes []byte
+	Hashes Hashes
 }
 
 // Rows are the rows of one statement.
@@ -167,7 +166,7 @@ func (w *Writes) add(s *Statement, count int, row func(to []any, i int) []any) {
 }
 
 // newWrites returns the writes of a set that the database lacks.
-func (s *Store) newWrites(set *writeSet, changed *changedHashes) *Writes {
+func (s *Store) newWrites(set *writeSet, changed *hashSet) *Writes {
 	w := &Writes{}
 	if n := w.addRecords(set, changed); n != (numbers{}) {
 		w.add(s.ledgerWrites.takeNumbers, 1, func(to []any, _ int) []any { return append(to, n.given, n.taken, int64(1)) })
@@ -208,7 +207,7 @@ func (s *Store) newWrites(set *writeSet, changed *changedHashes) *Writes {
 	for _, i := range set.sequences.unwritten {
 		changed.add(sequenceRef(set.sequences.keys[i]))
 	}
-	w.Hashes = changed.bytes()
+	w.Hashes = changed.list()
 	slices.SortStableFunc(w.Statements, func(a, b *Rows) int { return cmp.Compare(a.Verb, b.Verb) })
 	return w
 }
@@ -226,7 +225,7 @@ func unwritten[V any](in *orderedMap[string, V], isNew func(*V) bool) (changed, 
 }
 
 // addRecords adds the records that the database lacks, by statement, and returns the numbers that they need.
-func (w *Writes) addRecords(set *writeSet, changed *changedHashes) numbers {
+func (w *Writes) addRecords(set *writeSet, changed *hashSet) numbers {
 	n := &numbers{}
 	positions := map[*Statement][]int{}
 	var statements []*Statement
@@ -324,35 +323,54 @@ func (s *RecordState) appendRow(to []any, by *Statement, key *RecordKey) []any {
 	return to
 }
 
-// changedHashes are the hashes of what a transaction changes. Other processes evict from
-// their caches what has these hashes. A collision evicts too much, which does no harm.
-type changedHashes struct {
+// hashSet are the hashes of what a transaction reads or changes. Other processes evict from their caches what
+// has these hashes. A collision evicts too much, or lets a function run again, which does no harm.
+type hashSet struct {
 	disabled   bool // the driver keeps no commit log
-	everything bool // too many changes, or a change of tables
-	hashes     map[uint64]bool
+	everything bool // too many, or a change of tables
+	hashes     map[int64]bool
 }
 
-// maxChangedHashes bounds the hashes of one commit.
-const maxChangedHashes = 4096
+// maxHashes bounds the hashes of one commit.
+const maxHashes = 4096
 
-func (c *changedHashes) add(v cacheRef) {
+func (c *hashSet) add(v cacheRef) {
 	if c.everything || c.disabled {
 		return
 	}
-	if len(c.hashes) >= maxChangedHashes {
+	if len(c.hashes) >= maxHashes {
 		c.everything, c.hashes = true, nil
 		return
 	}
-	putMap(&c.hashes, v.hash(), true)
+	putMap(&c.hashes, int64(v.hash()), true)
 }
 
-func (c *changedHashes) bytes() []byte {
+// list returns the hashes; nil for everything.
+func (c *hashSet) list() Hashes {
 	if c.everything || c.disabled {
 		return nil
 	}
-	b := make([]byte, 0, 8*len(c.hashes))
+	all := make(Hashes, 0, len(c.hashes))
 	for h := range c.hashes {
-		b = binary.BigEndian.AppendUint64(b, h)
+		all = append(all, h)
 	}
-	return b
+	return all
+}
+
+// changedBy reports whether the commits of a log have changed any of these.
+func (c *hashSet) changedBy(log CommitLog) bool {
+	if !log.Found {
+		return true
+	}
+	for _, changed := range log.Changed {
+		if changed == nil || c.everything {
+			return true
+		}
+		for _, h := range changed {
+			if c.hashes[h] {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -6,3 +6,10 @@ CREATE TABLE storage_order (
 	last bigint NOT NULL,
 	taken bigint NOT NULL
 ) WITH (fillfactor = 10);
+
+-- What a commit changed, as numbers that a statement can compare; null stands for everything. A commit that is dead
+-- never happened: its row keeps it from arriving late. Programs before this migration read the column changed. They
+-- find it null, and then the version that they do not know.
+ALTER TABLE storage_commits ADD COLUMN hashes bigint[];
+ALTER TABLE storage_commits ADD COLUMN dead boolean NOT NULL DEFAULT false;
+CREATE UNIQUE INDEX storage_commits_token ON storage_commits (token);

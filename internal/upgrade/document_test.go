@@ -78,6 +78,65 @@ func TestStatedFigures(t *testing.T) {
 	}
 }
 
+// An invoice says which part of a coupon's amount reduced its period. A copy of the invoice takes the same off.
+func TestPeriodCoupon(t *testing.T) {
+	const (
+		period = `{"id":"a","amount":100,"period":{"start":1,"end":2}}`
+		lines  = `"lines":{"data":[` + period + `,{"id":"b","amount":50},{"id":"c","amount":-20}]}`
+		coupon = `"redemption":{"percent_off":null,"amount_off":%d,"counted":true}`
+	)
+	for name, c := range map[string]struct {
+		before, after   string
+		amount, becomes int64
+	}{
+		"the period alone":      {lines + `,"shares":{"a":30}`, "", 30, 30},
+		"all of the period":     {lines + `,"shares":{"a":100}`, "", 120, 120},
+		"shared with a charge":  {lines + `,"shares":{"a":20,"b":10}`, `,"invoice_discount":10`, 30, 20},
+		"shared with a credit":  {lines + `,"shares":{"a":38,"c":-8}`, "", 30, 38},
+		"less than nothing":     {`"lines":{"data":[` + period + `,{"id":"b","amount":-200}]}`, `,"invoice_discount":100`, 1000, 0},
+		"credit that is kept":   {`"credit_line":"b","lines":{"data":[` + period + `,{"id":"b","amount":200}]}`, `,"invoice_discount":100`, 1000, 0},
+		"no period":             {`"lines":{"data":[{"id":"a","amount":100},{"id":"b","amount":50}]},"shares":{"a":20,"b":10}`, "", 30, 30},
+		"a period without cost": {`"lines":{"data":[{"id":"a","amount":0,"period":{}}]}`, "", 30, 30},
+	} {
+		got, err := changed(1, "invoices", fmt.Sprintf(`{"tax_per_rate":true,`+coupon+`,%s}`, c.amount, c.before))
+		must.Do(t, err)
+		want := fmt.Sprintf(`{`+coupon+`,%s%s}`, c.becomes, c.before, c.after)
+		expect.Equal(t, got, want, "%s", name)
+		got, err = changed(1, "invoices", want)
+		must.Do(t, err)
+		expect.True(t, strings.HasPrefix(got, want[:len(want)-1]), "%s twice is %s", name, got)
+	}
+	percent := `{"redemption":{"percent_off":10,"amount_off":null},"shares":{"a":10,"b":5},` + lines + `}`
+	got, err := changed(1, "invoices", percent)
+	must.Do(t, err)
+	expect.Equal(t, got, percent, "a percentage")
+}
+
+// Lines that wait for a subscription's next invoice carry the percentage that its coupon takes off.
+func TestWaitingLinesAreNet(t *testing.T) {
+	const (
+		waiting = `"waiting":[{"amount":-50},{"amount":55},{"amount":40,"net":true}]`
+		netted  = `"waiting":[{"amount":-50},{"amount":49},{"amount":40}]`
+		plain   = `"waiting":[{"amount":-50},{"amount":55},{"amount":40}]`
+		percent = `"coupon_terms":{"percent_off":10,"amount_off":null}`
+		amount  = `"coupon_terms":{"percent_off":null,"amount_off":10}`
+	)
+	for before, after := range map[string]string{
+		waiting:                 plain,
+		waiting + `,` + percent: netted + `,` + percent,
+		waiting + `,` + amount:  plain + `,` + amount,
+		`"current_period_end":9,"discount":{"end":9},` + percent + `,` + waiting:     `"current_period_end":9,"discount":{"end":9},` + percent + `,` + plain,
+		`"current_period_end":9,"discount":{"end":10},` + percent + `,` + waiting:    `"current_period_end":9,"discount":{"end":10},` + percent + `,` + netted,
+		`"unpaid":[{"used":{` + waiting + `}},{}],` + percent:                        `"unpaid":[{"used":{` + netted + `}},{}],` + percent,
+		`"unpaid":[{"used":{` + waiting + `,` + percent + `}}]`:                      `"unpaid":[{"used":{` + netted + `,` + percent + `}}]`,
+		percent + `,"unpaid":[{"used":{` + waiting + `,` + amount + `}}],` + waiting: percent + `,"unpaid":[{"used":{` + plain + `,` + amount + `}}],` + netted,
+	} {
+		got, err := changed(1, "subscriptions", `{`+before+`}`)
+		must.Do(t, err)
+		expect.Equal(t, got, `{`+after+`}`, "%s", before)
+	}
+}
+
 // changed applies the changes of a kind that need no other record, of the pass from a version to the next one.
 func changed(version int, kind, text string) (string, error) {
 	d, err := parse([]byte(text))
@@ -111,7 +170,7 @@ func TestEventsKeepTheirEndpoints(t *testing.T) {
 	events, active := &storage.Kind{Name: "events", Backfill: noColumns}, &storage.Kind{Name: "webhook_subscriptions", Backfill: noColumns}
 	calls := &storage.Kind{Name: "subscriber_calls", Columns: tellings.Kind().Columns, Due: "due", Backfill: tellings.Kind().Backfill}
 	all := append(Kinds(), events, active, calls)
-	for _, name := range []string{"payments", "payouts", "disbursements", "invoices", "webhook_endpoints"} {
+	for _, name := range []string{"payments", "payouts", "disbursements", "invoices", "subscriptions", "webhook_endpoints"} {
 		all = append(all, &storage.Kind{Name: name})
 	}
 	before := passes

@@ -49,7 +49,8 @@ var passes = [Version][]pass{
 		{kind: "products", changes: []change{untaxed}},
 	},
 	{
-		{kind: "invoices", changes: []change{statedFigures}},
+		{kind: "invoices", changes: []change{statedFigures, periodCoupon}},
+		{kind: "subscriptions", changes: []change{netWaiting}},
 		{kind: "events", changes: []change{activations}},
 		{kind: "webhook_subscriptions", changes: []change{activation}}, // after the events
 		{kind: "webhook_endpoints", changes: []change{remove("after")}},

@@ -30,22 +30,9 @@ func (s *Service) Charged(tx storage.ReadTx, scope storage.Scope, id string) (*C
 		c.kept, c.of = r.AmountPaid-r.Refunded, r.AmountPaid
 	}
 	if r.Redemption != nil && r.Status != invoice.Void {
-		c.Discount = r.periodDiscount()
+		c.Discount = &r.Redemption.Terms
 	}
 	return c, nil
-}
-
-// periodDiscount returns what the coupon takes off the line of the period. An invoice of an earlier
-// release may have shared a coupon's amount with the lines of changes.
-func (r *record) periodDiscount() *catalog.Terms {
-	terms := r.Redemption.Terms
-	for i := range r.Lines.Data {
-		l := &r.Lines.Data[i]
-		if l.Period != nil && terms.AmountOff != nil && l.DiscountShare != terms.Discount(l.Amount) {
-			terms.AmountOff = new(l.DiscountShare)
-		}
-	}
-	return &terms
 }
 
 // Worth returns the worth of a credit that belongs to the invoice. It is 0 if the invoice is void or

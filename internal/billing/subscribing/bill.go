@@ -145,7 +145,7 @@ func (r *record) waitingLines() []invoicing.SubscriptionLine {
 	for _, l := range r.Waiting {
 		lines = append(lines, invoicing.SubscriptionLine{
 			Description: l.Description, Quantity: 1, UnitAmount: l.Amount, Taxable: l.Taxable, TaxPercent: decimalOf(l.TaxPercent),
-			Product: api.TextOrNil(l.Product), Net: l.Net,
+			Product: api.TextOrNil(l.Product), Net: true,
 		})
 	}
 	return lines

@@ -21,7 +21,7 @@ func (s *Service) prorate(tx *engine.Tx, r, old *record, now time.Time) error {
 		return err
 	}
 	left, whole := old.periodEnd().Sub(now), old.periodEnd().Sub(old.periodStart())
-	unused := netLine("Unused time on ", &cost.Terms, -money.Prorate(cost.Amount, left, whole))
+	unused := changeLine("Unused time on ", &cost.Terms, -money.Prorate(cost.Amount, left, whole))
 	if !cost.Changed {
 		unused.Invoice, unused.Full = cost.Invoice, -unused.Amount
 		unused.Amount = -charged.Worth(unused.Full)
@@ -34,7 +34,7 @@ func (s *Service) prorate(tx *engine.Tx, r, old *record, now time.Time) error {
 	if discount := r.periodDiscount(charged); discount != nil {
 		amount -= discount.Discount(amount)
 	}
-	r.wait(netLine("Remaining time on ", &r.Terms, money.Prorate(amount, left, whole)))
+	r.wait(changeLine("Remaining time on ", &r.Terms, money.Prorate(amount, left, whole)))
 	r.PeriodCost = &periodCost{Invoice: cost.Invoice, Amount: amount, Changed: true, Terms: r.Terms}
 	return nil
 }
@@ -49,9 +49,9 @@ func (r *record) periodDiscount(charged *invoicing.Charged) *catalog.Terms {
 	return charged.Discount
 }
 
-// netLine makes a line of a change. Its amount is already less the discount.
-func netLine(what string, t *terms, amount int64) waitingLine {
-	return waitingLine{Description: what + t.Name, Amount: amount, Product: t.Product, Taxable: t.Taxable, TaxPercent: t.TaxPercent, Net: true}
+// changeLine makes a line of a change. Its amount is already less the discount.
+func changeLine(what string, t *terms, amount int64) waitingLine {
+	return waitingLine{Description: what + t.Name, Amount: amount, Product: t.Product, Taxable: t.Taxable, TaxPercent: t.TaxPercent}
 }
 
 // wait adds a line for the next invoice, unless its amount is 0.

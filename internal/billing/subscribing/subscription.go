@@ -75,13 +75,12 @@ type periodCost struct {
 // waitingLine is a line for the next invoice.
 type waitingLine struct {
 	Description string `json:"description"`
-	// Amount is in pesewas; a negative one is credit.
+	// Amount is in pesewas, less the discount of the period: no invoice discounts it again. A negative one is
+	// credit.
 	Amount     int64       `json:"amount"`
 	Product    string      `json:"product,omitempty"`
 	Taxable    bool        `json:"taxable,omitempty"`
 	TaxPercent *api.Number `json:"tax_percent,omitempty"`
-	// Net says that Amount is less the period's discount, so that no invoice discounts it again.
-	Net bool `json:"net,omitempty"`
 	// Invoice is the invoice that the credit belongs to, and Full what the credit is, above 0, as long as
 	// nothing of that invoice is given back. Both are empty for a charge, and for the credit of a change
 	// that is not invoiced yet.

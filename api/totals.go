@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/phone"
+)
 
 // DayTotals are the totals of the objects that were created on one day and have ended.
 type DayTotals struct {
@@ -36,7 +40,7 @@ const (
 
 // Networks are the networks by which totals are kept, in the order in which to show them.
 func Networks() []string {
-	return []string{"mtn", "telecel", "airteltigo", WalletNetwork, OtherNetwork}
+	return append(phone.Networks(), WalletNetwork, OtherNetwork)
 }
 
 // Sum adds up the totals of a day with that network and outcome; an empty one matches all.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,7 +128,7 @@ func (d *doctor) variables(step string, names ...string) (values []string, ok bo
 
 // setNumber reads the number and its network.
 func (d *doctor) setNumber(number, network string) error {
-	if network != "" && network != phone.MTN && network != phone.Telecel && network != phone.AirtelTigo {
+	if network != "" && !slices.Contains(phone.Networks(), network) {
 		return errors.New("-network is mtn, telecel or airteltigo")
 	}
 	if number == "" {

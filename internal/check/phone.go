@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -41,10 +42,10 @@ func MobileMoney(prefix, given, network string) (number, of string, err error) {
 	if number, err = Phone(prefix+"phone_number", given); err != nil {
 		return "", "", err
 	}
-	switch network = strings.ToLower(network); network {
-	case phone.MTN, phone.Telecel, phone.AirtelTigo:
+	switch network = strings.ToLower(network); {
+	case slices.Contains(phone.Networks(), network):
 		return number, network, nil
-	case "":
+	case network == "":
 		if network = phone.Provider(number); network == "" {
 			return "", "", api.Errorf(api.InvalidPhoneNumber, prefix+"phone_number",
 				"The prefix of %sphone_number is of no mobile-money provider. Check the number, or give %sprovider, one of %s.", prefix, prefix, strings.Join(phone.Networks(), ", "))

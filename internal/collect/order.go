@@ -245,7 +245,10 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 	fee := int64(0)
 	taken := c.untaken == ""
 	if taken {
-		fee = feeOf(c.config.Fees, *r.Provider, r.Amount)
+		var err error
+		if fee, err = feeOf(c.config.Fees, *r.Provider, r.Amount); err != nil {
+			return err
+		}
 	}
 	complete(&r.Payment, fee, api.At(tx.Now))
 	r.Phoned.Late = !taken

@@ -54,15 +54,22 @@ type Network struct{ Code, Name string }
 
 // Networks are all networks, in the order of choices.
 func Networks() []Network {
-	return []Network{{phone.MTN, "MTN"}, {phone.Telecel, "Telecel"}, {phone.AirtelTigo, "AirtelTigo"}}
+	var all []Network
+	for _, code := range phone.Networks() {
+		all = append(all, Network{code, NetworkName(code)})
+	}
+	return all
 }
 
 // NetworkName is how people name a network; an unknown code stays as it is.
 func NetworkName(code string) string {
-	for _, n := range Networks() {
-		if n.Code == code {
-			return n.Name
-		}
+	switch code {
+	case phone.MTN:
+		return "MTN"
+	case phone.Telecel:
+		return "Telecel"
+	case phone.AirtelTigo:
+		return "AirtelTigo"
 	}
 	return code
 }

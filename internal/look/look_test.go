@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/look"
 	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
@@ -42,6 +43,10 @@ func TestNumbersAndAmounts(t *testing.T) {
 	expect.Equal(t, look.Figures(99_999_999), "999,999.99", "a large amount")
 	expect.Equal(t, look.NetworkName("telecel"), "Telecel", "a network")
 	expect.Equal(t, look.NetworkName("other"), "other", "a network that is not known")
+	for i, code := range api.Networks() { // the inspector's charts have a colour for each
+		class := fmt.Sprintf(".f%d{", i+1)
+		expect.True(t, strings.Contains(look.Console, class), "no class %s for %s", class, code)
+	}
 }
 
 var (

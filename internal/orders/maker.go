@@ -81,10 +81,13 @@ func (s *Service) candidates(id string) (found []Registration) {
 // flowOf returns the flow of orders whose ids look like this one.
 func (s *Service) flowOf(id string) *Flow { return s.candidates(id)[0].Flow }
 
-// makerOf returns what has made the order of a flow.
-func (s *Service) makerOf(f *Flow, ref Ref) Maker {
+// makerOf returns what has made the order of a flow. It fails if nothing makes orders of that object.
+func (s *Service) makerOf(f *Flow, ref Ref) (Maker, error) {
 	i := slices.IndexFunc(s.makers, func(r Registration) bool { return r.Flow == f && r.Object == ref.Object })
-	return s.makers[i].Maker
+	if i < 0 {
+		return nil, fmt.Errorf("orders: nothing makes a %s of a %q, so %s is unknown", f.Name, ref.Object, ref.ID)
+	}
+	return s.makers[i].Maker, nil
 }
 
 // findOwn returns the order of the caller's with an id, and what has made it.
@@ -104,7 +107,11 @@ func (s *Service) findOwn(ctx context.Context, caller api.Caller, id string) (Re
 
 // info describes an order of a flow that has this entry.
 func (s *Service) info(f *Flow, tx *engine.ReadTx, ref Ref, e *Entry) (*provider.OrderInfo, error) {
-	info, err := s.makerOf(f, ref).Info(tx, ref, e)
+	maker, err := s.makerOf(f, ref)
+	if err != nil {
+		return nil, err
+	}
+	info, err := maker.Info(tx, ref, e)
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,11 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 		return api.NoSuch(string(f.Name))
 	}
 	ref := entry.Ref(id)
-	if _, err = applyInOwnTx(ctx, s.engine, caller, ref, r, s.makerOf(f, ref).ApplyResult); err == nil {
+	maker, err := s.makerOf(f, ref)
+	if err != nil {
+		return err
+	}
+	if _, err = applyInOwnTx(ctx, s.engine, caller, ref, r, maker.ApplyResult); err == nil {
 		s.engine.Log.InfoContext(ctx, "the provider has reported", string(f.Name), id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)
 	}
 	return err

@@ -272,10 +272,13 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p refund.List
 }
 
 func (s *Service) CreditNoteURL(ctx context.Context, caller api.Caller, id string) (string, error) {
-	if _, err := s.Get(ctx, caller, id); err != nil {
-		return "", err
+	address, err := s.config.Invoices.CreditNoteAddress(ctx, s.engine, caller, id)
+	if api.CodeOf(err) == api.ResourceMissing { // say so if there is no such refund, either
+		if _, missing := s.Get(ctx, caller, id); missing != nil {
+			return "", missing
+		}
 	}
-	return s.config.Invoices.CreditNoteAddress(ctx, s.engine, caller, id)
+	return address, err
 }
 
 // In returns a copy of the service that works in e, the engine of a host's transaction.

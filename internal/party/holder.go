@@ -134,17 +134,17 @@ func (s *Service) UpdateConsumer(ctx context.Context, caller api.Caller, id stri
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
 	}
-	return update(ctx, s, caller, id, p, consumers, "consumer", ledger.Wallet(id, caller.Live), func(c *account.Consumer) *account.Holder { return &c.Holder })
+	return update(ctx, s, caller, id, p, consumers, ownerConsumer, ledger.Wallet(id, caller.Live), func(c *account.Consumer) *account.Holder { return &c.Holder })
 }
 
 func (s *Service) UpdateAgent(ctx context.Context, caller api.Caller, id string, p account.UpdateHolderParams) (*account.Agent, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
 	}
-	return update(ctx, s, caller, id, p, agents, "cash agent", ledger.Float(id, caller.Live), func(a *account.Agent) *account.Holder { return &a.Holder })
+	return update(ctx, s, caller, id, p, agents, ownerAgent, ledger.Float(id, caller.Live), func(a *account.Agent) *account.Holder { return &a.Holder })
 }
 
-func update[T any](ctx context.Context, s *Service, caller api.Caller, id string, p account.UpdateHolderParams, in *storage.Collection[T], noun string, money ledger.Account, holder func(*T) *account.Holder) (*T, error) {
+func update[T any](ctx context.Context, s *Service, caller api.Caller, id string, p account.UpdateHolderParams, in *storage.Collection[T], kind owner, money ledger.Account, holder func(*T) *account.Holder) (*T, error) {
 	if p.Status != nil {
 		if err := checkStatus(*p.Status); err != nil {
 			return nil, err
@@ -155,12 +155,12 @@ func update[T any](ctx context.Context, s *Service, caller api.Caller, id string
 			return nil, err
 		}
 	}
-	op := engine.Operation{Name: noun + ".update", Params: struct {
+	op := engine.Operation{Name: string(kind) + ".update", Params: struct {
 		ID string `json:"id"`
 		account.UpdateHolderParams
 	}{id, p}}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*T, error) {
-		o, err := engine.GetTx(tx, in, operator(caller.Live), id, noun)
+		o, err := engine.GetTx(tx, in, operator(caller.Live), id, kind.noun())
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package party
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
@@ -15,6 +16,9 @@ const (
 	ownerAgent    owner = "cash_agent"
 	ownerMerchant owner = "merchant"
 )
+
+// noun returns what a refusal calls the kind, such as "cash agent".
+func (o owner) noun() string { return strings.ReplaceAll(string(o), "_", " ") }
 
 // serviceID names the owner of a service id. The id of the record is the service id, which makes
 // it unique over all kinds of accounts.

@@ -295,8 +295,8 @@ func (c *charging) Paid(_ context.Context, tx *engine.Tx, r *record, providerFee
 
 // NeedsPerson lists a completed payment among the stuck orders, because its money could not be given
 // back.
-func (s *Service) NeedsPerson(ctx context.Context, tx *engine.Tx, id, why string) error {
-	return s.orders().NeedsPerson(ctx, tx, id, why)
+func (s *Service) NeedsPerson(ctx context.Context, tx *engine.Tx, id string, cause orders.Cause, why string) error {
+	return s.orders().NeedsPerson(ctx, tx, id, cause, why)
 }
 
 // outcomeOf returns the outcome of the order of a payment, a top-up or its refund, as the status implies

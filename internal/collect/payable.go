@@ -93,7 +93,7 @@ func (s *Service) giveBack(ctx context.Context, tx *engine.Tx, id, why string) e
 	}
 	defer o.Value.AttributeEvents(tx)()
 	if s.RefundRail(tx.Caller.Live, o.Value.Route) == nil {
-		return s.orders().NeedsPerson(ctx, tx, id, "completed, "+strings.ToLower(why)+", and the provider gives no refunds")
+		return s.orders().NeedsPerson(ctx, tx, id, orders.Cause{Problem: orders.NotRefundable}, "completed, "+strings.ToLower(why)+", and the provider gives no refunds")
 	}
 	tx.OnCommit(func() {
 		tx.Log().WarnContext(ctx, "a payment came when there was nothing left to pay, and is refunded", "payment", id, "why", why)
@@ -109,5 +109,5 @@ func (s *Service) BookReversed(ctx context.Context, tx *engine.Tx, charge orders
 		return err
 	}
 	order := orders.Order{Ref: charge, Flow: orders.Charges}
-	return order.NeedsPerson(ctx, tx, fmt.Sprintf("reversed, and GHS %s refunded before", money.Text(refunded)))
+	return order.NeedsPerson(ctx, tx, orders.Cause{Problem: orders.ReversedAfterRefund, Amount: refunded}, fmt.Sprintf("reversed, and GHS %s refunded before", money.Text(refunded)))
 }

@@ -149,7 +149,7 @@ func (s *topUpOrders) giveBack(ctx context.Context, tx *engine.Tx, r *topUpRecor
 	}
 	r.Status, r.FailureReason, r.ReturnedBy = payment.Returned, new(why.Message), why.Code
 	if s.svc.RefundRail(tx.Caller.Live, r.Route) == nil {
-		return s.NeedsPerson(ctx, tx, r.ID, "paid, the wallet could not take it, and the provider gives no refunds")
+		return s.NeedsPerson(ctx, tx, r.ID, orders.Cause{Problem: orders.NotRefundable}, "paid, the wallet could not take it, and the provider gives no refunds")
 	}
 	id := r.ID
 	tx.OnCommit(func() {

@@ -121,7 +121,7 @@ func (s *topUpRefundOrders) Paid(_ context.Context, tx *engine.Tx, r *topUpRefun
 // Refused implements [orders.Rules]. The money stays in the excess, and a person must look after it.
 func (s *topUpRefundOrders) Refused(ctx context.Context, tx *engine.Tx, r *topUpRefund, result provider.Result) error {
 	r.Status, r.FailureReason = payment.Failed, orders.FailureReason(result, "The provider declined the refund.")
-	return s.svc.topUps.NeedsPerson(ctx, tx, r.TopUp, "paid, the wallet could not take it, and its refund failed")
+	return s.svc.topUps.NeedsPerson(ctx, tx, r.TopUp, orders.Cause{Problem: orders.RefundFailed}, "paid, the wallet could not take it, and its refund failed")
 }
 
 // Ended implements [orders.Rules].

@@ -142,16 +142,16 @@ func (c *Call) noteClass(apply ApplyFunc, failed provider.Class) ApplyFunc {
 // listMismatch returns an ApplyFunc that also lists the order for a person, because the call has failed with
 // another amount than the order's.
 func (c *Call) listMismatch(apply ApplyFunc, failed error) ApplyFunc {
-	why := fmt.Sprintf("the provider reports another amount or currency than %d pesewas", c.to.Amount)
+	cause, why := Cause{Problem: otherAmount}, fmt.Sprintf("the provider reports another amount or currency than %d pesewas", c.to.Amount)
 	var e *provider.Error
 	if errors.As(failed, &e) && e.Amount > 0 && e.Amount != c.to.Amount {
-		why = fmt.Sprintf("the provider reports %d pesewas, and not %d", e.Amount, c.to.Amount)
+		cause.Amount, why = e.Amount, fmt.Sprintf("the provider reports %d pesewas, and not %d", e.Amount, c.to.Amount)
 	}
 	return func(ctx context.Context, tx *engine.Tx, ref Ref, r provider.Result) (Decision, error) {
 		decision, err := apply(ctx, tx, ref, r)
 		if err == nil {
 			order := &Order{Submission: &Submission{Route: c.provider(failed)}, Ref: ref, Flow: c.flow}
-			err = order.needsPerson(ctx, tx, why, provider.ClassAmountMismatch)
+			err = order.needsPerson(ctx, tx, cause, why, provider.ClassAmountMismatch)
 		}
 		return decision, err
 	}

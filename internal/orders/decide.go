@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -72,16 +71,19 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, recorded Recorded, r 
 	case recorded.Outcome != "":
 		// Refused and Reversed agree: the money is not with its recipient.
 		if r.Outcome.Final() && paid != (recorded.Outcome == provider.Paid) {
+			cause := Cause{Recorded: recorded.Status, Reported: r.Outcome}
 			how, against := fmt.Sprintf("%s, and now %s", recorded.Status, r.Outcome), r.Outcome
 			class := provider.Class("")
 			if recorded.otherAmount(r) { // no outcome says how much is missing
+				cause.Amount = r.Amount
 				how, against, class = how+fmt.Sprintf(": %d pesewas of %d", r.Amount, recorded.Amount), "", provider.ClassAmountMismatch
 			}
-			return Contradicted, o.contradict(ctx, tx, how, against, class)
+			return Contradicted, o.contradict(ctx, tx, cause, how, against, class)
 		}
 		if paid && recorded.otherAmount(r) {
 			how := fmt.Sprintf("%s, and now %d pesewas of %d", recorded.Status, r.Amount, recorded.Amount)
-			return Contradicted, o.contradict(ctx, tx, how, "", provider.ClassAmountMismatch)
+			cause := Cause{Recorded: recorded.Status, Reported: r.Outcome, Amount: r.Amount}
+			return Contradicted, o.contradict(ctx, tx, cause, how, "", provider.ClassAmountMismatch)
 		}
 		if fee := ProviderFee(r); fee > 0 { // told late, or corrected
 			return AlreadyEnded, o.Flow.bookFee(tx, o.ID, fee)
@@ -120,18 +122,18 @@ func (o *Order) CheckAmount(ctx context.Context, tx *engine.Tx, amount int64, r 
 		return r, nil
 	}
 	why := fmt.Sprintf("the provider reports %d pesewas %s, and not %d", r.Amount, r.Outcome, amount)
-	return provider.Result{Outcome: provider.InProgress}, o.needsPerson(ctx, tx, why, provider.ClassAmountMismatch)
+	return provider.Result{Outcome: provider.InProgress}, o.needsPerson(ctx, tx, Cause{Problem: otherAmount, Amount: r.Amount}, why, provider.ClassAmountMismatch)
 }
 
 // NeedsPerson lists an order as contradicted although its provider did not contradict itself, because the work
-// that should follow the outcome could not be done.
-func (o *Order) NeedsPerson(ctx context.Context, tx *engine.Tx, why string) error {
-	return o.needsPerson(ctx, tx, why, "")
+// that should follow the outcome could not be done. It does nothing if the same cause is noted or resolved already.
+func (o *Order) NeedsPerson(ctx context.Context, tx *engine.Tx, cause Cause, why string) error {
+	return o.needsPerson(ctx, tx, cause, why, "")
 }
 
 // needsPerson is NeedsPerson for an order whose provider has made an error of that class; "" for none.
-func (o *Order) needsPerson(ctx context.Context, tx *engine.Tx, why string, class provider.Class) error {
-	known, err := o.Flow.contradict(tx, o.Ref, why, "", class)
+func (o *Order) needsPerson(ctx context.Context, tx *engine.Tx, cause Cause, why string, class provider.Class) error {
+	known, err := o.Flow.contradict(tx, o.Ref, cause, why, "", class)
 	if err != nil || known {
 		return err
 	}
@@ -158,8 +160,8 @@ func (o *Order) logged(tx *engine.Tx, class provider.Class) []any {
 // contradict notes a contradiction. After the commit it writes a log line and reports to
 // the observer, unless ctx belongs to work that is reported anyway. Providers repeat their
 // callbacks: a contradiction that is noted or resolved already gets no second log line.
-func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string, reported provider.Outcome, class provider.Class) error {
-	known, err := o.Flow.contradict(tx, o.Ref, how, reported, class)
+func (o *Order) contradict(ctx context.Context, tx *engine.Tx, cause Cause, how string, reported provider.Outcome, class provider.Class) error {
+	known, err := o.Flow.contradict(tx, o.Ref, cause, how, reported, class)
 	if err != nil {
 		return err
 	}
@@ -180,18 +182,18 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string, repor
 
 // contradict notes in the index how an order was contradicted, and the class of the provider's error if
 // that is how it did. known reports that the index had noted it before.
-func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string, reported provider.Outcome, class provider.Class) (known bool, err error) {
+func (f *Flow) contradict(tx *engine.Tx, ref Ref, cause Cause, how string, reported provider.Outcome, class provider.Class) (known bool, err error) {
 	scope := storage.Scope{Live: tx.Caller.Live}
 	found, err := f.index.Get(tx, scope, ref.ID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		entry := newEntry(tx, ref, tx.Now)
-		entry.contradict(tx, how, reported, class)
+		entry.contradict(tx, cause, how, reported, class)
 		_, err = f.index.Insert(tx, scope, ref.ID, entry)
-	case err == nil && (same(how, found.Value.Contradiction) || same(how, found.Value.Resolved)):
+	case err == nil && found.Value.knows(cause):
 		known = true
 	case err == nil:
-		found.Value.contradict(tx, how, reported, class)
+		found.Value.contradict(tx, cause, how, reported, class)
 		err = f.index.Replace(tx, found)
 	}
 	if err != nil {
@@ -200,18 +202,10 @@ func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string, reported provider.
 	return known, nil
 }
 
-func (e *Entry) contradict(tx *engine.Tx, how string, reported provider.Outcome, class provider.Class) {
+func (e *Entry) contradict(tx *engine.Tx, cause Cause, how string, reported provider.Outcome, class provider.Class) {
+	e.Cause = &cause
 	e.Contradiction, e.Reported, e.ReportedAt, e.ResolvedAt = how, reported, api.AtOrNil(tx.Now), nil
 	e.LastError = cmp.Or(class, e.LastError)
-}
-
-// withoutOutcome leaves the outcome out of a text about another amount. An error that names the amount does
-// not say with which outcome, as a report does.
-var withoutOutcome = strings.NewReplacer(" pesewas paid, and not", " pesewas, and not", " pesewas reversed, and not", " pesewas, and not")
-
-// same reports whether two texts describe the same contradiction.
-func same(now, noted string) bool {
-	return withoutOutcome.Replace(now) == withoutOutcome.Replace(noted)
 }
 
 // Resolve takes a contradicted order off the list, to which a repetition of the report
@@ -231,6 +225,7 @@ func (f *Flow) Resolve(ctx context.Context, e *engine.Engine, id string) error {
 			return api.NoSuch(noun)
 		}
 		o.Value.Contradiction, o.Value.Resolved, o.Value.ResolvedAt = "", o.Value.Contradiction, api.AtOrNil(tx.Now)
+		o.Value.Cause, o.Value.ResolvedCause = nil, o.Value.Cause
 		return f.index.Replace(tx, o)
 	})
 }

@@ -23,6 +23,9 @@ type Entry struct {
 	// Contradiction says how the provider contradicted the recorded outcome; empty if it did not,
 	// or after a resolution.
 	Contradiction string `json:"contradiction,omitempty"`
+	// Cause is the cause of Contradiction, and ResolvedCause that of Resolved; nil with an empty text.
+	Cause         *Cause `json:"cause,omitempty"`
+	ResolvedCause *Cause `json:"resolved_cause,omitempty"`
 	// Reported is the outcome that contradicts the recorded one. It is empty for other contradictions.
 	Reported provider.Outcome `json:"reported,omitempty"`
 	// ReportedAt is when the last contradiction was noted, also after a resolution; nil if there was none.

@@ -81,15 +81,23 @@ func TestTruncateKeepsCharacters(t *testing.T) {
 	}
 }
 
-// An error and a report that name the same other amount are one contradiction.
-func TestOtherAmountIsKnownWithAnyOutcome(t *testing.T) {
-	for noted, now := range map[string]string{
-		"the provider reports 5 pesewas, and not 7":      "the provider reports 5 pesewas paid, and not 7",
-		"the provider reports 5 pesewas paid, and not 7": "the provider reports 5 pesewas reversed, and not 7",
-		"completed, and now refused":                     "completed, and now refused",
+// A repetition is known by its cause, whether the contradiction is noted or resolved.
+func TestContradictionIsKnownByItsCause(t *testing.T) {
+	noted := Cause{Recorded: "completed", Reported: provider.Refused}
+	resolved := Cause{Problem: otherAmount, Amount: 5}
+	e := Entry{Cause: &noted, ResolvedCause: &resolved}
+	for _, known := range []Cause{noted, resolved} {
+		expect.True(t, e.knows(known), "%+v is not known", known)
+		expect.True(t, !new(Entry).knows(known), "an entry without a contradiction knows %+v", known)
+	}
+	for _, other := range []Cause{
+		{},
+		{Recorded: "failed", Reported: provider.Refused},
+		{Recorded: "completed", Reported: provider.Reversed},
+		{Recorded: "completed", Reported: provider.Refused, Amount: 5},
+		{Problem: otherAmount},
+		{Problem: RefundFailed},
 	} {
-		expect.True(t, same(now, noted), "%q is not known as %q", now, noted)
-		expect.True(t, !same(now, ""), "%q is known as nothing", now)
-		expect.True(t, !same(now, "failed, and now nothing"), "%q is known as something else", now)
+		expect.True(t, !e.knows(other), "%+v is known", other)
 	}
 }

@@ -315,9 +315,9 @@ func (o *Orders[T]) writeEnded(tx *engine.Tx, found *storage.Object[T], s *State
 }
 
 // NeedsPerson lists an order as contradicted; see [Order.NeedsPerson].
-func (o *Orders[T]) NeedsPerson(ctx context.Context, tx *engine.Tx, id, why string) error {
+func (o *Orders[T]) NeedsPerson(ctx context.Context, tx *engine.Tx, id string, cause Cause, why string) error {
 	order := Order{Ref: o.Ref(id), Flow: o.Flow, Kind: o.Kind()}
-	return order.NeedsPerson(ctx, tx, why)
+	return order.NeedsPerson(ctx, tx, cause, why)
 }
 
 // Load returns the object of an order as hosts see it, and its status as a word.

@@ -129,7 +129,7 @@ func (o *Orders) ApplyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref,
 	case taken != nil:
 		return decision, o.service.bookReversed(ctx, tx, taken)
 	case r.Automatic:
-		return decision, o.service.config.Payments.NeedsPerson(ctx, tx, r.Payment, "completed, "+strings.ToLower(*r.Reason)+", and its refund failed")
+		return decision, o.service.config.Payments.NeedsPerson(ctx, tx, r.Payment, orders.Cause{Problem: orders.RefundFailed}, "completed, "+strings.ToLower(*r.Reason)+", and its refund failed")
 	}
 	return decision, nil
 }

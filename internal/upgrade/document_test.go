@@ -137,6 +137,42 @@ func TestWaitingLinesAreNet(t *testing.T) {
 	}
 }
 
+// An order that is contradicted gets the cause by which a repetition is known.
+func TestCauses(t *testing.T) {
+	for text, want := range map[string]string{
+		"failed, and now paid":                                                  `{"recorded":"failed","reported":"paid"}`,
+		"in_progress, and now reversed":                                         `{"recorded":"in_progress","reported":"reversed"}`,
+		"completed, and now reversed: 30 pesewas of 50":                         `{"recorded":"completed","reported":"reversed","amount":30}`,
+		"completed, and now 30 pesewas of 50":                                   `{"recorded":"completed","reported":"paid","amount":30}`,
+		"the provider reports 30 pesewas, and not 50":                           `{"amount":30,"problem":"other_amount"}`,
+		"the provider reports 30 pesewas reversed, and not 50":                  `{"amount":30,"problem":"other_amount"}`,
+		"the provider reports another amount or currency than 50 pesewas":       `{"problem":"other_amount"}`,
+		"reversed, and GHS 1,234.50 refunded before":                            `{"amount":123450,"problem":"reversed_after_refund"}`,
+		"paid, the wallet could not take it, and the provider gives no refunds": `{"problem":"not_refundable"}`,
+		"completed, the invoice was void, and its refund failed":                `{"problem":"refund_failed"}`,
+	} {
+		for kind, before := range map[string]string{
+			"rail_orders":   fmt.Sprintf(`{"contradiction":%q}`, text),
+			"charge_orders": fmt.Sprintf(`{"contradiction":%q,"resolved":%q}`, text, text),
+		} {
+			after := before[:len(before)-1] + `,"cause":` + want
+			if strings.Contains(before, "resolved\"") {
+				after += `,"resolved_cause":` + want
+			}
+			for _, given := range []string{before, after + "}"} {
+				got, err := changed(1, kind, given)
+				must.Do(t, err)
+				expect.Equal(t, got, after+"}", "%s", given)
+			}
+		}
+	}
+	for _, same := range []string{`{}`, `{"object":"refund","contradiction":""}`, `{"contradiction":"another text"}`} {
+		got, err := changed(1, "refund_orders", same)
+		must.Do(t, err)
+		expect.Equal(t, got, same, "no cause")
+	}
+}
+
 // changed applies the changes of a kind that need no other record, of the pass from a version to the next one.
 func changed(version int, kind, text string) (string, error) {
 	d, err := parse([]byte(text))
@@ -170,7 +206,7 @@ func TestEventsKeepTheirEndpoints(t *testing.T) {
 	events, active := &storage.Kind{Name: "events", Backfill: noColumns}, &storage.Kind{Name: "webhook_subscriptions", Backfill: noColumns}
 	calls := &storage.Kind{Name: "subscriber_calls", Columns: tellings.Kind().Columns, Due: "due", Backfill: tellings.Kind().Backfill}
 	all := append(Kinds(), events, active, calls)
-	for _, name := range []string{"payments", "payouts", "disbursements", "invoices", "subscriptions", "webhook_endpoints"} {
+	for _, name := range []string{"rail_orders", "refund_orders", "charge_orders", "payments", "payouts", "disbursements", "invoices", "subscriptions", "webhook_endpoints"} {
 		all = append(all, &storage.Kind{Name: name})
 	}
 	before := passes

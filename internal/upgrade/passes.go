@@ -49,6 +49,9 @@ var passes = [Version][]pass{
 		{kind: "products", changes: []change{untaxed}},
 	},
 	{
+		{kind: "rail_orders", changes: []change{causes}},
+		{kind: "refund_orders", changes: []change{causes}},
+		{kind: "charge_orders", changes: []change{causes}},
 		{kind: "invoices", changes: []change{statedFigures, periodCoupon}},
 		{kind: "subscriptions", changes: []change{netWaiting}},
 		{kind: "events", changes: []change{activations}},

@@ -32,7 +32,7 @@ var things = &storage.Kind{
 // kinds are things, what the passes read before they begin, and what is without records.
 func kinds() []*storage.Kind {
 	all := append(upgrade.Kinds(), things)
-	for _, name := range []string{"payments", "payouts", "disbursements", "invoices", "subscriptions", "events", "webhook_subscriptions", "webhook_endpoints"} {
+	for _, name := range []string{"rail_orders", "refund_orders", "charge_orders", "payments", "payouts", "disbursements", "invoices", "subscriptions", "events", "webhook_subscriptions", "webhook_endpoints"} {
 		all = append(all, &storage.Kind{Name: name})
 	}
 	return all

@@ -42,9 +42,9 @@ func TestRouterWithoutChoice(t *testing.T) {
 	expect.True(t, ok, "the route of a charge is %q", route)
 	expect.Equal(t, route, "paystack", "the route of a charge")
 
-	legacy, err := r.Submit(t.Context(), provider.Transfer{Number: "+233241234567"})
+	unnamed, err := r.Submit(t.Context(), provider.Transfer{Number: "+233241234567"})
 	must.Do(t, err)
-	expect.Equal(t, legacy.Outcome, provider.Paid, "a transfer from before the names: outcome")
+	expect.Equal(t, unnamed.Outcome, provider.Paid, "a transfer from before the host named its providers: outcome")
 	gone := provider.Order{Route: "gone"}
 	for what, ask := range map[string]func() (provider.Result, error){
 		"Submit":       func() (provider.Result, error) { return r.Submit(t.Context(), provider.Transfer{Order: gone}) },

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider/mtnmomo/mtnmomotest"
 )
 
-// The reference of an order must never change: orders of an earlier release are asked about by it.
+// The reference of an order must never change: MTN knows the orders that are under way during an upgrade by it.
 func TestReferenceID(t *testing.T) {
 	for id, want := range map[string]string{
 		"po_0000000000000000000001":  "8a9df0d7-a37a-4628-aacc-1b0192cae2aa",

@@ -88,7 +88,7 @@ func unknownKind(t *testing.T, s storage.Store) {
 }
 
 // otherKind uses declarations that share a name with a defined kind, as after a forgotten Define,
-// or from an older release.
+// or in an older program.
 func otherKind(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", noon))
 	longer := *jobs

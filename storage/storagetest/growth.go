@@ -192,7 +192,7 @@ func growIndex(t *testing.T, s storage.Store) {
 	labelled := storage.Query{Scope: test1, Limit: 9, Where: []storage.Equal{{Column: "label", Value: "a"}}}
 	equal(t, "list", list(t, s, after, labelled), []string{"c1"})
 	refused(t, s, before)
-	define(t, s, before) // an older release need not know the index
+	define(t, s, before) // an older program need not know the index
 	equal(t, "list", list(t, s, before, labelled), []string{"c1"})
 }
 

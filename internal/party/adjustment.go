@@ -58,16 +58,18 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p account.Adjus
 		if _, err := adjustments.Insert(tx, engine.Scope(caller), a.ID, a); err != nil {
 			return nil, fmt.Errorf("account: keep adjustment: %w", err)
 		}
-		if s.adjusted == nil {
-			return &a, nil
+		for _, adjusted := range s.adjusted {
+			if err := adjusted(tx, &a, pesewas); err != nil {
+				return nil, err
+			}
 		}
-		return &a, s.adjusted(tx, &a, pesewas)
+		return &a, nil
 	})
 }
 
-// OnAdjust sets a function that Adjust calls in the transaction of each adjustment.
+// OnAdjust adds a function that Adjust calls in the transaction of each adjustment.
 func (s *Service) OnAdjust(adjusted func(tx *engine.Tx, a *account.Adjustment, pesewas int64) error) {
-	s.adjusted = adjusted
+	s.adjusted = append(s.adjusted, adjusted)
 }
 
 func (s *Service) ListAdjustments(ctx context.Context, caller api.Caller, p api.Page) (*api.List[account.Adjustment], error) {

@@ -70,7 +70,11 @@ func New(e *engine.Engine, c Config) *Service {
 	if c.ChargeHours == (invoice.ChargeHours{}) {
 		c.ChargeHours = invoice.DefaultChargeHours
 	}
-	return &Service{engine: e, config: c, renders: make(document.Limiter, maxDocuments)}
+	s := &Service{engine: e, config: c, renders: make(document.Limiter, maxDocuments)}
+	if c.Accounts != nil {
+		c.Accounts.OnAdjust(s.adjusted)
+	}
+	return s
 }
 
 func (s *Service) Create(ctx context.Context, caller api.Caller, p invoice.CreateParams) (*invoice.Invoice, error) {

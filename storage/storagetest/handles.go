@@ -22,6 +22,11 @@ func twoStores(again func(*testing.T) storage.Store) tests {
 		"updates of both have one order":        func(t *testing.T, s storage.Store) { oneOrder(t, s, again(t)) },
 		"at most one of two flags is set":       func(t *testing.T, s storage.Store) { oneFlag(t, s, again(t)) },
 		"a refusal is current":                  func(t *testing.T, s storage.Store) { refusalsAreCurrent(t, s, again(t)) },
+		"postings of both add up":               func(t *testing.T, s storage.Store) { postingsAddUp(t, s, again(t)) },
+		"a balance that decides is current":     func(t *testing.T, s storage.Store) { balancesAreCurrent(t, s, again(t)) },
+		"a posting before the money is refused": func(t *testing.T, s storage.Store) { refusedBeforeMoney(t, s, again(t)) },
+		"a refusal that decides is current":     func(t *testing.T, s storage.Store) { refusalDecides(t, s, again(t)) },
+		"a commit takes up the other's":         func(t *testing.T, s storage.Store) { commitTakesUp(t, s, again(t)) },
 		"a record is replaced unread":           func(t *testing.T, s storage.Store) { replaceUnread(t, s, again(t)) },
 		"one goes on when the other closes": func(t *testing.T, s storage.Store) {
 			fillStore(t, s)
@@ -29,6 +34,128 @@ func twoStores(again func(*testing.T) storage.Store) tests {
 			want(t, "Close", s.Close(), nil)
 			continuesAfterReopen(t, other)
 		},
+	}
+}
+
+// postingsAddUp posts to one account through both stores in turns. Neither need know the balance.
+func postingsAddUp(t *testing.T, s, other storage.Store) {
+	sum := int64(0)
+	for i := range 6 {
+		handle := []storage.Store{s, other}[i%2]
+		sum += int64(i + 1)
+		post(t, handle, pay(fmt.Sprint("psg_", i), int64(i+1)))
+		update(t, handle, func(tx storage.Tx) error {
+			b, err := tx.Balance("till")
+			equal(t, "balance in an Update", b, storage.Balance{Account: "till", Guarded: true, Amount: sum, Entries: int64(i + 1)})
+			return err
+		})
+	}
+	checkLedger(t, other)
+}
+
+// pay returns a posting to a guarded account.
+func pay(id string, amount int64) storage.Posting {
+	return posting(id, storage.Move{Account: "till", Guarded: true, Amount: amount}, storage.Move{Account: "world", Amount: -amount})
+}
+
+// balancesAreCurrent decides by a balance that the other store has changed meanwhile: by reading it, and by a
+// posting that is refused or not.
+func balancesAreCurrent(t *testing.T, s, other storage.Store) {
+	insert(t, s, items, with(item(test1, "kept"), "size", int64(0)))
+	keep := func() {
+		update(t, s, func(tx storage.Tx) error {
+			b, err := tx.Balance("till")
+			if err != nil {
+				return err
+			}
+			r, err := tx.Get(items, test1, "kept")
+			if err != nil {
+				return err
+			}
+			return tx.Replace(items, with(r, "size", b.Amount))
+		})
+	}
+	post(t, s, pay("psg_1", 5))
+	keep()
+	post(t, other, pay("psg_2", 3))
+	keep()
+	equal(t, "kept", get(t, s, items, test1, "kept").Columns[1], any(int64(8)))
+
+	postFails(t, s, "too much", pay("psg_3", -9), storage.ErrInsufficient)
+	post(t, other, pay("psg_4", 1))
+	post(t, s, pay("psg_5", -9)) // it would be refused by the balance that s has seen
+	postFails(t, other, "what is gone", pay("psg_6", -1), storage.ErrInsufficient)
+	post(t, s, pay("psg_7", 4))
+	post(t, other, pay("psg_8", -4))
+	postFails(t, s, "what the other has taken", pay("psg_9", -4), storage.ErrInsufficient)
+	checkLedger(t, s)
+}
+
+// refusedBeforeMoney posts twice in an Update, of which the first posting would take an account below zero that the
+// other store has emptied. That the second pays for it does not help.
+func refusedBeforeMoney(t *testing.T, s, other storage.Store) {
+	both := func(first int64) error {
+		return s.Update(t.Context(), func(tx storage.Tx) error {
+			if err := tx.Post(pay("psg_first", first)); err != nil {
+				return err
+			}
+			return tx.Post(pay("psg_second", -first))
+		})
+	}
+	post(t, s, pay("psg_in", 5))
+	post(t, other, pay("psg_out", -5))
+	want(t, "a posting before the money", both(-5), storage.ErrInsufficient)
+	want(t, "a posting after the money", both(5), nil)
+	checkLedger(t, other)
+}
+
+// refusalDecides has an update go on after a posting that is refused, while the other store pays in.
+func refusalDecides(t *testing.T, s, other storage.Store) {
+	insert(t, s, items, with(item(test1, "refused"), "open", false))
+	post(t, s, pay("psg_in", 1))
+	post(t, s, pay("psg_out", -1))
+	spend := func(id string) any {
+		t.Helper()
+		update(t, s, func(tx storage.Tx) error {
+			refused := tx.Post(pay(id, -1))
+			r, err := tx.Get(items, test1, "refused")
+			if err != nil {
+				return err
+			}
+			return tx.Replace(items, with(r, "open", errors.Is(refused, storage.ErrInsufficient)))
+		})
+		return get(t, s, items, test1, "refused").Columns[items.Column("open")]
+	}
+	equal(t, "refused without money", spend("psg_1"), any(true))
+	post(t, other, pay("psg_more", 1))
+	equal(t, "refused with money", spend("psg_2"), any(false))
+	equal(t, "refused once it is spent", spend("psg_3"), any(true))
+}
+
+// commitTakesUp writes through one store what the other has not changed. Its later reads see what the other has.
+func commitTakesUp(t *testing.T, s, other storage.Store) {
+	for _, id := range []string{"read", "written"} {
+		insert(t, s, items, with(item(test1, id), "size", int64(0)))
+	}
+	set := func(s storage.Store, id string, size int64) {
+		t.Helper()
+		update(t, s, func(tx storage.Tx) error {
+			r, err := tx.Get(items, test1, id)
+			if err != nil {
+				return err
+			}
+			return tx.Replace(items, with(r, "size", size))
+		})
+	}
+	for n := range int64(3) {
+		set(s, "read", 2*n)
+		set(other, "read", 2*n+1)
+		set(s, "written", n)
+		update(t, s, func(tx storage.Tx) error {
+			r, err := tx.Get(items, test1, "read")
+			equal(t, "what the other has written", r.Columns[1], any(2*n+1))
+			return err
+		})
 	}
 }
 

@@ -183,13 +183,26 @@ func refusalsAreCurrent(t *testing.T, first, second storage.Store) {
 			return err
 		})
 	}
+	refuseAt := func(s storage.Store) (number int64) {
+		err := s.Update(t.Context(), func(tx storage.Tx) (err error) {
+			if number, err = tx.Next("refusals"); err != nil {
+				return err
+			}
+			return errPlanned
+		})
+		want(t, "Update that takes a number in vain", err, errPlanned)
+		return number
+	}
 	for n := range 4 {
 		for range 20 { // after a commit of the other one, a store may be careful for a while
 			want(t, "Post without money", spend(first, fmt.Sprint("none", n)), storage.ErrInsufficient)
 			want(t, "Get before the insert", look(first), storage.ErrNotFound)
+			equal(t, "number in a refusal", refuseAt(first), int64(n+1))
 		}
 		post(t, second, posting(fmt.Sprint("in", n), move("guarded/a", 1), move("open/b", -1)))
 		insert(t, second, items, item(test1, "it_1"))
+		equal(t, "number of the other", next(t, second, "refusals"), int64(n+1))
+		equal(t, "number in a refusal after it", refuseAt(first), int64(n+2))
 		want(t, "Get after the insert", look(first), nil)
 		want(t, "Post with money", spend(first, fmt.Sprint("out", n)), nil)
 		want(t, "Post of the same money", spend(second, fmt.Sprint("again", n)), storage.ErrInsufficient)

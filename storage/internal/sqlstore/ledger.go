@@ -240,7 +240,8 @@ func (t *tx) account(name string) (Account, bool) {
 	return t.cache.account(name)
 }
 
-// loadAccounts caches accounts, with one query at most.
+// loadAccounts caches accounts. The first query takes the lock, and may evict accounts that were cached before; so a
+// second one may follow.
 func (t *tx) loadAccounts(names []string) error {
 	unknown := t.unknownAccounts(names)
 	if len(unknown) > 0 && t.require != nil && t.store.validText(anyValues(unknown)...) {
@@ -253,18 +254,17 @@ func (t *tx) loadAccounts(names []string) error {
 		}
 		unknown = t.unknownAccounts(names)
 	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	all, err := t.balances(unknown)
-	if err != nil {
-		return err
-	}
-	for _, name := range unknown {
-		t.cache.store(accountRef(name), Account{Balance: storage.Balance{Account: name}})
-	}
-	for _, b := range all {
-		t.cache.store(accountRef(b.Account), storedAccount(b))
+	for ; len(unknown) > 0; unknown = t.unknownAccounts(names) {
+		all, err := t.balances(unknown)
+		if err != nil {
+			return err
+		}
+		for _, name := range unknown {
+			t.cache.store(accountRef(name), Account{Balance: storage.Balance{Account: name}})
+		}
+		for _, b := range all {
+			t.cache.store(accountRef(b.Account), storedAccount(b))
+		}
 	}
 	return nil
 }
@@ -305,18 +305,18 @@ func (t *tx) Post(p storage.Posting) error {
 	for i, m := range p.Moves {
 		names[i] = m.Account
 	}
-	if err := t.loadAccounts(names); err != nil {
-		return err
-	}
 	if t.isBuffered(p.ID) {
 		return t.errPostingExists()
 	}
-	if t.mustCheck("ledger_postings") {
+	if t.mustCheck("ledger_postings") { // before the accounts are read: it may take the lock
 		if err := t.checkPostingFree(p.ID, nil); err != nil {
 			return err
 		}
 	} else {
 		t.skippedCheck = true
+	}
+	if err := t.loadAccounts(names); err != nil {
+		return err
 	}
 	accounts := make([]Account, len(p.Moves))
 	for i, m := range p.Moves {

@@ -241,11 +241,11 @@ func (d driver) CommitIfValid(base sqlstore.Commit, token int64, reads sqlstore.
 	}
 	defer s.Close()
 	lost := false
-	number, err := s.commit(token, w, d.logQuery(base, &log, &lost), query{text: d.sql.validate, args: []any{base.Number, base.Token, []int64(reads)}})
+	number, answered, err := s.commit(token, w, d.logQuery(base, &log, &lost), query{text: d.sql.validate, args: []any{base.Number, base.Token, []int64(reads)}})
 	if err != nil {
 		return log, err
 	}
-	log.Newest, log.Found = sqlstore.Commit{Number: number, Token: token}, true
+	log.Newest, log.Found = sqlstore.Commit{Number: number, Token: token}, answered
 	return log, nil
 }
 

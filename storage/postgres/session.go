@@ -199,18 +199,20 @@ func (s *session) Write(ctx context.Context, w *sqlstore.Writes) error {
 
 // Commit implements [sqlstore.Session].
 func (s *session) Commit(next sqlstore.Commit, w *sqlstore.Writes) error {
-	_, err := s.commit(next.Token, w)
+	_, _, err := s.commit(next.Token, w)
 	return err
 }
 
-// commit runs queries, writes, and commits, in one round trip. It returns the commit's number.
-func (s *session) commit(token int64, w *sqlstore.Writes, first ...query) (number int64, err error) {
+// commit runs queries, writes, and commits, in one round trip. It returns the commit's number, and whether the
+// queries were answered: not if the answer was lost, and the commit found afterwards.
+func (s *session) commit(token int64, w *sqlstore.Writes, first ...query) (number int64, answered bool, err error) {
 	defer func() {
 		if p := recover(); p != nil { // of a tracer of the host, perhaps after the commit
 			err = fmt.Errorf("postgres: panic beside a commit: %v", p)
 		}
 		if err != nil && errorCode(err) == "" { // the answer was lost
 			s.Close()
+			answered = false
 			number, err = s.store.resolve(token, err)
 		}
 	}()
@@ -229,7 +231,7 @@ func (s *session) commit(token int64, w *sqlstore.Writes, first ...query) (numbe
 			b.Queue("COMMIT")
 		})
 	})
-	return number, err
+	return number, true, err
 }
 
 // queueQuery queues a query whose rows sendBatch passes on.

@@ -46,8 +46,7 @@ type Work struct {
 	// Outcome is one word for the result. Transfers, refunds and charges have "paid", "refused",
 	// "reversed", "in_progress", "not_found" and "no_answer". "contradicted" means that the provider
 	// reports the opposite of an earlier report, and "ended_before" that it had its outcome already.
-	// "postponed" means that a limit of prompts or the hours of charges put it off, and "may_be_paid"
-	// that an earlier charge of the invoice may have been paid. "no_rail" and
+	// "postponed" means that a limit of prompts or the hours of charges put it off. "no_rail" and
 	// "no_charger" mean that there is no provider for it, which needs a person. Deliveries have
 	// "delivered", "again" (a retry follows), "failed", "put_off" (others of the endpoint go first) and
 	// "not_wanted" (the endpoint or the event is gone). Messages have "sent", "again" and "given_up".

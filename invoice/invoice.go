@@ -24,9 +24,7 @@ const (
 	SendInvoice CollectionMethod = "send_invoice"
 	// ChargeAutomatically charges at finalization. As long as that fails, it charges again 1, 3 and
 	// 5 days after the first attempt. After the last failure the invoice is uncollectible. In live
-	// mode phones are asked within payments.Config.ChargeHours alone. While an earlier payment or
-	// charge of the invoice waits for a person, or for its refund, no other is made: see
-	// provider.Service.Resolve.
+	// mode phones are asked within payments.Config.ChargeHours alone.
 	ChargeAutomatically CollectionMethod = "charge_automatically"
 )
 

@@ -43,9 +43,6 @@ type Service interface {
 	// Resolve takes an order that the provider contradicted off the list, once a person has
 	// found out what happened. Resolve books nothing; account.Service.Adjust books what is
 	// missing or too much on a balance. An id that is not contradicted is resource_missing.
-	// Until then an open invoice of the order is not charged automatically. Afterwards it is, unless
-	// it was paid, voided or written off before, or an adjustment that names the payment or the invoice
-	// has booked the money.
 	// Resolve does not check who calls: let only the operator use it.
 	Resolve(ctx context.Context, id string) error
 	// Reconcile compares a provider's statement with the orders that the provider was given, over

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/test/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/subscription"
 )
 
@@ -405,48 +404,4 @@ func TestEndsAreShown(t *testing.T) {
 	expect.Equal(t, is.BillingAnchor, c.Now().Unix(), "the anchor of a trial that has ended")
 	is = must.Get(c.Subscriptions.Cancel(t.Context(), c.Caller, made.ID, subscription.CancelParams{}))(t)
 	expect.True(t, is.Discount == nil, "the discount of a cancelled one: %+v", is.Discount)
-}
-
-// lateApproval refuses the first charge, and decides nothing about later ones.
-type lateApproval struct{ first *string }
-
-func (c lateApproval) Charge(_ context.Context, o provider.Charge) (provider.Result, error) {
-	if *c.first == "" {
-		*c.first = o.ID
-	}
-	return c.ChargeStatus(context.Background(), o)
-}
-
-func (c lateApproval) ChargeStatus(_ context.Context, o provider.Charge) (provider.Result, error) {
-	if o.ID == *c.first {
-		return provider.Result{Outcome: provider.Refused}, nil
-	}
-	return provider.Result{Outcome: provider.InProgress}, nil
-}
-
-// While a person must decide whether a failed charge was paid, its invoice is not charged again, and the
-// subscription is not cancelled. The next period has its invoice in time.
-func TestDoubtfulChargeKeepsSubscription(t *testing.T) {
-	charger := lateApproval{new(string)}
-	c := openClub(t, payments.Config{Test: payments.Providers{Charger: charger}})
-	made := c.automatic(c.plan(5000, catalog.CreatePlanParams{Interval: catalog.Week}), "0241234567")
-	expect.Equal(t, c.get(made.ID).Status, subscription.PastDue, "status after the failure")
-	expect.ErrorIs(t, c.Providers.Notify(t.Context(), *charger.first, provider.Result{Outcome: provider.Paid}), provider.ErrContradicted, "the report")
-	for range 6 {
-		c.pass(day)
-	}
-	c.passTo(made.CurrentPeriodEnd)
-	c.pass(time.Hour)
-	is := c.get(made.ID)
-	expect.Equal(t, is.Status, subscription.PastDue, "status after a week")
-	expect.Equal(t, is.CurrentPeriodStart, made.CurrentPeriodEnd, "start of the period")
-	all := c.invoices(made.ID)
-	must.True(t, len(all) == 2, "invoices %+v", all)
-	for i, v := range all {
-		expect.Equal(t, v.AttemptCount, 1, "attempts of invoice %d", i)
-		expect.Equal(t, v.Status, invoice.Open, "status of invoice %d", i)
-	}
-	must.Do(t, c.Providers.Resolve(t.Context(), *charger.first))
-	c.pass(time.Hour)
-	expect.Equal(t, c.invoices(made.ID)[0].AttemptCount, 2, "attempts when a person has decided")
 }

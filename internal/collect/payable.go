@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/orders"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Payable is what a payment from a phone pays, such as an invoice. Its methods run in the transaction
@@ -28,8 +26,6 @@ type Payable interface {
 type Refunder interface {
 	// Automatic refunds the whole of a payment.
 	Automatic(tx *engine.Tx, payment, reason string) error
-	// UnderWay reports whether a refund of a payment has no outcome yet.
-	UnderWay(tx *engine.Tx, payment string) (bool, error)
 	// Reversed books that the provider took the money of a payment back. It returns what was refunded before,
 	// in pesewas.
 	Reversed(ctx context.Context, tx *engine.Tx, payment string) (refunded int64, err error)
@@ -103,43 +99,6 @@ func (s *Service) giveBack(ctx context.Context, tx *engine.Tx, id, why string) e
 		tx.Log().WarnContext(ctx, "a payment came when there was nothing left to pay, and is refunded", "payment", id, "why", why)
 	})
 	return s.payables.Refunds.Automatic(tx, id, why)
-}
-
-// MayBePaid reports whether money of an open invoice may have arrived that the invoice does not count: a payment
-// from a phone waits for a person, staff have booked one as paid, or one is being given back. The payer must not be
-// asked for it again until a person has decided, or the money is back.
-func (s *Service) MayBePaid(tx *engine.Tx, invoice string) (bool, error) {
-	q := storage.Query{Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "invoice", invoice), Limit: api.MaxLimit}
-	for more := true; more; {
-		page, further, err := payments.List(tx, q)
-		if err != nil {
-			return false, fmt.Errorf("payment: list of invoice: %w", err)
-		}
-		for _, o := range page {
-			if may, err := s.mayHaveMoney(tx, &o.Value); may || err != nil {
-				return may, err
-			}
-			q.After = o.ID
-		}
-		more = further
-	}
-	return false, nil
-}
-
-// mayHaveMoney reports whether the merchant may have, or get, the money of a payment that pays nothing.
-func (s *Service) mayHaveMoney(tx *engine.Tx, r *record) (bool, error) {
-	if r.AmountRefunded < r.Amount {
-		if r.bookedAsPaid() {
-			return true, nil
-		}
-		if listed, err := orders.Charges.NeedsDecision(tx, r.ID); listed || err != nil {
-			return listed, err
-		}
-	}
-	if r.AmountRefunded == 0 {
-		return false, nil
-	}
-	return s.payables.Refunds.UnderWay(tx, r.ID)
 }
 
 // BookReversed books that the provider took the payment of a charge back. After a refund a person must

@@ -208,15 +208,6 @@ func (e *Entry) contradict(tx *engine.Tx, cause Cause, how string, reported prov
 	e.LastError = cmp.Or(class, e.LastError)
 }
 
-// NeedsDecision reports whether an order of the caller's mode is listed for a person, who has not decided yet.
-func (f *Flow) NeedsDecision(tx *engine.Tx, id string) (bool, error) {
-	o, err := engine.OrNil(f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id))
-	if err != nil {
-		return false, fmt.Errorf("orders: read order: %w", err)
-	}
-	return o != nil && o.Value.Contradiction != "", nil
-}
-
 // Resolve takes a contradicted order off the list, to which a repetition of the report
 // does not bring it back. An order that is not contradicted is resource_missing.
 func (f *Flow) Resolve(ctx context.Context, e *engine.Engine, id string) error {

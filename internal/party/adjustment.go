@@ -58,18 +58,16 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p account.Adjus
 		if _, err := adjustments.Insert(tx, engine.Scope(caller), a.ID, a); err != nil {
 			return nil, fmt.Errorf("account: keep adjustment: %w", err)
 		}
-		for _, adjusted := range s.adjusted {
-			if err := adjusted(tx, &a, pesewas); err != nil {
-				return nil, err
-			}
+		if s.adjusted == nil {
+			return &a, nil
 		}
-		return &a, nil
+		return &a, s.adjusted(tx, &a, pesewas)
 	})
 }
 
-// OnAdjust adds a function that Adjust calls in the transaction of each adjustment.
+// OnAdjust sets a function that Adjust calls in the transaction of each adjustment.
 func (s *Service) OnAdjust(adjusted func(tx *engine.Tx, a *account.Adjustment, pesewas int64) error) {
-	s.adjusted = append(s.adjusted, adjusted)
+	s.adjusted = adjusted
 }
 
 func (s *Service) ListAdjustments(ctx context.Context, caller api.Caller, p api.Page) (*api.List[account.Adjustment], error) {

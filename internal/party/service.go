@@ -51,8 +51,8 @@ type Service struct {
 	events    *recording.Service
 	// sealKeys authenticate the seals of the ledger.
 	sealKeys [][]byte
-	// adjusted are called for each adjustment. See [Service.OnAdjust].
-	adjusted []func(*engine.Tx, *account.Adjustment, int64) error
+	// adjusted is called for each adjustment; nil for none. See [Service.OnAdjust].
+	adjusted func(*engine.Tx, *account.Adjustment, int64) error
 	keyCache *keyCache
 }
 

@@ -118,21 +118,6 @@ func (s *Service) Automatic(tx *engine.Tx, payment, reason string) error {
 	return err
 }
 
-// UnderWay reports whether a refund of a payment has no outcome yet.
-func (s *Service) UnderWay(tx *engine.Tx, payment string) (bool, error) {
-	for _, status := range []refund.Status{refund.Pending, refund.Processing} {
-		where := engine.Where(engine.Where(nil, "payment", payment), "status", string(status))
-		found, _, err := refunds.List(tx, storage.Query{Scope: engine.Scope(tx.Caller), Where: where, Limit: 1})
-		if err != nil {
-			return false, fmt.Errorf("refund: list of payment: %w", err)
-		}
-		if len(found) > 0 {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // payment returns the id of the payment to refund.
 func (s *Service) payment(tx *engine.Tx, p refund.CreateParams) (string, error) {
 	if p.Invoice == "" {

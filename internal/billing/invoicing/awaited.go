@@ -44,14 +44,8 @@ func (s *Service) AwaitsCharge(tx *engine.Tx, id string, before, since time.Time
 			return until, err
 		}
 		from = p.CreatedAt.Time
-	case r.NextWorkAt != nil && r.NextWorkAt.After(since):
-		may, err := s.mayBePaid(tx, r)
-		if err != nil {
-			return until, err
-		}
-		if !may { // the next charge is planned for then, or the phone must not be asked earlier
-			from = r.NextWorkAt.Time
-		}
+	case r.NextWorkAt != nil && r.NextWorkAt.After(since): // the next charge is planned for then, or the phone must not be asked earlier
+		from = r.NextWorkAt.Time
 	}
 	if until = from.Add(awaitAtMost); !until.After(tx.Now) {
 		return time.Time{}, nil

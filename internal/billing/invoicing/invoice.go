@@ -50,11 +50,6 @@ type record struct {
 	// OpenPayment is the automatic payment from the customer's phone that has no outcome yet; empty
 	// for none.
 	OpenPayment string `json:"open_payment,omitempty"`
-	// DoubtfulCharges are the charges that were refused, and about which the provider has also reported something
-	// else.
-	DoubtfulCharges []string `json:"doubtful_charges,omitempty"`
-	// BookedByStaff is the sum of the adjustments, in pesewas, that staff have made for such charges.
-	BookedByStaff int64 `json:"booked_by_staff,omitempty"`
 	// CreditLine is the id of the line that keeps or uses credit; empty for none.
 	CreditLine string `json:"credit_line,omitempty"`
 	// ChargedPhone is the number that automatic charges ask in place of Phone, +233…; empty for none.
@@ -63,7 +58,7 @@ type record struct {
 	// Postponed says that limits on prompts, or a hold, keep the scheduled charge waiting.
 	Postponed bool `json:"postponed,omitempty"`
 	// FirstAttempt is the time of the first automatic charge, from which the others are counted; nil means
-	// the time of the finalization. It moves with the schedule; see delaySchedule.
+	// the time of the finalization.
 	FirstAttempt *api.Time `json:"first_attempt,omitempty"`
 	// Sent are the times of the latest calls of Send, the oldest first.
 	Sent []api.Time `json:"sent,omitempty"`

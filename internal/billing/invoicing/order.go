@@ -99,12 +99,6 @@ func (s *Service) Begin(ctx context.Context, tx *engine.Tx, id string) (*orders.
 	case r.OpenPayment != "":
 		return nil, s.awaitPayment(tx, o)
 	}
-	if may, err := s.mayBePaid(tx, r); may || err != nil {
-		if err != nil {
-			return nil, err
-		}
-		return nil, s.awaitDecision(ctx, tx, o)
-	}
 	call, err := s.startAutomaticCharge(ctx, tx, o)
 	var refusal *api.Error
 	switch {
@@ -205,9 +199,6 @@ func (s *Service) applyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref
 		}
 		// An ended order needs no Submission: Decide schedules nothing for it.
 		ended := &orders.Order{Ref: ref, Flow: orders.Charges, Kind: invoices.Kind()}
-		if err := s.noteDoubt(tx, o, ref.ID, result); err != nil {
-			return 0, err
-		}
 		return ended.Decide(ctx, tx, orders.Recorded{Outcome: outcome, Status: string(outcome), Reversible: reversible, Amount: r.Total}, result)
 	}
 	c := r.OpenCharge
@@ -230,7 +221,7 @@ func (s *Service) applyResult(ctx context.Context, tx *engine.Tx, ref orders.Ref
 			err = engine.StoreAnswer(tx, c.IdempotencyKey, payOperation(r.ID, c.PayParams), &r.Invoice)
 		}
 	case decision == orders.Failed:
-		if err = r.failCharge(tx); err == nil {
+		if err = r.endCharge(tx); err == nil {
 			err = s.recordFailedCharge(tx, o, c.SubmittedAt.Time, 0)
 		}
 	default:
@@ -277,20 +268,6 @@ func (r *record) endCharge(tx *engine.Tx) error {
 		return nil
 	}
 	return orders.Charges.IndexEnded(tx, c.ID, &c.Submission, c.providerFee)
-}
-
-// failCharge ends the open charge, which was refused. The charge is doubtful if it is listed for a person, because
-// the provider has reported another amount before.
-func (r *record) failCharge(tx *engine.Tx) error {
-	id := r.OpenCharge.ID
-	listed, err := orders.Charges.NeedsDecision(tx, id)
-	if err != nil {
-		return err
-	}
-	if listed {
-		r.DoubtfulCharges = append(r.DoubtfulCharges, id)
-	}
-	return r.endCharge(tx)
 }
 
 // outcomeOf returns the recorded outcome of a charge that is no longer open: one charge pays an invoice,

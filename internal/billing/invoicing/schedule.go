@@ -16,7 +16,10 @@ var chargeOffsets = []time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 *
 // scheduleNext sets the next automatic charge, or reports that there is none.
 func (r *record) scheduleNext() bool {
 	r.Postponed = false
-	first := r.firstCharge()
+	first := *r.FinalizedAt
+	if r.FirstAttempt != nil {
+		first = *r.FirstAttempt
+	}
 	next := first
 	if last := r.NextPaymentAttempt; last != nil {
 		i := slices.IndexFunc(chargeOffsets, func(o time.Duration) bool { return first.Add(o).After(last.Time) })
@@ -28,14 +31,6 @@ func (r *record) scheduleNext() bool {
 	}
 	r.NextPaymentAttempt, r.NextWorkAt = &next, &next
 	return true
-}
-
-// firstCharge returns the time from which the automatic charges of a finalized invoice are counted.
-func (r *record) firstCharge() api.Time {
-	if r.FirstAttempt != nil {
-		return *r.FirstAttempt
-	}
-	return *r.FinalizedAt
 }
 
 // nextWithin returns the first time within the hours that is not before at. Accra has the time of UTC.

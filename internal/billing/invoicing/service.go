@@ -70,11 +70,7 @@ func New(e *engine.Engine, c Config) *Service {
 	if c.ChargeHours == (invoice.ChargeHours{}) {
 		c.ChargeHours = invoice.DefaultChargeHours
 	}
-	s := &Service{engine: e, config: c, renders: make(document.Limiter, maxDocuments)}
-	if c.Accounts != nil {
-		c.Accounts.OnAdjust(s.adjusted)
-	}
-	return s
+	return &Service{engine: e, config: c, renders: make(document.Limiter, maxDocuments)}
 }
 
 func (s *Service) Create(ctx context.Context, caller api.Caller, p invoice.CreateParams) (*invoice.Invoice, error) {

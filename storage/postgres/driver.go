@@ -52,11 +52,13 @@ func newStatements(schema string) statements {
 		lock:         lockWriterSQL(schema),
 		newestCommit: commit + " ORDER BY number DESC LIMIT 1",
 		// The answer begins with the newest commit up to $1: with $1 itself, unless the database has lost it.
-		commitsSince: commit + " WHERE number >= coalesce((SELECT max(number) FROM " + commits + " WHERE number <= $1), 0) ORDER BY number DESC LIMIT 200",
-		// It fails unless the database has commit $1, $2, and no later one has changed what the hashes $3 name.
-		// INTERSECT hashes both sides; a join would compare each with each.
+		commitsSince: commit + " WHERE number >= coalesce((SELECT max(number) FROM " + commits + " WHERE number <= $1), 0) ORDER BY number DESC LIMIT " + strconv.Itoa(maxLog),
+		// It fails unless the database has commit $1, $2, and no later one has changed what the hashes $3 name. It
+		// also fails if there are more later ones than commitsSince tells. INTERSECT hashes both sides; a join would
+		// compare each with each.
 		validate: expect(schema, "0") + " FROM (SELECT count(*) FROM (SELECT WHERE NOT EXISTS (SELECT FROM " + commits +
 			" WHERE number = $1 AND token = $2) UNION ALL SELECT FROM " + commits + " WHERE number > $1 AND (hashes IS NULL OR $3::bigint[] IS NULL)" +
+			" UNION ALL SELECT FROM (SELECT FROM " + commits + " WHERE number > $1 OFFSET " + strconv.Itoa(maxLog-1) + " LIMIT 1) AS more" +
 			" UNION ALL SELECT FROM (SELECT unnest(hashes) FROM " + commits + " WHERE number > $1 INTERSECT SELECT unnest($3::bigint[])) AS changed) AS stale) AS met(n)",
 		insertCommit: "INSERT INTO " + commits + " (number, token, hashes) SELECT coalesce(max(number), 0) + 1, $1, $2::bigint[] FROM " + commits +
 			" RETURNING number",
@@ -104,6 +106,10 @@ const writeSettings = transactionSettings + `,
 // the client gives the round trip up, which would leave the outcome unknown. A lock_timeout of the host's stays.
 const pipelineSettings = writeSettings + `,
 	CASE WHEN current_setting('lock_timeout') = '0' THEN set_config('lock_timeout', '8000', true) END`
+
+// maxLog is how many commits one answer tells of at most, the one that the process knows included. A process that
+// is further behind clears its cache.
+const maxLog = 200
 
 const (
 	beginRead  = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -245,7 +251,7 @@ func (d driver) CommitIfValid(base sqlstore.Commit, token int64, reads sqlstore.
 	if err != nil {
 		return log, err
 	}
-	log.Newest, log.Found = sqlstore.Commit{Number: number, Token: token}, answered
+	log.Newest, log.Found = sqlstore.Commit{Number: number, Token: token}, log.Found && answered
 	return log, nil
 }
 

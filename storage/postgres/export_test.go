@@ -28,6 +28,9 @@ func (s *Store) Happened(ctx context.Context, token int64) (int64, error) {
 	return s.committed(ctx, token)
 }
 
+// MaxLog is how many commits one answer tells of.
+const MaxLog = maxLog
+
 // Validate and InsertCommit are what a batch sends.
 func (s *Store) Validate() string     { return s.sql.validate }
 func (s *Store) InsertCommit() string { return s.sql.insertCommit }

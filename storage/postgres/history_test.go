@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/test/expect"
 	"github.com/seed-7082ffec/payments/internal/test/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -368,4 +369,25 @@ func TestNextReadsSequenceChangedInDatabase(t *testing.T) {
 			t.Errorf("after %s: %d, want %d", text, got, want)
 		}
 	}
+}
+
+// The answer of a commit tells of so many commits at most. A store that is further behind has in memory what the
+// others have changed.
+func TestCommitFarBehindForgetsWhatOthersChanged(t *testing.T) {
+	schema := pgtest.Schema(t)
+	s, other := openNotes(t, pgtest.Pool(t, 4), postgres.Config{Schema: schema}), openNotes(t, pgtest.Pool(t, 4), postgres.Config{Schema: schema})
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("read")) }))
+	expect.Equal(t, sizeOf(t, s, "read"), any(int64(1)), "size at first")
+	for n := range postgres.MaxLog + 1 {
+		must.Do(t, other.Update(t.Context(), func(tx storage.Tx) error {
+			r, err := tx.Get(notes, scope, "read")
+			if err != nil || n > 0 {
+				return errors.Join(err, tx.Insert(notes, note(fmt.Sprint("other", n))))
+			}
+			r.Columns[0] = int64(7)
+			return tx.Replace(notes, r)
+		}))
+	}
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("beside")) }))
+	expect.Equal(t, sizeOf(t, s, "read"), any(int64(7)), "size that the other has written")
 }

@@ -229,6 +229,12 @@ func (m *migration) migrateBase() (changed bool, err error) {
 			return false, err
 		}
 	}
+	if n > 0 {
+		// Before the tables change: a writer holds the lock when it writes to them.
+		if _, err := m.db.Exec(m.ctx, lockWriterSQL(m.schema)); err != nil {
+			return false, err
+		}
+	}
 	err = migrations.Apply(n, func(number int, name, text string) error {
 		if err := m.script(text); err != nil {
 			return err
@@ -236,9 +242,6 @@ func (m *migration) migrateBase() (changed bool, err error) {
 		_, err := m.db.Exec(m.ctx, "INSERT INTO storage_migrations (number, name) VALUES ($1, $2)", number, name)
 		return err
 	})
-	if err == nil && n > 0 {
-		_, err = m.db.Exec(m.ctx, lockWriterSQL(m.schema))
-	}
 	if err != nil {
 		return false, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -188,4 +189,40 @@ func TestObsoleteIndexesAreDropped(t *testing.T) {
 	queue.OneQueue = true
 	must.Do(t, postgres.Migrate(t.Context(), pool, schema, &queue))
 	check("[%s.due.mode]")
+}
+
+// A program that upgrades the tables waits for the writers, which write to them under the lock.
+func TestMigrationBesideWriters(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 8), pgtest.Schema(t)
+	must.Do(t, postgres.Migrate(t.Context(), pool, schema))
+	// The tables of the version before.
+	must.Get(pool.Exec(t.Context(), fmt.Sprintf(`DROP TABLE %[1]s.storage_order; DROP INDEX %[1]s.storage_commits_token;
+		ALTER TABLE %[1]s.storage_commits DROP COLUMN hashes; ALTER TABLE %[1]s.storage_commits DROP COLUMN dead;
+		DELETE FROM %[1]s.storage_migrations WHERE number = 4`, schema), pgx.QueryExecModeSimpleProtocol))(t)
+	var writers sync.WaitGroup
+	ended, started := make(chan struct{}), make(chan struct{}, 3)
+	for range cap(started) {
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				_, err := pool.Exec(t.Context(), fmt.Sprintf(`BEGIN; LOCK TABLE %[1]s.storage_writer IN EXCLUSIVE MODE; SELECT pg_sleep(0.01);
+					INSERT INTO %[1]s.storage_commits (number, token)
+					SELECT coalesce(max(number), 0) + 1, coalesce(max(number), 0) + 1 FROM %[1]s.storage_commits; COMMIT`, schema), pgx.QueryExecModeSimpleProtocol)
+				expect.NoError(t, err, "a writer")
+				if n == 0 {
+					started <- struct{}{}
+				}
+				select {
+				case <-ended:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for range cap(started) {
+		<-started
+	}
+	expect.NoError(t, postgres.Migrate(t.Context(), pool, schema), "Migrate")
+	close(ended)
+	writers.Wait()
 }

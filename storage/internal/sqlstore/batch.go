@@ -101,14 +101,12 @@ func (w *writer) openBatch(c *call) (*batch, error) {
 	}
 	if eager || f == nil && (!w.cache.valid || w.cache.commit == Commit{}) {
 		w.pessimistic = max(w.pessimistic-1, 0)
-		_, err := w.lockAndSync(c.ctx, b)
-		return b, err
+		return b, w.lockAndSync(c.ctx, b)
 	}
 	b.base = w.cache.commit
 	if f != nil {
 		b.previous = f.buffered
 	}
-	b.commit = nextCommit(b.base)
 	return b, nil
 }
 
@@ -154,24 +152,20 @@ func (w *writer) openSession(b *batch) error {
 			return ErrStale
 		}
 		w.commitReturned(f)
+		if b.failure != nil {
+			return b.failure
+		}
 	}
-	base := b.base
 	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
-	log, err := w.lockAndSync(ctx, b)
-	if err != nil {
-		return err
-	}
-	if b.base != base && b.reads.changedBy(log) {
-		return ErrStale
-	}
-	return nil
+	return w.lockAndSync(ctx, b)
 }
 
 // lockAndSync opens the session of a batch under the lock, evicts from the cache what
 // other processes have changed, and caches the wanted and the contended values. All of
-// that is one round trip. ctx bounds the wait for a connection and for the lock.
-func (w *writer) lockAndSync(ctx context.Context, b *batch) (log CommitLog, err error) {
+// that is one round trip. ctx bounds the wait for a connection and for the lock. If the functions of the
+// batch have read what was changed since its base, lockAndSync returns ErrStale.
+func (w *writer) lockAndSync(ctx context.Context, b *batch) (err error) {
 	defer func() {
 		// The panic may come from a hook of the host. Other calls wait for the turn.
 		if p := recover(); p != nil {
@@ -193,27 +187,31 @@ func (w *writer) lockAndSync(ctx context.Context, b *batch) (log CommitLog, err 
 	}
 	if errors.Is(err, storage.ErrNewer) {
 		c.clear() // so the next batch takes the lock first, too
-		return log, Final{fmt.Errorf("%s: %w", w.store.Name, err)}
+		return Final{fmt.Errorf("%s: %w", w.store.Name, err)}
 	}
 	if err != nil {
 		if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
-			return log, ended
+			return ended
 		}
 		if isFinalOutcome(err) {
-			return log, err
+			return err
 		}
 		if class, _ := w.store.driver.Classify(err); class == Transient || class == ConnectionLost {
-			return log, Retryable{fmt.Errorf("begin: %w", err)}
+			return Retryable{fmt.Errorf("begin: %w", err)}
 		}
-		return log, fmt.Errorf("%s: begin: %w", w.store.Name, err)
+		return fmt.Errorf("%s: begin: %w", w.store.Name, err)
 	}
 	c.advance(log)
 	c.storeFetched(fetch)
+	base := b.base
 	b.session, b.base, b.commit = session, c.commit, nextCommit(c.commit)
 	if knew && had != c.commit && !w.store.Remote {
 		w.pessimistic = pessimisticBatches
 	}
-	return log, nil
+	if base != (Commit{}) && base != b.base && b.reads.changedBy(log) {
+		return ErrStale
+	}
+	return nil
 }
 
 // commitReturned processes the outcome of a commit. After a failure it runs the batch
@@ -231,7 +229,6 @@ func (w *writer) commitReturned(f *batch) {
 				b.failure = ErrStale
 			}
 			b.base = w.cache.commit
-			b.commit = nextCommit(b.base)
 		}
 		return
 	}
@@ -270,7 +267,7 @@ func (w *writer) rerunBatch(b *batch, err error) error {
 		w.store.counters.reruns.Add(int64(len(b.calls)))
 		b.resetForRerun(round, class, table)
 		ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
-		_, err = w.lockAndSync(ctx, b)
+		err = w.lockAndSync(ctx, b)
 		cancel()
 		if err != nil && !isFinalOutcome(err) {
 			err = Retryable{err}
@@ -329,7 +326,7 @@ func (b *batch) resetForRerun(round int, class ErrorClass, table string) {
 	}
 	b.buffered, b.previous, b.session = new(writeSet), nil, nil
 	b.changes, b.reads = hashSet{disabled: b.changes.disabled}, hashSet{disabled: b.reads.disabled}
-	b.log = CommitLog{}
+	b.log, b.base = CommitLog{}, Commit{}
 	b.wroteToDatabase, b.failure, b.keyConflict = false, nil, false
 }
 
@@ -363,9 +360,8 @@ func (w *writer) writeAndCommit(b *batch) (err error) {
 	}
 	rows := w.store.newWrites(b.buffered, &b.changes)
 	if b.session == nil {
-		if b.log, err = w.store.driver.CommitIfValid(b.base, b.commit.Token, b.reads.list(), rows); err == nil {
-			b.commit = b.log.Newest
-		}
+		b.log, err = w.store.driver.CommitIfValid(b.base, rand.Int64(), b.reads.list(), rows)
+		b.commit = b.log.Newest
 	} else {
 		err = b.session.Commit(b.commit, rows)
 	}
@@ -388,7 +384,7 @@ func (w *writer) cacheCommitted(b *batch) {
 			w.cache.clear()
 		}
 		w.cache.merge(b.buffered)
-		if b.log.Newest == b.commit {
+		if b.log.Newest == b.commit { // else the lock was held since the base
 			w.cache.advance(b.log)
 		}
 		w.cache.valid, w.cache.commit = true, b.commit

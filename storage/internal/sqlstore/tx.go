@@ -142,9 +142,7 @@ func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (
 	text := table.encodeKey(i, s, at)
 	owner, ok := t.keyOwner(text)
 	if !ok {
-		if owner, ok = t.cache.keyOwner(table, i, text); ok {
-			t.noteRead(recordRef(owner))
-		}
+		owner, ok = t.cache.keyOwner(table, i, text)
 	}
 	if ok {
 		if now, _ := t.lookup(owner); now.Record.Version > 0 {

@@ -109,3 +109,49 @@ func TestLockAfterReadsSeesChanges(t *testing.T) {
 	expect.Equal(t, driver.rows["copy"].Columns[0], any(int64(7)), "the copy")
 	expect.Equal(t, runs, 2, "runs")
 }
+
+// A function that must query the database waits for the commit before its batch. If what it has read turns out to be
+// stale, it fails at once, and does not take the lock for a run that is in vain.
+func TestStaleBatchTakesNoLock(t *testing.T) {
+	s, other, driver := twoFakeStores(t, "first", "read", "copy")
+	cold := driver.rows["read"]
+	cold.ID = "cold"
+	driver.rows["cold"] = cold
+	commits := driver.attempts
+	committing, proceed, ran, changed := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	driver.beforeCommit = func(n int) error {
+		if n == commits+1 {
+			close(committing)
+			<-proceed
+		}
+		return nil
+	}
+	var all sync.WaitGroup
+	all.Go(func() { setIn(t, s, "first", 2) })
+	<-committing
+	runs := 0
+	all.Go(func() {
+		must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
+			runs++
+			if err := copyTally(tx, "read", "copy"); err != nil {
+				return err
+			}
+			if runs == 1 {
+				close(ran)
+				<-changed
+			}
+			_, err := tallySize(tx, "cold")
+			return err
+		}))
+	})
+	<-ran
+	setIn(t, other, "read", 7)
+	locks := driver.locks.Load()
+	close(changed)
+	close(proceed)
+	all.Wait()
+	s.Wait()
+	expect.Equal(t, driver.rows["copy"].Columns[0], any(int64(7)), "the copy")
+	expect.Equal(t, runs, 2, "runs")
+	expect.Equal(t, driver.locks.Load()-locks, 1, "locks taken")
+}

@@ -345,3 +345,30 @@ func TestStoreFailuresLoseNoEvent(t *testing.T) {
 		expect.True(t, heard[e.ID] != 0, "no subscriber got %s", e.ID)
 	}
 }
+
+// A reader stands at an event that its age has removed. Reading goes on from its place, forward and back.
+func TestPagingGoesOnFromRemovedEvent(t *testing.T) {
+	d := newDiary(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	var recorded []string
+	for range 3 {
+		recorded = append(recorded, d.record(t, caller, struct{}{}).ID)
+	}
+	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		r, err := tx.Get(d.Kind(), engine.Scope(caller), recorded[1])
+		if err != nil {
+			return err
+		}
+		_, err = d.Retention(time.Hour).Remove(tx, r)
+		return err
+	}))
+	idsOf := func(p api.Page) (all []string) {
+		t.Helper()
+		for _, e := range must.Get(d.List(t.Context(), caller, event.ListParams{Page: p}))(t).Data {
+			all = append(all, e.ID)
+		}
+		return all
+	}
+	expect.Same(t, idsOf(api.Page{EndingBefore: recorded[1]}), recorded[2:], "newer events")
+	expect.Same(t, idsOf(api.Page{StartingAfter: recorded[1]}), recorded[:1], "older events")
+}
